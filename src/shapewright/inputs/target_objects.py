@@ -1,5 +1,5 @@
-"""The object that a target names: the file is imported, the name looked up, the model
-built.
+"""The object that a target names: import the file, look up the name and build the
+model.
 """
 
 from __future__ import annotations
@@ -44,16 +44,16 @@ _BUILDER = re.compile(r"_*(build|make|create)|\w*(model|net|network)", re.I)
 _SELF = frozenset(
     "to cuda cpu eval train half float double bfloat16 requires_grad_".split()
 )
-"""Methods of a module that return it."""
+"""Methods of a module that return the module itself."""
 _DEEP = 3
-"""Functions that call each other before one returns a module."""
+"""Maximum depth of nested function calls before a module is returned."""
 
 
 def _is_builder(found: Any) -> bool:
-    """Whether a function can be called without arguments and makes the model.
+    """Return whether a function needs no arguments and builds the model.
 
-    It says that it returns a module, by its annotation or in its text, or is named
-    like a builder (`build`, `make_model`, `get_net`) and says nothing.
+    Its annotation or its text shows that it returns a module, or it is named like a
+    builder (`build`, `make_model`, `get_net`) and has no annotation.
     """
     if not isinstance(found, FunctionType) or required(found):
         return False
@@ -64,7 +64,7 @@ def _is_builder(found: Any) -> bool:
 
 
 def _returns_module(found: Any, deep: int = _DEEP) -> bool:
-    """Whether a function's annotation or text says that it returns a module."""
+    """Return whether a function's annotation or text shows that it returns a module."""
     if not isinstance(found, FunctionType) or not deep:
         return False
     returned = found.__annotations__.get("return")
@@ -96,7 +96,7 @@ def _returns_module(found: Any, deep: int = _DEEP) -> bool:
 
 
 def _unwrapped(value: ast.expr | None) -> ast.expr | None:
-    """The module in ``module.to(device).eval()``."""
+    """Return the expression of the module in ``module.to(device).eval()``."""
     while isinstance(value, ast.Call) and isinstance(value.func, ast.Attribute):
         if value.func.attr not in _SELF:
             break
@@ -105,7 +105,7 @@ def _unwrapped(value: ast.expr | None) -> ast.expr | None:
 
 
 def _makes_module(found: FunctionType, value: ast.expr, deep: int) -> bool:
-    """Whether an expression in a function builds a module: ``Net(3).eval()``."""
+    """Return whether an expression in a function builds a module: ``Net(3).eval()``."""
     call = _unwrapped(value)
     if not isinstance(call, ast.Call):
         return False
@@ -114,7 +114,7 @@ def _makes_module(found: FunctionType, value: ast.expr, deep: int) -> bool:
 
 
 def _resolved(found: FunctionType, name: Any) -> Any:
-    """What a dotted name stands for in a function's file; None where it is local."""
+    """Return what a dotted name stands for in a function's file; None if local."""
     if not isinstance(name, str):
         return name
     first, *rest = name.split(".")
@@ -163,7 +163,7 @@ def _load_python(target: Target, building: AbstractContextManager[Any]) -> Loade
 
 
 def _python_code(target: Target) -> tuple[Callable[[], ModuleType], ProgramFolder]:
-    """How to import the target's module, and the program that it belongs to."""
+    """Return the importer of the target's module, and the program it belongs to."""
     if target.kind == "module":
         program = ProgramFolder(Path(os.getcwd()))
         return partial(_import_module, target, program), program
@@ -194,7 +194,7 @@ def _no_module(name: str) -> str:
 
 
 def _from_module(target: Target, lookup: Lookup) -> Loaded:
-    """The object that the target names, made callable."""
+    """Return the object that the target names, built so that it can be called."""
     assert target.expression is not None
     found = lookup.value(target.expression)
     notes: tuple[str, ...] = ()
@@ -234,7 +234,7 @@ def _not_callable(name: str, found: Any) -> str:
 
 
 def _unbuilt(target: Target, found: Callable[..., Any]) -> InputError:
-    """A builder that needs arguments: nothing can be fed before it was called."""
+    """Return the error for a builder that must first be called with arguments."""
     names = required(found)
     said = expression.text(target.expression) if target.expression else ""
     start = target.text[: target.text.index(":") + 1]
@@ -246,7 +246,7 @@ def _unbuilt(target: Target, found: Callable[..., Any]) -> InputError:
 
 
 def _beside(lookup: Lookup) -> list[Candidate]:
-    """`example_inputs` of the file that defines the model."""
+    """Return the `example_inputs` of the file that defines the model."""
     found = getattr(lookup.module, "example_inputs", None)
     if found is None:
         return []

@@ -1,4 +1,4 @@
-"""What torch's operators make of metadata: a family of operators in each folder."""
+"""Metadata rules, needs and index maps of torch's operators, one folder per family."""
 
 from importlib import import_module
 from pkgutil import walk_packages

@@ -1,4 +1,4 @@
-"""Importing this registers the index maps of every operator family."""
+"""Importing this module registers the index maps of every operator family."""
 
 from shapewright.index_maps.index_map import MAPS
 from shapewright.operators import import_families

@@ -1,5 +1,5 @@
-"""Imports the needs of all operator families, and registers a need for each remaining
-function of one tensor.
+"""Importing this module registers the needs of every operator family, and a need for
+each remaining function of one tensor.
 """
 
 from __future__ import annotations
@@ -14,13 +14,13 @@ from shapewright.operators.needs_registry import NEEDS, needs
 from shapewright.operators.pointwise import activation_shapes, shapes
 
 FAMILIES = (shapes.__name__, activation_shapes.__name__)
-"""Where the rules of one tensor stand."""
+"""The modules that hold the rules for functions of one tensor."""
 
 import_families("needs")
 
 
 def _register() -> None:
-    """Every rule of one tensor that no other need answers for."""
+    """Register a need for every rule of one tensor that has none yet."""
     for rule in {id(rule): rule for rule in RULES.values()}.values():
         family = rule.metadata.__module__
         left = [name for name in rule.names if name not in NEEDS]
@@ -29,7 +29,7 @@ def _register() -> None:
 
 
 def _of_one(rule: Rule) -> Any:
-    """The need of one function of one tensor."""
+    """Return a need that checks the dtype a function of one tensor gets."""
 
     def one(input: Meta, *rest: Any, **options: Any) -> Unmet | None:
         return of_dtype(rule, input, rest, options)

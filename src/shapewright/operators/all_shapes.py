@@ -1,4 +1,4 @@
-"""Importing this registers the metadata rules of every operator family."""
+"""Importing this module registers the metadata rules of every operator family."""
 
 from shapewright.operators import import_families
 

@@ -1,7 +1,7 @@
 """The dtypes that a call accepts, and what to report when it gets another one.
 
-A rule refuses the dtypes that torch's kernels lack. Asked with others, it tells which
-ones are taken.
+A rule refuses the dtypes that torch's kernels lack. The checks here call a rule with
+other dtypes, to find out which ones it takes.
 """
 
 from __future__ import annotations
@@ -18,12 +18,12 @@ WIDE = ("float32", "float64")
 
 
 def _tensors(named: tuple[Named, ...]) -> list[tuple[str, Meta]]:
-    """Those that are tensors of a dtype that is known."""
+    """Return the arguments that are tensors, with their names."""
     return [(name, each) for name, each in named if is_tensor(each)]
 
 
 def no_bools(*named: Named) -> Unmet | None:
-    """Numbers: `-` and sums of bools have no meaning here."""
+    """Check that no tensor is bool: `-` and sums are not defined for bools here."""
     for name, each in _tensors(named):
         if each.dtype == "bool":
             return dtype_unmet(name, each, "float32", "{op} takes no bools")
@@ -31,7 +31,7 @@ def no_bools(*named: Named) -> Unmet | None:
 
 
 def no_complex(*named: Named) -> Unmet | None:
-    """Real numbers."""
+    """Check that no tensor is complex."""
     for name, each in _tensors(named):
         if KIND.get(each.dtype) == 3:
             wanted = "float64" if each.dtype == "complex128" else "float32"
@@ -40,7 +40,7 @@ def no_complex(*named: Named) -> Unmet | None:
 
 
 def real_floats(*named: Named) -> Unmet | None:
-    """Floats, each of them."""
+    """Check that all tensors are real floats."""
     for name, each in _tensors(named):
         if KIND.get(each.dtype, 2) != 2:
             return dtype_unmet(name, each, "float32", "{op} takes floats")
@@ -48,7 +48,7 @@ def real_floats(*named: Named) -> Unmet | None:
 
 
 def wide_floats(*named: Named) -> Unmet | None:
-    """float32 or float64, each of them."""
+    """Check that all tensors are float32 or float64."""
     for name, each in _tensors(named):
         if each.dtype not in WIDE:
             return dtype_unmet(name, each, "float32", "{op} takes float32 or float64")
@@ -56,7 +56,7 @@ def wide_floats(*named: Named) -> Unmet | None:
 
 
 def some_float(*named: Named) -> Unmet | None:
-    """A float among them, for the others to become floats with."""
+    """Check that type promotion of all tensors gives a float or complex dtype."""
     given = _tensors(named)
     dtype: str | None = given[0][1].dtype if given else None
     for _, each in given[1:]:
@@ -76,14 +76,14 @@ WORDS = {
     (2, 3): "floats or complex numbers",
     (1, 2, 3): "numbers",
 }
-"""What is taken, by kinds: bools, whole numbers, floats, complex numbers."""
+"""Names in messages for sets of kinds, numbered as in `KIND`."""
 INSTEAD = {
     0: ("int64", "float32"),
     1: ("float32", "bool"),
     2: ("bool", "int64", "float32"),
     3: ("float32", "int64"),
 }
-"""The dtypes that are meant instead of one of another kind, the likeliest first."""
+"""The dtypes to suggest in place of one of this kind, the likeliest first."""
 
 
 TAKEN = {
@@ -103,11 +103,11 @@ TAKEN = {
     "sort": (0, 1, 2),
     "signbit": (0, 1, 2),
 }
-"""Kinds that torch takes, where the rule leaves the others to torch."""
+"""Kinds that torch takes, for functions whose rule leaves the others to torch."""
 
 
 class _Cast:
-    """Metadata as it is but for its dtype."""
+    """A copy of metadata with another dtype."""
 
     def __init__(self, meta: Meta, dtype: str) -> None:
         self.shape, self.stride, self.dtype = meta.shape, meta.stride, dtype
@@ -115,7 +115,7 @@ class _Cast:
 
 
 def _refuses(rule: Rule, args: Any, options: Any = None) -> bool | None:
-    """Whether a rule refuses the call; None where it does not cover it."""
+    """Whether a rule refuses the call; None if it does not cover the call."""
     try:
         made = rule.metadata(*args, **(options or {}))
     except Misfit:
@@ -124,7 +124,7 @@ def _refuses(rule: Rule, args: Any, options: Any = None) -> bool | None:
 
 
 def of_dtype(rule: Rule, input: Meta, rest: Any, options: Any) -> Unmet | None:
-    """The dtypes that a rule takes, where the one that came in is not among them."""
+    """Check that the rule takes the input's dtype; suggest a dtype that it takes."""
     own = KIND.get(input.dtype, 2)
     refused = _refuses(rule, (input, *rest), options)
     kinds = TAKEN.get(rule.names[0].rpartition(".")[2]) if refused is None else None
@@ -154,7 +154,7 @@ def of_dtype(rule: Rule, input: Meta, rest: Any, options: Any) -> Unmet | None:
 
 
 def of_dtypes(rule: Rule, *named: tuple[str, Any]) -> Unmet | None:
-    """The same of two operands: a kind that is not taken, of either of them."""
+    """Check the dtypes of several operands as `of_dtype` checks that of one."""
     if _refuses(rule, [each for _, each in named]) is not True:
         return None
     for name, each in named:

@@ -1,5 +1,5 @@
-"""Failed calls as data: what a call needed and did not get, how it can be repaired, and
-what else stopped a run.
+"""Failed calls as data: what a call needed and did not get, how to repair it, and
+other causes that ended a run.
 """
 
 from __future__ import annotations
@@ -29,10 +29,10 @@ class Place:
 
 @dataclass(frozen=True, slots=True)
 class Grant:
-    """An argument as the call would have taken it.
+    """An argument replaced by one that the call would have accepted.
 
-    `value` is a `Made` where the argument is a tensor, else the plain value;
-    `argument` is named as in `Place`.
+    `value` is a `Made` if the argument is a tensor, else the plain value; `argument` is
+    named as in `Place`.
     """
 
     argument: str
@@ -41,18 +41,19 @@ class Grant:
 
 @dataclass(frozen=True, slots=True)
 class Unmet:
-    """One thing that does not fit in a call.
+    """One requirement that a call does not meet.
 
     `message` is a lowercase sentence with names of arguments in braces, which are
     replaced by the user's own words: ``"{op} needs 400 input features, got 256"``;
-    `{op}` is the layer or the function. `got` is where the value stands that does not
-    fit, `wanted` where the expectation was decided (a parameter, another tensor, an
-    argument); `has` and `needs` are the two values. `grants` are the arguments as they
-    would have fitted: with them torch itself says what comes out, and the run goes on
-    with that. `makes` says it where no arguments can. `guessed` says that no side
-    decides (`a + b`): then what comes out may be wrong, and what fails because of it
-    only follows. `lines` go below the message: shapes lined up, arithmetic; they have
-    the same names in braces, at their ends, so that columns stay lined up.
+    `{op}` is the layer or the function. `got` is the place of the value that does not
+    fit, `wanted` the place that set the expectation (a parameter, another tensor, an
+    argument); `has` and `needs` are the two values. `grants` are arguments that would
+    have fitted: torch computes the output with them, and the run continues with it.
+    `makes` are the outputs, if no arguments can give them. `guessed` is True if neither
+    side is known to be right (`a + b`): the output may then be wrong, and a later
+    failure may only follow from it. `lines` are shown below the message: aligned
+    shapes, arithmetic; they have the same names in braces, at their ends, so that
+    columns stay aligned.
     """
 
     code: str
@@ -75,12 +76,12 @@ Kind = Literal[
 
 @dataclass(frozen=True, slots=True)
 class Repair:
-    """One change of one argument with which torch takes the call.
+    """One change of one argument with which torch accepts the call.
 
-    `tensor` is its place among the op's inputs; -1 for `argument`, where `path` is the
-    place in the call ("1", "dim"). `size`: dim `dim` was `old`, fits as `new`.
-    `unsqueeze` and `squeeze` at `dim`; `flatten` from `dim` on; `permute` to the order
-    `new`; `dtype` from `old` to `new`; `values`: an index that is out of range.
+    `tensor` is its position among the op's inputs; -1 for `argument`, where `path` is
+    its position in the call ("1", "dim"). `size`: dim `dim` was `old` and fits as
+    `new`. `unsqueeze` and `squeeze` act at `dim`; `flatten` from `dim` on; `permute` to
+    the order `new`; `dtype` from `old` to `new`; `values`: an index is out of range.
     """
 
     kind: Kind
@@ -97,17 +98,17 @@ OF_HISTORY = (
     "modified by an inplace operation",
     "does not require grad and does not have a grad_fn",
 )
-"""What torch says of a backward pass whose history is the matter, not a shape."""
+"""Parts of torch's messages about a backward pass that fails for its history."""
 
 
 @dataclass(frozen=True, slots=True)
 class Failure:
     """A call that torch refused.
 
-    `op` is its place in `Trace.ops`. `arguments` name the op's inputs, in order, as the
-    rule's signature does. `passed` says that the run went on with what `unmet` or the
-    first of `repairs` makes. `guessed`: sizes of what the run went on with that no side
-    decided. `chain` are the module calls around it, outermost first.
+    `op` is its index in `Trace.ops`. `arguments` name the op's inputs, in order, as the
+    rule's signature does. `passed` is True if the run continued with the output that
+    `unmet` or the first of `repairs` gives. `guessed` are sizes of that output that no
+    argument determines.
     """
 
     op: int
@@ -121,7 +122,7 @@ class Failure:
 
     @property
     def of_history(self) -> bool:
-        """Whether no other shape would help: the graph is gone, or was written into."""
+        """Whether the autograd graph is at fault (freed or modified), not a shape."""
         return any(words in self.torch_message for words in OF_HISTORY)
 
 
@@ -129,9 +130,9 @@ class Failure:
 class Ending:
     """The innermost frame of the program when it raised.
 
-    `tensors` and `values` are what names in it meant: `x`, `self.n`, `parts[0]`; of
-    values only numbers, short texts and tuples of numbers. `library`: it was an
-    installed library's frame that raised, or called what raised.
+    `tensors` and `values` hold what names in the frame referred to: `x`, `self.n`,
+    `parts[0]`; values are only numbers, short texts and tuples of numbers. `library` is
+    True if that frame, or the caller of the one that raised, is an installed library's.
     """
 
     error: str
@@ -146,11 +147,11 @@ Shape = tuple[int, ...]
 
 @dataclass(frozen=True, slots=True)
 class Misloaded:
-    """What `load_state_dict` refused.
+    """A `state_dict` that `load_state_dict` refused.
 
     `missing` are the model's keys that the dict lacks, `unexpected` the dict's keys
-    that the model lacks; `resized` are key, the model's shape and the dict's shape.
-    `keys` is how many the model has.
+    that the model lacks; `resized` holds tuples of key, the model's shape and the
+    dict's shape. `keys` is the number of the model's keys.
     """
 
     class_name: str
@@ -162,9 +163,9 @@ class Misloaded:
 
 
 def prefix_of(one: Misloaded) -> tuple[str, str]:
-    """What the dict's keys and the model's keys begin with that the others lack.
+    """Return the prefixes that only the dict's keys and only the model's keys have.
 
-    Example: ``("module.", "")`` where the dict was saved from `nn.DataParallel`.
+    Example: ``("module.", "")`` if the dict was saved from `nn.DataParallel`.
     """
     for theirs in one.unexpected[:1]:
         for ours in one.missing:

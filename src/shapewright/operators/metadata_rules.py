@@ -10,7 +10,7 @@ from typing import Any, Protocol
 
 
 class Meta(Protocol):
-    """A tensor argument as a rule sees it. dtype is torch's name without `torch.`."""
+    """A tensor argument as a rule sees it; `dtype` is torch's name without `torch.`."""
 
     @property
     def shape(self) -> tuple[int, ...]: ...
@@ -26,7 +26,7 @@ class Meta(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Made:
-    """A tensor that a rule says comes out. `stride` None means contiguous.
+    """An output tensor that a rule infers. A `stride` of None means contiguous.
 
     `grad_fn` is the name that autograd gives the node when an input requires grad
     ("ReluBackward0"); None means that the rule does not know it, "" that the output
@@ -41,7 +41,7 @@ class Made:
 
 @dataclass(frozen=True, slots=True)
 class Same:
-    """An argument that comes out itself, where that depends on the other arguments.
+    """An argument that is returned itself, if that depends on the other arguments.
 
     Example: `F.relu(x, inplace=True)` answers `Same(0, True, "ReluBackward0")`, and
     `F.dropout(x, training=False)` answers `Same(0)`: `x` itself, not written.
@@ -55,7 +55,7 @@ class Same:
 
 
 class Misfit(Exception):
-    """The call does not fit. `str()` is what eager torch says on the CPU.
+    """A call that torch would refuse; `str()` is eager torch's message on the CPU.
 
     `error` is the name of the exception class that torch raises.
     """
@@ -79,7 +79,7 @@ a tensor that is written, a `grad_fn` of "" means that it keeps the one it had.
 
 @dataclass(frozen=True, slots=True)
 class Rule:
-    """What we know of one operator family member.
+    """The registered metadata rule of one operator.
 
     `names` are dotted torch names ("torch.relu", "torch.Tensor.relu"). `writes` is the
     position of the argument written in place, or None; an in-place rule answers the
@@ -97,7 +97,7 @@ class Rule:
 
 @dataclass(slots=True)
 class _Setting:
-    """The settings of torch that metadata can depend on, as the engine found them."""
+    """The settings of torch that metadata can depend on."""
 
     default_dtype: str = "float32"
     einsum_swaps: bool = True
@@ -105,7 +105,7 @@ class _Setting:
 
 
 setting = _Setting()
-"""Read by rules of factories; the engine keeps it in step with torch."""
+"""The settings that rules read; the engine keeps them equal to torch's."""
 
 
 RULES: dict[str, Rule] = {}
@@ -141,7 +141,7 @@ Shape = tuple[int, ...]
 
 
 def axis(dim: int, ndim: int) -> int:
-    """The dim counted from the front: `axis(-1, 3) == 2`. A 0-dim tensor has dim 0."""
+    """Return the dim counted from the front: `axis(-1, 3) == 2`; 0-dim has dim 0."""
     least = max(ndim, 1)
     if not -least <= dim < least:
         raise Misfit(
@@ -153,7 +153,7 @@ def axis(dim: int, ndim: int) -> int:
 
 
 def axes(dim: Any, ndim: int) -> frozenset[int]:
-    """The dims that a reduction removes: None or an empty list means all of them."""
+    """Return the dims that a reduction removes; None or an empty list means all."""
     if type(dim) is int:
         return frozenset((axis(dim, ndim),))
     if dim is None or not len(dim):
@@ -168,7 +168,7 @@ def axes(dim: Any, ndim: int) -> frozenset[int]:
 
 
 def reduced(shape: Shape, gone: frozenset[int], keepdim: bool) -> Shape:
-    """The shape without those dims, or with 1 in their place.
+    """Return the shape without the dims `gone`, or with size 1 in their place.
 
     Example: `reduced((8, 16, 32), frozenset({1}), False) == (8, 32)`.
     """
@@ -197,7 +197,7 @@ C_TYPE = {
 
 
 def unsupported(kernel: str, dtype: str) -> Misfit:
-    """A kernel met a dtype that it has no code for, in torch's words."""
+    """Return the error of a kernel that does not implement a dtype."""
     return Misfit(
         f"\"{kernel}\" not implemented for '{SCALAR_TYPE.get(dtype, dtype)}'",
         "NotImplementedError",
@@ -205,7 +205,7 @@ def unsupported(kernel: str, dtype: str) -> Misfit:
 
 
 def wrap_dim(dim: int, ndim: int) -> int:
-    """A dim counted from the front: `wrap_dim(-1, 3) == 2`; 0-dim tensors have one."""
+    """Return a dim counted from the front: `wrap_dim(-1, 3) == 2`; 0-dim has one."""
     span = ndim or 1
     if -span <= dim < span:
         return dim + span if dim < 0 else dim
@@ -217,5 +217,5 @@ def wrap_dim(dim: int, ndim: int) -> int:
 
 
 def listed(sizes: tuple[int, ...]) -> str:
-    """Sizes as torch prints them: `[2, 3]`."""
+    """Format sizes as torch prints them: `[2, 3]`."""
     return f"[{', '.join(map(str, sizes))}]"

@@ -1,4 +1,4 @@
-"""Checks and wording that the needs of many operators share."""
+"""Checks and wording shared by the needs of many operators."""
 
 from __future__ import annotations
 
@@ -14,29 +14,29 @@ Shape = tuple[int, ...]
 
 
 def text(shape: Sequence[int]) -> str:
-    """`(8, 256)`."""
+    """Format a shape: `(8, 256)`."""
     sizes = ", ".join(map(str, shape))
     return f"({sizes},)" if len(shape) == 1 else f"({sizes})"
 
 
 def word(name: str) -> str:
-    """An argument in a message: `{tensors_1}` for `tensors.1`."""
+    """Format an argument's name for a message: `{tensors_1}` for `tensors.1`."""
     return f"{{{name.replace('.', '_')}}}"
 
 
 def product(shape: Sequence[int]) -> str:
-    """`8·16·4·4 = 2048`; a lone size as it is."""
+    """Format a product of sizes: `8·16·4·4 = 2048`; a single size alone."""
     shown = "·".join(map(str, shape))
     return f"{shown} = {prod(shape)}" if len(shape) > 1 else str(prod(shape))
 
 
 def dims(count: int) -> str:
-    """`1 dim`, `3 dims`."""
+    """Format a number of dims: `1 dim`, `3 dims`."""
     return "1 dim" if count == 1 else f"{count} dims"
 
 
 def differs(one: Sequence[int], other: Sequence[int]) -> int | None:
-    """The first dim in which two shapes differ, None where ranks do."""
+    """Return the first dim in which two shapes differ; None if their ranks do."""
     if len(one) != len(other):
         return None
     return next((d for d in range(len(one)) if one[d] != other[d]), None)
@@ -48,14 +48,14 @@ def is_tensor(value: Any) -> bool:
 
 
 def resized(meta: Meta, dim: int, size: int) -> Made:
-    """The tensor with another size in one dim."""
+    """Return the tensor with another size in dim `dim`."""
     shape = list(meta.shape)
     shape[dim] = size
     return Made(tuple(shape), meta.dtype)
 
 
 def turned(meta: Meta, order: Sequence[int]) -> Made:
-    """The tensor with its dims in another order."""
+    """Return the tensor with its dims permuted to `order`."""
     shape, stride = meta.shape, meta.stride
     return Made(
         tuple(shape[d] for d in order), meta.dtype, tuple(stride[d] for d in order)
@@ -63,27 +63,27 @@ def turned(meta: Meta, order: Sequence[int]) -> Made:
 
 
 def swapped(meta: Meta, one: int, other: int) -> Made:
-    """The tensor with two dims swapped."""
+    """Return the tensor with two dims swapped."""
     order = list(range(len(meta.shape)))
     order[one], order[other] = order[other], order[one]
     return turned(meta, order)
 
 
 def with_dim(meta: Meta, dim: int) -> Made:
-    """The tensor with a dim of size 1 more."""
+    """Return the tensor with a dim of size 1 inserted at `dim`."""
     shape = meta.shape
     return Made((*shape[:dim], 1, *shape[dim:]), meta.dtype)
 
 
 def cast(meta: Meta, dtype: str) -> Made:
-    """The tensor with another dtype."""
+    """Return the tensor with another dtype."""
     return Made(meta.shape, dtype, meta.stride)
 
 
 def dtype_unmet(
     name: str, meta: Meta, wanted: str, why: str, reference: str = ""
 ) -> Unmet:
-    """A tensor of a dtype that the call does not take."""
+    """Report a tensor of a dtype that the call does not take."""
     return Unmet(
         "dtype-mismatch",
         f"{why}, but {word(name)} is {meta.dtype}",
@@ -96,7 +96,7 @@ def dtype_unmet(
 
 
 def same_dtype(*named: tuple[str, Meta | None]) -> Unmet | None:
-    """One dtype for all: that of the last, a weight; floats before whole numbers."""
+    """Check that all have the dtype of the last complex, else float, else tensor."""
     given = [(name, meta) for name, meta in named if meta is not None]
     floats = [pair for pair in given if pair[1].dtype in FLOATING]
     complexes = [pair for pair in given if KIND.get(pair[1].dtype) == 3]
@@ -114,7 +114,7 @@ def same_dtype(*named: tuple[str, Meta | None]) -> Unmet | None:
 
 
 def lined_up(named: Sequence[tuple[str, Shape]]) -> tuple[str, ...]:
-    """Shapes lined up from the right, as on paper, marks under what does not fit.
+    """Return shapes aligned at the right, with marks under sizes that do not fit.
 
     Example: ``lined_up([("x", (8, 3, 32)), ("y", (8, 1))])`` is the lines
     ``8  3  32   {x}`` and ``8   1   {y}`` below each other, and ``^`` below 3 and 8.
@@ -136,7 +136,7 @@ def lined_up(named: Sequence[tuple[str, Shape]]) -> tuple[str, ...]:
 
 
 def _place_in(shape: Sequence[int], flat: int) -> str:
-    """`[3, 5]` of an element that is counted row by row; nothing for a scalar."""
+    """Return the index of a row-major position, like `[3, 5]`; "" for a scalar."""
     found: list[int] = []
     for size in reversed(shape):
         found.append(flat % size)
@@ -154,7 +154,7 @@ def out_of_range(
     allowed: frozenset[int] | set[int] = frozenset(),
     least: int = 0,
 ) -> Unmet | None:
-    """The first index that reads beyond, where values are known."""
+    """Check that all indices, if their values are known, are within range."""
     values: tuple[int, ...] | None = getattr(index, "values", None)
     if values is None:
         return None
@@ -179,7 +179,7 @@ AXES = ("depth", "height", "width")
 
 
 def each(value: Any, count: int) -> tuple[int, ...]:
-    """One number for each dim: 3 is (3, 3) for images."""
+    """Repeat a single number for each dim: 3 is (3, 3) for images."""
     if isinstance(value, int):
         return (value,) * count
     sizes = tuple(value)
@@ -187,14 +187,14 @@ def each(value: Any, count: int) -> tuple[int, ...]:
 
 
 def axis(at: int, spatial: int) -> str:
-    """`height` for the first dim of two."""
+    """Return a dim's name: `height` for the first dim of two."""
     return "length" if spatial == 1 else AXES[at - spatial]
 
 
 def too_large(
     input: Meta, kernel: Sequence[int], padding: Sequence[int], dilation: Sequence[int]
 ) -> Unmet | None:
-    """The kernel is at most as large as the padded input."""
+    """Check that the kernel is no larger than the padded input."""
     spatial = len(kernel)
     first = len(input.shape) - spatial
     shape = list(input.shape)
@@ -226,7 +226,7 @@ def too_large(
 
 
 def of_positive(argument: str, value: Any, least: int = 1) -> Unmet | None:
-    """Sizes, strides and factors of at least 1."""
+    """Check that sizes, strides or factors are at least `least`."""
     given = tuple(value) if isinstance(value, tuple | list) else (value,)
     if not all(type(one) is int for one in given) or min(given, default=1) >= least:
         return None
@@ -242,7 +242,7 @@ def of_positive(argument: str, value: Any, least: int = 1) -> Unmet | None:
 
 
 def of_settings(spatial: int, **given: Any) -> Unmet | None:
-    """A number for all dims or one for each; strides of at least 1, padding of 0."""
+    """Check that each setting has 1 or `spatial` numbers, none of them too small."""
     for argument, value in given.items():
         if isinstance(value, tuple | list) and len(value) not in (1, spatial):
             fits = (*value[:spatial], *(value[-1:] or (1,)) * (spatial - len(value)))
@@ -262,7 +262,7 @@ def of_settings(spatial: int, **given: Any) -> Unmet | None:
 
 
 def of_dim(self: Meta, name: str, dim: Any) -> Unmet | None:
-    """A dim that is there."""
+    """Check that the dim exists."""
     rank = max(len(self.shape), 1)
     if not isinstance(dim, int) or -rank <= dim < rank:
         return None
@@ -279,14 +279,14 @@ def of_dim(self: Meta, name: str, dim: Any) -> Unmet | None:
 
 
 def whole(name: str, index: Meta, only: tuple[str, ...] = ("int64",)) -> Unmet | None:
-    """Indices are int64."""
+    """Check that indices have one of the dtypes `only`."""
     if index.dtype in only:
         return None
     return dtype_unmet(name, index, "int64", "{op} takes indices of int64")
 
 
 def same_rank(name: str, input: Meta, other: str, index: Meta) -> Unmet | None:
-    """Indices have a dim for each dim."""
+    """Check that the indices have as many dims as the input."""
     rank, have = len(input.shape), len(index.shape)
     if rank == have:
         return None
@@ -312,7 +312,7 @@ def same_rank(name: str, input: Meta, other: str, index: Meta) -> Unmet | None:
 def within(
     small: str, index: Meta, large: str, input: Meta, at: int | None
 ) -> Unmet | None:
-    """No size is larger, but along one dim."""
+    """Check that no size of `small` exceeds that of `large`, except in dim `at`."""
     for d, (have, most) in enumerate(zip(index.shape, input.shape, strict=True)):
         if d != at and have > most:
             made = tuple(
@@ -334,7 +334,7 @@ def within(
 
 
 def vector(index: Meta, name: str = "index", what: str = "indices") -> Unmet | None:
-    """One dim of indices."""
+    """Check that the indices have at most 1 dim."""
     if len(index.shape) <= 1:
         return None
     count = 1

@@ -1,4 +1,4 @@
-"""What calls need, by dotted torch name."""
+"""The registry of needs: the checks of calls that torch refused, by torch name."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ from shapewright.operators.metadata_rules import RULES
 
 Needs = Callable[..., Unmet | None]
 """Mirrors the torch function's signature, with `Meta` where the call has a tensor, as a
-metadata rule does. It is only asked of calls that torch refused, and answers the first
-thing that does not fit, or None where it knows nothing to say."""
+metadata rule does. Only called for calls that torch refused; returns the first
+requirement that is not met, or None if it finds none."""
 
 NEEDS: dict[str, Needs] = {}
 """Every registered need, by each of its names."""
@@ -21,8 +21,8 @@ NEEDS: dict[str, Needs] = {}
 def needs(*names: str) -> Callable[[Needs], Needs]:
     """Register the decorated function for `names`, dotted names under `torch`.
 
-    A name with a metadata rule stands for all the names of that rule. A layer
-    ("torch.nn.LSTM") is asked when its own Python refuses what it is given; its need
+    A name with a metadata rule stands for all the names of that rule. The need of a
+    layer ("torch.nn.LSTM") is called when the layer's Python code refuses its input; it
     mirrors `forward`, with the layer's plain attributes as the keyword `layer`.
 
     Example::
@@ -42,13 +42,13 @@ def needs(*names: str) -> Callable[[Needs], Needs]:
 
 
 def alike(name: str) -> tuple[str, ...]:
-    """The names of the functions that one metadata rule answers for."""
+    """Return all names that share the metadata rule of `name`."""
     rule = RULES.get(name)
     return rule.names if rule is not None else (name,)
 
 
 def unmet(function: Needs | None, args: Any, kwargs: Any) -> Unmet | None:
-    """What does not fit; a need that is itself at fault says nothing."""
+    """Return what the need reports; None if it has no report or fails itself."""
     if function is None:
         return None
     try:

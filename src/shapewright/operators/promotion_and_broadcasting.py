@@ -26,7 +26,7 @@ INTEGRAL = frozenset({"uint8", *_INTEGERS})
 FLOATING = frozenset({"bfloat16", *_FLOATS})
 COMPLEX = frozenset({"complex32", "complex64", "complex128"})
 KNOWN = INTEGRAL | FLOATING | COMPLEX | {"bool"}
-"""The dtypes that the rules answer for; they leave float8, uint16, quantized ones."""
+"""The dtypes that the rules cover; float8, uint16 and quantized are left to torch."""
 
 KIND = {
     **dict.fromkeys(COMPLEX, 3),
@@ -82,7 +82,7 @@ def promote(a: str, b: str) -> str | None:
 
 
 def number_dtype(number: bool | int | float | complex) -> str:
-    """The dtype that a Python number counts as: int64, the default dtype, bool."""
+    """Return the dtype of a Python number: int64, the default dtype, bool."""
     kind = type(number)
     if kind is bool:
         return "bool"
@@ -94,7 +94,7 @@ def number_dtype(number: bool | int | float | complex) -> str:
 
 
 def common(a: Any, b: Any) -> str | None:
-    """`result_type` of two operands, fast for the usual cases."""
+    """Return the `result_type` of two operands, with a fast path for usual cases."""
     kind = type(b)
     if kind in NUMBERS:
         have: str = a.dtype
@@ -112,7 +112,7 @@ def result_type(*operands: Any) -> str | None:
 
     Example: an int64 tensor of shape (2, 3) with 1.5 gives the default dtype; a float16
     tensor of shape (2,) with a float64 tensor of shape () gives float16. None if a
-    dtype is not one of `KNOWN`, or something is neither tensor nor number.
+    dtype is not one of `KNOWN`, or an operand is neither tensor nor number.
     """
     ranks: list[str | None] = [None, None, None]
     for operand in operands:
@@ -129,7 +129,7 @@ def result_type(*operands: Any) -> str | None:
 
 
 def _combined(higher: str | None, lower: str | None) -> str | None:
-    """`combine_categories`: the lower rank counts only where its kind is higher."""
+    """`combine_categories`: the lower rank counts only if its kind is higher."""
     if higher is None or lower is None:
         return higher or lower
     if KIND[higher] >= 3:
@@ -142,12 +142,12 @@ def _combined(higher: str | None, lower: str | None) -> str | None:
 
 
 def floated(dtype: str) -> str:
-    """The dtype itself if float or complex, else the default dtype (`sqrt` of ints)."""
+    """Return the dtype if float or complex, else the default dtype (`sqrt` of ints)."""
     return dtype if KIND[dtype] >= 2 else setting.default_dtype
 
 
 def can_cast(source: str, target: str) -> bool:
-    """`torch.can_cast`: never to a lower kind. Both must be `KNOWN`."""
+    """`torch.can_cast`: False for a cast to a lower kind. Both must be `KNOWN`."""
     return KIND[source] <= KIND[target]
 
 
@@ -156,9 +156,9 @@ Shape = tuple[int, ...]
 
 @lru_cache(4096)
 def broadcast(*shapes: Shape) -> Shape:
-    """The common shape: `broadcast((8, 1, 5), (3, 5)) == (8, 3, 5)`.
+    """Return the broadcast shape: `broadcast((8, 1, 5), (3, 5)) == (8, 3, 5)`.
 
-    Raises `Misfit` in torch's words where two sizes differ and neither is 1.
+    Raises `Misfit` with torch's message if two sizes differ and neither is 1.
     """
     result = shapes[0]
     for shape in shapes[1:]:
@@ -199,7 +199,7 @@ KERNEL_DTYPE = {
     "float64": "Double", "complex32": "ComplexHalf", "complex64": "ComplexFloat",
     "complex128": "ComplexDouble",
 }  # fmt: skip
-"""What torch's messages call dtypes: `"abs_cpu" not implemented for 'Bool'`."""
+"""The names of dtypes in torch's messages: `"abs_cpu" not implemented for 'Bool'`."""
 
 LETTER = {
     **dict.fromkeys(KNOWN, "i"),
@@ -216,12 +216,12 @@ LETTER = {
 
 
 def operand(value: Any) -> Strided:
-    """A tensor's (shape, stride), or those of a Python number."""
+    """Return the (shape, stride) of a tensor, or those of a Python number."""
     return NUMBER if type(value) in NUMBERS else (value.shape, value.stride)
 
 
 def _promoted(value: Any, dtype: str) -> Strided:
-    """The operand as the kernel iterates over it, after conversion to `dtype`."""
+    """Return the (shape, stride) that the kernel sees after conversion to `dtype`."""
     if type(value) in NUMBERS:
         return NUMBER
     shape, stride = value.shape, value.stride
@@ -231,26 +231,26 @@ def _promoted(value: Any, dtype: str) -> Strided:
 
 
 def is_plain(*metas: Meta) -> bool:
-    """Whether all are laid out in row-major order, and none is empty."""
+    """Whether all tensors are in row-major order and none is empty."""
     return all(
         0 not in meta.shape and meta.stride == contiguous(meta.shape) for meta in metas
     )
 
 
 def likened(input: Meta, dtype: str, grad_fn: str | None) -> Made:
-    """The output of a function that begins with `empty_like`."""
+    """Return the output of a function that begins with `empty_like`."""
     return new(input.shape, dtype, like(input.shape, input.stride), grad_fn)
 
 
 def new(shape: tuple[int, ...], dtype: str, stride: Any, grad_fn: str | None) -> Made:
-    """A new tensor; integers and bools have no grad_fn."""
+    """Return a new tensor; integers and bools have no grad_fn."""
     return Made(shape, dtype, stride, grad_fn if KIND[dtype] >= 2 else "")
 
 
 def unary(input: Meta, dtype: str, grad_fn: str | None, promoted: bool = True) -> Made:
-    """The output of an elementwise op of one tensor.
+    """Return the output of an elementwise op of one tensor.
 
-    `promoted` says that the kernel first converts its input to the output's dtype.
+    `promoted` is True if the kernel first converts its input to the output's dtype.
     Example: relu of a channels-last (2, 3, 4, 4) float32 tensor is channels-last too.
     """
     shape, stride = input.shape, input.stride
@@ -263,7 +263,7 @@ def unary(input: Meta, dtype: str, grad_fn: str | None, promoted: bool = True) -
 def pointwise(
     dtype: str, grad_fn: str | None, *operands: Any, common: str | None = None
 ) -> Made:
-    """The output of an elementwise op of several tensors and numbers, broadcast.
+    """Return the broadcast output of an elementwise op of tensors and numbers.
 
     The kernel first converts operands to `common` (`dtype` if not given; "" for none).
     Example: shapes (8, 1, 5) and (3, 5) give (8, 3, 5). Raises `Misfit` otherwise.
@@ -280,7 +280,7 @@ def pointwise(
 
 
 def written(target: Meta, dtype: str, grad_fn: str | None, *others: Any) -> Made:
-    """The tensor that an in-place op writes; refused where the result does not fit.
+    """Return the tensor that an in-place op writes; raise if the result does not fit.
 
     `dtype` is that of the result before it is written. `others` are the remaining
     operands. Example: (3,) cannot take the sum of (3,) and (2, 3).
@@ -302,7 +302,7 @@ def written(target: Meta, dtype: str, grad_fn: str | None, *others: Any) -> Made
 
 
 def no_overlap(target: Meta) -> None:
-    """Refuses to write where several elements share one place in memory (`expand`)."""
+    """Refuse writes to a tensor whose elements share memory (after `expand`)."""
     shape, stride = target.shape, target.stride
     if 0 not in stride or is_dense(shape, stride):
         return
@@ -315,7 +315,7 @@ def no_overlap(target: Meta) -> None:
 
 
 def not_implemented(kernel: str, dtype: str) -> Misfit:
-    """What a CPU kernel says to a dtype that it lacks."""
+    """Return the error of a CPU kernel that lacks a dtype."""
     return Misfit(
         f"\"{kernel}\" not implemented for '{KERNEL_DTYPE[dtype]}'",
         "NotImplementedError",

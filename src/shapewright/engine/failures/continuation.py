@@ -1,12 +1,12 @@
-"""A run that goes on after a call that torch, or a layer of torch, refuses.
+"""Continue a run after a call that torch, or a layer of torch, refuses.
 
-The call's needs say what would have come out had the side that decides been right;
-where none are written down, a change of one argument is looked for with which torch
-takes the call. The run goes on with that, and the next error is found in the same run.
+The call's needs state the result if the argument at fault had been right. Without such
+a statement, a change of a single argument is searched with which torch accepts the
+call. The run continues with that result, and finds the next error in the same run.
 
 `nn.LSTM` compares sizes before it calls anything, `nn.BatchNorm2d` counts dims. Such a
-call is noted like an operator's, named after the layer's class, and the layer runs
-again on what it needs.
+call is recorded like that of an operator, under the name of the layer's class, and the
+layer runs again on valid input.
 """
 
 from __future__ import annotations
@@ -62,15 +62,15 @@ if TYPE_CHECKING:
 
 
 CATCHING = frozenset({"suppress", "raises", "assertRaises", "assertRaisesRegex"})
-"""Context managers that swallow an exception."""
+"""Names of context managers that swallow an exception."""
 INSTALLED = ("site-packages", "dist-packages")
 
 
 def _is_handled(error: BaseException, frame: FrameType | None, sites: Sites) -> bool:
-    """Whether a frame of the program stands in a `try` whose handler goes on.
+    """Return whether a frame of the program is in a `try` whose handler does not raise.
 
     A handler that raises again only adds words: the error still ends the program. So
-    does one of a library that keeps it, to raise it where the result is asked for.
+    does a handler of a library that keeps the error and raises it with the result.
     """
     kinds = {kind.__name__ for kind in type(error).__mro__}
     while frame is not None:
@@ -88,7 +88,7 @@ def _is_handled(error: BaseException, frame: FrameType | None, sites: Sites) -> 
 
 @lru_cache(64)
 def _caught(file: str) -> tuple[tuple[int, int, frozenset[str]], ...]:
-    """Stretches of lines whose exceptions a file catches, and which; none is all."""
+    """Return the line ranges in which a file catches exceptions, and their classes."""
     try:
         tree = ast.parse("".join(linecache.getlines(file)))
     except (SyntaxError, ValueError):
@@ -114,7 +114,7 @@ def _caught(file: str) -> tuple[tuple[int, int, frozenset[str]], ...]:
 
 
 def _keeps(handler: ast.ExceptHandler) -> bool:
-    """Whether it puts the exception itself into an attribute: `self.error = error`."""
+    """Return whether a handler stores the exception itself: `self.error = error`."""
     return any(
         isinstance(each, ast.Assign)
         and isinstance(each.value, ast.Name)
@@ -125,7 +125,7 @@ def _keeps(handler: ast.ExceptHandler) -> bool:
 
 
 def _names_of(kind: ast.expr | None) -> frozenset[str]:
-    """The classes that a handler names; none for a bare `except`."""
+    """Return the classes that a handler names; none for a bare `except`."""
     if kind is None:
         return frozenset()
     each = kind.elts if isinstance(kind, ast.Tuple) else [kind]
@@ -140,7 +140,7 @@ def _last_name(node: ast.expr) -> str:
 
 
 def _argument_names(func: Any, need: Any, args: Any, kwargs: Any) -> tuple[str, ...]:
-    """A name for each tensor of a call, in the order of the call."""
+    """Return a name for each tensor of a call, in the order of the call."""
     rule = None if isinstance(func, str) else rule_of(func)
     for mirror in (need, rule.metadata if rule is not None else None):
         names = _bound(mirror, args, kwargs) if mirror is not None else None
@@ -152,7 +152,7 @@ def _argument_names(func: Any, need: Any, args: Any, kwargs: Any) -> tuple[str, 
 
 
 def _bound(mirror: Any, args: Any, kwargs: Any) -> tuple[str, ...] | None:
-    """The names by the signature of a rule, None where it does not take the call."""
+    """Return the names by a rule's signature; None if it does not fit the call."""
     try:
         signature = inspect.signature(mirror)
         parameters = list(signature.parameters.values())
@@ -187,7 +187,7 @@ Tensor = torch.Tensor
 
 
 def going_on(plan: Plan) -> Plan:
-    """The plan of a function, whose refused calls do not end the run."""
+    """Wrap the plan of a function so that refused calls do not end the run."""
 
     def answered(engine: Engine, func: Any, args: Any, kwargs: Any) -> Any:
         before = len(engine.events)
@@ -221,7 +221,7 @@ def _passed(
     frame: FrameType,
     more: tuple[int, ...] = (),
 ) -> Any:
-    """Note the failure, and what the run goes on with; raise where that is nothing."""
+    """Note the failure and return the substitute result; raise if there is none."""
     failures = engine.failures
     assert failures is not None
     handled = engine.going_on.heeds and _is_handled(error, frame, engine.sites)
@@ -296,7 +296,7 @@ def _passed(
 
 
 def _user_line(frame: FrameType | None, sites: Sites) -> tuple[str, int]:
-    """The file and line of the program at which a call was made."""
+    """Return the file and line of the program at which a call was made."""
     while frame is not None and sites.kind_of(frame.f_code) != USER:
         frame = frame.f_back
     if frame is None:
@@ -309,10 +309,10 @@ def _user_line(frame: FrameType | None, sites: Sites) -> tuple[str, int]:
 def _unsure_sizes(
     names: tuple[str, ...], infos: tuple[Info, ...], needed: Unmet
 ) -> set[int]:
-    """Sizes that only one side of a mismatch says.
+    """Return sizes that only one side of a mismatch supports.
 
-    Where an operand was granted another size that comes out again, as a norm's does,
-    the one that it had might have been the right one.
+    If an operand was given another size that reappears in the output, as in a norm, the
+    original size might have been the right one.
     """
     found: set[int] = set()
     if needed.guessed:
@@ -326,7 +326,7 @@ def _unsure_sizes(
 
 
 def _is_in_place(name: str, kwargs: Any) -> bool:
-    """Whether the call hands out its first tensor, written."""
+    """Return whether the call writes and returns its first tensor."""
     if name.startswith("__i") and name not in ("__invert__", "__index__", "__int__"):
         return True
     plain = name.endswith("_") and not name.endswith("__")
@@ -336,9 +336,9 @@ def _is_in_place(name: str, kwargs: Any) -> bool:
 def _chosen(
     engine: Engine, found: list[tuple[Repair, Any]]
 ) -> tuple[Any, tuple[int, ...]]:
-    """What the likeliest repair makes, and its sizes that another would make otherwise.
+    """Return the result of the likeliest repair, and sizes that other repairs change.
 
-    A change of a size keeps what the call is about; parameters say what is wanted.
+    A changed size keeps the meaning of the call; parameters show what is wanted.
     """
     likely = [pair for pair in found if not pair[0].parameter] or found
     first = [pair for pair in likely if pair[0].kind in ("values", "dtype")]
@@ -360,12 +360,12 @@ def _chosen(
 
 
 def _shapes_of(engine: Engine, nest: Any) -> list[tuple[int, ...]]:
-    """The shapes of the tensors in what a call gives."""
+    """Return the shapes of the tensors in the result of a call."""
     return [engine.info(tensor).meta.shape for tensor in nests.tensors((nest,))]
 
 
 def _made_of(engine: Engine, makes: tuple[Made, ...], infos: tuple[Info, ...]) -> Any:
-    """Tensors as a need says that they come out."""
+    """Return the tensors that a need states as the call's results."""
     grad = torch.is_grad_enabled() and any(info.meta.requires_grad for info in infos)
     device = next((info.meta.device for info in infos), engine.home)
     made = []
@@ -392,7 +392,7 @@ CONTAINERS = (nn.Sequential, nn.ModuleList, nn.ModuleDict)
 
 
 def is_own(module: nn.Module, error: BaseException) -> bool:
-    """Whether a layer of torch's raised it in its own Python."""
+    """Return whether a layer of torch raised the error in its own Python code."""
     if isinstance(module, CONTAINERS) or not isinstance(error, Exception):
         return False
     where = error.__traceback__
@@ -403,7 +403,7 @@ def is_own(module: nn.Module, error: BaseException) -> bool:
 
 
 def _class_of(module: nn.Module) -> type | None:
-    """The nearest class of a layer that is torch's own."""
+    """Return the nearest base class of a layer that is torch's own."""
     return next(
         (
             kind
@@ -417,7 +417,7 @@ def _class_of(module: nn.Module) -> type | None:
 def refused(
     engine: Engine, module: nn.Module, original: Any, args: Any, kwargs: Any, error: Any
 ) -> Any:
-    """What the layer gives on what it needs; raises where nobody knows that."""
+    """Return the layer's result for valid input; raise if no repair is known."""
     kind = _class_of(module)
     need = with_layer(needs_of(kind), module)
 
@@ -430,14 +430,14 @@ def refused(
 
 
 def _settings_of(module: nn.Module) -> Iterator[int]:
-    """Whole numbers among a layer's settings, which may be sizes."""
+    """Yield integers among a layer's settings, which may be sizes."""
     for value in vars(module).values():
         each = value if isinstance(value, tuple) else (value,)
         yield from (item for item in each if type(item) is int)
 
 
 def with_layer(need: Needs | None, module: nn.Module) -> Needs | None:
-    """The need of a layer, that knows the layer's plain attributes."""
+    """Return the need of a layer, bound to the layer's plain attributes."""
     if need is None:
         return None
     plain = (bool, int, float, str, tuple)

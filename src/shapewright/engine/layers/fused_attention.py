@@ -1,12 +1,12 @@
 """Fused attention: the fast paths of evaluation, and `flex_attention`.
 
-The result of `flex_attention` has the layout of the query. What the program's
-`score_mod` and `mask_mod` do to one score is tried on numbers, since torch refuses what
-is no number any more.
+The result of `flex_attention` has the layout of the query. The program's `score_mod`
+and `mask_mod` are tried on numbers for a single score, since torch refuses results that
+are not numbers.
 
-`nn.MultiheadAttention` and `nn.TransformerEncoder` decide in Python whether one kernel
-does a layer. They ask for everything that decides it, and besides whether a tensor has
-`__torch_function__`, which our own mode answers with yes for every tensor.
+`nn.MultiheadAttention` and `nn.TransformerEncoder` decide in Python whether to run a
+layer as a single kernel. Besides other conditions they check whether a tensor has
+`__torch_function__`, which is true of every tensor under our own mode.
 """
 
 from __future__ import annotations
@@ -47,12 +47,12 @@ Args = tuple[Any, ...]
 Kwargs = dict[str, Any]
 
 PLAIN = frozenset({torch.Tensor, Parameter, Buffer, type(None)})
-"""Types of arguments that have no `__torch_function__` of their own."""
+"""Types of arguments whose `__torch_function__` torch does not call."""
 
 
 @contextmanager
 def fast_paths_decided(engine: Engine) -> Iterator[None]:
-    """For the time of a run, torch's layers are told what they are told without it.
+    """During a run, let torch's layers choose fast paths as they do without our mode.
 
     Example: in `nn.TransformerEncoderLayer.forward`, under `eval()` and `no_grad()`,
     `torch.overrides.has_torch_function(tensors)` is False, and the layer is one call of
@@ -84,7 +84,7 @@ def fast_paths_decided(engine: Engine) -> Iterator[None]:
 
 
 def _is_misfit(mask: Any, query: Any) -> bool:
-    """Whether a mask of queries and keys has not the elements for its sequences."""
+    """Return whether a mask has the wrong number of elements for its sequences."""
     if not isinstance(mask, torch.Tensor) or query.is_nested:
         return False
     batch, length, _ = query.shape
@@ -95,7 +95,7 @@ def _is_misfit(mask: Any, query: Any) -> bool:
 
 
 def _is_plain(engine: Engine, tensors: Any) -> bool:
-    """Whether, without our mode, torch would call its kernels with these tensors.
+    """Return whether torch, without our mode, would call kernels with these tensors.
 
     A mode of the program's own, such as `with torch.device("cpu"):`, is asked first in
     a real run, too.
@@ -110,14 +110,14 @@ def _is_plain(engine: Engine, tensors: Any) -> bool:
 ATTENTION = "_native_multi_head_attention"
 LAYER = "_transformer_encoder_layer_fwd"
 WEIGHTS = {ATTENTION: 5, LAYER: 3}
-"""The kernels that do a layer at once, and where their first weight stands."""
+"""Kernels that run a whole layer, with the index of their first weight argument."""
 
 LAYERS = {ATTENTION: "nn.MultiheadAttention", LAYER: "nn.TransformerEncoderLayer"}
-"""What they do at once."""
+"""The layers that these kernels run."""
 
 
 def fused(engine: Engine, func: Any, args: Args, kwargs: Kwargs | None) -> Any:
-    """A call of a kernel that does a layer at once."""
+    """Answer a call of a kernel that runs a whole layer."""
     kwargs = kwargs or {}
     engine.note(
         f"`{LAYERS[plain_name(func)]}`: one fused kernel in evaluation, as in a real "
@@ -133,9 +133,9 @@ def fused(engine: Engine, func: Any, args: Args, kwargs: Kwargs | None) -> Any:
 
 
 def _by_rule(engine: Engine, func: Any, args: Args, kwargs: Kwargs) -> Any:
-    """With autograd below, too: torch's data-free kernels take what real ones refuse.
+    """Answer by rule even with autograd: data-free kernels accept calls that real ones
 
-    A kernel is only called where nothing requires grad.
+    refuse. A kernel is only called if nothing requires grad.
     """
     if engine.graph:
         infos = [engine.info(tensor) for tensor in nests.tensors((args, kwargs))]
@@ -146,7 +146,7 @@ def _by_rule(engine: Engine, func: Any, args: Args, kwargs: Kwargs) -> Any:
 
 
 def _refusal(engine: Engine, func: Any, args: Args, kwargs: Kwargs) -> str | None:
-    """What torch says of nested tensors and under the CPU's autocast, beside the rule.
+    """Return torch's error for nested tensors and CPU autocast, which the rule lacks.
 
     Autocast casts only some of the kernels inside. Example: an encoder layer of float32
     with a nested tensor, under bfloat16.
@@ -172,7 +172,7 @@ def _refusal(engine: Engine, func: Any, args: Args, kwargs: Kwargs) -> str | Non
 
 
 def attend(engine: Engine, func: Any, args: Args, kwargs: Kwargs | None) -> Any:
-    """The output, the logarithms of the sums, and the largest scores, without data."""
+    """Return the output, the log-sum-exps and the largest scores, without data."""
     tensors = args[:3]
     infos = [engine.info(each) for each in tensors]
     shape, others = infos[0].meta.shape, infos[1].meta.shape
@@ -210,9 +210,9 @@ def attend(engine: Engine, func: Any, args: Args, kwargs: Kwargs | None) -> Any:
 
 
 def _strides_like(shape: tuple[int, ...], model: tuple[int, ...]) -> tuple[int, ...]:
-    """Strides of a dense tensor whose dims lie in the order of another's.
+    """Return strides of a dense tensor whose dims lie in the order of another tensor's.
 
-    Example: for a query that is a transposed ``(B, T, H, D)``, the output is one too.
+    Example: for a query that is a transposed ``(B, T, H, D)``, so is the output.
     """
     order = sorted(range(len(shape)), key=lambda dim: model[dim])
     order.remove(len(shape) - 1)  # kernels read along the last dim
@@ -231,7 +231,7 @@ def _check_batches(engine: Engine, query: int, keys: int) -> None:
 
 
 def _first_score(engine: Engine, score_mod: Any, block_mask: Any) -> torch.Tensor:
-    """The program's functions, called as torch calls them, for the first score."""
+    """Call the program's functions as torch does, and return the first score."""
     try:
         with engine.unrecorded(), engine:
             places = [torch.tensor(0, dtype=torch.int32) for _ in range(4)]

@@ -1,15 +1,15 @@
-"""Nested tensors: those that an encoder makes of a padding mask; others are refused.
+"""Nested tensors: those that an encoder derives from a padding mask; others fail.
 
-One with `layout=torch.jagged` has a size that is no number (torch's `NestedInt`), which
+A tensor with `layout=torch.jagged` has a symbolic size (torch's `NestedInt`), which
 neither our records nor our arithmetic can hold; it ended the process. A strided one has
-no form without data: the first layer that it met raised "NestedTensorImpl doesn't
+no form without data: the first layer that received it raised "NestedTensorImpl doesn't
 support sizes", which is not the program's error. Both are refused where the program
-makes them; one that was made before the run, at the first call that does not take it.
+creates them or, if created before the run, at the first call that cannot take them.
 
 In evaluation torch cuts each sample to its length, runs the layers on these, and pads
-what comes out to the size that came in. The program, its hooks for instance, gets a
-nested tensor, with torch's own answers for its sizes. What its layers do with it is
-answered by the padded batch, which hangs on it: the same shapes, with the padding.
+the output to the size of the input. The program, its hooks for instance, gets a
+nested tensor, with torch's own answers for its sizes. Its layers are answered by
+the padded batch, stored as an attribute of it: the same shapes, with the padding.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ ADVICE = (
 
 
 PADDED = "_sw_padded"
-"""The attribute by which a nested tensor holds its padded batch."""
+"""The attribute of a nested tensor that holds its padded batch."""
 
 
 class _NotFollowed(NotImplementedError):
@@ -63,7 +63,7 @@ class _NotFollowed(NotImplementedError):
 
 
 def refusal(error: Exception, args: Any, kwargs: Any) -> Exception:
-    """What to raise where torch raised `error`: a word of ours for nested tensors."""
+    """Return our own error in place of torch's if nested tensors are involved."""
     if isinstance(error, _NotFollowed) or not has_nested(args, kwargs):
         return error
     return _NotFollowed(
@@ -72,9 +72,9 @@ def refusal(error: Exception, args: Any, kwargs: Any) -> Exception:
 
 
 def has_nested(args: Any, kwargs: Any) -> bool:
-    """Whether a nested tensor that we do not follow is among the arguments of a call.
+    """Return whether a call has a nested tensor as argument that is not followed.
 
-    Those that torch's encoder makes of a padding mask are followed.
+    Those that torch's encoder creates from a padding mask are followed.
     """
     with torch._C.DisableTorchFunction():
         return any(
@@ -120,11 +120,11 @@ BY_SAMPLE = frozenset(
 """Functions that treat samples of a nested tensor like those of a batch."""
 
 MOST = 1 << 24
-"""Elements that are made real to ask torch about any other call."""
+"""Maximum number of elements to allocate when torch is asked about another call."""
 
 
 class _Padded:
-    """The padded batch and the lengths for which a nested tensor stands."""
+    """The padded batch and the lengths that a nested tensor stands for."""
 
     __slots__ = ("batch", "lengths")
 
@@ -134,7 +134,7 @@ class _Padded:
 
 
 def padded_of(tensor: Tensor) -> _Padded | None:
-    """The batch that a nested tensor stands for, if we made it."""
+    """Return the batch that a nested tensor of ours stands for, or None."""
     return getattr(tensor, PADDED, None)
 
 
@@ -143,8 +143,8 @@ def is_left_aligned(
 ) -> bool:
     """`torch._nested_tensor_from_mask_left_aligned(src, mask)`, which reads the mask.
 
-    Whether in each sample all that is kept stands before all padding. An unknown mask
-    is taken to be like that; the shapes are the same, wherever the padding stands.
+    Return whether in each sample all kept elements precede the padding. An unknown mask
+    is assumed to be so; the shapes are the same wherever the padding is.
     """
     answer = bool(_asked(engine, func, args, kwargs or {}))
     if not _is_known(engine, args[1]):
@@ -157,7 +157,7 @@ def is_left_aligned(
 
 
 def cut(engine: Engine, func: Any, args: Args, kwargs: Kwargs | None) -> Tensor:
-    """`torch._nested_tensor_from_mask(src, mask)`: samples, cut to their lengths."""
+    """Run `torch._nested_tensor_from_mask(src, mask)`: cut samples to their lengths."""
     batch, mask = args[0], args[1]
     _asked(engine, func, args, kwargs or {})
     lengths = [int(count) for count in _values(engine, mask).sum(1)]
@@ -187,15 +187,15 @@ def _asked(engine: Engine, func: Any, args: Args, kwargs: Kwargs) -> Any:
 
 
 def _is_known(engine: Engine, mask: Tensor) -> bool:
-    """Whether its values are the program's; a mask fed by a spec is all ones."""
+    """Return whether the values are the program's; a mask fed by a spec is all ones."""
     storage = engine.info(mask).storage
     return storage.known and storage.assumed is None
 
 
 def _values(engine: Engine, mask: Tensor) -> Tensor:
-    """A mask's values; an unknown one keeps all but the end of the last sample.
+    """Return a mask's values; an unknown mask keeps all but the end of the last sample.
 
-    Samples of one length would be read as a batch without padding.
+    With samples of equal length torch would see a batch without padding.
     """
     if _is_known(engine, mask):
         return engine.value_of(mask)
@@ -206,7 +206,7 @@ def _values(engine: Engine, mask: Tensor) -> Tensor:
 
 
 def pad(engine: Engine, func: Any, args: Args, kwargs: Kwargs | None) -> Any:
-    """`x.to_padded_tensor(0.0, size)`: the batch again, in one piece."""
+    """Run `x.to_padded_tensor(0.0, size)`, which returns the whole batch again."""
     kwargs = kwargs or {}
     nested = args[0]
     padded = padded_of(nested)
@@ -234,7 +234,7 @@ def pad(engine: Engine, func: Any, args: Args, kwargs: Kwargs | None) -> Any:
 def call_of_padded(
     engine: Engine, func: Any, args: Args, kwargs: Kwargs, call: Any = call_op
 ) -> Any:
-    """Any other call with a nested tensor that we made; NotImplemented without one."""
+    """Answer other calls with a nested tensor of ours; else NotImplemented."""
     tensors = nests.tensors((args, kwargs))
     nested = [(t, padded) for t in tensors if (padded := padded_of(t)) is not None]
     if not nested:
@@ -257,7 +257,7 @@ def call_of_padded(
 
 
 def _nested(engine: Engine, batch: Tensor, lengths: list[int]) -> Tensor:
-    """The nested tensor that the program gets for a batch with padding."""
+    """Return the nested tensor that the program gets for a padded batch."""
     info = engine.info(batch)
     old = info.meta
     nested = nested_of_lengths(lengths, batch.shape[-1], batch.dtype)
@@ -268,7 +268,7 @@ def _nested(engine: Engine, batch: Tensor, lengths: list[int]) -> Tensor:
 
 
 def _tried(engine: Engine, func: Any, args: Args, kwargs: Kwargs) -> Any:
-    """What torch does with real tensors of these sizes: mostly, it refuses."""
+    """Run the call on real tensors of these sizes; mostly, torch refuses it."""
     tensors = nests.tensors((args, kwargs))
     infos = [engine.info(tensor) for tensor in tensors]
     arguments = recorded_arguments(engine, args, kwargs)
@@ -300,7 +300,7 @@ def _tried(engine: Engine, func: Any, args: Args, kwargs: Kwargs) -> Any:
 def _settled(
     engine: Engine, func: Any, args: Args, kwargs: Kwargs, out: Tensor, note: str = ""
 ) -> Any:
-    """A new tensor without data, recorded as what a call gave."""
+    """Record a new data-free tensor as the result of a call."""
     infos = [engine.info(tensor) for tensor in nests.tensors((args, kwargs))]
     before = [torch.empty(0) for _ in infos]
     notes = (note,) if note else ()

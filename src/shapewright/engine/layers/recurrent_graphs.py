@@ -1,16 +1,16 @@
-"""The autograd graph of a recurrent call: one node of our own for many of torch's.
+"""The autograd graph of a recurrent call, with one node in place of many of torch's.
 
-It is learnt from a miniature of the call on real CPU tensors.
+It is derived from a miniature of the call on real CPU tensors.
 
 A layer over 200 steps has thousands of nodes; which inputs they reach, what they save
-and how they lay gradients is the same over two steps of three rows. So torch itself
-is asked, with operands of the same dtypes, strides and flags.
+and how gradients are strided is the same over two steps of three rows. So torch itself
+runs a miniature, with operands of the same dtypes, strides and flags.
 
-A `Mirror` is a graph between small real tensors, as torch made it. Data-free tensors
-get one node for all of it: it saves what the graph saves, and the gradients that leave
-it are as many, of the dtypes and laid as those of the miniature, whose own backward
-pass is asked once for each set of outputs that gradients come to. Gradients of
-gradients are mirrored alike.
+A `Mirror` is a graph between small real tensors, created by torch. Data-free tensors
+get a single node in its place: it saves what the graph saves, and the gradients that
+leave it have the number, dtypes and strides of those of the miniature, whose own
+backward pass runs once for each set of outputs that receive gradients. Gradients of
+gradients are mirrored likewise.
 """
 
 from __future__ import annotations
@@ -29,11 +29,11 @@ from shapewright.engine.replacement import one_thread
 Tensor = torch.Tensor
 Shape = tuple[int, ...]
 STEPS, ROWS, WIDTH, HIDDEN, PROJECTED = 2, 3, 5, 7, 4
-"""Sizes of a miniature, each a different one: a size of 1 stays 1."""
+"""Sizes of a miniature, all different; a size of 1 stays 1."""
 
 
 class _Miniature:
-    """The operands of one call in small, in their order, and what came out."""
+    """The operands of a call at small size, in their order, and its outputs."""
 
     __slots__ = ("inputs", "outputs")
 
@@ -49,7 +49,7 @@ def run_miniature(
     shapes: list[Shape],
     lengths: list[int] | None,
 ) -> _Miniature:
-    """Call the function on tensors of these `shapes`, else as the operands are.
+    """Call the function on tensors of these `shapes` that otherwise match the operands.
 
     `lengths` are the batch sizes of packed steps, which are the second operand.
     """
@@ -69,19 +69,19 @@ def run_miniature(
 
 
 def _cpu_autocast(kind: str | None) -> AbstractContextManager[Any]:
-    """The CPU's autocast is as it is for operands on the CPU, else off."""
+    """Disable the CPU's autocast unless the operands are on the CPU."""
     if kind == "cpu" or not torch.is_autocast_enabled("cpu"):
         return nullcontext()
     return torch.autocast("cpu", enabled=False)
 
 
 def _without_dropout(args: tuple[Any, ...]) -> tuple[Any, ...]:
-    """Its share is the one float among the arguments; nothing is drawn without it."""
+    """Set the dropout probability, the only float argument, to 0."""
     return tuple(0.0 if isinstance(each, float) else each for each in args)
 
 
 def _small_tensor(info: Info, shape: Shape) -> Tensor:
-    """Zeros of this shape, laid as the operand is."""
+    """Return zeros of this shape, strided as the operand is."""
     meta = info.meta
     stride = _laid_like(meta.shape, meta.stride, shape)
     tensor = torch.empty_strided(shape, stride, dtype=meta.torch_dtype, device="cpu")
@@ -91,7 +91,7 @@ def _small_tensor(info: Info, shape: Shape) -> Tensor:
 
 
 def _laid_like(shape: Shape, stride: Shape, other: Shape) -> Shape:
-    """The strides of a tensor of another shape whose dims lie in the same order.
+    """Return strides for another shape that keep the order of the dims in memory.
 
     `(3, 2, 5)` by `(5, 15, 1)` and `(8, 200, 64)` give `(64, 512, 1)`. Expanded dims
     stay expanded.
@@ -111,13 +111,13 @@ def _laid_like(shape: Shape, stride: Shape, other: Shape) -> Shape:
 
 
 Layout = tuple[Shape, Shape, torch.dtype]
-"""Shape, stride and dtype of a tensor that a node gives."""
+"""Shape, stride and dtype of an output of a node."""
 
 
 class Mirror:
     """A small copy of an autograd graph.
 
-    `saved` are the inputs that backward reads, by place, with what was saved of each;
+    `saved` are the inputs that backward reads, by index, with the tensor saved of each;
     `kept` are the outputs that it reads.
     """
 
@@ -153,9 +153,9 @@ class Mirror:
         return found
 
     def gradients(self, given: tuple[int, ...], again: Any = None) -> _Gradients:
-        """The gradients of the inputs, where some come to these outputs.
+        """Return the gradients of the inputs, given which outputs receive gradients.
 
-        For gradients of gradients, `again` says which of those given require grad.
+        For gradients of gradients, `again` says which of the given ones require grad.
         """
         key = given, again
         if key not in self._gradients:
@@ -188,7 +188,7 @@ class Mirror:
 class _Gradients:
     """The gradients of a mirror's inputs, and the mirror of their graph.
 
-    `by_place` tells which of the `outputs` is the gradient of which input.
+    `by_place` maps each index of an input to the index of its gradient in `outputs`.
     """
 
     __slots__ = ("by_place", "mirror", "outputs")
@@ -217,7 +217,7 @@ class _Gradients:
 def hang_on_mirror(
     mirror: Mirror, inputs: list[Tensor], layouts: list[Layout]
 ) -> list[Tensor]:
-    """Data-free outputs of these layouts, on nodes as the mirror's outputs have."""
+    """Return data-free outputs of these layouts, with nodes as in the mirror."""
     if not any(each.requires_grad for each in mirror.outputs):
         return [_blank(layout) for layout in layouts]
     held = [_saved_of(inputs[at], small) for at, small in mirror.saved]
@@ -248,9 +248,9 @@ def _blank(layout: Layout) -> Tensor:
 
 
 def _saved_of(tensor: Tensor, small: Tensor) -> Tensor:
-    """What a node saves of an input: itself, or a view as that of the miniature.
+    """Return what a node saves of an input: the input or a view, as in the miniature.
 
-    Its node is named where a write in place is refused.
+    The name of its node appears where an in-place write is refused.
     """
     node = node_of(small)
     if node == "TBackward0":
@@ -272,7 +272,7 @@ def _saved_of(tensor: Tensor, small: Tensor) -> Tensor:
 
 
 class _Mirrored(torch.autograd.Function):
-    """Stands for a graph; saves what the graph saves."""
+    """A node that stands for a graph and saves what the graph saves."""
 
     of_ours = True
 
@@ -319,9 +319,9 @@ class _Mirrored(torch.autograd.Function):
 
 
 class _Joint(torch.autograd.Function):
-    """Tensors for what gradients of gradients go through.
+    """Pass on the tensors that gradients of gradients flow through.
 
-    They lead to the inputs of a call, but a write to those is none to them.
+    The outputs lead to the inputs of a call, but a write to the inputs is none to them.
     """
 
     of_ours = True
@@ -343,7 +343,7 @@ class _Joint(torch.autograd.Function):
 
 
 class _Renamed(torch.autograd.Function):
-    """An output that has a node of its own."""
+    """A function that gives an output a node of its own."""
 
     of_ours = True
 

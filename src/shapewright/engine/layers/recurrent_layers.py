@@ -1,8 +1,8 @@
-"""LSTM, GRU and RNN, each call answered as a whole.
+"""LSTM, GRU and RNN, with each call answered as a whole.
 
-torch's data-free kernels unroll them: 200 steps of an LSTM make 4,000 tensors and as
-many nodes, 2 s forward and 1 s backward. The rule tells what comes out; where
-gradients are asked for, a miniature of the call tells its nodes, and where autocast is
+torch's data-free kernels unroll them: 200 steps of an LSTM create 4,000 tensors and as
+many nodes, 2 s forward and 1 s backward. The rule gives the metadata of the outputs; if
+gradients are required, a miniature of the call gives its nodes, and if autocast is
 on, its dtypes.
 """
 
@@ -100,7 +100,7 @@ def _flags_of(args: Args) -> tuple[Any, ...]:
 
 
 def _small_lengths(engine: Engine, layers: Layers, sizes: Tensor) -> list[int] | None:
-    """Batch sizes of a miniature, equal where those are; None where they are wrong."""
+    """Return the batch sizes of a miniature, or None if the given ones are invalid."""
     rows = min(layers.batch, ROWS)
     steps = min(layers.steps, STEPS)
     if not engine.info(sizes).storage.known:
@@ -123,7 +123,7 @@ def _plan_of(
     layers: Layers,
     lengths: list[int] | None,
 ) -> RecurrentPlan:
-    """The answer by rule, with what a miniature tells of nodes and dtypes."""
+    """Return the answer by rule, with nodes and dtypes taken from a miniature."""
     arguments = recorded_arguments(engine, args, {})
     metas = [info.meta for info in infos]
     made = outputs_of(layers, metas[0].dtype)
@@ -168,7 +168,7 @@ def _flops_of(func: Any, arguments: tuple[Args, Kwargs]) -> int | None:
 
 
 def _small_shapes(layers: Layers, lengths: list[int] | None) -> list[Shape]:
-    """The shapes of the operands of a miniature."""
+    """Return the shapes of the operands of a miniature."""
     hidden, projected = min(layers.hidden, HIDDEN), min(layers.projected, PROJECTED)
     few = replace(
         layers,
@@ -186,7 +186,7 @@ def _small_shapes(layers: Layers, lengths: list[int] | None) -> list[Shape]:
 def _layouts_of(layers: Layers, made: tuple[Made, ...], is_view: bool) -> list[Layout]:
     """Return the layouts of the nodes' outputs.
 
-    That of which the output is a view has the steps first, and no gaps.
+    The tensor that the output is a view of has the steps first, and is contiguous.
     """
     shapes = [one.shape for one in made]
     strides = [one.stride or contiguous_stride(one.shape) for one in made]
@@ -204,7 +204,7 @@ def _give(
     inputs: list[Tensor],
     infos: list[Info],
 ) -> Any:
-    """The outputs of a call, on the nodes of its mirror."""
+    """Return the outputs of a call, on the nodes of its mirror."""
     answer = plan.answer
     if plan.mirror is None or not engine.graph:
         return apply(engine, answer, (), {}, infos)

@@ -1,13 +1,13 @@
-"""Control flow that rests on unknown data: loops that wait for it, errors of checks.
+"""Control flow that depends on unknown data: loops that wait for it, errors of checks.
 
-`while mask.any(): ...` would never end on a truth that is always the same. Whose end
-hangs on a read is found in the text (`program/loop_conditions.py`); what is read
-elsewhere keeps its answer, however often it is asked.
+`while mask.any(): ...` would never end if the truth were always the same. The loops
+that depend on a read are found in the source (`program/loop_conditions.py`); any other
+read keeps its answer, however often it is repeated.
 
-A number, truth or array that was read of unknown data is followed through the functions
-on the way to the error: names assigned from it, arguments made of it, and objects that
-hold it. What is followed is text, one function at a time: through containers and
-globals of other functions nothing is seen, and such an error stays one.
+A number, truth or array that was read from unknown data is followed through the
+functions on the way to the error: names assigned from it, arguments built from it, and
+objects that hold it. The source is followed function by function: values in containers
+and in globals of other functions are not seen, and such an error is reported.
 """
 
 from __future__ import annotations
@@ -34,21 +34,21 @@ if TYPE_CHECKING:
 
 
 TURNS = 3
-"""Turns of an endless loop before a truth that it waits for becomes the other."""
+"""Turns of an endless loop before a truth that it waits for is inverted."""
 NUMBERS = 16
-"""The same for a number, which is used for more than to end a loop."""
+"""Turns for a number, which is used for more than to end a loop."""
 CALLED = 64
-"""The same where the loop stands in a caller of what reads."""
+"""Turns if the loop is in a caller of the function that reads."""
 BOUNDED = 256
-"""The same for a loop with an end of its own, which most are left to reach."""
+"""Turns for a loop with an end of its own, which most are left to reach."""
 DEEPEST = 12
-"""Callers that are looked at for a loop."""
+"""Maximum number of callers that are searched for a loop."""
 
 
 def _next_turn(waits: Waits, truth: bool) -> tuple[FrameType, Waiting, int] | None:
-    """The loop whose patience ends with this read, and how often it has before.
+    """Return the loop whose patience ends with this read, and how often it did before.
 
-    None where no loop waits for the read, or may wait longer.
+    Return None if no loop waits for the read, or if the loop may wait longer.
     """
     found = _waiting_frame()
     if found is None:
@@ -67,14 +67,14 @@ def _next_turn(waits: Waits, truth: bool) -> tuple[FrameType, Waiting, int] | No
 
 
 def loop_ends(engine: Engine) -> bool:
-    """Whether a loop that waits for this truth has turned often enough."""
+    """Return whether a loop that waits for this truth has turned often enough."""
     return _next_turn(engine.waits, truth=True) is not None
 
 
 def number_to_end(engine: Engine, usual: Any, least: float, most: float) -> Any:
-    """What a number is taken as: as usual, or what may end the loop that waits.
+    """Return the value for a number: the usual value, or a value that ends the loop.
 
-    It stays between `least` and `most`, which what made it promises.
+    It stays between `least` and `most`, the bounds of the call that computed it.
     """
     turned = _next_turn(engine.waits, truth=False)
     if turned is None:
@@ -91,7 +91,7 @@ def number_to_end(engine: Engine, usual: Any, least: float, most: float) -> Any:
 
 
 def _compared_with(frame: FrameType, waiting: Waiting) -> list[float]:
-    """The plain numbers with which a loop's condition compares a read."""
+    """Return the plain numbers with which a loop's condition compares a read."""
     found: list[float] = []
     for side in waiting.compared:
         value: Any = None
@@ -108,9 +108,9 @@ def _compared_with(frame: FrameType, waiting: Waiting) -> list[float]:
 
 
 def _waiting_frame() -> tuple[FrameType, FrameType, Waiting, int] | None:
-    """The frame that reads, the one whose loop waits for that, why, and how long.
+    """Return the reading frame, the frame whose loop waits, why, and for how long.
 
-    What torch reads in its own checks is never waited for by a loop outside of torch.
+    No loop outside of torch waits for what torch reads in its own checks.
     """
     frame: FrameType | None = sys._getframe(1)
     while frame is not None and frame.f_code.co_filename.startswith(OURS):
@@ -136,13 +136,13 @@ def _waiting_frame() -> tuple[FrameType, FrameType, Waiting, int] | None:
 
 
 def _skipped(frame: FrameType, inside: bool) -> bool:
-    """Whether a frame only passes a call on: ours, or torch's between the user's."""
+    """Return whether a frame only passes a call on: ours, or torch's between."""
     name = frame.f_code.co_filename
     return name.startswith(OURS) or (not inside and name.startswith(TORCH))
 
 
 def _place_at(code: CodeType, offset: int) -> tuple[int | None, ...]:
-    """Line, end line, column and end column of an instruction."""
+    """Return line, end line, column and end column of an instruction."""
     for number, place in enumerate(code.co_positions()):
         if number == offset // 2:
             return place
@@ -153,7 +153,7 @@ _seen: dict[tuple[int, int], tuple[CodeType, Waiting]] = {}
 
 
 def _waiting_of(code: CodeType, offset: int) -> Waiting:
-    """What hangs on the instruction at an offset; codes are known by identity."""
+    """Return what depends on the instruction at an offset, cached by code identity."""
     found = _seen.get((id(code), offset))
     if found is not None and found[0] is code:
         return found[1]
@@ -168,7 +168,7 @@ def _waiting_of(code: CodeType, offset: int) -> Waiting:
 
 
 def _tree_of(filename: str) -> ast.Module | None:
-    """A file's tree; None for what has no text or is no Python."""
+    """Return a file's syntax tree; None if it has no source or is not Python."""
     source = source_of(filename)
     return None if source is None or not source.text else _parsed(source.text)
 
@@ -182,7 +182,7 @@ def _parsed(text: str) -> ast.Module | None:
 
 
 def rests_on_chosen(engine: Engine, error: BaseException) -> bool:
-    """Whether the condition of an error reads a value that was supposed."""
+    """Return whether the condition of an error reads a value that was assumed."""
     chosen = engine.chosen
     if not chosen.places or not isinstance(error, Exception):
         return False
@@ -212,7 +212,7 @@ def _followed(
     offset: int,
     names: set[str],
 ) -> tuple[NameFlow, list[ast.AST]]:
-    """What chosen values flow into in a frame, and the nodes around its instruction."""
+    """Return the names that chosen values flow into, and the instruction's nodes."""
     code = frame.f_code
     path = path_to(tree, _place_of(code, offset))
     cuts = [i for i, node in enumerate(path) if isinstance(node, Function)]
@@ -234,13 +234,13 @@ def _followed(
 
 
 def _place_of(code: CodeType, offset: int) -> Any:
-    """The place of an instruction, as trees count."""
+    """Return the position of an instruction in the order that syntax trees use."""
     line, end_line, column, end_column = _place_at(code, offset)
     return line or 0, column or 0, end_line or 0, end_column or 0
 
 
 def _conditions(inside: list[ast.AST]) -> list[ast.AST]:
-    """The conditions under which a statement is met, and what it computes itself."""
+    """Return the conditions that lead to a statement, and its own expressions."""
     found: list[ast.AST] = [
         node.test
         for node in inside
@@ -254,7 +254,7 @@ def _conditions(inside: list[ast.AST]) -> list[ast.AST]:
 
 
 def _blocks_before(inside: list[ast.AST], statement: ast.Raise) -> list[ast.AST]:
-    """Conditions by which a `raise` at the end of a function is not met."""
+    """Return the earlier conditions of a block that would leave before a `raise`."""
     for node in reversed(inside):
         body = getattr(node, "body", None)
         if isinstance(body, list) and statement in body:
@@ -270,7 +270,7 @@ def _blocks_before(inside: list[ast.AST], statement: ast.Raise) -> list[ast.AST]
 
 
 def _passed_on(flow: NameFlow, inside: list[ast.AST], called: FrameType) -> set[str]:
-    """The names that a call's chosen arguments have in the function that it calls."""
+    """Return the parameters that receive a call's chosen arguments."""
     call = inside[-1]
     code = called.f_code
     count = code.co_argcount + code.co_kwonlyargcount

@@ -1,4 +1,4 @@
-"""Real computation of small tensors with known values."""
+"""Computation with small tensors of known values."""
 
 from __future__ import annotations
 
@@ -33,14 +33,14 @@ GROWING = frozenset(
 
 
 def allowed(engine: Engine, infos: list[Info]) -> bool:
-    """Whether known values may be computed: not where a graph must be kept."""
+    """Return whether known values may be computed: no graph has to be kept."""
     return not engine.graph or not any(info.meta.requires_grad for info in infos)
 
 
 def compute(
     engine: Engine, func: Any, args: Args, kwargs: Kwargs, infos: list[Info]
 ) -> Any:
-    """Compute small known tensors for real; TOO_LARGE where the result would not be."""
+    """Compute small known tensors; TOO_LARGE if the result would not be small."""
     name = plain_name(func)
     if any_autocast() and autocast.kind_of([i.meta for i in infos]) == "cuda":
         return TOO_LARGE  # the CPU's numbers have the dtypes of the CPU
@@ -90,7 +90,7 @@ def _once(change: Callable[[Tensor], Tensor]) -> Callable[[Tensor], Tensor]:
 def _fits(
     engine: Engine, func: Any, args: Args, kwargs: Kwargs, infos: list[Info]
 ) -> bool:
-    """Whether the result is small enough, by the rule or by torch's meta kernel."""
+    """Return whether the result is small enough, by the rule or torch's meta kernel."""
     shape = infos[0].meta.shape
     limit = engine.limit_for(infos)
     if plain_name(func) not in GROWING and all(i.meta.shape == shape for i in infos):

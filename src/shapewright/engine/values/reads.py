@@ -1,4 +1,4 @@
-"""Calls that give Python a value: known ones are answered, unknown ones assumed."""
+"""Calls that return a value to Python: known ones are answered, others assumed."""
 
 from __future__ import annotations
 
@@ -75,13 +75,13 @@ def claims(engine: Engine, func: Any, args: Args, kwargs: Kwargs | None) -> Any:
 
 
 DENSE = {"cpu", "cuda", "mps", "hip", "xpu", "hpu", "mtia"}
-"""Devices between which a parameter stays the object that it is."""
+"""Devices between which a parameter remains the same object."""
 
 
 def compatible(engine: Engine, func: Any, args: Args, kwargs: Kwargs | None) -> bool:
-    """Whether `x.data = y` can be done, which `module.to` asks.
+    """Return whether `x.data = y` is possible, which `module.to` asks.
 
-    As `TensorImpl::has_compatible_shallow_copy_type` has it: from CPU to GPU, too.
+    As in `TensorImpl::has_compatible_shallow_copy_type`: from CPU to GPU, too.
     """
     one, other = (engine.info(value).meta for value in args)
     here, there = (each.device.partition(":")[0] for each in (one, other))
@@ -154,7 +154,7 @@ def gradient(engine: Engine, func: Any, args: Args, kwargs: Kwargs | None) -> An
 
 @contextmanager
 def _without_nan_checks() -> Iterator[None]:
-    """`detect_anomaly` looks for NaN in every gradient; there is nothing to look at."""
+    """Disable the NaN check of `detect_anomaly`, as gradients have no data."""
     if not torch.is_anomaly_enabled():
         yield
         return
@@ -202,9 +202,9 @@ def value(engine: Engine, func: Any, args: Args, kwargs: Kwargs | None) -> Any:
 
 
 def _formatted(engine: Engine, func: Any, args: Args, info: Info) -> str:
-    """`f"{x}"`: a 0-dim tensor shows as its number, as a real one does.
+    """Answer `f"{x}"`: a 0-dim tensor shows as its number, as a real tensor does.
 
-    No other tensor takes a format, nor does a parameter, whatever its dims.
+    No other tensor accepts a format, nor does a parameter, whatever its dims.
     """
     kind, how = type(args[0]), args[1]
     plain = not info.meta.shape and kind is Tensor
@@ -224,7 +224,7 @@ def _formatted(engine: Engine, func: Any, args: Args, info: Info) -> str:
 def _supposed(engine: Engine, name: str, info: Info) -> tuple[Any, bool]:
     """Return the value that stands for unknown data, and whether it is certain.
 
-    Where a loop waits for it, it is in the end what ends the loop.
+    If a loop waits for the value, it finally becomes a value that ends the loop.
     """
     if name in ("equal", "allclose", "__contains__"):
         return not control_flow.loop_ends(engine), False
@@ -362,7 +362,7 @@ def _indices(engine: Engine, item: Tensor, info: Info) -> Tensor:
 
 
 def data_dependent(engine: Engine, func: Any, args: Args, kwargs: Kwargs | None) -> Any:
-    """`nonzero`, `unique`, `masked_select`, `repeat_interleave` ..."""
+    """Answer `nonzero`, `unique`, `masked_select`, `repeat_interleave` and others."""
     from shapewright.engine.dispatch.ordinary_calls import call_op
     from shapewright.engine.values import representatives
 
@@ -398,9 +398,9 @@ __all__ = ["GROWING"]
 def _packed(
     engine: Engine, func: Any, args: Args, kwargs: Kwargs, infos: list[Info]
 ) -> Any:
-    """`pack_padded_sequence`: lengths decide, so batch sizes stay known.
+    """Answer `pack_padded_sequence`: lengths decide, so batch sizes stay known.
 
-    Unknown lengths are taken as full.
+    Unknown lengths are assumed to be full.
     """
     data, lengths = args[0], args[1]
     first = args[2] if len(args) > 2 else kwargs.get("batch_first", False)
@@ -429,7 +429,7 @@ def _packed(
 
 
 def asserted(engine: Engine, func: Any, args: Args, kwargs: Kwargs | None) -> Any:
-    """`torch._assert(condition, message)`: a check of the program's own."""
+    """Answer `torch._assert(condition, message)`: a check of the program's own."""
     condition = args[0] if args else (kwargs or {}).get("condition")
     if isinstance(condition, Tensor):
         condition = value(engine, Tensor.__bool__, (condition,), None)

@@ -1,4 +1,4 @@
-"""When no data-free kernel answers: representative values, stated shares, or no."""
+"""Fallbacks without a data-free kernel: representative values or assumed shares."""
 
 from __future__ import annotations
 
@@ -22,16 +22,16 @@ Tensor = torch.Tensor
 Args = tuple[Any, ...]
 Kwargs = dict[str, Any]
 LIMIT = 1 << 18
-"""Elements that may be made real, all operands together, to ask the CPU's kernel."""
+"""Maximum number of elements of all operands to allocate for the CPU's kernel."""
 
 ENTRIES = 3
-"""Tensors of `grad.new(indices, values, size)`, with which a sparse one is made."""
+"""Tensors in `grad.new(indices, values, size)`, which creates a sparse tensor."""
 
 
 def stand_in(
     engine: Engine, tensor: Tensor, distinct: bool = False, whole_number: int = 0
 ) -> Tensor:
-    """A real CPU tensor of the same metadata: known values, or representative."""
+    """Return a real CPU tensor of the same metadata: known values or placeholders."""
     info = engine.info(tensor)
     meta = info.meta
     if meta.layout != "strided":
@@ -57,7 +57,7 @@ def stand_in(
 
 
 def small(infos: list[Info]) -> bool:
-    """Whether the operands may be made real."""
+    """Return whether the operands are small enough to be allocated."""
     total = 0
     for info in infos:
         if info.meta.layout.startswith("sparse"):
@@ -80,7 +80,7 @@ def try_for_real(
     infos: list[Info],
     error: Exception | None,
 ) -> Any:
-    """Ask the CPU's kernel, on representative values, where the operands are small."""
+    """Run the CPU's kernel on representative values if the operands are small."""
     from shapewright.engine.dispatch.results import (
         failed,
         recorded_arguments,
@@ -142,9 +142,9 @@ def try_for_real(
 def _as_dense(
     engine: Engine, func: Any, name: str, args: Args, kwargs: Kwargs, infos: list[Info]
 ) -> Any:
-    """What a call makes of sparse tensors without data, as it would of dense ones.
+    """Return the result for sparse tensors without data, computed as for dense tensors.
 
-    torch has few data-free kernels for them. None where that is no answer.
+    torch has few data-free kernels for them. Return None if that gives no answer.
     """
     from shapewright.engine.dispatch.results import settle
 
@@ -189,7 +189,7 @@ def _as_dense(
 
 
 def _coalesced(value: Tensor, like: Tensor | None = None) -> Tensor | None:
-    """A sparse tensor whose entries are all at different places, or one like it."""
+    """Return a sparse tensor whose entries have distinct indices, or None."""
     last = value if like is None else like
     if last.layout is not torch.sparse_coo:
         return None
@@ -206,7 +206,7 @@ def _coalesced(value: Tensor, like: Tensor | None = None) -> Tensor | None:
 def refused(
     engine: Engine, func: Any, args: Args, kwargs: Kwargs, infos: list[Info]
 ) -> None:
-    """Raise what the CPU says of a call that it refuses, where operands are small."""
+    """Raise the CPU's error for a call that it refuses, if operands are small."""
     from shapewright.engine.dispatch.results import failed, recorded_arguments
 
     if not small(infos) or any_autocast():
@@ -223,7 +223,7 @@ def refused(
 
 
 def to_blank(value: Tensor, before: list[Tensor]) -> Tensor:
-    """The same metadata without data."""
+    """Return a tensor of the same metadata without data."""
     from shapewright.engine.dispatch.results import node_of
 
     if any(value is physical for physical in before):
@@ -239,7 +239,7 @@ def to_blank(value: Tensor, before: list[Tensor]) -> Tensor:
 
 
 def autograd_error(error: Exception) -> bool:
-    """Whether it is autograd that refused: its word holds for real tensors too."""
+    """Return whether autograd refused, which holds for real tensors too."""
     text = str(error)
     return (
         "modified inplace" in text
@@ -252,7 +252,7 @@ def autograd_error(error: Exception) -> bool:
 
 
 def data_dependent_error(error: Exception) -> bool:
-    """Whether torch refused because a value would have been needed."""
+    """Return whether torch refused because a value would have been needed."""
     text = str(error)
     return (
         "meta tensors" in text
@@ -265,7 +265,7 @@ def data_dependent_error(error: Exception) -> bool:
 def by_share(
     engine: Engine, func: Any, name: str, args: Args, kwargs: Kwargs, infos: list[Info]
 ) -> Any:
-    """The result of an op whose shape depends on unknown values: a stated share."""
+    """Return the result of an op with a data-dependent shape, by an assumed share."""
     from shapewright.engine.dispatch.results import settle
 
     try:
@@ -295,7 +295,7 @@ def by_share(
 
 
 def _mismatch(infos: list[Info]) -> RuntimeError | None:
-    """What eager torch says of two shapes that do not broadcast."""
+    """Return eager torch's error for two shapes that do not broadcast, or None."""
     from shapewright.operators.metadata_rules import Misfit
     from shapewright.operators.promotion_and_broadcasting import broadcast
 
@@ -309,7 +309,7 @@ def _mismatch(infos: list[Info]) -> RuntimeError | None:
 def _kept(
     engine: Engine, name: str, args: Args, kwargs: Kwargs, infos: list[Info]
 ) -> tuple[Any, str, str] | None:
-    """The elements that a known mask selects from unknown data."""
+    """Return the elements that a known mask selects from unknown data."""
     mask = kwargs.get("mask", args[1] if len(args) > 1 else None)
     if name != "masked_select" or not isinstance(mask, Tensor):
         return None
@@ -331,7 +331,7 @@ def _into(
     infos: list[Info],
     out: Tensor,
 ) -> Any:
-    """A result that is written into `out=`, which grows to its shape."""
+    """Write a result into `out=`, which is resized to its shape."""
     from shapewright.engine.dispatch.results import settle, versions_of
 
     before = [engine.blank_of(tensor) for tensor in nests.tensors((args, kwargs))]
@@ -354,11 +354,11 @@ def _share(
     infos: list[Info],
     none: bool = False,
 ) -> tuple[Any, str, str] | None:
-    """Half of the elements, every element its own: what is supposed; or none of them.
+    """Return an assumed result: half of the elements, all distinct, or none of them.
 
-    What was told before of the same truths holds here, too. With it come the words for
-    it ("" where nothing had to be supposed) and the name of the result's node in
-    autograd ("" where it has none).
+    An earlier answer about the same truths holds here, too. Returned with it are a note
+    of the assumption ("" if nothing was assumed) and the name of the result's node in
+    autograd ("" if it has none).
     """
     shape, dtype = infos[0].meta.shape, infos[0].meta.torch_dtype
     chosen = infos[0]

@@ -1,11 +1,11 @@
 """Assumed values of unknown tensors, consistent with the calls that produced them.
 
-A read of unknown data gets a representative: ones, or half true. What was computed of
-it by calls that promise something (a softmax sums to one, a mask counts what it keeps)
-is computed of the representative, so that promises hold and no two answers contradict
-each other. The rest, a matrix product or a loss, gets a representative of its own.
+A read of unknown data gets a representative: ones, or half true. Results of calls that
+promise something (a softmax sums to one, a mask counts what it keeps) are computed from
+the representative of their operands, so that promises hold and no two answers
+contradict each other. Other results, of a matrix product or a loss, get their own.
 
-All of it happens when a value is read, from the events of the run, and nothing before.
+All of this happens when a value is read, from the events of the run, not earlier.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ Tensor = torch.Tensor
 LARGEST = 1 << 18
 """Largest number of elements computed with to answer a read."""
 MOST_TRUTHS = 1 << 22
-"""The limit for booleans, and for numbers computed from them."""
+"""Maximum number of elements for booleans and for numbers computed from them."""
 DEEPEST = 24
 """Largest number of calls traced back."""
 
@@ -126,14 +126,14 @@ def count_of(engine: Engine, info: Info) -> int:
 
 
 class _Asking:
-    """One read: back through what made a tensor, as far as that promises something."""
+    """A single read: it traces the calls that produced a tensor while they help."""
 
     def __init__(self, engine: Engine) -> None:
         self.engine = engine
         self.state = engine.supposed
 
     def maker(self, info: Info, before: int) -> tuple[int, Event] | None:
-        """The call that wrote a tensor last, before another; None if not seen."""
+        """Return the call that last wrote a tensor before another; None if not seen."""
         place = self.state.made.get(info.number)
         if place is None or place >= before:
             return None
@@ -180,7 +180,7 @@ class _Asking:
         return found
 
     def pinned(self, info: Info, before: int) -> Guess | None:
-        """What was told of a tensor before, or of what is computed alike."""
+        """Return the earlier answer for a tensor, or for an equal computation."""
         kept = self.state.kept.get(self.key(info, before))
         made = self.maker(info, before)
         if kept is None and made is not None:
@@ -188,14 +188,14 @@ class _Asking:
         return kept
 
     def pin(self, info: Info, before: int, guess: Guess) -> None:
-        """What was told of a tensor holds of it, and of what is computed alike."""
+        """Keep an answer for a tensor, and for equal computations."""
         self.state.keep(self.key(info, before), guess)
         made = self.maker(info, before)
         if made is not None:
             self.state.keep(self.written(*made, info), guess)
 
     def written(self, place: int, event: Event, info: Info) -> Key:
-        """The same for two calls that compute the same of the same tensors."""
+        """Return a key that is equal for equal calls on the same tensors."""
         answer, ins, outs, _, _ = event
         which = next(i for i, out in enumerate(outs) if out.number == info.number)
         if answer.kind == INPLACE:
@@ -265,7 +265,7 @@ class _Asking:
         return None
 
     def suppose_all(self, info: Info, before: int, depth: int) -> None:
-        """A truth of which nothing is told is true, and so is all that makes it so."""
+        """Assume a truth without earlier answers is true, and so are its operands."""
         total = numel(info.meta.shape)
         if info.meta.dtype != "bool" or depth > DEEPEST or self.pinned(info, before):
             return
@@ -301,7 +301,7 @@ def _ones_or(value: Tensor | None, meta: Meta) -> Guess:
 
 
 def _representative(meta: Meta, answer: Answer | None) -> Tensor:
-    """What stands for data of which nothing is told but the range that made it."""
+    """Return the representative of data of which only the range is known."""
     if meta.torch_dtype == torch.bool:
         return half_true(meta.shape)
     return ones_within(meta.shape, answer, meta)

@@ -1,7 +1,7 @@
-"""Calls told by a tensor where to cut or how often to repeat, when it is not known.
+"""Calls that take from an unknown tensor where to cut or how often to repeat.
 
-What does not depend on the place (`narrow`), or is stated besides (`output_size`), is
-exact; the rest is supposed, and said.
+Results that do not depend on the position (`narrow`), or that have their size given
+(`output_size`), are exact; the others are assumed, and the report says so.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ Kwargs = dict[str, Any]
 def placed(
     engine: Engine, func: Any, name: str, args: Args, kwargs: Kwargs
 ) -> tuple[Args, Kwargs]:
-    """`narrow` and `tensor_split` with plain numbers for the places not known."""
+    """Replace unknown positions of `narrow` and `tensor_split` by plain numbers."""
     if name == "narrow":
         start: Any = args[2] if len(args) > 2 else kwargs.get("start")
         if _unknown(engine, start) and not start.dim():
@@ -59,9 +59,9 @@ def placed(
 def counted(
     engine: Engine, args: Args, kwargs: Kwargs, supposed: str = ""
 ) -> tuple[Args, Kwargs]:
-    """Whole numbers that are known as plain ones: sizes of what is to be made.
+    """Replace known integer tensors by plain numbers, as sizes of the result.
 
-    `supposed` is the call that takes those that are not known as 1.
+    `supposed` is the call in which unknown numbers are assumed to be 1.
     """
 
     def number(value: Tensor) -> Any:
@@ -87,10 +87,10 @@ SCALES = frozenset({"scale_factor", "size"})
 
 
 def scalars(engine: Engine, args: Args, kwargs: Kwargs) -> tuple[Args, Kwargs]:
-    """0-dim tensors as plain numbers of their kind, where torch takes a number.
+    """Replace 0-dim tensors by plain numbers of their kind if torch takes a number.
 
-    `x.add_(y, alpha=-step_size)`: which number it is changes nothing of the result's
-    metadata. What is named goes first; else what comes after the first tensor. A whole
+    The value of `alpha` in `x.add_(y, alpha=-step_size)` does not change the result's
+    metadata. Keywords go first; else what comes after the first tensor. A whole
     number may be a size, which decides the shape: it is left to `counted`, unless its
     name says that it is none.
     """
@@ -121,7 +121,7 @@ def scalars(engine: Engine, args: Args, kwargs: Kwargs) -> tuple[Args, Kwargs]:
 
 
 def _known_number(engine: Engine, value: Tensor) -> int:
-    """A known 0-dim tensor, read; what was supposed of it is told."""
+    """Return the value of a known 0-dim tensor, and report what was assumed of it."""
     assumed = engine.info(value).storage.assumed
     if assumed:
         engine.assume(f"a value was read that is {assumed}")
@@ -129,7 +129,7 @@ def _known_number(engine: Engine, value: Tensor) -> int:
 
 
 def cut(engine: Engine, where: Any) -> Any:
-    """An index whose slices have plain bounds; one that is not known is left out."""
+    """Replace the bounds of slices by plain numbers, and unknown bounds by None."""
     items = where if type(where) is tuple else (where,)
     if not any(type(item) is slice and _by_tensors(item) for item in items):
         return where
@@ -156,7 +156,7 @@ def _by_tensors(item: slice) -> bool:
 
 
 def _unknown(engine: Engine, value: Any) -> bool:
-    """Whether it is a tensor of whole numbers that are not known."""
+    """Return whether this is an integer tensor whose values are unknown."""
     if not isinstance(value, Tensor) or value.is_floating_point() or value.is_complex():
         return False
     return value.dtype != torch.bool and not engine.info(value).storage.known
@@ -165,7 +165,7 @@ def _unknown(engine: Engine, value: Any) -> bool:
 def _with(
     args: Args, kwargs: Kwargs, place: int, word: str, new: str, value: Any
 ) -> tuple[Args, Kwargs]:
-    """The arguments with one of them replaced, by its place or its name."""
+    """Return the arguments with a replacement, by position or by name."""
     if len(args) > place:
         return (*args[:place], value, *args[place + 1 :]), kwargs
     rest = {key: item for key, item in kwargs.items() if key != word}
@@ -175,7 +175,7 @@ def _with(
 def repeated(
     engine: Engine, func: Any, args: Args, kwargs: Kwargs, infos: list[Info]
 ) -> Any:
-    """`repeat_interleave` by unknown counts: `output_size` tells, else each once."""
+    """Run `repeat_interleave` with unknown counts: `output_size`, else each once."""
     given = dict(zip(("input", "repeats", "dim"), args, strict=False)) | kwargs
     alone = len(infos) == 1
     times = infos[0 if alone else 1].meta

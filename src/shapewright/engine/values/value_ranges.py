@@ -1,4 +1,4 @@
-"""Ranges of what calls make, and which calls promise more than a range."""
+"""Ranges of the results of calls, and calls that promise more than a range."""
 
 from __future__ import annotations
 
@@ -14,16 +14,16 @@ Tensor = torch.Tensor
 PROMISED = frozenset(
     "softmax log_softmax softmin normalize logical_not bitwise_not invert".split()
 )
-"""Computed of any representatives: ones would break a promise, which is told on."""
+"""Calls computed on any representatives, as ones would break their promise."""
 REPEATED = frozenset(
     """
     sum mean div truediv true_divide divide cumsum max min amax amin argmax argmin topk
     sort argsort median norm linalg_vector_norm logsumexp exp sqrt square abs
     """.split()
 )
-"""Computed of any representatives, which stay positive."""
+"""Calls computed on any representatives, which stay positive."""
 COUNTED = frozenset("sum mean count_nonzero any all float double long int to".split())
-"""Of truths, these count or show how many there are."""
+"""Calls that count truths or show how many there are."""
 SEEN = frozenset(
     """
     view reshape flatten squeeze unsqueeze transpose t T permute movedim expand detach
@@ -31,10 +31,10 @@ SEEN = frozenset(
     contiguous item cpu cuda numpy clone tolist to
     """.split()
 )
-"""Show the elements of a tensor, however large, or some of them."""
+"""Calls that show all or some elements of a tensor, however large."""
 COMPARED = frozenset("eq ne lt le gt ge".split())
 BOTH = frozenset("and logical_and bitwise_and all".split()) | SEEN
-"""True of all elements only if what goes in is."""
+"""Calls that are true of all elements only if their operands are."""
 CARRIED = (
     COUNTED
     | SEEN
@@ -49,12 +49,12 @@ CARRIED = (
     """.split()
     )
 )
-"""Computed of representatives of which something was told, so that none contradict."""
+"""Calls computed on answered representatives, so that no answers conflict."""
 CONSTANT = {"zeros": 0, "ones": 1, "zeros_like": 0, "ones_like": 1, "zero": 0}
 
 
 def exact(name: str, arguments: Any, meta: Meta) -> Tensor | None:
-    """What a factory of constants makes, however large."""
+    """Return the result of a factory of constants, however large."""
     args, kwargs = arguments
     name = name.removeprefix("new_")
     if name in CONSTANT:
@@ -73,7 +73,7 @@ def exact(name: str, arguments: Any, meta: Meta) -> Tensor | None:
 
 
 def half_true(shape: tuple[int, ...]) -> Tensor:
-    """Every second element is true; of an odd number the smaller part, but one."""
+    """Set every second element true; the smaller part, but at least one element."""
     total = 1
     for size in shape:
         total *= size
@@ -83,7 +83,7 @@ def half_true(shape: tuple[int, ...]) -> Tensor:
 
 
 def ones_within(shape: tuple[int, ...], answer: Answer | None, meta: Meta) -> Tensor:
-    """Ones, or what is nearest to them in the range of the call that made them."""
+    """Return ones, or the nearest values in the range of the call."""
     dtype = meta.torch_dtype
     total = 1
     for size in shape:
@@ -107,7 +107,7 @@ def ones_within(shape: tuple[int, ...], answer: Answer | None, meta: Meta) -> Te
 
 
 def is_ranged(answer: Answer, meta: Meta) -> bool:
-    """Whether a call promises a range."""
+    """Return whether a call promises a range."""
     name = plain_name(answer.func).strip("_")
     if name in ("randperm", "bernoulli"):
         return True
@@ -119,12 +119,12 @@ ANY = (float("-inf"), float("inf"))
 
 
 def _whole(dtype: torch.dtype) -> bool:
-    """Whether a dtype has no fractions."""
+    """Return whether a dtype holds integers or bools."""
     return not (dtype.is_floating_point or dtype.is_complex)
 
 
 def bounds(name: str, args: Any, kwargs: Any, meta: Meta) -> tuple[float, float]:
-    """The least and the most that a call can make, the most included for integers."""
+    """Return the bounds of a call's result, inclusive for integers."""
     first = args[0] if args else kwargs.get("input")
     if name in ("rand", "rand_like"):
         return 0.0, 1.0
@@ -158,7 +158,7 @@ def bounds(name: str, args: Any, kwargs: Any, meta: Meta) -> tuple[float, float]
 def _index_bounds(
     name: str, first: Any, args: Any, kwargs: Any, meta: Meta
 ) -> tuple[float, float]:
-    """Indices of a dim lie below its size."""
+    """Return the bounds of indices into a dim: they lie below its size."""
     if not isinstance(first, Meta) or meta.dtype != "int64":
         return ANY
     if name in ("max", "min", "median", "mode") and first.dtype == "int64":
@@ -173,5 +173,5 @@ def _index_bounds(
 
 
 def _plain(value: Any, otherwise: float) -> float:
-    """A plain number as it is."""
+    """Return a plain number as a float, else the default."""
     return float(value) if type(value) in (int, float) else otherwise

@@ -1,7 +1,7 @@
-"""What a program does with each of its arguments, read from its text; nothing is run.
+"""Find how a program uses its arguments, from its source; nothing is run.
 
 Names are followed through assignments, methods of the same object, and the modules that
-are called; where a value is no longer an argument, or a moved one, it is forgotten.
+are called; a value that is neither an argument nor a moved argument is dropped.
 """
 
 from __future__ import annotations
@@ -17,8 +17,8 @@ from types import FunctionType, MethodType, ModuleType
 from typing import Any
 
 Moves = tuple[tuple[Any, ...], ...] | None
-"""How the dims of an argument were moved, in order: ``(("transpose", 1, 2),)``.
-None: nobody knows."""
+"""Moves of an argument's dims, in order: ``(("transpose", 1, 2),)``.
+None if they are unknown."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,7 +36,7 @@ class ReachedLayer:
 
 @dataclass(frozen=True, slots=True)
 class ModelOperand:
-    """A tensor of the model that an argument is put together with."""
+    """A tensor of the model that is combined with an argument."""
 
     how: str
     shape: tuple[int, ...]
@@ -45,10 +45,10 @@ class ModelOperand:
 
 @dataclass(slots=True)
 class Uses:
-    """What is done with one argument, or one part of it.
+    """The uses of an argument, or of a part of it.
 
-    `high`: integers lie below it. `joined`: it is handed to `torch.cat` or `stack`
-    whole. `peers` are the places of arguments that it is added to or compared with.
+    `high`: integers lie below it. `joined`: it is passed to `torch.cat` or `stack`
+    whole. `peers` are the paths of arguments that it is added to or compared with.
     """
 
     layers: list[ReachedLayer] = field(default_factory=list)
@@ -72,7 +72,7 @@ class Uses:
 
     @property
     def used(self) -> bool:
-        """Whether anything is known."""
+        """Return whether any use is known."""
         return bool(
             self.layers or self.beside or self.ranks or self.whole or self.boolean
             or self.keys or self.parts or self.iterated or self.joined or self.number
@@ -80,13 +80,13 @@ class Uses:
         )  # fmt: skip
 
     def below(self, count: int) -> None:
-        """It is an index into that many."""
+        """Note that the argument indexes `count` items."""
         self.whole = True
         self.high = count if self.high is None else min(self.high, count)
 
 
 def undone(dims: tuple[Any, ...], moves: Moves) -> tuple[Any, ...] | None:
-    """The dims before they were moved, of those after.
+    """Return the dims before these moves, given the dims after them.
 
     Example: ``("B", 20, "T")`` after ``transpose(1, 2)`` was ``("B", "T", 20)``.
     """
@@ -119,14 +119,14 @@ def undone(dims: tuple[Any, ...], moves: Moves) -> tuple[Any, ...] | None:
 
 
 MOST_STEPS = 4000
-"""Expressions that are read."""
+"""Maximum number of expressions to read."""
 DEEPEST = 12
-"""Calls inside calls that are followed."""
+"""Maximum depth of nested calls to follow."""
 
 
 @dataclass(frozen=True, slots=True)
 class Given:
-    """An argument, or a part of one."""
+    """An argument, or a part of an argument."""
 
     path: tuple[str | int, ...]
     moves: Moves = ()
@@ -140,7 +140,7 @@ class Given:
 
 @dataclass(frozen=True, slots=True)
 class Live:
-    """An object of the program as it stands."""
+    """A live object of the program."""
 
     value: Any
     path: str = ""
@@ -155,7 +155,7 @@ class Shape:
 
 @dataclass(frozen=True, slots=True)
 class Method:
-    """A method of an argument that is about to be called."""
+    """A method of an argument, about to be called."""
 
     of: Given
     name: str
@@ -163,7 +163,7 @@ class Method:
 
 @dataclass(frozen=True, slots=True)
 class Several:
-    """A tuple or list that the program makes."""
+    """A tuple or list that the program creates."""
 
     items: tuple[Any, ...]
 
@@ -176,7 +176,7 @@ BodyReader = Callable[["Walk", Any, Function, Names, str], Value]
 
 @dataclass(slots=True)
 class Walk:
-    """One reading; `found` is what is done with each place among the arguments.
+    """A single reading of the source; `found` holds the uses of each argument path.
 
     `read_body` reads the statements of one function and returns what it returns.
     """
@@ -209,7 +209,7 @@ class Walk:
             self.inside.pop()
 
     def bound(self, called: Any, args: list[Value], kwargs: Names) -> Names | None:
-        """The parameters of a function with what a call gives them."""
+        """Return a function's parameters with the values that a call passes."""
         try:
             signature = inspect.signature(inspect.unwrap(called))
             found = signature.bind_partial(*args, **kwargs)
@@ -232,7 +232,7 @@ class Walk:
     # -- modules ----------------------------------------------------------------
 
     def module(self, layer: Any, path: str, args: list[Value], kwargs: Names) -> Value:
-        """A module that is called."""
+        """Read the call of a module."""
         from torch import nn
 
         if isinstance(layer, nn.Sequential):
@@ -251,7 +251,7 @@ class Walk:
         return self.function(forward, {first: owner, **names}, path)
 
     def layer(self, layer: Any, path: str, args: list[Value], kwargs: Names) -> Value:
-        """A layer of torch's own."""
+        """Read the call of a layer of torch's own."""
         given = [*args, *kwargs.values()]
         places = [*map(str, range(len(args))), *kwargs]
         for place, value in zip(places, given, strict=True):
@@ -270,7 +270,7 @@ class Walk:
 
 
 def _keeps_shape(layer: Any) -> bool:
-    """Whether what comes out of a layer has the shape of what went in."""
+    """Return whether the output of a layer has the shape of its input."""
     from torch import nn
 
     kinds = (nn.LayerNorm, nn.Dropout, nn.Identity, nn.modules.batchnorm._NormBase)
@@ -282,7 +282,7 @@ def _keeps_shape(layer: Any) -> bool:
 
 
 def _source_of(function: Any) -> Function | None:
-    """The function's text as a tree; None where there is none."""
+    """Return a function's syntax tree; None if it has no source."""
     if not isinstance(function, FunctionType):
         return None
     if function.__module__ and function.__module__.split(".")[0] == "torch":
@@ -317,7 +317,7 @@ def first_parameter(function: Any) -> str:
 
 
 def member(value: Any, name: str) -> Any:
-    """An attribute of an object, without running its properties; raises LookupError."""
+    """Return an attribute without running properties; raise LookupError if absent."""
     for place in ("_modules", "_parameters", "_buffers"):
         held = getattr(value, "__dict__", {}).get(place)
         if isinstance(held, dict) and name in held:
@@ -340,7 +340,7 @@ def member(value: Any, name: str) -> Any:
 
 
 def each_of(value: Any) -> Iterator[Any]:
-    """The members of a live list, if it is one."""
+    """Yield the members of a list, tuple or module container."""
     if isinstance(value, list | tuple):
         yield from value
     elif hasattr(value, "_modules"):
@@ -348,12 +348,12 @@ def each_of(value: Any) -> Iterator[Any]:
 
 
 def builtin(name: str) -> Any:
-    """A name of Python's own."""
+    """Return the Python builtin of this name, or None."""
     return getattr(builtins, name, None)
 
 
 def shape_of(value: Value) -> tuple[int, ...] | None:
-    """The shape of a tensor of the model."""
+    """Return the shape of a tensor of the model; None for other values."""
     import torch
 
     if isinstance(value, Live) and isinstance(value.value, torch.Tensor):

@@ -1,4 +1,4 @@
-"""The first hypotheses about a target's arguments, and what stands beside each."""
+"""Build the first hypotheses about a target's arguments, and their alternatives."""
 
 from __future__ import annotations
 
@@ -27,10 +27,10 @@ from shapewright.inputs.search.layer_inputs import (
 
 @dataclass(slots=True)
 class Beginning:
-    """What is known before anything runs.
+    """The knowledge about a target before anything runs.
 
-    `needed` are the arguments to be given, True for those given by name; `left` are
-    those that may be given besides.
+    `needed` are the required arguments, True for those passed by name; `left` are
+    the optional ones.
     """
 
     evidence: ArgumentEvidence
@@ -38,7 +38,7 @@ class Beginning:
     left: list[str] = field(default_factory=list)
 
     def hypotheses(self) -> Iterator[Hypothesis]:
-        """The likeliest of all, and the same with one argument changed."""
+        """Yield the likeliest hypothesis, and variants that change one argument."""
         choices = {
             name: self.evidence.options((name,), place)
             for place, name in enumerate(self.needed)
@@ -51,7 +51,7 @@ class Beginning:
                 yield self.changed(first, (name,), option, found[0].cost)
 
     def made(self, chosen: dict[str, ArgumentOption]) -> Hypothesis:
-        """One option for each argument."""
+        """Return a hypothesis from an option for each argument."""
         sizes = dict(self.evidence.sizes)
         why = tuple(dict.fromkeys(each.why for each in chosen.values() if each.why))
         cost = sum(each.cost for each in chosen.values())
@@ -69,7 +69,7 @@ class Beginning:
         option: ArgumentOption,
         instead: float = 0.0,
     ) -> Hypothesis:
-        """The same with another option for one argument."""
+        """Return a copy with another option for one argument."""
         cost = 1 + max(option.cost - instead, 0)
         made = before.with_value(path, option.value, option.why, cost)
         if before.sizes["B"] == 1 and sum(1 for _ in made.tensors()) > 1:
@@ -79,7 +79,7 @@ class Beginning:
         return self.named(settled(made))
 
     def alternatives(self, before: Hypothesis, path: Path) -> Iterator[Hypothesis]:
-        """Other options for one argument."""
+        """Yield copies with other options for one argument."""
         place = list(self.needed).index(path[0]) if path[0] in self.needed else 1
         options = self.evidence.options(path, place)
         present = repr(before.at(path))
@@ -89,7 +89,7 @@ class Beginning:
                 yield self.changed(before, path, option, first)
 
     def with_more(self, before: Hypothesis, name: str, cost: float) -> Hypothesis:
-        """The same with one argument more, which may be left out."""
+        """Return a copy with an additional optional argument."""
         options = self.evidence.options((name,), 1)
         value = next((o for o in options if o.value is not None), None)
         if value is None:
@@ -98,12 +98,12 @@ class Beginning:
         return self.named(settled(made))
 
     def wanted(self, name: str) -> bool:
-        """Whether the program uses an argument without asking whether it is None."""
+        """Return whether the program uses an argument without checking it for None."""
         uses = self.evidence.uses.get((name,))
         return uses is not None and not uses.optional and (uses.used or uses.tensor)
 
     def named(self, found: Hypothesis) -> Hypothesis:
-        """Arguments that follow one that is left out are given by name."""
+        """Pass arguments that follow an omitted argument by name."""
         by_name, missing = set(), False
         ordered = {}
         for name, parameter in self.evidence.parameters.items():
@@ -118,9 +118,9 @@ class Beginning:
 
 
 def _images(found: Hypothesis) -> Iterator[Hypothesis]:
-    """The same with as many channels as images have, where there are others.
+    """Yield copies with as many channels as images have, if the count differs.
 
-    The first convolution of a model may come behind a cut into patches: then its
+    The first convolution of a model may come after a cut into patches: then its
     channels are those of a patch.
     """
     for path, tensor in found.tensors():
@@ -137,11 +137,11 @@ def _images(found: Hypothesis) -> Iterator[Hypothesis]:
 
 
 IMAGE_CHANNELS = (3, 1, 4)
-"""Channels of images, the likeliest first."""
+"""Numbers of channels of images, the likeliest first."""
 
 
 def settled(found: Hypothesis) -> Hypothesis:
-    """Every letter has a size."""
+    """Return a copy in which every letter has a size."""
     missing = {
         dim: 16
         for _, tensor in found.tensors()
@@ -152,7 +152,7 @@ def settled(found: Hypothesis) -> Hypothesis:
 
 
 def beginning(loaded: Loaded) -> Beginning | None:
-    """What is known of a target's arguments; None where it takes none."""
+    """Return what is known of a target's arguments; None if it takes none."""
     parameters = parameters_of(loaded)
     if parameters is None:
         empty = inspect.Parameter.empty
@@ -206,7 +206,7 @@ def beginning(loaded: Loaded) -> Beginning | None:
 
 
 def _likeliness(name: str, evidence: ArgumentEvidence) -> int:
-    """How likely the one input is that a target needs of many, the lower the more."""
+    """Return a rank of how likely a target needs this input; lower is likelier."""
     if name in MASKS:
         return 3
     uses = evidence.uses.get((name,))
@@ -220,7 +220,7 @@ def _likeliness(name: str, evidence: ArgumentEvidence) -> int:
 
 
 def _config_of(loaded: Loaded) -> Any:
-    """The settings that a model was built from."""
+    """Return the config that a model was built from."""
     if loaded.config is not None or loaded.module is None:
         return loaded.config
     held = vars(loaded.module)
@@ -228,7 +228,7 @@ def _config_of(loaded: Loaded) -> Any:
 
 
 def _patch_of(module: Any) -> int:
-    """How many numbers a patch has, by the first layer with windows, else the first."""
+    """Return the number of elements of a patch, by the first conv or linear layer."""
     layers = [] if module is None else list(module.modules())
     kinds = [(kind_of(each) or "", each) for each in layers]
     met = [(n, one) for n, one in kinds if n.startswith("Conv") or n == "Linear"]
@@ -241,7 +241,7 @@ def _patch_of(module: Any) -> int:
 
 
 def _first_layer(module: Any) -> tuple[tuple[Tensor, ...], str]:
-    """What the first layer that is registered takes."""
+    """Return the tensors that the first registered layer takes, and the reason."""
     for path, layer in module.named_modules() if module is not None else ():
         found = tuple(tensors_for(ReachedLayer(path, layer, ())))
         if found:

@@ -1,4 +1,4 @@
-"""The statements and expressions of one function, read for what they do."""
+"""Read the statements and expressions of a function for how it uses arguments."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ TURNED = {"T": (0, 1), "mT": (-2, -1)}
 
 
 class _Body:
-    """Reads a body with `names` for what its names mean."""
+    """Reader of a function body; `names` maps its names to their values."""
 
     def __init__(
         self,
@@ -92,7 +92,7 @@ class _Body:
             self.assign(each, part)
 
     def ranked(self, given: argument_uses.Given, rank: int) -> None:
-        """It has so many dims where its shape is unpacked."""
+        """Note the rank of an argument whose shape is unpacked."""
         if given.moves is None:
             return
         steps = {"unsqueeze": -1, "squeeze": 1, "item": 1}
@@ -116,7 +116,7 @@ class _Body:
             self.assign(target, None)
 
     def condition(self, node: ast.expr) -> None:
-        """What a test says of what it looks at."""
+        """Note what a condition shows about the arguments that it tests."""
         if isinstance(node, ast.BoolOp):
             for each in node.values:
                 self.condition(each)
@@ -312,7 +312,7 @@ class _Body:
     def part(
         self, base: argument_uses.Given, node: ast.expr, index: argument_uses.Value
     ) -> argument_uses.Value:
-        """A part of an argument: an item by its key, or some of its elements."""
+        """Return a part of an argument: an item by its key, or some of its elements."""
         if isinstance(index, argument_uses.Live) and isinstance(index.value, str):
             self.walk.uses(base).keys[index.value] = None
             return argument_uses.Given((*base.path, index.value))
@@ -369,7 +369,7 @@ def _read_body(
 def walked(
     called: Any, names: list[str]
 ) -> dict[tuple[str | int, ...], argument_uses.Uses]:
-    """What a callable does with the arguments of these names.
+    """Return how a callable uses the arguments of these names.
 
     Those of `*inputs` are named `*inputs0`, `*inputs1`.
     """

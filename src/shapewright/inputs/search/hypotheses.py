@@ -1,4 +1,4 @@
-"""What each argument may be, as data that can be changed one thing at a time, and how
+"""The candidate value of each argument, as data that can be changed in steps, and how
 the chosen inputs are reported.
 """
 
@@ -17,7 +17,7 @@ from shapewright.record.ops import SHORT
 from shapewright.record.report import ChosenInputs
 
 Dim = int | str
-"""A size, or the letter of one."""
+"""A size, or the letter that stands for a size."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,7 +32,7 @@ class Tensor:
     fill: str = ""
 
     def text(self, sizes: Mapping[str, int], stated: set[str], shared: set[str]) -> str:
-        """As a spec writes it; a letter that stands once is written as its size."""
+        """Format as in a spec; a letter that occurs once is written as its size."""
         parts = []
         for dim in self.dims:
             if isinstance(dim, int):
@@ -46,20 +46,20 @@ class Tensor:
         return f"{SHORT.get(self.dtype, self.dtype)}[{', '.join(parts)}]{fill}"
 
     def shape(self, sizes: Mapping[str, int]) -> tuple[int, ...]:
-        """Its sizes."""
+        """Return the sizes of the dims."""
         return tuple(dim if isinstance(dim, int) else sizes[dim] for dim in self.dims)
 
 
 Path = tuple[str | int, ...]
-"""A place among the arguments: ``("batch", "image")``, ``("parts", 0)``."""
+"""A path into the arguments: ``("batch", "image")``, ``("parts", 0)``."""
 
 
 @dataclass(frozen=True, slots=True)
 class Hypothesis:
-    """Arguments that may run.
+    """A candidate set of arguments.
 
-    `arguments` are nests of `Tensor` and plain values, `by_name` those that are given
-    by keyword; `cost` is the lower, the likelier.
+    `arguments` are nests of `Tensor` and plain values, `by_name` those that are passed
+    by keyword; a lower `cost` is likelier.
     """
 
     arguments: Mapping[str, Any]
@@ -70,7 +70,7 @@ class Hypothesis:
     tried: tuple[str, ...] = field(default=(), compare=False)
 
     def text(self) -> str:
-        """The spec."""
+        """Return the text of the spec."""
         counts = Counter(
             dim
             for _, tensor in self.tensors()
@@ -86,16 +86,16 @@ class Hypothesis:
         return ", ".join(items)
 
     def spec(self) -> Spec:
-        """The same, read back from its text."""
+        """Return the spec, parsed from its text."""
         return parse(self.text())
 
     def tensors(self) -> Iterator[tuple[Path, Tensor]]:
-        """Each tensor with its place, in the order of the spec."""
+        """Yield each tensor with its path, in the order of the spec."""
         for name, value in self.arguments.items():
             yield from _tensors((name,), value)
 
     def at(self, path: Path) -> Any:
-        """What stands at a place; None where there is nothing."""
+        """Return the value at a path; None if nothing is there."""
         found: Any = self.arguments
         for key in path:
             try:
@@ -107,7 +107,7 @@ class Hypothesis:
     def with_value(
         self, path: Path, value: Any, why: str = "", cost: float = 0.0
     ) -> Hypothesis:
-        """The same with something else at a place."""
+        """Return a copy with another value at a path."""
         made = _placed(self.arguments, path, value)
         reasons = self.why if not why or why in self.why else (*self.why, why)
         return replace(self, arguments=made, why=reasons, cost=self.cost + cost)
@@ -115,14 +115,14 @@ class Hypothesis:
     def with_sizes(
         self, sizes: Mapping[str, int], why: str = "", cost: float = 0.0
     ) -> Hypothesis:
-        """The same with other sizes for letters."""
+        """Return a copy with other sizes for letters."""
         reasons = self.why if not why or why in self.why else (*self.why, why)
         made = {**self.sizes, **sizes}
         return replace(self, sizes=made, why=reasons, cost=self.cost + cost)
 
 
 def mapped(value: Any, change: Callable[[Tensor], Any]) -> Any:
-    """A nest with each tensor changed."""
+    """Return a nest with `change` applied to each tensor."""
     if isinstance(value, Tensor):
         return change(value)
     if isinstance(value, dict):
@@ -180,13 +180,13 @@ def _text(
 
 
 MOST = 4
-"""Inputs that are told."""
+"""Maximum number of inputs to list."""
 
 _PLAIN = re.compile(r"[\w./:=-]+")
 
 
 def chosen_inputs(loaded: Loaded, spec: Spec, target: str | None) -> ChosenInputs:
-    """Inputs that were looked for, by name, and how to check with one's own.
+    """Return notes that list the inputs that were found, and a command to set them.
 
     `target` is the command line's; None for a live model.
 
@@ -206,7 +206,7 @@ def chosen_inputs(loaded: Loaded, spec: Spec, target: str | None) -> ChosenInput
 
 
 def _names(loaded: Loaded) -> list[str]:
-    """Names for the positional inputs, those behind a star counted."""
+    """Return names for the positional inputs, numbering those behind a star."""
     names: list[str] = []
     for name, parameter in (parameters_of(loaded) or {}).items():
         if parameter.kind is parameter.VAR_POSITIONAL:
@@ -220,12 +220,12 @@ def _names(loaded: Loaded) -> list[str]:
 
 
 def _describe_input(value: Any) -> str:
-    """An input with its sizes."""
+    """Format an input with its sizes."""
     return _nest(value, str)
 
 
 def _pattern(value: Any) -> str:
-    """An input with its sizes left open."""
+    """Format an input with its sizes left open."""
     return _nest(value, lambda leaf: f"{SHORT.get(leaf.dtype, leaf.dtype)}[...]")
 
 

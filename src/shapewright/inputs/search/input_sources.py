@@ -1,5 +1,5 @@
-"""From a tensor of a run back to the inputs that it was made of, and the input size
-that gives a needed size.
+"""Trace a tensor of a run back to the inputs that it derives from, and find the size
+of an input that gives a needed size.
 """
 
 from __future__ import annotations
@@ -17,17 +17,17 @@ LARGEST = 4096
 
 @dataclass(slots=True)
 class Observations:
-    """Derived sizes that were seen, by the place where they were needed."""
+    """Derived sizes that were observed, by the place where they were needed."""
 
     seen: dict[tuple[object, ...], list[tuple[int, int]]] = field(default_factory=dict)
 
     def estimates(
         self, key: tuple[object, ...], size: int, got: int, need: int, power: int
     ) -> Iterator[int]:
-        """Sizes of an input to try, the likeliest first.
+        """Yield sizes of an input to try, the likeliest first.
 
-        `got` came of `size`, about as its `power`-th power; where two sizes were seen
-        at this place, the line through them decides.
+        `got` resulted from `size`, roughly as its `power`-th power; if two sizes were
+        seen at this place, the line through them decides.
         """
         known = self.seen.setdefault(key, [])
         if (size, got) not in known:
@@ -54,7 +54,7 @@ class Observations:
 
 
 def nice(size: int) -> list[int]:
-    """Sizes near this one that people choose: 32 near 33, 224 near 221."""
+    """Return nearby sizes that people choose: 32 near 33, 224 near 221."""
     found = []
     for unit in (32, 16, 28, 8, 4):
         below, above = size // unit * unit, -(-size // unit) * unit
@@ -65,12 +65,12 @@ def nice(size: int) -> list[int]:
 
 
 MOST = 20_000
-"""Tensors that are met on one way back."""
+"""Maximum number of tensors to visit on a single way back."""
 
 
 @dataclass(frozen=True, slots=True)
 class InputAxis:
-    """A dim of an input; `exact` says that the size is the same all the way."""
+    """A dim of an input; `exact` means that the size is unchanged all the way."""
 
     path: Path
     dim: int
@@ -79,18 +79,18 @@ class InputAxis:
 
 @dataclass(slots=True)
 class Back:
-    """The ways back in one run."""
+    """The paths from tensors back to inputs in a run."""
 
     inputs: dict[int, tuple[Path, Fact]]
     makers: dict[int, Op] = field(default_factory=dict)
 
     def input(self, fact: Fact) -> Path | None:
-        """The input that a tensor is."""
+        """Return the input that a tensor is, or None."""
         found = self.inputs.get(fact.tensor)
         return found[0] if found is not None else None
 
     def sources(self, fact: Fact, dim: int) -> list[InputAxis]:
-        """The dims of inputs that a dim of a tensor was made of."""
+        """Return the dims of inputs that a dim of a tensor derives from."""
         return list(dict.fromkeys(self._sources(fact, dim)))
 
     def _sources(self, fact: Fact, dim: int) -> Iterator[InputAxis]:
@@ -118,17 +118,17 @@ class Back:
                     todo.append((op.inputs[at], place, exact and came.how == "same"))
 
     def ancestors(self, fact: Fact) -> list[Path]:
-        """The inputs that a tensor depends on, the nearest first."""
+        """Return the inputs that a tensor depends on, the nearest first."""
         found = (self.inputs.get(number) for number in self._history(fact))
         return list(dict.fromkeys(each[0] for each in found if each is not None))
 
     def ops(self, fact: Fact) -> list[Op]:
-        """The ops that a tensor is the result of, the nearest first."""
+        """Return the ops that a tensor results from, the nearest first."""
         numbers = [each for each in self._history(fact) if each not in self.inputs]
         return [self.makers[each] for each in numbers if each in self.makers]
 
     def _history(self, fact: Fact) -> list[int]:
-        """A tensor and what it was made of, the nearest first, back to the inputs."""
+        """Return a tensor and its ancestors, the nearest first, back to the inputs."""
         met, todo = {fact.tensor}, [fact.tensor]
         for number in todo:
             op = None if number in self.inputs else self.makers.get(number)
@@ -139,7 +139,7 @@ class Back:
         return todo
 
     def carried(self, fact: Fact) -> Path | None:
-        """The input whose elements a tensor holds: moved or joined, not changed."""
+        """Return the input whose elements a tensor holds, moved or joined only."""
         for _ in range(MOST):
             path = self.input(fact)
             if path is not None:
@@ -153,7 +153,7 @@ class Back:
 
 
 def back(made: Trace, hypothesis: Hypothesis) -> Back:
-    """The ways back in a run on the inputs of a hypothesis."""
+    """Return the paths back to the inputs in a run on a hypothesis."""
     given = leaves(made.calls[0].inputs) if made.calls else []
     paths = [path for path, _ in hypothesis.tensors()]
     inputs: dict[int, tuple[Path, Fact]] = {}

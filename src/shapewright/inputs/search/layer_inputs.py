@@ -1,5 +1,5 @@
-"""What the layers of a model take: tensors with letters, image sizes, channels and
-features.
+"""The inputs that layers of a model take: tensors with letters, image sizes, channels
+and features.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ SPATIAL: dict[int, tuple[Dim, ...]] = {1: ("L",), 2: ("H", "W"), 3: ("D", "H", "
 
 
 def _dims_of(layer: Any, place: str = "0") -> Iterator[tuple[Dim, ...]]:
-    """Dims that a layer takes at one of its inputs.
+    """Yield the dims that a layer takes at one of its inputs.
 
     Example: for ``nn.Linear(784, 10)`` first ``("B", 784)``, then ``("B", "T", 784)``.
     """
@@ -62,7 +62,7 @@ def _dims_of(layer: Any, place: str = "0") -> Iterator[tuple[Dim, ...]]:
 
 
 def _recurrent(layer: Any, name: str) -> Iterator[tuple[Dim, ...]]:
-    """A sequence, with the batch where the layer has it."""
+    """Yield the dims of a sequence, with the batch where the layer expects it."""
     if name == "RNNCellBase":
         yield ("B", layer.input_size)
         return
@@ -72,7 +72,7 @@ def _recurrent(layer: Any, name: str) -> Iterator[tuple[Dim, ...]]:
 
 
 def _attended(layer: Any, place: str) -> Iterator[tuple[Dim, ...]]:
-    """Queries, keys and values; masks."""
+    """Yield the dims of queries, keys, values or masks."""
     attention = next(
         (one for one in layer.modules() if kind_of(one) == "MultiheadAttention"), None
     )
@@ -93,7 +93,7 @@ def _attended(layer: Any, place: str) -> Iterator[tuple[Dim, ...]]:
 
 
 def is_lazy(layer: Any) -> bool:
-    """Whether its sizes are not known yet."""
+    """Return whether the sizes of a layer are not known yet."""
     lazy = getattr(layer, "has_uninitialized_params", None)
     return bool(lazy and lazy())
 
@@ -111,7 +111,7 @@ KINDS = (
 
 
 def kind_of(layer: Any) -> str | None:
-    """The class of torch that a layer is of, or derives from."""
+    """Return the torch class that a layer is, or derives from; None if unlisted."""
     for base in type(layer).__mro__:
         if base.__module__.startswith("torch.nn.") and base.__name__ in KINDS:
             return base.__name__
@@ -119,7 +119,7 @@ def kind_of(layer: Any) -> str | None:
 
 
 def tensors_for(met: ReachedLayer) -> Iterator[Tensor]:
-    """What an argument may be that reaches a layer, its dims put back."""
+    """Yield tensors that an argument may be, by the layer that it reaches."""
     name = kind_of(met.layer)
     for dims in _dims_of(met.layer, met.place):
         before = undone(dims, met.moves)
@@ -135,18 +135,18 @@ def tensors_for(met: ReachedLayer) -> Iterator[Tensor]:
 
 
 def _tokens(dims: tuple[Dim, ...], count: int) -> Tensor:
-    """Whole numbers below a count."""
+    """Return an integer tensor whose values lie below `count`."""
     return Tensor(dims, "int64", f"0..{count}" if count > 1 else "zeros")
 
 
 def _named(dims: tuple[Any, ...]) -> tuple[Dim, ...]:
-    """Dims that nobody knows get a letter of their own."""
+    """Give a letter of its own to each dim that is unknown."""
     free = iter("SUVXYZ")
     return tuple(next(free) if dim is None else dim for dim in dims)
 
 
 def tensors_beside(beside: ModelOperand) -> Iterator[Tensor]:
-    """What an argument may be that meets a tensor of the model."""
+    """Yield tensors that an argument may be, by the tensor it is combined with."""
     shape: tuple[Dim, ...] = beside.shape
     found: list[tuple[Dim, ...]] = []
     if beside.how == "@" and shape:
@@ -178,7 +178,7 @@ USUAL = {
     "B": 2, "C": 3, "H": 224, "W": 224, "T": 16, "L": 128, "D": 16, "F": 64, "M": 80,
     "N": 32, "E": 32, "A": 16000, "S": 12, "U": 4, "V": 4, "X": 4, "Y": 4, "Z": 4,
 }  # fmt: skip
-"""What each letter stands for where nothing is known."""
+"""Default sizes of the letters."""
 
 IMAGES = ("image_size", "img_size", "input_size", "input_resolution", "in_size")
 CHANNELS = ("num_channels", "in_channels", "in_chans", "n_channels", "channels")
@@ -187,7 +187,7 @@ BINS = ("num_mel_bins", "n_mels", "feature_size", "input_feat_per_channel")
 
 
 def sizes_of(module: Any, config: Any = None) -> dict[str, int]:
-    """A size for each letter."""
+    """Return a size for each letter."""
     found = dict(USUAL)
     if module is None:
         return found
@@ -210,7 +210,7 @@ def sizes_of(module: Any, config: Any = None) -> dict[str, int]:
 
 
 def _images(module: Any, config: Any) -> Iterator[tuple[int, int]]:
-    """Heights and widths that the model or its config names."""
+    """Yield heights and widths that the model or its config names."""
     for owner in (*_configs(config), *module.modules()):
         for name in IMAGES:
             size = _of(owner, name)
@@ -225,7 +225,7 @@ def _images(module: Any, config: Any) -> Iterator[tuple[int, int]]:
 
 
 def setting(config: Any, names: tuple[str, ...]) -> int | None:
-    """The first of these settings that a config, or a part of it, has as a number."""
+    """Return the first of these settings that a config or its parts have, or None."""
     for owner in _configs(config):
         for name in names:
             value = _of(owner, name)
@@ -235,7 +235,7 @@ def setting(config: Any, names: tuple[str, ...]) -> int | None:
 
 
 def _configs(config: Any) -> Iterator[Any]:
-    """A config and the configs in it."""
+    """Yield a config and the configs inside it."""
     if config is None:
         return
     yield config
@@ -245,7 +245,7 @@ def _configs(config: Any) -> Iterator[Any]:
 
 
 def _of(owner: Any, name: str) -> Any:
-    """An attribute without running a property."""
+    """Return an attribute without running a property."""
     if isinstance(owner, dict):
         return owner.get(name)
     return getattr(owner, "__dict__", {}).get(name)

@@ -1,7 +1,7 @@
-"""What the fused kernels of evaluation need: features, a dtype, masks of their sizes.
+"""Needs of the fused attention kernels used in evaluation: features, dtype, masks.
 
-`nn.TransformerEncoderLayer` and `nn.MultiheadAttention` call them with one mask, merged
-from those that they get.
+`nn.TransformerEncoderLayer` and `nn.MultiheadAttention` call these kernels with one
+mask, merged from the masks that they get.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ READ = (
 def encoder_layer(
     src: Meta, embed_dim: int, num_heads: int, qkv_weight: Meta, *rest: Any
 ) -> Unmet | None:
-    """`(batch, time, features)`."""
+    """Check features, dtype and mask of an input `(batch, time, features)`."""
     mask, kind = rest[14:16] if len(rest) == 16 else (None, None)
     return _unmet("src", src, embed_dim, num_heads, qkv_weight, mask, kind)
 
@@ -36,7 +36,7 @@ def native_multi_head_attention(
     mask: Meta | None = None, need_weights: bool = True,
     average_attn_weights: bool = True, mask_type: int | None = None,
 ) -> Unmet | None:  # fmt: skip
-    """The same three times: a sequence that looks at itself."""
+    """Check the query of self-attention as `encoder_layer` checks `src`."""
     return _unmet("query", query, embed_dim, num_head, qkv_weight, mask, mask_type)
 
 
@@ -71,7 +71,7 @@ def _unmet(
 
 
 def _of_scores(mask: Meta, scores: tuple[int, ...]) -> Unmet | None:
-    """A mask of queries and keys, as it was given or with the batch in front."""
+    """Check that a mask of queries and keys fits, with or without a batch dim."""
     if mask.shape == scores:
         return None
     batch, heads, length, _ = scores
@@ -97,12 +97,12 @@ def _of_scores(mask: Meta, scores: tuple[int, ...]) -> Unmet | None:
 
 @needs("torch._nested_tensor_from_mask_left_aligned", "torch._nested_tensor_from_mask")
 def nested_from_mask(t: Meta, mask: Meta, mask_check: bool = True) -> Unmet | None:
-    """The padding of each sample of a batch."""
+    """Check that the padding mask has the shape (batch, keys)."""
     return _of_padding(mask, t.shape[:2]) if len(t.shape) == 3 else None
 
 
 def _of_padding(mask: Meta, wanted: tuple[int, ...]) -> Unmet | None:
-    """Which keys of each sample are padding."""
+    """Check that a padding mask has the wanted shape, (batch, keys)."""
     if mask.shape == wanted:
         return None
     turned = ": it is the other way round" if mask.shape == wanted[::-1] else ""

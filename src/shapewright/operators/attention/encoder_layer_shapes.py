@@ -1,9 +1,9 @@
-"""The fused kernels of attention and of an encoder layer, which evaluation takes.
+"""Metadata rules for the fused kernels of attention and of an encoder layer.
 
-Mirrors `native_multi_head_attention_cpu` in `ATen/native/transformers/attention.cpp`,
-`transformer_encoder_layer_forward` in `transformer.cpp` beside it, and
-`_masked_softmax` in `ATen/native/SoftMax.cpp`. Arithmetic is counted as for the layers
-written out.
+Torch uses these kernels in evaluation. Mirrors `native_multi_head_attention_cpu` in
+`ATen/native/transformers/attention.cpp`, `transformer_encoder_layer_forward` in
+`transformer.cpp` beside it, and `_masked_softmax` in `ATen/native/SoftMax.cpp`. FLOPs
+are counted as for the separate layers.
 """
 
 from __future__ import annotations
@@ -32,17 +32,17 @@ from shapewright.operators.promotion_and_broadcasting import FLOATING
 from shapewright.sizes.strides import contiguous, like
 
 MASK = 2
-"""The type of a mask that says it for each batch, head, query and key."""
+"""The `mask_type` of a mask over batch, heads, queries and keys."""
 
 UNMERGED = -2
-"""Our own type of a mask of queries and keys that `merge_masks` would refuse."""
+"""A `mask_type` of our own: a mask of queries and keys that `merge_masks` refuses."""
 
 
 def _attention_flops(
     query: Meta, key: Meta, value: Meta, embed_dim: int, num_head: int,
     qkv_weight: Meta, qkv_bias: Meta, proj_weight: Meta, *_: Any, **__: Any,
 ) -> int:  # fmt: skip
-    """Four projections and two products over all heads."""
+    """Count the FLOPs of four projections and two products over all heads."""
     batch, length, width = query.shape
     if not prod(query.shape):
         return 0
@@ -67,7 +67,7 @@ def native_multi_head_attention(
     average_attn_weights: bool = True,
     mask_type: int | None = None,
 ) -> Any:
-    """Batches first: (8, 16, 64) gives (8, 16, 64), and weights (8, 16, 16)."""
+    """Infer the outputs: (8, 16, 64) gives (8, 16, 64) and weights (8, 16, 16)."""
     if not len(query.shape) == len(key.shape) == len(value.shape) == 3:
         return NotImplemented
     if query.shape != key.shape or key.shape != value.shape:
@@ -93,7 +93,7 @@ def _attended(
     mask: Meta | None,
     mask_type: int | None,
 ) -> Any:
-    """What attention of a sequence to itself makes of it."""
+    """Infer the output of self-attention of one sequence."""
     qkv_weight, qkv_bias, proj_weight, proj_bias = weights
     batch, length, width = query.shape
     if width != embed_dim:
@@ -127,7 +127,7 @@ def _attended(
 
 
 def _masks(mask: Meta, mask_type: int | None, scores: tuple[int, ...]) -> Any:
-    """None where the mask fits the scores, of whatever dtype it is."""
+    """Return None if the mask fits the scores; its dtype does not matter."""
     batch, heads, rows, keys = scores
     if mask_type == UNMERGED:
         if mask.shape not in ((rows, keys), (batch * heads, rows, keys)):
@@ -144,7 +144,7 @@ def _masks(mask: Meta, mask_type: int | None, scores: tuple[int, ...]) -> Any:
 
 
 def _unmerged(mask: Meta, scores: tuple[int, ...]) -> str:
-    """What `nn.MultiheadAttention.merge_masks` says of a mask that does not fit."""
+    """Return the message of `nn.MultiheadAttention.merge_masks` for a misfit mask."""
     batch, _, rows, keys = scores
     first = f"{batch}, -1" if len(mask.shape) == 3 else "1, 1"
     count = prod(mask.shape)
@@ -152,7 +152,7 @@ def _unmerged(mask: Meta, scores: tuple[int, ...]) -> str:
 
 
 def _dense(shape: tuple[int, ...], dtype: str) -> Operand:
-    """A tensor inside of the kernel."""
+    """Return a contiguous tensor inside the kernel."""
     return Operand(shape, contiguous(shape), dtype, "", False)
 
 
@@ -160,7 +160,7 @@ def _layer_flops(
     src: Meta, embed_dim: int, num_heads: int, qkv_weight: Meta, qkv_bias: Meta,
     proj_weight: Meta, *rest: Any, **named: Any,
 ) -> int:  # fmt: skip
-    """Those of attention, and two linear layers."""
+    """Count the FLOPs of attention and of two linear layers."""
     attention = _attention_flops(
         src, src, src, embed_dim, num_heads, qkv_weight, qkv_bias, proj_weight
     )
@@ -191,7 +191,7 @@ def transformer_encoder_layer(
     mask: Meta | None = None,
     mask_type: int | None = None,
 ) -> Any:
-    """(8, 16, 64) gives (8, 16, 64), contiguous, whatever order its dims lie in."""
+    """Infer the output: (8, 16, 64) gives (8, 16, 64), contiguous unless empty."""
     if not prod(src.shape):
         return Made(src.shape, src.dtype, like(src.shape, src.stride), "")
     if len(src.shape) != 3:

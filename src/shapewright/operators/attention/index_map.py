@@ -1,15 +1,14 @@
-"""Index maps of scaled dot product attention and multi-head attention, with their
-stages.
+"""Index maps of scaled dot product attention and multi-head attention, in stages.
 
-As a person writes it, for a causal call::
+Written by hand, for a causal call::
 
     scores[n, h, q, k] = (sum over e of query[n, h, q, e] * key[n, h, k, e]) / sqrt(E)
     allowed[n, h, q, k] = scores[n, h, q, k] if k <= q, else -inf
     weights[n, h, q, k] = softmax over u of allowed[n, h, q, u], at k
     out[n, h, q, d] = sum over k <= q of weights[n, h, q, k] * value[n, h, k, d]
 
-Its stages: three projections, then attention with the features cut into heads, whose
-results stand side by side again, and a last projection.
+Multi-head attention has these stages: three projections, then attention with the
+features split into heads, whose results are concatenated, and a last projection.
 """
 
 from __future__ import annotations
@@ -40,7 +39,7 @@ from shapewright.sizes.expressions import Expression, Letter, number
 
 Shape = tuple[int, ...]
 FRONT = {0: "", 1: "n", 2: "nh", 3: "mnh", 4: "lmnh"}
-"""Letters of the dims before rows and features, by how many there are."""
+"""The letters of the dims before rows and features, by the number of these dims."""
 
 
 @index_map(
@@ -111,14 +110,14 @@ def attention(
 
 
 def _heads_of(shape: Shape, times: int) -> Shape:
-    """The shape once each head is repeated so many times."""
+    """Return the shape after each head is repeated `times` times."""
     return shape if times == 1 else (*shape[:-3], shape[-3] * times, *shape[-2:])
 
 
 def _undrawn(
     given: Sequence[Meta], mask: Meta | None, dropout: float, causal: bool
 ) -> str:
-    """Why a call is not drawn, if so."""
+    """Return the reason why a call cannot be drawn, or ""."""
     if any(0 in meta.shape for meta in given):
         return "it has no elements"
     if dropout:
@@ -133,7 +132,7 @@ def _undrawn(
 def _scored(
     one: Read, other: Read, square: Shape, letters: str, scale: float | None, width: int
 ) -> IndexMap:
-    """The scores: products of the features of a query and a key, scaled."""
+    """Return the scores: scaled products of the features of a query and a key."""
     scaled = Then("div", (constant(sqrt(width)),))
     if scale is not None:
         scaled = Then("mul", (constant(scale),))
@@ -149,14 +148,14 @@ def _scored(
 
 
 def _added(mask: str, at: tuple[Expression, ...]) -> Then:
-    """A mask of numbers, which is added to the scores."""
+    """Return the step that adds a numeric mask to the scores."""
     return Then("add", (Read(mask, at),))
 
 
 def _weighed(
     scores: IndexMap, where: tuple[Condition, ...], function: str
 ) -> tuple[Stage, ...]:
-    """The stages from scores to weights; a score that is not allowed is -inf."""
+    """Return the stages from scores to weights; a masked score is -inf."""
     stages = [Stage("scores", scores)]
     at = tuple(map(Letter, scores.letters))
     if where:
@@ -175,7 +174,7 @@ def _weighed(
 
 
 def _describe_attention(keys: int, times: int, mask: Meta | None, causal: bool) -> str:
-    """What attention does, in words."""
+    """Describe attention in words."""
     words = (
         f"Each query is compared with {keys} keys: the products of their features, "
         "summed and scaled, are the scores. A softmax over the keys makes weights of "
@@ -194,7 +193,7 @@ def _describe_attention(keys: int, times: int, mask: Meta | None, causal: bool) 
 
 
 PROJECTED = {"query": "queries", "key": "keys", "value": "values"}
-"""The stage that each tensor is projected to."""
+"""The name of the stage that holds each projected tensor."""
 
 
 @index_map("torch.nn.functional.multi_head_attention_forward")
@@ -271,7 +270,7 @@ def multi_head_attention(
 
 
 def _masked_at(mask: Meta | None, n: str, heads: int) -> tuple[Expression, ...]:
-    """Where the mask is read: it may be one for all, or one for each head."""
+    """Return the indices at which the mask is read: shared, or one for each head."""
     q, k = letters_of("qk")
     if mask is None or len(mask.shape) == 2 or mask.shape[0] == 1:
         return (q, k) if mask is None or len(mask.shape) == 2 else (number(0), q, k)
@@ -282,7 +281,7 @@ def _masked_at(mask: Meta | None, n: str, heads: int) -> tuple[Expression, ...]:
 def _projections(
     given: tuple[Meta, ...], n: str, width: int, bias: bool, separate: bool
 ) -> Iterator[Stage]:
-    """Query, key and value times their part of the weights."""
+    """Yield the stages that multiply query, key and value by their weights."""
     for place, ((name, made), meta) in enumerate(
         zip(PROJECTED.items(), given, strict=True)
     ):
@@ -301,7 +300,7 @@ def _product(
     shape: tuple[int, ...], outputs: int, bias: str | None,
     first_bias: Expression | None = None,
 ) -> IndexMap:  # fmt: skip
-    """`x @ weight.T + bias`, with rows of the weights from `first` on."""
+    """Return the map of `x @ weight.T + bias`, with weight rows from `first` on."""
     front, out = letters_of(row + n), Letter("o")
     start = None
     if bias is not None:
@@ -320,7 +319,7 @@ def _product(
 def _shown_weights(
     stages: list[Stage], batch: tuple[int, ...], n: str, heads: int, averaged: bool
 ) -> IndexMap:
-    """The second output: the weights, averaged over the heads or of each head."""
+    """Return the map of the weights, averaged over the heads or for each head."""
     before = [stage for stage in stages if stage.name != "heads"]
     square = before[-1].map.shape
     read = Read("weights", letters_of(f"{n}hqk"))
@@ -337,7 +336,7 @@ def _shown_weights(
 
 
 def _describe_multihead_attention(heads: int, each: int, masked: bool) -> str:
-    """What it does, in words."""
+    """Describe multi-head attention in words."""
     words = (
         f"Query, key and value are projected, and their features cut into {heads} "
         f"heads of {each}. In each head the weights are a softmax of the scores over "

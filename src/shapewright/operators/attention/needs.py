@@ -1,6 +1,4 @@
-"""What scaled dot product attention and multi-head attention require of their
-arguments.
-"""
+"""Needs of scaled dot product attention and multi-head attention."""
 
 from __future__ import annotations
 
@@ -37,7 +35,7 @@ def scaled_dot_product_attention(
     scale: Any = None,
     enable_gqa: bool = False,
 ) -> Unmet | None:
-    """`(..., queries, features)`, `(..., keys, features)`, `(..., keys, values)`."""
+    """Check query (..., queries, features), key and value (..., keys, features)."""
     named = ("query", query), ("key", key), ("value", value)
     for name, each in named:
         if len(each.shape) < 2:
@@ -58,7 +56,7 @@ def scaled_dot_product_attention(
 
 
 def _too_few(name: str, given: Meta) -> Unmet:
-    """A row of features for each step."""
+    """Report a tensor with fewer than the 2 dims (steps, features)."""
     shape = given.shape
     return Unmet(
         "wrong-rank",
@@ -73,7 +71,7 @@ def _too_few(name: str, given: Meta) -> Unmet:
 
 
 def _of_values(key: Meta, value: Meta) -> Unmet:
-    """As many values as keys."""
+    """Report that the numbers of keys and values differ."""
     k, v = key.shape, value.shape
     return Unmet(
         "keys-and-values",
@@ -88,7 +86,7 @@ def _of_values(key: Meta, value: Meta) -> Unmet:
 
 
 def _features(query: Meta, key: Meta) -> Unmet:
-    """Queries are compared with keys feature by feature."""
+    """Report that query and key differ in their number of features."""
     q, k = query.shape, key.shape
     said = f"{{op}} compares {{query}} {text(q)} with {{key}} {text(k)} by features:"
     grant = resized(key, len(k) - 1, q[-1])
@@ -109,7 +107,7 @@ def _features(query: Meta, key: Meta) -> Unmet:
 
 
 def _of_heads(query: Meta, key: Meta, value: Meta) -> Unmet | None:
-    """Batch and heads broadcast."""
+    """Check that batch and heads of query, key and value broadcast."""
     named = ("query", query), ("key", key), ("value", value)
     for (first, one), (other, two) in combinations(named, 2):
         before, behind = one.shape[:-2], two.shape[:-2]
@@ -133,7 +131,7 @@ def _of_heads(query: Meta, key: Meta, value: Meta) -> Unmet | None:
 
 
 def _of_mask(query: Meta, key: Meta, mask: Meta) -> Unmet | None:
-    """A mask lines up with the scores: queries, then keys."""
+    """Check that the mask broadcasts to the scores (..., queries, keys)."""
     q, k, given = query.shape, key.shape, mask.shape
     if mask.dtype not in ("bool", "float32", query.dtype):
         return dtype_unmet(
@@ -209,7 +207,7 @@ def multi_head_attention(
     *rest: Any,
     **options: Any,
 ) -> Unmet | None:
-    """`(time, batch, features)` inside, whatever `batch_first` says outside."""
+    """Check tensors `(time, batch, features)`, for any `batch_first` of the layer."""
     wrong = _of_time(query, key, value)
     if wrong is not None:
         return wrong
@@ -249,7 +247,7 @@ def multi_head_attention(
 
 
 def of_weight(dtype: str, *named: tuple[str, Meta]) -> Unmet | None:
-    """The dtype of the weights, for all three."""
+    """Check that all tensors have the dtype of the weights."""
     for name, each in named:
         if each.dtype != dtype:
             wrong = dtype_unmet(name, each, dtype, f"{{op}} computes in {dtype}")
@@ -259,7 +257,7 @@ def of_weight(dtype: str, *named: tuple[str, Meta]) -> Unmet | None:
 
 
 def _of_time(query: Meta, key: Meta, value: Meta) -> Unmet | None:
-    """Three dims each, or two without a batch."""
+    """Check that query, key and value have three dims, or two without a batch."""
     rank = len(query.shape)
     if rank not in (2, 3):
         made = (1,) * (2 - rank) + query.shape
@@ -296,7 +294,7 @@ def _of_time(query: Meta, key: Meta, value: Meta) -> Unmet | None:
 
 
 def _of_memory(query: Meta, key: Meta, value: Meta, size: int | None) -> Unmet | None:
-    """Keys and values of the same batch and features."""
+    """Check that key and value fit the query in batch and features."""
     q, k, v = query.shape, key.shape, value.shape
     if size is not None:
         for name, each in (("key", key), ("value", value)):
@@ -346,7 +344,7 @@ def _of_memory(query: Meta, key: Meta, value: Meta, size: int | None) -> Unmet |
 
 
 def _of_padding(mask: Meta, wanted: tuple[int, ...]) -> Unmet | None:
-    """Which keys of each sample are padding."""
+    """Check shape and dtype of the key padding mask."""
     if mask.shape == wanted and (mask.dtype == "bool" or mask.dtype in FLOATING):
         return None
     if mask.shape == wanted:
@@ -370,7 +368,7 @@ def _of_padding(mask: Meta, wanted: tuple[int, ...]) -> Unmet | None:
 def _of_forward_mask(
     mask: Meta, q: tuple[int, ...], sources: int, heads: int
 ) -> Unmet | None:
-    """One mask for all, or one for each sample and head."""
+    """Check that the mask is shared, or has one entry for each sample and head."""
     one = (q[0], sources)
     many = ((q[1] if len(q) == 3 else 1) * heads, q[0], sources)
     if mask.shape not in (one, many):

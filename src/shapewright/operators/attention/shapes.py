@@ -1,12 +1,12 @@
 """Metadata rules for scaled dot product attention and multi-head attention.
 
-On the CPU torch takes its flash kernel where it can (`use_flash_attention_cpp`), whose
-result has the query's order of dims; else two matrix products, with a contiguous one.
+On the CPU torch uses its flash kernel if it can (`use_flash_attention_cpp`), whose
+result keeps the query's order of dims; else two matrix products with a contiguous one.
 
 Mirrors `multi_head_attention_forward` in `torch/nn/functional.py`: projections, bias
-rows and a zero row behind the keys, then either scaled dot product attention, or, where
-weights are asked for, two products with a softmax between them. What does not fit, and
-masks that torch warns about, are left to torch.
+rows and a zero row behind the keys, then either scaled dot product attention or, if
+weights are requested, two products with a softmax between them. Calls that do not fit,
+and masks that torch warns about, are left to torch.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ Shape = tuple[int, ...]
 def _count_attention_flops(
     query: Meta, key: Meta, value: Meta, *_: Any, **__: Any
 ) -> int:
-    """Both products, a causal mask not left out: as torch counts."""
+    """Count both products in full, also if causal, as torch does."""
     *batch, length, width = query.shape
     keys, out = key.shape[-2], value.shape[-1]
     rows = prod(batch)
@@ -51,7 +51,7 @@ def attention(
     scale: float | None = None,
     enable_gqa: bool = False,
 ) -> Any:
-    """q `(8, 12, 16, 64)`, k and v `(8, 12, 20, 64)` give (8, 12, 16, 64)."""
+    """Infer the output: q `(8, 12, 16, 64)`, k, v `(8, 12, 20, 64)` give q's shape."""
     q, k, v = query.shape, key.shape, value.shape
     if query.dtype not in FLOATING:
         return NotImplemented
@@ -99,7 +99,7 @@ def _check(query: Meta, key: Meta, value: Meta, mask: Meta | None) -> None:
 
 
 def _flash_takes(mask: Meta, q: Shape, k: Shape) -> bool:
-    """`check_attn_mask_shape`, and no gradient for the mask."""
+    """Whether `check_attn_mask_shape` accepts the mask, and it needs no gradient."""
     shape = mask.shape
     if mask.requires_grad:
         return False
@@ -142,7 +142,7 @@ def _by_products(query: Meta, key: Meta, value: Meta, mask: Meta | None) -> Any:
 
 
 class _Call(NamedTuple):
-    """The sizes of a call; `keys` counts the rows that were added."""
+    """The sizes of a call; `keys` includes the rows that are appended."""
 
     length: int
     batch: int
@@ -165,7 +165,7 @@ def _sizes(
     static_k: Any = None, static_v: Any = None, average_attn_weights: Any = True,
     is_causal: Any = False,
 ) -> _Call | None:  # fmt: skip
-    """The sizes, or None where torch shall answer."""
+    """Return the sizes of the call; None leaves the call to torch."""
     batched = len(query.shape) == 3
     if not batched and len(query.shape) != 2:
         return None
@@ -221,7 +221,7 @@ def _sizes(
 
 
 def _have_ranks(batched: bool, mask: Any, padding: Any) -> bool:
-    """Whether the masks have as many dims as torch asks for at first."""
+    """Whether the masks have the numbers of dims that torch checks first."""
     rank = 2 if batched else 1
     return (padding is None or len(padding.shape) == rank) and (
         mask is None or len(mask.shape) == 2
@@ -229,10 +229,10 @@ def _have_ranks(batched: bool, mask: Any, padding: Any) -> bool:
 
 
 def _check_projections(given: Any, weights: list[Any], bias: Meta | None) -> None:
-    """Raise what torch says of an input of another dtype than its weight.
+    """Raise torch's error for an input whose dtype differs from its weight's.
 
-    One weight is that of all three, in rows; without a batch, one is added. Masks are
-    merged later.
+    A single weight holds the rows of all three; an unbatched input gets a batch dim.
+    Masks are merged later.
     """
     rows = given[0].shape[-1]
     for each, weight in zip(given, weights * 3, strict=False):
@@ -250,7 +250,7 @@ def _shape(meta: Meta | None) -> Shape:
 
 
 def _masked(query: Meta, mask: Any, padding: Any, sizes: tuple[int, ...]) -> bool:
-    """Whether the masks fit, are of one kind, and torch does not warn about them."""
+    """Whether the masks fit, share one dtype, and cause no warning of torch."""
     length, keys, batch, heads = sizes
     batched = len(query.shape) == 3
     given = [one for one in (mask, padding) if one is not None]
@@ -267,7 +267,7 @@ def _masked(query: Meta, mask: Any, padding: Any, sizes: tuple[int, ...]) -> boo
 
 
 def _count_multihead_flops(*args: Any, **kwargs: Any) -> int:
-    """Four projections and two products over all heads."""
+    """Count the FLOPs of four projections and two products over all heads."""
     call = _sizes(*args, **kwargs)
     assert call is not None
     heads = 2 * call.length * call.keys * call.width
@@ -277,8 +277,10 @@ def _count_multihead_flops(*args: Any, **kwargs: Any) -> int:
 
 @rule("torch.nn.functional.multi_head_attention_forward", flops=_count_multihead_flops)
 def multi_head_attention(*args: Any, **kwargs: Any) -> Any:
-    """Query (16, 8, 64), key and value (20, 8, 64) give (16, 8, 64), weights (8, 16,
-    20): lengths first, then the batch."""
+    """Infer the outputs; lengths come first, then the batch.
+
+    Query (16, 8, 64), key and value (20, 8, 64) give (16, 8, 64), weights (8, 16, 20).
+    """
     call = _sizes(*args, **kwargs)
     if call is None:
         return NotImplemented
@@ -298,5 +300,5 @@ def multi_head_attention(*args: Any, **kwargs: Any) -> Any:
 
 
 def _option(args: tuple[Any, ...], kwargs: dict[str, Any], at: int, name: str) -> Any:
-    """An option that is on unless the call says no."""
+    """Return an option that is True by default, given by position or by keyword."""
     return args[at] if len(args) > at else kwargs.get(name, True)

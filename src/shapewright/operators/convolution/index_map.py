@@ -1,6 +1,6 @@
 """Index maps of convolution and its transpose, in one to three dims.
 
-A plain convolution as a person writes it, with 3 x 3 weights and padding of 1::
+A plain convolution, written by hand, with 3 x 3 weights and padding of 1::
 
     out[n, o, h, w] = sum over c, u, v of
         input[n, c, h + u - 1, w + v - 1] * weight[o, c, u, v]
@@ -36,7 +36,7 @@ from shapewright.sizes.window_sizes import Window, convolved, per_dim
 
 
 def _grouped(out: Letter, per_group: int, channels: int, groups: int) -> Expression:
-    """The first input channel of the group of an output channel."""
+    """Return the first input channel of the group of an output channel."""
     if groups == 1:
         return out * 0
     return out // per_group * channels
@@ -128,8 +128,8 @@ Lined = list[tuple[Window, Expression, Expression]]
 def _axes(
     channels: int, over: tuple[Window, ...]
 ) -> tuple[Letter, Expression, Lined, tuple[Loop, ...]]:
-    """The letters of output and input channels, each window with its place and step,
-    and the loops over channels and steps."""
+    """Return the letters of output and input channels, each window with its position
+    and step, and the loops over channels and steps."""
     kernel = [window.kernel for window in over]
     loops, (c, *inner) = looped(
         dict(zip(("c", *STEPS[len(over)]), (channels, *kernel), strict=True))
@@ -142,9 +142,9 @@ def _summed(
     weight: tuple[Expression, ...], loops: tuple[Loop, ...],
     conditions: Sequence[Condition], bias: Meta | None, **more: Any,
 ) -> IndexMap:  # fmt: skip
-    """What both have in common: products of input and weight, summed, with a bias.
+    """Return the sum of products of input and weight, plus the bias.
 
-    `made` is the output's shape without the batch, `weight` where the weights are read.
+    `made` is the output's shape without the batch, `weight` the indices of the weights.
     """
     dims = len(at)
     batch = tuple(input.shape[: -dims - 1])
@@ -163,7 +163,7 @@ def _summed(
 
 
 def _unsummed(input: Meta, weight: Meta) -> str:
-    """Why the products are not just summed, if so."""
+    """Return the reason why a plain sum of products is wrong, or ""."""
     if 0 in weight.shape:
         return "its weights are empty"
     if input.dtype in ("uint8", "int8", "int16"):
@@ -174,7 +174,7 @@ def _unsummed(input: Meta, weight: Meta) -> str:
 def sent(
     window: Window, size: int, place: Expression, step: Expression
 ) -> tuple[Expression, list[Within]]:
-    """The place of the window that reaches `place` at a step, and when there is one."""
+    """Return the input index that reaches `place` at a step, and its conditions."""
     shifted = place + window.before - step * window.dilation
     source = shifted // window.stride
     conditions = []
@@ -188,12 +188,12 @@ def sent(
 
 
 def _counted(channels: int) -> str:
-    """`1 channel`, `3 channels`."""
+    """Format a number of channels: `1 channel`, `3 channels`."""
     return f"{channels} channel{'s' if channels != 1 else ''}"
 
 
 def _of(groups: int) -> str:
-    """The groups in a sentence, where there are several."""
+    """Return words for the groups, or "" if there is only one."""
     return f" of its group ({groups} groups)" if groups > 1 else ""
 
 

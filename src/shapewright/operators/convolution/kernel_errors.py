@@ -1,4 +1,4 @@
-"""What torch says of convolutions that do not fit, and which kernel would say it.
+"""Torch's errors for convolutions that do not fit, and the kernel that raises them.
 
 Mirrors `check_shape_forward` and `ConvParams::use_mkldnn` in
 `aten/src/ATen/native/Convolution.cpp`.
@@ -24,9 +24,9 @@ NEVER_ONEDNN = frozenset({"float64", "int64", "int32", "int16", "int8", "uint8"}
 
 
 def by_onednn(input: Meta, weight: Meta, groups: int) -> bool | None:
-    """Whether torch calls oneDNN (`ConvParams::use_mkldnn`); None: that depends
+    """Whether torch calls oneDNN (`ConvParams::use_mkldnn`).
 
-    on the machine, its threads and what it can do in half precision.
+    None if that depends on the machine: its threads, its support of half precision.
     """
     if input.dtype in NEVER_ONEDNN:
         return False

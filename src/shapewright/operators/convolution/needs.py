@@ -1,4 +1,4 @@
-"""What convolutions and transposed convolutions need."""
+"""Needs of convolutions and transposed convolutions."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def convolution(
     dilation: Any = 1,
     groups: int = 1,
 ) -> Unmet | None:
-    """Dims, channels, room for the kernel, one dtype."""
+    """Check dims, channels, groups, room for the kernel, and dtypes."""
     spatial = len(weight.shape) - 2
     if spatial < 1:
         return None
@@ -76,7 +76,7 @@ def transposed(
     groups: int = 1,
     dilation: Any = 1,
 ) -> Unmet | None:
-    """Dims, channels, an output padding that is smaller than the stride."""
+    """Check dims, channels, dtypes, and that the output padding is small enough."""
     spatial = len(weight.shape) - 2
     if spatial < 1:
         return None
@@ -116,7 +116,7 @@ def transposed(
 
 
 def _of_rank(input: Meta, spatial: int, channels: int) -> Unmet | None:
-    """Batch, channels, and the dims that the kernel moves along."""
+    """Check that the input has batch (or none), channels and the spatial dims."""
     rank = len(input.shape)
     if rank in (spatial + 1, spatial + 2):
         return None
@@ -143,7 +143,7 @@ def _of_rank(input: Meta, spatial: int, channels: int) -> Unmet | None:
 def _of_channels(
     input: Meta, spatial: int, channels: int, wanted: Place, groups: int
 ) -> Unmet | None:
-    """The channels that the weight was made for, behind the batch."""
+    """Check that the input has the channels that the weight expects."""
     shape = input.shape
     at = len(shape) - spatial - 1
     if shape[at] == channels:
@@ -177,7 +177,7 @@ def _of_channels(
 
 
 def _of_dtypes(input: Meta, weight: Meta, bias: Meta | None) -> Unmet | None:
-    """The dtype of the weight."""
+    """Check that the input, and then the bias, has the weight's dtype."""
     if input.dtype != weight.dtype and weight.dtype in FLOATING:
         why = f"{{op}} computes in {weight.dtype}"
         return dtype_unmet("input", input, weight.dtype, why, "weight")

@@ -1,8 +1,8 @@
-"""Convolutions and their transposes in one to three dims.
+"""Metadata rules for convolutions and their transposes in one to three dims.
 
 Mirrors `aten/src/ATen/native/Convolution.cpp` on the CPU: a 1-d convolution runs as
-a 2-d one on contiguous input; a 2-d one answers in channels_last if input or weight
-hint it; a 3-d one too, where oneDNN computes it.
+a 2-d one on contiguous input; the output of a 2-d one is channels_last if the strides
+of input or weight suggest it; that of a 3-d one too, if oneDNN computes it.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ def _convolution(
     groups: int,
     dims: int,
 ) -> Any:
-    """`(8, 3, 32, 32)` with weight `(6, 3, 5, 5)` gives `(8, 6, 28, 28)`."""
+    """Infer the output: `(8, 3, 32, 32)`, weight `(6, 3, 5, 5)`: `(8, 6, 28, 28)`."""
     shape, kernel, dtype = input.shape, weight.shape, input.dtype
     stride = per_dim(stride, dims)
     dilation = per_dim(dilation, dims)
@@ -90,7 +90,7 @@ def _usable(stride: Shape, padding: Shape, dilation: Shape, dims: int) -> bool:
 
 
 def _made(shape: Shape, input: Meta, weight: Meta, groups: int) -> Any:
-    """The output, channels last if input or weight hint it."""
+    """Return the output, channels last if the strides of input or weight suggest it."""
     dtype = input.dtype
     if len(shape) == 3:
         flat = is_contiguous(input.shape, input.stride)
@@ -137,7 +137,7 @@ def _unusual(
     dims: int,
     output_padding: Shape | None = None,
 ) -> Any:
-    """Unbatched input, nothing to compute, and all that does not fit."""
+    """Handle unbatched and empty input, and raise torch's error for a misfit."""
     transposed = output_padding is not None
     shape = input.shape
     name = f"conv_transpose{dims}d" if transposed else f"conv{dims}d"
@@ -198,7 +198,7 @@ def _padded_by_name(
     groups: int,
     dims: int,
 ) -> Any:
-    """`padding="same"` pads by what the kernel takes; "valid" by nothing."""
+    """Infer the output for `padding="same"` (as the kernel needs) or "valid" (none)."""
     if padding == "valid":
         return _convolution(
             input, weight, bias, stride, _zeros(dims), dilation, groups, dims
@@ -227,7 +227,7 @@ def _uneven(
     groups: int,
     dims: int,
 ) -> Any:
-    """torch pads the input by one more at the far side, then convolves."""
+    """Infer the output for uneven padding: torch pads the far side by one first."""
     shape = input.shape
     if len(shape) != dims + 2:
         return NotImplemented
@@ -264,7 +264,7 @@ def _transposed_convolution(
     dilation: Any,
     dims: int,
 ) -> Any:
-    """`(8, 16, 4, 4)` with weight `(16, 8, 2, 2)`, stride 2 gives `(8, 8, 8, 8)`."""
+    """Infer `(8, 8, 8, 8)` of `(8, 16, 4, 4)`, weight `(16, 8, 2, 2)` and stride 2."""
     shape, kernel, dtype = input.shape, weight.shape, input.dtype
     stride, padding = per_dim(stride, dims), per_dim(padding, dims)
     dilation, extra = per_dim(dilation, dims), per_dim(output_padding, dims)
@@ -300,7 +300,7 @@ def _transposed_convolution(
 def _flops(
     input: Meta, weight: Meta, bias: Any, made: Any, transposed: bool = False
 ) -> int:
-    """Two for each multiply-add, as torch counts them: padding is not left out."""
+    """Count two FLOPs for each multiply-add; like torch, padding is included."""
     dims = len(weight.shape) - 2
     batch = input.shape[0] if len(input.shape) == dims + 2 else 1
     positions = (input.shape if transposed else made.shape)[-dims:]

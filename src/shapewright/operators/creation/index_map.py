@@ -1,4 +1,4 @@
-"""Index maps of new tensors: what stands there follows from the index alone."""
+"""Index maps of new tensors, whose elements depend on their index alone."""
 
 from __future__ import annotations
 
@@ -23,12 +23,12 @@ UNKNOWN = "its values follow from an argument that is a tensor or a complex numb
 
 
 def _real(*values: Any) -> bool:
-    """Whether these are plain numbers."""
+    """Whether all values are Python ints or floats."""
     return all(isinstance(value, int | float) for value in values)
 
 
 def _constant(shape: Any, value: Any, dtype: Any = None) -> Any:
-    """One number everywhere."""
+    """Return the map of a tensor with the same number everywhere."""
     value = known(value)
     if not _real(value):
         return NotDrawn(UNKNOWN)
@@ -165,7 +165,7 @@ def meshgrid(*tensors: Meta, indexing: str | None = None) -> Any:
 
 
 def _not_by_formula(reason: str) -> Callable[..., Any]:
-    """The maker of a tensor whose numbers follow from nothing that the call says."""
+    """Return a maker for tensors whose elements follow from no formula."""
 
     def make(*args: Any, **kwargs: Any) -> NotDrawn:
         return NotDrawn(reason)
@@ -191,7 +191,7 @@ index_map("torch.bernoulli", "torch.Tensor.bernoulli", "torch.Tensor.bernoulli_"
 
 
 def _triangle_places(upper: bool) -> Callable[..., Any]:
-    """The maker of the indices of a triangle: rows, then columns."""
+    """Return the maker of the indices of a triangle: rows, then columns."""
 
     def make(row: int, col: int, offset: int = 0, **more: Any) -> Any:
         places = [

@@ -25,7 +25,7 @@ _RANK = {"channels_last": 4, "channels_last_3d": 5}
 
 
 def _shaped_like(input: Any, dtype: str, memory_format: Any, grad_fn: str) -> Made:
-    """A new tensor with the shape and, in `preserve_format`, the layout of another."""
+    """Return a new tensor of the input's shape and, in `preserve_format`, layout."""
     shape = input.shape
     if memory_format is None or memory_format == "preserve_format":
         return new(shape, dtype, like(shape, input.stride), grad_fn)
@@ -37,7 +37,7 @@ def _shaped_like(input: Any, dtype: str, memory_format: Any, grad_fn: str) -> Ma
 
 @rule("torch.clone", "torch.Tensor.clone")
 def clone(input: Any, *, memory_format: Any = None) -> Any:
-    """A copy."""
+    """Infer the output of `clone`."""
     if input.dtype not in KNOWN:
         return NotImplemented
     return _shaped_like(input, input.dtype, memory_format, "CloneBackward0")
@@ -70,7 +70,7 @@ _liking("randn_like", random=True)
 
 
 def _size_of(size: tuple[Any, ...], named: Any) -> tuple[int, ...] | None:
-    """The size that a factory is given, as ints or as one sequence; None if neither."""
+    """Return the size given to a factory, as ints or a sequence; None if invalid."""
     if named is not None:
         size = (named, *size)
     if len(size) == 1 and isinstance(size[0], tuple | list):
@@ -133,7 +133,7 @@ def full(
     device: Any = None, requires_grad: Any = False, pin_memory: Any = False,
     out: Any = None, names: Any = None,
 ) -> Any:  # fmt: skip
-    """One number everywhere; its kind gives the dtype."""
+    """Infer the output of `full`; without `dtype`, the fill value gives the dtype."""
     shape = _size_of((size,), None)
     if shape is None or type(fill_value) not in NUMBERS or type(fill_value) is complex:
         return NotImplemented
@@ -153,7 +153,7 @@ def new_full(
     device: Any = None, requires_grad: Any = False, layout: Any = None,
     pin_memory: Any = False,
 ) -> Any:  # fmt: skip
-    """As `full`, with the dtype of this tensor."""
+    """Infer the output as `full` does; the default dtype is that of this tensor."""
     return full(size, fill_value, dtype=dtype or self.dtype, layout=layout)
 
 
@@ -163,7 +163,7 @@ def arange(
     layout: Any = None, device: Any = None, requires_grad: Any = False,
     pin_memory: Any = False, out: Any = None,
 ) -> Any:  # fmt: skip
-    """`arange(2, 10, 3)` has 3 elements; any float gives the default dtype."""
+    """Infer the output: `arange(2, 10, 3)` has 3 elements, floats the default dtype."""
     if end is None:
         start, end = 0, start
     numbers = (start, end, step)
@@ -191,7 +191,7 @@ def linspace(
     layout: Any = None, device: Any = None, requires_grad: Any = False,
     pin_memory: Any = False, out: Any = None,
 ) -> Any:  # fmt: skip
-    """`steps` numbers from `start` to `end`, both included."""
+    """Infer the output: `steps` numbers from `start` to `end`, both included."""
     if type(start) not in (int, float) or type(end) not in (int, float):
         return NotImplemented
     result = dtype or setting.default_dtype
@@ -208,7 +208,7 @@ def eye(
     device: Any = None, requires_grad: Any = False, pin_memory: Any = False,
     out: Any = None,
 ) -> Any:  # fmt: skip
-    """The identity matrix of n by m (m is n if not given)."""
+    """Infer the output: an identity matrix of n by m (m is n if not given)."""
     shape = _size_of((n, n if m is None else m), None)
     result = dtype or setting.default_dtype
     if shape is None or result not in KNOWN or out is not None:
@@ -242,13 +242,13 @@ def _itself(input: Any, grad_fn: str) -> Made:
 
 @rule("torch.Tensor.zero_", "torch.zero_", writes=0)
 def zero(input: Any) -> Any:
-    """All zeros, in any layout."""
+    """Infer the result of `zero_`: the tensor itself, in any layout."""
     return _itself(input, "ZeroBackward0") if input.dtype in KNOWN else NotImplemented
 
 
 @rule("torch.Tensor.fill_", "torch.fill_", writes=0)
 def fill(input: Any, value: Any) -> Any:
-    """One value everywhere: a number or a 0-dim tensor."""
+    """Infer the result of `fill_` with a number or a 0-dim tensor."""
     if input.dtype not in KNOWN or KIND[input.dtype] == 3:
         return NotImplemented
     number = type(value) in NUMBERS
@@ -264,7 +264,7 @@ def fill(input: Any, value: Any) -> Any:
 
 @rule("torch.Tensor.copy_", writes=0)
 def copy(self: Any, src: Any, non_blocking: Any = False) -> Any:
-    """`src`, broadcast to this shape and converted to this dtype."""
+    """Infer the result of `copy_`: `src` is broadcast and converted to this tensor."""
     if self.dtype not in KNOWN or KIND.get(getattr(src, "dtype", ""), 3) == 3:
         return NotImplemented
     no_overlap(self)

@@ -1,4 +1,4 @@
-"""What tables and one-hot vectors need: whole numbers within range."""
+"""Needs of embeddings and one-hot vectors: integer indices within range."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ WHOLE = ("int64", "int32")
 
 @needs("torch.nn.functional.embedding")
 def embedding(input: Meta, weight: Meta, *rest: Any, **options: Any) -> Unmet | None:
-    """Row numbers, int64 or int32, of rows that are there."""
+    """Check that the row numbers are int64 or int32 and exist in the table."""
     return _of_rows(input, weight, "input", "weight")
 
 
@@ -30,12 +30,12 @@ def embedding(input: Meta, weight: Meta, *rest: Any, **options: Any) -> Unmet | 
 def aten_embedding(
     weight: Meta, indices: Meta, *rest: Any, **options: Any
 ) -> Unmet | None:
-    """The same, the table first."""
+    """Check the indices as `embedding` does; the table is the first argument."""
     return _of_rows(indices, weight, "indices", "weight")
 
 
 def _of_rows(index: Meta, weight: Meta, name: str, table: str) -> Unmet | None:
-    """Whole numbers, within the table."""
+    """Check that the indices are integers within the table."""
     if len(weight.shape) != 2:
         return _of_table(weight, table)
     if index.dtype not in WHOLE:
@@ -45,7 +45,7 @@ def _of_rows(index: Meta, weight: Meta, name: str, table: str) -> Unmet | None:
 
 
 def _of_table(weight: Meta, table: str) -> Unmet:
-    """Rows of numbers."""
+    """Report a table that is not a matrix (rows, features)."""
     shape = weight.shape
     made = (*shape, 1)[:2] if len(shape) < 2 else shape[-2:]
     return Unmet(
@@ -62,7 +62,7 @@ def _of_table(weight: Meta, table: str) -> Unmet:
 
 @needs("torch.nn.functional.one_hot")
 def one_hot(tensor: Meta, num_classes: int = -1) -> Unmet | None:
-    """Class numbers, int64, below the number of classes."""
+    """Check that the class numbers are int64 and below the number of classes."""
     if tensor.dtype != "int64":
         why = "{op} takes class numbers, int64"
         return dtype_unmet("tensor", tensor, "int64", why)
@@ -110,7 +110,7 @@ def embedding_bag(
     *rest: Any,
     **options: Any,
 ) -> Unmet | None:
-    """Bags as rows, or one after the other with the places where each begins."""
+    """Check that bags are rows, or a vector of ids with the offset of each bag."""
     if len(weight.shape) == 2 and weight.dtype in (*WHOLE, "bool"):
         return dtype_unmet("weight", weight, "float32", "{op} takes a table of floats")
     rank = len(input.shape)
@@ -146,7 +146,7 @@ def embedding_bag(
 
 
 def _of_bags(input: Meta, offsets: Any) -> Unmet:
-    """Rows have no offsets; a vector of ids has."""
+    """Report offsets given with 2-dim ids, or missing with 1-dim ids."""
     if is_tensor(offsets):
         said = f"{{op}} reads each row of {{input}} {text(input.shape)} as a bag and"
         said += " takes no offsets with it"
@@ -167,7 +167,7 @@ def _of_bags(input: Meta, offsets: Any) -> Unmet:
 
 
 def _of_offsets(input: Meta, offsets: Meta) -> Unmet | None:
-    """The first bag begins at 0, the last one within the ids."""
+    """Check that the first bag begins at 0 and the last one within the ids."""
     count = input.shape[0]
     if len(offsets.shape) != 1:
         made = (prod(offsets.shape),)

@@ -1,4 +1,4 @@
-"""Looking rows up in a table: embedding, one_hot, bags of embeddings."""
+"""Metadata rules for embeddings, bags of embeddings and one-hot vectors."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ _PLAIN = ("Float", "Double", "Long", "Int", "Short", "Char", "Byte", "Half")
 
 
 def _type_name(dtype: str) -> str:
-    """`torch.FloatTensor` for `float32`: how torch prints a tensor's legacy type."""
+    """Return a tensor's legacy type: `torch.FloatTensor` for `float32`."""
     name = SCALAR_TYPE.get(dtype, dtype)
     return f"torch.{name}Tensor" if name in _PLAIN[:-1] else f"CPU{name}Type"
 
@@ -39,7 +39,7 @@ def embedding(
     scale_grad_by_freq: bool = False,
     sparse: bool = False,
 ) -> Any:
-    """Indices `(8, 16)` in a table `(50257, 768)` give (8, 16, 768)."""
+    """Infer the output: indices `(8, 16)`, table `(50257, 768)` give (8, 16, 768)."""
     if max_norm is not None or weight.dtype.startswith("complex"):
         return NotImplemented
     if padding_idx is not None and weight.shape:
@@ -57,13 +57,13 @@ def raw_embedding(
     scale_grad_by_freq: bool = False,
     sparse: bool = False,
 ) -> Any:
-    """`torch.embedding`, which takes the table first."""
+    """Infer the output of `torch.embedding`, whose first argument is the table."""
     return _looked_up(indices, weight)
 
 
 @rule("torch.nn.functional.one_hot", "torch._C._nn.one_hot")
 def one_hot(self: Meta, num_classes: int = -1) -> Any:
-    """`(8, 16)` with 10 classes gives (8, 16, 10) of int64."""
+    """Infer the output: `(8, 16)` with 10 classes gives (8, 16, 10) of int64."""
     if self.dtype != "int64":
         raise Misfit("one_hot is only applicable to index tensor of type LongTensor.")
     if type(num_classes) is not int or num_classes < 1:
@@ -85,7 +85,7 @@ def embedding_bag(
     include_last_offset: bool = False,
     padding_idx: int | None = None,
 ) -> Any:
-    """Bags `(8, 16)` in a table `(1000, 64)` give (8, 64)."""
+    """Infer the output: bags `(8, 16)` in a table `(1000, 64)` give (8, 64)."""
     ids, table = input.shape, weight.shape
     if max_norm is not None or per_sample_weights is not None or sparse:
         return NotImplemented

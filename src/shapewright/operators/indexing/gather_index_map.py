@@ -1,8 +1,8 @@
 """Index maps of `gather`, `scatter`, `index_add`, `index_put`, `masked_scatter` and
 related functions.
 
-Each place of the output looks for what is sent to it: where several meet, they are
-added, or the last one stays.
+Each output position reads all elements that are written to it: these are summed, or
+the last one remains.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ from shapewright.sizes.expressions import Expression, number
 
 
 def _element(tensor: str, letters: tuple[Expression, ...]) -> Element:
-    """The value of an integer tensor at these letters."""
+    """Return the value of an integer tensor at these letters."""
     return Element(tensor, letters)
 
 
@@ -88,7 +88,7 @@ def take_along_dim(input: Meta, indices: Meta, dim: int | None = None) -> Any:
 def _stretch_letters(
     letters: tuple[Expression, ...], shape: tuple[int, ...], keep: int
 ) -> tuple[Expression, ...]:
-    """Letters where a size of 1 is read at 0, but along one dim."""
+    """Return letters that read a dim of size 1 at 0, except dim `keep`."""
     return tuple(
         letter if size != 1 or d == keep else letter * 0
         for d, (letter, size) in enumerate(zip(letters, shape, strict=True))
@@ -129,7 +129,7 @@ def scatter_add(input: Meta, dim: int, index: Meta, src: Meta) -> Any:
 def _scattered(
     input: Meta, dim: int, index: Meta, source: Any, name: str, combine: str
 ) -> Any:
-    """The output's element is the input's, then what `source` sends to its place."""
+    """Return the map of the input's elements, combined with those of `source`."""
     rank = len(input.shape)
     if not rank or len(index.shape) != rank:
         return NotDrawn("it has no dims to scatter along")
@@ -170,10 +170,10 @@ NOT_KNOWN = "the values of its mask are not known"
 def _sent_along(
     input: Meta, dim: int, index: Meta, source: Read | None, combine: str, said: str
 ) -> Any:
-    """The map of a write of whole slices to rows that `index` names.
+    """Return the map of a write of whole slices to the rows that `index` names.
 
-    `source` stands for the element that a step sends, None for that of a tensor
-    `source` at the step's place.
+    `source` is the element that a step writes; None reads it from a tensor named
+    `source` at the step's position.
     """
     rank = len(input.shape)
     if not rank or not index.shape or rank >= MOST:
@@ -267,7 +267,7 @@ def index_put(input: Meta, indices: Any, values: Meta, accumulate: bool = False)
 
 
 def _leading(items: list[Item]) -> tuple[list[IndexedDim] | None, list[Cut]]:
-    """The dims that are indexed, which come first here, and the others."""
+    """Return the indexed dims, if they come first, and the remaining dims."""
     taken = [one for one in items if isinstance(one, IndexedDim)]
     rest = [one for one in items if isinstance(one, Cut)]
     plain = len(taken) + len(rest) == len(items) and taken
@@ -317,7 +317,7 @@ def scatter_reduce(
 
 
 def _out_letter(loop: Loop) -> Expression:
-    """A loop's letter."""
+    """Return a loop's letter."""
     (_, (letter,)) = loop_letters(loop.size)
     assert letter.name == loop.letter
     return letter
@@ -327,7 +327,7 @@ def _out_letter(loop: Loop) -> Expression:
 
 
 def _true_at(mask: Meta, shape: tuple[int, ...]) -> list[tuple[int, ...]] | None:
-    """The places of `shape` where a mask that is broadcast to it holds."""
+    """Return the positions in `shape` at which the broadcast mask is True."""
     values = getattr(mask, "values", None)
     if values is None:
         return None

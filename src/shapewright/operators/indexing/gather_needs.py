@@ -1,6 +1,4 @@
-"""What `gather`, `scatter`, `index_select`, `index_add` and related functions require
-of their arguments.
-"""
+"""Needs of `gather`, `scatter`, `index_select`, `index_add` and related functions."""
 
 from __future__ import annotations
 
@@ -34,7 +32,7 @@ from shapewright.operators.view_operators.needs import viewable
 
 @needs("torch.gather")
 def gather(input: Meta, dim: Any, index: Meta, **options: Any) -> Unmet | None:
-    """As many dims, and no larger than the input but along `dim`."""
+    """Check that the index has the input's rank and fits in it except along `dim`."""
     wrong = of_dim(input, "input", dim) or whole("index", index, ("int64", "int32"))
     if wrong is not None or not input.shape or 0 in index.shape:
         return wrong
@@ -51,7 +49,7 @@ def gather(input: Meta, dim: Any, index: Meta, **options: Any) -> Unmet | None:
 def scatter(
     input: Meta, dim: Any, index: Meta, src: Any = None, *rest: Any, **options: Any
 ) -> Unmet | None:
-    """Indices no larger than what is written but along `dim`, nor than the source."""
+    """Check that the index fits in the source and, except along `dim`, in the input."""
     return _of_scatter("input", input, dim, index, src)
 
 
@@ -61,14 +59,14 @@ def scatter(
 def scatter_(
     self: Meta, dim: Any, index: Meta, src: Any = None, *rest: Any, **options: Any
 ) -> Unmet | None:
-    """The same, in place."""
+    """Check an in-place `scatter_` as `scatter` is checked."""
     return _of_scatter("self", self, dim, index, src)
 
 
 def _of_scatter(
     name: str, input: Meta, dim: Any, index: Meta, src: Any
 ) -> Unmet | None:
-    """The dims of three tensors."""
+    """Check the dims and dtypes of the input, the index and the source."""
     wrong = of_dim(input, name, dim) or whole("index", index, ("int64", "int32"))
     if wrong is None and is_tensor(src) and src.dtype != input.dtype:
         why = f"{{op}} writes into {input.dtype}"
@@ -93,7 +91,7 @@ def _of_scatter(
 def take_along_dim(
     input: Meta, indices: Meta, dim: Any = None, **options: Any
 ) -> Unmet | None:
-    """Indices with as many dims, that broadcast but along `dim`."""
+    """Check that indices have the input's rank and broadcast except along `dim`."""
     if dim is None:
         return whole("indices", indices, ("int64", "int32")) or _of_one_piece(
             input, indices
@@ -120,7 +118,7 @@ def take_along_dim(
 
 
 def _of_one_piece(input: Meta, indices: Meta) -> Unmet | None:
-    """Without a dim, both are viewed as one row."""
+    """Check that both tensors can be viewed as one row, as needed without `dim`."""
     for name, each in (("input", input), ("indices", indices)):
         if not viewable(each.shape, each.stride, (prod(each.shape),)):
             return Unmet(
@@ -137,7 +135,7 @@ def _of_one_piece(input: Meta, indices: Meta) -> Unmet | None:
 
 @needs("torch.index_select")
 def index_select(input: Meta, dim: Any, index: Meta, **options: Any) -> Unmet | None:
-    """A vector of indices within the dim."""
+    """Check that the index is a vector of indices within the dim."""
     wrong = of_dim(input, "input", dim) or whole("index", index, ("int64", "int32"))
     wrong = wrong or vector(index)
     if wrong is not None or not input.shape:
@@ -150,7 +148,7 @@ def index_select(input: Meta, dim: Any, index: Meta, **options: Any) -> Unmet | 
 def index_add(
     input: Meta, dim: Any, index: Meta, source: Any, **options: Any
 ) -> Unmet | None:
-    """A slice of the source for each index."""
+    """Check that the source has a slice for each index."""
     return _of_slices("input", input, dim, index, source)
 
 
@@ -158,14 +156,14 @@ def index_add(
 def index_add_(
     self: Meta, dim: Any, index: Meta, source: Any, **options: Any
 ) -> Unmet | None:
-    """The same, in place."""
+    """Check an in-place `index_add_` as `index_add` is checked."""
     return _of_slices("self", self, dim, index, source)
 
 
 def _of_slices(
     name: str, input: Meta, dim: Any, index: Meta, source: Any
 ) -> Unmet | None:
-    """The source is the input, with as many slices as indices."""
+    """Check that the source has the input's shape, with one slice per index."""
     wrong = of_dim(input, name, dim) or whole("index", index, ("int64", "int32"))
     wrong = wrong or vector(index)
     if wrong is not None or not input.shape or not is_tensor(source):
@@ -200,7 +198,7 @@ def _of_slices(
 
 @needs(*named(*both("index_fill")), "torch.Tensor.index_fill_")
 def index_fill(input: Meta, dim: Any, index: Meta, value: Any) -> Unmet | None:
-    """Indices within the dim, and one value."""
+    """Check that the indices are within the dim and that the value is single."""
     wrong = of_dim(input, "input", dim) or whole("index", index) or vector(index)
     wrong = wrong or _of_one("value", value)
     if wrong is not None or not input.shape:
@@ -211,7 +209,7 @@ def index_fill(input: Meta, dim: Any, index: Meta, value: Any) -> Unmet | None:
 
 
 def _of_one(name: str, value: Any) -> Unmet | None:
-    """One value: a number, or a tensor without dims."""
+    """Check that the value is a number or a 0-dim tensor."""
     if not is_tensor(value) or not value.shape:
         return None
     return Unmet(
@@ -228,18 +226,18 @@ def _of_one(name: str, value: Any) -> Unmet | None:
 def index_reduce(
     input: Meta, dim: Any, index: Meta, source: Meta, *rest: Any, **options: Any
 ) -> Unmet | None:
-    """A slice of the source for each index."""
+    """Check that the source has a slice for each index."""
     return _of_slices("input", input, dim, index, source)
 
 
 @needs(*named(*both("take")))
 def take(input: Meta, index: Meta, **options: Any) -> Unmet | None:
-    """Indices of elements that are counted row by row."""
+    """Check that the indices exist in the flattened input."""
     return whole("index", index) or _of_elements("input", input, index)
 
 
 def _of_elements(name: str, input: Meta, index: Meta) -> Unmet | None:
-    """Indices of elements that are there, counted row by row."""
+    """Check that the indices, counted row by row, are within the input."""
     count = prod(input.shape)
     wrong = out_of_range("index", index, count, name, 0, "elements", least=-count)
     return None if wrong is None else replace(wrong, wanted=None)
@@ -249,7 +247,7 @@ def _of_elements(name: str, input: Meta, index: Meta) -> Unmet | None:
 def put(
     input: Meta, index: Meta, source: Any, accumulate: bool = False
 ) -> Unmet | None:
-    """An element of the source for each index."""
+    """Check that the source has an element for each index."""
     wrong = whole("index", index)
     if wrong is not None or not is_tensor(source):
         return wrong
@@ -273,7 +271,7 @@ def put(
 
 @needs(*named(*both("masked_scatter")), "torch.Tensor.masked_scatter_")
 def masked_scatter(input: Meta, mask: Meta, source: Meta) -> Unmet | None:
-    """A mask of bools that lines up, and an element for each place where it is true."""
+    """Check that the bool mask broadcasts and the source has enough elements."""
     if mask.dtype != "bool":
         return dtype_unmet("mask", mask, "bool", "{op} takes a mask of bools")
     wrong = broadcast([("input", input), ("mask", mask)])
@@ -305,7 +303,7 @@ def masked_scatter(input: Meta, mask: Meta, source: Meta) -> Unmet | None:
 def repeat_interleave(
     input: Meta, repeats: Any = None, dim: Any = None, **options: Any
 ) -> Unmet | None:
-    """A count for each slice of a dim, or for each element."""
+    """Check that there is a count for each slice of the dim, or each element."""
     wrong = of_dim(input, "input", dim) if dim is not None else None
     if wrong is not None:
         return wrong
@@ -336,12 +334,12 @@ def repeat_interleave(
 
 
 def _rank_of(input: Meta) -> int:
-    """The number of dims, 1 for a scalar."""
+    """Return the number of dims; 1 for a scalar."""
     return max(len(input.shape), 1)
 
 
 def _of_counts(repeats: Meta) -> Unmet | None:
-    """Counts of at least 0, where they are known."""
+    """Check that the counts, if their values are known, are at least 0."""
     values: tuple[int, ...] = getattr(repeats, "values", None) or ()
     if min(values, default=0) >= 0:
         return None

@@ -1,4 +1,4 @@
-"""The index map of `x[...]`: ints, slices, None, `...`, lists, tensors and masks."""
+"""Index map of `x[...]`: ints, slices, None, `...`, lists, tensors and masks."""
 
 from __future__ import annotations
 
@@ -26,8 +26,8 @@ Shape = tuple[int, ...]
 class IndexedDim:
     """One dim that a list, a tensor or a mask indexes.
 
-    `name` is the tensor's in the call, or "" for numbers that are known; `numbers`
-    are nested tuples of them; `wraps` is the dim's size if some may be negative.
+    `name` is the tensor's name in the call, or "" for known numbers; `numbers` are
+    nested tuples of these; `wraps` is the dim's size if indices may be negative.
     """
 
     shape: Shape
@@ -36,7 +36,7 @@ class IndexedDim:
     wraps: int = 0
 
     def at(self, letters: Sequence[Expression]) -> Expression:
-        """The number at the common letters of all such dims."""
+        """Return the index at the letters that all indexed dims share."""
         own = letters[len(letters) - len(self.shape) :]
         pairs = zip(own, self.shape, strict=True)
         at = tuple(letter if size != 1 else letter * 0 for letter, size in pairs)
@@ -48,7 +48,7 @@ class IndexedDim:
 
 @dataclass(frozen=True, slots=True)
 class Cut:
-    """A dim that a slice leaves: `start + step * letter`, of `size`."""
+    """A dim that a slice keeps: `start + step * letter`, of `size`."""
 
     start: int
     step: int
@@ -56,7 +56,7 @@ class Cut:
 
 
 class Uncovered(Exception):
-    """What is not drawn, in words."""
+    """The reason why an index cannot be drawn, in words."""
 
 
 Item = int | Cut | IndexedDim | None
@@ -74,12 +74,12 @@ def getitem(input: Meta, index: Any) -> Any:
 
 
 def _mixed(items: list[Any]) -> bool:
-    """Whether torch takes a list for a tuple: it holds more than plain numbers."""
+    """Whether torch treats a list as a tuple: it holds more than plain numbers."""
     return len(items) < 32 and not all(isinstance(item, int) for item in items)
 
 
 def resolved(shape: Shape, items: tuple[Any, ...], names: list[str]) -> list[Item]:
-    """What becomes of each input dim, in order, with a None for each new dim."""
+    """Return what indexes each input dim, in order, with None for each new dim."""
     spans = [_spanned(item) for item in items]
     if not any(item is Ellipsis for item in items):
         items, names, spans = (*items, Ellipsis), [*names, ""], [*spans, 0]
@@ -97,14 +97,14 @@ def resolved(shape: Shape, items: tuple[Any, ...], names: list[str]) -> list[Ite
 
 
 def _spanned(item: Any) -> int:
-    """How many input dims an item indexes."""
+    """Return the number of input dims that an item indexes."""
     if item is None or item is Ellipsis:
         return 0
     return len(item.shape) if getattr(item, "dtype", None) == "bool" else 1
 
 
 def _one(item: Any, name: str, sizes: Shape) -> list[Item]:
-    """What an item makes of the dims that it indexes."""
+    """Resolve one item against the sizes of the dims that it indexes."""
     if item is None:
         return [None]
     if isinstance(item, bool):
@@ -127,7 +127,7 @@ def _one(item: Any, name: str, sizes: Shape) -> list[Item]:
 
 
 def _listed(item: Sequence[Any], size: int) -> IndexedDim:
-    """A list of numbers, or of lists of numbers."""
+    """Resolve a list of numbers, or of lists of numbers."""
     shape: list[int] = []
     level: Any = item
     while isinstance(level, list | tuple):
@@ -140,21 +140,21 @@ def _listed(item: Sequence[Any], size: int) -> IndexedDim:
 
 
 def numbers_in(item: Any) -> list[Any]:
-    """The leaves of nested lists."""
+    """Return the leaves of nested lists."""
     if not isinstance(item, list | tuple):
         return [item]
     return [leaf for inner in item for leaf in numbers_in(inner)]
 
 
 def _whole_of(item: Any, size: int) -> Any:
-    """Nested tuples of indices that are counted from the front."""
+    """Return indices as nested tuples, with negative ones counted from the front."""
     if isinstance(item, list | tuple):
         return tuple(_whole_of(inner, size) for inner in item)
     return item % max(size, 1)
 
 
 def _tensor(item: Any, name: str, size: int) -> Item:
-    """A tensor of whole numbers; without dims it is a plain number."""
+    """Resolve an integer tensor; a 0-dim one is a plain number."""
     values = getattr(item, "values", None)
     if not item.shape:
         if values is None:
@@ -165,7 +165,7 @@ def _tensor(item: Any, name: str, size: int) -> Item:
 
 
 def _masked(item: Any) -> list[Item]:
-    """A mask indexes each of its dims with the places where it is true."""
+    """Resolve a mask: each of its dims is indexed by the positions that are True."""
     values = getattr(item, "values", None)
     if values is None or not item.shape:
         raise Uncovered("it is indexed with a mask whose values are not known")
@@ -181,7 +181,7 @@ def _masked(item: Any) -> list[Item]:
 
 
 def _mapped(items: list[Item]) -> IndexMap:
-    """The map: slices keep their dims, all that is taken shares one group of dims."""
+    """Build the map: slices keep their dims, all indexed dims become one group."""
     left = [item for item in items if not isinstance(item, int)]
     used = [n for n, item in enumerate(left) if isinstance(item, IndexedDim)]
     group = common([item.shape for item in left if isinstance(item, IndexedDim)])
@@ -215,7 +215,7 @@ def _mapped(items: list[Item]) -> IndexMap:
 
 
 def common(shapes: list[Shape]) -> Shape:
-    """The shape to which the indices are broadcast."""
+    """Return the shape to which the indices are broadcast."""
     rank = max(map(len, shapes), default=0)
     padded = [(1,) * (rank - len(shape)) + shape for shape in shapes]
     sizes = zip(*padded, strict=True)
@@ -223,7 +223,7 @@ def common(shapes: list[Shape]) -> Shape:
 
 
 def _told(items: list[Item], group: Shape, front: int | None) -> str:
-    """The sentence."""
+    """Describe the indexing in a sentence."""
     if front is None:
         more = ""
         if any(isinstance(item, int) for item in items):

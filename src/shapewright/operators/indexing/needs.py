@@ -1,6 +1,4 @@
-"""What `x[...]`, `x[...] = value` and the `*_scatter` functions of slices require of
-their arguments.
-"""
+"""Needs of `x[...]`, `x[...] = value` and the `*_scatter` functions of slices."""
 
 from __future__ import annotations
 
@@ -35,12 +33,12 @@ MASKS = ("bool", "uint8")
 
 @needs("torch.Tensor.__getitem__")
 def getitem(self: Meta, index: Any) -> Unmet | None:
-    """As many indices as dims at most, each within its dim."""
+    """Check that there are at most as many indices as dims, each within its dim."""
     return _of_items(self, index)
 
 
 def _consumed(item: Any) -> int:
-    """How many dims an index stands for."""
+    """Return the number of dims that an index covers."""
     if item is None or item is Ellipsis or isinstance(item, bool):
         return 0
     if is_tensor(item) and item.dtype in MASKS:
@@ -49,7 +47,7 @@ def _consumed(item: Any) -> int:
 
 
 def _of_items(self: Meta, index: Any) -> Unmet | None:
-    """Each index against the dim that it reads."""
+    """Check each index against the dim that it reads."""
     items = index if isinstance(index, tuple) else (index,)
     names = [f"index.{n}" for n in range(len(items))]
     if not isinstance(index, tuple):
@@ -82,7 +80,7 @@ def _of_items(self: Meta, index: Any) -> Unmet | None:
 
 
 def _with_masks(wrong: Unmet, masks: list[tuple[str, Meta]]) -> Unmet:
-    """A mask is lined up as the places where it is true, and no other mask is made."""
+    """Describe masks by their number of True positions, and grant no other mask."""
     said = wrong.message
     for name, true in masks:
         shown = f"{word(name)}, true at {true.shape[0]} places"
@@ -91,7 +89,7 @@ def _with_masks(wrong: Unmet, masks: list[tuple[str, Meta]]) -> Unmet:
 
 
 def _empty(self: Meta, items: tuple[Any, ...]) -> bool:
-    """Whether what comes out has no elements."""
+    """Whether the output has no elements."""
     at, found = 0, 0 in self.shape
     for n, item in enumerate(items):
         if item is Ellipsis:
@@ -104,7 +102,7 @@ def _empty(self: Meta, items: tuple[Any, ...]) -> bool:
 
 
 def _picked(name: str, item: Any) -> Iterator[tuple[str, Any]]:
-    """The indices that an item stands for: those of a mask, as many as are true."""
+    """Yield the index tensor of an item; for a known mask, one as long as its Trues."""
     if not is_tensor(item):
         return
     if item.dtype not in MASKS:
@@ -115,7 +113,7 @@ def _picked(name: str, item: Any) -> Iterator[tuple[str, Any]]:
 
 
 def _too_many(self: Meta, items: tuple[Any, ...], count: int) -> Unmet:
-    """More indices than dims: what is too many is left away."""
+    """Report more indices than dims."""
     shape = self.shape
     made = Made((*shape, *(1,) * (count - len(shape))), self.dtype)
     shown = dims(len(shape)) if shape else "no dims"
@@ -131,7 +129,7 @@ def _too_many(self: Meta, items: tuple[Any, ...], count: int) -> Unmet:
 
 
 def _grown(made: Made, items: tuple[Any, ...]) -> Made:
-    """A shape in which every whole number of an index is within range."""
+    """Return a shape in which all integer indices are within range."""
     sizes = list(made.shape)
     at = 0
     for n, item in enumerate(items):
@@ -148,7 +146,7 @@ def _grown(made: Made, items: tuple[Any, ...]) -> Made:
 
 
 def _of_item(self: Meta, item: Any, name: str, at: int) -> Unmet | None:
-    """One index and the dim, or dims, that it reads."""
+    """Check one index against the dim, or dims, that it reads."""
     shape = self.shape
     if type(item) is int:
         size = shape[at]
@@ -207,7 +205,7 @@ def _of_item(self: Meta, item: Any, name: str, at: int) -> Unmet | None:
 
 @needs("torch.Tensor.__setitem__")
 def setitem(self: Meta, index: Any, value: Any) -> Unmet | None:
-    """The same, and a value that broadcasts to the part that is written."""
+    """Check the indices, and that the value broadcasts to the part it is written to."""
     wrong = _of_items(self, index)
     if wrong is not None or not is_tensor(value):
         return wrong
@@ -219,7 +217,7 @@ def setitem(self: Meta, index: Any, value: Any) -> Unmet | None:
 def index_put(
     input: Meta, indices: Any, values: Any, accumulate: bool = False
 ) -> Unmet | None:
-    """The same, the indices as a list."""
+    """Check a list of indices and the values as `setitem` does."""
     items = tuple(indices) if isinstance(indices, tuple | list) else ()
     if not items or not is_tensor(values) or any(item is None for item in items):
         return None
@@ -236,7 +234,7 @@ def index_put(
 def _of_written(
     self: Meta, items: tuple[Any, ...], value: Meta, shape: tuple[int, ...]
 ) -> Unmet | None:
-    """A value that broadcasts to what the items pick; dims of 1 before it are free."""
+    """Check that the value, without leading 1s, broadcasts to the indexed part."""
     part = _picked_shape(self.shape, items)
     if part is None:
         return None
@@ -277,7 +275,7 @@ def _of_written(
 def _picked_shape(
     shape: tuple[int, ...], items: tuple[Any, ...]
 ) -> tuple[int, ...] | None:
-    """What items between brackets pick; None where that depends on values."""
+    """Return the shape of `x[items]`; None if it depends on values."""
     taken = sum(map(_consumed, items))
     out: list[int] = []
     pairs: list[tuple[int, Any]] = []
@@ -312,7 +310,7 @@ def _picked_shape(
 def _with_indices(
     out: list[int], pairs: list[tuple[int, tuple[int, ...]]]
 ) -> tuple[int, ...] | None:
-    """Indices come where the first of them stands, or first where they stand apart."""
+    """Insert the indices' shape at the first index, or in front if they are apart."""
     if not pairs:
         return tuple(out)
     try:
@@ -325,7 +323,7 @@ def _with_indices(
 
 
 def _of_part(input: Meta, src: Meta, part: tuple[int, ...]) -> Unmet | None:
-    """A source of just the shape of the part."""
+    """Check that the source has exactly the shape of the part."""
     if src.shape == part:
         return None
     dim = differs(src.shape, part)
@@ -343,7 +341,7 @@ def _of_part(input: Meta, src: Meta, part: tuple[int, ...]) -> Unmet | None:
 
 @needs(*named(*both("select_scatter")))
 def select_scatter(input: Meta, src: Meta, dim: Any, index: Any) -> Unmet | None:
-    """One place of a dim."""
+    """Check that the index is within the dim and that the source fits."""
     wrong = of_dim("input", input, dim)
     if wrong is not None or type(dim) is not int or not input.shape:
         return wrong
@@ -371,7 +369,7 @@ def slice_scatter(
     end: Any = None,
     step: Any = 1,
 ) -> Unmet | None:
-    """A stretch of a dim."""
+    """Check that the source has the shape of the slice."""
     wrong = of_dim("input", input, dim)
     if wrong is not None or type(step) is not int or step < 1 or not input.shape:
         return wrong
@@ -384,7 +382,7 @@ def slice_scatter(
 def diagonal_scatter(
     input: Meta, src: Meta, offset: int = 0, dim1: Any = 0, dim2: Any = 1
 ) -> Unmet | None:
-    """The diagonal of two dims, which comes last."""
+    """Check that the source fits the diagonal of two dims, which comes last."""
     wrong = of_plane(input, dim1, dim2, ("dim1", "dim2"))
     if wrong is not None or type(offset) is not int:
         return wrong

@@ -27,7 +27,7 @@ _INDEX = ("int64", "int32")
 
 
 def _fits_apart_from(index: Shape, shape: Shape, dim: int) -> int | None:
-    """The first dim in which the index is larger, `dim` aside."""
+    """Return the first dim except `dim` in which the index is larger; else None."""
     for at, (want, have) in enumerate(zip(index, shape, strict=True)):
         if at != dim and want > have:
             return at
@@ -38,7 +38,7 @@ def _fits_apart_from(index: Shape, shape: Shape, dim: int) -> int | None:
 def gather(
     input: Meta, dim: int, index: Meta, *, sparse_grad: bool = False, out: Any = None
 ) -> Any:
-    """`(8, 16)` at indices `(8, 3)` along dim 1 gives (8, 3)."""
+    """Infer the output: `(8, 16)` at indices `(8, 3)` along dim 1 gives (8, 3)."""
     shape, want = input.shape, index.shape
     if out is not None or sparse_grad or not shape or not want:
         return NotImplemented
@@ -98,7 +98,7 @@ def scatter(
     value: Any = None,
     reduce: Any = None,
 ) -> Any:
-    """`(8, 16)` with `(8, 3)` written along dim 1 gives (8, 16)."""
+    """Infer the output: `(8, 16)` with `(8, 3)` written along dim 1 gives (8, 16)."""
     src = value if src is None else src
     if reduce is not None:
         return NotImplemented
@@ -107,7 +107,7 @@ def scatter(
 
 @rule("torch.scatter_add", "torch.Tensor.scatter_add")
 def scatter_add(input: Meta, dim: int, index: Meta, src: Meta) -> Any:
-    """As `scatter`, added."""
+    """Infer the output as `scatter` does."""
     return _scattered(input, dim, index, src, "ScatterAddBackward0")
 
 
@@ -121,7 +121,7 @@ def scatter_in_place(
     value: Any = None,
     reduce: Any = None,
 ) -> Any:
-    """`scatter` into the tensor itself."""
+    """Infer the result of `scatter` written into the tensor itself."""
     src = value if src is None else src
     if reduce is not None:
         return NotImplemented
@@ -130,7 +130,7 @@ def scatter_in_place(
 
 @rule("torch.Tensor.scatter_add_", writes=0)
 def scatter_add_in_place(self: Meta, dim: int, index: Meta, src: Meta) -> Any:
-    """`scatter_add` into the tensor itself."""
+    """Infer the result of `scatter_add` written into the tensor itself."""
     return _keep_layout(self, _scattered(self, dim, index, src, "ScatterAddBackward0"))
 
 
@@ -142,7 +142,7 @@ def _keep_layout(self: Meta, made: Any) -> Any:
 
 @rule("torch.index_select", "torch.Tensor.index_select")
 def index_select(input: Meta, dim: int, index: Meta, *, out: Any = None) -> Any:
-    """`(8, 16, 4)` at 3 indices along dim 1 gives (8, 3, 4)."""
+    """Infer the output: `(8, 16, 4)` at 3 indices along dim 1 gives (8, 3, 4)."""
     shape, want = input.shape, index.shape
     if out is not None or not shape or 0 in shape or type(dim) is not int:
         return NotImplemented
@@ -157,10 +157,10 @@ def index_select(input: Meta, dim: int, index: Meta, *, out: Any = None) -> Any:
 
 @rule("torch.Tensor.__getitem__")
 def getitem(self: Meta, index: Any) -> Any:
-    """`x[:, ids]` of `(8, 16, 4)` with ids `(2, 3)` gives (8, 2, 3, 4).
+    """Infer the output: `x[:, ids]`, `(8, 16, 4)`, ids `(2, 3)`, is (8, 2, 3, 4).
 
-    Only where a tensor of integers stands in it; all else is a view, or depends on
-    values.
+    Covers only indices that include an integer tensor; all others give a view, or
+    depend on values.
     """
     items = index if type(index) is tuple else (index,)
     if all(
@@ -177,7 +177,7 @@ def getitem(self: Meta, index: Any) -> Any:
 def _sliced(
     self: Meta, items: tuple[Any, ...]
 ) -> tuple[Shape, Shape, list[Meta | None]] | None:
-    """What is left after ints, slices, None and `...`, and an index or None a dim."""
+    """Return shape and strides after ints, slices, None and `...`, and the indices."""
     named = sum(item is not None and item is not Ellipsis for item in items)
     free = len(self.shape) - named
     if free < 0 or sum(item is Ellipsis for item in items) > 1:
@@ -232,7 +232,7 @@ def _cut(item: slice, size: int) -> tuple[int, int] | None:
 def _indexed(
     dtype: str, shape: Shape, stride: Shape, indices: list[Meta | None]
 ) -> Any:
-    """`AdvancedIndex`: indexed dims give way to the indices' common shape."""
+    """`AdvancedIndex`: the indexed dims are replaced by the indices' common shape."""
     used = [at for at, index in enumerate(indices) if index is not None]
     given = [index for index in indices if index is not None]
     if dtype not in KNOWN or 0 in shape:
@@ -274,7 +274,7 @@ def _indexed(
 
 
 def _rows(input: Meta, dim: Any, index: Meta) -> bool:
-    """Whether one index of whole numbers stands for rows along a dim."""
+    """Whether one index vector of int64 selects rows along a dim."""
     ndim = len(input.shape)
     return (
         type(dim) is int
@@ -301,7 +301,7 @@ def _write_rows(input: Meta, dim: int, index: Meta, source: Meta, node: str) -> 
 def index_add(
     input: Meta, dim: int, index: Meta, source: Meta, *, alpha: Any = 1, out: Any = None
 ) -> Any:
-    """`(8, 16)` with (3, 16) added at three rows gives (8, 16)."""
+    """Infer the output: `(8, 16)` with (3, 16) added at three rows gives (8, 16)."""
     if out is not None or input.dtype == "bool" or type(alpha) not in (int, float):
         return NotImplemented
     if type(alpha) is float and KIND[input.dtype] < 2:
@@ -313,7 +313,7 @@ def index_add(
 def index_copy(
     input: Meta, dim: int, index: Meta, source: Meta, *, out: Any = None
 ) -> Any:
-    """`(8, 16)` with (3, 16) at three rows gives (8, 16)."""
+    """Infer the output: `(8, 16)` with (3, 16) at three rows gives (8, 16)."""
     if out is not None:
         return NotImplemented
     return _write_rows(input, dim, index, source, "IndexCopyBackward0")
@@ -323,18 +323,18 @@ def index_copy(
 def index_add_in_place(
     self: Meta, dim: int, index: Meta, source: Meta, *, alpha: Any = 1
 ) -> Any:
-    """As `index_add`, into its argument."""
+    """Infer the result of `index_add` written into the tensor itself."""
     return _kept(self, index_add(self, dim, index, source, alpha=alpha))
 
 
 @rule("torch.Tensor.index_copy_", writes=0)
 def index_copy_in_place(self: Meta, dim: int, index: Meta, source: Meta) -> Any:
-    """As `index_copy`, into its argument."""
+    """Infer the result of `index_copy` written into the tensor itself."""
     return _kept(self, index_copy(self, dim, index, source))
 
 
 def _kept(self: Meta, made: Any) -> Any:
-    """The tensor that is written, unless elements of it share their memory."""
+    """Return the written tensor, unless some of its elements share memory."""
     if made is NotImplemented or not is_dense(self.shape, self.stride):
         return NotImplemented
     return Made(self.shape, self.dtype, self.stride, made.grad_fn)
@@ -342,7 +342,7 @@ def _kept(self: Meta, made: Any) -> Any:
 
 @rule("torch.index_fill", "torch.Tensor.index_fill")
 def index_fill(input: Meta, dim: int, index: Meta, value: Any) -> Any:
-    """`(8, 16)` with a number in some rows gives (8, 16)."""
+    """Infer the output: `(8, 16)` with a number in some rows gives (8, 16)."""
     if not _rows(input, dim, index) or type(value) not in (int, float):
         return NotImplemented
     if KIND[input.dtype] < (1 if type(value) is int else 2):
@@ -355,7 +355,7 @@ def scatter_reduce(
     input: Meta, dim: int, index: Meta, src: Meta, reduce: str, *,
     include_self: bool = True, out: Any = None,
 ) -> Any:  # fmt: skip
-    """`(8, 16)` with (3, 16) reduced into it along dim 0 gives (8, 16)."""
+    """Infer the output: (3, 16) reduced into `(8, 16)` along dim 0 gives (8, 16)."""
     shape, want = input.shape, index.shape
     ndim = len(shape)
     if out is not None or reduce not in ("sum", "prod", "mean", "amax", "amin"):
@@ -376,7 +376,7 @@ def scatter_reduce(
 def take_along_dim(
     input: Meta, indices: Meta, dim: Any = None, *, out: Any = None
 ) -> Any:
-    """`(8, 16)` at indices (8, 3) along dim 1 gives (8, 3); other dims broadcast."""
+    """Infer the output: `(8, 16)` at (8, 3) along dim 1, others broadcast: (8, 3)."""
     shape, places = input.shape, indices.shape
     ndim = len(shape)
     if out is not None or type(dim) is not int or not 0 < ndim == len(places):
@@ -397,7 +397,7 @@ def take_along_dim(
 
 @rule("torch.take", "torch.Tensor.take")
 def take(input: Meta, index: Meta, *, out: Any = None) -> Any:
-    """`(8, 16)`, seen as one row, at (3,) gives (3,)."""
+    """Infer the output: `(8, 16)`, flattened, at indices (3,) gives (3,)."""
     if out is not None or index.dtype != "int64" or input.dtype not in KNOWN:
         return NotImplemented
     if 0 in input.shape or 0 in index.shape or index.stride != contiguous(index.shape):

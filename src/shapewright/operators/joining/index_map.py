@@ -35,16 +35,16 @@ from shapewright.sizes.expressions import Expression, number
 
 Shape = tuple[int, ...]
 Seen = tuple[Shape, tuple[int | None, ...]]
-"""The shape as which a tensor is joined, and its own dim for each dim of that."""
+"""The shape in which a tensor is joined, and for each of its dims the tensor's dim."""
 
 
 def _own(tensor: Meta) -> Seen:
-    """A tensor as it is."""
+    """Return a tensor's own shape and dims."""
     return tuple(tensor.shape), tuple(range(len(tensor.shape)))
 
 
 def _joined(seen: Sequence[Seen], dim: int, sentence: str) -> IndexMap:
-    """Tensors one after another along `dim`."""
+    """Return the map of tensors concatenated along `dim`."""
     shapes = [shape for shape, _ in seen]
     length = sum(shape[dim] for shape in shapes)
     shape = (*shapes[0][:dim], length, *shapes[0][dim + 1 :])
@@ -64,7 +64,7 @@ def _joined(seen: Sequence[Seen], dim: int, sentence: str) -> IndexMap:
 
 
 def _one_after_another(seen: Sequence[Seen], dim: int) -> IndexMap:
-    """`_joined`, and the sentence that says it."""
+    """Return the map of `_joined`, with the sentence that describes it."""
     sizes = " + ".join(str(shape[dim]) for shape, _ in seen)
     words = f"One after another along dim {dim}, which gets {sizes} elements."
     return _joined(seen, dim, words)
@@ -98,7 +98,7 @@ def stack(tensors: Sequence[Meta], dim: int = 0) -> Any:
 
 
 def _at_least(tensor: Meta, rank: int) -> Seen:
-    """`torch.atleast_1d`, `_2d` and `_3d`."""
+    """Return shape and dims as `torch.atleast_1d`, `_2d` and `_3d` give them."""
     shape, dims = _own(tensor)
     missing = max(rank - len(shape), 0)
     after = 1 if missing and rank == 3 and shape else 0
@@ -137,7 +137,7 @@ def column_stack(tensors: Sequence[Meta]) -> Any:
 
 
 def _pieces(input: Meta, dim: int, sizes: Sequence[int]) -> tuple[IndexMap, ...]:
-    """One piece after another, of these sizes."""
+    """Return the maps of consecutive pieces of these sizes."""
     found = []
     start = 0
     for n, size in enumerate(sizes):
@@ -314,7 +314,7 @@ def flipud(input: Meta) -> Any:
 
 
 def _flipped(input: Meta, dims: set[int]) -> IndexMap:
-    """Backwards along these dims."""
+    """Return the map that reverses these dims."""
     shape = tuple(input.shape)
     letters = out_letters(len(shape))
     at = tuple(

@@ -1,4 +1,4 @@
-"""What joining and cutting need: equal sizes in all other dims, parts that add up."""
+"""Needs of joining and splitting: equal sizes in other dims, parts that add up."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from shapewright.operators.needs_registry import needs
 
 
 def _listed(tensors: Any) -> list[Meta]:
-    """The tensors of a list or tuple; none where it is something else."""
+    """Return the tensors of a list or tuple; [] if it holds anything else."""
     if not isinstance(tensors, tuple | list):
         return []
     return list(tensors) if all(map(is_tensor, tensors)) else []
@@ -28,7 +28,7 @@ def _listed(tensors: Any) -> list[Meta]:
 
 @needs("torch.cat")
 def cat(tensors: Any, dim: Any = 0, **options: Any) -> Unmet | None:
-    """The same sizes in all dims but one."""
+    """Check that the tensors have equal sizes in all dims except `dim`."""
     dim = options.get("axis", dim)
     given = [(n, each) for n, each in enumerate(_listed(tensors)) if each.shape != (0,)]
     if not given or not isinstance(dim, int):
@@ -67,7 +67,7 @@ def cat(tensors: Any, dim: Any = 0, **options: Any) -> Unmet | None:
 
 
 def _ranks_differ(first: int, one: Meta, n: int, each: Meta, at: int) -> Unmet:
-    """One of them has a dim more."""
+    """Report a tensor whose number of dims differs from the first tensor's."""
     shape = each.shape
     if len(shape) == len(one.shape) - 1:
         made = (*shape[:at], 1, *shape[at:])
@@ -87,7 +87,7 @@ def _ranks_differ(first: int, one: Meta, n: int, each: Meta, at: int) -> Unmet:
 
 
 def _sizes_differ(first: int, one: Meta, n: int, each: Meta, at: int, d: int) -> Unmet:
-    """A dim that is not joined has two sizes."""
+    """Report a dim, not the joined one, that has two sizes."""
     made = tuple(
         size if dim == at else one.shape[dim] for dim, size in enumerate(each.shape)
     )
@@ -106,7 +106,7 @@ def _sizes_differ(first: int, one: Meta, n: int, each: Meta, at: int, d: int) ->
 
 @needs("torch.stack")
 def stack(tensors: Any, dim: int = 0, **options: Any) -> Unmet | None:
-    """All of one shape, and a place for the new dim."""
+    """Check that all tensors have one shape, and that the new dim is in range."""
     given = _listed(tensors)
     if not given or not isinstance(dim, int):
         return None
@@ -148,18 +148,18 @@ def stack(tensors: Any, dim: int = 0, **options: Any) -> Unmet | None:
 
 @needs("torch.hstack")
 def hstack(tensors: Any, **options: Any) -> Unmet | None:
-    """`cat` along dim 1, of vectors along dim 0."""
+    """Check as `cat` along dim 1; vectors along dim 0."""
     return _joined(tensors, 1, 1)
 
 
 @needs("torch.vstack")
 def vstack(tensors: Any, **options: Any) -> Unmet | None:
-    """`cat` along dim 0, of vectors as rows."""
+    """Check as `cat` along dim 0, with vectors as rows."""
     return _joined(tensors, 0, 2)
 
 
 def _joined(tensors: Any, dim: int, least: int) -> Unmet | None:
-    """`cat` of tensors with at least so many dims."""
+    """Check `cat` of tensors that are given at least `least` dims."""
     given = _listed(tensors)
     if not given:
         return None
@@ -172,7 +172,7 @@ def _joined(tensors: Any, dim: int, least: int) -> Unmet | None:
 
 
 def _lowered(wrong: Unmet | None, raised: Any, given: Any) -> Unmet | None:
-    """What is said of tensors that were given more dims, with their own shapes."""
+    """Report on tensors that were given more dims with their original shapes."""
     if wrong is None:
         return None
     said = wrong.message
@@ -188,7 +188,7 @@ def _lowered(wrong: Unmet | None, raised: Any, given: Any) -> Unmet | None:
 def split(
     tensor: Meta, split_size_or_sections: Any = None, dim: int = 0, **more: Any
 ) -> Unmet | None:
-    """Parts that add up to the dim."""
+    """Check that the parts add up to the size of the dim."""
     parts = more.get("split_size", split_size_or_sections)
     rank = len(tensor.shape)
     if not isinstance(dim, int) or not rank:
@@ -228,7 +228,7 @@ def split(
 
 @needs("torch.dstack")
 def dstack(tensors: Any, **options: Any) -> Unmet | None:
-    """`cat` along dim 2, of vectors and matrices with a dim of 1 behind them."""
+    """Check as `cat` along dim 2, with dims of size 1 added to smaller tensors."""
     given = _listed(tensors)
     if not given:
         return None
@@ -239,7 +239,7 @@ def dstack(tensors: Any, **options: Any) -> Unmet | None:
 
 @needs("torch.column_stack")
 def column_stack(tensors: Any, **options: Any) -> Unmet | None:
-    """`cat` along dim 1, of vectors as columns."""
+    """Check as `cat` along dim 1, with vectors as columns."""
     given = _listed(tensors)
     if not given:
         return None
@@ -254,13 +254,13 @@ def column_stack(tensors: Any, **options: Any) -> Unmet | None:
 
 @needs("torch.functional.block_diag", "torch.block_diag")
 def block_diag(*tensors: Any) -> Unmet | None:
-    """Matrices, vectors as rows."""
+    """Check that all tensors have at most 2 dims."""
     return _of_ranks(tensors, 2)
 
 
 @needs("torch.functional.meshgrid", "torch.meshgrid")
 def meshgrid(*tensors: Any, **options: Any) -> Unmet | None:
-    """Vectors of one dtype."""
+    """Check that all tensors are vectors of one dtype."""
     listed_ = len(tensors) == 1 and isinstance(tensors[0], tuple | list)
     given = tensors[0] if listed_ else tensors
     names = [f"tensors.{'0.' if listed_ else ''}{n}" for n in range(len(given))]
@@ -269,7 +269,7 @@ def meshgrid(*tensors: Any, **options: Any) -> Unmet | None:
 
 
 def _of_ranks(tensors: Any, most: int, names: list[str] | None = None) -> Unmet | None:
-    """No more than so many dims each."""
+    """Check that no tensor has more than `most` dims."""
     for n, each in enumerate(tensors):
         rank = len(each.shape)
         if rank <= most:

@@ -1,4 +1,4 @@
-"""Joining tensors and copying them side by side: cat, stack, repeat, tile."""
+"""Metadata rules for joining and repeating tensors: cat, stack, repeat, tile."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def _joined_dtype(tensors: Sequence[Meta]) -> str | None:
 
 
 def _joined_format(tensors: Sequence[Meta]) -> str:
-    """The memory format that all of them hint, else contiguous."""
+    """Return the memory format that all tensors suggest, else contiguous."""
     found = ""
     for tensor in tensors:
         own = suggested_format(tensor.shape, tensor.stride)
@@ -43,7 +43,7 @@ def _joined_format(tensors: Sequence[Meta]) -> str:
 
 @rule("torch.cat", "torch.concat", "torch.concatenate")
 def cat(tensors: Any, dim: int = 0, *, out: Any = None) -> Any:
-    """`(8, 16, 4)` and `(8, 16, 6)` along dim 2 give (8, 16, 10)."""
+    """Infer the output: `(8, 16, 4)`, `(8, 16, 6)` along dim 2 give (8, 16, 10)."""
     if out is not None or type(dim) is not int:
         return NotImplemented
     if not tensors:
@@ -95,7 +95,7 @@ def _check_joined(first: Shape, shape: Shape, at: int, position: int) -> None:
 
 @rule("torch.stack")
 def stack(tensors: Any, dim: int = 0, *, out: Any = None) -> Any:
-    """Three of `(8, 16)` give (3, 8, 16)."""
+    """Infer the output: three of `(8, 16)` give (3, 8, 16)."""
     if out is not None or type(dim) is not int:
         return NotImplemented
     if not tensors:
@@ -137,7 +137,7 @@ def _unsqueezed(meta: Meta, at: int) -> Meta:
 
 
 def _at_least(meta: Meta, ndim: int) -> Meta:
-    """The tensor with as many dims as `atleast_1d`, `_2d` or `_3d` gives it."""
+    """Return the tensor as `atleast_1d`, `_2d` or `_3d` shapes it."""
     shape, stride = meta.shape, meta.stride
     if not shape:
         shape, stride = (1,), (1,)
@@ -150,7 +150,7 @@ def _at_least(meta: Meta, ndim: int) -> Meta:
 
 @rule("torch.hstack")
 def hstack(tensors: Any, *, out: Any = None) -> Any:
-    """`(2, 3)` and `(2, 4)` give (2, 7); vectors are joined end to end."""
+    """Infer the output: `(2, 3)`, `(2, 4)` give (2, 7); vectors are concatenated."""
     if out is not None or not tensors:
         return NotImplemented
     raised = [_at_least(tensor, 1) for tensor in tensors]
@@ -159,7 +159,7 @@ def hstack(tensors: Any, *, out: Any = None) -> Any:
 
 @rule("torch.vstack", "torch.row_stack")
 def vstack(tensors: Any, *, out: Any = None) -> Any:
-    """`(2, 3)` and `(3,)` give (3, 3)."""
+    """Infer the output: `(2, 3)` and `(3,)` give (3, 3)."""
     if out is not None or not tensors:
         return NotImplemented
     return cat([_at_least(tensor, 2) for tensor in tensors], 0)
@@ -167,14 +167,14 @@ def vstack(tensors: Any, *, out: Any = None) -> Any:
 
 @rule("torch.column_stack")
 def column_stack(tensors: Any, *, out: Any = None) -> Any:
-    """`(8,)` and (8, 2) give (8, 3): vectors become columns."""
+    """Infer the output: `(8,)` and (8, 2) give (8, 3), as vectors become columns."""
     if not isinstance(tensors, tuple | list):
         return NotImplemented
     return cat([_column(meta) for meta in tensors], 1, out=out)
 
 
 def _column(meta: Meta) -> Meta:
-    """A vector as a matrix of one column, by `reshape`."""
+    """Return a vector as a matrix of one column, as `reshape` does."""
     if len(meta.shape) > 1:
         return meta
     size = meta.shape[0] if meta.shape else 1
@@ -184,7 +184,7 @@ def _column(meta: Meta) -> Meta:
 
 @rule("torch.dstack")
 def dstack(tensors: Any, *, out: Any = None) -> Any:
-    """Two of `(2, 3)` give (2, 3, 2)."""
+    """Infer the output: two of `(2, 3)` give (2, 3, 2)."""
     if out is not None or not tensors:
         return NotImplemented
     return cat([_at_least(tensor, 3) for tensor in tensors], 2)
@@ -192,7 +192,7 @@ def dstack(tensors: Any, *, out: Any = None) -> Any:
 
 @rule("torch.Tensor.repeat")
 def repeat(self: Meta, *sizes: Any, repeats: Any = None) -> Any:
-    """`(3, 4)` repeated (2, 1, 5) gives (2, 3, 20)."""
+    """Infer the output: `(3, 4)` repeated (2, 1, 5) gives (2, 3, 20)."""
     times = sizes if repeats is None else (repeats,)
     if len(times) == 1 and not isinstance(times[0], int):
         times = tuple(times[0])
@@ -217,7 +217,7 @@ def _repeated(meta: Meta, times: Any) -> Any:
 
 @rule("torch.tile", "torch.Tensor.tile")
 def tile(input: Meta, *dims: Any) -> Any:
-    """`(3, 4)` tiled (2,) gives (3, 8): dims count from the last."""
+    """Infer the output: `(3, 4)` tiled (2,) gives (3, 8); dims count from the last."""
     times = dims
     if len(times) == 1 and not isinstance(times[0], int):
         times = tuple(times[0])
@@ -229,7 +229,7 @@ def tile(input: Meta, *dims: Any) -> Any:
 def repeat_interleave(
     input: Meta, repeats: Any = None, dim: int | None = None, *, output_size: Any = None
 ) -> Any:
-    """`(2, 8, 16)` with 3 repeats along dim 1 gives (2, 24, 16)."""
+    """Infer the output: `(2, 8, 16)`, 3 repeats along dim 1, gives (2, 24, 16)."""
     if type(repeats) is not int or output_size is not None:
         return NotImplemented
     shape, ndim = input.shape, len(input.shape)

@@ -1,4 +1,4 @@
-"""What Fourier transforms and spectrograms require of their arguments."""
+"""Needs of Fourier transforms and spectrograms."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ from shapewright.operators.reduction.needs import of_dim
 
 HALVES = ("float16", "bfloat16", "complex32")
 REAL = frozenset("rfft rfft2 rfftn ihfft ihfft2 ihfftn".split())
-"""Take real numbers."""
+"""The transforms that take real numbers."""
 MIRRORED = frozenset("irfft irfft2 irfftn hfft hfft2 hfftn".split())
-"""Take the first half of frequencies, n of them, and give 2·(n - 1) numbers."""
+"""The transforms of the first half of frequencies: n of them give 2·(n - 1) numbers."""
 
 
 def _of_numbers(word: str, input: Meta) -> Unmet | None:
-    """Whether complex numbers are taken, and how wide."""
+    """Check that the transform takes the input's dtype: real or complex, and width."""
     if word in REAL and KIND.get(input.dtype) == 3:
         real = TO_REAL.get(input.dtype, "float32")
         wanted = "float32" if real in HALVES else real
@@ -34,7 +34,7 @@ def _of_numbers(word: str, input: Meta) -> Unmet | None:
 def _of_points(
     word: str, input: Meta, dim: int, count: Any, last: bool, argument: str, fits: Any
 ) -> Unmet | None:
-    """At least one point along a dim; `count` is what the call asks for."""
+    """Check for at least one point along a dim; `count` is the size requested."""
     size = input.shape[dim]
     if type(count) is int:
         if count >= 1:
@@ -68,7 +68,7 @@ def _of_points(
 
 
 def _of_scalar(input: Meta) -> Unmet | None:
-    """A dim to transform."""
+    """Check that the input has a dim to transform."""
     if input.shape:
         return None
     return Unmet(
@@ -124,7 +124,7 @@ def _along_several(word: str, usual: tuple[int, ...] | None) -> None:
 
 
 def _of_sizes(input: Meta, sizes: Any, dim: Any) -> Unmet | None:
-    """As many sizes as dims that are transformed."""
+    """Check that there are as many sizes as transformed dims."""
     if sizes is None:
         return None
     wanted = len(input.shape)
@@ -157,14 +157,14 @@ for _word in ("fft", "ifft", "rfft", "irfft", "hfft", "ihfft"):
 
 @needs("torch.fft.fftshift", "torch.fft.ifftshift")
 def shift(input: Meta, dim: Any = None) -> Unmet | None:
-    """Dims that are there."""
+    """Check that the dims exist."""
     return _of_scalar(input) or (
         of_dim("input", input, dim) if type(dim) is int else _of_each(input, dim)
     )
 
 
 def _of_each(input: Meta, dim: Any) -> Unmet | None:
-    """Dims that are there; naming one twice is allowed."""
+    """Check that the dims exist; the same dim may be given twice."""
     wrong = of_dim("input", input, dim)
     return wrong if wrong is not None and wrong.code == "dim-out-of-range" else None
 
@@ -181,7 +181,7 @@ def stft(
     *rest: Any,
     **options: Any,
 ) -> Unmet | None:
-    """A signal that is long enough, and a window as long as is said."""
+    """Check that the signal is long enough, and the window `win_length` long."""
     shape = input.shape
     rank = len(shape)
     if rank not in (1, 2):
@@ -210,7 +210,7 @@ def stft(
 
 
 def _of_signal(input: Meta) -> Unmet:
-    """Samples, or a batch of them."""
+    """Report an input that is neither (samples,) nor (batch, samples)."""
     shape = input.shape
     grants: tuple[Grant, ...] = ()
     if shape:
@@ -229,7 +229,7 @@ def _of_signal(input: Meta) -> Unmet:
 
 
 def _of_window(n_fft: int, hop: Any, length: Any, window: Any) -> Unmet | None:
-    """A window is at most `n_fft` long, and as long as `win_length` says."""
+    """Check that the window is `win_length` long, and at most `n_fft`."""
     if n_fft < 1:
         return Unmet(
             "window-length",
@@ -290,7 +290,7 @@ def istft(
     *rest: Any,
     **options: Any,
 ) -> Unmet | None:
-    """Frequencies and frames as `stft` gives them, complex."""
+    """Check for complex frequencies and frames, in the layout that `stft` returns."""
     shape = input.shape
     rank = len(shape)
     if rank not in (2, 3):

@@ -1,7 +1,7 @@
-"""Discrete Fourier transforms over the last dims.
+"""Metadata rules for discrete Fourier transforms over the last dims.
 
-The libraries below torch (MKL, pocketfft) lay out results differently where other dims
-are transformed or the input is not in row-major order; such calls are left to torch.
+The libraries below torch (MKL, pocketfft) lay out results differently if other dims are
+transformed or the input is not in row-major order; such calls are left to torch.
 """
 
 from __future__ import annotations
@@ -21,11 +21,11 @@ Shape = tuple[int, ...]
 NORMS = (None, "forward", "backward", "ortho")
 TAKEN = ("float32", "float64", "complex64", "complex128")
 REAL, FULL, HALF = "real", "full", "half"
-"""What comes out: real numbers, complex ones, or their first half (`rfft`)."""
+"""The kind of output: real numbers, complex ones, or their first half (`rfft`)."""
 
 
 def _transformed(input: Meta, sizes: Any, dims: Any, norm: Any, gives: str) -> Any:
-    """The output for `sizes` of the transformed dims; None keeps them as they are."""
+    """Infer the output for `sizes` of the transformed dims; None keeps a size."""
     if input.dtype not in TAKEN or norm not in NORMS or not is_plain(input):
         return NotImplemented
     ndim = len(input.shape)
@@ -111,11 +111,11 @@ def _shifted(input: Meta, dim: Any) -> Any:
 
 @rule("torch.fft.fftshift")
 def fftshift(input: Meta, dim: Any = None) -> Any:
-    """`(8, 16)` gives (8, 16), rolled by half of each dim."""
+    """Infer the output: `(8, 16)` gives (8, 16), rolled by half of each dim."""
     return _shifted(input, dim)
 
 
 @rule("torch.fft.ifftshift")
 def ifftshift(input: Meta, dim: Any = None) -> Any:
-    """`(8, 16)` gives (8, 16): undoes `fftshift`."""
+    """Infer the output: `(8, 16)` gives (8, 16), which undoes `fftshift`."""
     return _shifted(input, dim)

@@ -1,4 +1,4 @@
-"""Index maps of distances of vectors, and of Kronecker products."""
+"""Index maps of distances between vectors, Kronecker products and traces."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from shapewright.sizes.expressions import Expression, Letter, number
 
 Shape = tuple[int, ...]
 BY_PRODUCT = 25
-"""Rows above which torch works out Euclidean distances from a matrix product."""
+"""With more rows than this, torch computes Euclidean distances by a matrix product."""
 
 
 @index_map("torch.cdist")
@@ -77,7 +77,7 @@ def pairwise_distance(
 
 
 def _norm_of(apart: IndexMap, p: float, letters: tuple[str, ...], words: str) -> Any:
-    """The norm over the last letter of a stage of differences."""
+    """Return the norm of the stage of differences over its last letter."""
     last = apart.letters[-1]
     return IndexMap(
         apart.shape[:-1],
@@ -115,7 +115,7 @@ def kron(input: Meta, other: Meta, *, out: Any = None) -> Any:
 
 
 def _padded(shape: Shape, rank: int) -> Shape:
-    """A shape with ones before it."""
+    """Return the shape with leading dims of size 1, up to `rank` dims."""
     return (1,) * (rank - len(shape)) + shape
 
 

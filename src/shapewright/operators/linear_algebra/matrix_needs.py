@@ -1,6 +1,4 @@
-"""What functions of matrices and vectors, and distances between vectors, require of
-their arguments.
-"""
+"""Needs of functions of matrices and vectors, and of distances between vectors."""
 
 from __future__ import annotations
 
@@ -35,7 +33,7 @@ from shapewright.operators.reduction.needs import both, named, of_dim
 def of_rank(
     name: str, input: Meta, least: int, most: int, what: str = ""
 ) -> Unmet | None:
-    """So many dims: missing ones are put before, those too many are put together."""
+    """Check for `least` to `most` dims; else grant leading 1s or merged dims."""
     shape = input.shape
     rank = len(shape)
     if least <= rank <= most:
@@ -60,12 +58,12 @@ def of_rank(
 
 @needs(*named(*both("trace")))
 def trace(input: Meta) -> Unmet | None:
-    """One matrix."""
+    """Check that the input is a single matrix of numbers."""
     return of_rank("input", input, 2, 2) or _refuse_bools("input", input)
 
 
 def _refuse_bools(name: str, input: Meta) -> Unmet | None:
-    """Numbers: bools have no sum or product here."""
+    """Check that the input is not bool: bools have no sum or product here."""
     if input.dtype != "bool":
         return None
     return dtype_unmet(name, input, "int64", "{op} takes numbers")
@@ -73,13 +71,13 @@ def _refuse_bools(name: str, input: Meta) -> Unmet | None:
 
 @needs(*named(*both("tril", "triu")), "torch.Tensor.tril_", "torch.Tensor.triu_")
 def triangle(input: Meta, diagonal: int = 0, **options: Any) -> Unmet | None:
-    """Matrices."""
+    """Check that the input has matrices."""
     return of_matrices("input", input)
 
 
 @needs(*named(*both("t")), "torch.Tensor.t_")
 def turned(input: Meta) -> Unmet | None:
-    """At most two dims: `transpose` and `mT` take more."""
+    """Check for at most two dims; `transpose` and `mT` take more."""
     wrong = of_rank("input", input, 0, 2)
     if wrong is None:
         return None
@@ -91,14 +89,14 @@ def turned(input: Meta) -> Unmet | None:
 
 @needs(*named(*both("diag")))
 def diag(input: Meta, diagonal: int = 0, **options: Any) -> Unmet | None:
-    """A vector, or a matrix."""
+    """Check that the input is a vector or a matrix."""
     return of_rank("input", input, 1, 2)
 
 
 def of_plane(
     input: Meta, one: Any, other: Any, names: tuple[str, str], extra: int = 0
 ) -> Unmet | None:
-    """Two dims that are there, and not the same."""
+    """Check that two dims exist and differ."""
     for name, dim in zip(names, (one, other), strict=True):
         wrong = of_dim("input", input, dim, name, extra)
         if wrong is not None:
@@ -123,7 +121,7 @@ def of_plane(
 def diagonal(
     input: Meta, offset: int = 0, dim1: Any = 0, dim2: Any = 1
 ) -> Unmet | None:
-    """Two dims that are there."""
+    """Check that the input has matrices, and that both dims exist."""
     return of_matrices("input", input) or of_plane(input, dim1, dim2, ("dim1", "dim2"))
 
 
@@ -131,7 +129,7 @@ def diagonal(
 def linalg_diagonal(
     input: Meta, *, offset: int = 0, dim1: Any = -2, dim2: Any = -1
 ) -> Unmet | None:
-    """The same."""
+    """Check the arguments as `diagonal` does."""
     return of_matrices("input", input) or of_plane(input, dim1, dim2, ("dim1", "dim2"))
 
 
@@ -139,13 +137,13 @@ def linalg_diagonal(
 def diag_embed(
     input: Meta, offset: int = 0, dim1: Any = -2, dim2: Any = -1
 ) -> Unmet | None:
-    """Two places for the dims of the matrix."""
+    """Check that the two new dims are in range of the output."""
     return of_plane(input, dim1, dim2, ("dim1", "dim2"), 1)
 
 
 @needs("torch.linalg.cross")
 def cross(input: Meta, other: Meta, *, dim: Any = -1, **options: Any) -> Unmet | None:
-    """Vectors of three in one dim, the rest broadcasts."""
+    """Check for vectors of 3 numbers along `dim`; the other dims broadcast."""
     if len(input.shape) != len(other.shape):
         return _of_same_rank(input, other)
     wrong = of_dim("input", input, dim) if input.shape else None
@@ -159,7 +157,7 @@ def cross(input: Meta, other: Meta, *, dim: Any = -1, **options: Any) -> Unmet |
 def any_cross(
     input: Meta, other: Meta, dim: Any = None, **options: Any
 ) -> Unmet | None:
-    """The same, along the first dim of three where none is named."""
+    """Check as `linalg.cross`; without `dim`, some dim must have size 3."""
     if dim is not None:
         return cross(input, other, dim=dim)
     if len(input.shape) != len(other.shape):
@@ -188,7 +186,7 @@ def any_cross(
 
 
 def _of_same_rank(input: Meta, other: Meta) -> Unmet:
-    """As many dims on both sides."""
+    """Report two tensors with different numbers of dims."""
     missing = len(input.shape) - len(other.shape)
     made = (*(1,) * missing, *other.shape) if missing > 0 else input.shape
     return Unmet(
@@ -205,7 +203,7 @@ def _of_same_rank(input: Meta, other: Meta) -> Unmet:
 
 
 def _of_three(name: str, input: Meta, dim: Any) -> Unmet | None:
-    """Three numbers along a dim."""
+    """Check that the input has size 3 along a dim."""
     if type(dim) is not int or not input.shape or input.shape[dim] == 3:
         return None
     at = dim % len(input.shape)
@@ -223,7 +221,7 @@ def _of_three(name: str, input: Meta, dim: Any) -> Unmet | None:
 
 @needs(*named(*both("inner")))
 def inner(input: Meta, other: Meta, **options: Any) -> Unmet | None:
-    """One size in the last dim of both."""
+    """Check that both last dims have the same size."""
     if not input.shape or not other.shape:
         return same_dtype(("input", input), ("other", other))
     one, two = input.shape[-1], other.shape[-1]
@@ -245,14 +243,14 @@ def inner(input: Meta, other: Meta, **options: Any) -> Unmet | None:
 
 @needs("torch.linalg.vecdot")
 def vecdot(x: Meta, y: Meta, *, dim: Any = -1, **options: Any) -> Unmet | None:
-    """Two that broadcast together, of one dtype."""
+    """Check that both tensors broadcast and have one dtype."""
     wrong = broadcast([("x", x), ("y", y)]) or same_dtype(("x", x), ("y", y))
     return wrong or of_dim("x", x, dim)
 
 
 @needs(*named(*both("addr")))
 def addr(input: Meta, vec1: Meta, vec2: Meta, **options: Any) -> Unmet | None:
-    """Two vectors, and what broadcasts to their product."""
+    """Check for two vectors, and an input that broadcasts to their product."""
     wrong = of_ranks(("vec1", vec1), 1, ("vec2", vec2), 1)
     if wrong is not None:
         return wrong
@@ -261,14 +259,14 @@ def addr(input: Meta, vec1: Meta, vec2: Meta, **options: Any) -> Unmet | None:
 
 @needs(*named(*both("cov", "corrcoef")))
 def cov(input: Meta, **options: Any) -> Unmet | None:
-    """A row for each variable."""
+    """Check that the input has at most 2 dims, with a row for each variable."""
     wrong = of_rank("input", input, 0, 2, " (variables, observations)")
     return wrong or _refuse_bools("input", input)
 
 
 @needs("torch.cartesian_prod", "torch.functional.cartesian_prod")
 def cartesian_prod(*tensors: Any) -> Unmet | None:
-    """Vectors."""
+    """Check that all tensors are vectors of one dtype."""
     for n, each in enumerate(tensors):
         if is_tensor(each) and len(each.shape) != 1:
             return of_rank(f"tensors.{n}", each, 1, 1)
@@ -277,7 +275,7 @@ def cartesian_prod(*tensors: Any) -> Unmet | None:
 
 @needs("torch.combinations")
 def combinations(input: Meta, *rest: Any, **options: Any) -> Unmet | None:
-    """A vector."""
+    """Check that the input is a vector."""
     return of_rank("input", input, 1, 1)
 
 
@@ -285,7 +283,7 @@ def combinations(input: Meta, *rest: Any, **options: Any) -> Unmet | None:
 def matrix_norm(
     A: Meta, ord: Any = "fro", dim: Any = (-2, -1), *rest: Any, **options: Any
 ) -> Unmet | None:
-    """Matrices of floats, in two dims."""
+    """Check for float matrices, and that the two dims exist."""
     wrong = of_matrices("A", A)
     if wrong is None and not isinstance(dim, int):
         wrong = _of_dims("A", A, dim)
@@ -296,12 +294,12 @@ def matrix_norm(
 def vector_norm(
     x: Meta, ord: Any = None, dim: Any = None, *rest: Any, **options: Any
 ) -> Unmet | None:
-    """Floats, along dims that are there."""
+    """Check that the input is float and that the dims exist."""
     return _of_dims("x", x, dim) or _of_norm("x", x, options)
 
 
 def _of_dims(name: str, input: Meta, dim: Any) -> Unmet | None:
-    """Dims that are there; of a matrix' two, none can be left away."""
+    """Check that the dims exist; a repeated one has no repair."""
     wrong = of_dim(name, input, dim) if dim is not None else None
     if wrong is not None and wrong.code == "repeated-dim":
         return replace(wrong, grants=())
@@ -312,12 +310,12 @@ def _of_dims(name: str, input: Meta, dim: Any) -> Unmet | None:
 def norm(
     input: Meta, p: Any = "fro", dim: Any = None, *rest: Any, **options: Any
 ) -> Any:
-    """The same."""
+    """Check the arguments as `vector_norm` does."""
     return _of_dims("input", input, dim) or _of_norm("input", input, options)
 
 
 def _of_norm(name: str, input: Meta, options: dict[str, Any]) -> Unmet | None:
-    """Floats: a norm of whole numbers is none."""
+    """Check for floats: the norm of integers is not defined."""
     if KIND.get(options.get("dtype") or input.dtype, 2) >= 2:
         return None
     return dtype_unmet(name, input, "float32", "{op} takes floats")
@@ -325,7 +323,7 @@ def _of_norm(name: str, input: Meta, options: dict[str, Any]) -> Unmet | None:
 
 @needs("torch.functional.cdist", "torch.cdist")
 def cdist(x1: Meta, x2: Meta, *rest: Any, **options: Any) -> Unmet | None:
-    """Rows of as many numbers on both sides."""
+    """Check that the rows of both sides have equally many numbers."""
     wrong = of_columns("x1", x1) or of_columns("x2", x2)
     if wrong is not None:
         return wrong
@@ -349,7 +347,7 @@ def cdist(x1: Meta, x2: Meta, *rest: Any, **options: Any) -> Unmet | None:
 
 @needs("torch.pdist", "torch.nn.functional.pdist")
 def pdist(input: Meta, p: float = 2.0) -> Unmet | None:
-    """One matrix, a vector in each row."""
+    """Check that the input is a matrix with a vector in each row."""
     shape = input.shape
     if len(shape) != 2:
         made = (1, *shape) if len(shape) < 2 else shape[-2:]
@@ -368,7 +366,7 @@ def pdist(input: Meta, p: float = 2.0) -> Unmet | None:
 
 @needs("torch.pairwise_distance", "torch.nn.functional.pairwise_distance")
 def pairwise(x1: Meta, x2: Meta, *rest: Any, **options: Any) -> Unmet | None:
-    """Two that broadcast together."""
+    """Check that both tensors broadcast and are not bool."""
     named = ("x1", x1), ("x2", x2)
     return broadcast(named) or no_bools(*named)
 
@@ -377,7 +375,7 @@ def pairwise(x1: Meta, x2: Meta, *rest: Any, **options: Any) -> Unmet | None:
 def cosine_similarity(
     x1: Meta, x2: Meta, dim: Any = 1, eps: float = 1e-8
 ) -> Unmet | None:
-    """Two that broadcast together, floats, and a dim of both."""
+    """Check for real tensors that broadcast, one of them float, and for the dim."""
     wrong = broadcast([("x1", x1), ("x2", x2)])
     if wrong is None:
         longer = ("x1", x1) if len(x1.shape) >= len(x2.shape) else ("x2", x2)

@@ -1,9 +1,9 @@
 """Metadata rules for inverses, decompositions, linear systems, diagonals and
 distances.
 
-LAPACK writes matrices column by column, so that is how most results lie in memory:
+LAPACK writes matrices column by column, and most results have these strides:
 `_columns((8, 4, 3)) == (12, 1, 4)`. Whether a matrix is singular depends on its values;
-the rules suppose that it is not.
+the rules assume that it is not.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ FLOATS = ("float32", "float64")
 
 
 def _columns(shape: Shape) -> Shape:
-    """Strides of matrices that lie column by column."""
+    """Return the strides of column-major matrices."""
     turned = contiguous((*shape[:-2], shape[-1], shape[-2]))
     return (*turned[:-2], turned[-1], turned[-2])
 
@@ -45,7 +45,7 @@ def _matrices(input: Meta, square: bool = False) -> bool:
 
 @rule("torch.linalg.inv", "torch.inverse", "torch.Tensor.inverse")
 def inverse(A: Meta, *, out: Any = None) -> Any:
-    """`(8, 4, 4)` gives (8, 4, 4)."""
+    """Infer the output: `(8, 4, 4)` gives (8, 4, 4)."""
     if out is not None or not _matrices(A, square=True):
         return NotImplemented
     return _by_columns(A.shape, A.dtype, "LinalgInvExBackward0")
@@ -53,7 +53,7 @@ def inverse(A: Meta, *, out: Any = None) -> Any:
 
 @rule("torch.linalg.cholesky")
 def cholesky(A: Meta, *, upper: bool = False, out: Any = None) -> Any:
-    """`(8, 4, 4)` gives (8, 4, 4)."""
+    """Infer the output: `(8, 4, 4)` gives (8, 4, 4)."""
     if out is not None or upper or not _matrices(A, square=True):
         return NotImplemented
     return _by_columns(A.shape, A.dtype, "LinalgCholeskyExBackward0")
@@ -61,7 +61,7 @@ def cholesky(A: Meta, *, upper: bool = False, out: Any = None) -> Any:
 
 @rule("torch.linalg.det", "torch.det", "torch.Tensor.det")
 def det(A: Meta, *, out: Any = None) -> Any:
-    """`(8, 4, 4)` gives (8,)."""
+    """Infer the output: `(8, 4, 4)` gives (8,)."""
     if out is not None or not _matrices(A, square=True):
         return NotImplemented
     return Made(A.shape[:-2], A.dtype, None, "LinalgDetBackward0")
@@ -69,7 +69,7 @@ def det(A: Meta, *, out: Any = None) -> Any:
 
 @rule("torch.linalg.slogdet", "torch.slogdet", "torch.Tensor.slogdet")
 def slogdet(A: Meta, *, out: Any = None) -> Any:
-    """`(8, 4, 4)` gives the signs (8,) and the logarithms (8,)."""
+    """Infer the outputs: `(8, 4, 4)` gives the signs (8,) and the logarithms (8,)."""
     if out is not None or not _matrices(A, square=True):
         return NotImplemented
     made = Made(A.shape[:-2], A.dtype, None, "LinalgSlogdetBackward0")
@@ -78,7 +78,7 @@ def slogdet(A: Meta, *, out: Any = None) -> Any:
 
 @rule("torch.logdet", "torch.Tensor.logdet")
 def logdet(input: Meta) -> Any:
-    """`(8, 4, 4)` gives (8,)."""
+    """Infer the output: `(8, 4, 4)` gives (8,)."""
     if not _matrices(input, square=True):
         return NotImplemented
     return Made(input.shape[:-2], input.dtype, None, "WhereBackward0")
@@ -86,7 +86,7 @@ def logdet(input: Meta) -> Any:
 
 @rule("torch.linalg.eigh")
 def eigh(A: Meta, UPLO: str = "L", *, out: Any = None) -> Any:
-    """`(8, 4, 4)` gives values (8, 4) and vectors (8, 4, 4)."""
+    """Infer the outputs: `(8, 4, 4)` gives values (8, 4) and vectors (8, 4, 4)."""
     if out is not None or UPLO not in ("L", "U") or not _matrices(A, square=True):
         return NotImplemented
     values = Made(A.shape[:-1], A.dtype, None, "LinalgEighBackward0")
@@ -95,14 +95,14 @@ def eigh(A: Meta, UPLO: str = "L", *, out: Any = None) -> Any:
 
 @rule("torch.linalg.eigvalsh")
 def eigvalsh(A: Meta, UPLO: str = "L", *, out: Any = None) -> Any:
-    """`(8, 4, 4)` gives (8, 4)."""
+    """Infer the output: `(8, 4, 4)` gives (8, 4)."""
     made = eigh(A, UPLO, out=out)
     return made if made is NotImplemented else made[0]
 
 
 @rule("torch.linalg.eig")
 def eig(A: Meta, *, out: Any = None) -> Any:
-    """`(8, 4, 4)` gives complex values (8, 4) and vectors (8, 4, 4)."""
+    """Infer the complex outputs: `(8, 4, 4)` gives (8, 4) and vectors (8, 4, 4)."""
     if out is not None or not _matrices(A, square=True):
         return NotImplemented
     dtype, node = TO_COMPLEX[A.dtype], "LinalgEigBackward0"
@@ -113,7 +113,7 @@ def eig(A: Meta, *, out: Any = None) -> Any:
 
 @rule("torch.linalg.qr")
 def qr(A: Meta, mode: str = "reduced", *, out: Any = None) -> Any:
-    """`(8, 5, 3)` gives (8, 5, 3) and (8, 3, 3)."""
+    """Infer the outputs: `(8, 5, 3)` gives (8, 5, 3) and (8, 3, 3)."""
     if out is not None or not _matrices(A) or mode not in ("reduced", "complete"):
         return NotImplemented
     *batch, rows, across = A.shape
@@ -129,7 +129,7 @@ def qr(A: Meta, mode: str = "reduced", *, out: Any = None) -> Any:
 def svd(
     A: Meta, full_matrices: bool = True, *, driver: Any = None, out: Any = None
 ) -> Any:
-    """`(8, 5, 3)` gives (8, 5, 5), (8, 3) and (8, 3, 3)."""
+    """Infer the outputs: `(8, 5, 3)` gives (8, 5, 5), (8, 3) and (8, 3, 3)."""
     if out is not None or driver is not None or not _matrices(A):
         return NotImplemented
     *batch, rows, across = A.shape
@@ -144,14 +144,14 @@ def svd(
 
 @rule("torch.linalg.svdvals")
 def svdvals(A: Meta, *, driver: Any = None, out: Any = None) -> Any:
-    """`(8, 5, 3)` gives (8, 3)."""
+    """Infer the output: `(8, 5, 3)` gives (8, 3)."""
     made = svd(A, False, driver=driver, out=out)
     return made if made is NotImplemented else made[1]
 
 
 @rule("torch.linalg.solve")
 def solve(A: Meta, B: Meta, *, left: bool = True, out: Any = None) -> Any:
-    """`(8, 4, 4)` with (8, 4, 3) gives (8, 4, 3); one vector for one matrix."""
+    """Infer the output: `(8, 4, 4)`, (8, 4, 3) give (8, 4, 3); (4, 4) takes (4,)."""
     if out is not None or left is not True or not _matrices(A, square=True):
         return NotImplemented
     node = "LinalgSolveExBackward0"
@@ -171,7 +171,7 @@ def solve_triangular(
     A: Meta, B: Meta, *, upper: bool, left: bool = True, unitriangular: bool = False,
     out: Any = None,
 ) -> Any:  # fmt: skip
-    """`(8, 4, 4)` with (8, 4, 3) gives (8, 4, 3)."""
+    """Infer the output: `(8, 4, 4)` with (8, 4, 3) gives (8, 4, 3)."""
     if out is not None or left is not True or not _matrices(A, square=True):
         return NotImplemented
     if not is_plain(A, B):
@@ -183,7 +183,7 @@ def solve_triangular(
 def cholesky_solve(
     input: Meta, L: Meta, upper: bool = False, *, out: Any = None
 ) -> Any:
-    """`(8, 4, 3)` with a factor (8, 4, 4) gives (8, 4, 3)."""
+    """Infer the output: `(8, 4, 3)` with a factor (8, 4, 4) gives (8, 4, 3)."""
     if out is not None or not _matrices(L, square=True):
         return NotImplemented
     return _solved(L, input, "CholeskySolveBackward0")
@@ -191,7 +191,7 @@ def cholesky_solve(
 
 @rule("torch.matrix_exp", "torch.linalg.matrix_exp", "torch.Tensor.matrix_exp")
 def matrix_exp(A: Meta) -> Any:
-    """`(8, 4, 4)` gives (8, 4, 4)."""
+    """Infer the output: `(8, 4, 4)` gives (8, 4, 4)."""
     if not _matrices(A, square=True) or not is_plain(A) or A.shape[-1] == 1:
         return NotImplemented
     return Made(A.shape, A.dtype, None, "LinalgMatrixExpBackward0")
@@ -203,7 +203,7 @@ def _diagonal(input: Meta, shape: Any, node: str) -> Made:
 
 @rule("torch.diag", "torch.Tensor.diag")
 def diag(input: Meta, diagonal: int = 0, *, out: Any = None) -> Any:
-    """`(3,)` gives (3, 3) with it on the diagonal; (3, 5) gives its diagonal, (3,)."""
+    """Infer the output: `(3,)` gives a matrix (3, 3); (3, 5) gives a diagonal (3,)."""
     shape = input.shape
     if out is not None or type(diagonal) is not int or input.dtype not in KNOWN:
         return NotImplemented
@@ -221,7 +221,7 @@ def diag(input: Meta, diagonal: int = 0, *, out: Any = None) -> Any:
 
 @rule("torch.diag_embed", "torch.Tensor.diag_embed")
 def diag_embed(input: Meta, offset: int = 0, dim1: int = -2, dim2: int = -1) -> Any:
-    """`(8, 3)` gives (8, 3, 3), each row on a diagonal."""
+    """Infer the output: `(8, 3)` gives (8, 3, 3), with each row on a diagonal."""
     if (dim1, dim2) != (-2, -1) or type(offset) is not int or not input.shape:
         return NotImplemented
     if input.dtype not in KNOWN:
@@ -232,7 +232,7 @@ def diag_embed(input: Meta, offset: int = 0, dim1: int = -2, dim2: int = -1) -> 
 
 @rule("torch.diagflat", "torch.Tensor.diagflat")
 def diagflat(input: Meta, offset: int = 0) -> Any:
-    """`(2, 3)` gives (6, 6) with all its elements on the diagonal."""
+    """Infer the output: `(2, 3)` gives (6, 6), all elements on the diagonal."""
     if type(offset) is not int or input.dtype not in KNOWN:
         return NotImplemented
     size = prod(input.shape) + abs(offset)
@@ -240,7 +240,7 @@ def diagflat(input: Meta, offset: int = 0) -> Any:
 
 
 def common_shape(*metas: Meta) -> Shape | None:
-    """The broadcast shape of float tensors of one dtype; None leaves it to torch."""
+    """Return the broadcast shape of floats of one dtype; None leaves it to torch."""
     dtype = metas[0].dtype
     if dtype not in FLOATING or any(meta.dtype != dtype for meta in metas):
         return None
@@ -253,7 +253,7 @@ def common_shape(*metas: Meta) -> Shape | None:
 
 @rule("torch.cosine_similarity", "torch.nn.functional.cosine_similarity")
 def cosine_similarity(x1: Meta, x2: Meta, dim: int = 1, eps: float = 1e-8) -> Any:
-    """Two of (8, 64) over dim 1 give (8,); shapes broadcast."""
+    """Infer the output: two of (8, 64) over dim 1 give (8,); shapes broadcast."""
     shape = common_shape(x1, x2)
     if not shape:
         return NotImplemented
@@ -266,7 +266,7 @@ def cosine_similarity(x1: Meta, x2: Meta, dim: int = 1, eps: float = 1e-8) -> An
 def pairwise_distance(
     x1: Meta, x2: Meta, p: float = 2.0, eps: float = 1e-6, keepdim: bool = False
 ) -> Any:
-    """Two of (8, 64) give (8,): the norm of their difference over the last dim."""
+    """Infer the output: two of (8, 64) give (8,), norms over the last dim."""
     shape = common_shape(x1, x2)
     if not shape or type(p) not in (int, float):
         return NotImplemented
@@ -276,7 +276,7 @@ def pairwise_distance(
 
 @rule("torch.dist", "torch.Tensor.dist")
 def dist(input: Meta, other: Meta, p: Any = 2) -> Any:
-    """The norm of a difference: a 0-dim tensor."""
+    """Infer the output of `dist`, the norm of a difference: a 0-dim tensor."""
     if common_shape(input, other) is None:
         return NotImplemented
     return Made((), input.dtype, (), "DistBackward0")
@@ -284,7 +284,7 @@ def dist(input: Meta, other: Meta, p: Any = 2) -> Any:
 
 @rule("torch.pdist", "torch.nn.functional.pdist")
 def pdist(input: Meta, p: float = 2) -> Any:
-    """`(8, 64)` gives (28,): the distance of every two rows."""
+    """Infer the output: `(8, 64)` gives (28,), the distance of every two rows."""
     if input.dtype not in ("float32", "float64") or len(input.shape) != 2:
         return NotImplemented
     rows = input.shape[0]
@@ -294,7 +294,7 @@ def pdist(input: Meta, p: float = 2) -> Any:
 
 
 MANY = 25
-"""With more rows than this, Euclidean distances come from a product of matrices."""
+"""With more rows than this, torch computes Euclidean distances by a matrix product."""
 
 
 @rule("torch.cdist")
@@ -302,7 +302,7 @@ def cdist(
     x1: Meta, x2: Meta, p: Any = 2.0,
     compute_mode: Any = "use_mm_for_euclid_dist_if_necessary",
 ) -> Any:  # fmt: skip
-    """`(8, 4, 3)` and (8, 5, 3) give (8, 4, 5): every row with every row."""
+    """Infer the output: `(8, 4, 3)` and (8, 5, 3) give (8, 4, 5), for all row pairs."""
     one, two = x1.shape, x2.shape
     if x1.dtype != x2.dtype or x1.dtype not in ("float32", "float64"):
         return NotImplemented

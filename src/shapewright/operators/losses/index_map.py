@@ -1,4 +1,4 @@
-"""Index maps of losses: what each element or sample costs, and how that is reduced."""
+"""Index maps of losses: the loss of each element or sample, and its reduction."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ from shapewright.operators.promotion_and_broadcasting import broadcast
 from shapewright.sizes.expressions import Absolute, Expression, Letter
 
 NAMES = "nijmpqrs"
-"""Letters of what is reduced; `c` is for classes."""
+"""The letters of the reduced dims; `c` is for classes."""
 DEPRECATED = "it is told how to reduce by `size_average` or `reduce`"
 
 
@@ -36,9 +36,9 @@ def _reduced(
     loss: IndexMap, reduction: str, said: str, stages: tuple[Stage, ...] = (),
     total: IndexMap | None = None,
 ) -> Any:  # fmt: skip
-    """The map of a loss that is a stage, once it is reduced.
+    """Return the map of the reduced loss, of which `loss` is a stage.
 
-    `total` is what a mean is divided by, where that is not the number of elements.
+    `total` is the divisor of a mean, if that is not the number of elements.
     """
     if reduction == "none":
         return replace(loss, stages=stages, sentence=f"{said}.")
@@ -73,7 +73,7 @@ def _of_pairs(
     input: Meta, target: Meta, reduction: str, said: str, term: str,
     options: Options = (), then: tuple[Then, ...] = (), weight: Meta | None = None,
 ) -> Any:  # fmt: skip
-    """A loss of elements at the same place, which may be broadcast."""
+    """Return the loss of elements at the same position, after broadcasting."""
     given = {"input": input, "target": target}
     if weight is not None:
         given["weight"] = weight
@@ -122,7 +122,7 @@ def l1_loss(
 
 
 def _named_loss(function: str, option: str | None) -> Callable[..., Any]:
-    """The maker of a loss that torch has as one function of two elements."""
+    """Return the maker of a loss that torch has as a single function of two tensors."""
 
     def make(
         input: Meta, target: Meta, size_average: Any = None, reduce: Any = None,
@@ -210,7 +210,7 @@ def _picked(
     scores: str, input: Meta, target: Meta, weight: Meta | None, ignored: int,
     reduction: str, said: str, stages: tuple[Stage, ...] = (),
 ) -> Any:  # fmt: skip
-    """The loss of the score of each sample's class; dims after the classes stay."""
+    """Return the loss of each sample's class score; dims after the classes stay."""
     shape = tuple(target.shape)
     if len(shape) > len(NAMES):
         return NotDrawn("it has more dims than there are letters")
@@ -237,14 +237,14 @@ def _picked(
 
 
 def _counts(name: Element, ignored: int, classes: int) -> Condition:
-    """The condition under which a target is not the one that is ignored."""
+    """Return the condition that a target is not the ignored class."""
     if not 0 <= ignored < classes:
         return Within(name, 0, classes)
     return Within(Absolute(name - ignored), 1, classes + 1)
 
 
 def _none_ignored(target: Meta, ignored: int) -> bool:
-    """Whether no target is known to be ignored."""
+    """Whether the targets are known and none of them is ignored."""
     values = getattr(target, "values", None)
     return values is not None and ignored not in numbers_in(values)
 

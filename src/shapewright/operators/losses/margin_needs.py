@@ -1,4 +1,4 @@
-"""What margin and distance losses, and `ctc_loss`, require of their arguments."""
+"""Needs of margin and distance losses, and of `ctc_loss`."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ from shapewright.operators.promotion_and_broadcasting import FLOATING
 def _of_samples(
     input: Meta, name: str = "input", what: str = "batch, classes"
 ) -> Unmet | None:
-    """Scores of classes, with or without a batch."""
+    """Check for scores of classes, with or without a batch."""
     shape = input.shape
     if len(shape) in (1, 2):
         return None
@@ -51,7 +51,7 @@ def _of_samples(
 
 
 def _of_labels(input: Meta, target: Meta, wanted: tuple[int, ...], each: str) -> Any:
-    """A target of one shape, of class numbers."""
+    """Check that the target has the wanted shape and holds class numbers."""
     if target.shape != wanted:
         return Unmet(
             "target-shape",
@@ -79,7 +79,7 @@ def multi_margin(
     *rest: Any,
     **options: Any,
 ) -> Unmet | None:
-    """A class number for each sample."""
+    """Check that the target has a class number for each sample."""
     wrong: Unmet | None = _of_samples(input)
     if wrong is not None:
         return wrong
@@ -98,7 +98,7 @@ def multi_margin(
 def multilabel_margin(
     input: Meta, target: Meta, *rest: Any, **options: Any
 ) -> Unmet | None:
-    """A row of class numbers for each sample, as long as the scores."""
+    """Check that the target has a row of class numbers for each sample."""
     wrong: Unmet | None = _of_samples(input)
     each = "a row of class numbers for each sample"
     wrong = wrong or _of_labels(input, target, input.shape, each)
@@ -109,7 +109,7 @@ def multilabel_margin(
 def multilabel_soft_margin(
     input: Meta, target: Meta, weight: Any = None, *rest: Any, **options: Any
 ) -> Unmet | None:
-    """A share for each class of each sample."""
+    """Check that the target has a value for each class of each sample."""
     wrong = broadcast([("input", input), ("target", target)])
     wrong = wrong or broadcast([("input", input), ("weight", weight)])
     return wrong or floats(input) or no_bools(("target", target))
@@ -119,7 +119,7 @@ def multilabel_soft_margin(
 def gaussian_nll(
     input: Meta, target: Meta, var: Any, *rest: Any, **options: Any
 ) -> Unmet | None:
-    """A variance for each number, or one for the last dim."""
+    """Check for a variance for each number, or a single one for the last dim."""
     if is_tensor(var):
         given, shape = var.shape, input.shape
         one_each = (*shape[:-1], 1)
@@ -148,7 +148,7 @@ def gaussian_nll(
 def triplet(
     anchor: Meta, positive: Meta, negative: Meta, *rest: Any, **options: Any
 ) -> Unmet | None:
-    """Three with as many dims, that broadcast together."""
+    """Check that the three tensors have as many dims and broadcast."""
     named = [("anchor", anchor), ("positive", positive), ("negative", negative)]
     for name, each in named[1:]:
         if len(each.shape) != len(anchor.shape):
@@ -169,7 +169,7 @@ def triplet(
 def cosine_embedding(
     input1: Meta, input2: Meta, target: Meta, *rest: Any, **options: Any
 ) -> Unmet | None:
-    """Pairs of vectors, and one target for each pair."""
+    """Check for pairs of vectors, and a target for each pair."""
     for name, each in (("input1", input1), ("input2", input2)):
         wrong = _of_samples(each, name, "pairs, numbers")
         if wrong is not None:
@@ -212,7 +212,7 @@ def cosine_embedding(
 def margin_ranking(
     input1: Meta, input2: Meta, target: Meta, *rest: Any, **options: Any
 ) -> Unmet | None:
-    """Three with as many dims, that broadcast together."""
+    """Check that the three tensors have as many dims and broadcast."""
     for name, each in (("input2", input2), ("target", target)):
         if len(each.shape) != len(input1.shape):
             return Unmet(
@@ -240,7 +240,7 @@ def ctc(
     *rest: Any,
     **options: Any,
 ) -> Unmet | None:
-    """Time first, then the batch, then the classes; a length for each sample."""
+    """Check the order time, batch, classes, and for a length for each sample."""
     shape = log_probs.shape
     if len(shape) not in (2, 3):
         return Unmet(
@@ -266,7 +266,7 @@ def ctc(
 
 
 def _numbers(lengths: Any) -> tuple[int, ...] | None:
-    """Lengths that are known."""
+    """Return the lengths as ints, or None if they are not known."""
     if isinstance(lengths, tuple | list) and all(type(each) is int for each in lengths):
         return tuple(lengths)
     found: tuple[int, ...] | None = getattr(lengths, "values", None)
@@ -274,7 +274,7 @@ def _numbers(lengths: Any) -> tuple[int, ...] | None:
 
 
 def _count_of(lengths: Any) -> int | None:
-    """How many lengths there are."""
+    """Return the number of lengths, or None if it is not known."""
     if is_tensor(lengths):
         return int(prod(lengths.shape))
     listed = isinstance(lengths, tuple | list)
@@ -282,7 +282,7 @@ def _count_of(lengths: Any) -> int | None:
 
 
 def _of_batch(log_probs: Meta, *lengths: tuple[str, Any]) -> Unmet | None:
-    """A length for each sample; what only one of three says is wrong."""
+    """Check for a length for each sample, and report the count that differs."""
     shape = log_probs.shape
     batch = shape[1] if len(shape) == 3 else 1
     counts = [_count_of(each) for _, each in lengths]
@@ -319,7 +319,7 @@ def _of_batch(log_probs: Meta, *lengths: tuple[str, Any]) -> Unmet | None:
 
 
 def _of_values(name: str, lengths: Any, most: int | None, what: str) -> Unmet | None:
-    """Lengths of at least 0, and no more than what is there."""
+    """Check that the lengths are at least 0 and at most `most`."""
     for n, value in enumerate(_numbers(lengths) or ()):
         if value >= 0 and (most is None or value <= most):
             continue
@@ -339,7 +339,7 @@ def _of_values(name: str, lengths: Any, most: int | None, what: str) -> Unmet | 
 
 
 def _of_targets(log_probs: Meta, targets: Meta, lengths: Any) -> Unmet | None:
-    """A padded row of labels for each sample, or all labels one after the other."""
+    """Check for a padded row of labels for each sample, or all labels in a row."""
     given, shape = targets.shape, log_probs.shape
     batch = shape[1] if len(shape) == 3 else 1
     known = _numbers(lengths)

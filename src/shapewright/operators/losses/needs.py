@@ -1,4 +1,4 @@
-"""What losses need of predictions and targets."""
+"""Needs of losses: predictions and targets that fit each other."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def cross_entropy(
     reduction: str = "mean",
     label_smoothing: float = 0.0,
 ) -> Unmet | None:
-    """Classes in dim 1, and a class number for the rest, or a share for each class."""
+    """Check for classes in dim 1, with class numbers or class shares as target."""
     if input.shape == target.shape and target.dtype in FLOATING and input.shape:
         at = 0 if len(input.shape) == 1 else 1
         return of_weights(input, weight, at) or floats(input)
@@ -56,12 +56,12 @@ def nll_loss(
     reduce: Any = None,
     reduction: str = "mean",
 ) -> Unmet | None:
-    """Classes in dim 1, and a class number for the rest."""
+    """Check for classes in dim 1, and a class number for each other position."""
     return _of_classes(input, target, weight, ignore_index, False)
 
 
 def floats(input: Meta) -> Unmet | None:
-    """Predictions are floats."""
+    """Check that predictions are floats."""
     if input.dtype in FLOATING:
         return None
     return dtype_unmet("input", input, "float32", "{op} takes float predictions")
@@ -70,7 +70,7 @@ def floats(input: Meta) -> Unmet | None:
 def _of_classes(
     input: Meta, target: Meta, weight: Any, ignore_index: int, shares: bool
 ) -> Unmet | None:
-    """The layout of class numbers, their dtype, their range."""
+    """Check the layout of class numbers, their dtype and their range."""
     shape, given = input.shape, target.shape
     if not shape:
         return None
@@ -88,7 +88,7 @@ def _of_classes(
 
 
 def of_weights(input: Meta, weight: Any, at: int) -> Unmet | None:
-    """A weight for each class, of the dtype of the predictions."""
+    """Check for a weight for each class, of the dtype of the predictions."""
     shape = input.shape
     if is_tensor(weight) and weight.shape != (shape[at],):
         return Unmet(
@@ -110,7 +110,7 @@ def of_weights(input: Meta, weight: Any, at: int) -> Unmet | None:
 def _of_layout(
     input: Meta, target: Meta, wanted: tuple[int, ...], at: int, shares: bool
 ) -> Unmet:
-    """Where the classes or the targets stand otherwise."""
+    """Report a target whose shape is not that of the input without its classes."""
     shape, given = input.shape, target.shape
     last = len(shape) - 1
     if given == shape:
@@ -180,7 +180,7 @@ def _of_layout(
 def binary_cross_entropy(
     input: Meta, target: Meta, weight: Any = None, *rest: Any, **options: Any
 ) -> Unmet | None:
-    """Two of one shape and one float dtype."""
+    """Check that both tensors have the same shape and float dtype."""
     return _same_shape(input, target) or _one_float(input, target)
 
 
@@ -194,7 +194,7 @@ def with_logits(
     reduction: str = "mean",
     pos_weight: Any = None,
 ) -> Unmet | None:
-    """Two of one shape, floats; weights that broadcast to them."""
+    """Check for two tensors of one shape, and weights that broadcast to them."""
     wrong = _same_shape(input, target)
     if wrong is not None:
         return wrong
@@ -209,7 +209,7 @@ def with_logits(
 
 
 def _of_overlay(input: Meta, name: str, weight: Meta) -> Unmet | None:
-    """Weights that broadcast to the predictions, and do not make them larger."""
+    """Check that weights broadcast to the predictions without enlarging them."""
     wrong = broadcast([("input", input), (name, weight)])
     if wrong is not None:
         return wrong
@@ -223,7 +223,7 @@ def _of_overlay(input: Meta, name: str, weight: Meta) -> Unmet | None:
 
 
 def _same_shape(input: Meta, target: Meta) -> Unmet | None:
-    """A target for each prediction."""
+    """Check that there is a target for each prediction."""
     shape, given = input.shape, target.shape
     if shape == given:
         return None
@@ -248,7 +248,7 @@ def _same_shape(input: Meta, target: Meta) -> Unmet | None:
 
 
 def _one_float(input: Meta, target: Meta) -> Unmet | None:
-    """Predictions and targets of one float dtype."""
+    """Check that predictions and targets have the same float dtype."""
     wrong = floats(input)
     if wrong is not None or target.dtype == input.dtype:
         return wrong
@@ -270,17 +270,17 @@ PAIRS: dict[str, Callable[[Meta, Meta], Unmet | None]] = {
     "soft_margin_loss": lambda i, t: _some_real(i, t) or real_floats(("input", i)),
     "hinge_embedding_loss": lambda i, t: real_floats(("input", i)),
 }
-"""Losses of two tensors that line up, and the dtypes that each of them takes."""
+"""Losses of two tensors that broadcast, and the check of their dtypes."""
 
 
 def _some_real(input: Meta, target: Meta) -> Unmet | None:
-    """Real numbers, floats among them."""
+    """Check that the tensors are real and one of them is a float."""
     named = ("input", input), ("target", target)
     return no_complex(*named) or some_float(*named)
 
 
 def _pointwise(word: str) -> None:
-    """Register a loss of two that line up."""
+    """Register the need of a loss of two tensors that broadcast."""
 
     def loss(input: Meta, target: Meta, *rest: Any, **options: Any) -> Unmet | None:
         wrong = broadcast([("input", input), ("target", target)])
@@ -294,7 +294,7 @@ def _pointwise(word: str) -> None:
 
 
 def _of_pairs(input: Meta, target: Meta) -> Unmet:
-    """Shapes that are not equal: only equal ones are meant."""
+    """Report two shapes that differ: the loss is meant for equal shapes."""
     shape, given = input.shape, target.shape
     dim = differs(given, shape)
     return Unmet(

@@ -1,8 +1,8 @@
 """Metadata rules for loss functions.
 
-Where the reduction is "none", only operands in row-major order are answered, since each
-step's layout would follow from the one before. Deprecated arguments, and calls that
-torch warns about, are left to torch, so that its warning is heard.
+If the reduction is "none", only operands in row-major order are covered, as each step's
+layout would follow from the step before. Deprecated arguments, and calls that torch
+warns about, are left to torch, so that its warning is shown.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ _REDUCTIONS = ("none", "mean", "sum")
 
 
 def _compared(input: Meta, target: Meta, reduction: str, grad_fn: str) -> Any:
-    """An elementwise loss of two tensors of one shape and dtype."""
+    """Infer the output of an elementwise loss of two tensors of one shape and dtype."""
     shape, dtype = input.shape, input.dtype
     if dtype not in FLOATING or target.dtype != dtype or reduction not in _REDUCTIONS:
         return NotImplemented
@@ -50,11 +50,11 @@ def _compared(input: Meta, target: Meta, reduction: str, grad_fn: str) -> Any:
 
 
 _ITERATED = ("MseLossBackward0", "SmoothL1LossBackward0")
-"""The losses that are one pass over both tensors, in that order."""
+"""The losses that iterate once over both tensors, in that order."""
 
 
 def _match_strides(input: Meta, target: Meta, grad_fn: str) -> Any:
-    """The strides of both, where these are the same and leave no room for doubt."""
+    """Infer the output if both have the same, unambiguous strides."""
     shape, stride = input.shape, input.stride
     if stride != target.stride or (1 in shape and not is_contiguous(shape, stride)):
         return NotImplemented
@@ -74,7 +74,7 @@ def mse_loss(
     reduction: str = "mean",
     weight: Meta | None = None,
 ) -> Any:
-    """Two of `(8, 10)` give a 0-dim tensor."""
+    """Infer the output: two of `(8, 10)` give a 0-dim tensor."""
     if size_average is not None or reduce is not None or weight is not None:
         return NotImplemented
     return _compared(input, target, reduction, "MseLossBackward0")
@@ -89,7 +89,7 @@ def l1_loss(
     reduction: str = "mean",
     weight: Meta | None = None,
 ) -> Any:
-    """As `mse_loss`; the node is that of its last step."""
+    """Infer the output as `mse_loss` does; the node is that of its last step."""
     if size_average is not None or reduce is not None or weight is not None:
         return NotImplemented
     nodes = {"mean": "MeanBackward0", "sum": "SumBackward0", "none": "AbsBackward0"}
@@ -105,7 +105,7 @@ def smooth_l1_loss(
     reduction: str = "mean",
     beta: float = 1.0,
 ) -> Any:
-    """As `mse_loss`."""
+    """Infer the output as `mse_loss` does."""
     if size_average is not None or reduce is not None or beta <= 0:
         return NotImplemented
     return _compared(input, target, reduction, "SmoothL1LossBackward0")
@@ -119,7 +119,7 @@ def huber_loss(
     delta: float = 1.0,
     weight: Meta | None = None,
 ) -> Any:
-    """As `mse_loss`."""
+    """Infer the output as `mse_loss` does."""
     if weight is not None or delta <= 0:
         return NotImplemented
     return _compared(input, target, reduction, "HuberLossBackward0")
@@ -134,7 +134,7 @@ def binary_cross_entropy(
     reduce: Any = None,
     reduction: str = "mean",
 ) -> Any:
-    """Two of `(8, 10)` give a 0-dim tensor."""
+    """Infer the output: two of `(8, 10)` give a 0-dim tensor."""
     if size_average is not None or reduce is not None or weight is not None:
         return NotImplemented
     if reduction not in _REDUCTIONS:
@@ -164,7 +164,7 @@ def binary_cross_entropy_with_logits(
     reduction: str = "mean",
     pos_weight: Meta | None = None,
 ) -> Any:
-    """Two of `(8, 10)` give a 0-dim tensor."""
+    """Infer the output: two of `(8, 10)` give a 0-dim tensor."""
     if size_average is not None or reduce is not None or weight is not None:
         return NotImplemented
     if input.shape != target.shape:
@@ -193,7 +193,7 @@ def nll_loss(
     reduce: Any = None,
     reduction: str = "mean",
 ) -> Any:
-    """Log-probabilities `(8, 10)` and classes `(8,)` give a 0-dim tensor."""
+    """Infer the output: log-probabilities `(8, 10)` and classes `(8,)` give 0-dim."""
     if size_average is not None or reduce is not None:
         return NotImplemented
     return _of_classes(input, target, weight, reduction)
@@ -253,7 +253,7 @@ def cross_entropy(
     reduction: str = "mean",
     label_smoothing: float = 0.0,
 ) -> Any:
-    """Logits `(8, 10)` with classes `(8,)` or probabilities `(8, 10)`: 0-dim."""
+    """Infer 0-dim for logits `(8, 10)` with classes `(8,)` or shares `(8, 10)`."""
     shape = input.shape
     if size_average is not None or reduce is not None:
         return NotImplemented
@@ -286,7 +286,7 @@ def _of_probabilities(
 
 
 def _reduced(shape: Shape, dtype: str, reduction: str, node: str) -> Any:
-    """The loss of that shape, or its mean or sum. `node` is that of "none"."""
+    """Return the loss of that shape, or its mean or sum; `node` is for "none"."""
     if reduction == "none":
         return Made(shape, dtype, None, node)
     nodes = {"mean": "MeanBackward0", "sum": "SumBackward0"}
@@ -296,7 +296,7 @@ def _reduced(shape: Shape, dtype: str, reduction: str, node: str) -> Any:
 
 
 def _compute_elementwise_loss(reduction: str, node: str, *metas: Meta) -> Any:
-    """An elementwise loss of float tensors of one shape and dtype."""
+    """Infer an elementwise loss of float tensors of one shape and dtype."""
     first = metas[0]
     if first.dtype not in FLOATING or 0 in first.shape:
         return NotImplemented
@@ -312,7 +312,7 @@ def kl_div(
     input: Meta, target: Meta, size_average: Any = None, reduce: Any = None,
     reduction: str = "mean", log_target: bool = False,
 ) -> Any:  # fmt: skip
-    """Two of (8, 10) give a 0-dim tensor; torch warns of "mean", so it answers."""
+    """Infer a 0-dim loss of two of (8, 10); leaves "mean", which warns, to torch."""
     if size_average is not None or reduce is not None or reduction == "mean":
         return NotImplemented
     node = "MulBackward0" if log_target else "SubBackward0"
@@ -330,7 +330,7 @@ def triplet_margin_loss(
     eps: float = 1e-6, swap: bool = False, size_average: Any = None,
     reduce: Any = None, reduction: str = "mean",
 ) -> Any:  # fmt: skip
-    """Three of (8, 64) give a 0-dim tensor, or (8,) where nothing is reduced."""
+    """Infer the output: three of (8, 64) give a 0-dim tensor, or (8,) if unreduced."""
     if size_average is not None or reduce is not None or margin <= 0:
         return NotImplemented
     if len({len(meta.shape) for meta in (anchor, positive, negative)}) > 1:
@@ -346,7 +346,7 @@ def margin_ranking_loss(
     input1: Meta, input2: Meta, target: Meta, margin: float = 0,
     size_average: Any = None, reduce: Any = None, reduction: str = "mean",
 ) -> Any:  # fmt: skip
-    """Three of (8,) give a 0-dim tensor."""
+    """Infer the output: three of (8,) give a 0-dim tensor."""
     if size_average is not None or reduce is not None:
         return NotImplemented
     return _compute_elementwise_loss(
@@ -359,7 +359,7 @@ def hinge_embedding_loss(
     input: Meta, target: Meta, margin: float = 1.0, size_average: Any = None,
     reduce: Any = None, reduction: str = "mean",
 ) -> Any:  # fmt: skip
-    """Two of (8,) give a 0-dim tensor."""
+    """Infer the output: two of (8,) give a 0-dim tensor."""
     if size_average is not None or reduce is not None:
         return NotImplemented
     return _compute_elementwise_loss(reduction, "AddBackward0", input, target)
@@ -370,7 +370,7 @@ def soft_margin_loss(
     input: Meta, target: Meta, size_average: Any = None, reduce: Any = None,
     reduction: str = "mean",
 ) -> Any:  # fmt: skip
-    """Two of (8, 10) give a 0-dim tensor; the target has no gradient."""
+    """Infer a 0-dim loss of two of (8, 10); the target must not require grad."""
     if size_average is not None or reduce is not None or target.requires_grad:
         return NotImplemented
     made = _compute_elementwise_loss(
@@ -386,7 +386,7 @@ def cosine_embedding_loss(
     input1: Meta, input2: Meta, target: Meta, margin: float = 0,
     size_average: Any = None, reduce: Any = None, reduction: str = "mean",
 ) -> Any:  # fmt: skip
-    """Two of (8, 64) with a target (8,) give a 0-dim tensor."""
+    """Infer the output: two of (8, 64), a target (8,) give a 0-dim tensor."""
     shape, dtype = input1.shape, input1.dtype
     if size_average is not None or reduce is not None or dtype not in FLOATING:
         return NotImplemented
@@ -402,7 +402,7 @@ def multilabel_soft_margin_loss(
     input: Meta, target: Meta, weight: Meta | None = None, size_average: Any = None,
     reduce: Any = None, reduction: str = "mean",
 ) -> Any:  # fmt: skip
-    """Two of (8, 10) give a 0-dim tensor, or (8,) where nothing is reduced."""
+    """Infer the output: two of (8, 10) give a 0-dim tensor, or (8,) if unreduced."""
     if size_average is not None or reduce is not None or weight is not None:
         return NotImplemented
     made = _compute_elementwise_loss("sum", "", input, target)
@@ -417,7 +417,7 @@ def poisson_nll_loss(
     size_average: Any = None, eps: float = 1e-8, reduce: Any = None,
     reduction: str = "mean",
 ) -> Any:  # fmt: skip
-    """Two of (8, 10) give a 0-dim tensor."""
+    """Infer the output: two of (8, 10) give a 0-dim tensor."""
     if size_average is not None or reduce is not None:
         return NotImplemented
     if full and reduction == "none":
@@ -431,7 +431,7 @@ def multi_margin_loss(
     weight: Meta | None = None, size_average: Any = None, reduce: Any = None,
     reduction: str = "mean",
 ) -> Any:  # fmt: skip
-    """Scores (8, 10) and classes (8,) give a 0-dim tensor."""
+    """Infer the output: scores (8, 10) and classes (8,) give a 0-dim tensor."""
     if size_average is not None or reduce is not None or p not in (1, 2):
         return NotImplemented
     return _of_labels(input, target, weight, input.shape[:1], reduction, "MultiMargin")
@@ -442,7 +442,7 @@ def multilabel_margin_loss(
     input: Meta, target: Meta, size_average: Any = None, reduce: Any = None,
     reduction: str = "mean",
 ) -> Any:  # fmt: skip
-    """Scores (8, 10) and labels (8, 10) give a 0-dim tensor."""
+    """Infer the output: scores (8, 10), labels (8, 10) give a 0-dim tensor."""
     if size_average is not None or reduce is not None:
         return NotImplemented
     shape = input.shape

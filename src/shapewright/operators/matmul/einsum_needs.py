@@ -1,4 +1,4 @@
-"""What einsum and tensordot need."""
+"""Needs of einsum and tensordot."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from shapewright.operators.reduction.needs import of_dim
 
 @needs("torch.einsum", "torch.functional.einsum")
 def einsum(equation: Any, *operands: Any) -> Unmet | None:
-    """A letter for each dim, and one size for each letter."""
+    """Check that each dim has a letter, and each letter a single size."""
     inner = len(operands) == 1 and isinstance(operands[0], tuple | list)
     given = list(operands[0] if inner else operands)
     if not isinstance(equation, str) or not all(map(is_tensor, given)):
@@ -56,7 +56,7 @@ def einsum(equation: Any, *operands: Any) -> Unmet | None:
 
 
 def _as_written(equation: str, texts: list[str], given: list[Meta]) -> tuple[Made, ...]:
-    """What comes out by the letters behind the arrow, where their sizes are known."""
+    """Return the output that the letters after the arrow give, if sizes are known."""
     sizes: dict[str, int] = {}
     for letters, each in zip(texts, given, strict=False):
         if len(letters) == len(each.shape):
@@ -69,12 +69,12 @@ def _as_written(equation: str, texts: list[str], given: list[Meta]) -> tuple[Mad
 
 
 def _label(name: str) -> str:
-    """The name of an operand in a message."""
+    """Return an operand's name for a message."""
     return f"{{{name.replace('.', '_')}}}"
 
 
 def _of_letters(equation: str, name: str, letters: str, each: Meta) -> Unmet | None:
-    """As many letters as dims."""
+    """Check that an operand has as many letters as dims."""
     dots = "..." in letters
     count, rank = len(letters.replace("...", "")), len(each.shape)
     if count == rank or (dots and count < rank):
@@ -97,7 +97,7 @@ def _of_letters(equation: str, name: str, letters: str, each: Meta) -> Unmet | N
 def _of_sizes(
     equation: str, names: list[str], texts: list[str], given: list[Meta]
 ) -> Unmet | None:
-    """The first tensor with a letter decides its size."""
+    """Check that each letter has the size of the first tensor that has it."""
     seen: dict[str, tuple[int, str, int]] = {}
     for name, letters, each in zip(names, texts, given, strict=True):
         for dim, letter in enumerate(letters):
@@ -127,7 +127,7 @@ def _of_sizes(
 
 @needs("torch.functional.tensordot", "torch.tensordot")
 def tensordot(a: Meta, b: Meta, dims: Any = 2, out: Any = None) -> Unmet | None:
-    """Pairs of dims of equal sizes."""
+    """Check that the summed pairs of dims have equal sizes."""
     pairs = _summed(a, b, dims)
     if pairs is None or isinstance(pairs, Unmet):
         return pairs
@@ -149,7 +149,7 @@ def tensordot(a: Meta, b: Meta, dims: Any = 2, out: Any = None) -> Unmet | None:
 
 
 def _summed(a: Meta, b: Meta, dims: Any) -> list[tuple[int, int]] | Unmet | None:
-    """The pairs of dims that are summed, or why there are none."""
+    """Return the pairs of summed dims, or what is wrong with `dims`."""
     if type(dims) is int:
         most = min(len(a.shape), len(b.shape))
         if 0 <= dims <= most:

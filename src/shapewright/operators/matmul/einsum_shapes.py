@@ -1,12 +1,12 @@
 """Metadata rule for `einsum`, and the parser of its equation.
 
 Both forms, `"bij,bjk->bik"` and lists of numbers, become `Axes`: a name for every dim
-of every operand and of the output. Nothing here knows strides or kernels. Refusals are
-torch's, in its order and its words (`einsum` in `aten/src/ATen/native/Linear.cpp`).
+of every operand and of the output. The parser ignores strides and kernels. Its errors
+are torch's, in order and wording (`einsum` in `aten/src/ATen/native/Linear.cpp`).
 
 Mirrors `einsum` and `sumproduct_pair` in `aten/src/ATen/native/Linear.cpp`: operands
 are permuted to (output, summed) and contracted from left to right, each pair by one
-`bmm` whose result is permuted back, so what comes out need not be contiguous.
+`bmm` whose result is permuted back, so the output need not be contiguous.
 """
 
 from __future__ import annotations
@@ -28,18 +28,18 @@ Shape = tuple[int, ...]
 Names = tuple[str, ...]
 ELLIPSIS = "..."
 LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
-"""In the order in which torch lays out the letters that no output names."""
+"""All letters, in torch's order for those that no output names."""
 
 
 @dataclass(frozen=True, slots=True)
 class Axes:
-    """Every dim by name: a letter, or `...0`, `...1` for what an ellipsis stands for.
+    """The dims of an equation by name: a letter, or `...0`, `...1` for an ellipsis.
 
     `"...i,i->..."` with shapes (8, 16, 4) and (4,) has operands
     `(("...0", "...1", "i"), ("i",))`, output `("...0", "...1")`, summed `("i",)` and
-    sizes 8, 16 and 4. An ellipsis is counted from its last dim on, as broadcasting
-    does, so a shorter one begins at a later number. A name that an operand has twice is
-    a diagonal. An operand's size of 1 broadcasts.
+    sizes 8, 16 and 4. An ellipsis is counted from its last dim, as in broadcasting, so
+    a shorter ellipsis begins at a later number. A name that an operand has twice is a
+    diagonal. An operand's size of 1 broadcasts.
     """
 
     operands: tuple[Names, ...]
@@ -49,10 +49,10 @@ class Axes:
 
 
 def read(equation: str, shapes: Sequence[Shape]) -> Axes:
-    """What the equation says of operands of these shapes.
+    """Parse an equation for operands of these shapes.
 
     Example: `read("ij,jk", [(2, 3), (3, 4)]).output == ("i", "k")`; without an arrow,
-    every letter that occurs once comes out, in the order of `LETTERS`.
+    the output has every letter that occurs once, in the order of `LETTERS`.
     """
     left, arrow, right = equation.partition("->")
     labels = _operands(left, len(shapes))
@@ -76,7 +76,7 @@ def read(equation: str, shapes: Sequence[Shape]) -> Axes:
 
 
 def written(subscripts: Sequence[Any], output: Any = None) -> str:
-    """The equation of subscripts in lists: `written([[0, 1], [1, 2]]) == "AB,BC"`."""
+    """Return the equation of lists: `written([[0, 1], [1, 2]]) == "AB,BC"`."""
     text = ",".join("".join(map(_letter, one)) for one in subscripts)
     return text if output is None else f"{text}->{''.join(map(_letter, output))}"
 
@@ -93,7 +93,7 @@ def _letter(number: Any) -> str:
 
 
 def _named(labels: Names, dots: Names) -> Names:
-    """The labels with an ellipsis replaced by the names of its dims."""
+    """Return the labels with an ellipsis replaced by the names of its dims."""
     if ELLIPSIS not in labels:
         return labels
     at = labels.index(ELLIPSIS)
@@ -101,7 +101,7 @@ def _named(labels: Names, dots: Names) -> Names:
 
 
 def _operands(left: str, count: int) -> list[Names]:
-    """The labels of each operand, an ellipsis being one label."""
+    """Parse the labels of each operand; an ellipsis is a single label."""
     operands: list[list[str]] = [[]]
     at = 0
     while at < len(left):
@@ -141,7 +141,7 @@ def _checked(label: str, at: int) -> str:
 
 
 def _covered(labels: list[Names], shapes: Sequence[Shape]) -> int:
-    """The most dims that an ellipsis stands for."""
+    """Return the largest number of dims that an ellipsis covers."""
     most = 0
     for place, (one, shape) in enumerate(zip(labels, shapes, strict=True)):
         dotted = ELLIPSIS in one
@@ -159,7 +159,7 @@ def _covered(labels: list[Names], shapes: Sequence[Shape]) -> int:
 
 
 def _output(right: str, start: int, counts: Counter[str]) -> Names:
-    """The labels behind the arrow."""
+    """Parse the labels after the arrow."""
     output: list[str] = []
     at = 0
     while at < len(right):
@@ -185,7 +185,7 @@ def _output(right: str, start: int, counts: Counter[str]) -> Names:
 
 
 def _measure(sizes: dict[str, int], names: Names, shape: Shape, place: int) -> None:
-    """Enter the sizes of one operand; refuse what does not broadcast."""
+    """Add the sizes of an operand to `sizes`; raise if they do not broadcast."""
     own: dict[str, int] = {}
     for name, size in zip(names, shape, strict=True):
         if name in own:
@@ -214,14 +214,14 @@ def _measure(sizes: dict[str, int], names: Names, shape: Shape, place: int) -> N
 
 @dataclass(frozen=True, slots=True)
 class _Aligned:
-    """An operand inside the contraction: shape and strides in the order of all dims."""
+    """An operand of the contraction, with shape and strides in the common dim order."""
 
     shape: Shape
     stride: Shape
 
 
 def _given(args: tuple[Any, ...]) -> tuple[str, list[Any]] | None:
-    """Equation and operands of a call in either form; None where it has neither."""
+    """Return equation and operands of a call in either form; None if neither fits."""
     if not args:
         return None
     if isinstance(args[0], str):
@@ -241,7 +241,7 @@ def _given(args: tuple[Any, ...]) -> tuple[str, list[Any]] | None:
 
 @rule("torch.einsum", flops=lambda *args: _flops(args))
 def einsum(*args: Any) -> Any:
-    """`"bij,bjk->bik"` with (8, 2, 3) and (8, 3, 4) gives (8, 2, 4)."""
+    """Infer the output: `"bij,bjk->bik"`, (8, 2, 3), (8, 3, 4) give (8, 2, 4)."""
     call = _given(args)
     if call is None:
         return NotImplemented
@@ -262,7 +262,7 @@ def einsum(*args: Any) -> Any:
 
 
 def _of_one(axes: Axes, operand: Any) -> Any:
-    """A sum; without one a view comes out, which torch answers."""
+    """Infer the sum of a single operand; a view, without a sum, is left to torch."""
     if not axes.summed:
         return NotImplemented
     dtype = (
@@ -273,7 +273,7 @@ def _of_one(axes: Axes, operand: Any) -> Any:
 
 
 def _orders_otherwise() -> bool:
-    """Whether torch asks opt_einsum in which order to contract."""
+    """Whether torch lets opt_einsum choose the order of contraction."""
     return find_spec("opt_einsum") is not None
 
 
@@ -289,7 +289,7 @@ def _flops(args: tuple[Any, ...]) -> int:
 def _contracted(
     equation: str, operands: tuple[tuple[Shape, Shape], ...]
 ) -> tuple[Shape, Shape, int]:
-    """Shape, strides and FLOPs of the result, contracted from left to right."""
+    """Return shape, strides and FLOPs, contracting from left to right."""
     axes = read(equation, [shape for shape, _ in operands])
     order = (*axes.output, *axes.summed)
     left = [
@@ -312,7 +312,7 @@ def _contracted(
 def _aligned(
     names: tuple[str, ...], shape: Shape, stride: Shape, order: tuple[str, ...]
 ) -> _Aligned:
-    """The operand's dims in that order: diagonals taken, missing dims of size 1."""
+    """Return the operand's dims in `order`: diagonals taken, missing dims as 1."""
     have: dict[str, tuple[int, int]] = {}
     for name, size, step in zip(names, shape, stride, strict=True):
         have[name] = (size, step + have[name][1] if name in have else step)
@@ -321,7 +321,7 @@ def _aligned(
 
 
 def _pair(a: _Aligned, b: _Aligned, kept: int, many: list[int]) -> tuple[_Aligned, int]:
-    """Two operands contracted over the dims that no later operand has."""
+    """Contract two operands over the dims that no later operand has."""
     both: list[int] = []
     alone: tuple[list[int], list[int]] = ([], [])
     for dim in range(kept, len(a.shape)):
@@ -339,7 +339,7 @@ def _pair(a: _Aligned, b: _Aligned, kept: int, many: list[int]) -> tuple[_Aligne
 
 
 def _summed(operand: _Aligned, dims: list[int]) -> _Aligned:
-    """`operand.sum(dims, keepdim=True)`."""
+    """Return `operand.sum(dims, keepdim=True)`."""
     if not dims:
         return operand
     shape = tuple(1 if dim in dims else size for dim, size in enumerate(operand.shape))
@@ -352,10 +352,10 @@ def _multiplied(a: _Aligned, b: _Aligned) -> _Aligned:
 
 
 def _by_bmm(a: _Aligned, b: _Aligned, gone: list[int]) -> tuple[_Aligned, int]:
-    """One bmm over (dims of both, a's own and summed, b's own), permuted back.
+    """Contract by one bmm over (shared, a's own and summed, b's own), permuted back.
 
-    Where all of b's own dims come before a's, the operands are swapped, so that the
-    result needs no permutation (torch 2.6 does not do so).
+    If all of b's own dims come before a's, the operands are swapped, so that the result
+    needs no permutation (torch 2.6 does not do so).
     """
     shared: list[int] = []
     first: list[int] = []

@@ -28,7 +28,7 @@ Shape = tuple[int, ...]
 
 
 def _multiplied(names: tuple[str, str], left: Shape, right: Shape) -> Any:
-    """The map of `left @ right`, of any ranks: i and j come out, k is summed over."""
+    """Return the map of `left @ right`, of any ranks, as a sum over k."""
     batch = broadcast(left[:-2], right[:-2])
     if len(batch) > len(BATCH):
         return NotDrawn("it has more dims than there are letters")
@@ -99,7 +99,7 @@ def _added(
     name: str, input: Meta, names: tuple[str, str], one: Meta, other: Meta,
     beta: Any, alpha: Any,
 ) -> Any:  # fmt: skip
-    """`beta * input + alpha * (one @ other)`."""
+    """Return the map of `beta * input + alpha * (one @ other)`."""
     made = _multiplied(names, tuple(one.shape), tuple(other.shape))
     free = letters_of("".join(made.letters))
     seed = operand(name, input, made.shape, free)
@@ -107,9 +107,9 @@ def _added(
 
 
 def _with_added(made: IndexMap, seed: Read, dtype: str, beta: Any, alpha: Any) -> Any:
-    """The same map, times alpha, with beta times a read.
+    """Return the map times alpha, plus beta times a read.
 
-    Where the tensors are of whole numbers, torch makes the factors whole: 0.6 is 0.
+    For integer tensors torch truncates the factors to integers: 0.6 is 0.
     """
     if dtype.startswith(("int", "uint")):
         beta, alpha = int(beta), int(alpha)
@@ -209,7 +209,7 @@ def linear(input: Meta, weight: Meta, bias: Meta | None = None) -> Any:
 
 
 def _outer_of(first: str, one: Meta, second: str, other: Meta) -> IndexMap:
-    """Every product of an element of one vector and an element of the other."""
+    """Return the map of all products of elements of two vectors."""
     return IndexMap(
         (*one.shape, *other.shape),
         (Read(first, letters_of("i")), Read(second, letters_of("j"))),
@@ -246,7 +246,7 @@ def tensordot(a: Meta, b: Meta, dims: Any = 2, out: Any = None) -> Any:
 def _contracted(
     first: str, one: Meta, gone: list[int], second: str, other: Meta, also: list[int]
 ) -> Any:
-    """The sum over pairs of dims; the other dims come out, those of `one` first."""
+    """Return the sum over pairs of dims; other dims stay, those of `one` first."""
     sizes = tuple(one.shape), tuple(other.shape)
     count = sum(map(len, sizes)) - 2 * len(gone)
     if count + len(gone) > len(LETTERS):
@@ -319,7 +319,7 @@ def einsum(equation: Any, *operands: Any) -> Any:
 
 
 def _call(equation: Any, operands: tuple[Any, ...]) -> tuple[str, list[Any]]:
-    """The equation as text, and the operands by their names in the call."""
+    """Return the equation as text, and the operands by their names in the call."""
     if isinstance(equation, str):
         if len(operands) == 1 and isinstance(operands[0], tuple | list):
             items = operands[0]

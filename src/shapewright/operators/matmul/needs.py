@@ -1,6 +1,4 @@
-"""What products of matrices and vectors and linear layers require of their
-arguments.
-"""
+"""Needs of products of matrices and vectors, and of linear layers."""
 
 from __future__ import annotations
 
@@ -28,53 +26,53 @@ Named = tuple[str, Meta]
 
 @needs("torch.matmul")
 def matmul(input: Meta, other: Meta, **options: Any) -> Unmet | None:
-    """Columns of the first against rows of the second; the rest broadcasts."""
+    """Check the first's columns against the second's rows; the rest broadcasts."""
     return _of_product(("input", input), ("other", other))
 
 
 @needs("torch.Tensor.__rmatmul__")
 def rmatmul(self: Meta, other: Meta) -> Unmet | None:
-    """`other @ self`."""
+    """Check the product `other @ self`."""
     return _of_product(("other", other), ("self", self))
 
 
 @needs("torch.mm")
 def mm(input: Meta, mat2: Meta, **options: Any) -> Unmet | None:
-    """Two matrices."""
+    """Check that two matrices can be multiplied."""
     one, two = ("input", input), ("mat2", mat2)
     return of_ranks(one, 2, two, 2) or _of_product(one, two)
 
 
 @needs("torch.bmm")
 def bmm(input: Meta, mat2: Meta, **options: Any) -> Unmet | None:
-    """Two batches of matrices."""
+    """Check that two batches of matrices can be multiplied."""
     one, two = ("input", input), ("mat2", mat2)
     return of_ranks(one, 3, two, 3) or _of_batches(one, two) or _of_product(one, two)
 
 
 @needs("torch.mv")
 def mv(input: Meta, vec: Meta) -> Unmet | None:
-    """A matrix and a vector."""
+    """Check that a matrix can be multiplied by a vector."""
     one, two = ("input", input), ("vec", vec)
     return of_ranks(one, 2, two, 1) or _of_product(one, two)
 
 
 @needs("torch.dot", "torch.vdot")
 def dot(input: Meta, tensor: Meta, **options: Any) -> Unmet | None:
-    """Two vectors."""
+    """Check for two vectors of the same size."""
     one, two = ("input", input), ("tensor", tensor)
     return of_ranks(one, 1, two, 1) or _of_product(one, two)
 
 
 @needs("torch.outer")
 def outer(input: Meta, vec2: Meta) -> Unmet | None:
-    """Two vectors of any sizes."""
+    """Check for two vectors, of any sizes."""
     return of_ranks(("input", input), 1, ("vec2", vec2), 1)
 
 
 @needs("torch.addmm")
 def addmm(input: Meta, mat1: Meta, mat2: Meta, **options: Any) -> Unmet | None:
-    """A product of matrices, and what broadcasts to it."""
+    """Check a product of matrices, and that the input broadcasts to it."""
     one, two = ("mat1", mat1), ("mat2", mat2)
     wrong = of_ranks(one, 2, two, 2) or _of_product(one, two)
     return wrong or _of_added(input, (mat1.shape[0], mat2.shape[1]), one, two)
@@ -82,7 +80,7 @@ def addmm(input: Meta, mat1: Meta, mat2: Meta, **options: Any) -> Unmet | None:
 
 @needs("torch.baddbmm")
 def baddbmm(input: Meta, batch1: Meta, batch2: Meta, **options: Any) -> Unmet | None:
-    """A product of batches of matrices, and what broadcasts to it."""
+    """Check a product of batched matrices, and that the input broadcasts to it."""
     one, two = ("batch1", batch1), ("batch2", batch2)
     wrong = of_ranks(one, 3, two, 3) or _of_batches(one, two) or _of_product(one, two)
     return wrong or _of_added(input, (*batch1.shape[:2], batch2.shape[2]), one, two)
@@ -90,7 +88,7 @@ def baddbmm(input: Meta, batch1: Meta, batch2: Meta, **options: Any) -> Unmet | 
 
 @needs("torch.addbmm")
 def addbmm(input: Meta, batch1: Meta, batch2: Meta, **options: Any) -> Unmet | None:
-    """The products of a batch summed, and what broadcasts to them."""
+    """Check the summed products of a batch, and that the input broadcasts to it."""
     one, two = ("batch1", batch1), ("batch2", batch2)
     wrong = of_ranks(one, 3, two, 3) or _of_batches(one, two) or _of_product(one, two)
     return wrong or _of_added(input, (batch1.shape[1], batch2.shape[2]), one, two)
@@ -98,14 +96,14 @@ def addbmm(input: Meta, batch1: Meta, batch2: Meta, **options: Any) -> Unmet | N
 
 @needs("torch.addmv")
 def addmv(input: Meta, mat: Meta, vec: Meta, **options: Any) -> Unmet | None:
-    """A matrix times a vector, and what broadcasts to it."""
+    """Check a matrix times a vector, and that the input broadcasts to it."""
     one, two = ("mat", mat), ("vec", vec)
     wrong = of_ranks(one, 2, two, 1) or _of_product(one, two)
     return wrong or _of_added(input, (mat.shape[0],), one, two)
 
 
 def of_ranks(one: Named, first: int, two: Named, second: int) -> Unmet | None:
-    """So many dims each; where `@` takes them, it says what would have come out."""
+    """Check both numbers of dims; if `@` would take them, give its output."""
     for (name, meta), wanted in ((one, first), (two, second)):
         have = len(meta.shape)
         if have == wanted:
@@ -135,7 +133,7 @@ def of_ranks(one: Named, first: int, two: Named, second: int) -> Unmet | None:
 
 
 def _multiplied(one: Meta, two: Meta) -> tuple[Made, ...]:
-    """What `one @ two` gives, where it gives anything."""
+    """Return the output of `one @ two`, or () if it has none."""
     try:
         made = RULES["torch.matmul"].metadata(one, two)
     except Misfit:
@@ -144,7 +142,7 @@ def _multiplied(one: Meta, two: Meta) -> tuple[Made, ...]:
 
 
 def _of_batches(one: Named, two: Named) -> Unmet | None:
-    """The same number of matrices in both."""
+    """Check that both have the same number of matrices."""
     (name, meta), (other, second) = one, two
     have, wanted = second.shape[0], meta.shape[0]
     if have == wanted:
@@ -163,7 +161,7 @@ def _of_batches(one: Named, two: Named) -> Unmet | None:
 
 
 def _of_product(one: Named, two: Named) -> Unmet | None:
-    """The dims that are multiplied away are equal, those before them broadcast."""
+    """Check that inner dims are equal and the dims before them broadcast."""
     (name, a), (other, b) = one, two
     if not a.shape or not b.shape:
         at, meta = (name, a) if not a.shape else (other, b)
@@ -182,7 +180,7 @@ def _of_product(one: Named, two: Named) -> Unmet | None:
 
 
 def of_batch(one: Named, two: Named) -> Unmet | None:
-    """The dims before the matrices broadcast."""
+    """Check that the dims before the matrices broadcast."""
     (name, a), (other, b) = one, two
     for back in range(3, min(len(a.shape), len(b.shape)) + 1):
         x, y = a.shape[-back], b.shape[-back]
@@ -203,7 +201,7 @@ def of_batch(one: Named, two: Named) -> Unmet | None:
 
 
 def _inner(one: Named, two: Named, columns: int, rows: int) -> Unmet:
-    """Columns and rows differ: one of them is transposed, or has another size."""
+    """Report columns and rows that differ: a missing transpose, or a wrong size."""
     (name, a), (other, b) = one, two
     row = len(b.shape) - (2 if len(b.shape) > 1 else 1)
     said = (
@@ -234,12 +232,12 @@ def _inner(one: Named, two: Named, columns: int, rows: int) -> Unmet:
 def _of_added(
     input: Meta, shape: tuple[int, ...], one: Named, two: Named
 ) -> Unmet | None:
-    """What is added broadcasts to the product, and has its dtype."""
+    """Check that the summand broadcasts to the product and has its dtype."""
     return of_summand(input, shape) or same_dtype(("input", input), one, two)
 
 
 def of_summand(input: Meta, shape: tuple[int, ...]) -> Unmet | None:
-    """What is added broadcasts to the product."""
+    """Check that the summand broadcasts to the product."""
     given = input.shape
     for back in range(1, len(given) + 1):
         size = given[-back]
@@ -259,7 +257,7 @@ def of_summand(input: Meta, shape: tuple[int, ...]) -> Unmet | None:
 
 @needs("torch.nn.functional.linear")
 def linear(input: Meta, weight: Meta, bias: Meta | None = None) -> Unmet | None:
-    """As many features in the last dim as the weight has columns, and one dtype."""
+    """Check that the last dim has the weight's features, and that dtypes agree."""
     if not input.shape or len(weight.shape) != 2:
         return None
     wanted = weight.shape[1]
@@ -277,7 +275,7 @@ def linear(input: Meta, weight: Meta, bias: Meta | None = None) -> Unmet | None:
 
 
 def _features(input: Meta, wanted: int) -> Unmet:
-    """The last dim has another size: not flattened, another dim, or another size."""
+    """Report a wrong last dim: not flattened, another dim, or another size."""
     shape = input.shape
     last = len(shape) - 1
     code, more = "inner-dim-mismatch", ""
@@ -312,7 +310,7 @@ def _features(input: Meta, wanted: int) -> Unmet:
 def bilinear(
     input1: Meta, input2: Meta, weight: Meta, bias: Meta | None = None
 ) -> Unmet | None:
-    """The weight's last two dims are the features of the two inputs."""
+    """Check that the features of both inputs are the weight's last two dims."""
     if len(weight.shape) != 3 or not input1.shape or not input2.shape:
         return None
     if len(input1.shape) != len(input2.shape):

@@ -40,7 +40,7 @@ from shapewright.sizes.strides import is_contiguous
 
 
 def linear(input: Meta, weight: Meta, bias: Meta | None = None) -> Any:
-    """`input @ weight.T + bias`: (8, 16, 400) with (120, 400) gives (8, 16, 120)."""
+    """Infer `input @ weight.T + bias`: (8, 16, 400), (120, 400) give (8, 16, 120)."""
     shape, matrix, dtype = input.shape, weight.shape, input.dtype
     if (
         shape
@@ -68,7 +68,7 @@ def _linear_grad_fn(input: Meta, bias: Meta | None) -> str:
 
 
 def _is_row(bias: Meta) -> bool:
-    """Whether linear hopes to fuse this bias into one addmm over all rows."""
+    """Whether linear may fuse this bias into one addmm over all rows."""
     shape = bias.shape
     if len(shape) != 1 and sum(size != 1 for size in shape) != 1:
         return False
@@ -76,7 +76,7 @@ def _is_row(bias: Meta) -> bool:
 
 
 def _linear(input: Meta, weight: Meta, bias: Meta | None) -> Any:
-    """The general case, and the words of each misfit."""
+    """Infer the output in the general case, and raise torch's errors."""
     shape, matrix = input.shape, weight.shape
     if not shape or not matrix:
         raise Misfit(
@@ -103,7 +103,7 @@ def _linear(input: Meta, weight: Meta, bias: Meta | None) -> Any:
 
 
 def _added(product: Made, bias: Meta) -> Any:
-    """`product.add_(bias)`."""
+    """Infer the result of `product.add_(bias)`."""
     shape = broadcast(product.shape, bias.shape)
     if shape != product.shape:
         raise Misfit(
@@ -132,7 +132,7 @@ NAMES = {"float32": "float", "bfloat16": "c10::BFloat16", "float16": "c10::Half"
 
 
 def _flops(self: Meta, mat2: Meta, offs: Meta | None = None, *_: Any, **__: Any) -> int:
-    """Multiply-adds times 2: every row or column meets one matrix."""
+    """Count FLOPs: every row or column is multiplied by a single matrix."""
     one, two = self.shape, mat2.shape
     if len(one) == 2 and len(two) == 2:
         return 2 * one[0] * one[1] * two[1]
@@ -148,7 +148,7 @@ def grouped_mm(
     bias: Meta | None = None,
     out_dtype: str | None = None,
 ) -> Any:
-    """``(S, K) x (E, K, N)`` with offsets is ``(S, N)``; see the table in the test."""
+    """Infer the output: ``(S, K) x (E, K, N)`` with offsets gives ``(S, N)``."""
     one, two = self.shape, mat2.shape
     if self.dtype not in SIZES or mat2.dtype not in SIZES or bias is not None:
         return NotImplemented
@@ -178,7 +178,7 @@ def grouped_mm(
 
 
 def _check_strides(matrix: Meta) -> None:
-    """Rows, or columns of a transposed matrix, begin at multiples of 16 bytes."""
+    """Raise unless rows (or columns) begin at multiples of 16 bytes."""
     stride = matrix.stride[-2:]
     leading = stride[0] if stride[1] == 1 else stride[1]
     if leading * SIZES[matrix.dtype] % 16:
@@ -208,11 +208,11 @@ def _made(
 
 Shape = tuple[int, ...]
 SUPPORTED = FLOATING | {"int64", "complex64", "complex128"}
-"""The dtypes that a sum leaves as they are: smaller integers become int64."""
+"""The dtypes that a sum keeps: smaller integers become int64."""
 
 
 def _paired(a: Meta, b: Meta, dims: Any) -> tuple[list[int], list[int]] | None:
-    """The dims that go, of each operand; None where they don't fit."""
+    """Return the summed dims of each operand; None if they do not fit."""
     one, two = len(a.shape), len(b.shape)
     if type(dims) is int:
         if not 0 <= dims <= min(one, two):
@@ -243,7 +243,7 @@ def _kept(a: Meta, b: Meta, pair: tuple[list[int], list[int]]) -> tuple[Shape, S
 
 
 def _inner_size(a: Meta, b: Meta, pair: tuple[list[int], list[int]]) -> int | None:
-    """Elements in each sum; a size of 1 broadcasts. None where sizes differ."""
+    """Return the terms of each sum, with sizes of 1 broadcast; None if sizes differ."""
     total = 1
     for one, two in zip(*pair, strict=True):
         have, want = a.shape[one], b.shape[two]
@@ -276,7 +276,7 @@ def _tensordot_flops(a: Meta, b: Meta, dims: Any = 2, out: Any = None) -> int:
 
 @rule("torch.tensordot", flops=_tensordot_flops)
 def tensordot(a: Meta, b: Meta, dims: Any = 2, out: Any = None) -> Any:
-    """`(2, 3, 4)` with (3, 4, 5) over two dims gives (2, 5)."""
+    """Infer the output: `(2, 3, 4)` with (3, 4, 5) over two dims gives (2, 5)."""
     return NotImplemented if out is not None else _contracted(a, b, dims)
 
 
@@ -286,7 +286,7 @@ def _inner_flops(input: Meta, other: Meta, *, out: Any = None) -> int:
 
 @rule("torch.inner", "torch.Tensor.inner", flops=_inner_flops)
 def inner(input: Meta, other: Meta, *, out: Any = None) -> Any:
-    """`(2, 3)` with (4, 3) gives (2, 4): sums over the last dims."""
+    """Infer the output: `(2, 3)` with (4, 3) gives (2, 4); sums over the last dim."""
     if out is not None or not input.shape or not other.shape:
         return NotImplemented
     if input.shape[-1] != other.shape[-1]:
@@ -296,7 +296,7 @@ def inner(input: Meta, other: Meta, *, out: Any = None) -> Any:
 
 @rule("torch.vdot", "torch.Tensor.vdot")
 def vdot(input: Meta, other: Meta, *, out: Any = None) -> Any:
-    """Two of (3,) give a 0-dim tensor."""
+    """Infer the output: two of (3,) give a 0-dim tensor."""
     if out is not None or input.dtype != other.dtype or input.dtype not in SUPPORTED:
         return NotImplemented
     if len(input.shape) != 1 or input.shape != other.shape:
@@ -306,7 +306,7 @@ def vdot(input: Meta, other: Meta, *, out: Any = None) -> Any:
 
 @rule("torch.kron", "torch.Tensor.kron")
 def kron(input: Meta, other: Meta, *, out: Any = None) -> Any:
-    """`(2, 3)` with (4, 5) gives (8, 15): a copy of the second for each element."""
+    """Infer the output: `(2, 3)` with (4, 5) gives (8, 15), blocks of the second."""
     dtype = promote(input.dtype, other.dtype)
     if out is not None or dtype is None or not is_plain(input, other):
         return NotImplemented
@@ -323,7 +323,7 @@ def addr(
     input: Meta, vec1: Meta, vec2: Meta, *, beta: Any = 1, alpha: Any = 1,
     out: Any = None,
 ) -> Any:  # fmt: skip
-    """`input + vec1[:, None] * vec2`: (3, 4) with (3,) and (4,) gives (3, 4)."""
+    """Infer `input + vec1[:, None] * vec2`: (3, 4) with (3,) and (4,) gives (3, 4)."""
     if out is not None or not is_plain(input, vec1, vec2):
         return NotImplemented
     if input.dtype not in FLOATING or not input.dtype == vec1.dtype == vec2.dtype:
@@ -338,7 +338,7 @@ def addr(
 
 @rule("torch.nn.functional.bilinear", "torch.bilinear")
 def bilinear(input1: Meta, input2: Meta, weight: Meta, bias: Meta | None = None) -> Any:
-    """`(8, 3)` and (8, 4) with a weight (6, 3, 4) give (8, 6). No FLOPs."""
+    """Infer the output: `(8, 3)`, (8, 4), weight (6, 3, 4) give (8, 6). No FLOPs."""
     one, two, matrix = input1.shape, input2.shape, weight.shape
     metas = (input1, input2, weight, *(() if bias is None else (bias,)))
     if input1.dtype not in FLOATING or any(m.dtype != input1.dtype for m in metas):
@@ -355,7 +355,7 @@ def bilinear(input1: Meta, input2: Meta, weight: Meta, bias: Meta | None = None)
 
 @rule("torch.linalg.vecdot")
 def vecdot(x: Meta, y: Meta, *, dim: Any = -1, out: Any = None) -> Any:
-    """`(8, 3)` with (8, 3) gives (8,): the sum of products over one dim."""
+    """Infer the output: `(8, 3)` with (8, 3) gives (8,), summed over one dim."""
     if out is not None or x.dtype != y.dtype or x.dtype not in FLOATING:
         return NotImplemented
     if not x.shape or not fits(broadcast(x.shape, y.shape), y.shape):
@@ -371,7 +371,7 @@ def vecdot(x: Meta, y: Meta, *, dim: Any = -1, out: Any = None) -> Any:
 
 @rule("torch.trace", "torch.Tensor.trace")
 def trace(input: Meta) -> Any:
-    """The sum of a matrix's diagonal: (3, 4) gives a 0-dim tensor."""
+    """Infer the sum of a matrix's diagonal: (3, 4) gives a 0-dim tensor."""
     if len(input.shape) != 2 or input.dtype not in KNOWN or input.dtype == "bool":
         return NotImplemented
     if input.dtype in ("float16", "bfloat16"):
@@ -395,7 +395,7 @@ def _crossed(input: Meta, other: Meta, dim: Any) -> Any:
 
 @rule("torch.cross", "torch.Tensor.cross")
 def cross(input: Meta, other: Meta, dim: Any = None, *, out: Any = None) -> Any:
-    """Two of (8, 3) give (8, 3). Without `dim` torch warns, so it answers."""
+    """Infer (8, 3) of two of (8, 3); without `dim` torch warns: left to torch."""
     if out is not None or dim is None:
         return NotImplemented
     return _crossed(input, other, dim)
@@ -403,5 +403,5 @@ def cross(input: Meta, other: Meta, dim: Any = None, *, out: Any = None) -> Any:
 
 @rule("torch.linalg.cross")
 def linalg_cross(input: Meta, other: Meta, *, dim: Any = -1, out: Any = None) -> Any:
-    """As `cross`, over the last dim."""
+    """Infer the output as `cross` does, over the last dim by default."""
     return NotImplemented if out is not None else _crossed(input, other, dim)

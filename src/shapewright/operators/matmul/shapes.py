@@ -1,9 +1,9 @@
-"""Products of matrices: matmul, mm, bmm, mv, dot and what adds to them.
+"""Metadata rules for matrix products: matmul, mm, bmm, mv, dot, addmm and so on.
 
-Mirrors `aten/src/ATen/native/LinearAlgebra.cpp`: a product of more
-than two dims becomes one `_mm` where the larger operand folds into a matrix without a
-copy, or where the smaller one requires grad, else one `_bmm`. The path decides the
-grad_fn and what a misfit says. Results are contiguous, but for one case (`_folded`).
+Mirrors `aten/src/ATen/native/LinearAlgebra.cpp`: a product of more than two dims
+becomes one `_mm` if the larger operand folds into a matrix without a copy, or if the
+smaller one requires grad, else one `_bmm`. The path decides the grad_fn and the error
+message. Results are contiguous, with one exception (`_folded`).
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ NUMERIC = frozenset({"float32", "float64", "bfloat16", "float16", "int64", "int3
 
 
 class Operand(NamedTuple):
-    """A tensor inside a rule: an argument, transposed or folded."""
+    """A tensor inside a rule: an argument, possibly transposed or folded."""
 
     shape: Shape
     stride: Shape
@@ -48,12 +48,12 @@ class Operand(NamedTuple):
 
 
 def operand(meta: Meta) -> Operand:
-    """The argument as an operand."""
+    """Return the argument as an operand."""
     return Operand(meta.shape, meta.stride, meta.dtype, meta.device, meta.requires_grad)
 
 
 def transposed(meta: Meta) -> Operand:
-    """The matrices turned: the last two dims swapped."""
+    """Return the matrices transposed: the last two dims swapped."""
     shape, stride = meta.shape, meta.stride
     return Operand(
         (*shape[:-2], shape[-1], shape[-2]),
@@ -65,7 +65,7 @@ def transposed(meta: Meta) -> Operand:
 
 
 def _folds(first: Meta, second: Meta) -> bool:
-    """Whether matmul makes one mm of it: `should_fold`."""
+    """Whether matmul computes the product as a single mm: `should_fold`."""
     one, two = first.shape, second.shape
     if max(len(one), len(two)) < 3 or min(len(one), len(two)) > 2:
         return False
@@ -84,7 +84,7 @@ def _folds(first: Meta, second: Meta) -> bool:
 
 
 def _dot(input: Meta, tensor: Meta) -> Any:
-    """Two vectors: `_dot((3,), (3,))` gives a 0-dim tensor."""
+    """Infer the product of two vectors: `_dot((3,), (3,))` gives a 0-dim tensor."""
     one, two = input.shape, tensor.shape
     if len(one) != 1 or len(two) != 1:
         raise Misfit(
@@ -107,7 +107,7 @@ def _dot(input: Meta, tensor: Meta) -> Any:
 
 
 def _mv(input: Meta, vec: Meta) -> Any:
-    """A matrix and a vector: `_mv((2, 3), (3,))` gives (2,)."""
+    """Infer a matrix times a vector: `_mv((2, 3), (3,))` gives (2,)."""
     matrix, vector = input.shape, vec.shape
     if not matrix:
         raise Misfit(
@@ -134,7 +134,7 @@ def _mv(input: Meta, vec: Meta) -> Any:
 
 
 def _mm(input: Meta, mat2: Meta) -> Any:
-    """Two matrices: `_mm((2, 3), (3, 5))` gives (2, 5)."""
+    """Infer the product of two matrices: `_mm((2, 3), (3, 5))` gives (2, 5)."""
     one, two = input.shape, mat2.shape
     if len(one) != 2:
         raise Misfit("self must be a matrix")
@@ -157,7 +157,7 @@ def _mm(input: Meta, mat2: Meta) -> Any:
 
 
 def _bmm(input: Meta, mat2: Meta) -> Any:
-    """Batches of matrices: `_bmm((8, 2, 3), (8, 3, 5))` gives (8, 2, 5)."""
+    """Infer a batched product: `_bmm((8, 2, 3), (8, 3, 5))` gives (8, 2, 5)."""
     one, two = input.shape, mat2.shape
     if len(one) != 3:
         raise Misfit("batch1 must be a 3D tensor")
@@ -177,11 +177,11 @@ def _bmm(input: Meta, mat2: Meta) -> Any:
 
 
 class _Unknown(Exception):
-    """What torch does here is not worth a rule."""
+    """Raised for a call whose behaviour in torch is left to torch."""
 
 
 def _check_batch_dtypes(input: Meta, mat2: Meta, work: int, empty: bool) -> None:
-    """Small products have a kernel of their own, which names itself."""
+    """Raise torch's dtype error; small products have a kernel of their own."""
     if empty:
         if input.dtype == mat2.dtype:
             return
@@ -195,7 +195,7 @@ def _check_batch_dtypes(input: Meta, mat2: Meta, work: int, empty: bool) -> None
 
 
 def matmul(input: Meta, other: Meta) -> Any:
-    """The `@` of tensors: `matmul((8, 1, 2, 3), (4, 3, 5))` gives (8, 4, 2, 5)."""
+    """Infer `input @ other`: `matmul((8, 1, 2, 3), (4, 3, 5))` gives (8, 4, 2, 5)."""
     one, two = input.shape, other.shape
     dtype = input.dtype
     if (
@@ -237,9 +237,10 @@ def _of_matrices(input: Meta, other: Meta) -> Any:
 
 
 def _folded(input: Meta, other: Meta) -> Any:
-    """One mm. With the larger operand second, its result is transposed and copied,
+    """Infer the output of a single mm.
 
-    unless the transposed one happens to be contiguous already.
+    If the larger operand is the second, the result is transposed and copied, unless the
+    transposed result is already contiguous.
     """
     swapped = len(other.shape) > len(input.shape)
     large, small = (transposed(other), input) if swapped else (operand(input), other)
@@ -284,7 +285,7 @@ def _without_batch(meta: Meta) -> Operand:
 
 
 def product_flops(input: Meta, other: Meta) -> int:
-    """Two for each multiply-add, where torch counts: not for `_mv` and `_dot`."""
+    """Count two FLOPs for each multiply-add; as in torch, none for `_mv` and `_dot`."""
     one, two = input.shape, other.shape
     if len(one) == len(two) == 1:
         return 0
@@ -307,12 +308,12 @@ rule(
 
 @rule("torch.Tensor.__rmatmul__", flops=lambda self, other: product_flops(other, self))
 def rmatmul(self: Meta, other: Meta) -> Any:
-    """The reflected `@`."""
+    """Infer the output of the reflected `@`: `other @ self`."""
     return matmul(other, self)
 
 
 def supported(*metas: Meta) -> bool:
-    """Whether the rules here answer for all these dtypes."""
+    """Whether the rules here cover all these dtypes."""
     return all(m.dtype in NUMERIC or m.dtype == "bool" for m in metas)
 
 
@@ -320,14 +321,14 @@ def supported(*metas: Meta) -> bool:
     "torch.mm", "torch.Tensor.mm", flops=lambda input, mat2: product_flops(input, mat2)
 )
 def mm_rule(input: Meta, mat2: Meta) -> Any:
-    """`torch.mm`."""
+    """Infer the output of `torch.mm`."""
     return _mm(input, mat2) if supported(input, mat2) else NotImplemented
 
 
 @rule("torch.bmm", "torch.Tensor.bmm",
       flops=lambda input, mat2: product_flops(input, mat2))  # fmt: skip
 def bmm_rule(input: Meta, mat2: Meta) -> Any:
-    """`torch.bmm`."""
+    """Infer the output of `torch.bmm`."""
     try:
         return _bmm(input, mat2) if supported(input, mat2) else NotImplemented
     except _Unknown:
@@ -336,18 +337,18 @@ def bmm_rule(input: Meta, mat2: Meta) -> Any:
 
 @rule("torch.mv", "torch.Tensor.mv")
 def mv_rule(input: Meta, vec: Meta) -> Any:
-    """`torch.mv`."""
+    """Infer the output of `torch.mv`."""
     return _mv(input, vec) if supported(input, vec) else NotImplemented
 
 
 @rule("torch.dot", "torch.Tensor.dot")
 def dot_rule(input: Meta, tensor: Meta) -> Any:
-    """`torch.dot`."""
+    """Infer the output of `torch.dot`."""
     return _dot(input, tensor) if supported(input, tensor) else NotImplemented
 
 
 def _expanded(have: Shape, want: Shape, dtype: str) -> None:
-    """Raise, as `expand` does, where shape `have` can't be expanded to `want`."""
+    """Raise `expand`'s error if shape `have` can't be expanded to `want`."""
     if len(have) > len(want):
         raise Misfit(
             f"expand(torch.{SCALAR_TYPE[dtype]}Tensor{{{listed(have)}}}, "
@@ -368,7 +369,7 @@ def _expanded(have: Shape, want: Shape, dtype: str) -> None:
 
 
 def addmm(input: Meta, mat1: Meta, mat2: Meta, *, beta: Any = 1, alpha: Any = 1) -> Any:
-    """`input + mat1 @ mat2`: `addmm((5,), (2, 3), (3, 5))` gives (2, 5)."""
+    """Infer `input + mat1 @ mat2`: `addmm((5,), (2, 3), (3, 5))` gives (2, 5)."""
     one, two = mat1.shape, mat2.shape
     if not supported(input, mat1, mat2):
         return NotImplemented
@@ -413,7 +414,7 @@ rule(
 def baddbmm(
     input: Meta, batch1: Meta, batch2: Meta, *, beta: Any = 1, alpha: Any = 1
 ) -> Any:
-    """`input + batch1 @ batch2`: `((5,), (8, 2, 3), (8, 3, 5))` gives (8, 2, 5)."""
+    """Infer `input + batch1 @ batch2`: (5,), (8, 2, 3), (8, 3, 5) give (8, 2, 5)."""
     if not supported(input, batch1, batch2) or input.dtype == "bool":
         return NotImplemented
     if not input.dtype == batch1.dtype == batch2.dtype:
@@ -430,7 +431,7 @@ def baddbmm(
 def addbmm(
     input: Meta, batch1: Meta, batch2: Meta, *, beta: Any = 1, alpha: Any = 1
 ) -> Any:
-    """`input + (batch1 @ batch2).sum(0)`: (5,), (8, 2, 3), (8, 3, 5) give (2, 5)."""
+    """Infer `input + (batch1 @ batch2).sum(0)`: (5,), (8, 2, 3), (8, 3, 5): (2, 5)."""
     one, two = batch1.shape, batch2.shape
     same = input.dtype == batch1.dtype == batch2.dtype
     if not same or input.dtype not in NUMERIC or len(one) != 3 or len(two) != 3:
@@ -445,7 +446,7 @@ def addbmm(
 
 @rule("torch.addmv", "torch.Tensor.addmv")
 def addmv(input: Meta, mat: Meta, vec: Meta, *, beta: Any = 1, alpha: Any = 1) -> Any:
-    """`input + mat @ vec`: `addmv((2,), (2, 3), (3,))` gives (2,)."""
+    """Infer `input + mat @ vec`: `addmv((2,), (2, 3), (3,))` gives (2,)."""
     one, two = mat.shape, vec.shape
     if not input.dtype == mat.dtype == vec.dtype or input.dtype not in NUMERIC:
         return NotImplemented
@@ -458,7 +459,7 @@ def addmv(input: Meta, mat: Meta, vec: Meta, *, beta: Any = 1, alpha: Any = 1) -
 
 @rule("torch.outer", "torch.Tensor.outer", "torch.ger", "torch.Tensor.ger")
 def outer(input: Meta, vec2: Meta) -> Any:
-    """Every product of two vectors' elements: `outer((3,), (4,))` gives (3, 4)."""
+    """Infer all products of two vectors: `outer((3,), (4,))` gives (3, 4)."""
     one, two = input.shape, vec2.shape
     for word, shape in (("self", one), ("vec2", two)):
         if len(shape) != 1:

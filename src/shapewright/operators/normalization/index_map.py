@@ -34,7 +34,7 @@ EPSILON = {"float32": 2.0**-23, "float64": 2.0**-52, "float16": 2.0**-10,
 
 
 def _looked_up(ids: str, input: Meta, table: str, weight: Meta) -> IndexMap:
-    """Row `ids[i, j]` of a table, for each place of `ids`."""
+    """Return the map that reads row `ids[i, j]` of a table for each of `ids`."""
     letters = out_letters(len(input.shape) + 1)
     row = Element(ids, letters[:-1])
     rows, width = weight.shape
@@ -83,7 +83,7 @@ def one_hot(tensor: Meta, num_classes: int = -1) -> Any:
 
 
 def _flat(at: tuple[Expression, ...], sizes: Shape) -> Expression:
-    """The place in row-major order."""
+    """Return the position of the indices `at` in row-major order."""
     place = number(0)
     for index, size in zip(at, sizes, strict=True):
         place = place * size + index
@@ -91,7 +91,7 @@ def _flat(at: tuple[Expression, ...], sizes: Shape) -> Expression:
 
 
 def _affine(*given: tuple[str, str, Meta | None, tuple[Expression, ...]]) -> Any:
-    """Functions that come after, of the parameters that there are."""
+    """Return the operations that apply the affine parameters which are not None."""
     return tuple(
         Then(function, (Read(name, at),))
         for function, name, value, at in given
@@ -102,7 +102,7 @@ def _affine(*given: tuple[str, str, Meta | None, tuple[Expression, ...]]) -> Any
 def _normalized(
     input: Meta, function: str, size: int, eps: float, said: str, **more: Any
 ) -> IndexMap:
-    """The map of an element that is normalised among `size` elements."""
+    """Return the map of an element that is normalised over `size` elements."""
     return IndexMap(
         tuple(input.shape),
         combine=function,
@@ -182,7 +182,7 @@ def instance_norm(
 def _grouped(
     input: Meta, group: int, weight: Meta | None, bias: Meta | None, eps: float
 ) -> Any:
-    """Normalised in each sample, among the channels of a group, over all places."""
+    """Map a normalisation per sample over the channels of a group and all positions."""
     rank = len(input.shape)
     if rank not in IMAGE:
         return NotDrawn(f"it has {rank} dims, not those of a batch with channels")

@@ -1,4 +1,4 @@
-"""What normalisations need: as many features as they have statistics or weights."""
+"""Checks of normalisations: feature counts must match the statistics and weights."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def batch_norm(
     *rest: Any,
     **options: Any,
 ) -> Unmet | None:
-    """A statistic for each channel, and more than one value to take it of."""
+    """Check the channels, the dtype, and in training for > 1 value per channel."""
     shape = input.shape
     if len(shape) < 2:
         return None
@@ -56,7 +56,7 @@ def batch_norm(
 
 
 def _of_dtype(input: Meta, *others: Meta | None) -> Unmet | None:
-    """Floats of the dtype of the weights; halves beside float32, too."""
+    """Check for the float dtype of the weights; float32 weights also accept halves."""
     known = [each.dtype for each in others if each is not None]
     dtype = next((each for each in known if each in FLOATING), "float32")
     half = input.dtype in ("float16", "bfloat16") and dtype == "float32"
@@ -67,7 +67,7 @@ def _of_dtype(input: Meta, *others: Meta | None) -> Unmet | None:
 
 
 def _of_channels(input: Meta, *named: tuple[str, Meta | None]) -> Unmet | None:
-    """Dim 1 has as many channels as each of these."""
+    """Check that dim 1 has as many channels as the named statistics and weights."""
     shape = input.shape
     for name, meta in named:
         if meta is None or len(meta.shape) != 1 or meta.shape[0] == shape[1]:
@@ -106,7 +106,7 @@ def instance_norm(
     *rest: Any,
     **options: Any,
 ) -> Unmet | None:
-    """More than one place per channel, and a statistic for each channel."""
+    """Check the channels and dtype, and for more than one position per channel."""
     shape = input.shape
     if len(shape) < 2:
         return None
@@ -137,7 +137,7 @@ def group_norm(
     bias: Meta | None = None,
     eps: float = 1e-5,
 ) -> Unmet | None:
-    """Groups that divide the channels, a weight for each channel."""
+    """Check that the groups divide the channels and that weights fit the channels."""
     shape = input.shape
     if len(shape) < 2 or num_groups < 1:
         return None
@@ -173,7 +173,7 @@ def layer_norm(
     bias: Meta | None = None,
     eps: float = 1e-5,
 ) -> Unmet | None:
-    """The last dims are those that are normalised."""
+    """Check that the input ends with `normalized_shape`, and its dtype."""
     wrong = _of_last(input, normalized_shape, weight)
     return wrong or _of_dtype(input, weight, bias)
 
@@ -182,7 +182,7 @@ def layer_norm(
 def rms_norm(
     input: Meta, normalized_shape: Any, weight: Meta | None = None, eps: Any = None
 ) -> Unmet | None:
-    """The last dims are those that are normalised."""
+    """Check that the input ends with `normalized_shape`, and its dtype."""
     wrong = _of_last(input, normalized_shape, weight)
     if wrong is None and KIND.get(input.dtype, 2) < 2:
         return dtype_unmet("input", input, "float32", "{op} takes floats")
@@ -190,7 +190,7 @@ def rms_norm(
 
 
 def _of_last(input: Meta, normalized_shape: Any, weight: Meta | None) -> Unmet | None:
-    """Last dims of just these sizes."""
+    """Check that the last dims have exactly the sizes `normalized_shape`."""
     if isinstance(normalized_shape, int):
         return None
     wanted, shape = tuple(normalized_shape), input.shape
@@ -233,7 +233,7 @@ def _of_last(input: Meta, normalized_shape: Any, weight: Meta | None) -> Unmet |
 
 
 def _counted(spatial: int, unbatched: bool) -> Any:
-    """The need of a layer that counts the dims of its input."""
+    """Return the check of a layer that restricts the number of input dims."""
     ranks = RANKS[spatial]
     if unbatched:
         ranks = (spatial + 1, spatial + 2)

@@ -1,7 +1,7 @@
 """Normalisation: batch, layer, group, instance, RMS, local response.
 
 Results are contiguous, but for batch_norm and group_norm, which keep channels_last.
-Statistics that a call writes (`running_mean`) are not outputs and are not told here.
+Statistics that a call writes (`running_mean`) are not outputs and not covered here.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ _HALF = frozenset({"float16", "bfloat16"})
 
 
 def _kept_format(shape: Shape, input: Meta) -> Shape | None:
-    """Strides of `shape` in the memory format that the input hints."""
+    """Return strides for `shape` in the input's memory format; None if contiguous."""
     if suggested_format(input.shape, input.stride) == "contiguous_format":
         return None
     return channels_last(shape)
@@ -92,7 +92,7 @@ def _check_normalized(
 def _mixed_layer_norm(
     input: Meta, last: Shape, weight: Meta | None, bias: Meta | None
 ) -> Any:
-    """Half precision may come with float32 parameters; nothing else may mix."""
+    """Infer `layer_norm` of half-precision input with float32 parameters."""
     shape, dtype = input.shape, input.dtype
     try:
         _check_normalized(last, shape, weight, bias)
@@ -122,7 +122,7 @@ def batch_norm(
     momentum: float = 0.1,
     eps: float = 1e-5,
 ) -> Any:
-    """`(8, 64, 56, 56)` gives the same, in the same memory format."""
+    """`(8, 64, 56, 56)` gives (8, 64, 56, 56), in the same memory format."""
     shape, dtype = input.shape, input.dtype
     if len(shape) < 2 or dtype not in FLOATING or 0 in shape:
         return NotImplemented
@@ -198,7 +198,7 @@ def group_norm(
     bias: Meta | None = None,
     eps: float = 1e-5,
 ) -> Any:
-    """`(8, 64, 56, 56)` in 32 groups gives the same, in the same memory format."""
+    """`(8, 64, 56, 56)` in 32 groups gives (8, 64, 56, 56), in the same format."""
     shape, dtype = input.shape, input.dtype
     if len(shape) < 2:
         raise Misfit(
@@ -251,7 +251,7 @@ def instance_norm(
     momentum: float = 0.1,
     eps: float = 1e-5,
 ) -> Any:
-    """`(8, 64, 56, 56)` gives the same, contiguous."""
+    """`(8, 64, 56, 56)` gives (8, 64, 56, 56), contiguous."""
     shape, dtype = input.shape, input.dtype
     if len(shape) < 3 or dtype not in FLOATING or 0 in shape:
         return NotImplemented
@@ -301,7 +301,7 @@ def rms_norm(
 def local_response_norm(
     input: Meta, size: int, alpha: float = 1e-4, beta: float = 0.75, k: float = 1.0
 ) -> Any:
-    """`(8, 64, 27, 27)` gives the same."""
+    """`(8, 64, 27, 27)` gives (8, 64, 27, 27)."""
     shape = input.shape
     if len(shape) < 3 or input.dtype not in FLOATING or 0 in shape:
         return NotImplemented

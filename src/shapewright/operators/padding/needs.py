@@ -1,5 +1,5 @@
-"""What padding, resizing, pixel shuffles, `unfold` and `fold` require of their
-arguments.
+"""Checks of the arguments of padding, resizing, pixel shuffles, `unfold` and
+`fold`.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ MODES = {
 def pad(
     input: Meta, pad: Any, mode: str = "constant", value: Any = None
 ) -> Unmet | None:
-    """Pairs from the last dim on; reflections are shorter than the dim."""
+    """Check the pads, paired from the last dim on; reflections must be < the dim."""
     if not isinstance(pad, tuple | list) or not all(type(p) is int for p in pad):
         return None
     rank, pairs = len(input.shape), len(pad) // 2
@@ -79,7 +79,7 @@ def pad(
 
 
 def _of_pairs(input: Meta, pad: Any, mode: str) -> Unmet | None:
-    """A pair for each dim behind the channels, a batch or none before them."""
+    """Check for a pad pair per dim after the channels; a batch dim is optional."""
     rank, pairs = len(input.shape), len(pad) // 2
     fits = min(max(pairs, rank - 2, 1), rank - 1, 3)
     grants: tuple[Grant, ...] = ()
@@ -101,7 +101,7 @@ def _of_pairs(input: Meta, pad: Any, mode: str) -> Unmet | None:
 def local_response_norm(
     input: Meta, size: Any, *rest: Any, **options: Any
 ) -> Unmet | None:
-    """Batch, channels, and a place."""
+    """Check for (batch, channels, length, ...), a positive size and a real dtype."""
     wrong = _of_image(input, "batch, channels, length") or of_positive("size", size)
     return wrong or (real_floats(("input", input)) if input.dtype != "int64" else None)
 
@@ -116,7 +116,7 @@ def interpolate(
     *rest: Any,
     **options: Any,
 ) -> Unmet | None:
-    """Batch and channels before what is resized; as many sizes as dims."""
+    """Check for batch and channels before the resized dims, and a size per dim."""
     rank = len(input.shape)
     spatial = rank - 2
     if rank not in (3, 4, 5) or rank not in MODES.get(mode, (rank,)):
@@ -160,7 +160,7 @@ def interpolate(
 
 
 def _of_scale(input: Meta, scale: Any, mode: str) -> Unmet | None:
-    """A factor that leaves at least one pixel."""
+    """Check that the scale factors leave at least one pixel in each dim."""
     spatial = len(input.shape) - 2
     factors = tuple(scale) if isinstance(scale, tuple | list) else (scale,) * spatial
     for at, factor in enumerate(factors):
@@ -183,7 +183,7 @@ def _of_scale(input: Meta, scale: Any, mode: str) -> Unmet | None:
 
 
 def _of_image(input: Meta, what: str = "channels, height, width") -> Unmet | None:
-    """Channels, height and width."""
+    """Check for at least three dims: channels, height and width."""
     rank = len(input.shape)
     if rank >= 3:
         return None
@@ -202,7 +202,7 @@ def _of_image(input: Meta, what: str = "channels, height, width") -> Unmet | Non
 
 @needs("torch.pixel_shuffle")
 def pixel_shuffle(input: Meta, upscale_factor: int) -> Unmet | None:
-    """Channels that the square of the factor divides."""
+    """Check that the channels are divisible by the square of the factor."""
     wrong = _of_image(input) or of_positive("upscale_factor", upscale_factor)
     if wrong is not None:
         return wrong
@@ -225,7 +225,7 @@ def pixel_shuffle(input: Meta, upscale_factor: int) -> Unmet | None:
 
 @needs("torch.pixel_unshuffle")
 def pixel_unshuffle(input: Meta, downscale_factor: int) -> Unmet | None:
-    """Height and width that the factor divides."""
+    """Check that height and width are divisible by the factor."""
     wrong = _of_image(input) or of_positive("downscale_factor", downscale_factor)
     if wrong is not None:
         return wrong
@@ -249,7 +249,7 @@ def pixel_unshuffle(input: Meta, downscale_factor: int) -> Unmet | None:
 
 @needs("torch.channel_shuffle")
 def channel_shuffle(input: Meta, groups: int) -> Unmet | None:
-    """Groups that divide the channels."""
+    """Check that the groups divide the channels."""
     if len(input.shape) < 3 or groups < 1 or input.shape[1] % groups == 0:
         return None
     have = input.shape[1]
@@ -271,7 +271,7 @@ def unfold(
     padding: Any = 0,
     stride: Any = 1,
 ) -> Unmet | None:
-    """Images, and room for a block."""
+    """Check for images that have room for at least one block."""
     if len(input.shape) not in (3, 4):
         return of_rank(input, 2)
     wrong = of_settings(
@@ -285,7 +285,7 @@ def unfold(
 
 
 def _no_whole(input: Meta) -> Unmet | None:
-    """Blocks are summed and cut of anything but whole numbers."""
+    """Check that the input is not an integer tensor."""
     if KIND.get(input.dtype) != 1:
         return None
     return dtype_unmet("input", input, "float32", "{op} takes floats")
@@ -300,7 +300,7 @@ def fold(
     padding: Any = 0,
     stride: Any = 1,
 ) -> Unmet | None:
-    """Elements of a block in dim -2, as many blocks as slide over the output in -1."""
+    """Check for the elements of a block in dim -2 and the number of blocks in -1."""
     rank = len(input.shape)
     if rank not in (2, 3):
         return Unmet(
@@ -358,7 +358,7 @@ def _of_blocks(
     pads: Sequence[int],
     steps: Sequence[int],
 ) -> Unmet | None:
-    """The number of blocks, by its formula."""
+    """Check the number of blocks against its formula."""
     counts, lines = [], []
     for at in range(2):
         want = reach[at] * (kernel[at] - 1) + 1

@@ -1,4 +1,4 @@
-"""Padding, and moving between space and channels: pad, pixel_shuffle, unfold, fold."""
+"""Metadata rules for padding, pixel shuffles, `unfold` and `fold`."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ Shape = tuple[int, ...]
 
 @rule("torch.constant_pad_nd")
 def constant_pad_nd(input: Meta, pad: Any, value: Any = 0) -> Any:
-    """As `pad` with a constant."""
+    """Infer the output of `pad` with a constant."""
     return padded(input, pad)
 
 
@@ -54,12 +54,12 @@ def padded(
 
 
 def _cut(made: Shape, input: Meta) -> Shape:
-    """Only less than before, or nothing new: a copy of what is left."""
+    """Return the strides of the copy that cropping leaves."""
     return like(made, input.stride)
 
 
 def pad_pairs(pad: Sequence[int], rank: int) -> list[tuple[int, int]]:
-    """What is added to each dim, left and right; `pad` begins with the last dim."""
+    """Return the pads (left, right) of each dim; `pad` begins with the last dim."""
     given = list(zip(pad[::2], pad[1::2], strict=True))[::-1]
     return [(0, 0)] * (rank - len(given)) + given
 
@@ -98,7 +98,7 @@ def _mirrored(input: Meta, made: Shape, pads: Shape, mode: str) -> Any:
 
 
 def _reachable(shape: Shape, pads: Shape, mode: str) -> bool:
-    """Whether a mirrored edge lies inside the tensor."""
+    """Return whether the mirrored edges lie inside the tensor."""
     room = 0 if mode == "circular" else 1
     return all(
         max(pads[2 * at], pads[2 * at + 1]) <= size - room
@@ -160,7 +160,7 @@ def channel_shuffle(input: Meta, groups: int) -> Any:
 
 
 def _blocks(sizes: Shape, kernel: Shape, *given: Any) -> tuple[int, int] | None:
-    """How many sliding blocks fit, down and across: by dilation, padding, stride."""
+    """Return how many sliding blocks fit (down, across); None for unusual settings."""
     dilation, padding, stride = (per_dim(value, 2) for value in given)
     if not all(len(each) == 2 for each in (kernel, dilation, padding, stride)):
         return None
@@ -180,7 +180,7 @@ def unfold(
     padding: Any = 0,
     stride: Any = 1,
 ) -> Any:
-    """`(8, 3, 10, 12)` in blocks of (4, 5) gives (8, 60, 56): one column a block."""
+    """`(8, 3, 10, 12)` in blocks of (4, 5) gives (8, 60, 56): a column per block."""
     shape, kernel = input.shape, per_dim(kernel_size, 2)
     if len(shape) not in (3, 4) or 0 in shape or input.dtype not in FLOATING:
         return NotImplemented
@@ -201,7 +201,7 @@ def fold(
     padding: Any = 0,
     stride: Any = 1,
 ) -> Any:
-    """`(8, 60, 56)` in blocks of (4, 5) folds to (8, 3, 10, 12): overlaps add up."""
+    """`(8, 60, 56)` in blocks of (4, 5) folds to (8, 3, 10, 12), adding overlaps."""
     shape = input.shape
     kernel, sizes = per_dim(kernel_size, 2), per_dim(output_size, 2)
     if len(shape) not in (2, 3) or 0 in shape or input.dtype not in FLOATING:

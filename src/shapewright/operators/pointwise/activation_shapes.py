@@ -1,6 +1,6 @@
 """Metadata rules for activation functions, softmax and dropout.
 
-A function of `torch.nn.functional` may write its input: with `inplace=True` it answers
+A function of `torch.nn.functional` may write its input: with `inplace=True` it returns
 `Same`.
 
 Mirrors `aten/src/ATen/native/Dropout.cpp`. On a GPU training uses a fused kernel, whose
@@ -40,7 +40,7 @@ from shapewright.sizes.strides import contiguous, like
 
 @dataclass(frozen=True, slots=True)
 class _Activation:
-    """A function that keeps shape and dtype.
+    """An activation function that keeps shape and dtype.
 
     `arguments` says how many numbers may follow the tensor; `new` and `wrote` name the
     functions of `torch` that make a new tensor and that write their argument, `either`
@@ -71,9 +71,9 @@ def _plain(kind: _Activation) -> Metadata:
 def _ordinary(
     numbers: tuple[Any, ...], named: dict[str, Any], arguments: tuple[str, ...]
 ) -> bool:
-    """Whether only known arguments are given, and positive numbers for them.
+    """Return whether only known arguments are given, with positive numbers.
 
-    What torch says to other values differs by function; it answers then itself.
+    Torch's messages for other values differ by function, so those calls are left to it.
     """
     if not numbers and not named:
         return True
@@ -171,7 +171,7 @@ _register_all()
 def hardtanh(
     input: Any, min_val: float = -1.0, max_val: float = 1.0, inplace: bool = False
 ) -> Any:
-    """Clamped to [min_val, max_val]; for integers the bounds matter, torch answers."""
+    """Clamp to [min_val, max_val]; integers, whose bounds matter, are left to torch."""
     if input.dtype not in FLOATING or min_val > max_val:
         return NotImplemented
     if not inplace:
@@ -181,13 +181,13 @@ def hardtanh(
 
 @rule(f"{_F}relu6", f"{_NN}relu6")
 def relu6(input: Any, inplace: bool = False) -> Any:
-    """Clamped to [0, 6]."""
+    """Clamp to [0, 6]."""
     return hardtanh(input, 0.0, 6.0, inplace)
 
 
 @rule(f"{_NN}hardtanh_", f"{_NN}relu6_", writes=0)
 def hardtanh_in_place(input: Any, min_val: float = 0.0, max_val: float = 6.0) -> Any:
-    """As `hardtanh`, into its argument."""
+    """Infer `hardtanh` written into its argument."""
     if input.dtype not in FLOATING or min_val > max_val:
         return NotImplemented
     return written(input, input.dtype, "HardtanhBackward0")
@@ -195,7 +195,7 @@ def hardtanh_in_place(input: Any, min_val: float = 0.0, max_val: float = 6.0) ->
 
 @rule(f"{_NN}log_sigmoid")
 def log_sigmoid(input: Any) -> Any:
-    """`log(sigmoid(x))`, contiguous on the CPU."""
+    """Infer `log(sigmoid(x))`, contiguous on the CPU."""
     shape = input.shape
     if input.dtype not in FLOATING:
         return NotImplemented
@@ -207,7 +207,7 @@ _GELU = _float("GeluKernelImpl").table()
 
 @rule(f"{_NN}gelu")
 def gelu(input: Any, *, approximate: str = "none") -> Any:
-    """`approximate` is "none" or "tanh"."""
+    """Infer the output of `gelu`; `approximate` is "none" or "tanh"."""
     if approximate not in ("none", "tanh"):
         raise Misfit("approximate argument must be either none or tanh.")
     dtype = answer_of(_GELU, input.dtype)
@@ -244,7 +244,7 @@ def tanhshrink(input: Any) -> Any:
 
 @rule("torch.prelu", "torch.Tensor.prelu")
 def prelu(input: Any, weight: Any) -> Any:
-    """Channels (dim 1) times a slope each; the slopes are broadcast along that dim."""
+    """Infer the output of `prelu`, with one slope or one per channel (dim 1)."""
     shape, slopes = input.shape, weight.shape
     channels = shape[1] if len(shape) > 1 else 1
     if input.dtype not in FLOATING or weight.dtype != input.dtype:
@@ -256,7 +256,7 @@ def prelu(input: Any, weight: Any) -> Any:
 
 @rule(f"{_F}glu", f"{_NN}glu")
 def glu(input: Any, dim: int = -1) -> Any:
-    """Half of a dim gates the other half: (2, 8) gives (2, 4)."""
+    """Infer `glu`, where half of a dim gates the other half: (2, 8) gives (2, 4)."""
     ndim = len(input.shape)
     if input.dtype not in FLOATING or not ndim or not -ndim <= dim < ndim:
         return NotImplemented
@@ -301,13 +301,13 @@ def _no_kernel(input: Meta, dim: int, grad_fn: str) -> Any:
 
 @rule("torch.softmax", "torch.Tensor.softmax", "torch.special.softmax")
 def softmax(input: Meta, dim: int, dtype: str | None = None) -> Any:
-    """`(8, 12, 16, 16)` over dim -1 gives the same."""
+    """`(8, 12, 16, 16)` over dim -1 gives (8, 12, 16, 16)."""
     return _softmax(input, dim, dtype, "SoftmaxBackward0")
 
 
 @rule("torch.log_softmax", "torch.Tensor.log_softmax", "torch.special.log_softmax")
 def log_softmax(input: Meta, dim: int, dtype: str | None = None) -> Any:
-    """`(8, 1000)` over dim 1 gives the same."""
+    """`(8, 1000)` over dim 1 gives (8, 1000)."""
     return _softmax(input, dim, dtype, "LogSoftmaxBackward0")
 
 
@@ -315,7 +315,7 @@ def log_softmax(input: Meta, dim: int, dtype: str | None = None) -> Any:
 def functional_softmax(
     input: Meta, dim: int | None = None, _stacklevel: int = 3, dtype: str | None = None
 ) -> Any:
-    """As `softmax`; without a dim torch warns, and answers itself."""
+    """Infer `softmax`; without `dim` torch warns, so the call is left to torch."""
     if dim is None:
         return NotImplemented
     return _softmax(input, dim, dtype, "SoftmaxBackward0")
@@ -325,7 +325,7 @@ def functional_softmax(
 def functional_log_softmax(
     input: Meta, dim: int | None = None, _stacklevel: int = 3, dtype: str | None = None
 ) -> Any:
-    """As `log_softmax`."""
+    """Infer `log_softmax`; a call without `dim` is left to torch."""
     if dim is None:
         return NotImplemented
     return _softmax(input, dim, dtype, "LogSoftmaxBackward0")
@@ -344,7 +344,7 @@ def softmin(
 
 
 def _product(input: Any, p: float, feature: bool) -> Made:
-    """`input * noise`; features share one value per sample and channel."""
+    """Infer `input * noise`; `feature` shares a value per sample and channel."""
     dtype, shape = input.dtype, input.shape
     if p == 1:
         return pointwise(dtype, _name(input), input, Made((), dtype, ()))
@@ -401,7 +401,7 @@ rule("torch.nn.functional.dropout3d", random=True)(_functional(True, (5,)))
 def _alpha(
     input: Any, p: Any = 0.5, training: Any = False, inplace: Any = False
 ) -> Any:
-    """Noise that keeps mean and variance; in training as a new tensor only."""
+    """Infer dropout that keeps mean and variance; in-place calls are left to torch."""
     if not 0 <= p <= 1 or inplace:
         return NotImplemented
     if p == 0 or not training or not prod(input.shape):
@@ -419,11 +419,11 @@ rule("torch.nn.functional.alpha_dropout", random=True)(_alpha)
 
 @rule("torch.dropout", random=True)
 def dropout(input: Any, p: float, train: bool) -> Any:
-    """As `torch.nn.functional.dropout`, without a check of `p` in Python."""
+    """Infer `torch.nn.functional.dropout`, without its Python check of `p`."""
     return _dropped(input, p, train, False, False) if 0 <= p <= 1 else NotImplemented
 
 
 @rule("torch.feature_dropout", random=True)
 def feature_dropout(input: Any, p: float, train: bool) -> Any:
-    """Whole channels at a time."""
+    """Infer dropout of whole channels."""
     return _dropped(input, p, train, False, True) if 0 <= p <= 1 else NotImplemented

@@ -36,14 +36,14 @@ class Binary:
 
 
 def _grad_of(grads: tuple[str, str, str], input: Any, other: Any) -> str:
-    """The name of grad_fn for these operands; "-" where the call is not covered."""
+    """Return the name of grad_fn for these operands; "-" if the call is not covered."""
     if type(other) in NUMBERS:
         return "-" if type(input) in NUMBERS else grads[1]
     return grads[2] if type(input) in NUMBERS else grads[0]
 
 
 def out_of_place(kind: Binary) -> Metadata:
-    """The rule of an operator that makes a new tensor."""
+    """Return the rule of an operator that returns a new tensor."""
     table, grads, divides = kind.family.table(), kind.grads, kind.divides
     same = kind.family.gives == "same" and "f" in kind.family.takes
 
@@ -69,12 +69,12 @@ def out_of_place(kind: Binary) -> Metadata:
 
 
 def _inner(inner: str, dtype: str) -> str:
-    """What operands are converted to: the output's dtype unless that is a bool."""
+    """Return the dtype that operands are converted to: `dtype`, unless it is bool."""
     return inner if dtype == "bool" else dtype
 
 
 def _in_place(kind: Binary) -> Metadata:
-    """The rule of an operator that writes its first operand."""
+    """Return the rule of an operator that writes its first operand."""
     table, grads, divides = kind.family.table(), kind.grads, kind.divides
 
     def metadata(input: Any, other: Any) -> Any:
@@ -99,7 +99,7 @@ _NO_BOOL = "ihf"
 
 
 def _three(name: str, *numbers: int) -> tuple[str, str, str]:
-    """`_three("Div", 0, 0, 0)`: the grad_fn names with those numbers; -1 for none."""
+    """Return three grad_fn names with these numbers: "DivBackward0"; "-" for -1."""
     first, second, third = (
         "-" if number < 0 else f"{name}Backward{number}" for number in numbers
     )
@@ -174,7 +174,7 @@ _WRITING_OPERATORS: list[tuple[str, Binary]] = [
 
 
 def _register(names: list[str], forms: str, kind: Binary) -> None:
-    """Register under each name: F torch.x, M a method, I the method x_."""
+    """Register each name in the `forms` F (torch.x), M (method) and I (method x_)."""
     rule(
         *[f"torch.{name}" for name in names if "F" in forms],
         *[f"torch.Tensor.{name}" for name in names],
@@ -192,7 +192,7 @@ for _names, _kind in _WRITING_OPERATORS:
 
 
 def _reflected(kind: Binary) -> Metadata:
-    """The rule of an operator whose left operand is Python's right one."""
+    """Return the rule of an operator that takes its operands in reverse order."""
     metadata = out_of_place(kind)
     return lambda self, other: metadata(other, self)
 
@@ -220,7 +220,7 @@ def _is_bool(value: Any) -> bool:
 
 
 def _check_not_bools(input: Any, other: Any) -> None:
-    """Refuses subtraction of bools, tensors or numbers."""
+    """Raise `Misfit` for subtraction with bool tensors or numbers."""
     first, second = _is_bool(input), _is_bool(other)
     if not first and not second:
         return
@@ -236,7 +236,7 @@ def _check_not_bools(input: Any, other: Any) -> None:
 
 
 def _scaled(kind: Binary, checked: bool, writes: bool) -> Metadata:
-    """The rule of `input + alpha * other` and its kin."""
+    """Return the rule of `input + alpha * other` or `input - alpha * other`."""
     plain = _in_place(kind) if writes else out_of_place(kind)
 
     def metadata(input: Any, other: Any, *, alpha: Any = 1, out: Any = None) -> Any:
@@ -301,7 +301,7 @@ def _compare(names: list[str], kernel: str) -> None:
 
 
 def _differentiable(metadata: Metadata) -> Metadata:
-    """Leaves integers written from floats to torch, where autograd is odd."""
+    """Leave integers written from floats to torch, where autograd is irregular."""
 
     def leaving(input: Any, other: Any) -> Any:
         if KIND.get(input.dtype, 0) < 2 <= KIND.get(getattr(other, "dtype", "bool"), 0):
@@ -362,7 +362,7 @@ def _check_mode(mode: Any) -> None:
 def div(
     input: Any, other: Any, *, rounding_mode: str | None = None, out: Any = None
 ) -> Any:
-    """True division makes floats; a rounding mode keeps integers."""
+    """Infer division: true division gives floats, a rounding mode keeps integers."""
     _check_mode(rounding_mode)
     made = _NEW[rounding_mode](input, other, out=out)
     return made
@@ -370,7 +370,7 @@ def div(
 
 @rule("torch.Tensor.div_", "torch.Tensor.divide_", writes=0)
 def div_in_place(input: Any, other: Any, *, rounding_mode: str | None = None) -> Any:
-    """As `div`, into the dividend."""
+    """Infer `div` written into the dividend."""
     _check_mode(rounding_mode)
     made = _WRITTEN[rounding_mode](input, other)
     return made
@@ -378,7 +378,7 @@ def div_in_place(input: Any, other: Any, *, rounding_mode: str | None = None) ->
 
 @rule("torch.Tensor.__rdiv__", "torch.Tensor.__rtruediv__")
 def divided_by(self: Any, other: Any) -> Any:
-    """`2 / x` is `x.reciprocal() * 2`."""
+    """Infer `2 / x`, which torch computes as `x.reciprocal() * 2`."""
     if KIND.get(self.dtype, 3) == 3:
         return NotImplemented
     first = unary(self, floated(self.dtype), "ReciprocalBackward0")
@@ -402,7 +402,7 @@ def _check_power(base: Any, exponent: Any) -> None:
 
 @rule("torch.pow", "torch.Tensor.pow", "torch.Tensor.__pow__")
 def power(input: Any, exponent: Any, *, out: Any = None) -> Any:
-    """A number as exponent makes it an op of one tensor."""
+    """Infer `pow`; a number as exponent makes it an operator of one tensor."""
     if type(exponent) in NUMBERS and type(input) in NUMBERS:
         return NotImplemented
     dtype = _pow_dtype(input, exponent)
@@ -425,7 +425,7 @@ def power_of(self: Any, other: Any) -> Any:
 
 @rule("torch.Tensor.pow_", "torch.Tensor.__ipow__", writes=0)
 def power_in_place(input: Any, exponent: Any) -> Any:
-    """As `pow`, into the base."""
+    """Infer `pow` written into the base."""
     dtype = _pow_dtype(input, exponent)
     if dtype is None or dtype == "bool" or KIND.get(input.dtype, 3) == 3:
         return NotImplemented

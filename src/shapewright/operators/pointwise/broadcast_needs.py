@@ -1,4 +1,4 @@
-"""What operators need whose operands are lined up from the right."""
+"""Checks of operators that broadcast their operands, aligned from the right."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ BITWISE = frozenset(
 
 
 def _register() -> None:
-    """Every rule of two operands: `+`, `torch.maximum`, `Tensor.lt_`."""
+    """Register a check for each rule of two operands: `+`, `torch.maximum`, `lt_`."""
     for rule in {id(rule): rule for rule in RULES.values()}.values():
         family = rule.metadata.__module__.rpartition(".")[2]
         names = list(inspect.signature(rule.metadata).parameters)[:2]
@@ -55,7 +55,7 @@ def _register() -> None:
 
 
 def _of_two(word: str, rule: Rule, first: str, second: str) -> Any:
-    """The need of one operator of two operands."""
+    """Return the check of an operator of two operands."""
     writes = rule.writes is not None
 
     def asked(one: Any, two: Any) -> Unmet | None:
@@ -80,7 +80,7 @@ def _of_two(word: str, rule: Rule, first: str, second: str) -> Any:
 
 
 def broadcast(named: Sequence[tuple[str, Any]]) -> Unmet | None:
-    """Sizes that stand below each other are equal, or one of them is 1."""
+    """Check that aligned sizes are equal or that either is 1."""
     given = [(name, each) for name, each in named if is_tensor(each)]
     for at, (other, second) in enumerate(given):
         for name, first in given[:at]:
@@ -90,7 +90,7 @@ def broadcast(named: Sequence[tuple[str, Any]]) -> Unmet | None:
 
 
 def clash(one: Shape, other: Shape) -> int | None:
-    """How far from the right two sizes differ, neither of them 1."""
+    """Return the first dim, counted from the right, that cannot broadcast, or None."""
     for back in range(1, min(len(one), len(other)) + 1):
         if one[-back] != other[-back] and 1 not in (one[-back], other[-back]):
             return back
@@ -98,7 +98,7 @@ def clash(one: Shape, other: Shape) -> int | None:
 
 
 def _unlined(name: str, first: Meta, other: str, second: Meta) -> Unmet:
-    """Two operands that cannot be lined up."""
+    """Return the `Unmet` of two operands that cannot be broadcast."""
     back = clash(first.shape, second.shape)
     assert back is not None
     x, y = first.shape[-back], second.shape[-back]
@@ -128,7 +128,7 @@ def _unlined(name: str, first: Meta, other: str, second: Meta) -> Unmet:
 
 
 def _fitted(shape: Shape, meta: Meta) -> Made:
-    """A tensor with the sizes that a shape has where they differ."""
+    """Return a tensor whose clashing sizes are replaced by those of `shape`."""
     made = list(meta.shape)
     for back in range(1, min(len(shape), len(made)) + 1):
         if made[-back] != shape[-back] and 1 not in (made[-back], shape[-back]):
@@ -139,7 +139,7 @@ def _fitted(shape: Shape, meta: Meta) -> Made:
 def into(
     input: Meta, other: Any, first: str = "input", name: str = "other"
 ) -> Unmet | None:
-    """What is written in place keeps its shape."""
+    """Check that a tensor written in place keeps its shape."""
     if not is_tensor(other):
         return None
     mine, theirs = input.shape, other.shape
@@ -170,7 +170,7 @@ def into(
 
 
 def _of_kinds(word: str, named: list[tuple[str, Any]], writes: bool) -> Unmet | None:
-    """Dtypes: bools are not subtracted, floats have no bits, whole numbers stay so."""
+    """Check dtypes: no bool subtraction, no float bits, no float into integers."""
     given = [(name, each) for name, each in named if is_tensor(each)]
     if any(each.dtype not in KNOWN for _, each in given):
         return None
@@ -197,7 +197,7 @@ WRITTEN = frozenset(
 def _subtraction(
     named: list[tuple[str, Any]], given: list[tuple[str, Any]]
 ) -> Unmet | None:
-    """`1 - mask` has no meaning that torch would choose."""
+    """Check subtraction with bools: `1 - mask` has no meaning in torch."""
     values = [value for _, value in named]
     bools = [pair for pair in given if pair[1].dtype == "bool"]
     plain = any(type(value) is bool for value in values)
@@ -225,7 +225,7 @@ def _subtraction(
 
 
 def kept(word: str, named: list[tuple[str, Any]]) -> Unmet | None:
-    """The result in place has the dtype of what is written."""
+    """Check that the result fits the dtype of the tensor written in place."""
     (name, input), (other, second) = named
     result = result_type(input, second)
     divides = word in ("__itruediv__", "div_", "divide_", "true_divide_", "__idiv__")
@@ -249,18 +249,18 @@ _register()
 
 @needs("torch.where")
 def where(condition: Any, input: Any = None, other: Any = None) -> Unmet | None:
-    """Three that broadcast together, the first of bools."""
+    """Check that the three operands broadcast and that the condition is bool."""
     return _of_where([("condition", condition), ("input", input), ("other", other)])
 
 
 @needs("torch.Tensor.where")
 def tensor_where(self: Any, condition: Any, other: Any) -> Unmet | None:
-    """`self` where the condition holds."""
+    """Check `self.where(condition, other)`: all broadcast, the condition is bool."""
     return _of_where([("condition", condition), ("self", self), ("other", other)])
 
 
 def _of_where(named: list[tuple[str, Any]]) -> Unmet | None:
-    """A condition, and two to choose from."""
+    """Check that the operands broadcast and that the condition is bool or uint8."""
     wrong = broadcast(named)
     condition = named[0][1]
     if wrong is None and condition.dtype not in ("bool", "uint8"):
@@ -271,7 +271,7 @@ def _of_where(named: list[tuple[str, Any]]) -> Unmet | None:
 
 @needs("torch.masked_fill", "torch.Tensor.masked_fill_")
 def masked_fill(input: Meta, mask: Meta, value: Any) -> Unmet | None:
-    """A mask of bools that broadcasts to the input."""
+    """Check for a bool mask that broadcasts to the input."""
     if mask.dtype != "bool":
         return dtype_unmet("mask", mask, "bool", "{op} takes a mask of bools")
     if is_tensor(value) and value.shape:
@@ -289,7 +289,7 @@ def masked_fill(input: Meta, mask: Meta, value: Any) -> Unmet | None:
 
 @needs("torch.masked_select")
 def masked_select(input: Meta, mask: Meta, **options: Any) -> Unmet | None:
-    """A mask of bools that broadcasts with the input."""
+    """Check for a bool mask that broadcasts with the input."""
     if mask.dtype != "bool":
         return dtype_unmet("mask", mask, "bool", "{op} takes a mask of bools")
     return broadcast([("input", input), ("mask", mask)])
@@ -297,19 +297,19 @@ def masked_select(input: Meta, mask: Meta, **options: Any) -> Unmet | None:
 
 @needs("torch.Tensor.copy_")
 def copy_(self: Meta, src: Meta, non_blocking: bool = False) -> Unmet | None:
-    """What is copied broadcasts to what is written."""
+    """Check that `src` broadcasts to `self`."""
     return into(self, src, "self", "src")
 
 
 @needs("torch.functional.broadcast_tensors", "torch.broadcast_tensors")
 def broadcast_tensors(*tensors: Any) -> Unmet | None:
-    """All broadcast together."""
+    """Check that all tensors broadcast together."""
     return broadcast([(f"tensors.{n}", each) for n, each in enumerate(tensors)])
 
 
 @needs("torch.prelu")
 def prelu(input: Meta, weight: Meta) -> Unmet | None:
-    """One slope, or one for each channel in dim 1."""
+    """Check for a single slope, or one per channel in dim 1."""
     if len(weight.shape) != 1 or weight.shape[0] == 1 or not input.shape:
         return None
     at = 1 if len(input.shape) > 1 else 0

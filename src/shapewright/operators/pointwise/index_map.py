@@ -30,7 +30,7 @@ negative rad2deg real reciprocal resolve_conj resolve_neg round rsqrt sgn
 sigmoid sign signbit sin sinc sinh sqrt square tan tanh trunc relu selu celu
 hardshrink
 """
-"""Functions that are there as `torch.x`, and most as methods and in place too."""
+"""Functions that exist as `torch.x`, and mostly as methods and in place too."""
 
 SPECIAL = """
 airy_ai bessel_j0 bessel_j1 bessel_y0 bessel_y1 digamma entr erf erfc erfcx erfinv
@@ -57,13 +57,13 @@ WORDS = {
 
 
 def _names_of(name: str) -> list[str]:
-    """All names under which `torch.x` is met; torch need not have each of them."""
+    """Return all names of `torch.x`, some of which torch may lack."""
     return [f"torch.{name}", f"torch.Tensor.{name}", f"torch.Tensor.{name}_",
             f"torch.{name}_"]  # fmt: skip
 
 
 def _of_one(function: str) -> Any:
-    """The maker of a function's map; it takes the numbers of the call after `input`."""
+    """Return the map maker of a function; its numbers follow `input`."""
 
     def make(input: Meta, *numbers: Any, **options: Any) -> Any:
         options.pop("inplace", None)
@@ -77,7 +77,7 @@ def _of_one(function: str) -> Any:
 def _mapped(
     function: str, input: Meta, numbers: list[Any], options: dict[str, Any]
 ) -> Any:
-    """The map of `function(input[i, j], *numbers, **options)`."""
+    """Return the map of `function(input[i, j], *numbers, **options)`."""
     if not hasattr(input, "shape"):
         return NotDrawn("its first argument is a number")
     shape = tuple(input.shape)
@@ -98,7 +98,7 @@ def _mapped(
 
 
 def _register_unary_maps() -> None:
-    """Register each function under its names, once."""
+    """Register each function once under its names."""
     functional = [f"torch.nn.functional.{name}" for name in ACTIVATIONS.split()]
     taken: dict[str, str] = {}
     for name in FUNCTIONS.split():
@@ -205,7 +205,7 @@ PLAIN = {
     "nextafter": "nextafter", "isclose": "isclose", "rsub": "rsub", "igamma": "igamma",
     "igammac": "igammac",
 }  # fmt: skip
-"""Names of `torch.x` and `torch.Tensor.x`, and the function that they stand for."""
+"""Names of `torch.x` and `torch.Tensor.x`, mapped to their function."""
 
 OPERATORS = {
     "add": "add", "sub": "sub", "mul": "mul", "truediv": "div", "div": "div",
@@ -213,7 +213,7 @@ OPERATORS = {
     "or": "bitwise_or", "xor": "bitwise_xor", "lshift": "bitwise_left_shift",
     "rshift": "bitwise_right_shift", "pow": "pow",
 }  # fmt: skip
-"""`__add__`, `__radd__`, `__iadd__`."""
+"""Operator names, as in `__add__`, `__radd__` and `__iadd__`."""
 
 COMPARISONS = ("eq", "ne", "lt", "le", "gt", "ge")
 SPECIAL_OF_TWO = """xlogy xlog1py zeta gammainc gammaincc chebyshev_polynomial_t
@@ -234,7 +234,7 @@ SIGNS = {
 def spread(
     function: str, operands: dict[str, Any], options: dict[str, Any], said: str = ""
 ) -> Any:
-    """The map of a function of operands that are broadcast."""
+    """Return the map of a function of broadcast operands."""
     shapes = [tuple(x.shape) for x in operands.values() if hasattr(x, "shape")]
     if not shapes:
         return NotDrawn("both of its operands are numbers")
@@ -264,7 +264,7 @@ broadcast_map = partial(index_map, broadcast=True)
 
 
 def _of_two(function: str, reflected: bool = False) -> Any:
-    """The maker of a function of two operands; `reflected` has them exchanged."""
+    """Return the map maker of two operands; `reflected` exchanges them."""
 
     def make(input: Any, other: Any, **options: Any) -> Any:
         options.pop("out", None)
@@ -278,7 +278,7 @@ def _of_two(function: str, reflected: bool = False) -> Any:
 
 
 def _register_binary_maps() -> None:
-    """Register the functions of two under all their names."""
+    """Register the functions of two operands under all their names."""
     for names, function in PLAIN.items():
         for name in names.split():
             forms = (f"torch.{name}", f"torch.Tensor.{name}", f"torch.Tensor.{name}_")
@@ -299,7 +299,7 @@ _register_binary_maps()
 
 
 def _power(function: str) -> Any:
-    """The maker of the map of `input ** exponent`."""
+    """Return the map maker of `input ** exponent`."""
 
     def make(input: Any, exponent: Any, *, out: Any = None) -> Any:
         operands = {"input": input, "exponent": exponent}
@@ -336,7 +336,7 @@ def lerp(input: Any, end: Any, weight: Any, *, out: Any = None) -> Any:
 
 
 def _of_three(name: str, sign: str) -> Any:
-    """The maker of addcmul's and addcdiv's map."""
+    """Return the map maker of addcmul or addcdiv."""
 
     def make(
         input: Any, tensor1: Any, tensor2: Any, *, value: Any = 1, out: Any = None
@@ -377,7 +377,7 @@ def masked_fill(input: Meta, mask: Meta, value: Any) -> Any:
 def _chosen(
     name: str, condition: Meta, one: tuple[str, Any], other: tuple[str, Any]
 ) -> Any:
-    """The element of `one` where the condition holds, else of `other`."""
+    """Map the element of `one` where the condition holds, else of `other`."""
     if condition.dtype != "bool":
         return NotDrawn(f"its {name} is not of bools")
     given = [condition, one[1], other[1]]

@@ -1,5 +1,5 @@
-"""What `clamp`, `lerp`, `addcmul`, string formatting and other pointwise functions
-require of their arguments.
+"""Checks of the arguments of `clamp`, `lerp`, `addcmul`, string formatting and other
+pointwise functions.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from shapewright.operators.reduction.needs import both, named
 
 @needs("torch.Tensor.__format__")
 def formatted(self: Meta, format_spec: str) -> Unmet | None:
-    """A tensor without dims, which is one number."""
+    """Check that a formatted tensor has no dims, so that it is a single number."""
     if not format_spec or not self.shape:
         return None
     return Unmet(
@@ -37,17 +37,17 @@ Check = Callable[..., Unmet | None]
 
 
 def _anything(*named: Any) -> Unmet | None:
-    """Any dtypes."""
+    """Accept any dtypes."""
     return None
 
 
 def _real(*named: Any) -> Unmet | None:
-    """Real numbers, a float among them."""
+    """Check for real dtypes, at least one of them a float."""
     return no_complex(*named) or some_float(*named)
 
 
 def _one_real(*named: Any) -> Unmet | None:
-    """Real numbers of one dtype."""
+    """Check for real numbers of a single dtype."""
     return no_complex(*named) or same_dtype(*named)
 
 
@@ -64,11 +64,11 @@ PAIRS: dict[str, Check] = {
     "clamp_min": no_complex,
     "clamp_max": no_complex,
 }
-"""Functions of two, with the dtypes that they take."""
+"""Functions of two operands, with the check of their dtypes."""
 
 
 def _pair(word: str, check: Check) -> None:
-    """Register a function of two that line up."""
+    """Register the check of a function of two broadcast operands."""
 
     def aligned(
         input: Any, other: Any = None, *rest: Any, **options: Any
@@ -86,14 +86,14 @@ for _word, _check in PAIRS.items():
 
 @needs("torch.complex", "torch.polar")
 def complex_parts(real: Meta, imag: Any, **options: Any) -> Unmet | None:
-    """Two of one float dtype that line up."""
+    """Check for two operands of the same float dtype that broadcast."""
     given = ("real", real), ("imag", imag)
     return broadcast(given) or real_floats(*given) or same_dtype(*given)
 
 
 @needs("torch.lerp")
 def lerp(input: Meta, end: Meta, weight: Any) -> Unmet | None:
-    """Two ends and a weight that line up, floats of one dtype."""
+    """Check for two ends and a weight that broadcast, in a common float dtype."""
     given = [("input", input), ("end", end), ("weight", weight)]
     tensors = [pair for pair in given if is_tensor(pair[1])]
     return broadcast(given) or some_float(*tensors) or same_dtype(*tensors)
@@ -101,7 +101,7 @@ def lerp(input: Meta, end: Meta, weight: Any) -> Unmet | None:
 
 @needs("torch.Tensor.lerp_")
 def lerp_(input: Meta, end: Meta, weight: Any) -> Unmet | None:
-    """The same, written into the first."""
+    """Check `lerp` written into `input`."""
     wrong = broadcast([("input", input), ("end", end), ("weight", weight)])
     wrong = wrong or into(input, end, "input", "end")
     return wrong or into(input, weight, "input", "weight") or lerp(input, end, weight)
@@ -109,7 +109,7 @@ def lerp_(input: Meta, end: Meta, weight: Any) -> Unmet | None:
 
 @needs("torch.addcmul")
 def addcmul(input: Meta, tensor1: Any, tensor2: Any, **options: Any) -> Unmet | None:
-    """Three that line up."""
+    """Check that the three operands broadcast and are not all bool."""
     given = ("input", input), ("tensor1", tensor1), ("tensor2", tensor2)
     wrong = broadcast(given)
     if wrong is None and all(each.dtype == "bool" for _, each in given):
@@ -119,13 +119,13 @@ def addcmul(input: Meta, tensor1: Any, tensor2: Any, **options: Any) -> Unmet | 
 
 @needs("torch.addcdiv")
 def addcdiv(input: Meta, tensor1: Any, tensor2: Any, **options: Any) -> Unmet | None:
-    """The same, with a division of floats."""
+    """Check that the three operands broadcast and that the division is of floats."""
     given = ("tensor1", tensor1), ("tensor2", tensor2)
     return broadcast((("input", input), *given)) or some_float(*given)
 
 
 def _added_in_place(check: Check) -> Check:
-    """A product that is added to what is written."""
+    """Return the in-place form of a check of addcmul or addcdiv."""
 
     def written(
         input: Meta, tensor1: Any, tensor2: Any, **options: Any
@@ -148,7 +148,7 @@ needs("torch.Tensor.addcdiv_")(_added_in_place(addcdiv))
 def clamp(
     input: Meta, min: Any = None, max: Any = None, **options: Any
 ) -> Unmet | None:
-    """Bounds that line up with the input, real numbers."""
+    """Check for real bounds that broadcast with the input."""
     given = [("input", input), ("min", min), ("max", max)]
     wrong = broadcast(given) or no_complex(*given)
     tensors = [each for _, each in given if is_tensor(each)]
@@ -159,7 +159,7 @@ def clamp(
 
 @needs("torch.clamp_")
 def clamp_(input: Meta, min: Any = None, max: Any = None) -> Unmet | None:
-    """The same, written into the input."""
+    """Check `clamp` written into the input."""
     wrong = clamp(input, min, max)
     for name, bound in (("min", min), ("max", max)):
         wrong = wrong or into(input, bound, "input", name)

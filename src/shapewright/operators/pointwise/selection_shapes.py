@@ -1,4 +1,4 @@
-"""Choosing and mixing by element: where, masked_fill, clamp, addcmul, lerp."""
+"""Metadata rules that choose or mix elements: where, masked_fill, clamp, lerp."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from shapewright.sizes.strides import contiguous, iterated, like
 
 @rule("torch.where")
 def where(condition: Any, input: Any = None, other: Any = None) -> Any:
-    """`input` where the condition holds, else `other`; all three are broadcast."""
+    """Infer `where`, with all three operands broadcast."""
     if input is None or other is None:
         return NotImplemented
     dtype = result_type(input, other)
@@ -36,7 +36,7 @@ def where(condition: Any, input: Any = None, other: Any = None) -> Any:
 
 
 def _as(value: Any, dtype: str) -> Any:
-    """Where converts its choices first, whole; the condition stays."""
+    """Return shape and strides after conversion to `dtype`; bools stay."""
     if value.dtype in ("bool", dtype):
         return value.shape, value.stride
     return value.shape, like(value.shape, value.stride)
@@ -44,7 +44,7 @@ def _as(value: Any, dtype: str) -> Any:
 
 @rule("torch.Tensor.where")
 def where_method(self: Any, condition: Any, other: Any) -> Any:
-    """`x.where(condition, other)`."""
+    """Infer `x.where(condition, other)`."""
     return where(condition, self, other)
 
 
@@ -54,7 +54,7 @@ _LIMITS = {"float16": 65504.0, "bfloat16": 3.3895313892515355e38,
 
 
 def storable(dtype: str, value: Any) -> bool:
-    """Whether the number surely fits the dtype; torch says what happens otherwise."""
+    """Return whether the number surely fits the dtype; else torch must answer."""
     if type(value) not in NUMBERS:
         return KIND.get(value.dtype, 3) <= KIND[dtype]
     if KIND[dtype] == 2:
@@ -75,7 +75,7 @@ def _fills(input: Any, mask: Any, value: Any) -> bool:
 
 @rule("torch.masked_fill", "torch.Tensor.masked_fill")
 def masked_fill(input: Any, mask: Any, value: Any) -> Any:
-    """A contiguous copy with `value` where the mask holds."""
+    """Infer a contiguous copy with `value` where the mask holds."""
     if not _fills(input, mask, value):
         return NotImplemented
     shape = broadcast(mask.shape, input.shape)
@@ -86,7 +86,7 @@ def masked_fill(input: Any, mask: Any, value: Any) -> Any:
 
 @rule("torch.Tensor.masked_fill_", writes=0)
 def masked_fill_in_place(input: Any, mask: Any, value: Any) -> Any:
-    """As `masked_fill`, into its argument, to which the mask must expand."""
+    """Infer `masked_fill` into its argument, to which the mask must expand."""
     if not _fills(input, mask, value):
         return NotImplemented
     number = type(value) in NUMBERS
@@ -138,7 +138,7 @@ _CLAMP_MAX = ("ClampMaxBackward0", "ClampMaxBackward1")
 
 @rule("torch.clamp", "torch.Tensor.clamp", "torch.clip", "torch.Tensor.clip")
 def clamp(input: Any, min: Any = None, max: Any = None, *, out: Any = None) -> Any:
-    """Bounds are numbers, or tensors that are broadcast; a float makes it float."""
+    """Infer `clamp`; bounds are numbers or broadcast tensors, floats promote."""
     return (
         NotImplemented
         if out is not None
@@ -150,36 +150,36 @@ def clamp(input: Any, min: Any = None, max: Any = None, *, out: Any = None) -> A
     "torch.clamp_", "torch.Tensor.clamp_", "torch.clip_", "torch.Tensor.clip_", writes=0
 )
 def clamp_in_place(input: Any, min: Any = None, max: Any = None) -> Any:
-    """As `clamp`, into its argument."""
+    """Infer `clamp` into its argument."""
     return _clamped_in_place(input, _bounds(min, max), _CLAMP)
 
 
 @rule("torch.clamp_min", "torch.Tensor.clamp_min")
 def clamp_min(input: Any, min: Any) -> Any:
-    """A lower bound only."""
+    """Infer `clamp` with a lower bound only."""
     return _clamped(input, (min,), _CLAMP_MIN)
 
 
 @rule("torch.clamp_max", "torch.Tensor.clamp_max")
 def clamp_max(input: Any, max: Any) -> Any:
-    """An upper bound only."""
+    """Infer `clamp` with an upper bound only."""
     return _clamped(input, (max,), _CLAMP_MAX)
 
 
 @rule("torch.Tensor.clamp_min_", "torch.clamp_min_", writes=0)
 def clamp_min_in_place(input: Any, min: Any) -> Any:
-    """As `clamp_min`, into its argument."""
+    """Infer `clamp_min` into its argument."""
     return _clamped_in_place(input, (min,), _CLAMP_MIN)
 
 
 @rule("torch.Tensor.clamp_max_", "torch.clamp_max_", writes=0)
 def clamp_max_in_place(input: Any, max: Any) -> Any:
-    """As `clamp_max`, into its argument."""
+    """Infer `clamp_max` into its argument."""
     return _clamped_in_place(input, (max,), _CLAMP_MAX)
 
 
 def _mixable(*tensors: Any) -> str | None:
-    """The common dtype of three tensors where all are floats of one dtype."""
+    """Return the common dtype if all tensors share one float dtype, else None."""
     first = getattr(tensors[0], "dtype", "")
     same = all(getattr(value, "dtype", "") == first for value in tensors)
     return first if same and KIND.get(first) == 2 else None
@@ -210,7 +210,7 @@ _three("AddcdivBackward0")
 
 @rule("torch.lerp", "torch.Tensor.lerp")
 def lerp(input: Any, end: Any, weight: Any) -> Any:
-    """`input + weight * (end - input)`."""
+    """Infer `input + weight * (end - input)`."""
     number = type(weight) in (int, float)
     dtype = _mixable(input, end) if number else _mixable(input, end, weight)
     if dtype is None:
@@ -222,7 +222,7 @@ def lerp(input: Any, end: Any, weight: Any) -> Any:
 
 @rule("torch.Tensor.lerp_", writes=0)
 def lerp_in_place(input: Any, end: Any, weight: Any) -> Any:
-    """As `lerp`, into its argument."""
+    """Infer `lerp` into its argument."""
     number = type(weight) in (int, float)
     dtype = _mixable(input, end) if number else _mixable(input, end, weight)
     if dtype is None:

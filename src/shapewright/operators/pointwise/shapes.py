@@ -1,4 +1,4 @@
-"""Elementwise functions of one tensor: abs, exp, sqrt, floor, isnan and their kin."""
+"""Elementwise functions of one tensor: abs, exp, sqrt, floor, isnan and others."""
 
 from __future__ import annotations
 
@@ -24,12 +24,12 @@ Refusals = dict[str, tuple[str, str]]
 
 @dataclass(frozen=True, slots=True)
 class Family:
-    """Which dtypes a function takes and which come out.
+    """The dtypes that a function takes and returns.
 
     `takes` are letters of `LETTER`. `gives` is `same`, `float` (integers become the
     default dtype), `bool`, or `real` (complex becomes real). A dtype not taken is
     refused by `kernel`'s usual message, or by the message that `refuses` has for its
-    letter; with neither, torch answers.
+    letter; with neither, the call is left to torch.
     """
 
     takes: str
@@ -38,7 +38,7 @@ class Family:
     refuses: Refusals = field(default_factory=dict)
 
     def table(self) -> dict[str, str | Misfit]:
-        """The answer for each dtype; "" stands for the default dtype."""
+        """Return the result for each dtype; "" stands for the default dtype."""
         answers: dict[str, str | Misfit] = {}
         for dtype in KNOWN:
             letter = LETTER[dtype]
@@ -59,7 +59,7 @@ class Family:
 
 
 def answer_of(table: dict[str, str | Misfit], dtype: str) -> str | None:
-    """The result dtype, None where the rule leaves the call; raises what is refused."""
+    """Return the result dtype, or None to leave the call to torch; raise if refused."""
     answer = table.get(dtype)
     if answer is None:
         return None
@@ -69,7 +69,7 @@ def answer_of(table: dict[str, str | Misfit], dtype: str) -> str | None:
 
 
 def _out_of_place(family: Family, grad_fn: str) -> Metadata:
-    """The rule of a function that makes a new tensor."""
+    """Return the rule of a function that returns a new tensor."""
     table, promoted = family.table(), family.gives == "float"
 
     def metadata(input: Any, *, out: Any = None) -> Any:
@@ -82,7 +82,7 @@ def _out_of_place(family: Family, grad_fn: str) -> Metadata:
 
 
 def _in_place(family: Family, grad_fn: str) -> Metadata:
-    """The rule of a function that writes its argument."""
+    """Return the rule of a function that writes its argument."""
     table, first = family.table(), "b" in family.refuses
 
     def metadata(input: Any) -> Any:
@@ -97,7 +97,7 @@ def _in_place(family: Family, grad_fn: str) -> Metadata:
 
 
 def _register(family: Family, grad_fn: str, names: list[str], forms: str) -> None:
-    """Register under each name: F torch.x, M a method, I the method x_, J torch.x_."""
+    """Register names in the `forms` F torch.x, M method, I method x_, J torch.x_."""
     made = [f"torch.{name}" for name in names if "F" in forms]
     made += [f"torch.Tensor.{name}" for name in names if "M" in forms]
     wrote = [f"torch.Tensor.{name}_" for name in names if "I" in forms]
@@ -110,7 +110,7 @@ def _register(family: Family, grad_fn: str, names: list[str], forms: str) -> Non
 _OWN_IN_PLACE = {
     f"{name}Backward0": f"{name}Backward1" for name in ("Asinh", "Acosh", "Atanh")
 }
-"""Functions whose in-place form has a derivative of its own."""
+"""Functions whose in-place form has its own derivative."""
 
 
 def _complex_refusal(name: str) -> Refusals:
@@ -145,7 +145,7 @@ _FLOAT_GRADS = {
     "asinh arcsinh": "Asinh", "acosh arccosh": "Acosh", "atanh arctanh": "Atanh",
     "sigmoid": "Sigmoid", "reciprocal": "Reciprocal", "sinc": "Sinc",
 }  # fmt: skip
-"""Functions that take every dtype and give floats, under all their names."""
+"""Functions that take every dtype and return floats, under all their names."""
 
 _OTHERS: list[tuple[str, str, str, Family]] = [
     ("abs", "FMIJ", "Abs", Family("ihfc", "real", "abs_cpu")),
@@ -209,7 +209,7 @@ _ROUND_DECIMALS = Family("hf", "same", "round_cpu").table()
 
 @rule("torch.round", "torch.Tensor.round")
 def round_(input: Any, *, decimals: int | None = None, out: Any = None) -> Any:
-    """Whole numbers, or `decimals` places, which only floats have."""
+    """Infer rounding to integers, or to `decimals` places, which only floats have."""
     table = _ROUND if decimals is None else _ROUND_DECIMALS
     if out is not None or decimals == 0:
         return NotImplemented
@@ -221,7 +221,7 @@ def round_(input: Any, *, decimals: int | None = None, out: Any = None) -> Any:
 
 @rule("torch.Tensor.round_", "torch.round_", writes=0)
 def round_in_place(input: Any, *, decimals: int | None = None) -> Any:
-    """As `round`, into its argument."""
+    """Infer `round` into its argument."""
     no_overlap(input)
     made = round_(input, decimals=decimals)
     return made if made is NotImplemented else written(input, made.dtype, made.grad_fn)
@@ -229,7 +229,7 @@ def round_in_place(input: Any, *, decimals: int | None = None) -> Any:
 
 @rule("torch.square", "torch.Tensor.square")
 def square(input: Any, *, out: Any = None) -> Any:
-    """`pow(x, 2)`: bools become int64."""
+    """Infer `pow(x, 2)`: bools become int64."""
     if input.dtype not in KNOWN or input.dtype == "complex32" or out is not None:
         return NotImplemented
     dtype = "int64" if input.dtype == "bool" else input.dtype
@@ -238,7 +238,7 @@ def square(input: Any, *, out: Any = None) -> Any:
 
 @rule("torch.Tensor.square_", "torch.square_", writes=0)
 def square_in_place(input: Any) -> Any:
-    """As `square`, into its argument."""
+    """Infer `square` into its argument."""
     if input.dtype not in KNOWN or KIND[input.dtype] == 3:
         return NotImplemented
     dtype = "int64" if input.dtype == "bool" else input.dtype
@@ -247,7 +247,7 @@ def square_in_place(input: Any) -> Any:
 
 @rule("torch.logit", "torch.Tensor.logit", "torch.special.logit")
 def logit(input: Any, eps: float | None = None, *, out: Any = None) -> Any:
-    """The inverse of `sigmoid`."""
+    """Infer the inverse of `sigmoid`."""
     dtype = answer_of(_LOGIT, input.dtype)
     if dtype is None or out is not None:
         return NotImplemented
@@ -266,7 +266,7 @@ def nan_to_num(
     *,
     out: Any = None,
 ) -> Any:
-    """The same dtype, whatever the replacements are."""
+    """Infer the input's dtype, whatever the replacements are."""
     if out is not None or input.dtype not in KNOWN or KIND[input.dtype] == 3:
         return NotImplemented
     return likened(input, input.dtype, "NanToNumBackward0")
@@ -274,7 +274,7 @@ def nan_to_num(
 
 def _test_for_infinity(finite: bool) -> Metadata:
     def metadata(input: Any) -> Any:
-        """`abs(x) == inf`, as torch composes it; `isfinite` multiplies by `x == x`."""
+        """Infer `abs(x) == inf` as torch does; `isfinite` multiplies by `x == x`."""
         kind = KIND.get(input.dtype, 3)
         if kind < 2:
             return likened(input, "bool", "")

@@ -40,7 +40,7 @@ WHOLE = frozenset("uint8 int8 int16 int32 int64".split())
 
 
 def _channel_letters(input: Meta, dims: int) -> tuple[str, ...]:
-    """`n, c`, or `c` where there is no batch dim."""
+    """Return the letters `n, c`, or `c` if there is no batch dim."""
     return ("n", "c")[2 - (len(input.shape) - dims) :]
 
 
@@ -58,7 +58,7 @@ def _largest(
     start: float | None = None,
     windows: tuple[Window, ...] = (),
 ) -> Any:
-    """The map of the largest element, and with `flat` also that of where it stood."""
+    """Return the map of the maximum, and with `flat` also that of its index."""
     value = IndexMap(
         shape,
         (read,),
@@ -87,7 +87,7 @@ def _largest(
 
 
 def _flattened(at: Sequence[Expression], sizes: Sequence[int]) -> Expression:
-    """An index into the spatial dims, flattened."""
+    """Return the index into the flattened spatial dims."""
     flat = number(0)
     for index, size in zip(at, sizes, strict=True):
         flat = flat * size + index
@@ -129,7 +129,7 @@ def _max_pool(
 
 
 def _max_pool_plain(dims: int) -> Callable[..., Any]:
-    """`torch.max_pool2d`, which gives no indices."""
+    """Return the map maker of `torch.max_pool2d`, which returns no indices."""
 
     def make(
         input: Meta,
@@ -146,7 +146,7 @@ def _max_pool_plain(dims: int) -> Callable[..., Any]:
 
 
 def _max_pool_functional(dims: int, indices: bool = False) -> Callable[..., Any]:
-    """`torch.nn.functional.max_pool2d`, and its form that gives indices by default."""
+    """Return the map maker of `functional.max_pool2d`; `indices` forces indices."""
 
     def make(
         input: Meta,
@@ -164,7 +164,7 @@ def _max_pool_functional(dims: int, indices: bool = False) -> Callable[..., Any]
 
 
 def _max_unpool(dims: int) -> Callable[..., Any]:
-    """`torch.nn.functional.max_unpool2d`: each value back to the place it came from."""
+    """Return the map maker of `max_unpool2d`: each value goes back to its index."""
 
     def make(
         input: Meta,
@@ -202,7 +202,7 @@ def _max_unpool(dims: int) -> Callable[..., Any]:
 
 
 def _avg_pool(dims: int) -> Callable[..., Any]:
-    """`torch.nn.functional.avg_pool2d`."""
+    """Return the map maker of `torch.nn.functional.avg_pool2d`."""
 
     def make(
         input: Meta,
@@ -312,9 +312,9 @@ index_map("torch.max_pool1d_with_indices")(_max_pool_functional(1, True))
 
 
 def _cut(size: int, parts: int, place: Expression) -> tuple[Expression, Any, int, bool]:
-    """Part number `place` of a dim: its start, its end, its width, if all are alike.
+    """Return start, end and width of part `place` of a dim, and if all have that width.
 
-    Where they are not, the width is that of the widest.
+    If they are not, the width is that of the widest.
     """
     if parts <= 1:
         return number(0), size, size, True
@@ -329,7 +329,7 @@ def _cut(size: int, parts: int, place: Expression) -> tuple[Expression, Any, int
 
 
 def _adaptive(input: Meta, output_size: Any, dims: int) -> dict[str, Any]:
-    """What both kinds of adaptive pooling have in common."""
+    """Return the settings that both kinds of adaptive pooling share."""
     asked = adaptive_sizes(input.shape[-dims:], output_size)
     assert asked is not None, "torch took other sizes than one for each dim"
     cuts = [
@@ -355,7 +355,7 @@ def _adaptive(input: Meta, output_size: Any, dims: int) -> dict[str, Any]:
 
 
 def adaptive_avg_pool(dims: int) -> Callable[..., Any]:
-    """`torch.nn.functional.adaptive_avg_pool2d`."""
+    """Return the map maker of `torch.nn.functional.adaptive_avg_pool2d`."""
 
     def make(input: Meta, output_size: Any) -> IndexMap:
         of = _adaptive(input, output_size, dims)
@@ -376,7 +376,7 @@ def adaptive_avg_pool(dims: int) -> Callable[..., Any]:
 
 
 def _adaptive_max_pool(dims: int, indices: bool = False) -> Callable[..., Any]:
-    """`torch.nn.functional.adaptive_max_pool2d`."""
+    """Return the map maker of `torch.nn.functional.adaptive_max_pool2d`."""
 
     def make(input: Meta, output_size: Any, return_indices: bool = False) -> Any:
         of = _adaptive(input, output_size, dims)

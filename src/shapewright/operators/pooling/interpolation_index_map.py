@@ -1,8 +1,8 @@
-"""Index maps of interpolation: which elements a new one lies between, and how near.
+"""Index maps of interpolation: the elements around each output position, and weights.
 
-Places and weights follow `native/UpSample.h` and `native/cpu/UpSampleKernel.cpp` of
-torch. They are kept in tables, as torch makes them, but for nearest neighbours whose
-places follow a short formula.
+Positions and weights follow `native/UpSample.h` and `native/cpu/UpSampleKernel.cpp` of
+torch. They are kept in tables, as torch builds them, except for nearest neighbours with
+a short formula.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ from shapewright.sizes.expressions import Expression, Letter
 
 
 def _single(value: float) -> float:
-    """A number rounded to float32, in which torch finds the nearest element."""
+    """Round a number to float32, in which torch finds the nearest element."""
     return float(struct.unpack("f", struct.pack("f", value))[0])
 
 
@@ -40,7 +40,7 @@ def _single(value: float) -> float:
 def _nearest_places(
     size: int, made: int, factor: float | None, exact: bool
 ) -> list[int]:
-    """The element that each new one copies."""
+    """Return the input index that each output element copies."""
     scale = _single(1 / factor if factor else size / made)
     shift = 0.5 if exact else 0.0
     return [min(floor(_single((at + shift) * scale)), size - 1) for at in range(made)]
@@ -49,7 +49,7 @@ def _nearest_places(
 def _as_formula(
     places: list[int], size: int, at: Letter, factor: float | None
 ) -> Expression | None:
-    """A short formula for places, if there is one."""
+    """Return a short formula for the input indices, or None if no formula fits."""
     ratios = [Fraction(size, len(places))]
     if factor:
         ratios.append(1 / Fraction(factor).limit_denominator(64))
@@ -66,11 +66,11 @@ def _as_formula(
 
 
 Taps = tuple[list[list[int]], list[list[float]]]
-"""For each new element, the elements that it lies between, and their weights."""
+"""For each output element, the input indices that it reads and their weights."""
 
 
 def _scale_of(size: int, made: int, factor: float | None, corners: bool) -> float:
-    """How far apart new elements are, in elements of the input."""
+    """Return the distance between output elements, in elements of the input."""
     if corners:
         return (size - 1) / (made - 1) if made > 1 else 0.0
     return 1 / factor if factor else size / made
@@ -103,7 +103,7 @@ def _cubic_taps(size: int, made: int, factor: float | None, corners: bool) -> Ta
 def _smooth_taps(
     size: int, made: int, factor: float | None, corners: bool, reach: int
 ) -> Taps:
-    """With `antialias`: a filter as wide as the new elements are apart."""
+    """Return the taps with `antialias`: the filter widens with the output spacing."""
     scale = _scale_of(size, made, factor, corners)
     wide = max(scale, 1.0)
     support = reach / 2 * wide
@@ -127,14 +127,14 @@ def _smooth_taps(
 
 
 def _weigh(distance: float, reach: int) -> float:
-    """The weight of an element at a distance, for `antialias`."""
+    """Return the weight of an element at a distance, for `antialias`."""
     if reach == 2:
         return max(0.0, 1 - abs(distance))
     return _cubic(distance, -0.5)
 
 
 def _cubic(distance: float, a: float) -> float:
-    """Keys' cubic convolution."""
+    """Return the weight of Keys' cubic convolution."""
     x = abs(distance)
     if x < 1:
         return ((a + 2) * x - (a + 3)) * x * x + 1
@@ -149,7 +149,7 @@ def _cubic(distance: float, a: float) -> float:
 def _copied(
     input: Meta, made: Sequence[int], factors: Sequence[float | None], exact: bool
 ) -> IndexMap:
-    """Nearest neighbours: each new element is a copy."""
+    """Map nearest-neighbour interpolation: each output element is a copy."""
     dims = len(made)
     tables, at = [], []
     for name, size, new, factor in zip(
@@ -177,7 +177,7 @@ def _weighted(
     factors: Sequence[float | None],
     taps: Callable[[int, int, float | None], Taps],
 ) -> IndexMap:
-    """Each new element is the sum of some old ones, by weights for each dim."""
+    """Map each output element to a sum of input elements, weighted along each dim."""
     dims = len(made)
     tables, loops, at, weights = [], [], [], []
     for name, step, size, new, factor in zip(

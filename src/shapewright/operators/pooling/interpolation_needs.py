@@ -1,4 +1,4 @@
-"""What sampling of images along a grid needs."""
+"""Checks of functions that sample images along a grid."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from shapewright.operators.needs_registry import needs
 
 @needs("torch.nn.functional.grid_sample", "torch.grid_sampler")
 def grid_sample(input: Meta, grid: Meta, *rest: Any, **options: Any) -> Unmet | None:
-    """A place of 2 (or 3) coordinates for each pixel that comes out."""
+    """Check for a position of 2 (or 3) coordinates for each output pixel."""
     wrong = _of_ranks(input, grid)
     if wrong is not None:
         return wrong
@@ -50,7 +50,7 @@ def grid_sample(input: Meta, grid: Meta, *rest: Any, **options: Any) -> Unmet | 
 
 
 def _of_ranks(input: Meta, grid: Meta) -> Unmet | None:
-    """Images and their grid have as many dims."""
+    """Check that images and grid have the same number of dims, 4 or 5."""
     have, rank = len(grid.shape), len(input.shape)
     if rank not in (4, 5):
         whole = rank in (2, 3) and have in (4, 5)
@@ -85,7 +85,7 @@ def _of_ranks(input: Meta, grid: Meta) -> Unmet | None:
 
 @needs("torch.nn.functional.affine_grid", "torch.affine_grid_generator")
 def affine_grid(theta: Meta, size: Any, align_corners: Any = None) -> Unmet | None:
-    """A 2x3 matrix for each image, 3x4 for volumes."""
+    """Check for a 2x3 matrix for each image, 3x4 for volumes."""
     sizes = tuple(size)
     if len(sizes) not in (4, 5):
         return Unmet(

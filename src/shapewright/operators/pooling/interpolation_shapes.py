@@ -58,7 +58,7 @@ def interpolate(
 
 
 def _too_small(have: Shape, sizes: Shape) -> str:
-    """What torch says where nothing would be left."""
+    """Return torch's message for an output without elements."""
     one, two = (
         ", ".join(
             f"{name}: {n}" for name, n in zip("DHW"[-len(have) :], each, strict=True)
@@ -71,7 +71,7 @@ def _too_small(have: Shape, sizes: Shape) -> str:
 
 
 def resized(have: Shape, size: Any, scale_factor: Any) -> Shape | None:
-    """The sizes asked for, or those that the factors make; None for unusual ones."""
+    """Return the requested or scaled sizes; None for unusual arguments."""
     given = size if size is not None else scale_factor
     values = given if isinstance(given, list | tuple) else (given,) * len(have)
     kinds = (int,) if size is not None else (int, float)
@@ -92,7 +92,7 @@ def grid_sample(
 ) -> Any:  # fmt: skip
     """`(8, 3, 32, 32)` at (8, 16, 20, 2) gives (8, 3, 16, 20).
 
-    Where `align_corners` is not given torch warns, so it answers.
+    Without `align_corners` torch warns, so the call is left to it.
     """
     shape, places = input.shape, grid.shape
     ndim = len(shape)
@@ -112,7 +112,7 @@ def grid_sample(
 
 @rule("torch.nn.functional.affine_grid")
 def affine_grid(theta: Meta, size: Any, align_corners: bool | None = None) -> Any:
-    """`(8, 2, 3)` for images of (8, 3, 32, 32) gives places (8, 32, 32, 2)."""
+    """`(8, 2, 3)` for images of (8, 3, 32, 32) gives a grid (8, 32, 32, 2)."""
     sizes = tuple(size)
     ndim = len(sizes)
     if align_corners is None or ndim not in (4, 5) or theta.dtype not in FLOATS:

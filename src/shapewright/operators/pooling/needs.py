@@ -1,4 +1,4 @@
-"""What pooling and unpooling require of their arguments."""
+"""Checks of the arguments of pooling and unpooling."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ LAYOUT = {1: "length", 2: "height, width", 3: "depth, height, width"}
 
 
 def _pooling(spatial: int, dilated: bool) -> None:
-    """Register the pooling of so many dims."""
+    """Register the checks of pooling over `spatial` dims."""
     name = f"{'max' if dilated else 'avg'}_pool{spatial}d"
 
     def maximum(
@@ -78,7 +78,7 @@ for _spatial in (1, 2, 3):
 
 
 def of_rank(input: Meta, spatial: int) -> Unmet | None:
-    """Channels and the dims that are pooled, with or without a batch."""
+    """Check for channels and `spatial` dims, with or without a batch."""
     rank = len(input.shape)
     if rank in (spatial + 1, spatial + 2):
         return None
@@ -109,7 +109,7 @@ def _pooled(
     dilation: Any,
     ceil_mode: bool,
 ) -> Unmet | None:
-    """Dims; padding of at most half a kernel; an output of at least 1."""
+    """Check rank, padding of at most half a kernel, and room for a window."""
     given = stride is not None and stride not in ((), [])
     wrong = of_rank(input, spatial) or of_settings(
         spatial, kernel_size=kernel_size, padding=padding, dilation=dilation
@@ -143,7 +143,7 @@ def of_room(
     reach: Sequence[int],
     ceil_mode: bool,
 ) -> Unmet | None:
-    """At least one window fits."""
+    """Check that at least one window fits into each dim."""
     spatial = len(kernel)
     first = len(input.shape) - spatial
     for at in range(spatial):
@@ -173,7 +173,7 @@ def of_room(
 
 
 def _adaptive(spatial: int, kind: str) -> None:
-    """Register the adaptive pooling of so many dims."""
+    """Register the check of adaptive pooling over `spatial` dims."""
 
     def pool(
         input: Meta, output_size: Any, return_indices: bool = False
@@ -187,7 +187,7 @@ def _adaptive(spatial: int, kind: str) -> None:
 
 
 def _of_sizes(output_size: Any, spatial: int) -> Unmet | None:
-    """A size for each dim, of at least 0; None keeps a dim."""
+    """Check for a size of at least 0 for each dim; None keeps a dim."""
     listed = isinstance(output_size, tuple | list)
     given = list(output_size) if listed else [output_size]
     known = [0 if size is None else size for size in given]
@@ -202,7 +202,7 @@ for _spatial in (1, 2, 3):
 
 
 def _unpooling(spatial: int) -> None:
-    """Register the undoing of a pooling of so many dims."""
+    """Register the check of unpooling over `spatial` dims."""
 
     def unpool(
         input: Meta,
@@ -238,7 +238,7 @@ for _spatial in (1, 2, 3):
 
 
 def _of_indices(input: Meta, indices: Meta) -> Unmet | None:
-    """Indices of the pooling that it undoes: int64, one for each element."""
+    """Check for int64 indices of the same shape as the input."""
     if indices.dtype != "int64":
         why = "{op} takes the indices that pooling returned, int64"
         return dtype_unmet("indices", indices, "int64", why)
@@ -261,7 +261,7 @@ def _of_indices(input: Meta, indices: Meta) -> Unmet | None:
 def _of_output(
     usual: Sequence[int], steps: Sequence[int], output_size: Any
 ) -> Unmet | None:
-    """A size that this pooling would have made what comes in."""
+    """Check that pooling an input of size `output_size` could give this input."""
     spatial = len(usual)
     if output_size is None:
         return None
@@ -292,7 +292,7 @@ def _of_output(
 
 
 def _of_places(indices: Meta, size: Sequence[int]) -> Unmet | None:
-    """Indices within what comes out, where they are known."""
+    """Check that known indices lie within the output."""
     values: tuple[int, ...] = getattr(indices, "values", None) or ()
     count = 1
     for one in size:

@@ -1,7 +1,7 @@
 """Metadata rules for pooling over windows and for adaptive pooling.
 
 Mirrors `aten/src/ATen/native/Pool.h`. 2-d pools keep the memory format that the
-input hints; average pools in 3-d answer contiguous.
+input hints; 3-d average pools return contiguous tensors.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ def _pooled(
     ceil_mode: bool,
     dims: int,
 ) -> Any:
-    """The output's shape, or NotImplemented where something is unusual."""
+    """Return the shape of the output, or NotImplemented for unusual arguments."""
     shape = input.shape
     if len(shape) not in (dims + 1, dims + 2) or 0 in shape:
         return NotImplemented
@@ -63,7 +63,7 @@ def _check_padding(windows: tuple[Window, ...]) -> None:
 
 
 class _Unusual(Exception):
-    """Torch's words for this misfit are not known here."""
+    """Raised for a misfit whose message in torch is not known here."""
 
 
 def _too_small(shape: Shape, sizes: Shape, dims: int) -> Misfit:
@@ -257,7 +257,7 @@ def avg_pool1d(
 
 
 def adaptive_sizes(have: Shape, output_size: Any) -> Shape | None:
-    """The sizes asked for, one for all or one a dim; None keeps the input's."""
+    """Return the requested sizes, a None keeping the input's; None if miscounted."""
     many = isinstance(output_size, tuple | list)
     sizes = tuple(output_size) if many else (output_size,) * len(have)
     if len(sizes) != len(have):
@@ -266,7 +266,7 @@ def adaptive_sizes(have: Shape, output_size: Any) -> Shape | None:
 
 
 def _target(input: Meta, output_size: Any, dims: int) -> Any:
-    """The output's shape; a size of None keeps the input's."""
+    """Return the shape of the output; a size of None keeps the input's."""
     shape = input.shape
     if len(shape) not in (dims + 1, dims + 2) or 0 in shape:
         return NotImplemented
@@ -280,7 +280,7 @@ def _target(input: Meta, output_size: Any, dims: int) -> Any:
 
 @rule("torch.nn.functional.adaptive_avg_pool2d", "torch._C._nn.adaptive_avg_pool2d")
 def adaptive_avg_pool2d(input: Meta, output_size: Any) -> Any:
-    """`(8, 512, 7, 7)` to size 1 gives (8, 512, 1, 1), by a mean."""
+    """`(8, 512, 7, 7)` to size 1 gives (8, 512, 1, 1), computed as a mean."""
     shape = _target(input, output_size, 2)
     if shape is NotImplemented or input.dtype not in FLOATING:
         return NotImplemented
@@ -296,7 +296,7 @@ def adaptive_avg_pool2d(input: Meta, output_size: Any) -> Any:
 
 @rule("torch.nn.functional.adaptive_avg_pool3d", "torch._C._nn.adaptive_avg_pool3d")
 def adaptive_avg_pool3d(input: Meta, output_size: Any) -> Any:
-    """`(8, 512, 2, 7, 7)` to size 1 gives (8, 512, 1, 1, 1), by a mean."""
+    """`(8, 512, 2, 7, 7)` to size 1 gives (8, 512, 1, 1, 1), computed as a mean."""
     shape = _target(input, output_size, 3)
     if shape is NotImplemented or input.dtype not in ("float32", "float64"):
         return NotImplemented

@@ -1,4 +1,4 @@
-"""What recurrent layers and cells need: features, and a hidden state that fits."""
+"""Checks of recurrent layers and cells: features and the shape of hidden states."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from shapewright.operators.recurrent.packing_needs import (
 
 @needs("torch.nn.RNN", "torch.nn.GRU")
 def rnn(input: Meta, hx: Any = None, *, layer: Any = None) -> Unmet | None:
-    """Features in the last dim; a state for each layer and direction."""
+    """Check the features, and for a hidden state per layer and direction."""
     wrong = _of_sequence(input, layer)
     if wrong is not None or not is_tensor(hx):
         return wrong
@@ -36,7 +36,7 @@ def rnn(input: Meta, hx: Any = None, *, layer: Any = None) -> Unmet | None:
 
 @needs("torch.nn.LSTM")
 def lstm(input: Meta, hx: Any = None, *, layer: Any = None) -> Unmet | None:
-    """The same, with a state and a cell."""
+    """Check the features, and for a pair of hidden state and cell state."""
     wrong = _of_sequence(input, layer)
     if wrong is not None or hx is None:
         return wrong
@@ -57,7 +57,7 @@ def lstm(input: Meta, hx: Any = None, *, layer: Any = None) -> Unmet | None:
 
 
 def _of_sequence(input: Any, layer: Any) -> Unmet | None:
-    """Two or three dims, the last one of the features."""
+    """Check for a sequence of 2 or 3 dims whose last dim holds the features."""
     if _is_packed(input):
         features, dtype = layer["input_size"], layer.get("weight_dtype")
         wrong = of_steps(input[0], "input.0", features, dtype)
@@ -109,7 +109,7 @@ def _of_sequence(input: Any, layer: Any) -> Unmet | None:
 
 
 def _of_weights(name: str, given: Meta, layer: Any) -> Unmet | None:
-    """The dtype of the layer's weights; the memory of one step is promoted."""
+    """Check for the weights' dtype, but not for `c` of cells and projected LSTMs."""
     dtype = layer.get("weight_dtype", given.dtype)
     whole = layer.get("num_layers") and not layer.get("proj_size")
     if given.dtype == dtype or (name == "hx.1" and not whole):
@@ -118,12 +118,12 @@ def _of_weights(name: str, given: Meta, layer: Any) -> Unmet | None:
 
 
 def _is_packed(input: Any) -> bool:
-    """A `PackedSequence`: steps, batch sizes, and the order of samples."""
+    """Return whether this is a `PackedSequence`, recorded as a tuple of four."""
     return isinstance(input, tuple) and len(input) == 4 and is_tensor(input[0])
 
 
 def _of_state(name: str, state: Any, input: Any, layer: Any, size: int) -> Unmet | None:
-    """`(layers·directions, batch, hidden)`, the batch in the middle in any case."""
+    """Check the state: `(layers·directions, batch, hidden)`, batch always in dim 1."""
     rows = layer["num_layers"] * (2 if layer["bidirectional"] else 1)
     if _is_packed(input) and is_tensor(state):
         values = getattr(input[1], "values", None) or (*state.shape, 1, 1)[1:]
@@ -164,7 +164,7 @@ def _of_state(name: str, state: Any, input: Any, layer: Any, size: int) -> Unmet
 
 @needs("torch.lstm", "torch.gru", "torch.rnn_tanh", "torch.rnn_relu")
 def recurrent(input: Any, hx: Any, params: Any, *rest: Any) -> Unmet | None:
-    """One dtype; sizes were compared by the layer, but those of packed steps."""
+    """Check for a common dtype, and the sizes of packed steps."""
     if is_tensor(hx) and rest and isinstance(rest[0], tuple | list):
         return of_packed_states(input, hx, params, rest[0], rest[1:])
     if not is_tensor(input) or not isinstance(params, tuple | list) or not params:
@@ -191,7 +191,7 @@ def recurrent(input: Any, hx: Any, params: Any, *rest: Any) -> Unmet | None:
 
 @needs("torch.nn.RNNCell", "torch.nn.GRUCell")
 def cell(input: Meta, hx: Any = None, *, layer: Any = None) -> Unmet | None:
-    """One step: `(batch, features)` and `(batch, hidden)`."""
+    """Check a single step: `(batch, features)` and `(batch, hidden)`."""
     wrong = _of_step(input, layer)
     if wrong is not None or not is_tensor(hx):
         return wrong
@@ -200,7 +200,7 @@ def cell(input: Meta, hx: Any = None, *, layer: Any = None) -> Unmet | None:
 
 @needs("torch.nn.LSTMCell")
 def lstm_cell(input: Meta, hx: Any = None, *, layer: Any = None) -> Unmet | None:
-    """The same, with a state and a cell."""
+    """Check a single step, its hidden state and its cell state."""
     wrong = _of_step(input, layer)
     if wrong is not None or not isinstance(hx, tuple | list):
         return wrong
@@ -210,7 +210,7 @@ def lstm_cell(input: Meta, hx: Any = None, *, layer: Any = None) -> Unmet | None
 
 
 def _of_step(input: Meta, layer: Any) -> Unmet | None:
-    """One step has no time."""
+    """Check that the input is a single step, without a time dim."""
     shape, wanted = input.shape, layer["input_size"]
     rank = len(shape)
     if rank not in (1, 2):
@@ -242,7 +242,7 @@ def _of_step(input: Meta, layer: Any) -> Unmet | None:
 
 
 def _of_cell_state(name: str, state: Any, input: Meta, layer: Any) -> Unmet | None:
-    """`(batch, hidden)`."""
+    """Check that the state of a cell is `(batch, hidden)`."""
     wanted = (*input.shape[:-1], layer["hidden_size"])
     shape = state.shape
     if shape == wanted:
@@ -266,7 +266,7 @@ def _of_cell_state(name: str, state: Any, input: Meta, layer: Any) -> Unmet | No
 def step(
     input: Meta, hx: Any, w_ih: Meta, w_hh: Meta, b_ih: Any = None, b_hh: Any = None
 ) -> Unmet | None:
-    """One step's sizes, as its weights have them."""
+    """Check the sizes of a single step against its weights."""
     wanted = w_ih.shape[1]
     rank = len(input.shape)
     if rank == 2 and input.shape[1] != wanted:

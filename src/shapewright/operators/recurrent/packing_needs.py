@@ -1,4 +1,4 @@
-"""What packed sequences need: lengths that fit the batch, and layers that fit them."""
+"""Checks of packed sequences: their lengths, steps and hidden states."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ PACK = "`pack_padded_sequence`"
 
 @needs("torch._pack_padded_sequence")
 def pack(input: Meta, lengths: Meta, batch_first: bool = False) -> Unmet | None:
-    """A length for each sample, from the longest to the shortest."""
+    """Check for a length for each sample, from the longest to the shortest."""
     shape = input.shape
     if len(shape) < 2:
         return Unmet(
@@ -54,7 +54,7 @@ def pack(input: Meta, lengths: Meta, batch_first: bool = False) -> Unmet | None:
 
 
 def _of_count(input: Meta, lengths: Meta, batch_first: bool) -> Unmet | None:
-    """As many lengths as samples."""
+    """Check that there are as many lengths as samples."""
     at = 0 if batch_first else 1
     have, wanted = lengths.shape[0], input.shape[at]
     if have == wanted:
@@ -75,7 +75,7 @@ def _of_count(input: Meta, lengths: Meta, batch_first: bool) -> Unmet | None:
 
 
 def _of_order(lengths: Meta) -> Unmet | None:
-    """Lengths of at least 1 that do not grow, where they are known."""
+    """Check that known lengths are at least 1 and do not increase."""
     values: tuple[int, ...] = getattr(lengths, "values", None) or ()
     for n, value in enumerate(values):
         if value > 0 and (not n or value <= values[n - 1]):
@@ -99,7 +99,7 @@ def _of_order(lengths: Meta) -> Unmet | None:
 def of_steps(
     data: Meta, name: str, features: int, dtype: str | None = None
 ) -> Unmet | None:
-    """Packed steps: a row for each, with the features of a layer."""
+    """Check for packed steps of shape (steps, features) that fit the layer."""
     shape = data.shape
     here = word(name)
     if len(shape) != 2:
@@ -130,7 +130,7 @@ def of_steps(
 
 
 def of_sum(data: Meta, name: str, sizes: Any) -> Unmet | None:
-    """As many packed steps as the lengths say, where they are known."""
+    """Check that the number of packed steps is the sum of the lengths, if known."""
     values: tuple[int, ...] | None = getattr(sizes, "values", None)
     if values is None or sum(values) == data.shape[0]:
         return None
@@ -152,7 +152,7 @@ def of_sum(data: Meta, name: str, sizes: Any) -> Unmet | None:
 def of_packed_states(
     data: Meta, sizes: Meta, states: Any, weights: Any, rest: tuple[Any, ...]
 ) -> Unmet | None:
-    """What a recurrent kernel needs of packed steps: `rest` are its settings."""
+    """Check the packed steps and states of a kernel; `rest` are its settings."""
     if not isinstance(weights, tuple | list) or len(weights) < 2:
         return None
     first, second = weights[0], weights[1]
@@ -181,7 +181,7 @@ def of_packed_states(
 
 
 def of_packed_state(name: str, state: Meta, wanted: tuple[int, ...]) -> Unmet | None:
-    """`(layers·directions, batch, hidden)`."""
+    """Check that a state is `(layers·directions, batch, hidden)`."""
     shape = state.shape
     if shape == wanted:
         return None
@@ -200,7 +200,7 @@ def of_packed_state(name: str, state: Meta, wanted: tuple[int, ...]) -> Unmet | 
 
 @needs("torch._C._nn.pad_sequence")
 def pad_sequence(sequences: Any, *rest: Any, **options: Any) -> Unmet | None:
-    """Sequences that differ in their first dim only."""
+    """Check that the sequences differ in their first dim only."""
     given = list(sequences) if isinstance(sequences, tuple | list) else []
     if not given or not all(is_tensor(each) and each.shape for each in given):
         return None

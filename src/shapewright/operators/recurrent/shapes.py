@@ -1,8 +1,8 @@
-"""LSTM, GRU and RNN over whole sequences and packed ones; and their cells.
+"""LSTM, GRU and RNN over sequences, dense or packed, and their cells.
 
-FLOPs are those of the products with the weights. On the CPU torch's counter sees none
-of an LSTM's, since these run inside one kernel of oneDNN; the same arithmetic is
-counted for it as for the others.
+FLOPs are those of the products with the weights. On the CPU torch's counter misses
+those of an LSTM, since these run inside a single kernel of oneDNN; they are
+counted here as for the other layers.
 """
 
 from __future__ import annotations
@@ -19,12 +19,12 @@ Shape = tuple[int, ...]
 
 
 GATES = {"lstm": 4, "gru": 3, "rnn_tanh": 1, "rnn_relu": 1}
-"""How many times `hidden` rows the weights of each have."""
+"""Number of gates: the weights have this many times `hidden` rows."""
 
 
 @dataclass(frozen=True, slots=True)
 class Layers:
-    """What one call computes: `steps` of `batch` rows through `number` layers.
+    """The layers of a call: `steps` of `batch` rows through `number` layers.
 
     `rows` are those of packed steps, which have no batch dim; None else. `projected` is
     0 without a projection.
@@ -43,11 +43,11 @@ class Layers:
     batch_first: bool
 
     def input(self) -> Shape:
-        """The shape of what is computed on."""
+        """Return the shape of the input."""
         return self._sequence(self.width)
 
     def output(self) -> Shape:
-        """The shape of what comes out of the last layer."""
+        """Return the shape of the output of the last layer."""
         return self._sequence((self.projected or self.hidden) * self.directions)
 
     def _sequence(self, width: int) -> Shape:
@@ -57,13 +57,13 @@ class Layers:
         return (sizes[1], sizes[0], width) if self.batch_first else sizes
 
     def states(self) -> list[Shape]:
-        """The shape of the hidden state, and that of an LSTM's cell state."""
+        """Return the shape of the hidden state, and of an LSTM's cell state."""
         rows = self.number * self.directions
         widths = [self.projected or self.hidden, self.hidden]
         return [(rows, self.batch, width) for width in widths[: 1 + (self.gates == 4)]]
 
     def weights(self) -> list[Shape]:
-        """The shapes of all weights, layer by layer, direction by direction."""
+        """Return the shapes of all weights, layer by layer, direction by direction."""
         rows, last = self.gates * self.hidden, self.projected or self.hidden
         shapes: list[Shape] = []
         for layer in range(self.number):
@@ -87,9 +87,9 @@ def layers_of(
     bidirectional: Any = False,
     batch_first: Any = False,
 ) -> Layers | None:
-    """The layers of a call; None where a size or dtype does not fit.
+    """Return the layers of a call; None if a size or dtype does not fit.
 
-    Packed steps come as rows and batch sizes, and everything else one place later.
+    A packed call has rows and batch sizes first, its other arguments one place later.
     """
     steps = None
     if type(has_biases) in (list, tuple):
@@ -126,10 +126,10 @@ def layers_of(
 
 
 def outputs_of(layers: Layers, dtype: str) -> tuple[Made, ...]:
-    """The output and the last states, with the names of their nodes on the CPU.
+    """Return the output and the last states, with their grad_fn names on the CPU.
 
-    oneDNN takes an LSTM without projections in float32, and of packed steps where all
-    lengths are equal; whether it takes halves depends on the processor.
+    oneDNN runs an LSTM without projections in float32, and a packed one only if all
+    lengths are equal; whether it runs halves depends on the processor.
     """
     lstm = layers.gates == 4
     fused = lstm and not layers.projected and dtype != "float64"
@@ -152,7 +152,7 @@ def outputs_of(layers: Layers, dtype: str) -> tuple[Made, ...]:
 
 
 def _flops(input: Meta, hx: Any, params: Any, *more: Any, **__: Any) -> int:
-    """Each step multiplies by every weight matrix once."""
+    """Count the FLOPs: each step multiplies by every weight matrix once."""
     if len(input.shape) == 2:
         weights = sum(prod(one.shape) for one in more[0] if len(one.shape) == 2)
         return 2 * input.shape[0] * int(weights)

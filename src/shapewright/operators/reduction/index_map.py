@@ -1,4 +1,4 @@
-"""Index maps of reductions: sums, means, extremes, norms over one dim, several, all."""
+"""Index maps of reductions: sums, means, extremes and norms over dims."""
 
 from __future__ import annotations
 
@@ -28,9 +28,9 @@ def _over(
     input: Meta, dim: Any, keepdim: bool, combine: str, said: str,
     options: Options = (), name: str = "input", **more: Any,
 ) -> Any:  # fmt: skip
-    """The map of a function of all elements along dims; None or () means all dims.
+    """Return the map of a function of all elements along dims; None or () is all dims.
 
-    `said` is what it does with them: "the largest". A loop never has the letter that
+    `said` describes the reduction: "the largest". A loop never has the letter that
     names the tensor.
     """
     shape = tuple(input.shape)
@@ -71,14 +71,14 @@ def _over(
 
 
 def _along(dims: list[int]) -> str:
-    """`along dims 0, 1 and 2`."""
+    """Return `along dims 0, 1 and 2` as text."""
     *first, last = map(str, dims or [0])
     numbers = f"{', '.join(first)} and {last}" if first else last
     return f"along dim{'s' if len(dims) > 1 else ''} {numbers}"
 
 
 def converts(input: Meta, dtype: str | None) -> NotDrawn | None:
-    """Why a call that names a dtype is not drawn; None where only precision changes."""
+    """Return why a call with a dtype is not drawn; None if only precision changes."""
     if dtype is None or dtype == input.dtype or dtype.startswith(("float", "complex")):
         return None
     if dtype == "int64" and input.dtype.startswith(("int", "uint", "bool")):
@@ -87,7 +87,7 @@ def converts(input: Meta, dtype: str | None) -> NotDrawn | None:
 
 
 def _summing(combine: str, said: str) -> Any:
-    """The maker of sum's and prod's map."""
+    """Return the map maker of `sum` or `prod`."""
 
     def make(
         input: Meta, dim: Any = None, keepdim: bool = False, *,
@@ -126,7 +126,7 @@ SIMPLE = {
 
 
 def _simple(combine: str, said: str) -> Any:
-    """The maker of a reduction with nothing but `dim` and `keepdim`."""
+    """Return the map maker of a reduction that takes only `dim` and `keepdim`."""
 
     def make(
         input: Meta, dim: Any = None, keepdim: bool = False, *,
@@ -158,11 +158,11 @@ PLACED = {
     "nanmedian": ("nanmedian.values", "nanmedian.indices", "the median without NaN"),
     "mode": ("mode.values", "mode.indices", "the most frequent"),
 }
-"""Functions that give values, and of one dim the places too."""
+"""Functions that return values, and for a single dim the indices too."""
 
 
 def _placed(name: str) -> Any:
-    """The maker of a function of (values, indices)."""
+    """Return the map maker of a function of (values, indices)."""
     values, indices, said = PLACED[name]
 
     def make(
@@ -207,7 +207,7 @@ def kthvalue(
 
 
 def _deviation(name: str) -> Any:
-    """The maker of var's and std's map."""
+    """Return the map maker of `var` or `std`."""
     word = "the variance" if name == "var" else "the standard deviation"
 
     def make(
@@ -225,7 +225,7 @@ def _deviation(name: str) -> Any:
 
 
 def _with_mean(name: str) -> Any:
-    """The maker of var_mean's and std_mean's maps."""
+    """Return the map maker of `var_mean` or `std_mean`."""
     first = _deviation(name)
 
     def make(
@@ -247,7 +247,7 @@ for _name in ("var", "std"):
 def _sized(
     input: Meta, order: Any, dim: Any, keepdim: bool, name: str = "input"
 ) -> Any:
-    """The norm of the elements along dims as one vector."""
+    """Return the map of the vector norm of the elements along dims."""
     if input.dtype.startswith("complex"):
         return NotDrawn("its elements are complex")
     said = f"the {order:g}-norm"

@@ -1,4 +1,4 @@
-"""Dims that a call names, for functions that read one dim or several."""
+"""Checks of `dim` arguments, for functions that take a single dim or several."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ from shapewright.operators.promotion_and_broadcasting import KIND
 
 
 def named(*names: str) -> tuple[str, ...]:
-    """Those that no other need answers for, each function with its aliases."""
+    """Return the names, with aliases, for which no other check is registered."""
     found = dict.fromkeys(each for name in names for each in alike(name))
     return tuple(each for each in found if each not in NEEDS)
 
 
 def both(*words: str) -> tuple[str, ...]:
-    """A function of torch and the method of that name."""
+    """Return the names of a function of torch and of the method of that name."""
     return tuple(f"torch.{kind}{word}" for word in words for kind in ("", "Tensor."))
 
 
@@ -28,7 +28,7 @@ def of_dim(
     name: str, input: Any, dim: Any, argument: str = "dim", extra: int = 0,
     sure: bool = False,
 ) -> Unmet | None:  # fmt: skip
-    """Each dim that is named is there; `extra` more where a new one is made."""
+    """Check that the named dims exist; `extra` counts dims that the call adds."""
     if not is_tensor(input):
         return None
     rank = len(input.shape) + extra
@@ -77,7 +77,7 @@ def of_dim(
 
 
 def _reductions() -> None:
-    """`sum`, `mean`, `softmax`: the dim comes after the tensor."""
+    """Register checks of `sum`, `softmax` and others with a dim after the tensor."""
 
     def reduce(
         input: Meta, dim: Any = None, *rest: Any, **options: Any
@@ -126,7 +126,7 @@ def _reductions() -> None:
 
 
 def _with_dtypes(function: Any, rule: Rule | None) -> Any:
-    """The same need, and then the dtypes that the rule takes."""
+    """Return a check followed by a check of the dtypes that the rule takes."""
     if rule is None:
         return function
 
@@ -143,13 +143,13 @@ _reductions()
 
 @needs(*named(*both("squeeze")))
 def squeeze(input: Meta, dim: Any = None) -> Unmet | None:
-    """A dim that is there."""
+    """Check that the dim exists."""
     return of_dim("input", input, dim) if dim is not None else None
 
 
 @needs(*named(*both("unsqueeze")))
 def unsqueeze(input: Meta, dim: Any) -> Unmet | None:
-    """A place among the dims, the end included."""
+    """Check that the new dim lies among the dims or at their end."""
     return of_dim("input", input, dim, extra=1)
 
 
@@ -157,7 +157,7 @@ def unsqueeze(input: Meta, dim: Any) -> Unmet | None:
 def normalize(
     input: Meta, p: float = 2.0, dim: Any = 1, *rest: Any, **options: Any
 ) -> Unmet | None:
-    """A dim that is there, and floats."""
+    """Check that the dim exists and that the dtype is float or complex."""
     wrong = of_dim("input", input, dim, sure=True)
     if wrong is None and KIND.get(input.dtype, 2) < 2:
         return dtype_unmet("input", input, "float32", "{op} takes floats")
@@ -166,7 +166,7 @@ def normalize(
 
 @needs(*named(*both("aminmax")))
 def aminmax(input: Meta, *, dim: Any = None, **options: Any) -> Unmet | None:
-    """A dim that is there."""
+    """Check that the dim exists."""
     return of_dim("input", input, dim) if dim is not None else None
 
 
@@ -174,7 +174,7 @@ def aminmax(input: Meta, *, dim: Any = None, **options: Any) -> Unmet | None:
 def diff(
     input: Meta, n: Any = 1, dim: Any = -1, *rest: Any, **options: Any
 ) -> Unmet | None:
-    """A dim that is there, and a number of times."""
+    """Check that the dim exists and that `n` is not negative."""
     wrong = of_dim("input", input, dim, sure=True) if input.shape else None
     if wrong is not None or type(n) is not int or n >= 0:
         return wrong
@@ -190,7 +190,7 @@ def diff(
 
 @needs("torch.trapezoid", "torch.trapz", "torch.cumulative_trapezoid")
 def trapezoid(y: Meta, x: Any = None, *, dim: Any = -1, **options: Any) -> Unmet | None:
-    """A dim that is there."""
+    """Check that the dim exists and that `y` is not bool."""
     return of_dim("y", y, dim) or no_bools(("y", y))
 
 
@@ -198,7 +198,7 @@ def trapezoid(y: Meta, x: Any = None, *, dim: Any = -1, **options: Any) -> Unmet
 def quantile(
     input: Meta, q: Any, dim: Any = None, *rest: Any, **options: Any
 ) -> Unmet | None:
-    """A dim that is there, float32 or float64, and shares of the same dtype."""
+    """Check that the dim exists, that the input is float32 or float64, and `q` too."""
     wrong = of_dim("input", input, dim) if dim is not None else None
     if wrong is None and input.dtype not in ("float32", "float64"):
         why = "{op} takes float32 or float64"
@@ -211,7 +211,7 @@ def quantile(
 
 @needs(*named(*both("renorm")))
 def renorm(input: Meta, p: Any, dim: Any, maxnorm: Any) -> Unmet | None:
-    """A dim that is there, beside others; floats."""
+    """Check for at least two dims, an existing dim and a float or complex dtype."""
     if len(input.shape) < 2:
         made = (*(1,) * (2 - len(input.shape)), *input.shape)
         return Unmet(
@@ -232,5 +232,5 @@ def renorm(input: Meta, p: Any, dim: Any, maxnorm: Any) -> Unmet | None:
 
 @needs("torch.Tensor.size", "torch.Tensor.stride")
 def size(self: Meta, dim: Any = None) -> Unmet | None:
-    """A dim that is there."""
+    """Check that the dim exists."""
     return of_dim("self", self, dim) if dim is not None else None

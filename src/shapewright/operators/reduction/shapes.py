@@ -1,7 +1,7 @@
 """Metadata rules for reductions: sums, means, norms, largest, smallest and running
 values.
 
-Functions that give (values, indices) answer a tuple of two.
+Functions that return (values, indices) are inferred as a tuple of two.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ from shapewright.sizes.strides import contiguous
 
 
 def _over(input: Any, dim: Any, keepdim: Any, dtype: str, grad_fn: str | None) -> Made:
-    """A new tensor without the dims `dim` (None: all of them). It is contiguous."""
+    """Return a contiguous tensor without the dims `dim` (None: all of them)."""
     shape = input.shape
     if len(shape) > 64:
         raise Misfit("only tensors with up to 64 dims are supported")
@@ -78,7 +78,7 @@ def nansum(
     input: Any, dim: Any = None, keepdim: Any = False, *, dtype: str | None = None,
     out: Any = None,
 ) -> Any:  # fmt: skip
-    """A sum that skips NaN; floats only, others are left to torch."""
+    """Infer a sum that skips NaN; non-float dtypes are left to torch."""
     if input.dtype not in FLOATING or dtype is not None or out is not None:
         return NotImplemented
     return _over(input, dim, keepdim, input.dtype, "NansumBackward0")
@@ -89,7 +89,7 @@ def mean(
     input: Any, dim: Any = _MISSING, keepdim: Any = False, *, dtype: str | None = None,
     out: Any = None,
 ) -> Any:  # fmt: skip
-    """The mean, of floats, or in the float `dtype` that is given."""
+    """Infer the mean of floats, or the mean in the given float `dtype`."""
     result = dtype or input.dtype
     if result not in KNOWN or input.dtype not in KNOWN or out is not None:
         return NotImplemented
@@ -115,7 +115,7 @@ def product(
     input: Any, dim: Any = _MISSING, keepdim: Any = False, *, dtype: str | None = None,
     out: Any = None,
 ) -> Any:  # fmt: skip
-    """The product, over all dims or one."""
+    """Infer the product over all dims or a single dim."""
     if input.dtype not in KNOWN or (dtype or "bool") not in KNOWN or out is not None:
         return NotImplemented
     result = dtype or ("int64" if KIND[input.dtype] < 2 else input.dtype)
@@ -128,7 +128,7 @@ def product(
 
 @rule("torch.any", "torch.Tensor.any", "torch.all", "torch.Tensor.all")
 def truth(input: Any, dim: Any = None, keepdim: Any = False, *, out: Any = None) -> Any:
-    """Whether any or all are true: bool, or uint8 for uint8."""
+    """Infer `any` or `all`: bool, or uint8 for uint8."""
     if input.dtype not in KNOWN or out is not None or not _dims(dim):
         return NotImplemented
     dtype = "uint8" if input.dtype == "uint8" else "bool"
@@ -139,7 +139,7 @@ def truth(input: Any, dim: Any = None, keepdim: Any = False, *, out: Any = None)
 
 @rule("torch.count_nonzero", "torch.Tensor.count_nonzero")
 def count_nonzero(input: Any, dim: Any = None) -> Any:
-    """How many are not zero."""
+    """Infer the number of nonzero elements, int64."""
     if input.dtype not in KNOWN or not _dims(dim):
         return NotImplemented
     return _over(input, dim, False, "int64", "")
@@ -147,7 +147,7 @@ def count_nonzero(input: Any, dim: Any = None) -> Any:
 
 @rule("torch.logsumexp", "torch.Tensor.logsumexp", "torch.special.logsumexp")
 def logsumexp(input: Any, dim: Any, keepdim: Any = False, *, out: Any = None) -> Any:
-    """`log(sum(exp(x)))`; integers become the default dtype."""
+    """Infer `log(sum(exp(x)))`; integers become the default dtype."""
     if KIND.get(input.dtype, 3) == 3 or out is not None or not _dims(dim):
         return NotImplemented
     if type(dim) is not int and not dim:
@@ -197,7 +197,7 @@ def norm(
     input: Any, p: Any = "fro", dim: Any = None, keepdim: Any = False, out: Any = None,
     dtype: Any = None,
 ) -> Any:  # fmt: skip
-    """The p-norm of the elements, over all dims or those given."""
+    """Infer the p-norm of the elements, over all dims or the given dims."""
     if out is not None or p == "nuc" or (p == "fro" and _many(dim)):
         return NotImplemented
     if dim is None and keepdim and p != "fro":
@@ -214,7 +214,7 @@ def vector_norm(
     x: Any, ord: Any = 2, dim: Any = None, keepdim: Any = False, *, dtype: Any = None,
     out: Any = None,
 ) -> Any:  # fmt: skip
-    """The norm of all elements as one vector, or over dims."""
+    """Infer the norm of all elements as a single vector, or over dims."""
     if out is not None:
         return NotImplemented
     return _vector_norm(x, ord, dim, keepdim, dtype)
@@ -225,7 +225,7 @@ def linalg_norm(
     A: Any, ord: Any = None, dim: Any = None, keepdim: Any = False, *,
     dtype: Any = None, out: Any = None,
 ) -> Any:  # fmt: skip
-    """Vector norms only; matrix norms are left to torch."""
+    """Infer vector norms; matrix norms are left to torch."""
     one = type(dim) is int or (isinstance(dim, tuple | list) and len(dim) == 1)
     one = one or (dim is None and len(A.shape) == 1)
     if out is not None or (ord is not None and not one):
@@ -240,7 +240,7 @@ def matrix_norm(
     A: Any, ord: Any = "fro", dim: Any = (-2, -1), keepdim: Any = False, *,
     dtype: Any = None, out: Any = None,
 ) -> Any:  # fmt: skip
-    """The Frobenius norm; the others are left to torch."""
+    """Infer the Frobenius norm; other matrix norms are left to torch."""
     if out is not None or ord != "fro" or len(A.shape) < 2 or tuple(dim) != (-2, -1):
         return NotImplemented
     return _vector_norm(A, 2, dim, keepdim, dtype)
@@ -265,7 +265,7 @@ def normalize(
 
 
 def _empty(input: Any, dim: Any) -> bool:
-    """Whether some result would come from no element; torch refuses in many words."""
+    """Return whether a result would reduce no elements; torch's messages vary."""
     shape = input.shape
     if type(dim) is int and shape:
         return not shape[axis(dim, len(shape))]
@@ -336,7 +336,7 @@ _amax("amin")
 def aminmax(
     input: Any, *, dim: Any = None, keepdim: Any = False, out: Any = None
 ) -> Any:
-    """(smallest, largest), over all dims or one."""
+    """Infer (smallest, largest), over all dims or a single dim."""
     if out is not None or not _real(input) or _empty(input, dim):
         return NotImplemented
     made = _over(input, dim, keepdim, input.dtype, "AminmaxBackward0")
@@ -347,7 +347,7 @@ def aminmax(
 def argmax(
     input: Any, dim: Any = None, keepdim: Any = False, *, out: Any = None
 ) -> Any:
-    """The place of the largest: int64."""
+    """Infer the index of the largest element: int64."""
     if (
         out is not None
         or not _real(input)
@@ -381,7 +381,7 @@ _middle("nanmedian")
 
 @rule("torch.mode", "torch.Tensor.mode")
 def mode(input: Any, dim: int = -1, keepdim: bool = False, *, out: Any = None) -> Any:
-    """The most frequent values and where one stands."""
+    """Infer the most frequent values and an index of each."""
     if out is not None:
         return NotImplemented
     return _pair(input, dim, keepdim, "ModeBackward0")
@@ -391,7 +391,7 @@ def mode(input: Any, dim: int = -1, keepdim: bool = False, *, out: Any = None) -
 def kthvalue(
     input: Any, k: int, dim: int = -1, keepdim: bool = False, *, out: Any = None
 ) -> Any:
-    """The k-th smallest values, k from 1."""
+    """Infer the k-th smallest values, counting k from 1."""
     shape = input.shape
     if type(k) is not int or type(dim) is not int:
         return NotImplemented
@@ -432,7 +432,7 @@ _running("cumprod", "CumprodBackward0")
 
 @rule("torch.logcumsumexp", "torch.Tensor.logcumsumexp")
 def logcumsumexp(input: Any, dim: int, *, out: Any = None) -> Any:
-    """Running `logsumexp`, of floats."""
+    """Infer a running `logsumexp` of floats."""
     if out is not None or input.dtype not in FLOATING:
         return NotImplemented
     shape = input.shape

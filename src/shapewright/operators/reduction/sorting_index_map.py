@@ -1,4 +1,4 @@
-"""Index maps along a dim that keep it: softmax, running sums, sort, topk."""
+"""Index maps of functions that keep a dim: softmax, running sums, sort, topk."""
 
 from __future__ import annotations
 
@@ -24,9 +24,9 @@ def _lane(
     input: Meta, dim: Any, combine: str, said: str, options: Options = (),
     size: int | None = None, **more: Any,
 ) -> Any:  # fmt: skip
-    """The map of a function of all elements along a dim that gives as many, or `size`.
+    """Return the map of a function along a dim, which keeps its size or gets `size`.
 
-    The output's place along the dim says which of them an element is.
+    The position of an output element along the dim selects its value of the function.
     """
     shape = list(input.shape)
     given: dict[str, Any] = {"combine": combine, "options": options, **more}
@@ -62,7 +62,7 @@ _ZERO = Letter("i") * 0
 
 
 def _softened(function: str, said: str) -> Any:
-    """The maker of softmax's map; torch's functional form has `_stacklevel` second."""
+    """Return softmax's map makers; the functional form has `_stacklevel` second."""
 
     def make(
         input: Meta, dim: int | None = None, dtype: str | None = None, *,
@@ -92,7 +92,7 @@ for _name, _said in (
 
 
 def _running(function: str, said: str) -> Any:
-    """The maker of the map of cumsum and its kin."""
+    """Return the map maker of cumsum and similar functions."""
 
     def make(
         input: Meta, dim: int, *, dtype: str | None = None, out: Any = None
@@ -112,7 +112,7 @@ for _name, _said in (
 
 
 def _running_extreme(function: str, said: str) -> Any:
-    """The maker of the maps of cummax and cummin."""
+    """Return the map maker of `cummax` or `cummin`."""
 
     def make(input: Meta, dim: int, *, out: Any = None) -> Any:
         return (
@@ -131,7 +131,7 @@ for _name, _said in (("cummax", "largest"), ("cummin", "smallest")):
 
 
 def _ordered(input: Meta, dim: int, descending: bool, stable: bool | None) -> Any:
-    """The maps of sort: values, places."""
+    """Return the maps of `sort`: values and indices."""
     options = (("descending", bool(descending)), ("stable", True))
     way = "falling" if descending else "rising"
     return (

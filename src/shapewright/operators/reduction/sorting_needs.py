@@ -1,4 +1,4 @@
-"""What functions need that count, sort into and draw from.
+"""Checks of functions that count, sort into bins, or draw samples.
 
 Mirrors the checks of `multinomial_out` in `aten/src/ATen/native/Distributions.cpp`;
 those of the probabilities themselves need values.
@@ -19,7 +19,7 @@ from shapewright.operators.reduction.needs import both, named
 
 @needs("torch.bucketize")
 def bucketize(input: Any, boundaries: Meta, **options: Any) -> Unmet | None:
-    """Boundaries in one row."""
+    """Check that the boundaries are 1-d and that no dtype is complex."""
     wrong = of_rank("boundaries", boundaries, 1, 1)
     return wrong or no_complex(("input", input), ("boundaries", boundaries))
 
@@ -28,7 +28,7 @@ def bucketize(input: Any, boundaries: Meta, **options: Any) -> Unmet | None:
 def searchsorted(
     sorted_sequence: Meta, input: Any, *, sorter: Any = None, **options: Any
 ) -> Unmet | None:
-    """One row of boundaries, or a row for each row of what is searched."""
+    """Check for 1-d boundaries, or a row of them for each row of the input."""
     rows = sorted_sequence.shape
     if not rows:
         return of_rank("sorted_sequence", sorted_sequence, 1, 1)
@@ -64,7 +64,7 @@ def searchsorted(
 def multinomial(
     input: Meta, num_samples: Any, replacement: bool = False, **options: Any
 ) -> Unmet | None:
-    """A row of weights, or several; no more samples than weights."""
+    """Check for rows of weights, and for no more samples than weights."""
     wrong = of_rank("input", input, 1, 2) or real_floats(("input", input))
     wrong = wrong or of_positive("num_samples", num_samples)
     if wrong is not None or replacement or type(num_samples) is not int:
@@ -88,7 +88,7 @@ def multinomial(
 def bincount(
     input: Meta, weights: Any = None, minlength: Any = 0, **options: Any
 ) -> Unmet | None:
-    """A row of whole numbers from 0 on, and a weight for each."""
+    """Check for a 1-d tensor of integers >= 0, and a weight for each element."""
     wrong = of_rank("input", input, 1, 1) or of_positive("minlength", minlength, 0)
     if wrong is not None:
         return wrong

@@ -29,7 +29,7 @@ from shapewright.sizes.strides import formatted, like, suggested_format
 
 
 def _named(args: tuple[Any, ...]) -> tuple[Any, ...]:
-    """Ints given one by one, or as one sequence."""
+    """Return ints that are given separately or as a single sequence."""
     if len(args) == 1 and not isinstance(args[0], int):
         return tuple(args[0])
     return args
@@ -37,7 +37,7 @@ def _named(args: tuple[Any, ...]) -> tuple[Any, ...]:
 
 @rule("torch.roll", "torch.Tensor.roll")
 def roll(input: Meta, shifts: Any, dims: Any = ()) -> Any:
-    """`(8, 16)` rolled by 1 gives (8, 16): dim by dim, or as one row without dims."""
+    """`(8, 16)` rolled by 1 gives (8, 16); without dims, as a flattened tensor."""
     shape = input.shape
     dims = (dims,) if type(dims) is int else tuple(dims)
     shifts = (shifts,) if type(shifts) is int else tuple(shifts)
@@ -125,7 +125,7 @@ def topk(
     *,
     out: Any = None,
 ) -> Any:
-    """`(8, 16)`, 3 of the last dim: values and int64 indices (8, 3)."""
+    """`(8, 16)` with k=3 on the last dim gives values and int64 indices (8, 3)."""
     shape = input.shape
     if out is not None or type(k) is not int or type(dim) is not int:
         return NotImplemented
@@ -163,7 +163,7 @@ def bucketize(
     input: Any, boundaries: Meta, *, out_int32: bool = False, right: bool = False,
     out: Any = None,
 ) -> Any:  # fmt: skip
-    """`(8, 16)` among boundaries (10,) gives int64 places (8, 16)."""
+    """`(8, 16)` with boundaries (10,) gives int64 indices (8, 16)."""
     return searchsorted(
         boundaries, input, out_int32=out_int32, right=right, out=out, plain=False
     )
@@ -174,9 +174,9 @@ def searchsorted(
     sorted_sequence: Meta, input: Any, *, out_int32: bool = False, right: bool = False,
     side: Any = None, sorter: Any = None, out: Any = None, plain: bool = True,
 ) -> Any:  # fmt: skip
-    """`(8, 3)` in rows (8, 10) gives int64 places (8, 3).
+    """`(8, 3)` with sorted rows (8, 10) gives int64 indices (8, 3).
 
-    Where tensors are not in row-major order torch warns, so it answers.
+    For tensors that are not in row-major order torch warns, so the call is left to it.
     """
     rows = sorted_sequence.shape
     if out is not None or side is not None or sorter is not None:
@@ -212,7 +212,7 @@ def _covariance(input: Meta, node: str) -> Any:
 def cov(
     input: Meta, *, correction: int = 1, fweights: Any = None, aweights: Any = None
 ) -> Any:
-    """`(5, 100)`, one variable a row, gives (5, 5)."""
+    """`(5, 100)`, with a variable in each row, gives (5, 5)."""
     if correction not in (0, 1) or fweights is not None or aweights is not None:
         return NotImplemented
     return _covariance(input, "SqueezeBackward0")
@@ -220,7 +220,7 @@ def cov(
 
 @rule("torch.corrcoef", "torch.Tensor.corrcoef", flops=_covariance_flops)
 def corrcoef(input: Meta) -> Any:
-    """`(5, 100)`, one variable a row, gives (5, 5)."""
+    """`(5, 100)`, with a variable in each row, gives (5, 5)."""
     made = _covariance(input, "ClampBackward1")
     return NotImplemented if made is NotImplemented or not made.shape else made
 
@@ -230,7 +230,7 @@ def diff(
     input: Meta, n: int = 1, dim: int = -1, prepend: Any = None, append: Any = None,
     *, out: Any = None,
 ) -> Any:  # fmt: skip
-    """`(8, 16)` gives (8, 15): each element less the one before it."""
+    """`(8, 16)` gives (8, 15): each element minus the previous element."""
     if out is not None or prepend is not None or append is not None or n != 1:
         return NotImplemented
     dtype, shape = input.dtype, input.shape
@@ -261,7 +261,7 @@ def isclose(
     input: Meta, other: Meta, rtol: float = 1e-5, atol: float = 1e-8,
     equal_nan: bool = False,
 ) -> Any:  # fmt: skip
-    """Two of (8, 16) give bool (8, 16)."""
+    """Two tensors of (8, 16) give bool (8, 16)."""
     if input.dtype != other.dtype or input.dtype not in KNOWN or min(rtol, atol) < 0:
         return NotImplemented
     if input.shape != other.shape or not is_plain(input, other):
@@ -274,7 +274,7 @@ def isin(
     elements: Any, test_elements: Any, *, assume_unique: bool = False,
     invert: bool = False,
 ) -> Any:  # fmt: skip
-    """`(8, 16)` among (5,) gives bool (8, 16)."""
+    """`(8, 16)` with test elements (5,) gives bool (8, 16)."""
     if not hasattr(elements, "shape") or not hasattr(test_elements, "shape"):
         return NotImplemented
     if elements.dtype != test_elements.dtype or elements.dtype not in KNOWN:
@@ -303,7 +303,7 @@ def quantile(
 
 
 MOST_CATEGORIES = 1 << 24
-"""The largest whole number up to which float32 has every one."""
+"""The largest n for which float32 represents every integer up to n."""
 
 
 @rule("torch.multinomial", "torch.Tensor.multinomial", random=True)
@@ -315,7 +315,7 @@ def multinomial(
     generator: Any = None,
     out: Any = None,
 ) -> Any:
-    """3 samples from each row of (8, 10): (8, 3) places, int64."""
+    """3 samples from each row of (8, 10) give int64 indices (8, 3)."""
     if out is not None or type(num_samples) is not int:
         return NotImplemented
     if len(input.shape) not in (1, 2):

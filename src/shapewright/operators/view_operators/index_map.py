@@ -1,4 +1,4 @@
-"""Index maps of views: the same elements under other indices, whole or in part."""
+"""Index maps of views: the same elements under other indices."""
 
 from __future__ import annotations
 
@@ -28,23 +28,23 @@ FLAT = "The elements stay in row-major order; only where the dims are cut change
 
 
 def list_forms(*names: str, in_place: bool = False) -> list[str]:
-    """The function and the method of each name, and the method that works in place."""
+    """Return the function and method of each name, and optionally `method_`."""
     kinds = ["torch.{}", "torch.Tensor.{}"] + ["torch.Tensor.{}_"] * in_place
     return [kind.format(name) for name in names for kind in kinds]
 
 
 def _whole(dim: int, rank: int) -> int:
-    """A dim counted from the front."""
+    """Return a dim counted from the front."""
     return dim % max(rank, 1)
 
 
 def shown(shape: Sequence[int]) -> str:
-    """A shape as text, also of one dim."""
+    """Format a shape as a tuple."""
     return f"({', '.join(map(str, shape))}{',' if len(shape) == 1 else ''})"
 
 
 def _reordered(input: Meta, order: Sequence[int], sentence: str) -> IndexMap:
-    """The output's dim d is the input's dim `order[d]`."""
+    """Map dim d of the output to dim `order[d]` of the input."""
     at: list[Expression] = [number(0)] * len(order)
     for letter, dim in zip(out_letters(len(order)), order, strict=True):
         at[dim] = letter
@@ -53,7 +53,7 @@ def _reordered(input: Meta, order: Sequence[int], sentence: str) -> IndexMap:
 
 
 def _same_place(input: Meta, shape: Sequence[int], sentence: str = "") -> IndexMap:
-    """Each element keeps its place in row-major order."""
+    """Map a reshape: each element keeps its position in row-major order."""
     shape, given = tuple(shape), tuple(input.shape)
     letters = out_letters(len(shape))
     least = min(len(shape), len(given))
@@ -203,7 +203,7 @@ def adjoint(input: Meta) -> Any:
 
 
 def _broadcast(name: str, input: Meta, shape: Sequence[int], words: str) -> IndexMap:
-    """The input lined up from the right; a size of 1 is read at 0."""
+    """Map a broadcast input, aligned from the right; a size of 1 is read at 0."""
     letters = out_letters(len(shape))
     new = len(shape) - len(input.shape)
     pairs = zip(letters[new:], input.shape, shape[new:], strict=True)
@@ -272,7 +272,7 @@ def squeeze(input: Meta, dim: Any = None) -> Any:
 
 
 def known(value: Any) -> Any:
-    """A number that may come as a tensor; None where its value is not known."""
+    """Return a number that may be given as a tensor; None if its value is unknown."""
     return getattr(value, "values", None) if hasattr(value, "shape") else value
 
 

@@ -1,5 +1,5 @@
-"""What `view`, `reshape`, `flatten`, `expand`, `repeat` and related functions require
-of their arguments.
+"""Checks of the arguments of `view`, `reshape`, `flatten`, `expand`, `repeat` and other
+functions.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from shapewright.operators.needs_registry import needs
 
 
 def _sizes_of(shape: Sequence[Any]) -> tuple[int, ...] | None:
-    """Sizes that were given one by one or as a tuple; None for a dtype."""
+    """Return sizes given separately or as a tuple; None if they are not ints."""
     if len(shape) == 1 and isinstance(shape[0], tuple | list):
         shape = shape[0]
     whole = all(isinstance(size, int) and not isinstance(size, bool) for size in shape)
@@ -24,7 +24,7 @@ def _sizes_of(shape: Sequence[Any]) -> tuple[int, ...] | None:
 
 @needs("torch.Tensor.view")
 def view(self: Meta, *shape: Any) -> Unmet | None:
-    """As many elements, in the order in which they lie."""
+    """Check for as many elements, in an order of storage that a view can take."""
     sizes = _sizes_of(shape)
     if sizes is None:
         return None
@@ -34,21 +34,21 @@ def view(self: Meta, *shape: Any) -> Unmet | None:
 
 @needs("torch.Tensor.reshape")
 def tensor_reshape(self: Meta, *shape: Any) -> Unmet | None:
-    """As many elements."""
+    """Check that the shape has as many elements."""
     sizes = _sizes_of(shape)
     return None if sizes is None else _of_elements("self", self, sizes, "shape")
 
 
 @needs("torch.reshape")
 def reshape(input: Meta, shape: Any) -> Unmet | None:
-    """As many elements."""
+    """Check that the shape has as many elements."""
     sizes = _sizes_of(shape)
     return None if sizes is None else _of_elements("input", input, sizes, "shape")
 
 
 @needs("torch.Tensor.view_as")
 def view_as(self: Meta, other: Meta) -> Unmet | None:
-    """As many elements as the other has."""
+    """Check that `other` has as many elements, and that a view is possible."""
     have, wanted = prod(self.shape), prod(other.shape)
     if have == wanted:
         return _of_storage(self, other.shape)
@@ -66,14 +66,14 @@ def view_as(self: Meta, other: Meta) -> Unmet | None:
 
 @needs("torch.Tensor.reshape_as")
 def reshape_as(self: Meta, other: Meta) -> Unmet | None:
-    """The same, wherever they lie."""
+    """Check that `other` has as many elements; any strides will do."""
     return None if prod(self.shape) == prod(other.shape) else view_as(self, other)
 
 
 def _arithmetic(
     name: str, shape: Sequence[int], sizes: Sequence[int]
 ) -> tuple[str, ...]:
-    """Both products, below each other."""
+    """Return the element counts of both shapes, as products in text."""
     return (
         f"{product(shape)} elements in {{{name}}}",
         f"{product(sizes)} in {text(sizes)}",
@@ -81,7 +81,7 @@ def _arithmetic(
 
 
 def _of_negative(argument: str, sizes: Sequence[int]) -> Unmet:
-    """Sizes of at least 0; -1 is worked out."""
+    """Return the `Unmet` of sizes below 0 other than -1, which is inferred."""
     least = min(sizes)
     return Unmet(
         "not-positive",
@@ -96,7 +96,7 @@ def _of_negative(argument: str, sizes: Sequence[int]) -> Unmet:
 def _of_elements(
     name: str, input: Meta, sizes: tuple[int, ...], argument: str
 ) -> Unmet | None:
-    """The elements that come are those that are asked for."""
+    """Check that the requested sizes hold all elements of the input."""
     have = prod(input.shape)
     known = prod(size for size in sizes if size != -1)
     if any(size < -1 for size in sizes):
@@ -151,7 +151,7 @@ def _of_elements(
 
 
 def _of_storage(self: Meta, sizes: tuple[int, ...]) -> Unmet | None:
-    """A view needs its elements in storage in their order."""
+    """Check that the order of the elements in storage allows a view."""
     if -1 in sizes:
         known = prod(size for size in sizes if size != -1)
         sizes = tuple(prod(self.shape) // known if s == -1 else s for s in sizes)
@@ -169,7 +169,7 @@ def _of_storage(self: Meta, sizes: tuple[int, ...]) -> Unmet | None:
 
 
 def viewable(shape: Sequence[int], stride: Sequence[int], sizes: Sequence[int]) -> bool:
-    """Whether a view has strides: `computeStride` of ATen's TensorUtils."""
+    """Return whether a view is possible: `computeStride` of ATen's TensorUtils."""
     if not prod(shape):
         return True
     left = [size for size in sizes if size != 1]
@@ -194,7 +194,7 @@ def viewable(shape: Sequence[int], stride: Sequence[int], sizes: Sequence[int]) 
 
 @needs("torch.flatten", "torch.Tensor.flatten")
 def flatten(input: Meta, start_dim: int = 0, end_dim: int = -1) -> Unmet | None:
-    """A first dim that is there, and does not come after the last."""
+    """Check that both dims exist and that `start_dim` does not follow `end_dim`."""
     rank = max(len(input.shape), 1)
     for name, dim in (("start_dim", start_dim), ("end_dim", end_dim)):
         if not isinstance(dim, int):
@@ -222,7 +222,7 @@ def flatten(input: Meta, start_dim: int = 0, end_dim: int = -1) -> Unmet | None:
 
 @needs("torch.unflatten", "torch.Tensor.unflatten")
 def unflatten(input: Meta, dim: int, sizes: Any, *rest: Any) -> Unmet | None:
-    """Sizes whose product is the dim's."""
+    """Check that the dim exists and equals the product of the sizes."""
     rank = len(input.shape)
     if isinstance(sizes, int):
         sizes = (sizes, *rest)
@@ -262,28 +262,28 @@ def unflatten(input: Meta, dim: int, sizes: Any, *rest: Any) -> Unmet | None:
 
 @needs("torch.Tensor.expand")
 def expand(self: Meta, *size: Any) -> Unmet | None:
-    """Only sizes of 1 grow; new dims come in front."""
+    """Check that only sizes of 1 are expanded; new dims come in front."""
     sizes = _sizes_of(size)
     return None if sizes is None else _of_expanding("self", self, sizes, "size")
 
 
 @needs("torch.broadcast_to", "torch.Tensor.broadcast_to")
 def broadcast_to(input: Meta, size: Any) -> Unmet | None:
-    """Only sizes of 1 grow; new dims come in front."""
+    """Check that only sizes of 1 are expanded; new dims come in front."""
     sizes = _sizes_of(size)
     return None if sizes is None else _of_expanding("input", input, sizes, "size")
 
 
 @needs("torch.Tensor.expand_as")
 def expand_as(self: Meta, other: Meta) -> Unmet | None:
-    """Only sizes of 1 grow; new dims come in front."""
+    """Check that only sizes of 1 are expanded; new dims come in front."""
     return _of_expanding("self", self, other.shape, "")
 
 
 def _of_expanding(
     name: str, input: Meta, sizes: tuple[int, ...], argument: str
 ) -> Unmet | None:
-    """A shape that the input broadcasts to."""
+    """Check that the input broadcasts to the sizes."""
     shape = input.shape
     if len(sizes) < len(shape):
         return Unmet(
@@ -325,7 +325,7 @@ def _of_expanding(
 
 @needs("torch.Tensor.repeat")
 def repeat(self: Meta, *sizes: Any, repeats: Any = None) -> Unmet | None:
-    """A number for each dim."""
+    """Check for a number of repeats, at least 0, for each dim."""
     counts = _sizes_of(sizes) if repeats is None else _sizes_of((repeats,))
     if counts is not None and min(counts, default=0) < 0:
         return of_positive("sizes" if repeats is None else "repeats", counts, 0)
@@ -345,7 +345,7 @@ def repeat(self: Meta, *sizes: Any, repeats: Any = None) -> Unmet | None:
 
 @needs("torch.Tensor.sum_to_size")
 def sum_to_size(self: Meta, *size: Any) -> Unmet | None:
-    """A shape that broadcasts to that of the tensor."""
+    """Check that the shape broadcasts to that of the tensor."""
     sizes = _sizes_of(size)
     shape = self.shape
     if sizes is None:
@@ -368,7 +368,7 @@ def sum_to_size(self: Meta, *size: Any) -> Unmet | None:
 
 @needs("torch.tile", "torch.Tensor.tile")
 def tile(input: Meta, *dims: Any, **options: Any) -> Unmet | None:
-    """Numbers of at least 0."""
+    """Check that the numbers of repeats are at least 0."""
     given = options.get("dims")
     counts = _sizes_of(dims) if given is None else _sizes_of((given,))
     if counts is None or min(counts, default=0) >= 0:

@@ -1,5 +1,5 @@
-"""What functions that take parts of a dim, split it, or reorder dims require of their
-arguments.
+"""Checks of the arguments of functions that take parts of a dim, split it, or reorder
+dims.
 """
 
 from __future__ import annotations
@@ -18,20 +18,20 @@ from shapewright.operators.reduction.needs import both, named, of_dim
 
 @needs(*named(*both("unbind")))
 def unbind(input: Meta, dim: int = 0) -> Unmet | None:
-    """A dim that is there."""
+    """Check that the dim exists."""
     return of_dim("input", input, dim) if input.shape else None
 
 
 @needs(*named(*both("chunk")))
 def chunk(input: Meta, chunks: int, dim: int = 0) -> Unmet | None:
-    """A dim that is there, and at least one part."""
+    """Check that the dim exists and that there is at least one chunk."""
     wrong = of_dim("input", input, dim, sure=True) if input.shape else None
     return wrong or of_positive("chunks", chunks)
 
 
 @needs(*named(*both("select")))
 def select(input: Meta, dim: Any, index: Any) -> Unmet | None:
-    """A dim that is there, and an index within it."""
+    """Check that the dim exists and that the index lies within it."""
     wrong = of_dim("input", input, dim) if input.shape else None
     if wrong is not None or type(index) is not int or not input.shape:
         return wrong
@@ -51,7 +51,7 @@ def select(input: Meta, dim: Any, index: Any) -> Unmet | None:
 
 @needs(*named(*both("narrow")))
 def narrow(input: Meta, dim: Any, start: Any, length: Any) -> Unmet | None:
-    """A part that lies within the dim."""
+    """Check that the dim exists and that the slice lies within it."""
     wrong = of_dim("input", input, dim) if input.shape else None
     if wrong is not None or type(start) is not int or not input.shape:
         return wrong
@@ -90,7 +90,7 @@ def narrow(input: Meta, dim: Any, start: Any, length: Any) -> Unmet | None:
 def topk(
     input: Meta, k: Any, dim: Any = -1, *rest: Any, **options: Any
 ) -> Unmet | None:
-    """No more than the dim has."""
+    """Check that `k` is at most the size of the dim."""
     wrong = of_dim("input", input, dim, sure=True)
     if wrong is not None or type(k) is not int:
         return wrong
@@ -113,7 +113,7 @@ def topk(
 
 @needs(*named("torch.nn.functional.glu"))
 def glu(input: Meta, dim: int = -1) -> Unmet | None:
-    """A dim of two halves."""
+    """Check that the size of the dim is even."""
     wrong = of_dim("input", input, dim) if input.shape else None
     if wrong is not None or not input.shape or input.shape[dim] % 2 == 0:
         return wrong
@@ -135,7 +135,7 @@ def glu(input: Meta, dim: int = -1) -> Unmet | None:
 def tensor_split(
     input: Meta, indices_or_sections: Any = None, dim: Any = 0, **options: Any
 ) -> Unmet | None:
-    """A dim that is there, and at least one part."""
+    """Check that the dim exists and that there is at least one part."""
     wrong = of_dim("input", input, dim) if input.shape else _of_least(input, 1)
     sections = options.get("sections", indices_or_sections)
     if wrong is None and type(sections) is int:
@@ -144,7 +144,7 @@ def tensor_split(
 
 
 def _of_least(input: Meta, least: int) -> Unmet | None:
-    """At least so many dims."""
+    """Check that the input has at least `least` dims."""
     rank = len(input.shape)
     if rank >= least:
         return None
@@ -162,7 +162,7 @@ def _of_least(input: Meta, least: int) -> Unmet | None:
 
 
 def _splitting(word: str, least: int, along: int) -> None:
-    """Register a split along the dim that its name says, of vectors along theirs."""
+    """Register `hsplit`, `vsplit` or `dsplit`; `hsplit` splits vectors along dim 0."""
 
     def split(
         input: Meta, indices_or_sections: Any = None, **options: Any
@@ -197,7 +197,7 @@ for _word, _least, _along in (("hsplit", 1, 1), ("vsplit", 2, 0), ("dsplit", 3, 
 
 @needs("torch.Tensor.unfold")
 def unfold(self: Meta, dimension: Any, size: Any, step: Any) -> Unmet | None:
-    """A window that fits into the dim, and a step of at least 1."""
+    """Check that the window fits into the dim and that the step is at least 1."""
     wrong = of_dim("self", self, dimension, "dimension")
     wrong = wrong or of_positive("size", size, 0) or of_positive("step", step)
     have = (*self.shape, 1)[dimension % max(len(self.shape), 1)] if not wrong else 0
@@ -221,25 +221,25 @@ def unfold(self: Meta, dimension: Any, size: Any, step: Any) -> Unmet | None:
 def transpose(
     input: Meta, dim0: Any = None, dim1: Any = None, **more: Any
 ) -> Unmet | None:
-    """Two dims that are there."""
+    """Check that both dims exist."""
     return of_dim("input", input, dim0, "dim0") or of_dim("input", input, dim1, "dim1")
 
 
 @needs(*named("torch.Tensor.permute"))
 def tensor_permute(self: Meta, *dims: Any) -> Unmet | None:
-    """Every dim once."""
+    """Check that every dim is named once."""
     given = dims[0] if len(dims) == 1 and isinstance(dims[0], tuple | list) else dims
     return _of_order("self", self, tuple(given))
 
 
 @needs(*named("torch.permute"))
 def permute(input: Meta, dims: Any) -> Unmet | None:
-    """Every dim once."""
+    """Check that every dim is named once."""
     return _of_order("input", input, tuple(dims))
 
 
 def _of_order(name: str, input: Meta, order: tuple[Any, ...]) -> Unmet | None:
-    """As many places as dims, each of them once."""
+    """Check that the order names every dim exactly once."""
     rank = len(input.shape)
     if not order:
         return None
@@ -266,7 +266,7 @@ def _of_order(name: str, input: Meta, order: tuple[Any, ...]) -> Unmet | None:
 
 @needs(*named(*both("movedim", "moveaxis")))
 def movedim(input: Meta, source: Any, destination: Any) -> Unmet | None:
-    """As many places as dims that move."""
+    """Check that the dims exist, with as many destinations as sources."""
     wrong = of_dim("input", input, source, "source")
     wrong = wrong or of_dim("input", input, destination, "destination")
     if wrong is not None:
@@ -289,7 +289,7 @@ def movedim(input: Meta, source: Any, destination: Any) -> Unmet | None:
 
 @needs("torch.flip")
 def flip(input: Meta, *named: Any, dims: Any = None) -> Unmet | None:
-    """Dims that are there, each once."""
+    """Check that the dims exist, without repeats."""
     given = named if dims is None else dims
     listed = len(given) == 1 and isinstance(given[0], tuple | list)
     wrong = of_dim("input", input, tuple(given[0] if listed else given), "named")
@@ -303,13 +303,13 @@ def flip(input: Meta, *named: Any, dims: Any = None) -> Unmet | None:
 
 @needs(*named(*both("fliplr")))
 def fliplr(input: Meta) -> Unmet | None:
-    """A dim 1 to turn round."""
+    """Check that dim 1 exists."""
     return of_matrices("input", input)
 
 
 @needs(*named(*both("flipud")))
 def flipud(input: Meta) -> Unmet | None:
-    """A dim 0 to turn round."""
+    """Check that dim 0 exists."""
     if input.shape:
         return None
     return Unmet(
@@ -324,7 +324,7 @@ def flipud(input: Meta) -> Unmet | None:
 
 @needs(*named(*both("roll")))
 def roll(input: Meta, shifts: Any, dims: Any = ()) -> Unmet | None:
-    """A shift for each dim."""
+    """Check that the dims exist, with a shift for each."""
     wrong = of_dim("input", input, dims, "dims")
     if wrong is not None and wrong.code == "dim-out-of-range":
         return wrong
@@ -348,7 +348,7 @@ def roll(input: Meta, shifts: Any, dims: Any = ()) -> Unmet | None:
 
 @needs(*named(*both("rot90")))
 def rot90(input: Meta, k: int = 1, dims: Any = (0, 1)) -> Unmet | None:
-    """Two dims that are there."""
+    """Check that there are two dims and that both exist."""
     wrong = of_matrices("input", input)
     if wrong is not None:
         return wrong
