@@ -183,9 +183,6 @@ def _tensors(name: str, value: Any) -> Iterator[str]:
             yield from _tensors(f"{name}.{key}", item)
 
 
-Tensor = torch.Tensor
-
-
 def going_on(plan: Plan) -> Plan:
     """Wrap the plan of a function so that refused calls do not end the run."""
 

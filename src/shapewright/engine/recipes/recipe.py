@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -267,20 +267,24 @@ def _step_of(
     return step
 
 
-def _without_metas(value: Any) -> Any:
-    """Recorded arguments with `TENSOR` for metadata."""
-    if isinstance(value, Meta):
-        return TENSOR
-    if type(value) is tuple:
-        return tuple([_without_metas(item) for item in value])
-    if type(value) is list:
-        return [_without_metas(item) for item in value]
-    if type(value) is dict:
-        return {name: _without_metas(item) for name, item in value.items()}
-    if type(value) is slice:
+def change_leaves(value: Any, change: Callable[[Any], Any]) -> Any:
+    """Return a nest with `change` applied, in order, to all that is no container."""
+    kind = type(value)
+    if kind is tuple:
+        return tuple([change_leaves(item, change) for item in value])
+    if kind is list:
+        return [change_leaves(item, change) for item in value]
+    if kind is dict:
+        return {name: change_leaves(item, change) for name, item in value.items()}
+    if kind is slice:
         ends = (value.start, value.stop, value.step)
-        return slice(*[_without_metas(end) for end in ends])
-    return value
+        return slice(*[change_leaves(end, change) for end in ends])
+    return change(value)
+
+
+def _without_metas(value: Any) -> Any:
+    """Return recorded arguments with `TENSOR` for metadata."""
+    return change_leaves(value, lambda leaf: TENSOR if isinstance(leaf, Meta) else leaf)
 
 
 def _walk(value: Any) -> Iterator[Any]:

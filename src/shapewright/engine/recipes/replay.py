@@ -25,6 +25,7 @@ from shapewright.engine.recipes.recipe import (
     Sample,
     TensorPlace,
     Underivable,
+    change_leaves,
     is_index,
     of_slices,
     whole_numbers,
@@ -199,15 +200,9 @@ def _by_torch(
 
 def _unnamed(value: Any) -> Any:
     """Convert names among the arguments to torch's types."""
-    if type(value) is str:
-        return NAMED.get(value, value)
-    if type(value) is tuple:
-        return tuple([_unnamed(item) for item in value])
-    if type(value) is list:
-        return [_unnamed(item) for item in value]
-    if type(value) is dict:
-        return {name: _unnamed(item) for name, item in value.items()}
-    return value
+    return change_leaves(
+        value, lambda leaf: NAMED.get(leaf, leaf) if type(leaf) is str else leaf
+    )
 
 
 def _filled(value: Any, tensors: Iterator[Any], numbers: Iterator[int]) -> Any:
@@ -223,20 +218,13 @@ def _filled(value: Any, tensors: Iterator[Any], numbers: Iterator[int]) -> Any:
 
 
 def _changed(value: Any, change: Callable[[Any], Any]) -> Any:
-    """A nest, its tensors and expressions changed in order."""
-    kind = type(value)
-    if value is TENSOR or kind is SizeRead or kind is Applied:
-        return change(value)
-    if kind is tuple:
-        return tuple([_changed(item, change) for item in value])
-    if kind is list:
-        return [_changed(item, change) for item in value]
-    if kind is dict:
-        return {name: _changed(item, change) for name, item in value.items()}
-    if kind is slice:
-        ends = (value.start, value.stop, value.step)
-        return slice(*[_changed(end, change) for end in ends])
-    return value
+    """Return a nest with its tensors and expressions changed, in order."""
+
+    def changed(leaf: Any) -> Any:
+        is_size = type(leaf) is SizeRead or type(leaf) is Applied
+        return change(leaf) if leaf is TENSOR or is_size else leaf
+
+    return change_leaves(value, changed)
 
 
 A_TENSOR = Meta((), (), torch.float32, 0, "cpu", False, "strided")
