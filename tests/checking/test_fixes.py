@@ -273,3 +273,19 @@ def test_a_layer_that_is_left_out_does_not_hide_its_other_calls(
     told = [(each.code, each.span.line) for each in report.findings if each.span]
     assert [line for _, line in told] == [13, 14]
     assert told[0][0] == "one-value-per-channel"
+
+
+def test_two_edits_of_one_text_are_one_fix(tmp_path: Path) -> None:
+    """`6` made a `7`, and `8 * 7 * 6` made `8 * 7 * 7`, write the same line."""
+    source = program(
+        "self.conv = nn.Conv2d(3, 8, 3)\nself.fc = nn.Linear(8 * 7 * 6, 5)",
+        """x):
+        return self.fc(F.max_pool2d(F.relu(self.conv(x)), 2).flatten(1))""",
+        "torch.randn(2, 3, 16, 16)",
+    )
+    file = tmp_path / "model.py"
+    file.write_text(source)
+    finding = api.check_target(f"{file}:Net").findings[0]
+    messages = [fix.message for fix in finding.fixes]
+    assert any("8 * 7 * 7" in message for message in messages)
+    assert len(messages) == len(set(messages))

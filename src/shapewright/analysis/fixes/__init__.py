@@ -20,6 +20,7 @@ from shapewright.analysis.fixes.suspect_lines import suspects, suspects_of_error
 from shapewright.analysis.program_run import Program, as_far_as_known
 from shapewright.findings.finding import Finding, Fix
 from shapewright.operators.failed_calls import Failure
+from shapewright.program.spans import Span, apply_edits
 
 STEP = 0.01
 """How much dearer each further change of one kind is."""
@@ -85,12 +86,26 @@ def of_program_error(program: Program, finding: Finding) -> list[FixOption]:
 
 
 def _tidy(program: Program, found: Iterable[FixOption]) -> list[FixOption]:
-    """Return the fixes without duplicates, sorted by cost."""
-    seen: dict[tuple[object, ...], FixOption] = {}
+    """Return the fixes whose results differ, sorted by cost."""
+    seen: dict[object, FixOption] = {}
     for option in sorted(found, key=lambda option: option.cost):
-        key = tuple((edit.span, edit.text) for edit in option.fix.edits)
-        seen.setdefault(key, option)
+        seen.setdefault(_edited_texts(program, option.fix), option)
     return [each for each in seen.values() if not _of_inputs(program, each.fix)]
+
+
+def _edited_texts(program: Program, fix: Fix) -> frozenset[tuple[str, str]]:
+    """Return the files that a fix changes, each with its text afterwards.
+
+    Two fixes may write the same text with edits of different spans.
+    """
+    edits: dict[str, list[tuple[Span, str]]] = {}
+    for edit in fix.edits:
+        edits.setdefault(edit.span.file, []).append((edit.span, edit.text))
+    texts = {file: program.text(file) for file in edits}
+    return frozenset(
+        (file, apply_edits(text.text, edits[file]) if text else str(edits[file]))
+        for file, text in texts.items()
+    )
 
 
 def _pointed(program: Program, failure: Failure) -> Iterator[FixOption]:
