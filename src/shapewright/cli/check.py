@@ -64,7 +64,7 @@ def run(options: argparse.Namespace) -> int:
 
     code, left = 0, list(options.targets)
 
-    def work(parent: child_process.Here) -> int:
+    def work(parent: child_process.Here[int]) -> int:
         worst = 0
         for at, target in enumerate(left):
             parent.tell(at)
@@ -77,11 +77,11 @@ def run(options: argparse.Namespace) -> int:
                 worst = max(worst, error.exit_code)
         return worst
 
-    def ended(child: child_process.Ended) -> int:
+    def ended(child: child_process.Ended[int]) -> int:
         at = child.told or 0
         report = _report_of_ended(left[at], child, options)
         left[: at + 1] = []
-        _shown(report, options, child_process.Here())
+        _shown(report, options, child_process.Here[int]())
         return max(code, report.exit_code)
 
     before = len(left) + 1
@@ -92,7 +92,7 @@ def run(options: argparse.Namespace) -> int:
 
 
 def _checked(
-    target: str, options: argparse.Namespace, parent: child_process.Here
+    target: str, options: argparse.Namespace, parent: child_process.Here[int]
 ) -> int:
     """Check a target, and have its findings printed and written."""
     from shapewright import api
@@ -113,7 +113,7 @@ def _checked(
 
 
 def _shown(
-    report: Report, options: argparse.Namespace, parent: child_process.Here
+    report: Report, options: argparse.Namespace, parent: child_process.Here[int]
 ) -> None:
     """Print the report, or the diff of its fixes."""
     from shapewright.commands.check.fixes import chosen, difference
@@ -140,7 +140,7 @@ def _tell_beside(report: Report) -> None:
 
 
 def _report_of_ended(
-    target: str, child: child_process.Ended, options: argparse.Namespace
+    target: str, child: child_process.Ended[int], options: argparse.Namespace
 ) -> Report:
     """Return the report of a check whose process the program ended."""
     from shapewright.cli.child_process import trace_of_ended
@@ -150,7 +150,7 @@ def _report_of_ended(
     return Report(target, tuple(trace.findings), (), False, trace)
 
 
-def _written(report: Report, unsafe: bool, parent: child_process.Here) -> None:
+def _written(report: Report, unsafe: bool, parent: child_process.Here[int]) -> None:
     """Have the fixes written, and list them on stderr."""
     from shapewright.commands.check.fixes import changed, chosen
 

@@ -25,7 +25,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from types import FrameType
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import TYPE_CHECKING, Any, Generic, NoReturn, TypeVar
 
 from shapewright.cli import output
 from shapewright.cli.parser import Unusable
@@ -60,12 +60,16 @@ STILL_ASKED = 3600.0
 """The limit for a program at a terminal, where it may wait for the user."""
 
 
+State = TypeVar("State")
+"""What a child tells of how far it is."""
+
+
 class _Failed(Exception):
     """An error of ours in the child; the text is its traceback."""
 
 
 @dataclass(frozen=True, slots=True)
-class Ended:
+class Ended(Generic[State]):
     """The end of a child without an answer: its exit code, or the negative signal.
 
     `told` is the last state that it reported. `still` is how long it had computed
@@ -74,7 +78,7 @@ class Ended:
 
     code: int
     seconds: float
-    told: Any = None
+    told: State | None = None
     still: float | None = None
 
     def __str__(self) -> str:
@@ -90,7 +94,7 @@ class Ended:
         return f"the program's process was ended by {name}{why}"
 
 
-class Here:
+class Here(Generic[State]):
     """The output of a command: results are printed, and written to files.
 
     This class does it at once, for work in this process.
@@ -98,7 +102,7 @@ class Here:
 
     folder: str | None = None  # the only one in which the work may write
 
-    def tell(self, told: Any) -> None:
+    def tell(self, told: State) -> None:
         """Keep the last state to report, in case the process ends without a word."""
 
     def show(self, text: str) -> None:
@@ -123,7 +127,7 @@ class Here:
         """Set the exit code, although the work cannot be completed."""
 
 
-class _Distant(Here):
+class _Distant(Here[State]):
     """In the child: sends everything to the process that forked it."""
 
     def __init__(self, writing: int, shared: int, folder: str) -> None:
@@ -132,7 +136,7 @@ class _Distant(Here):
         self.shared = shared
         self.write, self.place = os.write, os.pwrite  # as they are now
 
-    def tell(self, told: Any) -> None:
+    def tell(self, told: State) -> None:
         kept = pickle.dumps(told)
         self.place(self.shared, len(kept).to_bytes(8, "big") + kept, 0)
 
@@ -151,7 +155,7 @@ class _Distant(Here):
     def done(self, code: int) -> None:
         self.send("done", code)
 
-    def send(self, kind: str, *values: Any) -> None:
+    def send(self, kind: str, *values: object) -> None:
         """Send a message: its length, and a tuple."""
         message = pickle.dumps((kind, *values))
         left = memoryview(len(message).to_bytes(8, "big") + message)
@@ -159,10 +163,10 @@ class _Distant(Here):
             left = left[self.write(self.writing, left) :]
 
 
-class _Sent(io.TextIOBase):
+class _Sent(io.TextIOBase, Generic[State]):
     """A stand-in for `sys.stderr` if that is not a file that the child shares."""
 
-    def __init__(self, parent: Here) -> None:
+    def __init__(self, parent: Here[State]) -> None:
         self.parent = parent
 
     def write(self, text: str) -> int:
@@ -178,15 +182,16 @@ def _is_file(stream: Any, number: int) -> bool:
         return False
 
 
-Work = Callable[[Here], int]
-"""Work of a command, which returns the exit code."""
+def run(
+    work: Callable[[Here[State]], int], ended: Callable[[Ended[State]], int]
+) -> int:
+    """Return the exit code of `work` in a child, or of `ended` if it gave none.
 
-
-def run(work: Work, ended: Callable[[Ended], int]) -> int:
-    """Return the exit code of `work` in a child, or of `ended` if it gave none."""
+    What `work` last told its parent is in what `ended` gets.
+    """
     main = threading.current_thread() is threading.main_thread()  # which has signals
     if not (main and hasattr(os, "fork")):
-        return work(Here())
+        return work(Here[State]())
     sys.stdout.flush()
     sys.stderr.flush()
     folder = os.path.realpath(tempfile.mkdtemp(prefix="shapewright-"))
@@ -212,7 +217,7 @@ def run(work: Work, ended: Callable[[Ended], int]) -> int:
         shutil.rmtree(folder, ignore_errors=True)
 
 
-def _work(work: Work, parent: _Distant) -> NoReturn:
+def _work(work: Callable[[Here[State]], int], parent: _Distant[State]) -> NoReturn:
     """Work in the child, answer, and end without the program's exit handlers."""
     leave = os._exit
     code = 1
@@ -248,7 +253,7 @@ class _Messages:
         self.received = b""
         self.code: int | None = None
         self.still: float | None = None  # it was ended, having done nothing so long
-        self.here = Here()
+        self.here = Here[object]()
 
     def take(self, part: bytes) -> None:
         """Receive a part, and act on complete messages."""
@@ -364,13 +369,13 @@ def _last(shared: int) -> Any:
         return None
 
 
-def trace_of_ended(target: str, child: Ended, timeout: float | None) -> Trace:
+def trace_of_ended(target: str, child: Ended[Any], timeout: float | None) -> Trace:
     """Return the trace of a program whose process ended, with a finding."""
     return trace_of(target, finding_of_ended(child, timeout))
 
 
 def finding_of_ended(
-    child: Ended, timeout: float | None, seen: str = "", span: Span | None = None
+    child: Ended[Any], timeout: float | None, seen: str = "", span: Span | None = None
 ) -> Finding:
     """Return a finding on the end of the process; `seen` is its last known place."""
     from shapewright.findings.finding import Finding

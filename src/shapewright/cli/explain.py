@@ -93,11 +93,11 @@ def run(options: argparse.Namespace) -> int:
     if options.file:
         _writable(options.file, about is not None)
     if about is not None:
-        return _shown(about, options.file, child_process.Here())
+        return _shown(about, options.file, child_process.Here[None]())
     if not of_line:
-        return _draw(options, child_process.Here())
+        return _draw(options, child_process.Here[None]())
 
-    def ended(child: child_process.Ended) -> int:
+    def ended(child: child_process.Ended[None]) -> int:
         from shapewright.cli.child_process import finding_of_ended
 
         said = finding_of_ended(child, options.timeout).message
@@ -108,7 +108,7 @@ def run(options: argparse.Namespace) -> int:
 
 
 def _draw(
-    options: argparse.Namespace, parent: child_process.Here, of_line: bool = False
+    options: argparse.Namespace, parent: child_process.Here[None], of_line: bool = False
 ) -> int:
     """Draw, have it printed or written, return the exit code."""
     file = options.file and options.file.absolute()  # the program may change folder
@@ -178,7 +178,7 @@ def _page_of(code: str) -> str | None:
     return page(code)
 
 
-def _shown(text: str, file: Path | None, parent: child_process.Here) -> int:
+def _shown(text: str, file: Path | None, parent: child_process.Here[None]) -> int:
     """Print a text, or write it to a file."""
     if file is None:
         parent.show(text)

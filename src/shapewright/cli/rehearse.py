@@ -22,6 +22,9 @@ if TYPE_CHECKING:
     from shapewright.record.report import Moment, Rehearsal, Report
     from shapewright.runtime.files.program_files import ProgramFiles
 
+    Place = tuple[Rehearsal, str, int]
+    """What is known of a rehearsal, with the file and line that it has reached."""
+
 SUMMARY = "a whole training script, from the data set to the last batch"
 
 DESCRIPTION = """\
@@ -76,13 +79,13 @@ def run(options: argparse.Namespace) -> int:
     """Rehearse in a child process, print, return the exit code."""
     from shapewright.cli import child_process
 
-    def work(parent: child_process.Here) -> int:
+    def work(parent: child_process.Here[Place]) -> int:
         files = shared.files_of(options, parent.folder)
-        report = _rehearsed(options, lambda *told: parent.tell(told), files)
+        report = _rehearsed(options, lambda *place: parent.tell(place), files)
         parent.show(_shown(report, options))
         return report.exit_code
 
-    def ended(child: child_process.Ended) -> int:
+    def ended(child: child_process.Ended[Place]) -> int:
         report = _unfinished(options, child)
         output.show(_shown(report, options))
         return report.exit_code
@@ -113,7 +116,7 @@ def _rehearsed(
         raise Unusable(str(error)) from None
 
 
-def _unfinished(options: argparse.Namespace, child: Ended) -> Report:
+def _unfinished(options: argparse.Namespace, child: Ended[Place]) -> Report:
     """Return the report of a rehearsal whose process the program ended."""
     from shapewright.cli.child_process import finding_of_ended, trace_of
     from shapewright.program.spans import Span

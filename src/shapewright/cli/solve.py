@@ -77,12 +77,12 @@ def run(options: argparse.Namespace) -> int:
     """Solve, print, return the exit code."""
     target = options.target
 
-    def work(parent: child_process.Here) -> int:
+    def work(parent: child_process.Here[None]) -> int:
         solution = _solved(options, parent.folder)
         parent.show(_rendered(solution, options))
         return solution.exit_code
 
-    def ended(child: child_process.Ended) -> int:
+    def ended(child: child_process.Ended[None]) -> int:
         from shapewright.cli.child_process import finding_of_ended
         from shapewright.record.solution import Solution
 

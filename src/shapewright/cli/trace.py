@@ -69,13 +69,13 @@ def run(options: argparse.Namespace) -> int:
         output.writable(options.file)
     file = options.file and options.file.absolute()  # the program may change folder
 
-    def told(outcome: Outcome, parent: child_process.Here) -> None:
+    def told(outcome: Outcome, parent: child_process.Here[None]) -> None:
         if file is None:
             parent.show(_rendered(outcome, options, display.of(sys.stdout)))
         else:
             _saved(outcome, options, file, parent)
 
-    def work(parent: child_process.Here) -> int:
+    def work(parent: child_process.Here[None]) -> int:
         def abandoned(outcome: Outcome) -> None:
             told(outcome, parent)
             parent.done(1)
@@ -84,12 +84,12 @@ def run(options: argparse.Namespace) -> int:
         told(outcome, parent)
         return outcome.exit_code
 
-    def ended(child: child_process.Ended) -> int:
+    def ended(child: child_process.Ended[None]) -> int:
         from shapewright.cli.child_process import trace_of_ended
         from shapewright.commands.targets import Outcome
 
         outcome = Outcome(trace_of_ended(options.target, child, options.timeout))
-        told(outcome, child_process.Here())
+        told(outcome, child_process.Here[None]())
         return outcome.exit_code
 
     return child_process.run(work, ended)
@@ -143,7 +143,7 @@ def _saved(
     outcome: Outcome,
     options: argparse.Namespace,
     file: Path,
-    parent: child_process.Here,
+    parent: child_process.Here[None],
 ) -> None:
     """Save the result in a file; print what must not be missed on stderr."""
     rendered = _rendered(outcome, options, Display())

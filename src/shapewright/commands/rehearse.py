@@ -67,15 +67,21 @@ class _Script:
     files: ProgramFiles | None = None
     memo: Memo = field(default_factory=_new_memo)
 
-    def rehearsal(self, **how: Any) -> RehearsalRequest:
+    def rehearsal(
+        self,
+        hurried: bool = False,
+        whole: bool = False,
+        heard: Heard | None = None,
+        ended: Callable[[Rehearsed], None] | None = None,
+    ) -> RehearsalRequest:
         """Return the request for a run: these settings and those common to all runs."""
         from shapewright.runtime.files.program_files import ProgramFiles
         from shapewright.runtime.training.rehearsal import RehearsalRequest
 
         files = self.files or ProgramFiles()
         return RehearsalRequest(
-            self.holds, self.device, self.full, tuple(self.arguments), files=files,
-            **how,
+            self.holds, self.device, self.full, tuple(self.arguments), hurried, whole,
+            files, heard=heard, ended=ended,
         )  # fmt: skip
 
     def holds(self, file: str) -> bool:

@@ -14,7 +14,7 @@ from shapewright.record.ops import Source
 from shapewright.record.trace import Trace
 
 if TYPE_CHECKING:
-    from shapewright.inputs.callables import Loaded
+    from shapewright.inputs.callables import Loaded, Module
     from shapewright.inputs.errors import ProgramError
     from shapewright.inputs.python_files import ProgramFolder
     from shapewright.inputs.search import Found
@@ -39,14 +39,14 @@ class Fed:
     """
 
     callable: Callable[..., Any]
-    module: Any
+    module: Module | None
     args: tuple[Any, ...]
     kwargs: dict[str, Any]
     spec: Spec | None = None
     program: ProgramFolder | None = None
     chosen: ChosenInputs | None = None
 
-    def running(self) -> AbstractContextManager[Any]:
+    def running(self) -> AbstractContextManager[None]:
         """Return a context with the program's folder and modules in place."""
         return nullcontext() if self.program is None else self.program.running()
 

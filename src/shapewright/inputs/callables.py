@@ -21,7 +21,11 @@ from shapewright.inputs.target import Target
 from shapewright.inputs.target_names import is_module, signature_of
 
 if TYPE_CHECKING:
+    from typing import TypeAlias
+
     from torch import nn
+
+    Module: TypeAlias = nn.Module
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,7 +40,7 @@ class Loaded:
     """
 
     callable: Callable[..., Any]
-    module: nn.Module | None
+    module: Module | None
     name: str
     file: str | None
     method: str

@@ -21,6 +21,7 @@ from shapewright.record.report import Report
 
 if TYPE_CHECKING:
     from shapewright.commands.trace import Fed
+    from shapewright.engine.recipes.recipe import Sample
     from shapewright.runtime.run_record import RunResult
 
 
@@ -181,7 +182,9 @@ def in_letters(report: Report, program: Program, took: Sequence[Fed]) -> Report:
     return replace(report, findings=tuple(findings))
 
 
-def _said(program: Program, call: int, first: Any, others: Sequence[Any]) -> str:
+def _said(
+    program: Program, call: int, first: Sample, others: Sequence[Sample | None]
+) -> str:
     """Return ``in letters: `x` is (B, 32*T)``, or an empty string."""
     op = program.trace.ops[call]
     shapes = [tuple(fact.shape) for fact in op.inputs]
@@ -207,7 +210,7 @@ def _has_letters(dims: Dims) -> bool:
     return len(known) == len(dims) and any(each.letters() for each in known)
 
 
-def _samples(fed: Fed, free: Sequence[str]) -> list[Any]:
+def _samples(fed: Fed, free: Sequence[str]) -> list[Sample | None]:
     """Return a sample per run, the first at usual sizes; None if a run shows none.
 
     Of one in which other calls fail than in the first, only what came before.
@@ -224,7 +227,7 @@ def _samples(fed: Fed, free: Sequence[str]) -> list[Any]:
     usual = {name: fed.spec.letters[name] for name in free}
     memo, taken = Memo(), take(fed.callable, fed.args, fed.kwargs)
     draw = random.Random(0)
-    found: list[Any] = []
+    found: list[Sample | None] = []
     failing: set[Any] = set()
     for nth in range(1 + FITTED + CHECKED):
         sizes = _somewhere(usual, nth, draw) if nth else usual

@@ -29,7 +29,7 @@ from shapewright.sizes.formula_fits import Fitter
 
 if TYPE_CHECKING:
     from shapewright.commands.solve.runs import Feeding
-    from shapewright.engine.recipes.recipe import Recipe
+    from shapewright.engine.recipes.recipe import Recipe, Sample
 
 
 Sizes = Mapping[str, int]
@@ -43,7 +43,7 @@ class _Derived:
         self.recipe = recipe
         self.base = base
         self.feeding = feeding
-        self.made: dict[tuple[int, ...], Any] = {}
+        self.made: dict[tuple[int, ...], Sample] = {}
         self.classes: list[Any] = []
 
     def work_out(self, wanted: Iterable[Sizes]) -> bool:
@@ -61,7 +61,7 @@ class _Derived:
             return True
         sizes = [dict(base.sizes), *fresh.values()]
         shapes = [self.feeding.shapes(each) for each in sizes]
-        deriving = Deriving(self.recipe, base.sample.keys, shapes)
+        deriving = Deriving(self.recipe, base.recorded.keys, shapes)
         try:
             found = deriving.samples(sizes)
         except Underivable:
@@ -73,22 +73,22 @@ class _Derived:
         self.classes = [numbers.setdefault(each, len(numbers)) for each in pairs]
         return True
 
-    def at(self, sizes: Sizes) -> Any:
+    def at(self, sizes: Sizes) -> Sample:
         """Return the sample at these sizes, up to where it leaves the base's path."""
         self.work_out([sizes])
         return self.made[_key_of(sizes)]
 
-    def full(self, sample: Any) -> bool:
+    def full(self, sample: Sample) -> bool:
         """Whether the program follows the base's path to its end."""
-        return len(sample.keys) == len(self.base.sample.keys)
+        return len(sample.keys) == len(self.base.recorded.keys)
 
     @property
-    def samples(self) -> list[Any]:
+    def samples(self) -> list[Sample]:
         """Return all computed samples."""
         return list(self.made.values())
 
     @property
-    def complete(self) -> list[Any]:
+    def complete(self) -> list[Sample]:
         """Return the samples that reach the end."""
         return [each for each in self.made.values() if self.full(each)]
 
@@ -149,7 +149,7 @@ class Evidence:
         self.watched: Watched | None = None
         self.derived: _Derived | None = None
         self.few = False  # rules tell all, so few runs are made
-        self.samples: list[Any] = []
+        self.samples: list[Sample] = []
 
     def begin(self) -> None:
         """Run the base, watched from the start if it accepts the usual sizes."""
@@ -217,7 +217,7 @@ class Evidence:
         return self.derived is not None and self.derived.full(self.derived.at(sizes))
 
     @property
-    def told_by_rules(self) -> list[Any]:
+    def told_by_rules(self) -> list[Sample]:
         """Return the samples that the rules derive to the end."""
         return [] if self.derived is None else self.derived.complete
 
@@ -235,7 +235,7 @@ class Evidence:
         ]
         if self.few:  # rules refuse what runs refuse
             self.runs = [run for run in self.runs if run.accepted]
-        self.samples = [run.sample for run in self.runs]
+        self.samples = [run.recorded for run in self.runs]
         if self.derived is not None:
             told = self.derived.made.items()
             self.samples += [

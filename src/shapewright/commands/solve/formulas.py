@@ -7,7 +7,7 @@ from __future__ import annotations
 import random
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from shapewright.analysis.formulas.branch_points import (
     Point,
@@ -44,7 +44,7 @@ from shapewright.record.trace import Trace
 from shapewright.sizes.expressions import Expression
 
 if TYPE_CHECKING:
-    pass
+    from shapewright.engine.recipes.recipe import Sample
 
 
 class _Telling(Evidence):
@@ -89,7 +89,7 @@ class _Telling(Evidence):
             for call, nth in places
         ]
 
-    def within_range(self, low: Sizes, high: Sizes) -> list[Any]:
+    def within_range(self, low: Sizes, high: Sizes) -> list[Sample]:
         """Return complete derived samples within the range, at sizes without a run."""
         return [
             each
@@ -114,7 +114,7 @@ class _Telling(Evidence):
         """Return the lines after which runs diverged."""
         found: dict[object, Branch] = {each.span: each for each in self.parted}
         for run in self.runs[1:]:
-            at = parting(self.base.sample, run.sample) if run.accepted else None
+            at = parting(self.base.recorded, run.recorded) if run.accepted else None
             if at is None:
                 continue
             span = self.turned(run.sizes) or self.span_of(at)
@@ -267,7 +267,7 @@ class _Solving(_Telling):
 
     def not_seen(self, steps: Mapping[str, int]) -> list[Point]:
         """Return the branch points that no two runs are on both sides of."""
-        sampled = [run.sizes for run in self.accepted]
+        sampled: list[Sizes] = [run.sizes for run in self.accepted]
         sampled += [each.letters for each in self.told_by_rules]
         return unseen(self.edges(steps), sampled, steps)
 

@@ -16,6 +16,7 @@ from shapewright.record.trace import Trace
 
 if TYPE_CHECKING:
     from shapewright.engine.memo import Memo
+    from shapewright.engine.recipes.recipe import Sample
     from shapewright.engine.tracked_sizes.comparisons import (
         WatchedCalls,
         Watching,
@@ -180,8 +181,14 @@ class SizedRun:
 
     sizes: dict[str, int]
     trace: Trace
-    sample: Any
+    sample: Sample | None
     watched: bool = False
+
+    @property
+    def recorded(self) -> Sample:
+        """Return the sample of a run that is known to have one."""
+        assert self.sample is not None
+        return self.sample
 
     @property
     def accepted(self) -> bool:

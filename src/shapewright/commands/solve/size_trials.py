@@ -7,7 +7,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from shapewright.analysis.formulas.call_formulas import Work, until
 from shapewright.commands.solve.runs import Runner, SizedRun
@@ -15,6 +15,9 @@ from shapewright.operators.failed_calls import Failure
 from shapewright.program.spans import Span
 from shapewright.record.trace import Trace
 from shapewright.sizes.expressions import Expression, number, product
+
+if TYPE_CHECKING:
+    from shapewright.engine.recipes.recipe import Sample
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,9 +50,15 @@ class Trial:
     """A run: its sizes, its result, and where it was refused, if it was."""
 
     sizes: dict[str, int]
-    sample: Any
+    sample: Sample | None
     trace: Trace
     refusal: Refusal | None
+
+    @property
+    def recorded(self) -> Sample:
+        """Return the sample of a run that is known to have one."""
+        assert self.sample is not None
+        return self.sample
 
     @property
     def taken(self) -> bool:
@@ -107,7 +116,7 @@ def _trial_of(run: SizedRun, failures: list[Failure]) -> Trial:
         _whole(unmet.needs) if unmet else None,
         first,
     )
-    return Trial(run.sizes, until(run.sample, first.op), run.trace, refusal)
+    return Trial(run.sizes, until(run.recorded, first.op), run.trace, refusal)
 
 
 def _whole(value: object) -> int | None:
@@ -146,7 +155,7 @@ def refused_call(
     others.sort(key=lambda trial: (not trial.taken, -_different(trial)))
     alike.sort(key=lambda trial: -_different(trial))
     chosen = [first, *alike[:ALIKE], *others[:OTHERS]]
-    work = Work([trial.sample for trial in chosen])
+    work = Work([trial.recorded for trial in chosen])
     work.done()
     known = set(letters)
     dims = [

@@ -101,10 +101,10 @@ def _formula_of(
     others = [each for each in _alike(trials, trial, refusal) if each is not trial]
     if not any(id(each) in checks for each in others):
         checks = {id(each) for each in others[::3]}
-    fitted = [each.sample for each in others if id(each) not in checks]
-    checked = [each.sample for each in others if id(each) in checks]
+    fitted = [each.recorded for each in others if id(each) not in checks]
+    checked = [each.recorded for each in others if id(each) in checks]
     assert refusal.call is not None
-    dims = operands([trial.sample, *fitted], checked, refusal.call)
+    dims = operands([trial.recorded, *fitted], checked, refusal.call)
     at, dim = got
     if at >= len(dims) or dim >= len(dims[at]):
         return ""
@@ -121,7 +121,7 @@ def _alike(trials: Trials, trial: Trial, refusal: Refusal) -> list[Trial]:
         and each.refusal.place == refusal.place
         and each.refusal.call is not None
         and each.sample
-        and each.sample.keys[-1] == trial.sample.keys[-1]
+        and each.sample.keys[-1] == trial.recorded.keys[-1]
     ]
 
 
@@ -151,7 +151,7 @@ EACH = 6
 def _lettered_trace(trials: Trials, witness: Trial, feeding: Feeding) -> Trace:
     """Return the witness's trace, with formulas on which all chosen runs agree."""
     runs = _chosen(trials, witness)
-    found = fitted([trial.sample for trial in runs])
+    found = fitted([trial.recorded for trial in runs])
     taken = [trial for trial in runs if trial.taken]
     letters = {
         name: Checked(
