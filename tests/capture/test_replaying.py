@@ -96,7 +96,7 @@ def test_a_tensor_in_two_places_has_the_same_values() -> None:
         (lambda x: x.masked_select(x > 0), "f32[40]", "depends on values"),
         (lambda x, n: x.repeat_interleave(n), "f32[4], i64[4]", "depends on values"),
         (lambda x: torch.linalg.cholesky(x), "f32[3, 3]", "values that were made up"),
-        (lambda x: x.split([1] * 120), "f32[120]", "only the start is recorded"),
+        (lambda x: x.split([1] * 120), "f32[120]", "only the start of its argument"),
         (lambda x: torch.nn.GRU(3, 4)(x)[0], "f32[2, 1, 3]", "no formula is known"),
     ],
 )

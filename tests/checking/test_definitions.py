@@ -1,4 +1,4 @@
-"""A file that only defines things: each module class and tensor function is checked."""
+"""In a file that only contains definitions, each class and function is checked."""
 
 from __future__ import annotations
 
@@ -274,7 +274,7 @@ def test_traces_of_each(folder: Path, capsys: Any) -> None:
     main(["trace", file])
     assert capsys.readouterr().out.endswith(
         'not traced: model.py:Head: it needs `dim`; write "model.py:Head(dim=...)"\n'
-        "model.py only defines things: 3 of 4 definitions traced\n"
+        "model.py only contains definitions: 3 of 4 definitions traced\n"
     )
     main(["trace", "--format", "json", file])
     data = json.loads(capsys.readouterr().out)

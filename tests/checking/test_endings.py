@@ -40,35 +40,36 @@ CASES: list[tuple[str, str, str, str, str]] = [
         IMAGE,
         "y = self.conv(x)\nB, T, C = y.shape",
         "unpacked-sizes",
-        "`B, T, C` takes 3 sizes, but `y` (2, 8, 8, 8) has 4 dims",
+        "`B, T, C` expects 3 sizes, but `y` (2, 8, 8, 8) has 4 dims",
         "`y` (2, 8, 8, 8) is made by `conv`",
     ),
     (
         ROWS,
         "b, c, h, w = self.fc(x).size()",
         "unpacked-sizes",
-        "`b, c, h, w` takes 4 sizes, but `self.fc(x)` (2, 7, 24) has 3 dims",
+        "`b, c, h, w` expects 4 sizes, but `self.fc(x)` (2, 7, 24) has 3 dims",
         "`self.fc(x)` (2, 7, 24) is made by `fc`",
     ),
     (
         "f32[2, 12]",
         "q = self.fc(x)\nheads_of(q, 4)",
         "unpacked-sizes",
-        "`b, t, d` takes 3 sizes, but `x` (2, 24) has 2 dims",
+        "`b, t, d` expects 3 sizes, but `x` (2, 24) has 2 dims",
         "`x` (2, 24) is made by `fc`",
     ),
     (
         ROWS,
         "q, k, v = self.fc(x).chunk(2, -1)",
         "unpacked-sizes",
-        "`q, k, v` takes 3 values, but `Tensor.chunk` gives 2: (2, 7, 12), (2, 7, 12)",
+        "`q, k, v` expects 3 values, but `Tensor.chunk` gives 2: (2, 7, 12), (2, 7, "
+        "12)",
         "",
     ),
     (
         ROWS,
         "out, (h, c) = self.rnn(x)",
         "unpacked-sizes",
-        "`(h, c)` takes 2 values, but `self.rnn(x)` gives one tensor there,"
+        "`(h, c)` expects 2 values, but `self.rnn(x)` gives one tensor there,"
         " (1, 7, 24) with 1 in dim 0",
         "",
     ),

@@ -8,14 +8,14 @@ from shapewright import api
 
 LINES = {
     "torch.fft.rfft(torch.fft.fft(x))": (
-        "`torch.fft.rfft` takes real numbers, but `torch.fft.fft(x)` is complex64"
+        "`torch.fft.rfft` expects real numbers, but `torch.fft.fft(x)` is complex64"
     ),
     "torch.fft.irfft(x[:, :1])": (
         "`torch.fft.irfft` needs at least 1 point along dim 1 of `x[:, :1]` (4, 1), got"
         " 2·(1 - 1) = 0"
     ),
     "torch.fft.rfft2(x, s=(8, 8, 8))": (
-        "`torch.fft.rfft2` takes 2 sizes as `s`, one for each of dims (-2, -1) of `x`"
+        "`torch.fft.rfft2` expects 2 sizes as `s`, one for each of dims (-2, -1) of `x`"
         " (4, 16), got 3"
     ),
     "torch.linalg.solve(x @ x.T, x.T)": (
@@ -23,7 +23,8 @@ LINES = {
         " got 16"
     ),
     "torch.linalg.cholesky(x)": (
-        "`torch.linalg.cholesky` takes square matrices, got 4 rows and 16 columns: `x`"
+        "`torch.linalg.cholesky` expects square matrices, got 4 rows and 16 columns: "
+        "`x`"
         " is (4, 16)"
     ),
     "torch.linalg.cross(x, x)": (
@@ -37,27 +38,28 @@ LINES = {
         "`Tensor.addcmul_` writes into `x[0].clone()` (16,), which cannot grow to the"
         " result with `x` (4, 16): `x` has 1 more dim"
     ),
-    "1 - (x > 0)": "`-` does not take bools, but `x > 0` is bool; `~` inverts a mask",
-    "-(x > 0)": "`-` takes numbers, but `x > 0` is bool; `~` inverts a mask",
-    "~x": "`~` takes whole numbers or bools, but `x` is float32",
-    "F.gelu(x.long())": "`F.gelu` takes floats, but `x.long()` is int64",
+    "1 - (x > 0)": "`-` does not support bools, but `x > 0` is bool; `~` inverts a "
+    "mask",
+    "-(x > 0)": "`-` expects numbers, but `x > 0` is bool; `~` inverts a mask",
+    "~x": "`~` expects integers or bools, but `x` is float32",
+    "F.gelu(x.long())": "`F.gelu` expects floats, but `x.long()` is int64",
     "F.grid_sample(image, x, align_corners=False)": (
-        "`F.grid_sample` takes a grid of 4 dims, as `image` (2, 3, 8, 8) has: `x` is"
+        "`F.grid_sample` expects a grid of 4 dims, as `image` (2, 3, 8, 8) has: `x` is"
         " (4, 16)"
     ),
     "F.affine_grid(x, image.shape, align_corners=False)": (
-        "`F.affine_grid` takes a matrix for each image, (2, 2, 3), got `x` (4, 16)"
+        "`F.affine_grid` expects a matrix for each image, (2, 2, 3), got `x` (4, 16)"
     ),
     "F.interpolate(image, scale_factor=0.1)": (
         "`F.interpolate` makes 8·0.1 of dim 2 of `image` (2, 3, 8, 8), which is less"
         " than 1"
     ),
     "self.attention(image[0], image[0], image[0], attn_mask=x > 0)": (
-        "`attention` takes `x > 0` as (8, 8) = (queries, keys), or (6, 8, 8) ="
+        "`attention` expects `x > 0` as (8, 8) = (queries, keys), or (6, 8, 8) ="
         " (batch·heads, queries, keys), got (4, 16)"
     ),
     "torch.einsum('ij,kj->ik', x, x.double())": (
-        "`torch.einsum` takes one dtype, `x.double()` is float64, but `x` is float32"
+        "`torch.einsum` expects one dtype, `x.double()` is float64, but `x` is float32"
     ),
 }
 

@@ -122,7 +122,7 @@ def test_what_rests_on_a_supposed_value_is_a_note_without_a_fix(
     report = checked(tmp_path, RESTING[name])
     (finding,) = report.findings
     assert finding.severity == "note"
-    assert finding.message.endswith("this rests on a value that was supposed")
+    assert finding.message.endswith("this rests on a value that was assumed")
     assert not finding.fixes
     assert "no findings" not in str(report)
     assert "did not reach its end" in str(report)

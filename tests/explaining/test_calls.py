@@ -83,7 +83,7 @@ def a_temporary() -> object:
     return (torch.cat([a, b]) * 2 @ y).relu()
 
 
-@case("`x.t()` (5, 8)", "help: `reshape` for `view` in `x.t().view(-1)`")
+@case("`x.t()` (5, 8)", "help: `reshape` instead of `view` in `x.t().view(-1)`")
 def a_chain_over_lines() -> object:
     x = torch.randn(8, 5)
     # fmt: off
@@ -131,7 +131,9 @@ def a_parents_forward() -> object:
     return Model()(torch.randn(2, 5))
 
 
-@case("`loss` takes class numbers (8,) for `self.scaled(x)` (8, 10), got `labels` (7,)")
+@case(
+    "`loss` expects class indices (8,) for `self.scaled(x)` (8, 10), got `labels` (7,)"
+)
 def a_loss_of_what_the_programs_own_code_gives() -> object:
     return Net().step(torch.randn(8, 10), torch.zeros(7, dtype=torch.int64))
 
@@ -205,14 +207,14 @@ def batch_norm() -> object:
     return norm(x)
 
 
-@case("`attention` takes 32 features in the last dim of `k`, got 30")
+@case("`attention` expects 32 features in the last dim of `k`, got 30")
 def attention() -> object:
     attention = nn.MultiheadAttention(32, 4)
     q, k = torch.randn(5, 2, 32), torch.randn(5, 2, 30)
     return attention(q, k, q)
 
 
-@case("`@` takes one dtype, `x` is float32, but `y` is int64", "help: `y.float()`")
+@case("`@` expects one dtype, `x` is float32, but `y` is int64", "help: `y.float()`")
 def dtypes() -> object:
     x, y = torch.randn(3, 4), torch.ones(4, 3, dtype=torch.long)
     return x @ y
@@ -251,7 +253,7 @@ def pooled() -> object:
     return F.max_pool2d(x, 3)
 
 
-@case("`torch.linalg.solve` takes square matrices, got 3 rows and 4 columns")
+@case("`torch.linalg.solve` expects square matrices, got 3 rows and 4 columns")
 def solved() -> object:
     x, y = torch.randn(3, 4), torch.randn(3)
     return torch.linalg.solve(x, y)

@@ -71,7 +71,7 @@ def test_a_call_that_torch_refuses_is_shown_with_its_shapes(
     ("call", "said"),
     [
         ("gather", 'drawn with its arguments, as in "torch.gather(f32[4, 6]'),
-        ("conv2d", "`conv2d` is no call; an operator is drawn with its arguments"),
+        ("conv2d", "`conv2d` is not a call; an operator is drawn with its arguments"),
         ("torch.relu", "an operator is drawn with its arguments"),
         ("nn.Conv2d", "`torch.nn.Conv2d` is named, not called"),
         ("f32(2, 3)", "sizes stand in brackets: `f32[2, 3]`"),
@@ -80,15 +80,15 @@ def test_a_call_that_torch_refuses_is_shown_with_its_shapes(
         ("f32[2].cuda()", "`torch.Tensor.cuda` is not one of the operators that are"),
         ("torch.cross_entropy(f32[2, 3])", "did you mean `F.cross_entropy`?"),
         ("nn.Lineer(3, 4)(f32[3])", "did you mean `torch.nn.Linear`?"),
-        ("nn.Sequential(nn.ReLU())(f32[2])", "one layer is drawn, not several"),
+        ("nn.Sequential(nn.ReLU())(f32[2])", "only one layer can be drawn"),
         ("torch.relu(f32[2]", "'(' was never closed"),
         ("torch.gathr(f32[2], 0, i64[2])", "did you mean `torch.gather`?"),
         ("torch.gather(f33[2], 0, i64[2])", "unknown name `f33`; did you mean `f32`?"),
         ("__import__('os').system('true')", "`__import__` is not torch's"),
         ("torch.gather(f32[2], 0", "not an expression"),
         ("torch.load('x')", "`torch.load` is not one of the operators that are drawn"),
-        ("f32[-1, 2]", "a size is a whole number, 0 or more"),
-        ("nn.Linear(3, 4)", "called with its input: `nn.Linear(3, 4)(f32[8, 3])`"),
+        ("f32[-1, 2]", "a size is an integer, 0 or more"),
+        ("nn.Linear(3, 4)", "call it with its input: `nn.Linear(3, 4)(f32[8, 3])`"),
         ("", "no call given"),
         ("os.getcwd()", "`os.getcwd` is not torch's"),
     ],
@@ -258,7 +258,7 @@ def test_layers_that_do_not_fit_or_are_not_drawn(
         ),
         (
             "F.cross_entropy(f32[8, 10], i64[4])",
-            ["`cross_entropy` takes class numbers (8,) for `input` (8, 10)"],
+            ["`cross_entropy` expects class indices (8,) for `input` (8, 10)"],
         ),
     ],
 )
@@ -285,8 +285,8 @@ def test_collisions_of_a_scatter_are_counted() -> None:
     index = torch.tensor([[0, 1], [0, 2], [0, 3]])
     text = str(shapewright.explain(torch.scatter, x, 0, index, source))
     assert (
-        "of 8 places of `out`, 1 gets more than one element (which of them stays, torch"
-        " does not promise) and 4 get none" in text
+        "of 8 places of `out`, 1 gets more than one element (torch does not say"
+        " which of them stays) and 4 get none" in text
     )
     text = str(shapewright.explain(torch.scatter_add, x, 0, index, source))
     assert "of 8 places of `out`, 1 gets more than one element and 4 get none" in text

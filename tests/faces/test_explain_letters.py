@@ -32,7 +32,7 @@ def test_letters_without_a_size_get_small_different_ones(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     text = explained(capsys, "f32[B, T, C=3].transpose(1, 2)")
-    assert "chosen, because the call does not say them: B = 2, T = 4" in text
+    assert "chosen, because the call does not state them: B = 2, T = 4" in text
     assert "input  (B=2, T=4, C=3) float32" in text
     assert "out    (B=2, C=3, T=4) float32" in text
     assert "out[b, c, t] = input[b, t, c]" in text
@@ -95,9 +95,9 @@ def test_lower_case_letters_are_sizes_too(capsys: pytest.CaptureFixture[str]) ->
     [
         ("f32[B=8, 2] + f32[B=7, 1]", "`B` is 8 at column 5 and 7 here", 18),
         ("f32[B=x]", "the size of `B` must be a number, 0 or more", 6),
-        ("f32[B=8, 2:3]", "a size is a whole number or a letter", 9),
+        ("f32[B=8, 2:3]", "a size is an integer or a letter", 9),
         ("f32[B/2]", "sizes are divided by `//`", 4),
-        ("f32[B=2, B-3]", "a size is a whole number, 0 or more; this is -1", 9),
+        ("f32[B=2, B-3]", "a size is an integer, 0 or more; this is -1", 9),
         ("f32[int]", "`int` cannot be a size", 4),
         ("f32[B=2].view(X)", "unknown name `X`", 14),
     ],
@@ -125,4 +125,4 @@ def test_the_svg_has_the_letters_too() -> None:
     drawing = sw.explain("f32[B, T].t()")
     assert "(B=2, T=3) float32" in drawing.svg()
     assert "for t in range(T):" in drawing.svg()
-    assert "chosen, because the call does not say them" in drawing.svg()
+    assert "chosen, because the call does not state them" in drawing.svg()

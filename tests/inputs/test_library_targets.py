@@ -323,7 +323,7 @@ def test_mistakes_about_transformers(
         " have; did you mean `llama`?"
     )
     assert said("hf:none.json") == (
-        "`none.json` has no `model_type`, so it is no config of a model"
+        "`none.json` has no `model_type`, so it is not the config of a model"
     )
     assert said("hf:bad.json") == (
         "bad.json:2:6: no JSON: Expecting ':' delimiter\n   \"b\" 2}\n       ^"

@@ -261,6 +261,6 @@ def test_weights_are_not_downloaded_to_build_a_model(folder: Path) -> None:
     assert trace.complete
     assert trace.findings == ()
     assert [each.message for each in trace.assumptions] == [
-        "the weights of https://a.invalid/w.pth are not here; taken to fit"
+        "the weights of https://a.invalid/w.pth are not here; they are assumed to fit"
     ]
     assert sys.modules["torch.hub"].load_state_dict_from_url.__module__ == "torch.hub"

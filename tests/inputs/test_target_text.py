@@ -126,13 +126,13 @@ def test_no_target_at_all(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> No
     said = {
         "": "the target is empty; write FILE.py:NAME",
         "model": "`model` names no object; did you mean `model.py:NAME`?",
-        "config.json": "`config.json` is no Python file;"
+        "config.json": "`config.json` is not a Python file;"
         " did you mean `hf:config.json`?",
-        "notes.txt": "`notes.txt` is no Python file; write FILE.py:NAME",
+        "notes.txt": "`notes.txt` is not a Python file; write FILE.py:NAME",
         "nets": "`nets` is a folder; write FILE.py:NAME",
         ".": "`.` is a folder; write FILE.py:NAME",
         "/": "`/` is a folder; write FILE.py:NAME",
-        "resnet": "`resnet` is no target; write FILE.py:NAME, PACKAGE.MODULE:NAME"
+        "resnet": "`resnet` is not a target; write FILE.py:NAME, PACKAGE.MODULE:NAME"
         " or hf:NAME",
     }
     for text, message in said.items():

@@ -277,7 +277,7 @@ def test_what_a_layer_makes_first_is_said() -> None:
     call = 'nn.Conv1d(4, 3, 2, padding=1, padding_mode="circular")(f32[2, 3, 5])'
     drawn = explain_call(call)
     assert drawn.error
-    assert "`torch.conv1d` gets what the layer makes of its inputs" in drawn.notes
+    assert "`torch.conv1d` gets what the layer computes from its inputs" in drawn.notes
 
 
 def test_without_a_drawing_there_is_a_reason() -> None:

@@ -131,7 +131,7 @@ def test_what_follows_from_no_formula_says_so(call: str, reason: str) -> None:
 @pytest.mark.parametrize(
     ("call", "line"),
     [
-        ("f32[2, 6].reshape(3, 4)", "a view: `out` looks at the storage of `input`"),
+        ("f32[2, 6].reshape(3, 4)", "a view: `out` shares the storage of `input`"),
         (
             "f32[2, 3].t().reshape(6)",
             "It copies: the input lies in storage",

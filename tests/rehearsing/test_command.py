@@ -131,7 +131,10 @@ def test_what_cannot_start_ends_with_2(desk: Desk) -> None:
         assert done.err.startswith(said)
     for target, said in (
         ("none.py", "error: no such file: `none.py`"),
-        ("train.py:Net", "error: `train.py:Net` is no script; rehearse takes FILE.py"),
+        (
+            "train.py:Net",
+            "error: `train.py:Net` is not a script; `rehearse` takes FILE.py",
+        ),
     ):
         done = desk.server.run(desk.folder, "rehearse", target)
         assert (done.code, done.out) == (2, "")

@@ -211,7 +211,7 @@ def test_a_condition_that_no_turn_met_is_told(tmp_path: Path) -> None:
     assert report.rehearsal is not None
     (told,) = report.rehearsal.skipped
     assert told.endswith(
-        "train.py:25: `step > 10000 and step % 777 == 0` held in no turn that ran"
+        "train.py:25: `step > 10000 and step % 777 == 0` was true in no turn that ran"
     )
 
 

@@ -127,7 +127,7 @@ def test_what_the_user_set_is_kept(
     report = rehearsed(tmp_path, text)
     assert report.findings == ()
     (assumed,) = report.assumptions
-    assert "the other ranks are taken to hold tensors" in assumed.message
+    assert "the other ranks are assumed to hold tensors" in assumed.message
 
 
 def test_spawned_processes_are_one_rank_of_as_many(tmp_path: Path) -> None:

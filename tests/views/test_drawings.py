@@ -178,7 +178,7 @@ def test_saving_goes_by_the_ending(tmp_path: Path) -> None:
 def test_of_several_outputs_one_is_pictured_and_it_says_which() -> None:
     call = sw.explain("torch.split(f32[12, 4], 2)")
     for lines in (said(drawn(call)), str(call).splitlines()):
-        assert "the picture is of out.0; 3 more outputs are not told of" in lines
+        assert "the picture is of out.0; 3 more outputs are not shown" in lines
 
 
 def test_a_grid_that_is_alone_has_the_whole_width() -> None:

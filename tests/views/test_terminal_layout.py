@@ -274,5 +274,5 @@ def test_a_program_that_did_not_begin_shows_its_error_and_nothing_else():
     assert page.splitlines() == [
         "error[program-error]: `NameError`: name 'x' is not defined",
         "",
-        "nothing was traced: the program did not begin",
+        "nothing was traced: the program did not start",
     ]

@@ -119,9 +119,9 @@ def _generic(program: Program, failure: Failure, repair: Repair) -> str:
     if repair.kind == "values":
         return f"{what} reads beyond the end: an index in {name} is out of range"
     if repair.kind == "dtype":
-        return f"{what} takes {repair.new} here, but {name} is {repair.old}"
+        return f"{what} expects {repair.new} here, but {name} is {repair.old}"
     if repair.kind == "contiguous":
-        return f"{what} needs {name} in one piece, but it is not contiguous"
+        return f"{what} needs {name} to be contiguous, but it is not"
     if repair.kind == "size":
         return (
             f"{what} needs size {repair.new} in dim {repair.dim} of {name},"
@@ -132,8 +132,8 @@ def _generic(program: Program, failure: Failure, repair: Repair) -> str:
     rank = len(fact.shape)
     wanted = {"unsqueeze": rank + 1, "squeeze": rank - 1}.get(repair.kind)
     if wanted is None:
-        return f"{what} needs fewer dims of {name}: {shape_text(fact)}"
-    return f"{what} needs {wanted} dims of {name}, got {rank}: {shape_text(fact)}"
+        return f"{what} needs {name} with fewer dims: {shape_text(fact)}"
+    return f"{what} needs {name} with {wanted} dims, got {rank}: {shape_text(fact)}"
 
 
 def both_sides(program: Program, failure: Failure) -> Iterator[Related]:

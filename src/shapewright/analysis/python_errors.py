@@ -70,7 +70,7 @@ def _unpacked(frame: FileValues, finding: Finding, node: ast.AST) -> Finding | N
         name = frame.written(owner) if owner is not None else frame.written(given)
         have = dims(len(fact.shape))
         whole = len(read) == len(fact.shape)
-        said = f"`{names}` takes {several} sizes, but `{name}` {shape_text(fact)} has"
+        said = f"`{names}` expects {several} sizes, but `{name}` {shape_text(fact)} has"
         said += f" {have}" if whole else f" {len(read)} in `{frame.written(given)}`"
         return _as_finding(frame, finding, CODE, said, _made(frame, fact, name))
     return _values(frame, finding, names, several, given)
@@ -89,7 +89,7 @@ def _inner(
     if op is None or at >= len(op.outputs) or not op.outputs[at].shape:
         return None
     fact = op.outputs[at]
-    said = f"`{frame.written(node)}` takes {len(node.elts)} values, but"
+    said = f"`{frame.written(node)}` expects {len(node.elts)} values, but"
     said += f" `{frame.written(given.value)}` gives one tensor there,"
     said += f" {shape_text(fact)} with {fact.shape[0]} in dim 0"
     return _as_finding(frame, finding, CODE, said, ())
@@ -106,12 +106,12 @@ def _values(
     fact = frame.tensor(given)
     if op is not None and len(op.outputs) > 1:
         shapes = ", ".join(map(shape_text, op.outputs[:3]))
-        said = f"`{names}` takes {several} values, but `{op.name}` gives"
+        said = f"`{names}` expects {several} values, but `{op.name}` gives"
         said += f" {len(op.outputs)}: {shapes}"
         return _as_finding(frame, finding, CODE, said, ())
     if fact is None or not fact.shape:
         return None
-    said = f"`{names}` takes {several} values, but `{frame.written(given)}`"
+    said = f"`{names}` expects {several} values, but `{frame.written(given)}`"
     said += f" {shape_text(fact)} has {fact.shape[0]} in dim 0"
     related = actual(frame.program, fact, 0)
     return _as_finding(frame, finding, CODE, said, related)

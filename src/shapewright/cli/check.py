@@ -16,14 +16,15 @@ if TYPE_CHECKING:
 
 SUMMARY = "every shape error, where it came from, and a fix that was tried"
 
-NO_FIX = "no fix is known; without --diff what is wrong is shown"
+NO_FIX = "no fix is known; run without --diff to see what is wrong"
 
 DESCRIPTION = """\
 Run TARGET with tensors that hold no data and explain every call that does not fit.
 
 An error does not end the run: it goes on with what would have come out. Fixes are
-tried by running the program with the edit in memory. What runs but is likely not meant
-is a warning; `# shapewright: ignore[CODE]` at the end of a line switches it off there.
+tried by running the program with the edit in memory. What runs but is probably not
+intended is a warning; `# shapewright: ignore[CODE]` at the end of a line switches it
+off there.
 TARGET is what `shapewright trace` takes.
 """
 
@@ -43,7 +44,7 @@ def add_arguments(parser: Parser) -> None:
     add(
         "--unsafe-fixes",
         action="store_true",
-        help="write also the best fix that makes the program run; with --diff, show it",
+        help="also write the best fix that makes the program run; with --diff, show it",
     )
     add("--first", action="store_true", help="stop at the first error")
     add(
@@ -52,7 +53,7 @@ def add_arguments(parser: Parser) -> None:
         help="add a note for every implicit broadcast",
     )
     shared.add_timeout(
-        parser, "stop the program after S seconds and tell what was found until then"
+        parser, "stop the program after S seconds and report what was found by then"
     )
     shared.add_files(parser)
     shared.add_target(parser, several=True)

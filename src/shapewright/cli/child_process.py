@@ -85,7 +85,7 @@ class Ended(Generic[State]):
         if self.still is not None:
             return (
                 f"the program's process was ended: it computed nothing for "
-                f"{self.still:g} s, each of its threads waits"
+                f"{self.still:g} s, each of its threads was waiting"
             )
         if self.code >= 0:
             return f"the program's process ended with exit code {self.code}"

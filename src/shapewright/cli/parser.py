@@ -57,7 +57,7 @@ class Parser(argparse.ArgumentParser):
     """
 
     hint: Hint = staticmethod(_no_hint)
-    extra: str | None = "stands behind what the command takes"
+    extra: str | None = "is one argument too many"
 
     def __init__(self, **settings: object) -> None:
         super().__init__(**{**settings, "add_help": False}, allow_abbrev=False)  # type: ignore[arg-type]

@@ -43,7 +43,7 @@ def add_arguments(parser: Parser) -> None:
         "--device",
         default="cpu",
         metavar="D",
-        help='what the script is told that it runs on: cpu, cuda, mps, "H100 80GB", '
+        help='the device that the script finds: cpu, cuda, mps, "H100 80GB", '
         '"RTX 4090" ... (default: cpu)',
     )
     add("--full-loaders", action="store_true", help="read all the data")
@@ -129,7 +129,7 @@ def _unfinished(options: argparse.Namespace, child: Ended[Place]) -> Report:
         sources = {each: _source_of(each) for each in {file, *_files(told.story)}}
         lines = (sources[file].text or "").splitlines()[line - 1 : line]
         if lines:
-            seen = f"; it was seen last at {file}:{line}"
+            seen = f"; it was last seen at {file}:{line}"
             begin = len(lines[0]) - len(lines[0].lstrip()) + 1
             span = Span(file, line, begin, line, len(lines[0]) + 1)
     finding = finding_of_ended(child, options.timeout, seen, span)

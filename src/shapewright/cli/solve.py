@@ -14,14 +14,14 @@ from shapewright.cli.parser import PROOF_SECONDS, Parser, Unusable, seconds
 if TYPE_CHECKING:
     from shapewright.record.solution import Solution
 
-SUMMARY = "which sizes a model takes, and what comes out"
+SUMMARY = "which sizes a model accepts, and what comes out"
 
 DESCRIPTION = """\
 Run TARGET at many sizes of the letters in its inputs, with tensors that hold no data,
-and say which of them it takes: each demand with the line that makes it, a run that
+and say which of them it accepts: each demand with the line that makes it, a run that
 works and the nearest that does not, and the output as formulas in the letters.
 
-TARGET is what `shapewright trace` takes, but no script.
+TARGET is what `shapewright trace` takes, except scripts.
 """
 
 
@@ -59,7 +59,7 @@ def add_arguments(parser: Parser) -> None:
         dest="training",
         action="store_const",
         const=True,
-        help="as in training mode, whatever the model is in",
+        help="in training mode, whatever mode the model is in",
     )
     mode.add_argument(
         "--eval",

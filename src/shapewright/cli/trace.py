@@ -160,6 +160,6 @@ def _saved(
     for skipped in outcome.skipped:
         print(f"not traced: {skipped}", file=sys.stderr)
     whole = all(each.complete for each in traces)
-    partial = "" if whole else ", as far as the program came"
+    partial = "" if whole else ", as far as the program got"
     count = sum(len(each.ops) for each in traces)
     print(f"wrote {options.file}: {count} ops{partial}", file=sys.stderr)

@@ -92,7 +92,7 @@ def explain_call(text: str) -> Drawn:
     except Unknown as unknown:
         message = unknown_name(unknown.name)
         if is_layer(unknown.name):
-            message = f"`{unknown.name}` is a layer; it is called with its input: "
+            message = f"`{unknown.name}` is a layer; call it with its input: "
             message += f"`{text.strip()}(f32[8, 3])`"
         raise InputError(message, text, max(text.find(unknown.name), 0)) from None
 

@@ -230,7 +230,7 @@ def rehearse_command(
         raise InputError(str(error)) from None
     parsed = parse_target(script)
     if parsed.kind != "script":
-        raise InputError(f"`{script}` is no script; rehearse takes FILE.py")
+        raise InputError(f"`{script}` is not a script; `rehearse` takes FILE.py")
     made = _Script(parsed, arguments, device, full, files)
     return _checked(made, script, timeout, _Wanted(), heard)
 
@@ -425,7 +425,7 @@ def rehearse_function(
         except UnknownDevice as error:
             raise InputError(str(error)) from None
     if not callable(target):
-        raise TypeError(f"`{target!r}` cannot be called; rehearse takes a function")
+        raise TypeError(f"`{target!r}` cannot be called; `rehearse` takes a function")
     if steps is not None and steps < 1:
         raise ValueError(f"steps={steps}: a function is called once or more")
     args, kwargs, letters = fed(args, kwargs)

@@ -60,7 +60,7 @@ Progress = Callable[[str], None]
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """The result of a command: the trace, as far as the program came.
+    """The result of a command: the trace, as far as the program got.
 
     Of a script that only defines things there are `parts`, a trace of each of them that
     could be run, and `skipped`. `chosen` are inputs that nobody gave.
@@ -320,7 +320,8 @@ def _nothing_checked(target: str, skipped: Sequence[Skipped]) -> str:
     lines = "".join(f"\n  {each}" for each in skipped)
     first = skipped[-1].target if skipped else f"{target}:Net"
     return (
-        f"`{target}` only defines things, and none of them can be checked without help;"
+        f"`{target}` only contains definitions, and none of them can be checked as it "
+        "is;"
         f' write `shapewright check -i "f32[...]" {first}`{lines}'
     )
 

@@ -61,7 +61,7 @@ def _without(engine: Engine, kind: str) -> str:
     """Report a missing device once and fall back to the home device."""
     engine.find(
         "missing-device",
-        f"`{kind}` is asked for, and the machine that is rehearsed has none",
+        f"the program asks for `{kind}`, which the rehearsed machine does not have",
         SAYINGS[kind],
         once=True,
     )

@@ -266,7 +266,7 @@ def _supposed(events: list[tuple[Any, ...]], at: dict[Any, str]) -> dict[int, st
 
 SUPPOSING = frozenset({NEW, VIEW, COPY})
 OPAQUE_WORDS = {
-    "functorch": "inside a transform of torch.func: whose storage it is, is not known",
+    "functorch": "inside a transform of torch.func: its storage is not known",
     "nested": "nested tensor: its pieces differ in shape",
 }
 

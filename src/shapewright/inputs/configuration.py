@@ -42,7 +42,7 @@ def _read_table(file: Path) -> dict[str, Any]:
     tool = found.get("tool", {})
     own = tool.get("shapewright", {}) if isinstance(tool, dict) else {}
     if not isinstance(own, dict):
-        raise InputError(f"`tool.shapewright` in `{file}` is a table of settings")
+        raise InputError(f"`tool.shapewright` in `{file}` must be a table of settings")
     for key in own:
         if key not in KEYS:
             hint = did_you_mean(key, KEYS) or f"; there is {', '.join(KEYS)}"
@@ -53,7 +53,7 @@ def _read_table(file: Path) -> dict[str, Any]:
 def _read_codes(file: Path, given: Any) -> frozenset[str]:
     """Return the codes in a list, after checking that each can be switched off."""
     if not isinstance(given, list) or not all(isinstance(each, str) for each in given):
-        raise InputError(f"`ignore` in `{file}` is a list of codes of findings")
+        raise InputError(f"`ignore` in `{file}` must be a list of finding codes")
     known = codes()
     for code in given:
         if code in HAZARDS:

@@ -226,7 +226,7 @@ def _class_of_type(known: Any, data: dict[str, Any], place: str) -> Any:
     kind = data.get("model_type")
     if kind is None:
         raise InputError(
-            f"`{place}` has no `model_type`, so it is no config of a model"
+            f"`{place}` has no `model_type`, so it is not the config of a model"
         )
     if kind not in known:
         hint = did_you_mean(str(kind), list(known))

@@ -114,7 +114,7 @@ def _stated_in(node: ast.Slice, text: str) -> tuple[NamedSize, int]:
     name, size = node.lower, node.upper
     written = text[node.col_offset : node.end_col_offset]
     if "=" not in written or not isinstance(name, ast.Name) or name.id in DTYPES:
-        raise InputError("a size is a whole number or a letter", text, node.col_offset)
+        raise InputError("a size is an integer or a letter", text, node.col_offset)
     number = isinstance(size, ast.Constant) and size.value
     if type(number) is not int or node.step is not None:
         place = node.col_offset if size is None else size.col_offset
@@ -139,7 +139,7 @@ def _size_of(node: ast.expr, text: str) -> Size:
         return Arithmetic(_SYMBOLS[type(node.op)], *sides, at)
     if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Div):
         raise InputError("sizes are divided by `//`", text, at)
-    raise InputError("a size is a whole number, 0 or more", text, at)
+    raise InputError("a size is an integer, 0 or more", text, at)
 
 
 def _divided(size: Size) -> Iterator[tuple[str, int]]:
@@ -161,7 +161,7 @@ def _sized(node: ast.expr, text: str, letters: _Letters) -> tuple[int, str | Non
         message = "this size divides by zero"
         raise InputError(message, text, error.position) from None
     if number < 0:
-        message = f"a size is a whole number, 0 or more; this is {number}"
+        message = f"a size is an integer, 0 or more; this is {number}"
         raise InputError(message, text, node.col_offset)
     return number, written.name if isinstance(written, NamedSize) else None
 
@@ -224,12 +224,12 @@ def parse_call(text: str) -> _OperationCall:
         raise InputError(said, text, (error.offset or 1) - 1) from None
     letters = _letters_of_call(tree, text)
     if isinstance(tree, ast.Name) and tree.id not in DTYPES:
-        raise InputError(f"`{tree.id}` is no call; {AS_CALL}", text, 0)
+        raise InputError(f"`{tree.id}` is not a call; {AS_CALL}", text, 0)
     made = _Reader(text, letters).value(tree)
     if isinstance(made, TensorSpec):
         made = _OperationCall("tensor", (made,), {}, text)
     if not isinstance(made, _OperationCall):
-        raise InputError(f"no call of a torch operator; {AS_CALL}", text, 0)
+        raise InputError(f"not a call of a torch operator; {AS_CALL}", text, 0)
     return replace(made, letters=letters.sizes, chosen=letters.chosen)
 
 
@@ -346,7 +346,7 @@ class _Reader:
     def call(self, node: ast.Call) -> Any:
         for part in (*node.args, *node.keywords):
             if isinstance(part, ast.Starred) or getattr(part, "arg", "") is None:
-                raise self.refuse("`*` and `**` are not read", node)
+                raise self.refuse("`*` and `**` are not supported", node)
         args = tuple(self.value(argument) for argument in node.args)
         kwargs = {str(one.arg): self.value(one.value) for one in node.keywords}
         name = self.dotted(node.func)
@@ -369,7 +369,7 @@ class _Reader:
                 text = ast.get_source_segment(self.text, node) or self.text
                 if any(isinstance(one, _OperationCall) for one in layer.args):
                     raise self.refuse(
-                        "one layer is drawn, not several; `shapewright trace` runs "
+                        "only one layer can be drawn; `shapewright trace` runs "
                         "whole networks",
                         node.func,
                     )

@@ -51,11 +51,11 @@ class Spec:
 
     @property
     def leaves(self) -> tuple[TensorSpec, ...]:
-        """The tensors, in the order in which they are written."""
+        """Return the tensors in the order in which they are written."""
         return tuple(_leaves([*self.args, *self.kwargs.values()]))
 
     def with_sizes(self, **letters: int) -> Spec:
-        """The same spec with other sizes for some of its letters.
+        """Return the same spec with other sizes for some of its letters.
 
         Example: ``parse("f32[B=8, 2*B]").with_sizes(B=3).leaves[0].shape == (3, 6)``.
         """
@@ -123,7 +123,7 @@ def _worked_out(
 
 
 def mapped(nest: Any, leaf: Callable[[Any, str], Any], name: str = "") -> Any:
-    """The nest with `leaf(value, path)` in place of every value.
+    """Return the nest with `leaf(value, path)` in place of every value.
 
     Paths join keys and positions by dots: `0.image`, `batch.1`.
     """
@@ -199,7 +199,7 @@ def _size(size: sizes.Size, letters: dict[str, int], text: str) -> int:
 
 
 def _shape_of(values: Any) -> tuple[int, ...] | None:
-    """The shape of nested tuples of numbers, None where they are ragged."""
+    """Return the shape of nested tuples of numbers, or None if they are ragged."""
     if not isinstance(values, tuple):
         return ()
     inner = {_shape_of(value) for value in values}
@@ -257,7 +257,7 @@ MOST_VALUES = 1 << 20
 
 @dataclass(frozen=True, slots=True)
 class Candidate:
-    """Inputs that a target may take, and in words where they come from.
+    """Inputs that a target may accept, and where they come from, in words.
 
     `inputs` is a spec, or a function that makes what the model's author declared:
     a tensor, a tuple or list of positional inputs, a dict of keyword inputs, a pair of
@@ -272,7 +272,7 @@ class Candidate:
     def arguments(
         self, make: Make | None = None
     ) -> tuple[tuple[Any, ...], dict[str, Any]]:
-        """`(args, kwargs)` of the call; a declared example runs the user's code."""
+        """Return `(args, kwargs)`; a declared example runs the user's code."""
         if isinstance(self.inputs, Spec):
             return materialize(self.inputs, make)
         return declared(self.inputs(), make)
@@ -281,7 +281,7 @@ class Candidate:
 def declared(
     value: Any, make: Make | None = None
 ) -> tuple[tuple[Any, ...], dict[str, Any]]:
-    """What an author's example stands for, as `(args, kwargs)`.
+    """Return an author's example as `(args, kwargs)`.
 
     Example: a tensor ``x`` is ``((x,), {})``, ``(x, y)`` is ``((x, y), {})``,
     ``{"x": x}`` is ``((), {"x": x})``, ``((x,), {"y": y})`` is itself.
@@ -302,7 +302,7 @@ def declared(
 def materialize(
     spec: Spec, make: Make | None = None
 ) -> tuple[tuple[Any, ...], dict[str, Any]]:
-    """The arguments that a spec describes, each tensor made by `make`.
+    """Return the arguments that a spec describes; `make` creates each tensor.
 
     Example: ``materialize(parse("f32[2, 3], mask=None"))`` is
     ``((<meta tensor of shape (2, 3)>,), {"mask": None})``.
@@ -317,7 +317,7 @@ def materialize(
 
 
 def _data_free(leaf: TensorSpec) -> torch.Tensor:
-    """A meta tensor, without data; the default of `materialize`."""
+    """Return a meta tensor, which has no data; the default of `materialize`."""
     import torch
 
     return torch.empty(
@@ -329,7 +329,7 @@ def _data_free(leaf: TensorSpec) -> torch.Tensor:
 
 
 def filled(leaf: TensorSpec) -> torch.Tensor | None:
-    """The values that a spec states, on the CPU; None where it states none.
+    """Return the values that a spec states, on the CPU, or None if it states none.
 
     Example: for ``i64[3]=[3, 2, 1]`` a tensor of 3, 2, 1. Random integers come from a
     generator of their own, the same in every run. A tensor of more than `MOST_VALUES`
@@ -358,7 +358,7 @@ def filled(leaf: TensorSpec) -> torch.Tensor | None:
 
 
 def made_of(leaf: TensorSpec) -> Any:
-    """A tensor of a spec, as a run feeds it."""
+    """Return the tensor of a spec that a run is given."""
     from shapewright.runtime.input_tensors import feed
 
     device = f"{leaf.device}:0" if leaf.device == "cuda" else leaf.device

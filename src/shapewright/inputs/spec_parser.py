@@ -1,15 +1,17 @@
-"""Spec tokens to a nest of what was written, sizes not yet worked out.
+"""Parse the tokens of a spec into a nest, with sizes that are not yet evaluated.
 
-Recursive descent, one method per rule of the grammar::
+A recursive-descent parser with one method for each rule of the grammar::
 
-    spec    = [item {("," | ";") item}]     item    = [NAME "="] value     value   =
-tensor | list | tuple | dict | size | plain     tensor  = [DTYPE] "[" [size {"," size}]
-"]" {"@" device | "!grad" | "=" fill}     list    = ["list"] "[" value, ... "]"
-tuple = "(" value, ... ")"     dict    = "{" key ":" value, ... "}"         key = string
-| NAME | integer     size    = NAME "=" integer | arithmetic on NAMEs and integers with
-+ - * // %     fill    = "ones" | "zeros" | "arange" | integer ".." integer | numbers
-numbers = number | "[" numbers, ... "]"     plain   = None | True | False | number |
-string
+    spec    = [item {("," | ";") item}]
+    item    = [NAME "="] value
+    value   = tensor | list | tuple | dict | size | plain
+    tensor  = [DTYPE] "[" [size {"," size}] "]" {"@" device | "!grad" | "=" fill}
+    list    = ["list"] "[" value, ... "]"        tuple = "(" value, ... ")"
+    dict    = "{" key ":" value, ... "}"         key = string | NAME | integer
+    size    = NAME "=" integer | arithmetic on NAMEs and integers with + - * // %
+    fill    = "ones" | "zeros" | "arange" | integer ".." integer | numbers
+    numbers = number | "[" numbers, ... "]"
+    plain   = None | True | False | number | string
 
 Brackets without a dtype are a float32 tensor when they hold sizes only (``[1, 2]``),
 and a list otherwise (``[f32[2], 3]``, ``[]``).
@@ -50,7 +52,7 @@ _FILLS = ("ones", "zeros", "arange")
 
 @dataclass(frozen=True, slots=True)
 class Written:
-    """A tensor as the spec writes it."""
+    """A tensor as it is written in a spec."""
 
     sizes: tuple[Size, ...]
     dtype: str = "float32"
@@ -62,7 +64,7 @@ class Written:
 
 @dataclass(slots=True)
 class _TensorReader(Cursor):
-    """Reads tensors; `stated` is each letter's size and where it was stated.
+    """Parses tensors; `stated` maps a letter to its size and where it was stated.
 
     `met` are the letters of tensors, `scalars` those that stand outside of them.
     """
@@ -72,7 +74,7 @@ class _TensorReader(Cursor):
     scalars: list[NamedSize] = field(default_factory=list)
 
     def dtype(self) -> str:
-        """Take the name of a dtype."""
+        """Read the name of a dtype."""
         token = self.take()
         if token.text not in DTYPES:
             hint = did_you_mean(token.text, DTYPES)
@@ -80,7 +82,7 @@ class _TensorReader(Cursor):
         return DTYPES[token.text]
 
     def tensor(self, dtype: str) -> Written:
-        """Take sizes in brackets and what follows them."""
+        """Read sizes in brackets and what follows them."""
         start = self.expect("[")
         sizes: list[Size] = []
         while not self.skip("]"):
@@ -161,7 +163,7 @@ class _TensorReader(Cursor):
         return found
 
     def number(self) -> Any:
-        """Take a number, or a size that begins with one."""
+        """Read a number, or a size that begins with one."""
         sign = -1 if self.skip("-") else 1
         if self.now.kind == "float":
             return sign * self.decimal()
@@ -172,7 +174,7 @@ class _TensorReader(Cursor):
         return self.scalar()
 
     def scalar(self) -> Any:
-        """Take a size that is an input itself; a number where it has no letters."""
+        """Read a size that is an input by itself; without letters it is a number."""
         size = self.size()
         letters = list(letters_in(size))
         self.scalars.extend(letters)
@@ -182,7 +184,7 @@ class _TensorReader(Cursor):
             self.fail("this size divides by zero", error.position)
 
     def size(self, around: int = 0) -> Size:
-        """A letter, a number, or arithmetic that binds tighter than `around`."""
+        """Read a letter, a number, or arithmetic that binds tighter than `around`."""
         left = self._atom(alone=around == 0)
         while (strength := PRECEDENCE.get(self.now.text, 0)) > around:
             operator = self.take()
@@ -244,14 +246,14 @@ _IN_SIZES = ("=", ",", "+", "-", "*", "//", "%", ")", "(")
 
 @dataclass(slots=True)
 class Reader(_TensorReader):
-    """Reads one spec; `positions` is where each input begins."""
+    """Parses one spec; `positions` holds where each input begins."""
 
     positions: dict[int | str, int] = field(default_factory=dict)
 
     # The whole spec
 
     def read(self) -> tuple[tuple[Any, ...], dict[str, Any]]:
-        """The positional and keyword inputs of the spec."""
+        """Return the positional and keyword inputs of the spec."""
         args: list[Any] = []
         kwargs: dict[str, Any] = {}
         while not self.ended():
@@ -281,7 +283,7 @@ class Reader(_TensorReader):
     # Values
 
     def value(self) -> Any:
-        """One input: a tensor, a nest, a size or a plain value."""
+        """Read one input: a tensor, a nest, a size or a plain value."""
         token = self.now
         if token.text in _NESTS:
             return getattr(self, _NESTS[token.text])()
@@ -335,7 +337,7 @@ class Reader(_TensorReader):
         return self._items("[", "]")
 
     def _holds_sizes(self) -> bool:
-        """Whether the bracket that begins here holds sizes only."""
+        """Whether the bracket that begins here holds only sizes."""
         inside = 1
         while (token := self.peek(inside)).text != "]":
             size_word = token.kind == "name" and token.text not in (*PLAIN, *_FOREIGN)

@@ -30,7 +30,7 @@ _TOKEN = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class Token:
-    """One word of a spec; `position` is the index of its first character."""
+    """A token of a spec; `position` is the index of its first character."""
 
     kind: Kind
     text: str
@@ -38,7 +38,7 @@ class Token:
 
 
 def _tokens(text: str) -> list[Token]:
-    """The tokens of a spec, an `end` token last.
+    """Return the tokens of a spec, with an `end` token last.
 
     Example: ``f32[B=8]`` has the tokens ``f32 [ B = 8 ]`` and the end.
     """
@@ -62,7 +62,7 @@ def _stray(character: str) -> str:
 
 @dataclass(slots=True)
 class Cursor:
-    """The tokens of one spec and how many of them were read."""
+    """The tokens of one spec, and how many of them have been read."""
 
     text: str
     ahead: list[Token] = field(init=False)
@@ -73,32 +73,32 @@ class Cursor:
 
     @property
     def now(self) -> Token:
-        """The token to be read next."""
+        """Return the token to be read next."""
         return self.ahead[self.index]
 
     def ended(self) -> bool:
-        """Whether every token was taken."""
+        """Whether every token has been read."""
         return self.now.kind == "end"
 
     def peek(self, distance: int) -> Token:
-        """The token `distance` ahead; the end token beyond the end."""
+        """Return the token `distance` ahead, or the end token beyond the end."""
         return self.ahead[min(self.index + distance, len(self.ahead) - 1)]
 
     def take(self) -> Token:
-        """The next token, taken."""
+        """Read the next token and return it."""
         token = self.now
         self.index = min(self.index + 1, len(self.ahead) - 1)
         return token
 
     def skip(self, symbol: str) -> bool:
-        """Take the next token if it is `symbol`."""
+        """Read the next token if it is `symbol`, and return whether it was."""
         found = self.now.text == symbol and self.now.kind == "symbol"
         if found:
             self.take()
         return found
 
     def expect(self, symbol: str) -> Token:
-        """Take `symbol`, or say that it is missing."""
+        """Read `symbol`, or raise an error that it is missing."""
         token = self.now
         if not self.skip(symbol):
             found = f"`{token.text}`" if token.kind != "end" else "the end"
@@ -106,7 +106,7 @@ class Cursor:
         return token
 
     def integer(self) -> int:
-        """Take an integer."""
+        """Read an integer."""
         token = self.take()
         try:
             return int(token.text)
@@ -114,7 +114,7 @@ class Cursor:
             self.fail(f"`{token.text}` is not an integer", token.position)
 
     def decimal(self) -> float:
-        """Take a number with a point or an exponent."""
+        """Read a number with a decimal point or an exponent."""
         token = self.take()
         try:
             return float(token.text)
@@ -122,7 +122,7 @@ class Cursor:
             self.fail(f"`{token.text}` is not a number", token.position)
 
     def between(self, start: Token, closing: str) -> None:
-        """After one item: a comma, or the closing bracket not yet taken."""
+        """After an item, read a comma, or leave the closing bracket."""
         if self.now.text == closing or self.skip(","):
             return
         if self.now.kind == "end":
@@ -130,7 +130,7 @@ class Cursor:
         self.fail(f"expected `,` or `{closing}`, found `{self.now.text}`")
 
     def unclosed(self) -> Token | None:
-        """The innermost bracket, of all tokens, that is never closed."""
+        """Return the innermost bracket that is never closed."""
         opened: list[Token] = []
         for token in self.ahead:
             if token.text in ("[", "(", "{"):
@@ -183,7 +183,7 @@ Size = StatedSize | NamedSize | Arithmetic
 
 
 class DividedByZero(Exception):
-    """`//` or `%` by zero, at a position of the spec."""
+    """Raised for `//` or `%` by zero, at a position of the spec."""
 
     def __init__(self, position: int) -> None:
         super().__init__("division by zero")
@@ -191,7 +191,7 @@ class DividedByZero(Exception):
 
 
 def value(size: Size, letters: Mapping[str, int]) -> int:
-    """What the size comes to: ``2*B`` with ``B=8`` is 16."""
+    """Return the value of a size: ``2*B`` with ``B=8`` is 16."""
     match size:
         case StatedSize(number):
             return number
@@ -205,7 +205,7 @@ def value(size: Size, letters: Mapping[str, int]) -> int:
 
 
 def letters_in(size: Size) -> Iterator[NamedSize]:
-    """The letters of a size, from left to right."""
+    """Return the letters of a size, from left to right."""
     if isinstance(size, NamedSize):
         yield size
     elif isinstance(size, Arithmetic):
@@ -214,7 +214,7 @@ def letters_in(size: Size) -> Iterator[NamedSize]:
 
 
 def text(size: Size, stated: dict[str, int] | None = None) -> str:
-    """The size as a spec writes it.
+    """Return the size as it is written in a spec.
 
     Letters in `stated` are written with their size where they first stand (`B=8`),
     and taken out of `stated`.
@@ -273,7 +273,7 @@ class IntegerRange:
 
 @dataclass(frozen=True, slots=True)
 class TensorSpec:
-    """One tensor to be fed: ``f32[B=8, 3]`` is ``TensorSpec((8, 3), "float32")``.
+    """An input tensor: ``f32[B=8, 3]`` is ``TensorSpec((8, 3), "float32")``.
 
     `letters` has for each dim the letter or formula that it was written with
     ("B", "2*T"), or None for a number. `name` is its place among the inputs: a

@@ -26,7 +26,7 @@ class Constant:
 
 @dataclass(frozen=True, slots=True)
 class Name:
-    """A name to be looked up in the file; `position` is an index into the target."""
+    """A name to look up in the file; `position` is an index into the target."""
 
     name: str
     position: int = field(default=0, compare=False)
@@ -34,7 +34,7 @@ class Name:
 
 @dataclass(frozen=True, slots=True)
 class Attribute:
-    """An attribute of what stands before the dot; `position` is that of its name."""
+    """An attribute of the expression before the dot; `position` is that of its name."""
 
     of: Expression
     name: str
@@ -67,13 +67,13 @@ _NESTS = {ast.List: "list", ast.Tuple: "tuple", ast.Set: "set"}
 
 @dataclass(frozen=True, slots=True)
 class _Reading:
-    """The whole target and where in it the expression begins."""
+    """The whole target, and where in it the expression begins."""
 
     target: str
     start: int
 
     def position(self, node: ast.expr, end: bool = False) -> int:
-        """Index into the target of the node's first (or one past its last) character.
+        """Return the index of the first character of the node, or one past its last.
 
         `ast` counts UTF-8 bytes.
         """
@@ -86,7 +86,7 @@ class _Reading:
 
 
 def _read_expression(target: str, start: int) -> Expression:
-    """Read `target[start:]` as an expression.
+    """Parse `target[start:]` as an expression.
 
     Example: ``_read_expression("model.py:Net(10)", 9)`` is
     ``Call(Name("Net"), (Constant(10),), ())``.
@@ -138,7 +138,7 @@ def _call(
 
 
 def _constant(node: ast.expr, reading: _Reading) -> Constant:
-    """Literals, negative and complex numbers included."""
+    """Parse a literal, which may be a negative or complex number."""
     try:
         return Constant(ast.literal_eval(node))
     except (ValueError, TypeError, SyntaxError, RecursionError):
@@ -150,7 +150,7 @@ def _constant(node: ast.expr, reading: _Reading) -> Constant:
 
 
 def text(expression: Expression) -> str:
-    """The expression as a user would write it: `Net(10, width=2).encode`."""
+    """Return the expression as a user would write it: `Net(10, width=2).encode`."""
     match expression:
         case Constant(value):
             return repr(value)
@@ -182,7 +182,7 @@ _MODULE = re.compile(r"[^\W\d]\w*(\.[^\W\d]\w*)*")
 
 @dataclass(frozen=True, slots=True)
 class Target:
-    """A target, read but not touched.
+    """A parsed target; nothing has been imported or run for it.
 
     Example: ``parse_target("model.py:Net(10)")`` is
     ``Target("model.py:Net(10)", "file", "model.py", Call(Name("Net"), ...))``.
@@ -204,7 +204,7 @@ class Target:
 
 
 def parse_target(text: str, arguments: Sequence[str] = ()) -> Target:
-    """Read a target, and the arguments of its script.
+    """Parse a target and the arguments of its script.
 
     Raises `InputError` for anything that cannot be a target, and for arguments to a
     library's model.
@@ -257,7 +257,7 @@ def _after_colon(text: str, start: int) -> Expression:
 
 
 def _library(text: str, prefix: Kind | str, rest: str) -> Target:
-    """`PREFIX:NAME`, `PREFIX:NAME(arguments)`; for hf also a path, and `:CLASS`."""
+    """Parse `PREFIX:NAME`, with arguments or not; for hf also a path and `:CLASS`."""
     kind = next(kind for kind in LIBRARIES if kind == prefix)
     bracket = rest.find("(")
     place = rest if bracket < 0 else rest[:bracket]
@@ -286,7 +286,9 @@ def _unreadable(text: str) -> str:
     if path.is_dir():
         return f"`{text}` is a folder; write FILE.py:NAME"
     if path.suffix == ".json":
-        return f"`{text}` is no Python file; did you mean `hf:{text}`?"
+        return f"`{text}` is not a Python file; did you mean `hf:{text}`?"
     if path.is_file():
-        return f"`{text}` is no Python file; write FILE.py:NAME"
-    return f"`{text}` is no target; write FILE.py:NAME, PACKAGE.MODULE:NAME or hf:NAME"
+        return f"`{text}` is not a Python file; write FILE.py:NAME"
+    return (
+        f"`{text}` is not a target; write FILE.py:NAME, PACKAGE.MODULE:NAME or hf:NAME"
+    )

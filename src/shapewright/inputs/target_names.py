@@ -20,7 +20,7 @@ _LONGEST_SIGNATURE = 160
 
 @dataclass(frozen=True, slots=True)
 class Lookup:
-    """Works out expressions over the names of one module.
+    """Evaluates expressions over the names of one module.
 
     `place` is the module as the target names it (`model.py`), `text` the whole target.
     """
@@ -31,7 +31,7 @@ class Lookup:
     program: ProgramFolder
 
     def value(self, written: Expression) -> Any:
-        """The object that an expression stands for."""
+        """Return the object that an expression refers to."""
         match written:
             case Constant(value):
                 return value
@@ -105,7 +105,7 @@ class Lookup:
             return called(*args, **kwargs)
 
     def built(self, made: type, written: Expression) -> Any:
-        """An instance of a class that the target names without brackets."""
+        """Return an instance of a class that the target names without brackets."""
         name = target.text(written)
         needed = required(made)
         if needed:
@@ -121,12 +121,12 @@ class Lookup:
 
 
 def _needs_instance(owner: type, name: str) -> bool:
-    """Whether a class's attribute is a method to be called on an instance."""
+    """Whether a class attribute is a method that must be called on an instance."""
     return isinstance(inspect.getattr_static(owner, name, None), FunctionType)
 
 
 def signature_of(called: Callable[..., Any]) -> inspect.Signature | None:
-    """The signature, or None where Python cannot tell."""
+    """Return the signature, or None if Python cannot tell."""
     try:
         return inspect.signature(called)
     except (ValueError, TypeError):
@@ -134,7 +134,7 @@ def signature_of(called: Callable[..., Any]) -> inspect.Signature | None:
 
 
 def required(called: Callable[..., Any]) -> list[str]:
-    """Names of the arguments that have to be given."""
+    """Return the names of the arguments that must be given."""
     signature = signature_of(called)
     if signature is None:
         return []
@@ -147,7 +147,7 @@ def required(called: Callable[..., Any]) -> list[str]:
 
 
 def described(name: str, called: Callable[..., Any]) -> str:
-    """How a thing is called, as text: ``Net(hidden: int, depth: int = 2)``."""
+    """Return how an object is called: ``Net(hidden: int, depth: int = 2)``."""
     signature = signature_of(called)
     if signature is None:
         return f"{name}(...)"
@@ -158,7 +158,7 @@ def described(name: str, called: Callable[..., Any]) -> str:
 
 
 def _definitions(module: ModuleType) -> str:
-    """What a file defines, in words: modules first, then other classes, functions."""
+    """Describe what a file defines: modules first, then other classes and functions."""
     own = [
         (name, value)
         for name, value in vars(module).items()
@@ -194,6 +194,6 @@ def _group(value: Any) -> str:
 
 
 def is_module(value: Any) -> bool:
-    """Whether an object is an `nn.Module`, without importing torch to find out."""
+    """Whether an object is an `nn.Module`, without importing torch."""
     torch = sys.modules.get("torch")
     return torch is not None and isinstance(value, torch.nn.Module)

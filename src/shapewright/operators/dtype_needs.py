@@ -26,7 +26,7 @@ def no_bools(*named: Named) -> Unmet | None:
     """Check that no tensor is bool: `-` and sums are not defined for bools here."""
     for name, each in _tensors(named):
         if each.dtype == "bool":
-            return dtype_unmet(name, each, "float32", "{op} takes no bools")
+            return dtype_unmet(name, each, "float32", "{op} does not support bools")
     return None
 
 
@@ -35,7 +35,7 @@ def no_complex(*named: Named) -> Unmet | None:
     for name, each in _tensors(named):
         if KIND.get(each.dtype) == 3:
             wanted = "float64" if each.dtype == "complex128" else "float32"
-            return dtype_unmet(name, each, wanted, "{op} takes real numbers")
+            return dtype_unmet(name, each, wanted, "{op} expects real numbers")
     return None
 
 
@@ -43,7 +43,7 @@ def real_floats(*named: Named) -> Unmet | None:
     """Check that all tensors are real floats."""
     for name, each in _tensors(named):
         if KIND.get(each.dtype, 2) != 2:
-            return dtype_unmet(name, each, "float32", "{op} takes floats")
+            return dtype_unmet(name, each, "float32", "{op} expects floats")
     return None
 
 
@@ -51,7 +51,7 @@ def wide_floats(*named: Named) -> Unmet | None:
     """Check that all tensors are float32 or float64."""
     for name, each in _tensors(named):
         if each.dtype not in WIDE:
-            return dtype_unmet(name, each, "float32", "{op} takes float32 or float64")
+            return dtype_unmet(name, each, "float32", "{op} expects float32 or float64")
     return None
 
 
@@ -63,14 +63,14 @@ def some_float(*named: Named) -> Unmet | None:
         dtype = result_type(given[0][1], each) if dtype is not None else None
     if dtype is None or KIND.get(dtype, 2) >= 2:
         return None
-    return dtype_unmet(*given[0], "float32", "{op} takes floats")
+    return dtype_unmet(*given[0], "float32", "{op} expects floats")
 
 
 KINDS = ("bool", "int64", "float32", "complex64")
 WORDS = {
     (2,): "floats",
     (1,): "whole numbers",
-    (0, 1): "whole numbers or bools",
+    (0, 1): "integers or bools",
     (1, 2): "real numbers",
     (0, 1, 2): "real numbers or bools",
     (2, 3): "floats or complex numbers",
@@ -144,7 +144,7 @@ def of_dtype(rule: Rule, input: Meta, rest: Any, options: Any) -> Unmet | None:
     mask = "; `~` inverts a mask" if rule.names[0].endswith("neg") and not own else ""
     return Unmet(
         "dtype-mismatch",
-        f"{{op}} takes {words}, but {{input}} is {input.dtype}{mask}",
+        f"{{op}} expects {words}, but {{input}} is {input.dtype}{mask}",
         Place("input"),
         None,
         input.dtype,
@@ -165,7 +165,7 @@ def of_dtypes(rule: Rule, *named: tuple[str, Any]) -> Unmet | None:
             both = [_Cast(e, wanted) if is_tensor(e) else e for _, e in named]
             if _refuses(rule, tried) is False and _refuses(rule, both) is False:
                 word = WORDS.get((KIND[wanted],), wanted)
-                return dtype_unmet(name, each, wanted, f"{{op}} takes {word} here")
+                return dtype_unmet(name, each, wanted, f"{{op}} expects {word} here")
     for wanted in ("float32", "int64"):
         both = [_Cast(e, wanted) if is_tensor(e) else e for _, e in named]
         if _refuses(rule, both) is False:
@@ -174,7 +174,7 @@ def of_dtypes(rule: Rule, *named: tuple[str, Any]) -> Unmet | None:
             word = WORDS[(KIND[wanted],)]
             return Unmet(
                 "dtype-mismatch",
-                f"{{op}} takes {word}, but {{{name}}} is {each.dtype}",
+                f"{{op}} expects {word}, but {{{name}}} is {each.dtype}",
                 Place(name),
                 None,
                 each.dtype,

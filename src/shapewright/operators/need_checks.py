@@ -107,7 +107,8 @@ def same_dtype(*named: tuple[str, Meta | None]) -> Unmet | None:
                 name,
                 meta,
                 reference[1].dtype,
-                f"{{op}} takes one dtype, {word(reference[0])} is {reference[1].dtype}",
+                f"{{op}} expects one dtype, {word(reference[0])} is "
+                f"{reference[1].dtype}",
                 reference[0],
             )
     return None
@@ -233,7 +234,7 @@ def of_positive(argument: str, value: Any, least: int = 1) -> Unmet | None:
     fits: Any = tuple(max(one, least) for one in given)
     return Unmet(
         "not-positive",
-        f"{{op}} takes at least {least} as `{argument}`, got {min(given)}",
+        f"{{op}} expects at least {least} as `{argument}`, got {min(given)}",
         has=min(given),
         needs=least,
         grants=(Grant(argument, fits if len(given) > 1 else fits[0]),),
@@ -248,7 +249,7 @@ def of_settings(spatial: int, **given: Any) -> Unmet | None:
             fits = (*value[:spatial], *(value[-1:] or (1,)) * (spatial - len(value)))
             return Unmet(
                 "window-numbers",
-                f"{{op}} takes one number as `{argument}`, or {spatial}, got"
+                f"{{op}} expects one number as `{argument}`, or {spatial}, got"
                 f" {len(value)}: {tuple(value)}",
                 has=len(value),
                 needs=spatial,
@@ -282,7 +283,7 @@ def whole(name: str, index: Meta, only: tuple[str, ...] = ("int64",)) -> Unmet |
     """Check that indices have one of the dtypes `only`."""
     if index.dtype in only:
         return None
-    return dtype_unmet(name, index, "int64", "{op} takes indices of int64")
+    return dtype_unmet(name, index, "int64", "{op} expects indices of dtype int64")
 
 
 def same_rank(name: str, input: Meta, other: str, index: Meta) -> Unmet | None:
@@ -342,7 +343,7 @@ def vector(index: Meta, name: str = "index", what: str = "indices") -> Unmet | N
         count *= size
     return Unmet(
         "wrong-rank",
-        f"{{op}} takes {what} in 1 dim, got {len(index.shape)}: {{{name}}} is"
+        f"{{op}} expects {what} in 1 dim, got {len(index.shape)}: {{{name}}} is"
         f" {text(index.shape)}",
         Place(name),
         has=len(index.shape),

@@ -44,7 +44,7 @@ def downloads_stood_for(
         def load(url: str, *args: Any, **kwargs: Any) -> Any:
             if not within:  # kept by name, in a module imported in the block
                 return original(url, *args, **kwargs)
-            suppose(f"the weights of {url} are not here; taken to fit")
+            suppose(f"the weights of {url} are not here; they are assumed to fit")
             return _Downloaded()
 
         return load

@@ -293,4 +293,4 @@ def _prepare(
         engine.meet(tensor, mine=getattr(tensor, "_sw", None) is not None)
     own = [t for t in given if getattr(t, "_sw", None) is None]
     if any(t.is_meta for t in own) and any(t.dim() and not t.is_meta for t in own):
-        engine.assume("an input on `meta` is taken to be where the others are")
+        engine.assume("an input on `meta` is assumed to be where the others are")

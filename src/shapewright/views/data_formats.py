@@ -251,7 +251,7 @@ def traces_summary(
     """Return the lines below the tables: definitions not traced, and their number."""
     count = formatting.plural(len(traces) + len(skipped), "definition")
     lines = [f"not traced: {each}" for each in skipped]
-    lines.append(f"{target} only defines things: {len(traces)} of {count} traced")
+    lines.append(f"{target} only contains definitions: {len(traces)} of {count} traced")
     return "".join(f"{line}\n" for line in lines)
 
 

@@ -200,7 +200,7 @@ def said(demand: Demand) -> str:
         return alike or " and ".join(_bracketed(part) for part in demand.parts)
     match demand:
         case Always():
-            return "some sizes are refused for which no plain demand was found"
+            return "some sizes are refused, and no simple demand explains them"
         case Multiple(Letter(name), divisor, 0):
             return f"{name} is a multiple of {divisor}"
         case Multiple(size, divisor, 0):

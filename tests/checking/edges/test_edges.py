@@ -135,7 +135,7 @@ def test_a_size_that_the_spec_names_is_told_by_its_letter(tmp_path: Path) -> Non
     report = api.check_target(f"{file}:Model", "f32[N=8, 3, 32, 32]")
     (one,) = report.findings
     assert one.sizes == "N=1"
-    assert one.message.startswith("at N=1 in evaluation, `b, c` takes 2 sizes")
+    assert one.message.startswith("at N=1 in evaluation, `b, c` expects 2 sizes")
     assert one.lines == ("N=2, 3 and 8 run",)
     assert report.exit_code == 1
 

@@ -62,7 +62,7 @@ def test_a_comment_with_the_code_of_an_error_is_said_to_change_nothing(
     (one,) = api.check_target(f"{file}:Model").findings
     assert one.code == "inner-dim-mismatch"
     assert one.lines[-1] == (
-        "`ignore[inner-dim-mismatch]` changes nothing: errors are not switched off"
+        "`ignore[inner-dim-mismatch]` has no effect: errors cannot be switched off"
     )
 
 
@@ -79,11 +79,11 @@ def test_the_project_switches_a_kind_off(tmp_path: Path) -> None:
     ("text", "said"),
     [
         ('ignore = ["outer-brodcast"]', "did you mean `outer-broadcast`?"),
-        ('ignore = "layout"', "is a list of codes"),
+        ('ignore = "layout"', "must be a list of finding codes"),
         ("ignore = [", "cannot be read"),
         ('ignroe = ["layout"]', "no key `ignroe`; did you mean `ignore`?"),
         ("strict = true", "no key `strict`; there is ignore"),
-        ("[tool.shapewright.ignore]", "is a list of codes"),
+        ("[tool.shapewright.ignore]", "must be a list of finding codes"),
         (
             'ignore = ["layout", "inner-dim-mismatch"]',
             "`inner-dim-mismatch` is the code of an error",
@@ -102,7 +102,7 @@ def test_what_cannot_be_meant_is_said(tmp_path: Path, text: str, said: str) -> N
 def test_the_settings_are_a_table(tmp_path: Path) -> None:
     (tmp_path / "pyproject.toml").write_text("[tool]\nshapewright = true\n")
     (tmp_path / "net.py").write_text(program(*LOSS))
-    with pytest.raises(InputError, match="is a table of settings"):
+    with pytest.raises(InputError, match="must be a table of settings"):
         api.check_target(f"{tmp_path}/net.py:Model")
 
 

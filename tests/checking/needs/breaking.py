@@ -1,6 +1,6 @@
 """One thing broken at random in a call that torch takes.
 
-A size that is another, a dim too many or too few, dims the other way round, a dtype
+A size that is another, one dim too many or too few, dims the other way round, a dtype
 that does not belong, a number or a tuple of numbers that is off.
 """
 

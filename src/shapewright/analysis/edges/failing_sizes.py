@@ -100,7 +100,7 @@ def _hard_coded(
         return None
     place = _stays(free.size, runs.steps(asked))
     related = placed(finding, place).related if place is not None else ()
-    said = f"runs with {free.at(free.size)} only: at {free.at(free.size + 1)},"
+    said = f"runs only with {free.at(free.size)}: at {free.at(free.size + 1)},"
     sizes = ", ".join(f"{free.letter}={n}" for n in fails)
     tried = f"{listed(free, sorted(fails))} fail"
     return replace(

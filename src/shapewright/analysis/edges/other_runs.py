@@ -191,7 +191,7 @@ def _roles_of(
 
 
 def _follows_batch(scene: HazardContext) -> bool:
-    """Whether an output has the batch axis, or all are scalars and it is sure."""
+    """Whether an output has the batch axis; if all are scalars, whether it is sure."""
     outputs = leaves(scene.program.trace.output)
     carried = any(scene.has_batch(dim) for out in outputs for dim in scene.flow.of(out))
     return carried or (scene.sure and all(not out.shape for out in outputs))

@@ -114,7 +114,9 @@ def of_storage(program: Program, failure: Failure) -> Iterator[Fix]:
             name = Span(end.file, end.end_line, start, end.end_line, end.end_column)
             shown = flat(text.written(node))
             yield Fix(
-                "safe", f"`reshape` for `view` in `{shown}`", (Edit(name, "reshape"),)
+                "safe",
+                f"`reshape` instead of `view` in `{shown}`",
+                (Edit(name, "reshape"),),
             )
     for repair in failure.repairs:
         if repair.kind == "contiguous":

@@ -141,7 +141,7 @@ def _looked_for(code: str, find: Kind, scene: HazardContext) -> list[Finding]:
         return list(find(scene))
     except Exception as error:  # ours, not the program's
         said = f"{type(error).__name__}: {error}"
-        message = f"hazards of the kind `{code}` could not be looked for ({said})"
+        message = f"could not check for `{code}` ({said})"
         return [Finding(code, "note", message)]
 
 

@@ -46,11 +46,11 @@ def _told(
     lost = op.inputs[0].shape[at] == 1
     name = scene.names(op)[0].rsplit(" (", 1)[0]
     if lost:
-        message = f"`squeeze()` of {name} {before} takes the batch away too: {after}"
+        message = f"`squeeze()` of {name} {before} also removes the batch dim: {after}"
     else:
         message = (
-            f"`squeeze()` of {name} {before} takes the batch away too where it has one"
-            " sample"
+            f"`squeeze()` of {name} {before} also removes the batch dim when the "
+            "batch has one sample"
         )
     instead = f"`squeeze({ones[-1] - len(call.dims[0])})`" if ones else "`squeeze(dim)`"
     return scene.finding(
@@ -191,7 +191,7 @@ def _of_parts(scene: HazardContext, cat: Op, op: Op) -> Finding:
         "batch-axis",
         cat,
         message,
-        (op, "rows that are next to each other get into one row here"),
+        (op, "adjacent rows are merged into one row here"),
     )
 
 

@@ -268,7 +268,7 @@ def _of_steps(scene: HazardContext, pair: _Pair) -> Finding:
         f"each of the {size} samples meets every other",
         (pair.maker, f"{names[pair.longer]} was made here"),
         (pair.origin, f"{names[1 - pair.longer]} comes from here"),
-        (pair.backward, "the backward pass of the loss that is made of it"),
+        (pair.backward, "the backward pass of the loss computed from it"),
     )
 
 
@@ -369,7 +369,7 @@ def _of_last_batch(scene: HazardContext, call: OperatorCall, many: int) -> Findi
     names = scene.names(call.op)
     message = (
         f"{scene.operation(call.op)} of {names[0]} and {names[1]} broadcasts a batch of"
-        f" one sample to {many}; in other batches both sides have as many"
+        f" one sample to {many}; in other batches both sides have the same number"
     )
     longer = call.op.inputs[0 if call.op.inputs[0].shape[0] == many else 1]
     maker = scene.program.producers.get(longer.tensor)

@@ -125,13 +125,16 @@ def _told(scene: HazardContext, op: Op, maker: Op, at: int) -> Finding:
     attribute = maker.name.rpartition(".")[2] not in FACTORIES
     how = "is a plain attribute on the CPU" if attribute else "was made on the CPU"
     message = (
-        f"{scene.operation(op)} gets {name}, which {how}: it fails where the model is"
+        f"{scene.operation(op)} gets {name}, which {how}: it fails if the model is"
         " on another device"
     )
     why = f"`{maker.name}` is called without `device`"
     if attribute:
         known = [word for word in scene.words(maker) if word.startswith("`self.")]
-        why = f"{known[0]} is no parameter and no buffer, so `model.to` leaves it here"
+        why = (
+            f"{known[0]} is neither a parameter nor a buffer, so `model.to` does "
+            "not move it"
+        )
     # A script was run on the device that it names, and there it is no mistake.
     severity: Severity = "warning" if scene.program.inputs else "note"
     return scene.finding("cpu-tensor", op, message, (maker, why), severity=severity)

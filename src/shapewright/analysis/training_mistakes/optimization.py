@@ -27,13 +27,13 @@ def stale_gradients(scene: RehearsalContext) -> Iterator[Finding]:
         clearing = "`zero_grad()`" if met.name else "`grad.zero_()` or `grad = None`"
         yield finding(
             "gradients-not-cleared",
-            "this adds to the gradients of the step before: "
+            "this adds to the gradients of the previous step: "
             f"{user} has used them and nothing cleared them since",
             scene.span(met.place, "backward"),
             (scene.span(met.other, "step"), "this step used them"),
             (
                 scene.span(met.other, "step"),
-                f"{clearing} belongs behind it, or first",
+                f"{clearing} belongs after it, or first in the loop",
             ),
         )
 
@@ -50,7 +50,7 @@ def unused_gradients(scene: RehearsalContext) -> Iterator[Finding]:
             "gradients-cleared-unused",
             f"the gradients that are cleared here were used by no step{said}",
             scene.span(met.place, "zero_grad"),
-            (scene.span(met.other, "backward"), "this made them"),
+            (scene.span(met.other, "backward"), "they are computed here"),
         )
 
 
@@ -76,14 +76,14 @@ def kept_graphs(scene: RehearsalContext) -> Iterator[Finding]:
         if text is not None:
             name, keeper = _keeper_of(text, met.place[1])
         kept = text.span(keeper) if text is not None and keeper is not None else span
-        said = f"`{name}`" if name else "what a turn of the loop made"
+        said = f"`{name}`" if name else "the result of an iteration"
         yield finding(
             "graph-kept",
-            f"{said} is kept with its graph: the memory of each step stays until the "
-            "loop is over",
+            f"{said} is kept with its graph: the memory of each step is held until the "
+            "loop ends",
             kept,
-            (span, "its graph is made for this backward pass"),
-            (kept, f"`{name}.item()` or `{name}.detach()` keeps the value alone"),
+            (span, "its graph is built for this backward pass"),
+            (kept, f"`{name}.item()` or `{name}.detach()` keeps only the value"),
         )
 
 
@@ -166,7 +166,7 @@ def forgotten_parameters(scene: RehearsalContext) -> Iterator[Finding]:
             )
         most = not whole and 2 * many > outside.of
         if most and outside.as_made:
-            message += "; they keep the random numbers that they were made with"
+            message += "; they keep their random initial values"
         yield finding(
             "not-in-optimizer",
             message,
@@ -212,8 +212,9 @@ def modes(scene: RehearsalContext) -> Iterator[Finding]:
     for met in _of_kind(scene, "evaluated-in-training"):
         yield finding(
             "evaluated-in-training-mode",
-            f"`{met.name}` is evaluated in training mode: its dropout drops, its batch "
-            "norm counts this data",
+            f"`{met.name}` is evaluated in training mode: its dropout is active, and "
+            "its "
+            "batch norm statistics include this data",
             scene.span(met.place),
         )
 
@@ -351,7 +352,7 @@ def schedules(scene: RehearsalContext) -> Iterator[Finding]:
     for met in _of_kind(scene, "scheduled-first"):
         yield finding(
             "scheduler-order",
-            f"`{met.name}` steps before its optimizer did: the first learning rate is "
+            f"`{met.name}` steps before its optimizer: the first learning rate is "
             "skipped",
             scene.span(met.place, "step"),
         )

@@ -55,7 +55,7 @@ def _looked_for(program: Program, make: Make, fed: Fed) -> list[Finding]:
         return edges(program, make, letters)
     except Exception as error:  # ours, not the program's
         said = f"{type(error).__name__}: {error}"
-        message = f"other sizes could not be looked at ({said})"
+        message = f"other sizes could not be tried ({said})"
         return [Finding("torch-error", "note", message)]
 
 

@@ -373,10 +373,10 @@ class Session:
         made = replace(told.finding, fixes=tuple(fixes[:SHOWN]))
         if told.untried:
             ways = "1 way" if told.untried == 1 else f"{told.untried} ways"
-            said = f"{ways} to mend it were not tried: all tries have an end"
+            said = f"{ways} to fix it were not tried: the limit of tries was reached"
             made = replace(made, lines=(*made.lines, said))
         if made.severity == "error" and ignored_here(self.program, made):
-            said = f"`ignore[{made.code}]` changes nothing: errors are not switched off"
+            said = f"`ignore[{made.code}]` has no effect: errors cannot be switched off"
             made = replace(made, lines=(*made.lines, said))
         return made
 

@@ -69,7 +69,7 @@ class _Demanding:
             decision = where.everywhere(demand)
             sizes = {**self.base, **(decision.at or {})}
             if decision.holds is None:
-                left = left or "too many sizes to look at each"
+                left = left or "too many sizes to try each"
             elif not decision.holds and self.explorer.plain(sizes).accepted:
                 return Statement(str(demand), "", REFUTED, "taken there", sizes)
             elif not decision.holds:
@@ -95,7 +95,7 @@ class _Demanding:
                 continue
             decision = where.everywhere(_Opposite(rest))
             if decision.holds is None:
-                left = left or "too many sizes to look at each"
+                left = left or "too many sizes to try each"
             elif not decision.holds:
                 sizes = {**base, **(decision.at or {})}
                 if not self.explorer.plain(sizes).accepted:

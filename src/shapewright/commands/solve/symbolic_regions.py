@@ -356,7 +356,7 @@ class Explorer:
                 continue
             sizes, sure = _uncovered(regions, ladders, base, wanted)
             if sizes is None:
-                return "" if sure else "too many sizes to look at each"
+                return "" if sure else "too many sizes to try each"
             if time.monotonic() > self.ends:
                 return f"in {self.seconds:g} s: no time was left for {at(sizes)}"
             self.lead(sizes, ladders, regions)
@@ -382,7 +382,7 @@ class Explorer:
             return
         unread = next((each for each in run.guards if each.condition is None), None)
         if unread is not None:
-            self.reason = f"torch's condition is not read: {unread.text}"
+            self.reason = f"torch's condition cannot be read: {unread.text}"
         else:
             self.reason = f"torch's symbolic run does not hold at its own {at(sizes)}"
 

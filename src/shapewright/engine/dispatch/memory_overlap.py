@@ -108,8 +108,8 @@ def _refuse(
         engine.raise_theirs(failed(engine, func, arguments, infos, error))
     if unsure:
         engine.assume(
-            f"`{display_name(func)}` writes into memory that it also reads; that torch "
-            "takes it is supposed"
+            f"`{display_name(func)}` writes into memory that it also reads; torch is "
+            "assumed to accept it"
         )
 
 

@@ -201,14 +201,14 @@ def failure(error: BaseException, engine: Engine, positions: Positions) -> Findi
             "`RecursionError`: maximum recursion depth exceeded",
         )
     elif isinstance(error, Stopped):
-        code_, message = "timeout", first or "the time allowed is over"
+        code_, message = "timeout", first or "the time limit was reached"
     elif not is_own(error, engine):
         code_, message = "torch-error", first or kind
     else:
         code_, message = "program-error", f"`{kind}`: {first}" if first else f"`{kind}`"
         if engine.rests:
             severity = "note"
-            message += "; this rests on a value that was supposed"
+            message += "; this rests on a value that was assumed"
     said = f"{kind}: {text}" if text else kind
     callers = [frame.span for frame in reversed(frames[:-1])]
     related = tuple(Related(each, "called from here") for each in callers[:CALLERS])

@@ -48,10 +48,7 @@ MAKERS = (
     (torch.nested, "masked_select"),
     *INNER_NESTED_MAKERS,
 )
-ADVICE = (
-    "trace the model with padded sequences and a mask, whose shapes are those of the "
-    "pieces"
-)
+ADVICE = "trace the model on padded sequences with a mask instead"
 
 
 PADDED = "_sw_padded"
@@ -149,7 +146,7 @@ def is_left_aligned(
     answer = bool(_asked(engine, func, args, kwargs or {}))
     if not _is_known(engine, args[1]):
         engine.assume(
-            "an unknown padding mask is taken to pad at the ends, so that the layers "
+            "an unknown padding mask is assumed to pad at the ends, so that the layers "
             "get a nested tensor"
         )
         engine.chosen.add(answer)

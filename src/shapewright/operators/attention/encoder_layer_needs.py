@@ -16,7 +16,8 @@ from shapewright.operators.need_checks import resized, text
 from shapewright.operators.needs_registry import needs
 
 READ = (
-    "in evaluation one kernel does the layer: it reads a mask whatever `is_causal` says"
+    "in evaluation mode one kernel runs the layer: it reads a mask whatever "
+    "`is_causal` says"
 )
 
 
@@ -55,7 +56,8 @@ def _unmet(
     if have != width:
         return Unmet(
             "attention-features",
-            f"{{op}} takes {width} features in the last dim of {{{name}}}, got {have}",
+            f"{{op}} expects {width} features in the last dim of {{{name}}}, got "
+            f"{have}",
             Place(name, 2),
             Place("qkv_weight", 1),
             have,
@@ -85,7 +87,7 @@ def _of_scores(mask: Meta, scores: tuple[int, ...]) -> Unmet | None:
             return None
     return Unmet(
         "attention-mask-shape",
-        f"{{op}} takes a mask of {text(one)} = (queries, keys), or {text(many)} ="
+        f"{{op}} expects a mask of {text(one)} = (queries, keys), or {text(many)} ="
         f" (batch·heads, queries, keys), got {text(have)}",
         Place("mask"),
         has=text(have),
@@ -108,7 +110,7 @@ def _of_padding(mask: Meta, wanted: tuple[int, ...]) -> Unmet | None:
     turned = ": it is the other way round" if mask.shape == wanted[::-1] else ""
     return Unmet(
         "attention-mask-shape",
-        f"{{op}} takes a padding mask of {text(wanted)} = (batch, keys), got"
+        f"{{op}} expects a padding mask of {text(wanted)} = (batch, keys), got"
         f" {text(mask.shape)}{turned}",
         Place("mask"),
         has=text(mask.shape),

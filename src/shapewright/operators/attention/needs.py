@@ -60,7 +60,8 @@ def _too_few(name: str, given: Meta) -> Unmet:
     shape = given.shape
     return Unmet(
         "wrong-rank",
-        f"{{op}} takes at least 2 dims (steps, features), got {len(shape)}: {{{name}}}"
+        f"{{op}} expects at least 2 dims (steps, features), got {len(shape)}: "
+        f"{{{name}}}"
         f" is {text(shape)}",
         Place(name),
         has=len(shape),
@@ -135,7 +136,10 @@ def _of_mask(query: Meta, key: Meta, mask: Meta) -> Unmet | None:
     q, k, given = query.shape, key.shape, mask.shape
     if mask.dtype not in ("bool", "float32", query.dtype):
         return dtype_unmet(
-            "attn_mask", mask, "bool", f"{{op}} takes a mask of bools or {query.dtype}"
+            "attn_mask",
+            mask,
+            "bool",
+            f"{{op}} expects a mask of bools or {query.dtype}",
         )
     scores = (*q[:-1], k[-2])
     if not 2 <= len(given) <= len(scores):
@@ -215,7 +219,8 @@ def multi_head_attention(
     if q[-1] != embed_dim_to_check:
         return Unmet(
             "attention-features",
-            f"{{op}} takes {embed_dim_to_check} features in the last dim of {{query}},"
+            f"{{op}} expects {embed_dim_to_check} features in the last dim of "
+            f"{{query}},"
             f" got {q[-1]}",
             Place("query", len(q) - 1),
             Place("out_proj_weight", 0),
@@ -265,7 +270,7 @@ def _of_time(query: Meta, key: Meta, value: Meta) -> Unmet | None:
             made = (prod(query.shape[: rank - 2]), *query.shape[rank - 2 :])
         return Unmet(
             "wrong-rank",
-            f"{{op}} takes 3 dims (batch, time, features in some order), or 2, got"
+            f"{{op}} expects 3 dims (batch, time, features in some order), or 2, got"
             f" {rank}: {{query}} is {text(query.shape)}",
             Place("query"),
             has=rank,
@@ -281,7 +286,8 @@ def _of_time(query: Meta, key: Meta, value: Meta) -> Unmet | None:
             made = other.shape if same else (*(1,) * (rank - have), *each.shape)[-rank:]
             return Unmet(
                 "wrong-rank",
-                f"{{op}} takes as many dims of {{{name}}} as of {{query}}, {rank}, got"
+                f"{{op}} expects as many dims of {{{name}}} as of {{query}}, {rank}, "
+                f"got"
                 f" {have}: {{{name}}} is {text(each.shape)}",
                 Place(name),
                 Place("query"),
@@ -302,7 +308,7 @@ def _of_memory(query: Meta, key: Meta, value: Meta, size: int | None) -> Unmet |
                 last = len(each.shape) - 1
                 return Unmet(
                     "attention-features",
-                    f"{{op}} takes {size} features in the last dim of {{{name}}}, got"
+                    f"{{op}} expects {size} features in the last dim of {{{name}}}, got"
                     f" {each.shape[-1]}: `kdim` and `vdim` allow others",
                     Place(name, last),
                     Place("query", len(q) - 1),
@@ -348,14 +354,14 @@ def _of_padding(mask: Meta, wanted: tuple[int, ...]) -> Unmet | None:
     if mask.shape == wanted and (mask.dtype == "bool" or mask.dtype in FLOATING):
         return None
     if mask.shape == wanted:
-        why = "{op} takes a mask of bools or floats"
+        why = "{op} expects a mask of bools or floats"
         return dtype_unmet("key_padding_mask", mask, "bool", why)
     more = ""
     if mask.shape == wanted[::-1]:
         more = ": it is the other way round"
     return Unmet(
         "attention-mask-shape",
-        f"{{op}} takes {{key_padding_mask}} as {text(wanted)} ="
+        f"{{op}} expects {{key_padding_mask}} as {text(wanted)} ="
         f" {'(batch, keys)' if len(wanted) == 2 else '(keys)'}, got {text(mask.shape)}"
         f"{more}",
         Place("key_padding_mask"),
@@ -375,7 +381,7 @@ def _of_forward_mask(
         wanted = many if len(mask.shape) == 3 else one
         return Unmet(
             "attention-mask-shape",
-            f"{{op}} takes {{attn_mask}} as {text(one)} = (queries, keys), or"
+            f"{{op}} expects {{attn_mask}} as {text(one)} = (queries, keys), or"
             f" {text(many)} = (batch·heads, queries, keys), got {text(mask.shape)}",
             Place("attn_mask"),
             has=text(mask.shape),
@@ -383,6 +389,6 @@ def _of_forward_mask(
             grants=(Grant("attn_mask", Made(wanted, mask.dtype)),),
         )
     if mask.dtype != "bool" and mask.dtype not in FLOATING:
-        why = "{op} takes a mask of bools or floats"
+        why = "{op} expects a mask of bools or floats"
         return dtype_unmet("attn_mask", mask, "bool", why)
     return None

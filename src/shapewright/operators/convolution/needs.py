@@ -130,7 +130,7 @@ def _of_rank(input: Meta, spatial: int, channels: int) -> Unmet | None:
         grants = (Grant("input", Made((first * second, *rest), input.dtype)),)
     return Unmet(
         "wrong-rank",
-        f"{{op}} takes {dims(spatial + 2)} {layout}, got {rank}:"
+        f"{{op}} expects {dims(spatial + 2)} {layout}, got {rank}:"
         f" {{input}} is {text(input.shape)}",
         Place("input"),
         has=rank,

@@ -39,7 +39,7 @@ def _of_rows(index: Meta, weight: Meta, name: str, table: str) -> Unmet | None:
     if len(weight.shape) != 2:
         return _of_table(weight, table)
     if index.dtype not in WHOLE:
-        why = "{op} looks rows up by whole numbers, int64"
+        why = "{op} looks up rows by integers (int64)"
         return dtype_unmet(name, index, "int64", why)
     return out_of_range(name, index, weight.shape[0], table, 0)
 
@@ -50,7 +50,7 @@ def _of_table(weight: Meta, table: str) -> Unmet:
     made = (*shape, 1)[:2] if len(shape) < 2 else shape[-2:]
     return Unmet(
         "wrong-rank",
-        f"{{op}} takes a table of 2 dims (rows, features), got {dims(len(shape))}:"
+        f"{{op}} expects a table of 2 dims (rows, features), got {dims(len(shape))}:"
         f" {{{table}}} is {text(shape)}",
         Place(table),
         has=len(shape),
@@ -64,7 +64,7 @@ def _of_table(weight: Meta, table: str) -> Unmet:
 def one_hot(tensor: Meta, num_classes: int = -1) -> Unmet | None:
     """Check that the class numbers are int64 and below the number of classes."""
     if tensor.dtype != "int64":
-        why = "{op} takes class numbers, int64"
+        why = "{op} expects class indices (int64)"
         return dtype_unmet("tensor", tensor, "int64", why)
     values: tuple[int, ...] | None = getattr(tensor, "values", None)
     if not values:
@@ -73,7 +73,7 @@ def one_hot(tensor: Meta, num_classes: int = -1) -> Unmet | None:
     if low < 0:
         return Unmet(
             "index-out-of-range",
-            f"{{op}} takes class numbers from 0 on, but {{tensor}} has {low}",
+            f"{{op}} expects class indices from 0 on, but {{tensor}} has {low}",
             Place("tensor"),
             has=low,
             needs=0,
@@ -112,13 +112,16 @@ def embedding_bag(
 ) -> Unmet | None:
     """Check that bags are rows, or a vector of ids with the offset of each bag."""
     if len(weight.shape) == 2 and weight.dtype in (*WHOLE, "bool"):
-        return dtype_unmet("weight", weight, "float32", "{op} takes a table of floats")
+        return dtype_unmet(
+            "weight", weight, "float32", "{op} expects a table of floats"
+        )
     rank = len(input.shape)
     if rank not in (1, 2):
         made = input.shape[-2:] if rank else (1, 1)
         return Unmet(
             "wrong-rank",
-            f"{{op}} takes 2 dims (bags, ids), or 1 with offsets, got {rank}: {{input}}"
+            f"{{op}} expects 2 dims (bags, ids), or 1 with offsets, got {rank}: "
+            f"{{input}}"
             f" is {text(input.shape)}",
             Place("input"),
             has=rank,
@@ -134,7 +137,7 @@ def embedding_bag(
     if wrong is None and is_tensor(weights) and weights.shape != input.shape:
         return Unmet(
             "bag-offsets",
-            f"{{op}} takes a weight for each id: {{input}} is {text(input.shape)},"
+            f"{{op}} expects a weight for each id: {{input}} is {text(input.shape)},"
             f" {{per_sample_weights}} is {text(weights.shape)}",
             Place("per_sample_weights"),
             Place("input"),
@@ -152,7 +155,7 @@ def _of_bags(input: Meta, offsets: Any) -> Unmet:
         said += " takes no offsets with it"
         grant = Grant("offsets", None)
     else:
-        said = "{op} takes ids in 1 dim with offsets, the places where bags begin:"
+        said = "{op} expects ids in 1 dim with offsets, the places where bags begin:"
         said += f" {{input}} is {text(input.shape)}; rows need 2 dims"
         grant = Grant("input", Made((1, *input.shape), input.dtype))
     return Unmet(
@@ -173,7 +176,7 @@ def _of_offsets(input: Meta, offsets: Meta) -> Unmet | None:
         made = (prod(offsets.shape),)
         return Unmet(
             "bag-offsets",
-            f"{{op}} takes offsets in 1 dim, got {dims(len(offsets.shape))}:"
+            f"{{op}} expects offsets in 1 dim, got {dims(len(offsets.shape))}:"
             f" {{offsets}} is {text(offsets.shape)}",
             Place("offsets"),
             has=len(offsets.shape),
@@ -181,14 +184,16 @@ def _of_offsets(input: Meta, offsets: Meta) -> Unmet | None:
             grants=(Grant("offsets", Made(made, offsets.dtype)),),
         )
     if KIND.get(offsets.dtype, 0) >= 2:
-        return dtype_unmet("offsets", offsets, "int64", "{op} takes offsets of int64")
+        return dtype_unmet(
+            "offsets", offsets, "int64", "{op} expects offsets of dtype int64"
+        )
     values: tuple[int, ...] = getattr(offsets, "values", None) or (0,)
     bad, fits = (values[0], 0) if values[0] else (values[-1], count)
     if not values[0] and bad <= count:
         return None
     return Unmet(
         "bag-offsets",
-        f"{{op}} takes offsets from 0 to {count}, the number of ids, but {{offsets}}"
+        f"{{op}} expects offsets from 0 to {count}, the number of ids, but {{offsets}}"
         f" {'begins' if values[0] else 'ends'} with {bad}",
         Place("offsets"),
         has=bad,

@@ -273,7 +273,7 @@ def put(
 def masked_scatter(input: Meta, mask: Meta, source: Meta) -> Unmet | None:
     """Check that the bool mask broadcasts and the source has enough elements."""
     if mask.dtype != "bool":
-        return dtype_unmet("mask", mask, "bool", "{op} takes a mask of bools")
+        return dtype_unmet("mask", mask, "bool", "{op} expects a mask of bools")
     wrong = broadcast([("input", input), ("mask", mask)])
     if wrong is not None:
         return wrong
@@ -312,7 +312,9 @@ def repeat_interleave(
     if not is_tensor(repeats):
         return None
     if repeats.dtype not in ("int64", "int32"):
-        return dtype_unmet("repeats", repeats, "int64", "{op} takes counts of int64")
+        return dtype_unmet(
+            "repeats", repeats, "int64", "{op} expects counts of dtype int64"
+        )
     wrong = vector(repeats, "repeats", "counts")
     size = (
         prod(input.shape) if dim is None else (*input.shape, 1)[dim % _rank_of(input)]
@@ -345,7 +347,7 @@ def _of_counts(repeats: Meta) -> Unmet | None:
         return None
     return Unmet(
         "not-positive",
-        f"{{op}} takes counts of at least 0, got {min(values)} in {{repeats}}",
+        f"{{op}} expects counts of at least 0, got {min(values)} in {{repeats}}",
         Place("repeats"),
         has=min(values),
         needs=0,

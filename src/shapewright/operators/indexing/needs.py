@@ -55,7 +55,7 @@ def _of_items(self: Meta, index: Any) -> Unmet | None:
     shape = self.shape
     for item, name in zip(items, names, strict=True):
         if is_tensor(item) and KIND.get(item.dtype, 2) >= 2:
-            why = "{op} takes whole numbers or a mask of bools"
+            why = "{op} expects integers or a mask of bools"
             return dtype_unmet(name, item, "int64", why)
     count = sum(map(_consumed, items))
     if count > len(shape):
@@ -251,7 +251,7 @@ def _of_written(
     if back is not None:
         at = len(value.shape) - back
         fits = part[-back] if back <= len(part) else None
-        what = f"{shape[-back]} into {fits}" if fits is not None else "a dim too many"
+        what = f"{shape[-back]} into {fits}" if fits is not None else "one dim too many"
         return Unmet(
             "written-shape",
             f"{{op}} writes into a part {text(part)} of {{self}} {text(self.shape)},"

@@ -24,10 +24,10 @@ def _of_numbers(word: str, input: Meta) -> Unmet | None:
     if word in REAL and KIND.get(input.dtype) == 3:
         real = TO_REAL.get(input.dtype, "float32")
         wanted = "float32" if real in HALVES else real
-        return dtype_unmet("input", input, wanted, "{op} takes real numbers")
+        return dtype_unmet("input", input, wanted, "{op} expects real numbers")
     if input.dtype in HALVES:
         wanted = "complex64" if input.dtype == "complex32" else "float32"
-        return dtype_unmet("input", input, wanted, "{op} takes float32 or float64")
+        return dtype_unmet("input", input, wanted, "{op} expects float32 or float64")
     return None
 
 
@@ -73,7 +73,7 @@ def _of_scalar(input: Meta) -> Unmet | None:
         return None
     return Unmet(
         "wrong-rank",
-        "{op} takes at least 1 dim of {input}, got a scalar",
+        "{op} expects at least 1 dim of {input}, got a scalar",
         Place("input"),
         has=0,
         needs=1,
@@ -138,7 +138,7 @@ def _of_sizes(input: Meta, sizes: Any, dim: Any) -> Unmet | None:
     fits = [*sizes[:wanted], *(-1,) * (wanted - have)]
     return Unmet(
         "fourier-sizes",
-        f"{{op}} takes {several} as `s`, one for each of {which} of {{input}}"
+        f"{{op}} expects {several} as `s`, one for each of {which} of {{input}}"
         f" {text(input.shape)}, got {have}",
         None,
         None,
@@ -205,7 +205,7 @@ def stft(
             guessed=True,
         )
     if KIND.get(input.dtype, 2) < 2:
-        return dtype_unmet("input", input, "float32", "{op} takes floats")
+        return dtype_unmet("input", input, "float32", "{op} expects floats")
     return _of_window(n_fft, hop_length, win_length, window)
 
 
@@ -218,7 +218,7 @@ def _of_signal(input: Meta) -> Unmet:
         grants = (Grant("input", Made(made, input.dtype)),)
     return Unmet(
         "wrong-rank",
-        f"{{op}} takes 2 dims (batch, samples), or 1, got {len(shape)}: {{input}} is"
+        f"{{op}} expects 2 dims (batch, samples), or 1, got {len(shape)}: {{input}} is"
         f" {text(shape)}",
         Place("input"),
         has=len(shape),
@@ -233,7 +233,7 @@ def _of_window(n_fft: int, hop: Any, length: Any, window: Any) -> Unmet | None:
     if n_fft < 1:
         return Unmet(
             "window-length",
-            f"{{op}} takes an `n_fft` of at least 1, got {n_fft}",
+            f"{{op}} expects an `n_fft` of at least 1, got {n_fft}",
             None,
             None,
             n_fft,
@@ -243,7 +243,7 @@ def _of_window(n_fft: int, hop: Any, length: Any, window: Any) -> Unmet | None:
     if type(length) is int and not 0 < length <= n_fft:
         return Unmet(
             "window-length",
-            f"{{op}} takes a `win_length` of 1 to n_fft = {n_fft}, got {length}",
+            f"{{op}} expects a `win_length` of 1 to n_fft = {n_fft}, got {length}",
             None,
             None,
             length,
@@ -253,7 +253,7 @@ def _of_window(n_fft: int, hop: Any, length: Any, window: Any) -> Unmet | None:
     if type(hop) is int and hop < 1:
         return Unmet(
             "window-length",
-            f"{{op}} takes a `hop_length` of at least 1, got {hop}",
+            f"{{op}} expects a `hop_length` of at least 1, got {hop}",
             None,
             None,
             hop,
@@ -296,7 +296,7 @@ def istft(
     if rank not in (2, 3):
         return Unmet(
             "wrong-rank",
-            f"{{op}} takes 3 dims (batch, frequencies, frames), or 2, got {rank}:"
+            f"{{op}} expects 3 dims (batch, frequencies, frames), or 2, got {rank}:"
             f" {{input}} is {text(shape)}",
             Place("input"),
             has=rank,
@@ -308,7 +308,7 @@ def istft(
         )
     if KIND.get(input.dtype) != 3:
         dtype = "complex128" if input.dtype == "float64" else "complex64"
-        return dtype_unmet("input", input, dtype, "{op} takes complex numbers")
+        return dtype_unmet("input", input, dtype, "{op} expects complex numbers")
     half = onesided is not False
     wanted = n_fft // 2 + 1 if half else n_fft
     have = shape[-2]
@@ -329,7 +329,7 @@ def istft(
     if wrong is None and type(hop_length) is int and hop_length > length:
         return Unmet(
             "window-length",
-            f"{{op}} takes a `hop_length` of at most the window's {length}, got"
+            f"{{op}} expects a `hop_length` of at most the window's {length}, got"
             f" {hop_length}",
             None,
             None,

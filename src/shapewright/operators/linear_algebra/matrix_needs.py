@@ -47,7 +47,7 @@ def of_rank(
         made = (count, *shape[rank - most + 1 :])
     return Unmet(
         "wrong-rank",
-        f"{{op}} takes {said}{what}, got {rank}: {word(name)} is {text(shape)}",
+        f"{{op}} expects {said}{what}, got {rank}: {word(name)} is {text(shape)}",
         Place(name),
         has=rank,
         needs=least if rank < least else most,
@@ -66,7 +66,7 @@ def _refuse_bools(name: str, input: Meta) -> Unmet | None:
     """Check that the input is not bool: bools have no sum or product here."""
     if input.dtype != "bool":
         return None
-    return dtype_unmet(name, input, "int64", "{op} takes numbers")
+    return dtype_unmet(name, input, "int64", "{op} expects numbers")
 
 
 @needs(*named(*both("tril", "triu")), "torch.Tensor.tril_", "torch.Tensor.triu_")
@@ -191,7 +191,7 @@ def _of_same_rank(input: Meta, other: Meta) -> Unmet:
     made = (*(1,) * missing, *other.shape) if missing > 0 else input.shape
     return Unmet(
         "wrong-rank",
-        f"{{op}} takes as many dims of {{other}} as of {{input}}:"
+        f"{{op}} expects as many dims of {{other}} as of {{input}}:"
         f" {{other}} is {text(other.shape)}, {{input}} is {text(input.shape)}",
         Place("other"),
         Place("input"),
@@ -318,7 +318,7 @@ def _of_norm(name: str, input: Meta, options: dict[str, Any]) -> Unmet | None:
     """Check for floats: the norm of integers is not defined."""
     if KIND.get(options.get("dtype") or input.dtype, 2) >= 2:
         return None
-    return dtype_unmet(name, input, "float32", "{op} takes floats")
+    return dtype_unmet(name, input, "float32", "{op} expects floats")
 
 
 @needs("torch.functional.cdist", "torch.cdist")
@@ -353,7 +353,7 @@ def pdist(input: Meta, p: float = 2.0) -> Unmet | None:
         made = (1, *shape) if len(shape) < 2 else shape[-2:]
         return Unmet(
             "wrong-rank",
-            f"{{op}} takes 2 dims (vectors, numbers), got {len(shape)}: {{input}} is"
+            f"{{op}} expects 2 dims (vectors, numbers), got {len(shape)}: {{input}} is"
             f" {text(shape)}",
             Place("input"),
             has=len(shape),

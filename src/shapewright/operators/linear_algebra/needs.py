@@ -53,7 +53,7 @@ def matrix_exp(input: Meta) -> Unmet | None:
     """Check for square matrices of floats of any width."""
     wrong = _of_square("input", input)
     if wrong is None and KIND.get(input.dtype, 2) < 2:
-        return dtype_unmet("input", input, "float32", "{op} takes floats")
+        return dtype_unmet("input", input, "float32", "{op} expects floats")
     return wrong
 
 
@@ -92,7 +92,7 @@ def of_matrices(name: str, input: Meta) -> Unmet | None:
     grants = (Grant(name, Made((*shape, *shape)[:2], input.dtype)),) if rank else ()
     return Unmet(
         "wrong-rank",
-        f"{{op}} takes matrices, at least 2 dims, got {rank}: {{{name}}} is"
+        f"{{op}} expects matrices, at least 2 dims, got {rank}: {{{name}}} is"
         f" {text(shape)}",
         Place(name),
         has=rank,
@@ -110,7 +110,7 @@ def _of_square(name: str, input: Meta) -> Unmet | None:
         return wrong
     return Unmet(
         "not-square",
-        f"{{op}} takes square matrices, got {shape[-2]} rows and {shape[-1]} columns:"
+        f"{{op}} expects square matrices, got {shape[-2]} rows and {shape[-1]} columns:"
         f" {{{name}}} is {text(shape)}",
         Place(name, rank - 1),
         Place(name, rank - 2),
@@ -125,7 +125,7 @@ def _of_floats(name: str, input: Meta) -> Unmet | None:
     """Check for floats of at least 32 bits."""
     if input.dtype in TAKEN:
         return None
-    return dtype_unmet(name, input, "float32", "{op} takes float32 or float64")
+    return dtype_unmet(name, input, "float32", "{op} expects float32 or float64")
 
 
 def _one_dtype(*given: Named) -> Unmet | None:
@@ -136,7 +136,7 @@ def _one_dtype(*given: Named) -> Unmet | None:
     name, reference = last[-1]
     for other, meta in given:
         if meta.dtype != reference.dtype:
-            why = f"{{op}} takes one dtype, {{{name}}} is {reference.dtype}"
+            why = f"{{op}} expects one dtype, {{{name}}} is {reference.dtype}"
             return dtype_unmet(other, meta, reference.dtype, why, name)
     return None
 
@@ -169,7 +169,7 @@ def of_columns(name: str, given: Meta) -> Unmet | None:
     more = ": a vector is a column, `[:, None]`" if shape else ""
     return Unmet(
         "wrong-rank",
-        f"{{op}} takes matrices, at least 2 dims, got {dims(len(shape))} of"
+        f"{{op}} expects matrices, at least 2 dims, got {dims(len(shape))} of"
         f" {{{name}}} {text(shape)}{more}",
         Place(name),
         has=len(shape),
@@ -249,7 +249,8 @@ def lstsq(A: Meta, B: Meta, *rest: Any, **options: Any) -> Unmet | None:
         shape = (*A.shape[:-2], *made) if have < rank else made
         return Unmet(
             "wrong-rank",
-            f"{{op}} takes as many dims of {{B}} as of {{A}}, {rank}, or one less, got"
+            f"{{op}} expects as many dims of {{B}} as of {{A}}, {rank}, or one less, "
+            f"got"
             f" {have}: {{B}} is {text(B.shape)}",
             Place("B"),
             Place("A"),
@@ -293,7 +294,7 @@ def multi_dot(tensors: Any, *rest: Any, **options: Any) -> Unmet | None:
         made = (1, *each.shape) if len(each.shape) == 1 else each.shape[-2:]
         return Unmet(
             "wrong-rank",
-            f"{{op}} takes matrices, got {dims(len(each.shape))} of {{tensors_{n}}}"
+            f"{{op}} expects matrices, got {dims(len(each.shape))} of {{tensors_{n}}}"
             f" {text(each.shape)}",
             Place(f"tensors.{n}"),
             has=len(each.shape),

@@ -40,7 +40,7 @@ def _of_samples(
         count *= size
     return Unmet(
         "wrong-rank",
-        f"{{op}} takes 2 dims ({what}), or 1, got {len(shape)}: {{{name}}} is"
+        f"{{op}} expects 2 dims ({what}), or 1, got {len(shape)}: {{{name}}} is"
         f" {text(shape)}",
         Place(name),
         has=len(shape),
@@ -55,7 +55,7 @@ def _of_labels(input: Meta, target: Meta, wanted: tuple[int, ...], each: str) ->
     if target.shape != wanted:
         return Unmet(
             "target-shape",
-            f"{{op}} takes {each}, {text(wanted)}, for {{input}} {text(input.shape)},"
+            f"{{op}} expects {each}, {text(wanted)}, for {{input}} {text(input.shape)},"
             f" got {{target}} {text(target.shape)}",
             Place("target"),
             Place("input"),
@@ -64,7 +64,7 @@ def _of_labels(input: Meta, target: Meta, wanted: tuple[int, ...], each: str) ->
             (Grant("target", Made(wanted, target.dtype)),),
         )
     if target.dtype != "int64":
-        why = "{op} takes class numbers, int64"
+        why = "{op} expects class indices (int64)"
         return dtype_unmet("target", target, "int64", why)
     return None
 
@@ -79,7 +79,7 @@ def multi_margin(
     *rest: Any,
     **options: Any,
 ) -> Unmet | None:
-    """Check that the target has a class number for each sample."""
+    """Check that the target has a class index for each sample."""
     wrong: Unmet | None = _of_samples(input)
     if wrong is not None:
         return wrong
@@ -87,7 +87,7 @@ def multi_margin(
     wanted = input.shape[:-1]
     single = not at and target.shape in ((), (1,))
     kept = target.shape if single else wanted
-    wrong = _of_labels(input, target, kept, "a class number for each sample")
+    wrong = _of_labels(input, target, kept, "a class index for each sample")
     wrong = wrong or of_weights(input, weight, at) or wide_floats(("input", input))
     return wrong or out_of_range(
         "target", target, input.shape[at], "input", at, "classes"
@@ -98,9 +98,9 @@ def multi_margin(
 def multilabel_margin(
     input: Meta, target: Meta, *rest: Any, **options: Any
 ) -> Unmet | None:
-    """Check that the target has a row of class numbers for each sample."""
+    """Check that the target has a row of class indices for each sample."""
     wrong: Unmet | None = _of_samples(input)
-    each = "a row of class numbers for each sample"
+    each = "a row of class indices for each sample"
     wrong = wrong or _of_labels(input, target, input.shape, each)
     return wrong or wide_floats(("input", input))
 
@@ -129,7 +129,7 @@ def gaussian_nll(
         if not (given in (shape, shape[:-1]) or (same and given.count(1) == 1)):
             return Unmet(
                 "target-shape",
-                f"{{op}} takes a variance for each number of {{input}} {text(shape)},"
+                f"{{op}} expects a variance for each number of {{input}} {text(shape)},"
                 f" or {text(one_each)}, got {{var}} {text(given)}",
                 Place("var"),
                 Place("input"),
@@ -196,7 +196,7 @@ def cosine_embedding(
     if not fits or len(target.shape) != len(wanted):
         return Unmet(
             "target-shape",
-            f"{{op}} takes one target for each pair, {text(wanted)}, got {{target}}"
+            f"{{op}} expects one target for each pair, {text(wanted)}, got {{target}}"
             f" {text(target.shape)}",
             Place("target"),
             Place("input1", 0),
@@ -245,7 +245,7 @@ def ctc(
     if len(shape) not in (2, 3):
         return Unmet(
             "wrong-rank",
-            f"{{op}} takes 3 dims (time, batch, classes), or 2, got {len(shape)}:"
+            f"{{op}} expects 3 dims (time, batch, classes), or 2, got {len(shape)}:"
             f" {{log_probs}} is {text(shape)}",
             Place("log_probs"),
             has=len(shape),
@@ -254,9 +254,11 @@ def ctc(
     lengths = (("input_lengths", input_lengths), ("target_lengths", target_lengths))
     for name, each in lengths:
         if is_tensor(each) and each.dtype in FLOATING:
-            return dtype_unmet(name, each, "int64", "{op} takes lengths of int64")
+            return dtype_unmet(
+                name, each, "int64", "{op} expects lengths of dtype int64"
+            )
     if log_probs.dtype not in ("float32", "float64"):
-        why = "{op} takes float32 or float64"
+        why = "{op} expects float32 or float64"
         return dtype_unmet("log_probs", log_probs, "float32", why)
     wrong = _of_batch(log_probs, *lengths)
     for name, each in lengths:
@@ -329,7 +331,7 @@ def _of_values(name: str, lengths: Any, most: int | None, what: str) -> Unmet | 
         said = f"0 to {most}, the {what}" if most is not None else "at least 0"
         return Unmet(
             "ctc-lengths",
-            f"{{op}} takes `{name}` of {said}, got {value} at [{n}]",
+            f"{{op}} expects `{name}` of {said}, got {value} at [{n}]",
             Place(name) if is_tensor(lengths) else None,
             has=value,
             needs=most if most is not None else 0,
@@ -358,7 +360,7 @@ def _of_targets(log_probs: Meta, targets: Meta, lengths: Any) -> Unmet | None:
         return None
     return Unmet(
         "ctc-lengths",
-        f"{{op}} takes {said}, got {{targets}} {text(targets.shape)}",
+        f"{{op}} expects {said}, got {{targets}} {text(targets.shape)}",
         Place("targets"),
         Place("log_probs"),
         text(targets.shape),

@@ -64,7 +64,7 @@ def floats(input: Meta) -> Unmet | None:
     """Check that predictions are floats."""
     if input.dtype in FLOATING:
         return None
-    return dtype_unmet("input", input, "float32", "{op} takes float predictions")
+    return dtype_unmet("input", input, "float32", "{op} expects float predictions")
 
 
 def _of_classes(
@@ -79,7 +79,7 @@ def _of_classes(
     if given != wanted:
         return _of_layout(input, target, wanted, at, shares)
     if target.dtype not in ("int64", "uint8"):
-        why = "{op} takes class numbers, int64"
+        why = "{op} expects class indices (int64)"
         return dtype_unmet("target", target, "int64", why)
     wrong = of_weights(input, weight, at) or floats(input)
     return wrong or out_of_range(
@@ -119,7 +119,7 @@ def _of_layout(
             made = Made(wanted, "int64")
         return Unmet(
             "one-hot-target",
-            f"{{op}} takes class numbers {text(wanted)}, got {{target}} {text(given)}"
+            f"{{op}} expects class indices {text(wanted)}, got {{target}} {text(given)}"
             f" of {target.dtype}, as many as {{input}}",
             Place("target"),
             Place("input"),
@@ -151,7 +151,7 @@ def _of_layout(
         if d is not None:
             return Unmet(
                 "target-shape",
-                f"{{op}} takes class numbers {text(wanted)}, got {{target}}"
+                f"{{op}} expects class indices {text(wanted)}, got {{target}}"
                 f" {text(given)} with a dim of size 1 too many",
                 Place("target", d),
                 Place("input"),
@@ -163,7 +163,7 @@ def _of_layout(
         (n for n, (a, b) in enumerate(zip(given, wanted, strict=False)) if a != b), None
     )
     same = len(given) == len(wanted) and dim is not None
-    said = f"{{op}} takes class numbers {text(wanted)} for {{input}} {text(shape)}"
+    said = f"{{op}} expects class indices {text(wanted)} for {{input}} {text(shape)}"
     said += f", got {{target}} {text(given)}"
     return Unmet(
         "target-shape",
@@ -203,7 +203,7 @@ def with_logits(
         if wrong is not None:
             return wrong
     if KIND.get(target.dtype, 2) < 2:
-        return dtype_unmet("target", target, "float32", "{op} takes float targets")
+        return dtype_unmet("target", target, "float32", "{op} expects float targets")
     weights = ("weight", weight), ("pos_weight", pos_weight)
     return real_floats(("input", input)) or no_bools(*weights)
 
@@ -252,7 +252,7 @@ def _one_float(input: Meta, target: Meta) -> Unmet | None:
     wrong = floats(input)
     if wrong is not None or target.dtype == input.dtype:
         return wrong
-    why = f"{{op}} takes targets of {input.dtype}, as {{input}} is"
+    why = f"{{op}} expects targets of {input.dtype}, as {{input}} is"
     return dtype_unmet("target", target, input.dtype, why, "input")
 
 

@@ -108,7 +108,7 @@ def of_ranks(one: Named, first: int, two: Named, second: int) -> Unmet | None:
         have = len(meta.shape)
         if have == wanted:
             continue
-        said = f"{{op}} takes {dims(wanted)} of {{{name}}}, got {have}: "
+        said = f"{{op}} expects {dims(wanted)} of {{{name}}}, got {have}: "
         made: tuple[Made, ...] = ()
         if max(first, second) > 1 and len(one[1].shape) + len(two[1].shape) > 2:
             made = _multiplied(one[1], two[1])
@@ -167,7 +167,7 @@ def _of_product(one: Named, two: Named) -> Unmet | None:
         at, meta = (name, a) if not a.shape else (other, b)
         return Unmet(
             "wrong-rank",
-            f"{{op}} takes at least 1 dim of {{{at}}}, got a scalar: `*` takes those",
+            f"{{op}} expects at least 1 dim of {{{at}}}, got a scalar: `*` takes those",
             Place(at),
             has=0,
             needs=1,
@@ -317,7 +317,7 @@ def bilinear(
         made = Made((*input1.shape[:-1], input2.shape[-1]), input2.dtype)
         return Unmet(
             "wrong-rank",
-            f"{{op}} takes inputs with as many dims: {{input1}} is"
+            f"{{op}} expects inputs with as many dims: {{input1}} is"
             f" {text(input1.shape)}, {{input2}} is {text(input2.shape)}",
             Place("input2"),
             Place("input1"),

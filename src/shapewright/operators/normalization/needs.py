@@ -62,7 +62,7 @@ def _of_dtype(input: Meta, *others: Meta | None) -> Unmet | None:
     half = input.dtype in ("float16", "bfloat16") and dtype == "float32"
     if input.dtype in FLOATING and (not known or input.dtype == dtype or half):
         return None
-    why = f"{{op}} computes in {dtype}" if known else "{op} takes floats"
+    why = f"{{op}} computes in {dtype}" if known else "{op} expects floats"
     return dtype_unmet("input", input, dtype, why)
 
 
@@ -185,7 +185,7 @@ def rms_norm(
     """Check that the input ends with `normalized_shape`, and its dtype."""
     wrong = _of_last(input, normalized_shape, weight)
     if wrong is None and KIND.get(input.dtype, 2) < 2:
-        return dtype_unmet("input", input, "float32", "{op} takes floats")
+        return dtype_unmet("input", input, "float32", "{op} expects floats")
     return wrong
 
 
@@ -264,7 +264,7 @@ def _counted(spatial: int, unbatched: bool) -> Any:
             )
         return Unmet(
             "wrong-rank",
-            f"{{op}} takes {shown} dims (batch, channels, {spaces}), got {rank}:"
+            f"{{op}} expects {shown} dims (batch, channels, {spaces}), got {rank}:"
             f" {{input}} is {text(shape)}",
             Place("input"),
             has=rank,

@@ -112,7 +112,7 @@ def _unlined(name: str, first: Meta, other: str, second: Meta) -> Unmet:
         if size < len(large.shape) and large.shape[:size] == small.shape:
             made = (*small.shape, *(1,) * (len(large.shape) - size))
             at, grant, sure = here, Made(made, small.dtype), True
-            said += f"; {word(here)} lacks dims behind its own"
+            said += f"; {word(here)} lacks dims after its own"
             break
     return Unmet(
         "broadcast-mismatch",
@@ -181,7 +181,7 @@ def _of_kinds(word: str, named: list[tuple[str, Any]], writes: bool) -> Unmet | 
     if word in BITWISE:
         for name, each in given:
             if KIND[each.dtype] > 1:
-                why = "{op} takes whole numbers or bools"
+                why = "{op} expects integers or bools"
                 return dtype_unmet(name, each, "bool", why)
     if writes and word in WRITTEN:
         return kept(word, named)
@@ -212,7 +212,8 @@ def _subtraction(
     return (
         Unmet(
             "dtype-mismatch",
-            f"{{op}} does not take bools, but {{{name}}} is bool; `~` inverts a mask",
+            f"{{op}} does not support bools, but {{{name}}} is bool; `~` inverts a "
+            f"mask",
             Place(name),
             None,
             "bool",
@@ -220,7 +221,7 @@ def _subtraction(
             tuple(Grant(n, cast(m, wanted)) for n, m in bools),
         )
         if not plain
-        else dtype_unmet(name, meta, wanted, "{op} does not take bools")
+        else dtype_unmet(name, meta, wanted, "{op} does not support bools")
     )
 
 
@@ -235,7 +236,7 @@ def kept(word: str, named: list[tuple[str, Any]]) -> Unmet | None:
         return None
     return Unmet(
         "dtype-mismatch",
-        f"{{op}} writes {result} into {{{name}}}, which is {input.dtype} and stays so",
+        f"{{op}} writes {result} into {{{name}}}, which stays {input.dtype}",
         Place(name),
         Place(other) if is_tensor(second) else None,
         input.dtype,
@@ -264,7 +265,7 @@ def _of_where(named: list[tuple[str, Any]]) -> Unmet | None:
     wrong = broadcast(named)
     condition = named[0][1]
     if wrong is None and condition.dtype not in ("bool", "uint8"):
-        why = "{op} chooses by bools"
+        why = "{op} expects a condition of bools"
         return dtype_unmet("condition", condition, "bool", why)
     return wrong
 
@@ -273,7 +274,7 @@ def _of_where(named: list[tuple[str, Any]]) -> Unmet | None:
 def masked_fill(input: Meta, mask: Meta, value: Any) -> Unmet | None:
     """Check for a bool mask that broadcasts to the input."""
     if mask.dtype != "bool":
-        return dtype_unmet("mask", mask, "bool", "{op} takes a mask of bools")
+        return dtype_unmet("mask", mask, "bool", "{op} expects a mask of bools")
     if is_tensor(value) and value.shape:
         return Unmet(
             "wrong-rank",
@@ -291,7 +292,7 @@ def masked_fill(input: Meta, mask: Meta, value: Any) -> Unmet | None:
 def masked_select(input: Meta, mask: Meta, **options: Any) -> Unmet | None:
     """Check for a bool mask that broadcasts with the input."""
     if mask.dtype != "bool":
-        return dtype_unmet("mask", mask, "bool", "{op} takes a mask of bools")
+        return dtype_unmet("mask", mask, "bool", "{op} expects a mask of bools")
     return broadcast([("input", input), ("mask", mask)])
 
 

@@ -90,7 +90,7 @@ def of_rank(input: Meta, spatial: int) -> Unmet | None:
         made = (Grant("input", Made((first * second, *rest), input.dtype)),)
     return Unmet(
         "wrong-rank",
-        f"{{op}} takes {dims(spatial + 2)} (batch, channels, {LAYOUT[spatial]}), got"
+        f"{{op}} expects {dims(spatial + 2)} (batch, channels, {LAYOUT[spatial]}), got"
         f" {rank}: {{input}} is {text(input.shape)}",
         Place("input"),
         has=rank,
@@ -126,7 +126,8 @@ def _pooled(
             fits = tuple(min(p, w // 2) for p, w in zip(pads, kernel, strict=True))
             return Unmet(
                 "pool-padding",
-                f"{{op}} takes a padding of at most half its kernel, {width // 2}, got"
+                f"{{op}} expects a padding of at most half its kernel, {width // 2}, "
+                f"got"
                 f" {pad}",
                 has=pad,
                 needs=width // 2,
@@ -240,7 +241,7 @@ for _spatial in (1, 2, 3):
 def _of_indices(input: Meta, indices: Meta) -> Unmet | None:
     """Check for int64 indices of the same shape as the input."""
     if indices.dtype != "int64":
-        why = "{op} takes the indices that pooling returned, int64"
+        why = "{op} expects the indices that pooling returned, int64"
         return dtype_unmet("indices", indices, "int64", why)
     if indices.shape == input.shape:
         return None
@@ -270,7 +271,7 @@ def _of_output(
     if len(wanted) != spatial:
         return Unmet(
             "unpooled-size",
-            f"{{op}} takes {spatial} numbers as `output_size`, or {spatial + 2}, got"
+            f"{{op}} expects {spatial} numbers as `output_size`, or {spatial + 2}, got"
             f" {len(given)}: {text(given)}",
             has=len(given),
             needs=spatial,

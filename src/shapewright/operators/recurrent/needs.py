@@ -44,7 +44,7 @@ def lstm(input: Meta, hx: Any = None, *, layer: Any = None) -> Unmet | None:
     if is_tensor(hx):
         return Unmet(
             "hidden-state-shape",
-            f"{{op}} takes two states, `(h, c)`, got one tensor: {{hx}} is"
+            f"{{op}} expects two states, `(h, c)`, got one tensor: {{hx}} is"
             f" {text(hx.shape)}",
             Place("hx"),
             has=1,
@@ -82,7 +82,7 @@ def _of_sequence(input: Any, layer: Any) -> Unmet | None:
             )
         return Unmet(
             "wrong-rank",
-            f"{{op}} takes 3 dims ({order}, features), got {rank}: {{input}} is"
+            f"{{op}} expects 3 dims ({order}, features), got {rank}: {{input}} is"
             f" {text(shape)}",
             Place("input"),
             has=rank,
@@ -221,7 +221,7 @@ def _of_step(input: Meta, layer: Any) -> Unmet | None:
         )
         return Unmet(
             "wrong-rank",
-            f"{{op}} takes one step (batch, features), got {dims(rank)}: {{input}} is"
+            f"{{op}} expects one step (batch, features), got {dims(rank)}: {{input}} is"
             f" {text(shape)}",
             Place("input"),
             has=rank,

@@ -27,7 +27,8 @@ def pack(input: Meta, lengths: Meta, batch_first: bool = False) -> Unmet | None:
     if len(shape) < 2:
         return Unmet(
             "wrong-rank",
-            f"{PACK} takes at least 2 dims, batch and time, got {len(shape)}: {{input}}"
+            f"{PACK} expects at least 2 dims, batch and time, got {len(shape)}: "
+            f"{{input}}"
             f" is {text(shape)}",
             Place("input"),
             has=len(shape),
@@ -39,7 +40,7 @@ def pack(input: Meta, lengths: Meta, batch_first: bool = False) -> Unmet | None:
     if len(lengths.shape) != 1:
         return Unmet(
             "wrong-rank",
-            f"{PACK} takes lengths in 1 dim, got {dims(len(lengths.shape))}:"
+            f"{PACK} expects lengths in 1 dim, got {dims(len(lengths.shape))}:"
             f" {{lengths}} is {text(lengths.shape)}",
             Place("lengths"),
             has=len(lengths.shape),
@@ -48,7 +49,7 @@ def pack(input: Meta, lengths: Meta, batch_first: bool = False) -> Unmet | None:
         )
     wrong = _of_count(input, lengths, bool(batch_first)) or _of_order(lengths)
     if wrong is None and lengths.dtype != "int64":
-        why = f"{PACK} takes lengths of int64"
+        why = f"{PACK} expects lengths of dtype int64"
         return dtype_unmet("lengths", lengths, "int64", why)
     return wrong
 
@@ -80,9 +81,9 @@ def _of_order(lengths: Meta) -> Unmet | None:
     for n, value in enumerate(values):
         if value > 0 and (not n or value <= values[n - 1]):
             continue
-        said = f"{PACK} takes lengths of at least 1, got {value} at [{n}]"
+        said = f"{PACK} expects lengths of at least 1, got {value} at [{n}]"
         if value > 0:
-            said = f"{PACK} takes lengths from the longest to the shortest, but"
+            said = f"{PACK} expects lengths from the longest to the shortest, but"
             said += f" {values[n - 1]} stands before {value}; `enforce_sorted=False`"
             said += " sorts them"
         return Unmet(
@@ -106,7 +107,8 @@ def of_steps(
         made = (shape[0], features) if shape else (1, features)
         return Unmet(
             "wrong-rank",
-            f"{{op}} takes packed steps with features, 2 dims, got {len(shape)} in the"
+            f"{{op}} expects packed steps with features, 2 dims, got {len(shape)} in "
+            f"the"
             f" data of {here}: {text(shape)}",
             Place(name),
             has=len(shape),
@@ -214,7 +216,7 @@ def pad_sequence(sequences: Any, *rest: Any, **options: Any) -> Unmet | None:
         at = None if dim is None else dim + 1
         return Unmet(
             "joined-sizes-differ",
-            f"{{op}} pads dim 0 and needs equal sizes behind it: {{sequences_0}} is"
+            f"{{op}} pads dim 0 and needs equal sizes after it: {{sequences_0}} is"
             f" {text(given[0].shape)}, {{sequences_{n}}} is {text(each.shape)}",
             Place(f"sequences.{n}", at),
             Place("sequences.0", at),

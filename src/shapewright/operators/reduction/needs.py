@@ -95,7 +95,7 @@ def _reductions() -> None:
         wrong = of_dim("input", input, dim) if dim is not None else None
         dtype = options.get("dtype") or input.dtype
         if wrong is None and KIND.get(dtype, 2) < 2:
-            why = "{op} takes floats"
+            why = "{op} expects floats"
             return dtype_unmet("input", input, "float32", why)
         return wrong
 
@@ -105,7 +105,7 @@ def _reductions() -> None:
         wrong = of_dim("input", input, dim, sure=True) if dim is not None else None
         dtype = options.get("dtype") or input.dtype
         if wrong is None and KIND.get(dtype, 2) < 2:
-            return dtype_unmet("input", input, "float32", "{op} takes floats")
+            return dtype_unmet("input", input, "float32", "{op} expects floats")
         return wrong
 
     words = "sum prod nansum any all amax amin argmax argmin median nanmedian logsumexp"
@@ -160,7 +160,7 @@ def normalize(
     """Check that the dim exists and that the dtype is float or complex."""
     wrong = of_dim("input", input, dim, sure=True)
     if wrong is None and KIND.get(input.dtype, 2) < 2:
-        return dtype_unmet("input", input, "float32", "{op} takes floats")
+        return dtype_unmet("input", input, "float32", "{op} expects floats")
     return wrong
 
 
@@ -180,7 +180,7 @@ def diff(
         return wrong
     return Unmet(
         "not-positive",
-        f"{{op}} takes differences n times, at least 0, got {n}",
+        f"{{op}} applies differences n times, at least 0, got {n}",
         has=n,
         needs=0,
         grants=(Grant("n", 0),),
@@ -201,10 +201,10 @@ def quantile(
     """Check that the dim exists, that the input is float32 or float64, and `q` too."""
     wrong = of_dim("input", input, dim) if dim is not None else None
     if wrong is None and input.dtype not in ("float32", "float64"):
-        why = "{op} takes float32 or float64"
+        why = "{op} expects float32 or float64"
         return dtype_unmet("input", input, "float32", why)
     if wrong is None and is_tensor(q) and q.dtype != input.dtype:
-        why = f"{{op}} takes shares of {input.dtype}, as {{input}} is"
+        why = f"{{op}} expects shares of {input.dtype}, as {{input}} is"
         return dtype_unmet("q", q, input.dtype, why, "input")
     return wrong
 
@@ -216,7 +216,7 @@ def renorm(input: Meta, p: Any, dim: Any, maxnorm: Any) -> Unmet | None:
         made = (*(1,) * (2 - len(input.shape)), *input.shape)
         return Unmet(
             "wrong-rank",
-            f"{{op}} takes at least 2 dims, got {len(input.shape)}: {{input}} is"
+            f"{{op}} expects at least 2 dims, got {len(input.shape)}: {{input}} is"
             f" {text(input.shape)}",
             Place("input"),
             has=len(input.shape),
@@ -226,7 +226,7 @@ def renorm(input: Meta, p: Any, dim: Any, maxnorm: Any) -> Unmet | None:
         )
     wrong = of_dim("input", input, dim, sure=True)
     if wrong is None and KIND.get(input.dtype, 2) < 2:
-        return dtype_unmet("input", input, "float32", "{op} takes floats")
+        return dtype_unmet("input", input, "float32", "{op} expects floats")
     return wrong
 
 

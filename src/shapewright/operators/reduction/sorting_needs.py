@@ -35,7 +35,7 @@ def searchsorted(
     if is_tensor(sorter) and sorter.shape != rows:
         return Unmet(
             "boundaries-shape",
-            f"{{op}} takes an order of the boundaries: {{sorted_sequence}} is"
+            f"{{op}} expects an order of the boundaries: {{sorted_sequence}} is"
             f" {text(rows)}, {{sorter}} is {text(sorter.shape)}",
             Place("sorter"),
             Place("sorted_sequence"),
@@ -49,7 +49,7 @@ def searchsorted(
         made = Made(wanted, input.dtype) if is_tensor(input) else None
         return Unmet(
             "boundaries-shape",
-            f"{{op}} takes one row of boundaries, or as many as it searches for:"
+            f"{{op}} expects one row of boundaries, or as many as it searches for:"
             f" {{sorted_sequence}} is {text(rows)}, {{input}} is {text(shape)}",
             Place("input") if is_tensor(input) else None,
             Place("sorted_sequence"),
@@ -93,7 +93,7 @@ def bincount(
     if wrong is not None:
         return wrong
     if not input.dtype.startswith(("int", "uint")):
-        return dtype_unmet("input", input, "int64", "{op} counts whole numbers")
+        return dtype_unmet("input", input, "int64", "{op} counts integers")
     values: tuple[int, ...] = getattr(input, "values", None) or ()
     if min(values, default=0) < 0:
         return Unmet(
@@ -107,7 +107,8 @@ def bincount(
     if is_tensor(weights) and weights.shape != input.shape:
         return Unmet(
             "source-shape",
-            f"{{op}} takes a weight for each number: {{input}} is {text(input.shape)},"
+            f"{{op}} expects a weight for each number: {{input}} is "
+            f"{text(input.shape)},"
             f" {{weights}} is {text(weights.shape)}",
             Place("weights"),
             Place("input"),

@@ -85,7 +85,7 @@ def _of_negative(argument: str, sizes: Sequence[int]) -> Unmet:
     least = min(sizes)
     return Unmet(
         "not-positive",
-        f"{{op}} takes sizes of at least 0, or -1 to have one worked out, got {least}"
+        f"{{op}} expects sizes of at least 0, or -1 for one to infer, got {least}"
         f" in {text(sizes)}",
         has=least,
         needs=0,
@@ -106,7 +106,7 @@ def _of_elements(
         fits = tuple(1 if s == -1 and n != at else s for n, s in enumerate(sizes))
         return Unmet(
             "two-unknown-sizes",
-            f"{{op}} works out one size that is -1, got {sizes.count(-1)}:"
+            f"{{op}} infers at most one size given as -1, got {sizes.count(-1)}:"
             f" {text(sizes)}",
             has=sizes.count(-1),
             needs=1,
@@ -314,7 +314,8 @@ def _of_expanding(
     dim = wrong[0]
     return Unmet(
         "expand-mismatch",
-        f"{{op}} grows sizes of 1 only: dim {dim} of {{{name}}} {text(shape)} is"
+        f"{{op}} can only expand dims of size 1: dim {dim} of {{{name}}} "
+        f"{text(shape)} is"
         f" {shape[dim]}, asked for {sizes[dim - len(shape)]} in {text(sizes)}",
         Place(name, dim),
         has=shape[dim],

@@ -56,7 +56,8 @@ def _check_items(
             names = [_index_of(picks, place) for place in (0, at)]
             message = stage.unlike.setdefault(
                 (id(data), field),
-                f"items {names[0]} and {names[1]} of the data set make no batch: "
+                f"items {names[0]} and {names[1]} of the data set cannot be collated "
+                "into a batch: "
                 f"{words}",
             )
             stage.engine.find(
@@ -86,10 +87,10 @@ def _differs(one: list[Leaf], other: list[Leaf]) -> tuple[str, str] | None:
         if mine != theirs and mine is not None and theirs is not None:
             field = f"{name} " if name else ""
             return name, (
-                f"{field}is {shaped(mine)} in the one and {shaped(theirs)} in the other"
+                f"{field}is {shaped(mine)} in one and {shaped(theirs)} in the other"
             )
         if (mine is None) != (theirs is None):
-            return name, f"{name} is a tensor in one of them only"
+            return name, f"{name} is a tensor in only one of them"
         del kind
     return None
 

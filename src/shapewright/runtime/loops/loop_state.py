@@ -116,7 +116,7 @@ class RehearsalState(ProgramRun):
         for place, test in self.waited.items():
             if place not in self.met:
                 told = f"{shown(place[0], self.story.folder)}:{place[1]}"
-                self.story.skip(f"{told}: `{test}` held in no turn that ran")
+                self.story.skip(f"{told}: `{test}` was true in no turn that ran")
 
 
 class RunningLoop:

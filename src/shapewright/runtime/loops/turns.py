@@ -207,7 +207,7 @@ class Turns(RunningLoop):
             place = f"{shown(file, stage.story.folder)}:{self.place[1]}"
             both = self.ran, self.ran + self.omitted
             stage.story.skip(
-                f"{place}: {both[0]:,} of {both[1]:,} turns were run, the others bring "
+                f"{place}: {both[0]:,} of {both[1]:,} turns were run, the others make "
                 "no new call and no new shape"
             )
 

@@ -145,7 +145,7 @@ def _no_way(outs: list[Tensor]) -> str:
     whole = next((out for out in outs if not _differentiable(out)), None)
     if whole is not None:
         return f"`out` is {DTYPE_NAMES[whole.dtype]}"
-    return "what comes out does not depend on its inputs in a way torch can follow"
+    return "the output does not depend on the inputs in a way that autograd can follow"
 
 
 def _without_refusing(

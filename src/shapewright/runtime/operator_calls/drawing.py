@@ -159,7 +159,7 @@ def draw_call(
         )  # fmt: skip
     outs = [out for out in tensors_of(made) if isinstance(out, Tensor)]
     if not outs:
-        said = f"it gives {made!r:.60}, no tensor"
+        said = f"it returns {made!r:.60}, not a tensor"
         return Drawn(text, name, inputs, reason=said, arguments=plain)
     sides = _outputs_of(outs, named)
     if any(out.is_meta for out in outs):
@@ -337,7 +337,7 @@ def _maps_of(
     kinds = {one.kind for one in parameters.values()}
     known = inspect.Parameter.VAR_KEYWORD in kinds or named.keys() <= parameters.keys()
     if not known or any(key.isdigit() for key in named):
-        return (), "its arguments are not those that its map knows"
+        return (), "it is called with arguments that its drawing does not support"
     for key, value in named.items():
         kind = parameters[key].kind if key in parameters else None
         if kind is inspect.Parameter.VAR_POSITIONAL:

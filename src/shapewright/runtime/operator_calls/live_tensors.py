@@ -272,7 +272,7 @@ def typed(
 def said_of(chosen: Mapping[str, int]) -> list[str]:
     """Return a sentence on the sizes that were chosen."""
     sizes = ", ".join(f"{name} = {size}" for name, size in chosen.items())
-    return [f"chosen, because the call does not say them: {sizes}"] if sizes else []
+    return [f"chosen, because the call does not state them: {sizes}"] if sizes else []
 
 
 def _made_up(shape: tuple[int, ...], dtype: str) -> Stored:

@@ -80,7 +80,7 @@ class _Interpreter:
         for stmt in stmts:
             self.rounds += 1
             if self.rounds > ROUNDS:
-                raise _NotRun("it runs too long")
+                raise _NotRun("it takes too long")
             self.statement(stmt)
 
     def statement(self, stmt: ast.stmt) -> None:

@@ -196,7 +196,7 @@ def _read_back(value: Any, place: str, indexing: bool) -> Any:
         return _read_text(value, place, indexing)
     if isinstance(value, tuple | list):
         if len(value) >= LONGEST:
-            raise _NotRebuilt(f"of its argument {place} only the start is recorded")
+            raise _NotRebuilt(f"only the start of its argument {place} is recorded")
         items = [_read_back(item, place, indexing) for item in value]
         return tuple(items) if isinstance(value, tuple) else items
     return value

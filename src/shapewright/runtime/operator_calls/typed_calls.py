@@ -168,7 +168,7 @@ def _attempt(call: _TypedCall, func: Any, making: _Making) -> Drawn:
     named = inner.name, inner.args, inner.kwargs or {}
     drawn = draw_with(inner.func, *named, call.text)
     if drawn.error and not identities((args, kwargs)) <= identities(named):
-        said = f"`{inner.name}` gets what the layer makes of its inputs"
+        said = f"`{inner.name}` gets what the layer computes from its inputs"
         drawn = replace(drawn, notes=(*drawn.notes, said))
     return _in_letters(drawn, call, making, named)
 

@@ -132,7 +132,7 @@ def _of_groups(stage: RehearsalState) -> dict[str, Callable[[Any], Any]]:
             stage.story.happened(stage.engine, "group", words)
             if size > 1:
                 stage.engine.assume(
-                    "the other ranks are taken to hold tensors as this one does"
+                    "the other ranks are assumed to hold tensors as this one does"
                 )
 
         return init_process_group

@@ -44,7 +44,7 @@ def _told_of_reading(drawn: Drawn) -> list[str]:
         return ["cost: one element is read; from a GPU the program waits for it"]
     if last == "tolist":
         size = sum(side.size for side in drawn.inputs)
-        return [f"cost: {formatting.plural(size, 'element')} become numbers of Python"]
+        return [f"cost: {formatting.plural(size, 'element')} become Python numbers"]
     return []
 
 

@@ -222,7 +222,7 @@ def _collisions(drawn: Drawn) -> list[str]:
     text = f"of {len(counts)} places of `out`, {several} get{'s' * (several == 1)} "
     text += "more than one element"
     if several and one.combine == "last":
-        text += " (which of them stays, torch does not promise)"
+        text += " (torch does not say which of them stays)"
     return [f"{text} and {none} get{'s' * (none == 1)} none"]
 
 

@@ -76,7 +76,7 @@ def _why_dtype(drawn: Drawn, name: str, like: bool) -> str:
     if like:
         return "that of `input`"
     if name in WHOLE:
-        return f"`{name}` gives whole numbers unless asked"
+        return f"`{name}` returns integers unless asked otherwise"
     if name in BY_VALUE:
         return _by_value(drawn, name, default)
     if str(drawn.outputs[0].dtype).startswith("complex"):

@@ -194,7 +194,7 @@ def of_which(drawn: Drawn) -> list[str]:
     if len(drawn.maps) < 2:
         return []
     untold = len(drawn.maps) - len(explained_maps(drawn))
-    rest = f"; {untold} more outputs are not told of" if untold else ""
+    rest = f"; {untold} more outputs are not shown" if untold else ""
     return [f"the picture is of {drawn.outputs[0].name}{rest}"]
 
 
@@ -327,7 +327,7 @@ def told_of_storage(drawn: Drawn) -> list[str]:
     if out.shares and last.endswith("_") and not last.endswith("__"):
         lines.append(f"in place: `{out.name}` is `{out.shares}`, written")
     elif out.shares:
-        lines.append(f"a view: `{out.name}` looks at the storage of `{out.shares}`")
+        lines.append(f"a view: `{out.name}` shares the storage of `{out.shares}`")
     else:
         lines.append(f"new storage: {_written(out.size)}")
     return lines

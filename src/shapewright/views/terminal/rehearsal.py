@@ -215,7 +215,7 @@ def _one(group: list[_Branch]) -> Iterator[_Branch]:
 def _beside(gradients: Sequence[Gradient], terminal: Terminal) -> list[Line]:
     """Return a table of values and the gradients that came to them."""
     if not gradients:
-        return [[("gradients", "bold"), ("  no gradient came to any module", "dim")]]
+        return [[("gradients", "bold"), ("  no module received a gradient", "dim")]]
     root = _Growing()
     for each in gradients:
         at = root

@@ -64,7 +64,7 @@ SHOWN = 4
 TRIED = 40
 """Sizes that are listed if no demand held, at most."""
 
-NONE_FOUND = "no sizes were found that it takes"
+NONE_FOUND = "no sizes that it accepts were found"
 
 
 def text(
@@ -205,15 +205,16 @@ def _place(span: Span | None) -> str:
 
 def _last_line(solution: Solution) -> Line:
     """Return how many runs this rests on."""
-    runs = formatting.plural(solution.runs, "run")
+    runs = formatting.plural(solution.runs, "data-free run")
     if solution.works is None:
-        return [(f"{runs} without data", "dim")]
+        return [(runs, "dim")]
     if solution.tried:
         return [
             (
-                f"{runs} without data; no demand held at all, so none is printed",
+                f"{runs}; no demand held, so none is printed",
                 "dim",
             )
         ]
     sure = "" if solution.sure else "; more runs may show more demands"
-    return [(f"{runs} without data, all as these demands say{sure}", "dim")]
+    agree = "agrees" if solution.runs == 1 else "agree"
+    return [(f"{runs} {agree} with these demands{sure}", "dim")]

@@ -110,8 +110,8 @@ def _arithmetic(totals: Totals) -> str:
         text = "0 FLOPs"
     if not totals.uncounted:
         return text
-    missed = _few([f"`{name}` x {count}" for name, count in totals.uncounted])
-    return f"{text}; torch counts none for {missed}"
+    missed = _few([f"`{name}` x{count}" for name, count in totals.uncounted])
+    return f"{text}; not counted: {missed}"
 
 
 def _largest(totals: Totals) -> str:

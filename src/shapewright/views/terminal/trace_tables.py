@@ -256,7 +256,7 @@ def _by_line(trace: Trace, terminal: Terminal) -> list[Line]:
             lines.append([(block.place, "title"), (f"  {block.name}", "dim")])
             lines += [_line(row, widths, terminal) for row in block.rows]
             lines.append([])
-    return lines or [[("no line of the program made a tensor", "dim")]]
+    return lines or [[("no line of the program created a tensor", "dim")]]
 
 
 def _find_line_widths(blocks: Sequence[FunctionRows], terminal: Terminal) -> list[int]:
@@ -341,7 +341,7 @@ def _page(trace: Trace, by: By, terminal: Terminal) -> list[Line]:
             for f in trace.findings
             for line in (*finding_lines(f, trace, terminal), [])
         ]
-        return [*lines, [("nothing was traced: the program did not begin", "warning")]]
+        return [*lines, [("nothing was traced: the program did not start", "warning")]]
     totals = trace.totals
     lines = [_title(trace, terminal), [], *_body(trace, by, totals, terminal)]
     if lines[-1]:
