@@ -19,70 +19,20 @@ from shapewright.engine import nests
 from shapewright.engine.identity import Info, Meta
 from shapewright.engine.private import casts
 from shapewright.engine.replacement import resemble
+from shapewright.operators.facts import operators_with, values_of
 
-_PRODUCTS = """
-    _convolution addbmm addmm baddbmm bmm conv1d conv2d conv3d conv_tbc conv_transpose1d
-    conv_transpose2d conv_transpose3d linalg_vecdot linear matmul mm prelu
-    scaled_dot_product_attention
-"""
-_LOSSES = """
-    binary_cross_entropy_with_logits cosine_embedding_loss hinge_embedding_loss
-    huber_loss kl_div l1_loss margin_ranking_loss mse_loss multi_margin_loss
-    multilabel_margin_loss nll_loss nll_loss2d poisson_nll_loss smooth_l1_loss
-    soft_margin_loss triplet_margin_loss
-"""
+KINDS = ("cpu", "cuda")
 LOWER = {
-    "cpu": frozenset(
-        f"""{_PRODUCTS} _addmm_activation _native_multi_head_attention
-        mkldnn_rnn_layer""".split()
-    ),
-    "cuda": frozenset(
-        f"""{_PRODUCTS} _scaled_dot_product_flash_attention _thnn_fused_gru_cell
-        _thnn_fused_lstm_cell addmv addr chain_matmul convolution cudnn_convolution
-        cudnn_convolution_transpose einsum gru_cell linalg_multi_dot lstm_cell mv
-        rnn_relu_cell rnn_tanh_cell""".split()
-    ),
+    kind: operators_with("autocast_lower", f"autocast_lower_{kind}") for kind in KINDS
 }
 """Ops that run in the autocast dtype."""
 
 FULL = {
-    "cpu": frozenset(
-        f"""{_LOSSES} _grid_sampler_2d_cpu_fallback _lu_with_info adaptive_avg_pool3d
-        adaptive_max_pool3d avg_pool3d binary_cross_entropy cdist cholesky
-        cholesky_inverse cholesky_solve cross_entropy_loss ctc_loss
-        fake_quantize_per_tensor_affine fft_fft fft_fft2 fft_fftn fft_hfft fft_ifft
-        fft_ifft2 fft_ifftn fft_ihfft fft_irfft fft_irfft2 fft_irfftn fft_rfft fft_rfft2
-        fft_rfftn fractional_max_pool2d fractional_max_pool3d geqrf grid_sampler
-        grid_sampler_2d grid_sampler_3d inverse linalg_cholesky linalg_cholesky_ex
-        linalg_cond linalg_eig linalg_eigh linalg_eigvals linalg_eigvalsh
-        linalg_householder_product linalg_inv linalg_inv_ex linalg_lstsq
-        linalg_matrix_rank linalg_qr linalg_solve linalg_svd linalg_svdvals
-        linalg_tensorinv linalg_tensorsolve lu_solve max_pool3d max_unpool2d
-        max_unpool3d multilabel_margin_loss_forward nanquantile orgqr ormqr pinverse
-        polar prod qr quantile reflection_pad1d reflection_pad2d replication_pad1d
-        replication_pad2d replication_pad3d stft svd trace triangular_solve
-        view_as_complex""".split()
-    ),
-    "cuda": frozenset(
-        f"""{_LOSSES} _upsample_bicubic2d_aa _upsample_bilinear2d_aa
-        _upsample_nearest_exact1d _upsample_nearest_exact2d _upsample_nearest_exact3d
-        acos asin cdist cosh cosine_similarity cumprod cumsum dist erfinv exp expm1
-        frobenius_norm group_norm layer_norm linalg_matrix_norm linalg_vector_norm log
-        log10 log1p log2 log_softmax logsumexp native_layer_norm norm nuclear_norm pdist
-        pow prod reciprocal renorm rms_norm rsqrt sinh softmax softplus sum tan
-        upsample_bicubic2d upsample_bilinear2d upsample_linear1d upsample_nearest1d
-        upsample_nearest2d upsample_nearest3d upsample_trilinear3d""".split()
-    ),
+    kind: operators_with("autocast_full", f"autocast_full_{kind}") for kind in KINDS
 }
 """Ops that run in float32."""
 
-WIDEST = {
-    "cpu": frozenset("cat index_copy stack".split()),
-    "cuda": frozenset(
-        """addcdiv addcmul atan2 bilinear cross dot grid_sampler index_put scatter_add
-        tensordot vdot""".split()
-    ),
-}
+WIDEST = {kind: operators_with(f"autocast_widest_{kind}") for kind in KINDS}
 """Ops that run in the widest dtype of their operands."""
 
 REFUSED = {"cpu": frozenset[str](), "cuda": frozenset({"binary_cross_entropy"})}
@@ -94,35 +44,16 @@ binary_cross_entropy_with_logits
 or torch.nn.BCEWithLogitsLoss.  binary_cross_entropy_with_logits and BCEWithLogits are
 safe to autocast."""
 
-CALLED = {
-    "__matmul__": "matmul", "__rmatmul__": "matmul", "linalg_matmul": "matmul",
-    "multi_dot": "linalg_multi_dot", "__pow__": "pow", "__rpow__": "pow",
-    "__rdiv__": "reciprocal", "__rtruediv__": "reciprocal", "concat": "cat",
-    "concatenate": "cat", "grid_sample": "grid_sampler", "cross_entropy": "nll_loss",
-    "linalg_cross": "cross", "_softmax": "softmax", "_log_softmax": "log_softmax",
-    "native_group_norm": "group_norm", "nll_loss_forward": "nll_loss",
-    "nll_loss2d_forward": "nll_loss2d", "convolution": "_convolution",
-    "max_pool3d_with_indices": "max_pool3d", "_cdist_forward": "cdist",
-    "linalg_inv_ex": "linalg_inv", "norm_except_dim": "norm", "inner": "tensordot",
-    "lstm": "mkldnn_rnn_layer", "_adaptive_avg_pool3d": "adaptive_avg_pool3d",
-    "affine_grid": "bmm", "_transformer_encoder_layer_fwd": "addmm",
-}  # fmt: skip
+CALLED = values_of("autocast_name")
 """Maps Python and kernel names to the names used in the lists."""
 
-OPEN = frozenset("""
-    bilinear corrcoef cosine_similarity cov einsum gru gru_cell
-    gumbel_softmax inner interpolate kron linalg_matrix_exp linalg_multi_dot
-    linalg_norm local_response_norm logdet lstm_cell matrix_exp multi_dot
-    multi_head_attention_forward multilabel_soft_margin_loss normalize pad
-    pairwise_distance rnn_relu rnn_relu_cell rnn_tanh rnn_tanh_cell tensordot
-    triplet_margin_with_distance_loss upsample
-""".split())  # fmt: skip
+OPEN = operators_with("contains_autocast")
 """Composite ops that contain autocast ops: torch answers them, not a rule."""
 
-CUDNN = frozenset("lstm gru rnn_tanh rnn_relu".split())
+CUDNN = operators_with("is_recurrent")
 """Ops that run in cuDNN on a GPU, and there in the autocast dtype."""
 
-DTYPE_GIVEN = frozenset("prod softmax log_softmax cumprod cumsum sum norm".split())
+DTYPE_GIVEN = operators_with("overrides_autocast")
 """Ops whose explicit `dtype` argument overrides autocast."""
 
 
@@ -130,7 +61,7 @@ def state() -> Any:
     """Return the device types with autocast enabled, each with its autocast dtype."""
     return tuple(
         (kind, torch.get_autocast_dtype(kind))
-        for kind in ("cpu", "cuda")
+        for kind in KINDS
         if torch.is_autocast_enabled(kind)
     )
 

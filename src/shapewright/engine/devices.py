@@ -16,6 +16,7 @@ from torch.utils import _device
 
 from shapewright.engine.identity import Info
 from shapewright.engine.replacement import replaced, resemble
+from shapewright.operators.facts import operators_with
 
 if TYPE_CHECKING:
     from shapewright.engine.engine import Engine
@@ -29,7 +30,7 @@ SAYINGS = {
 }
 """torch's error messages for devices that do not exist."""
 
-FREE_OF_DEVICES = frozenset("copy_ index __getitem__ to _pack_padded_sequence".split())
+FREE_OF_DEVICES = operators_with("mixes_devices")
 
 
 def normal_device(device: Any, home: str = "cpu") -> str:

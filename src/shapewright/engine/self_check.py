@@ -24,6 +24,7 @@ from shapewright.engine.layers import fused_attention
 from shapewright.engine.memo import INPLACE, READ, Answer
 from shapewright.engine.private import UninitializedTensor, any_autocast, in_transform
 from shapewright.engine.values import representatives
+from shapewright.operators.facts import operators_with
 
 if TYPE_CHECKING:
     from shapewright.engine.engine import Engine, Plan
@@ -38,14 +39,7 @@ UNDONE = "self-check: not compared, torch has no answer"
 
 LIMIT = 1 << 24
 """Largest total of operand elements for which the CPU's kernels are run."""
-CHOOSES = frozenset(
-    {
-        "scaled_dot_product_attention",
-        "multi_head_attention_forward",
-        "_native_multi_head_attention",
-        "_transformer_encoder_layer_fwd",
-    }
-)
+CHOOSES = operators_with("chooses_kernel")
 """Calls for which torch's CPU and data-free kernels differ or are missing."""
 
 

@@ -13,11 +13,19 @@ from math import prod
 from typing import Any
 
 from shapewright.index_maps.drawn_calls import Drawn, Side
-from shapewright.index_maps.index_map import CallNumber, Element, IndexMap, Listed, Read
+from shapewright.index_maps.index_map import (
+    SIGNS,
+    CallNumber,
+    Element,
+    IndexMap,
+    Listed,
+    Read,
+)
 from shapewright.record.ops import ITEMSIZE
 from shapewright.sizes.expressions import Expression, Letter
 from shapewright.sizes.strides import is_contiguous
 
+ARITHMETIC = frozenset({"+", "-", "*", "/", "**", "//", "%"})
 MOST_STEPS = 20_000
 """Steps of a map with conditions up to which they are counted."""
 METADATA = frozenset(
@@ -25,7 +33,6 @@ METADATA = frozenset(
     is_contiguous is_floating_point is_complex data_ptr""".split()
 )
 """Methods answered from a tensor's metadata, at any size."""
-SIGNS = frozenset("add sub mul div true_divide pow floor_divide remainder".split())
 COUNTED = {"add": "additions", "sub": "subtractions", "mul": "multiplications",
            "div": "divisions", "true_divide": "divisions"}  # fmt: skip
 
@@ -234,8 +241,9 @@ def _arithmetic(one: IndexMap, elements: int, steps: int) -> dict[str, int]:
 
 def _calls_of_a_step(one: IndexMap) -> int | None:
     """Return the calls of torch in the innermost line; None if it has no plain form."""
+    sign = SIGNS.get(one.term)
     plain = one.term in ("copy", "product") or (
-        one.term in SIGNS and len(one.reads) == 2 and not one.options
+        sign in ARITHMETIC and len(one.reads) == 2 and not one.options
     )
     simple = one.combine in ("sum", "last") and one.at is None and not one.tables
     if not plain or not simple or one.then or one.truncated or one.value is not None:

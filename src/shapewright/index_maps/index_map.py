@@ -331,6 +331,13 @@ def _read(tensor: str, *indices: Value, when: tuple[Condition, ...] = ()) -> Rea
 
 
 Maker = Callable[..., Any]
+SIGNS = {
+    "add": "+", "sub": "-", "mul": "*", "div": "/", "true_divide": "/", "pow": "**",
+    "floor_divide": "//", "remainder": "%", "eq": "==", "ne": "!=", "lt": "<",
+    "le": "<=", "gt": ">", "ge": ">=", "logical_and": "and", "logical_or": "or",
+}  # fmt: skip
+"""Functions of index maps that are written with a sign."""
+
 MAPS: dict[str, Maker] = {}
 """Functions that make index maps, by dotted torch name. See `index_map`."""
 

@@ -74,6 +74,12 @@ Kind = Literal[
 ]  # fmt: skip
 
 
+RANK_KINDS: tuple[Kind, ...] = ("squeeze", "flatten", "unsqueeze")
+"""Kinds of repairs that change the rank; those that remove dims come first."""
+MOVING_KINDS: frozenset[Kind] = frozenset({"unsqueeze", "squeeze", "permute"})
+"""Kinds of repairs that add, remove or reorder dims and keep sizes."""
+
+
 @dataclass(frozen=True, slots=True)
 class Repair:
     """One change of one argument with which torch accepts the call.

@@ -17,6 +17,7 @@ from shapewright.analysis.provenance.axes import Axis
 from shapewright.analysis.provenance.axis_flow import OperatorCall
 from shapewright.analysis.provenance.layer_axes import CONVOLUTIONS
 from shapewright.findings.finding import Finding, Related, Severity
+from shapewright.operators.facts import operators_with
 from shapewright.program.spans import Span
 from shapewright.record.ops import Fact, leaves
 
@@ -39,7 +40,7 @@ POOLS = {
     for n in SIDES
 }
 WINDOWED = CONVOLUTIONS | POOLS
-ROWS = frozenset({"linear", "layer_norm", "lstm_cell", "gru_cell"})
+ROWS = operators_with("treats_rows_alone")
 NAMED: dict[str, Role] = {
     "B": "batch", "N": "batch", "T": "sequence", "S": "sequence", "L": "sequence",
     "H": "height", "W": "width",

@@ -17,10 +17,17 @@ from shapewright.analysis.fixes.suspect_lines import nodes_on
 from shapewright.analysis.program_run import Program
 from shapewright.analysis.provenance.call_expressions import tensor_expressions
 from shapewright.findings.finding import Edit, Fix
+from shapewright.operators.facts import operators_with
 from shapewright.operators.failed_calls import Failure
 from shapewright.program.source_text import SourceText
 from shapewright.record.ops import Op
 from shapewright.record.report import LastBatch
+
+INDEXED = operators_with("indexes_each_element")
+JOINS = operators_with("concatenates")
+SIZED = operators_with("takes_new_sizes")
+DIM_BY_DIM = operators_with("takes_entry_per_dim")
+DIFFERENCES = operators_with("subtracts") | {"neg"}
 
 
 def of_family(program: Program, failure: Failure) -> Iterator[Fix]:
@@ -31,7 +38,7 @@ def of_family(program: Program, failure: Failure) -> Iterator[Fix]:
     code = failure.unmet.code if failure.unmet is not None else ""
     if code in ("target-shape", "one-hot-target"):
         yield from _class_numbers(program, failure, op)
-    if name.startswith(("gather", "scatter", "take_along_dim")):
+    if name in INDEXED:
         yield from _indices(program, failure, op, name)
     if code == "broadcast-mismatch":
         yield from _behind(program, failure, op)
@@ -44,15 +51,15 @@ def of_family(program: Program, failure: Failure) -> Iterator[Fix]:
     text, node = found
     if name == "einsum" and isinstance(node, ast.Call):
         yield from _letters(text, node, op)
-    if name in ("cat", "concat", "concatenate") and isinstance(node, ast.Call):
+    if name in JOINS and isinstance(node, ast.Call):
         yield from _joined_along(text, node)
     if code == "in-place-too-small" and isinstance(node, ast.AugAssign):
         yield from _assigned(text, node)
-    if name in ("view", "reshape", "unflatten") and isinstance(node, ast.Call):
+    if name in SIZED and isinstance(node, ast.Call):
         yield from _sizes(text, node, op)
-    if name in ("permute", "repeat", "expand", "tile") and isinstance(node, ast.Call):
+    if name in DIM_BY_DIM and isinstance(node, ast.Call):
         yield from _rows(text, node, op, name)
-    if name in ("-", "sub", "rsub", "__rsub__", "__sub__", "neg"):
+    if name in DIFFERENCES:
         yield from _inverted(text, node, op)
     if name == "dot":
         yield from _flattened(program, op)
@@ -269,7 +276,7 @@ def _rows(text: SourceText, call: ast.Call, op: Op, name: str) -> Iterator[Fix]:
         return
     rank, written = len(op.inputs[0].shape), [text.written(node) for node in given]
     lacking = rank - len(given)
-    if lacking > 0 and name in ("repeat", "expand", "tile"):
+    if lacking > 0 and name != "permute":
         words = ["1" if name != "expand" else "-1"] * lacking
         for new in ([*words, *written], [*written, *words]):
             yield _row_of(text, call, given, new)

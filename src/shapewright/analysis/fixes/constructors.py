@@ -18,6 +18,7 @@ from shapewright.analysis.fixes.suspect_lines import (
 from shapewright.analysis.program_run import Program
 from shapewright.analysis.provenance.origins import arguments_with, constructor, set_in
 from shapewright.findings.finding import Edit, Fix
+from shapewright.operators.facts import operators_with
 from shapewright.operators.failed_calls import Failure, Repair
 from shapewright.operators.metadata_rules import Made
 from shapewright.program.source_text import SourceText, flat
@@ -229,10 +230,7 @@ def _as_product(program: Program, fact: Fact, dim: int) -> str:
     return " * ".join(map(str, sizes))
 
 
-MAKERS = frozenset(
-    "zeros ones empty full rand randn randint arange eye new_zeros new_ones new_empty "
-    "new_full new_tensor linspace randperm".split()
-)
+MAKERS = operators_with("is_sized_factory", "is_range_factory") | {"new_tensor"}
 """Functions that make a tensor of sizes that they are given."""
 
 

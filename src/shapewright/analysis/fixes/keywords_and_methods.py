@@ -8,20 +8,18 @@ from collections.abc import Iterator
 from shapewright.analysis.fixes.suspect_lines import Line, nodes_on
 from shapewright.analysis.program_run import Program
 from shapewright.findings.finding import Edit, Fix
+from shapewright.operators.facts import operators_with, values_of
 from shapewright.program.source_text import SourceText, flat
 from shapewright.program.spans import Span
 
+PARTS = operators_with("splits")
 RECURRENT = frozenset({"LSTM", "GRU", "RNN", "MultiheadAttention"})
-REDUCING = frozenset(
-    "sum mean amax amin max min norm std var prod logsumexp argmax argmin any all"
-    " median".split()
-)
-TURNED = {
-    "vstack": "hstack", "hstack": "vstack", "stack": "cat", "cat": "stack",
-    "dot": "matmul", "mm": "matmul", "mv": "matmul", "view": "reshape",
-    "expand": "repeat", "mul": "matmul", "split": "chunk", "BatchNorm1d": "BatchNorm2d",
-    "BatchNorm2d": "BatchNorm1d", "Conv1d": "Conv2d", "ones": "zeros",
-}  # fmt: skip
+REDUCING = operators_with("reduces_dims", "returns_indices") - {
+    "count_nonzero",
+    "multinomial",
+}
+"""Functions that take `keepdim`."""
+TURNED = values_of("mistaken_for")
 """Functions that are taken for each other."""
 
 
@@ -143,10 +141,7 @@ def dropped(program: Program, lines: list[Line]) -> Iterator[Fix]:
             yield Fix("fits", said, (Edit(cut, ""),))
 
 
-SHAPING = frozenset(
-    "unsqueeze squeeze transpose permute flatten t contiguous mean sum expand repeat"
-    " argmax softmax view reshape".split()
-)
+SHAPING = operators_with("may_be_superfluous")
 
 
 def methods(program: Program, lines: list[Line]) -> Iterator[Fix]:
@@ -196,9 +191,7 @@ def _unpacked(program: Program, lines: list[Line]) -> Iterator[Fix]:
 def _chunked(text: SourceText, call: ast.Call, parts: int) -> Iterator[Fix]:
     """Suggest `chunk(2, dim=1)` where a call returned another number of parts."""
     name = last_name(call.func)
-    if name not in ("unbind", "split", "chunk") or not isinstance(
-        call.func, ast.Attribute
-    ):
+    if name not in PARTS or not isinstance(call.func, ast.Attribute):
         return
     words = {word.arg: text.written(word.value) for word in call.keywords}
     given = [text.written(each) for each in call.args]

@@ -17,7 +17,7 @@ from shapewright.analysis.provenance.call_expressions import (
     tensor_expressions,
 )
 from shapewright.findings.finding import Edit, Finding, Fix
-from shapewright.operators.failed_calls import Failure, Repair
+from shapewright.operators.failed_calls import RANK_KINDS, Failure, Repair
 from shapewright.program.source_text import SourceText, defining, flat
 from shapewright.program.spans import Span
 from shapewright.record.ops import Fact, Op, leaves
@@ -168,7 +168,7 @@ def of_rank(program: Program, failure: Failure) -> Iterator[Fix]:
     """Remove or add a dim, or merge dims; fixes that remove dims come first."""
     op = program.trace.ops[failure.op]
     first = _batch_of(program)
-    for kind in ("squeeze", "flatten", "unsqueeze"):
+    for kind in RANK_KINDS:
         found = [r for r in failure.repairs if r.kind == kind and not r.parameter]
         if kind == "unsqueeze":
             most = max((len(fact.shape) for fact in op.inputs), default=0)

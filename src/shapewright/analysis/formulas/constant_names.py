@@ -7,6 +7,7 @@ import re
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, field
 
+from shapewright.operators.facts import operators_with
 from shapewright.program.source_text import SourceText
 from shapewright.program.spans import Span
 from shapewright.record.formulas import ModuleNumbers, Named
@@ -14,13 +15,10 @@ from shapewright.record.ops import Op
 from shapewright.record.trace import Trace
 from shapewright.sizes.expressions import Size
 
-SHAPING = frozenset(
-    "view reshape expand broadcast_to zeros ones empty randn rand new_zeros new_ones "
-    "new_empty rearrange".split()
-)
+SHAPING = operators_with("takes_sizes") | {"rearrange"}
 """Calls whose arguments are all sizes."""
 
-FIRST = frozenset({"split", "topk", "full", "new_full"})
+FIRST = operators_with("takes_size_first")
 """Calls whose first argument is a size."""
 
 MADE: dict[str, tuple[int, str]] = {

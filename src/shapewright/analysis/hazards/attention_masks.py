@@ -12,12 +12,16 @@ from shapewright.analysis.program_run import shape_text
 from shapewright.analysis.provenance.axis_flow import OperatorCall, length
 from shapewright.analysis.provenance.layer_axes import softmax_dim
 from shapewright.findings.finding import Finding
+from shapewright.operators.facts import operators_with, values_of
 from shapewright.record.ops import Fact
 
+FILLED = values_of("fills_with")
+TRIANGLES = operators_with("keeps_triangle")
+SHOWN = operators_with("shows_range")
+ONWARD = operators_with("leads_to_softmax")
+HIDING = operators_with("fills_by_mask")
 OTHER = {"past": "future", "future": "past", None: None}
-PLAIN = frozenset(
-    "bool to unsqueeze view expand contiguous type detach clone logical_or".split()
-)
+PLAIN = operators_with("keeps_mask")
 
 
 def _order(scene: HazardContext, fact: Fact) -> str | None:
@@ -31,7 +35,7 @@ def _order(scene: HazardContext, fact: Fact) -> str | None:
         if call is None or not call.op.inputs:
             return None
         name, first = call.name, call.op.inputs[0]
-        if name in ("tril", "triu", "tril_", "triu_"):
+        if name in TRIANGLES:
             if not _of_ones(scene, first):
                 return None
             found = "past" if name.startswith("tril") else "future"
@@ -71,7 +75,7 @@ def _of_ones(scene: HazardContext, fact: Fact) -> bool:
     if maker is None:
         return False
     name = maker.name.rpartition(".")[2]
-    if name in ("ones", "ones_like", "new_ones"):
+    if FILLED.get(name) == 1:
         return True
     if name == "full":
         value = dict(maker.arguments).get("1", dict(maker.arguments).get("fill_value"))
@@ -103,7 +107,7 @@ def is_range(scene: HazardContext, fact: Fact) -> bool:
         name = maker.name.rpartition(".")[2]
         if name == "arange":
             return True
-        if name not in ("[]", "unsqueeze", "view", "to", "expand") or not maker.inputs:
+        if name not in SHOWN or not maker.inputs:
             return False
         fact = maker.inputs[0]
     return False
@@ -224,10 +228,7 @@ def _softmax_after(scene: HazardContext, fact: Fact) -> OperatorCall | None:
         for user in users:
             if user.name in ("softmax", "_softmax"):
                 return user
-        onward = [
-            user for user in users
-            if user.name in ("masked_fill", "/", "*", "div", "mul", "float", "to", "+")
-        ]  # fmt: skip
+        onward = [user for user in users if user.name in ONWARD]
         if not onward or not onward[0].op.outputs:
             return None
         fact = onward[0].op.outputs[0]
@@ -241,7 +242,7 @@ def _other_mask(scene: HazardContext, call: OperatorCall, back: int) -> bool:
     if before is not None:
         near.append(before)
     return any(
-        user.name in ("masked_fill", "masked_fill_", "where", "+", "add")
+        user.name in HIDING
         and any(len(dims) >= -back and length(dims[back]) > 1 for dims in user.dims[1:])
         for user in near
     )

@@ -17,7 +17,10 @@ from shapewright.analysis.provenance.layer_axes import (
     softmax_dim,
 )
 from shapewright.findings.finding import Finding
+from shapewright.operators.facts import operators_with
 from shapewright.record.ops import Fact, Op
+
+JOINS = operators_with("concatenates")
 
 
 @hazard("lost-batch")
@@ -168,7 +171,7 @@ def _joining(scene: HazardContext, fact: Fact, block: RegroupedDims) -> Op | Non
         op = scene.program.producers.get(fact.tensor)
         if op is None or not op.inputs:
             return None
-        if op.name.rpartition(".")[2] in ("cat", "concat", "concatenate"):
+        if op.name.rpartition(".")[2] in JOINS:
             first = scene.flow.of(op.outputs[0])[0][0]
             return op if first is block.axes[0] else None
         fact = op.inputs[0]
@@ -319,7 +322,7 @@ def _turned(scene: HazardContext, call: OperatorCall, at: int) -> bool:
     return len(fact.shape) == 2 and maker is not None and maker.name in TURNING
 
 
-TURNING = frozenset({"T", "t", "mT", "transpose", "swapaxes"})
+TURNING = operators_with("transposes_dims")
 
 
 def _misused(

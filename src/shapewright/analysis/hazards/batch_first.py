@@ -11,7 +11,7 @@ import ast
 import re
 from collections.abc import Iterator
 
-from shapewright.analysis.hazards.attention_masks import is_range
+from shapewright.analysis.hazards.attention_masks import SHOWN, is_range
 from shapewright.analysis.hazards.context import RECURRENT, Claim, HazardContext, hazard
 from shapewright.analysis.program_run import shape_text
 from shapewright.analysis.provenance.axes import Axis, Dims
@@ -170,7 +170,7 @@ def _looked_up(scene: HazardContext, fact: Fact) -> bool:
         name = maker.name.rpartition(".")[2]
         if name == "embedding":
             return is_range(scene, maker.inputs[0])
-        if name not in ("[]", "unsqueeze", "transpose", "permute", "view"):
+        if name not in SHOWN:
             return False
         fact = maker.inputs[0]
     return False

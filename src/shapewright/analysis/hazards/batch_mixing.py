@@ -19,11 +19,13 @@ from shapewright.analysis.provenance.layer_axes import (
     softmax_dim,
 )
 from shapewright.findings.finding import Finding
+from shapewright.operators.facts import operators_with
 from shapewright.record.ops import Fact
 
-NORMALISERS = frozenset({"softmax", "log_softmax", "normalize", "softmin"})
+COMPARABLE = operators_with("subtracts") | {"abs", "clone"}
+NORMALISERS = operators_with("normalizes_along_dim")
 
-RUNNING = frozenset({"cumsum", "cumprod", "logcumsumexp", "cummax", "cummin"})
+RUNNING = operators_with("accumulates")
 
 
 @hazard("batch-axis")
@@ -109,9 +111,10 @@ def _used_along(scene: HazardContext, call: OperatorCall) -> bool:
             continue
         made = contraction(user)
         gone = (*made.left, *made.right) if made is not None else ()
-        if user.name in ("sum", "mean", "topk", "sort") and user.dims:
+        adds = user.name in ("sum", "mean")
+        if (adds or user.name in ("topk", "sort")) and user.dims:
             dims = user.dims[0]
-            at = reduced_dims(user) if user.name in ("sum", "mean") else None
+            at = reduced_dims(user) if adds else None
             gone = tuple(dims[d] for d in at) if at is not None else dims
         if any(is_marked(dim) and dim[0].softmax == index for dim in gone):
             return True
@@ -126,21 +129,16 @@ def _report_batch_axis(scene: HazardContext, call: OperatorCall, at: int) -> Fin
         f"{scene.operation(call.op)} of {shape} runs along dim {at}, the batch:"
         f" its {length(call.dims[0][at])} samples share what each should have"
     )
-    chosen = (
-        call.name in ("softmax", "log_softmax", "softmin")
-        and call.given(1, "dim") is None
-    )
+    softmax = call.name in NORMALISERS and call.name != "normalize"
+    chosen = softmax and call.given(1, "dim") is None
     why = f"dim {at} is {batch.words}" if batch.words else f"dim {at} is the batch"
     if chosen:
         why += "; without `dim`, torch uses dim 0 of a tensor with 3 dims"
     return scene.finding("batch-axis", call.op, message, (call.op, why))
 
 
-EXTREMES = frozenset({"max", "min", "amax", "amin"})
-ROUNDING = frozenset(
-    "round round_ fake_quantize_per_tensor_affine quantize_per_tensor floor to int "
-    "char byte".split()
-)
+EXTREMES = operators_with("finds_extremes")
+ROUNDING = operators_with("rounds")
 STEPS = 6
 """Calls between an extreme and the division."""
 
@@ -203,7 +201,7 @@ def _ancestors(scene: HazardContext, fact: Fact) -> set[int]:
     """Return a tensor, and its source before a subtraction, `abs` or `clone`."""
     found = {fact.tensor}
     maker = scene.maker(fact)
-    if maker is not None and maker.name in ("-", "sub", "abs", "clone") and maker.dims:
+    if maker is not None and maker.name in COMPARABLE and maker.dims:
         found.add(maker.op.inputs[0].tensor)
     return found
 

@@ -26,8 +26,11 @@ from shapewright.analysis.provenance.axes import Axis, Dim, Dims
 from shapewright.analysis.provenance.axis_flow import KEEPS, OperatorCall, length
 from shapewright.analysis.provenance.view_axes import items_of
 from shapewright.findings.finding import Finding
+from shapewright.operators.facts import operators_with
 from shapewright.program.spans import Span
 from shapewright.record.ops import Fact, Op
+
+FLATTENING = operators_with("regroups_dims") | {"squeeze"}
 
 
 @hazard("implicit-broadcast")
@@ -48,25 +51,16 @@ def implicit_broadcasts(scene: HazardContext) -> Iterator[Finding]:
         yield scene.finding("implicit-broadcast", op, message, severity="note")
 
 
-PAIRING = frozenset(
-    "- + * / sub add mul div rsub subtract multiply divide true_divide".split()
-)
+PAIRING = operators_with("is_arithmetic")
 """Pointwise calls of which losses are made."""
 
-ALONG = frozenset(
-    "neg negative abs pow ** square exp log sqrt clamp clip minimum maximum min max "
-    "to float double half detach clone contiguous type nan_to_num where sum mean "
-    "nansum nanmean += -= *= /= add_ sub_ mul_ div_ stack cat".split()
-)
+ALONG = operators_with("leads_to_loss")
 """What else stands between pairs and the loss that is made of them."""
 
-COLUMNS = frozenset({"stack", "cat", "linear", "gather", "take_along_dim"})
+COLUMNS = operators_with("makes_column")
 """What makes a column of its own accord: one thing for each step."""
 
-FRESH = frozenset(
-    "tensor as_tensor from_numpy Tensor FloatTensor stack cat zeros empty zeros_like "
-    "empty_like new_tensor".split()
-)
+FRESH = operators_with("collects_results")
 """What makes a tensor of a list of what came, step by step."""
 
 
@@ -162,7 +156,7 @@ def _made(fact: Fact, producers: Mapping[int, Op]) -> Op | None:
         before = op.index
         alike = [each for each in op.inputs if each.shape == fact.shape]
         keeps = _short(op) in PAIRING or _short(op) in ALONG - {"stack", "cat"}
-        flattened = _short(op) in ("squeeze", "flatten", "view", "reshape")
+        flattened = _short(op) in FLATTENING
         if flattened and len(fact.shape) == 1 and op.inputs:
             alike, keeps = [op.inputs[0]], True
         if not keeps or not alike or alike[0].tensor == fact.tensor:

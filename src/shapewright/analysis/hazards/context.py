@@ -16,25 +16,16 @@ from shapewright.analysis.provenance.axis_flow import AxisFlow, OperatorCall
 from shapewright.analysis.provenance.call_expressions import operation, tensor_names
 from shapewright.analysis.provenance.layer_axes import CONVOLUTIONS, sequence_first
 from shapewright.findings.finding import Finding, Related, Severity
+from shapewright.operators.facts import operators_with
 from shapewright.record.ops import Fact, Op
 
-ARITHMETIC = frozenset(
-    "- + * / == != > < >= <= sub add mul div eq ne gt lt ge le subtract multiply "
-    "divide true_divide rsub __sub__ __rsub__ __mul__ __rmul__ __add__ __radd__ "
-    "pow ** maximum minimum dist isclose & | ^ logical_and logical_or where".split()
-)
-LOSSES = frozenset(
-    "mse_loss l1_loss smooth_l1_loss huber_loss binary_cross_entropy "
-    "binary_cross_entropy_with_logits kl_div poisson_nll_loss".split()
-)
+ARITHMETIC = operators_with("broadcasts_operands")
+LOSSES = operators_with("is_elementwise_loss")
 
 
-RECURRENT = frozenset({"lstm", "gru", "rnn_tanh", "rnn_relu"})
+RECURRENT = operators_with("is_recurrent")
 LAYERS = frozenset({"linear", "embedding", *CONVOLUTIONS})
-GRAPHS = frozenset(
-    "index_add index_add_ scatter_add scatter_add_ scatter_reduce scatter_reduce_ "
-    "segment_reduce bincount".split()
-)
+GRAPHS = operators_with("adds_by_index")
 """Ops with which messages are sent along edges: dim 0 counts nodes then."""
 
 

@@ -12,19 +12,15 @@ from collections.abc import Iterator
 from shapewright.analysis.hazards.context import HazardContext, hazard
 from shapewright.analysis.program_run import Program
 from shapewright.findings.finding import Finding, Severity
+from shapewright.operators.facts import operators_with
 from shapewright.record.ops import Op, leaves
 
-FACTORIES = frozenset(
-    "zeros ones empty full rand randn randint arange linspace logspace eye tensor "
-    "randperm tril_indices triu_indices as_tensor normal from_numpy hann_window "
-    "hamming_window blackman_window range cartesian_prod".split()
+FACTORIES = {"normal", "cartesian_prod"} | (
+    operators_with("is_factory") - operators_with("ignores_given_values")
 )
-FREE = frozenset(
-    "[] []= __getitem__ __setitem__ index copy_ to cuda cpu type_as set_ "
-    "ctc_loss pack_padded_sequence _pack_padded_sequence item tolist numpy size".split()
-)
+FREE = operators_with("mixes_devices", "accepts_cpu_tensor")
 """Calls that take tensors on two devices, or move them."""
-MOVES = frozenset("to cuda cpu xpu type_as".split())
+MOVES = operators_with("moves_device") | {"type_as"}
 
 
 @hazard("cpu-tensor")

@@ -10,14 +10,12 @@ from collections.abc import Iterator, Mapping
 
 from shapewright.analysis.hazards.context import HazardContext, hazard
 from shapewright.findings.finding import Finding
+from shapewright.operators.facts import operators_with
 from shapewright.record.ops import Fact, Op
 
 SUMS = frozenset("+ - += -= add sub add_ sub_".split())
 
-ONCE = frozenset(
-    "unique unique_consecutive nonzero where argwhere masked_select topk "
-    "sort argsort bincount _unique2".split()
-)
+ONCE = operators_with("returns_distinct_indices")
 """What makes indices that are each there once, or of a number that nobody knows."""
 
 FARTHEST = 20

@@ -16,6 +16,7 @@ from shapewright.analysis.provenance.axes import (
     fresh,
     worth,
 )
+from shapewright.operators.facts import operators_with
 from shapewright.record.ops import Fact, Op
 
 Outputs = list[Dims] | Dims | None
@@ -36,17 +37,11 @@ def follows(*names: str) -> Callable[[Follower], Follower]:
     return register
 
 
-KEEPS = frozenset(
-    "softmax softmin dropout view reshape flatten unflatten permute transpose T t mT "
-    "swapaxes movedim unsqueeze squeeze expand contiguous to type float half bfloat16 "
-    "double type_as clone detach nan_to_num chunk split [] unbind narrow select "
-    "alpha_dropout masked_fill expand_as repeat gumbel_softmax view_as swapdims cat "
-    "softmax2d nan_to_num_ masked_fill_ requires_grad_ flip roll".split()
-)
+KEEPS = operators_with("keeps_weights")
 """Ops after which weights that sum to one along an axis still do, or as good as."""
 
 
-RANDOM = frozenset({"randn", "rand", "randint"})
+RANDOM = operators_with("is_sized_factory") & operators_with("is_random") - {"randperm"}
 """What stands for data where a program is given none."""
 
 

@@ -12,8 +12,9 @@ from shapewright.analysis.provenance.axis_flow import (
     follows,
     length,
 )
+from shapewright.operators.facts import operators_with, values_of
 
-PRODUCTS = frozenset({"matmul", "@", "mm", "bmm", "mv", "__matmul__", "__rmatmul__"})
+PRODUCTS = operators_with("is_product")
 
 
 @dataclass(frozen=True, slots=True)
@@ -157,10 +158,7 @@ def _einsum_contraction(call: OperatorCall) -> _Contraction | None:
     return _Contraction(tuple(first[c] for c in gone), tuple(second[c] for c in gone))
 
 
-CONVOLUTIONS = {
-    "conv1d": 1, "conv2d": 2, "conv3d": 3,
-    "conv_transpose1d": 1, "conv_transpose2d": 2, "conv_transpose3d": 3,
-}  # fmt: skip
+CONVOLUTIONS = values_of("spatial_dims")
 
 
 @follows(*CONVOLUTIONS)
@@ -244,10 +242,7 @@ def glu(flow: AxisFlow, call: OperatorCall) -> Outputs:
     return tuple(changed(dim, size) for dim, size in pairs)
 
 
-STATISTICS = frozenset(
-    "mean sum max min amax amin std var prod logsumexp norm any all median nanmean "
-    "nansum quantile mode count_nonzero vector_norm".split()
-)
+STATISTICS = operators_with("reduces_dims")
 PICKS = frozenset({"argmax", "argmin"})
 
 

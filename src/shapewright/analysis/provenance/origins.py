@@ -11,6 +11,7 @@ from typing import Any
 
 from shapewright.analysis.program_run import Program
 from shapewright.findings.finding import Related
+from shapewright.operators.facts import operators_with
 from shapewright.operators.failed_calls import Failure
 from shapewright.program.source_text import SourceText, defining
 from shapewright.program.spans import Span
@@ -25,11 +26,11 @@ class _Origin:
     places: tuple[tuple[int, int], ...]  # (input, dim)
 
 
-SHAPING = frozenset("view reshape flatten unflatten view_as reshape_as ravel".split())
-CONVOLVING = frozenset("conv1d conv2d conv3d".split())
-TRANSPOSED = frozenset("conv_transpose1d conv_transpose2d conv_transpose3d".split())
-PRODUCTS = frozenset("matmul @ mm bmm mv dot __matmul__ __rmatmul__".split())
-JOINS = frozenset("cat concat concatenate".split())
+SHAPING = operators_with("regroups_dims")
+CONVOLVING = operators_with("is_convolution")
+TRANSPOSED = operators_with("is_transposed_convolution")
+PRODUCTS = operators_with("is_product")
+JOINS = operators_with("concatenates")
 
 
 def origin(op: Op, out: Fact, dim: int) -> _Origin | None:

@@ -24,6 +24,7 @@ from shapewright.analysis.python_loops.loop_nests import (
     substituted,
     used_outside,
 )
+from shapewright.operators.facts import operators_with, values_of
 from shapewright.program.spans import Span
 from shapewright.record.ops import Fact, Op
 
@@ -164,13 +165,8 @@ def span_place(span: Span) -> Place:
 MADE = "(made)"
 """The name under which an expression that stands for a loop is compared."""
 
-ZEROS = frozenset({"zeros", "zeros_like", "new_zeros"})
-FACTORIES = ZEROS | frozenset(
-    """
-    empty empty_like new_empty ones ones_like new_ones full full_like new_full rand
-    randn rand_like randn_like
-""".split()
-)
+ZEROS = frozenset(name for name, n in values_of("fills_with").items() if n == 0)
+FACTORIES = operators_with("preallocates")
 STACKS = frozenset({"torch.stack", "torch.cat"})
 LOOPS = (ast.For, ast.While, ast.AsyncFor)
 

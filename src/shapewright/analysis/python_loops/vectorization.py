@@ -12,20 +12,14 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from shapewright.analysis.python_loops.loop_nests import SUM, Unread, dotted, loaded
+from shapewright.operators.facts import operators_with
 from shapewright.record.ops import Fact
 
-ELEMENTWISE = frozenset(
-    """
-    abs exp log log1p expm1 sqrt rsqrt sin cos tan tanh sigmoid relu square sign neg
-    floor ceil round logical_not isnan isinf gelu silu softplus leaky_relu elu erf
-    reciprocal float double half bfloat16 int long bool clone detach clamp clamp_min
-    clamp_max pow add sub mul div maximum minimum where logical_and logical_or eq ne
-    lt le gt ge
-""".split()
-)
+REDUCING = operators_with("reduces_in_loops")
+ELEMENTWISE = operators_with("computes_each_element")
 """Functions and methods whose result at a place depends on that place only."""
 
-PRODUCTS = frozenset({"matmul", "dot", "mv", "mm", "bmm"})
+PRODUCTS = operators_with("is_product") - {"__rmatmul__"}
 MEETING = frozenset({"torch", "F"})
 ALL = ast.Slice()
 
@@ -269,7 +263,7 @@ class Vectoriser:
             if sorted(swapped) not in ([], ["-1", "-2"], ["0", "1"]):
                 raise Unread
             return self.transposed(own)
-        if func.attr in ("sum", "mean", "amax", "amin"):
+        if func.attr in REDUCING:
             return self.reduced(own, func.attr, node)
         if func.attr in PRODUCTS and len(node.args) == 1:
             return self.product(own, self.read(node.args[0]))
@@ -284,7 +278,7 @@ class Vectoriser:
         """Vectorise `torch.exp(x[i])`, `torch.dot(a[i], b[j])`, `torch.sum(x[i])`."""
         if last in PRODUCTS and len(args) == 2 and not node.keywords:
             return self.product(*map(self.read, args))
-        if last in ("sum", "mean", "amax", "amin") and args:
+        if last in REDUCING and args:
             rest = ast.Call(func, args[1:], node.keywords)
             return self.reduced(self.read(args[0]), last, rest)
         if last not in ELEMENTWISE or node.keywords:

@@ -16,16 +16,12 @@ from shapewright.analysis.training_mistakes.context import (
     finding,
 )
 from shapewright.findings.finding import Finding
+from shapewright.operators.facts import operators_with
 from shapewright.program.source_text import SourceText
 from shapewright.record.ops import Op
 
-LOSSES = frozenset(
-    "cross_entropy nll_loss mse_loss l1_loss smooth_l1_loss huber_loss kl_div "
-    "binary_cross_entropy binary_cross_entropy_with_logits poisson_nll_loss "
-    "gaussian_nll_loss hinge_embedding_loss margin_ranking_loss ctc_loss "
-    "cosine_embedding_loss triplet_margin_loss multi_margin_loss soft_margin_loss "
-    "multilabel_margin_loss multilabel_soft_margin_loss".split()
-)
+COLLECTING = operators_with("takes_program_data") | {"array", "stack"}
+LOSSES = operators_with("is_loss")
 
 
 def _divided_by_samples(scene: RehearsalContext, loop: StoryLoop) -> Iterator[Finding]:
@@ -127,7 +123,7 @@ def _is_sum_of(node: ast.expr, total: str) -> bool:
     return (
         isinstance(made, ast.Call)
         and bool(made.args)
-        and called(made) in ("array", "asarray", "stack", "tensor")
+        and called(made) in COLLECTING
         and ast.unparse(made.args[0]) == total
     )
 
@@ -170,7 +166,7 @@ def _mean_in(
     return made if made is not None and _is_mean(scene, text, made) else None
 
 
-VALUES = frozenset({"item", "detach", "cpu", "data", "numpy"})
+VALUES = operators_with("leaves_graph")
 
 
 def _is_mean(scene: RehearsalContext, text: SourceText, made: ast.expr) -> bool:

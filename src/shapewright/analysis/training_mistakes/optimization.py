@@ -14,6 +14,7 @@ from shapewright.analysis.training_mistakes.context import (
     finding,
 )
 from shapewright.findings.finding import Finding
+from shapewright.operators.facts import operators_with
 from shapewright.program.source_text import SourceText
 from shapewright.program.spans import Span
 from shapewright.record.ops import Fact, Op
@@ -231,16 +232,10 @@ def _listed(names: Sequence[str], most: int = 4) -> str:
     return f"{told} and {more} more" if more > 0 else told
 
 
-ADDS = frozenset(
-    "+ - += -= add sub add_ sub_ rsub subtract __add__ __radd__ __iadd__ __sub__ "
-    "__rsub__ __isub__ stack".split()
-)
+ADDS = operators_with("adds_terms")
 """Calls that put a term beside others."""
 
-CONSTANT = frozenset(
-    "detach sign sgn round floor ceil zeros_like ones_like rand_like randn_like "
-    "empty_like full_like new_zeros new_ones new_full new_empty".split()
-)
+CONSTANT = operators_with("has_zero_gradient", "ignores_given_values")
 """Calls through which no gradient would come, with a graph or without."""
 
 

@@ -23,6 +23,7 @@ from shapewright.engine.identity import (
 )
 from shapewright.engine.memo import NEW, Answer
 from shapewright.engine.values import unknown_lengths
+from shapewright.operators.facts import operators_with
 
 if TYPE_CHECKING:
     from shapewright.engine.engine import Engine
@@ -196,7 +197,7 @@ def _from_unknown(
     """Create a tensor from unknown values: its shape is known, its values are not."""
     device = _device_of(engine, kwargs, infos)
     data = args[0] if args else kwargs.get("data")
-    if name in ("as_tensor", "asarray", "tensor") and isinstance(data, torch.Tensor):
+    if name in plan_tables.DATA and isinstance(data, torch.Tensor):
         dtype = kwargs.get("dtype")
         moved = data.to(dtype) if dtype is not None else data
         return _carried(engine, func, args, kwargs, infos, moved, device, name)
@@ -205,9 +206,9 @@ def _from_unknown(
             (args, kwargs),
             lambda value: torch.ones(value.shape, dtype=value.dtype).squeeze(),
         ),
-        "cpu" if name in ("tensor", "as_tensor", "asarray") else "meta",
+        "cpu" if name in plan_tables.DATA else "meta",
     )
-    if "device" not in physical[1] and name not in ("tensor", "as_tensor", "asarray"):
+    if "device" not in physical[1] and name not in plan_tables.DATA:
         physical[1]["device"] = "meta"
         engine.assume(f"`{name}` took a size or value that is not known as 1")
     out = engine.run(func, *physical).to("meta")
@@ -245,13 +246,7 @@ def _carried(
     )  # fmt: skip
 
 
-SIZED = frozenset(
-    """
-    zeros ones empty rand randn full randint new_zeros new_ones new_empty new_full
-    empty_strided empty_permuted new_empty_strided eye randperm hann_window
-    hamming_window blackman_window bartlett_window kaiser_window
-""".split()
-)
+SIZED = operators_with("is_sized_factory")
 
 
 def _numel(name: str, args: Args, kwargs: Kwargs) -> int | None:

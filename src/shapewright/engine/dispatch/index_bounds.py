@@ -12,33 +12,21 @@ from typing import TYPE_CHECKING, Any
 import torch
 
 from shapewright.engine.function_names import plain_name
+from shapewright.operators.facts import operators_with
 
 if TYPE_CHECKING:
     from shapewright.engine.engine import Engine
 
 Tensor = torch.Tensor
-ALONG = frozenset(
-    """gather scatter scatter_ scatter_add scatter_add_ scatter_reduce scatter_reduce_
-    index_select index_add index_add_ index_copy index_copy_ index_fill index_fill_
-    """.split()
-)
+ALONG = operators_with("indexes_along_dim")
 """Functions that take, after the tensor, a dim and then indices along it."""
 NEGATIVE = frozenset({"index_fill", "index_fill_"})
 """Functions whose indices may be negative."""
-PACKED = frozenset("lstm gru rnn_tanh rnn_relu".split())
+PACKED = operators_with("is_recurrent")
 """Functions that read as many rows of packed steps as the batch sizes add up to."""
 CELL = "lstm_cell"
 """A function that crashes the process if a state does not have two dims."""
-RANGED = (
-    ALONG
-    | PACKED
-    | {CELL}
-    | frozenset(
-        """
-    embedding cross_entropy nll_loss __getitem__ __setitem__ index_put index_put_
-    """.split()
-    )
-)
+RANGED = ALONG | PACKED | {CELL} | operators_with("has_index_bounds")
 _ranged: dict[Any, bool] = {}
 
 

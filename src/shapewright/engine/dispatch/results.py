@@ -26,10 +26,12 @@ from shapewright.engine.identity import (
 )
 from shapewright.engine.memo import COPY, INPLACE, NEW, SAME, VIEW, Answer
 from shapewright.engine.private import is_transformed
+from shapewright.operators.facts import operators_with
 
 if TYPE_CHECKING:
     from shapewright.engine.engine import Engine
 
+LAYS_ANEW = operators_with("lays_out_anew")
 Tensor = torch.Tensor
 Args = tuple[Any, ...]
 Kwargs = dict[str, Any]
@@ -73,7 +75,7 @@ def settle(
     name = plain_name(func)
     originals = nests.tensors((args, kwargs))
     written = written_of(func, kwargs, before, versions)
-    given = "out" in kwargs and name not in ("matmul", "linalg_matmul", "linear")
+    given = "out" in kwargs and name not in LAYS_ANEW
     if device is None:
         device = claim_of(engine, infos, kwargs)
     owners = {

@@ -30,6 +30,7 @@ from shapewright.engine.layers.recurrent_layers import answer_recurrent
 from shapewright.engine.memo import NEW, Answer
 from shapewright.engine.private import any_autocast
 from shapewright.engine.values import representatives, unknown_lengths
+from shapewright.operators.facts import operators_with
 
 if TYPE_CHECKING:
     from shapewright.engine.engine import Engine
@@ -179,12 +180,7 @@ def _asked(
 TOLD_OTHERWISE = plan_tables.VIEWS | recurrent_layers.FUNCTIONS
 """Calls whose answers are not memoized in graph mode."""
 
-RESHAPING = frozenset(
-    """
-    t_ transpose_ swapaxes_ swapdims_ squeeze_ unsqueeze_ resize_ resize_as_ set_
-    detach_ as_strided_ rename_ requires_grad_ share_memory_ apply_ map_ swap_
-""".split()
-)
+RESHAPING = plan_tables.RESHAPED_IN_PLACE | operators_with("has_no_kernel")
 """Functions that change metadata in place, on the tensor itself, not a stand-in."""
 
 
@@ -193,13 +189,7 @@ def _is_mixed(infos: list[Info]) -> bool:
     return len({info.meta.dtype for info in infos}) > 1
 
 
-OF_FLOATS = frozenset(
-    """
-    layer_norm batch_norm group_norm instance_norm rms_norm conv_transpose1d
-    conv_transpose2d conv_transpose3d grid_sample binary_cross_entropy index_add
-    cross_entropy
-    """.split()
-)
+OF_FLOATS = operators_with("needs_equal_dtypes")
 """Functions without a rule for every dtype, whose operands must share a dtype."""
 
 
@@ -211,7 +201,7 @@ def _must_agree(name: str, infos: list[Info]) -> bool:
 
 
 ACCEPTS = frozenset({"accepts-error"})
-BY_ELEMENT = frozenset("add_ sub_ mul_ div_ lerp_ addcmul_ addcdiv_".split())
+BY_ELEMENT = operators_with("updates_elements")
 """In-place functions of optimizers, which are safe for operands of equal shape."""
 
 
@@ -225,12 +215,7 @@ def _written_by_name(name: str, infos: list[Info]) -> frozenset[str]:
     return frozenset({"accepts-error"} if in_place else ())
 
 
-BY_COLUMNS = frozenset(
-    """
-    qr svd geqrf ormqr lu_solve lu_unpack triangular_solve cholesky cholesky_solve
-    cholesky_inverse inverse
-""".split()
-)
+BY_COLUMNS = operators_with("lays_by_columns")
 
 
 def _laid_by_columns(name: str, kwargs: Kwargs) -> frozenset[str]:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from itertools import combinations
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, get_args
 
 import torch
 from torch.nn.parameter import Parameter
@@ -26,7 +26,7 @@ from shapewright.engine.failures.trials import (
 from shapewright.engine.function_names import plain_name
 from shapewright.engine.identity import Info
 from shapewright.engine.private import any_autocast
-from shapewright.operators.failed_calls import Repair
+from shapewright.operators.failed_calls import Kind, Repair
 
 if TYPE_CHECKING:
     from shapewright.engine.engine import Engine
@@ -35,7 +35,7 @@ TRIES = 400
 """Tries per call: a count, so that a slow machine finds the same."""
 MOST = 16
 """Largest number of repairs that are kept."""
-FIRST = frozenset({"values", "dtype", "contiguous", "size", "unsqueeze", "squeeze"})
+FIRST = frozenset(get_args(Kind)) - {"flatten", "permute", "argument"}
 """Changes that a run goes on with, where there is one of them."""
 LARGEST = 1 << 20
 """A whole number above it is no size of a tensor that is meant."""

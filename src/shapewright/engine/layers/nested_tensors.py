@@ -35,6 +35,7 @@ from shapewright.engine.identity import BLANK, Info, Meta, numel
 from shapewright.engine.private import INNER_NESTED_MAKERS, nested_of_lengths
 from shapewright.engine.replacement import replaced
 from shapewright.engine.values import representatives
+from shapewright.operators.facts import operators_with
 
 if TYPE_CHECKING:
     from shapewright.engine.engine import Engine
@@ -107,13 +108,7 @@ Tensor = torch.Tensor
 Args = tuple[Any, ...]
 Kwargs = dict[str, Any]
 
-BY_SAMPLE = frozenset(
-    """
-    linear dropout relu gelu layer_norm add __add__ __radd__ __iadd__ add_ mul __mul__
-    __rmul__ div __truediv__ sub __sub__ silu tanh abs neg clone
-    _native_multi_head_attention _transformer_encoder_layer_fwd
-    """.split()
-)
+BY_SAMPLE = operators_with("treats_samples_alone")
 """Functions that treat samples of a nested tensor like those of a batch."""
 
 MOST = 1 << 24

@@ -273,7 +273,7 @@ def _halves(found: Any, left: Any, right: Any) -> Any:
     return made("//", found[0], left, right), made("%", found[1], left, right)
 
 
-ORDERS = {"lt": "<", "le": "<=", "eq": "==", "ne": "!=", "ge": ">=", "gt": ">"}
+ORDERS = {order.__name__: sign for sign, order in COMPARED.items()}
 ARITHMETIC = {
     "add": "+", "sub": "-", "mul": "*", "truediv": "/", "floordiv": "//", "mod": "%",
 }  # fmt: skip

@@ -17,13 +17,14 @@ from shapewright.engine.private import is_transformed
 from shapewright.engine.recipes.recipe import noted
 from shapewright.engine.tracked_sizes.comparisons import STANDING, Comparisons, standing
 from shapewright.engine.tracked_sizes.numbers import KINDS, plain, tracked
+from shapewright.operators.facts import operators_with
 from shapewright.record.guards import SizeRead
 
 if TYPE_CHECKING:
     from shapewright.engine.engine import Engine, Plan
 
 Tensor = torch.Tensor
-SIZES = frozenset("shape size numel nelement stride".split())
+SIZES = operators_with("reads_size")
 
 
 def watched(plan: Plan, func: Any, seen: Comparisons) -> Plan:

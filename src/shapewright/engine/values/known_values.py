@@ -15,6 +15,7 @@ from shapewright.engine.dispatch.results import recorded_arguments, settle, vers
 from shapewright.engine.function_names import plain_name
 from shapewright.engine.identity import Info, numel
 from shapewright.engine.private import any_autocast
+from shapewright.operators.facts import operators_with
 
 if TYPE_CHECKING:
     from shapewright.engine.engine import Engine
@@ -23,13 +24,7 @@ Args = tuple[Any, ...]
 Kwargs = dict[str, Any]
 TOO_LARGE = object()
 """Returned by `compute` in place of a result that would be large."""
-GROWING = frozenset(
-    """
-    repeat tile pad one_hot interpolate upsample constant_pad_nd outer kron cdist
-    repeat_interleave cartesian_prod combinations block_diag meshgrid tensordot einsum
-    matmul mm bmm ger vander diag_embed diagflat
-""".split()
-)
+GROWING = operators_with("outgrows_inputs")
 
 
 def allowed(engine: Engine, infos: list[Info]) -> bool:

@@ -23,6 +23,7 @@ from shapewright.engine.values import (
     unknown_lengths,
 )
 from shapewright.engine.values.known_values import GROWING
+from shapewright.operators.facts import values_of
 
 if TYPE_CHECKING:
     from shapewright.engine.engine import Engine
@@ -166,11 +167,7 @@ def _without_nan_checks() -> Iterator[None]:
         torch.set_anomaly_enabled(True, check)
 
 
-REPRESENTATIVE = {
-    "__bool__": True, "is_nonzero": True, "equal": True, "allclose": True,
-    "__contains__": True, "__int__": 1, "__index__": 1, "__float__": 1.0,
-    "__complex__": 1 + 0j,
-}  # fmt: skip
+REPRESENTATIVE = values_of("has_representative")
 
 
 def value(engine: Engine, func: Any, args: Args, kwargs: Kwargs | None) -> Any:

@@ -14,10 +14,12 @@ from shapewright.engine.function_names import display_name
 from shapewright.engine.identity import BLANK, Info, Storage, numel
 from shapewright.engine.private import any_autocast
 from shapewright.engine.values import control_flow, supposed_values
+from shapewright.operators.facts import operators_with
 
 if TYPE_CHECKING:
     from shapewright.engine.engine import Engine
 
+FINDING = operators_with("finds_nonzero")
 Tensor = torch.Tensor
 Args = tuple[Any, ...]
 Kwargs = dict[str, Any]
@@ -365,7 +367,7 @@ def _share(
     if name == "masked_select":
         chosen = infos[1]
         shape = torch.broadcast_shapes(*(info.meta.shape for info in infos[:2]))
-    elif name not in ("where", "nonzero", "argwhere"):
+    elif name not in FINDING:
         return None
     total = numel(shape)
     known = chosen.storage.known or chosen.meta.layout != "strided"

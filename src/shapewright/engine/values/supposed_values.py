@@ -36,10 +36,12 @@ from shapewright.engine.values.value_ranges import (
     is_ranged,
     ones_within,
 )
+from shapewright.operators.facts import operators_with
 
 if TYPE_CHECKING:
     from shapewright.engine.engine import Engine
 
+FINITE = operators_with("tests_finiteness")
 Tensor = torch.Tensor
 LARGEST = 1 << 18
 """Largest number of elements computed with to answer a read."""
@@ -212,7 +214,7 @@ class _Asking:
         value = self.surely(info, place + 1, 0)
         if value is not None:
             return Guess(value, told=True, sure=True)
-        if name in ("isnan", "isinf", "isfinite", "isneginf", "isposinf"):
+        if name in FINITE:
             value = torch.full(info.meta.shape, name == "isfinite")
             return Guess(value, told=True)
         always = name in PROMISED or name in REPEATED or name in SEEN

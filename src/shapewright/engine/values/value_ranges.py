@@ -9,48 +9,27 @@ import torch
 from shapewright.engine.function_names import plain_name
 from shapewright.engine.identity import Meta
 from shapewright.engine.memo import Answer
+from shapewright.operators.facts import operators_with, values_of
 
+OF_NUMBERS = operators_with("follows_from_numbers")
+INDICES = operators_with("returns_indices")
+PICKS = operators_with("returns_values_and_indices")
+CLAMPS = operators_with("clamps")
 Tensor = torch.Tensor
-PROMISED = frozenset(
-    "softmax log_softmax softmin normalize logical_not bitwise_not invert".split()
-)
+PROMISED = operators_with("keeps_promise")
 """Calls computed on any representatives, as ones would break their promise."""
-REPEATED = frozenset(
-    """
-    sum mean div truediv true_divide divide cumsum max min amax amin argmax argmin topk
-    sort argsort median norm linalg_vector_norm logsumexp exp sqrt square abs
-    """.split()
-)
+REPEATED = operators_with("stays_positive")
 """Calls computed on any representatives, which stay positive."""
-COUNTED = frozenset("sum mean count_nonzero any all float double long int to".split())
+COUNTED = operators_with("counts_truths")
 """Calls that count truths or show how many there are."""
-SEEN = frozenset(
-    """
-    view reshape flatten squeeze unsqueeze transpose t T permute movedim expand detach
-    expand_as view_as unflatten ravel select narrow getitem chunk split unbind data
-    contiguous item cpu cuda numpy clone tolist to
-    """.split()
-)
+SEEN = operators_with("shows_elements")
 """Calls that show all or some elements of a tensor, however large."""
-COMPARED = frozenset("eq ne lt le gt ge".split())
-BOTH = frozenset("and logical_and bitwise_and all".split()) | SEEN
+COMPARED = operators_with("compares_elements")
+BOTH = operators_with("needs_all_truths") | SEEN
 """Calls that are true of all elements only if their operands are."""
-CARRIED = (
-    COUNTED
-    | SEEN
-    | COMPARED
-    | frozenset(
-        """
-    add sub mul rtruediv radd rsub rmul neg log pow clamp clamp_min clamp_max where
-    masked_fill logical_and logical_or logical_xor and or xor rand ror bitwise_and
-    bitwise_or multiply subtract maximum minimum cumprod prod nansum floor ceil round
-    xlogy flip half bfloat16 short byte bool type stack cat type_as iadd isub imul
-    itruediv diff lerp
-    """.split()
-    )
-)
+CARRIED = COUNTED | SEEN | COMPARED | operators_with("carries_guesses")
 """Calls computed on answered representatives, so that no answers conflict."""
-CONSTANT = {"zeros": 0, "ones": 1, "zeros_like": 0, "ones_like": 1, "zero": 0}
+CONSTANT = values_of("fills_with")
 
 
 def exact(name: str, arguments: Any, meta: Meta) -> Tensor | None:
@@ -63,7 +42,7 @@ def exact(name: str, arguments: Any, meta: Meta) -> Tensor | None:
         value = kwargs.get("fill_value", args[-1] if args else None)
         if type(value) in (int, float, bool):
             return torch.full(meta.shape, value, dtype=meta.torch_dtype)
-    if name in ("arange", "linspace", "eye", "tril_indices", "triu_indices"):
+    if name in OF_NUMBERS:
         kept = {k: v for k, v in kwargs.items() if k in ("start", "end", "step", "n")}
         if all(type(each) in (int, float) for each in (*args, *kept.values())):
             made: Tensor = getattr(torch, name)(*args, **kept)
@@ -142,11 +121,11 @@ def bounds(name: str, args: Any, kwargs: Any, meta: Meta) -> tuple[float, float]
             return ANY
         start = numbers[0] if len(numbers) > 1 else 0
         return start, max(start, numbers[-1] - 1)
-    if name in ("argmax", "argmin", "multinomial", "max", "min", "median", "mode"):
+    if name in INDICES | PICKS:
         return _index_bounds(name, first, args, kwargs, meta)
     if name in ("logsigmoid", "log_softmax"):
         return -1.0, -0.5
-    if name in ("hardtanh", "clamp", "clip"):
+    if name in CLAMPS:
         words = ("min_val", "max_val") if name == "hardtanh" else ("min", "max")
         given = dict(zip(words, args[1:], strict=False)) | kwargs
         least = _plain(given.get(words[0]), -1.0 if name == "hardtanh" else ANY[0])
@@ -161,7 +140,7 @@ def _index_bounds(
     """Return the bounds of indices into a dim: they lie below its size."""
     if not isinstance(first, Meta) or meta.dtype != "int64":
         return ANY
-    if name in ("max", "min", "median", "mode") and first.dtype == "int64":
+    if name in PICKS and first.dtype == "int64":
         return ANY
     dim = kwargs.get("dim", args[1] if len(args) > 1 else None)
     if name == "multinomial":

@@ -8,22 +8,19 @@ from typing import Any
 
 from shapewright.inputs.search import argument_uses
 from shapewright.inputs.search.argument_uses import ModelOperand
+from shapewright.operators.facts import operators_with
 
-SAME = frozenset(
-    "float half double to type_as contiguous clone detach relu tanh sigmoid exp log "
-    "abs cuda cpu neg sqrt pow clamp clamp_ mul_ add_ div_ square sin cos "
-    "softmax log_softmax normalize gelu silu dropout nan_to_num round flip roll cumsum "
-    "masked_fill masked_fill_ sub mul add div type bfloat16 leaky_relu elu".split()
-)  # fmt: skip
+OF_INTEGERS = operators_with("takes_integers")
+REGROUPS = operators_with("regroups_dims") | {"narrow"}
+MASKED = operators_with("takes_mask")
+INDEXED = operators_with("indexes_along_dim")
+SAME = operators_with("keeps_shape")
 """Functions and methods whose result has the shape of the first argument."""
-WHOLE = frozenset("long int bincount".split())
-MOVES = frozenset("transpose permute unsqueeze squeeze swapaxes".split())
-ELEMENTWISE = frozenset(
-    "add sub mul div where minimum maximum mse_loss l1_loss smooth_l1_loss "
-    "cosine_similarity binary_cross_entropy binary_cross_entropy_with_logits".split()
-)
-JOINS = frozenset("cat stack concat pad_sequence block_diag vstack hstack".split())
-LAYERS = {"conv1d": 1, "conv2d": 2, "conv3d": 3}
+WHOLE = frozenset({"long", "int"})
+MOVES = operators_with("moves_dims")
+ELEMENTWISE = operators_with("pairs_operands")
+JOINS = operators_with("joins_tensors")
+LAYERS = operators_with("is_convolution")
 
 
 def called_method(
@@ -146,7 +143,7 @@ def _of_tensor(
     uses.tensor = True
     if name in MOVES:
         return _moved(first, name, args[1:])
-    if name in ("one_hot", "embedding", "bincount"):
+    if name in OF_INTEGERS:
         uses.whole = True
         if name == "embedding" and len(args) > 1:
             shape = argument_uses.shape_of(args[1])
@@ -188,7 +185,7 @@ def _of_tensor(
     if name in ("bmm",):
         _ranked(walk, first, 3)
         return None
-    if name in ("view", "reshape", "flatten", "view_as", "unflatten", "narrow"):
+    if name in REGROUPS:
         return first.changed()
     if name == "item":
         uses.number = True
@@ -223,19 +220,9 @@ def _beside(
     if not isinstance(other, argument_uses.Given):
         return
     uses = walk.uses(other)
-    if name in ("masked_fill", "masked_fill_", "masked_select"):
+    if name in MASKED:
         uses.boolean = uses.tensor = True
-    elif name in ("cross_entropy", "nll_loss") or name in (
-        "gather",
-        "scatter",
-        "scatter_",
-        "index_add",
-        "index_add_",
-        "index_select",
-        "scatter_add",
-        "scatter_add_",
-        "index_copy_",
-    ):
+    elif name in ("cross_entropy", "nll_loss") or name in INDEXED:
         uses.whole = uses.tensor = True
     elif name == "pack_padded_sequence":
         uses.lengths = True

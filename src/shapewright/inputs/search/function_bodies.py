@@ -11,7 +11,9 @@ from typing import Any
 from shapewright.inputs.search import argument_uses
 from shapewright.inputs.search.argument_calls import called_function, called_method
 from shapewright.inputs.search.argument_uses import ModelOperand
+from shapewright.operators.facts import values_of
 
+REMOVED = values_of("removes_dims")
 SIZES = (ast.Add, ast.Sub, ast.Mult, ast.Div)
 TURNED = {"T": (0, 1), "mT": (-2, -1)}
 
@@ -95,8 +97,7 @@ class _Body:
         """Note the rank of an argument whose shape is unpacked."""
         if given.moves is None:
             return
-        steps = {"unsqueeze": -1, "squeeze": 1, "item": 1}
-        rank += sum(steps.get(step[0], 0) for step in given.moves)
+        rank += sum(REMOVED.get(step[0], 0) for step in given.moves)
         self.walk.uses(given).ranks.append(rank)
         self.walk.uses(given).tensor = True
 

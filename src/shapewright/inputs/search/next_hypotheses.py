@@ -12,10 +12,12 @@ from math import gcd, prod
 from shapewright.inputs.search.first_hypotheses import Beginning, settled
 from shapewright.inputs.search.hypotheses import Dim, Hypothesis, Path, Tensor
 from shapewright.inputs.search.input_sources import Back, InputAxis, Observations, back
-from shapewright.operators.failed_calls import Failure, Repair, Unmet
+from shapewright.operators.facts import operators_with
+from shapewright.operators.failed_calls import MOVING_KINDS, Failure, Repair, Unmet
 from shapewright.record.ops import Fact, Op
 from shapewright.record.trace import Trace
 
+INDEXED = operators_with("indexes_along_dim")
 LARGEST = 1 << 18
 """A dim of an input does not become larger for a view."""
 VIEWED = re.compile(r"shape '\[([^\]]*)\]' is invalid for input of size")
@@ -258,7 +260,7 @@ class Mender:
         elif repair.kind == "size" and repair.dim is not None:
             if type(repair.new) is int and type(repair.old) is int:
                 yield from _sized(self, fact, repair.dim, repair.old, repair.new, op)
-        elif repair.kind in ("unsqueeze", "squeeze", "permute"):
+        elif repair.kind in MOVING_KINDS:
             yield from self.moved(fact, repair)
 
     def typed(self, fact: Fact, dtype: str, op: Op) -> Iterator[Hypothesis]:
@@ -390,7 +392,7 @@ def _table_of(op: Op, index: Fact) -> int | None:
     if op.name.rpartition(".")[2] in ("cross_entropy", "nll_loss"):
         shape = others[0].shape
         return shape[1] if len(shape) > 1 else shape[0]
-    if op.name.rpartition(".")[2] in ("gather", "index_select", "scatter", "scatter_"):
+    if op.name.rpartition(".")[2] in INDEXED:
         dim = next((v for _, v in op.arguments if type(v) is int), 0)
         shape = others[0].shape
         return shape[dim] if -len(shape) <= dim < len(shape) else None

@@ -14,6 +14,7 @@ from typing import Any, Protocol
 import torch
 
 from shapewright.engine.identity import DTYPES
+from shapewright.operators.facts import operators_with
 
 Tensor = torch.Tensor
 Names = dict[str, Any]
@@ -41,23 +42,9 @@ UNARY: dict[type[ast.AST], Callable[[Any], Any]] = {
     ast.USub: operator.neg, ast.UAdd: operator.pos, ast.Invert: operator.invert,
 }  # fmt: skip
 
-METHODS = frozenset(
-    """
-    abs exp log log1p expm1 sqrt rsqrt sin cos tan tanh sigmoid relu square sign neg
-    floor ceil round logical_not isnan isinf reciprocal float double half bfloat16 int
-    long bool clone detach clamp clamp_min clamp_max pow add sub mul div maximum minimum
-    where logical_and logical_or eq ne lt le gt ge item sum mean amax amin matmul dot mv
-    mm bmm permute transpose diagonal expand_as flatten scatter_add_ scatter_ index_add_
-    index_put_ size dim numel t
-""".split()
-)
+METHODS = operators_with("computes_each_element", "replaces_loops")
 """Methods and functions of tensors that may be called."""
 
-FUNCTIONS = METHODS | frozenset(
-    """
-    gather einsum arange stack cat tensor bincount gelu silu softplus leaky_relu elu erf
-""".split()
-)
 READ = frozenset({"T", "mT", "shape", "dtype", "device"})
 PLAIN: dict[str, Callable[..., Any]] = {
     "range": range, "len": len, "enumerate": enumerate, "zip": zip, "int": int,
@@ -184,7 +171,7 @@ class _Interpreter:
         if name in PLAIN and name not in self.names:
             return PLAIN[name](*args)
         space, _, last = name.rpartition(".")
-        if space in SPACES and last in FUNCTIONS:
+        if space in SPACES and last in METHODS:
             return getattr(SPACES[space], last)(*args, **given)
         if isinstance(node.func, ast.Attribute) and node.func.attr in METHODS:
             held = self.value(node.func.value)

@@ -6,26 +6,21 @@ from typing import Any
 
 import torch
 
+from shapewright.operators.facts import operators_with
+
 Tensor = torch.Tensor
 
 OWNERS = (torch, torch.nn.functional, torch.special, torch.linalg)
 """Modules in which a function is looked up by its last name."""
 
-ALONG = frozenset(
-    """softmax log_softmax logsumexp cumsum cumprod logcumsumexp cummax cummin sort
-    argsort max min median nanmedian kthvalue topk mode aminmax softmin
-    _safe_softmax""".split()
-)
+ALONG = operators_with("needs_dim")
 """Functions of all steps that take a `dim`: the only one there is."""
 
-FLOATING = frozenset("softmax log_softmax softmin mean _safe_softmax".split())
+FLOATING = operators_with("needs_floats")
 """Functions that take integers only with a `dtype`, which a map leaves out."""
 
 
-LOSSES = frozenset(
-    """huber_loss smooth_l1_loss kl_div binary_cross_entropy
-    binary_cross_entropy_with_logits""".split()
-)
+LOSSES = operators_with("takes_only_tensors")
 """Functions that accept nothing but tensors."""
 
 

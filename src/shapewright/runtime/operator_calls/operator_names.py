@@ -16,6 +16,7 @@ import shapewright.operators.all_shapes  # noqa: F401  (every name that is known
 from shapewright.engine import nests
 from shapewright.index_maps.costs import METADATA
 from shapewright.operators.all_index_maps import MAPS
+from shapewright.operators.facts import operators_with
 from shapewright.operators.metadata_rules import RULES
 
 
@@ -27,13 +28,7 @@ class Unknown(Exception):
         self.name = name
 
 
-FACTORIES = frozenset(
-    f"torch.{name}"
-    for name in """
-    arange linspace logspace zeros ones full empty eye tensor randint rand randn
-    randperm zeros_like ones_like full_like tril_indices triu_indices meshgrid
-""".split()
-)
+FACTORIES = frozenset(f"torch.{name}" for name in operators_with("is_drawn_by_hand"))
 
 
 def known_names() -> set[str]:
@@ -86,7 +81,7 @@ def function_of(name: str, values: bool = False) -> Any:
     return found
 
 
-READS = frozenset("__get__ dim size numel is_floating_point is_complex".split())
+READS = operators_with("reads_metadata") | {"__get__"}
 
 SEVERAL = "it is several calls of torch, which are not drawn as one"
 TURNS = (

@@ -27,6 +27,7 @@ from torch import nn
 from torch.nn.parameter import Buffer, Parameter
 
 from shapewright.engine.call_sites import SKIP, TORCH, classify
+from shapewright.operators.facts import operators_with
 from shapewright.runtime.real_errors.rewritten_expressions import ASKED, PREFIX
 
 PLAIN = frozenset({"builtins", "torch", "numpy", "types"})
@@ -51,10 +52,7 @@ TORCH_MODULES = (
     "torch.signal", "torch._linalg_utils", "torch._lowrank",
 )  # fmt: skip
 """Modules of torch's functions on tensors; others save, seed and compile."""
-NEVER = frozenset(
-    "backward register_hook register_post_accumulate_grad_hook numpy share_memory_"
-    " pin_memory load_state_dict untyped_storage storage data_ptr set_ tolist".split()
-)
+NEVER = operators_with("does_not_compute")
 """Methods of tensors and layers that are no operators."""
 
 

@@ -15,6 +15,7 @@ from torch import nn
 from shapewright.engine.function_names import plain_name
 from shapewright.engine.identity import THEIRS
 from shapewright.engine.memo import INPLACE
+from shapewright.operators.facts import operators_with
 from shapewright.record.report import Place
 from shapewright.runtime.training.story import line_of_site
 
@@ -23,7 +24,7 @@ if TYPE_CHECKING:
     from shapewright.runtime.training.story import Meet, ProgramRun
 
 
-ANEW = frozenset({"zero_", "copy_", "fill_"})
+ANEW = operators_with("overwrites_all") - operators_with("is_random")
 """Calls after which nothing remains of a tensor's earlier values."""
 
 
@@ -123,7 +124,7 @@ class ByHand:
                 each.gradient = gradient
 
 
-READS = frozenset({"from_numpy", "tensor", "as_tensor", "asarray", "frombuffer"})
+READS = operators_with("takes_program_data")
 """Calls that make tensors of numbers that the program has."""
 
 

@@ -18,7 +18,15 @@ from shapewright.index_maps.evaluation import (
     times_met,
     times_read,
 )
-from shapewright.index_maps.index_map import Element, IndexMap, Loop, Options, Read
+from shapewright.index_maps.index_map import (
+    SIGNS,
+    Element,
+    IndexMap,
+    Loop,
+    Options,
+    Read,
+)
+from shapewright.operators.facts import operators_with
 from shapewright.sizes.expressions import Expression
 from shapewright.views.drawing.grids import Index, at
 
@@ -145,7 +153,7 @@ def told_of_sizes(drawn: Drawn) -> list[str]:
     names = ("length",) if len(drawn.sizes) == 1 else ("depth", "height", "width")
     named = zip(names[-len(drawn.sizes) :], drawn.sizes, strict=False)
     lines = [f"{name}: {formula}" for name, formula in named]
-    if drawn.name.rpartition(".")[2].startswith(WRITERS) and drawn.maps:
+    if drawn.name.rpartition(".")[2] in WRITERS and drawn.maps:
         return _collisions(drawn)
     if drawn.maps and drawn.maps[0].stages and drawn.maps[0].conditions:
         return keys_read(drawn)
@@ -179,8 +187,8 @@ def _as_a_product(drawn: Drawn) -> list[str]:
     return [f"as {how}: ({rows}, {inner}) @ ({inner}, {places}){more}"]
 
 
-WRITERS = ("scatter", "index_add", "index_copy", "index_put")
-"""Prefixes of functions that write to places given by values."""
+WRITERS = operators_with("writes_by_index")
+"""Functions that write to places given by values."""
 
 
 def keys_read(drawn: Drawn) -> list[str]:
@@ -254,12 +262,6 @@ MOST_STEPS_COUNTED = 20_000
 
 
 Lines = list[str]
-
-SIGNS = {
-    "add": "+", "sub": "-", "mul": "*", "div": "/", "true_divide": "/", "pow": "**",
-    "floor_divide": "//", "remainder": "%", "eq": "==", "ne": "!=", "lt": "<",
-    "le": "<=", "gt": ">", "ge": ">=", "logical_and": "and", "logical_or": "or",
-}  # fmt: skip
 
 
 def _place(name: str, letters: tuple[str, ...]) -> str:

@@ -6,24 +6,27 @@ from collections.abc import Callable
 from typing import Any
 
 from shapewright.index_maps.drawn_calls import Drawn
+from shapewright.operators.facts import operators_with
 
+SIZED = operators_with("has_default_dtype") & operators_with("takes_sizes")
+TRIANGLES = operators_with("keeps_triangle")
 CPP_DTYPES = {
     "bool": "kBool", "uint8": "kUInt8", "int8": "kInt8", "int16": "kInt16",
     "int32": "kInt32", "int64": "kInt64", "float16": "kFloat16",
     "bfloat16": "kBFloat16", "float32": "kFloat32", "float64": "kFloat64",
     "complex64": "kComplexFloat", "complex128": "kComplexDouble",
 }  # fmt: skip
-BY_DEFAULT = frozenset("zeros ones empty rand randn eye linspace logspace".split())
-WHOLE = frozenset("randint randperm tril_indices triu_indices".split())
-BY_VALUE = frozenset("arange range full tensor".split())
-LIKE = frozenset("zeros ones empty full rand randn randint".split())
-RANDOM = frozenset("rand randn randint randperm".split())
+BY_DEFAULT = operators_with("has_default_dtype")
+WHOLE = operators_with("has_integer_dtype")
+BY_VALUE = operators_with("has_dtype_of_values")
+LIKE = operators_with("ignores_given_values")
+RANDOM = operators_with("is_random")
 
 
 def _base_of(drawn: Drawn) -> tuple[str, bool]:
     """Return the factory's plain name, and whether it imitates another tensor."""
     owner, _, last = drawn.name.rpartition(".")
-    like = last.endswith("_like") and last.removesuffix("_like") in LIKE
+    like = last.endswith("_like") and last in LIKE
     if owner != "torch":
         return "", False
     return (last.removesuffix("_like") if like else last), like
@@ -34,7 +37,7 @@ def making_lines(drawn: Drawn) -> list[str]:
     name, like = _base_of(drawn)
     if drawn.error or not drawn.outputs or drawn.beside is None:
         return []
-    if name in ("meshgrid", "tril", "triu"):
+    if name == "meshgrid" or name in TRIANGLES:
         return _taken_over(drawn, name)
     if name not in BY_DEFAULT | WHOLE | BY_VALUE:
         return []
@@ -232,7 +235,7 @@ def _of_indices(drawn: Drawn) -> list[Any]:
 
 
 ARGUMENTS: dict[str, Callable[[Drawn], Any]] = {
-    **dict.fromkeys(("zeros", "ones", "empty", "rand", "randn"), _of_shape),
+    **dict.fromkeys(SIZED, _of_shape),
     "full": lambda drawn: [
         _sizes(drawn), _literal(drawn.arguments.get("fill_value"))
     ],

@@ -7,6 +7,7 @@ from textwrap import wrap
 
 from shapewright.index_maps.drawn_calls import Drawn, Side
 from shapewright.index_maps.index_map import IndexMap
+from shapewright.operators.facts import operators_with
 from shapewright.views.drawing.call_sections import sections, told_beside
 from shapewright.views.drawing.grids import (
     BOXES,
@@ -33,11 +34,14 @@ from shapewright.views.drawing.index_map_text import (
 )
 from shapewright.views.drawing.storage import places
 
+CONVOLUTIONS = operators_with("is_convolution")
+JOINS = operators_with("concatenates") | {"stack"}
 Place = tuple[str, int]
 """The name of a tensor, and one of its dims, counted from 0."""
 Clash = tuple[Place, Place]
 
-PRODUCTS = frozenset("matmul mm bmm mv dot addmm baddbmm __matmul__".split())
+PRODUCTS = operators_with("is_product") - {"__rmatmul__"} | {"addmm", "baddbmm"}
+"""Functions whose last two tensors are multiplied in this order."""
 
 
 def _clashes(drawn: Drawn) -> list[Clash]:
@@ -54,11 +58,11 @@ def _clashes(drawn: Drawn) -> list[Clash]:
     if last == "linear":
         one, other = drawn.inputs[:2]
         return list(_differing([(one, -1), (other, -1)]))
-    if last in ("conv1d", "conv2d", "conv3d") and drawn.arguments.get("groups", 1) == 1:
+    if last in CONVOLUTIONS and drawn.arguments.get("groups", 1) == 1:
         one, other = drawn.inputs[:2]
         if len(one.shape) >= len(other.shape) - 1 > 1:
             return list(_differing([(one, 1 - len(other.shape)), (other, 1)]))
-    if last in ("cat", "concat", "concatenate", "stack"):
+    if last in JOINS:
         return list(_of_joining(drawn, None if last == "stack" else "dim"))
     if drawn.broadcast:
         return list(_of_broadcast(*drawn.inputs[:2]))
