@@ -29,6 +29,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 
 from shapewright.cli import output
 from shapewright.cli.parser import Unusable
+from shapewright.findings.codes import PROGRAM_EXIT, TIMEOUT
 from shapewright.runtime.files.confinement import end_with_parent
 from shapewright.runtime.processes.child_processes import (
     Standstill,
@@ -375,9 +376,9 @@ def finding_of_ended(
     """Return a finding on the end of the process; `seen` is its last known place."""
     from shapewright.findings.finding import Finding
 
-    code, message = "program-exit", str(child)
+    code, message = PROGRAM_EXIT, str(child)
     if timeout is not None and child.code >= 0 and child.seconds >= timeout:
-        code = "timeout"
+        code = TIMEOUT
         message = f"stopped after {timeout:g} s, the time allowed by `--timeout`"
     return Finding(code, "error", message + seen, span)
 

@@ -24,6 +24,7 @@ from shapewright.engine.layers import fused_attention
 from shapewright.engine.memo import INPLACE, READ, Answer
 from shapewright.engine.private import UninitializedTensor, any_autocast, in_transform
 from shapewright.engine.values import representatives
+from shapewright.findings.codes import SELF_CHECK
 
 if TYPE_CHECKING:
     from shapewright.engine.engine import Engine, Plan
@@ -311,6 +312,6 @@ def _refused(engine: Engine, func: Any, ways: list[_Way], error: Exception) -> N
 def _differs(engine: Engine, func: Any, ours: str, theirs: str) -> None:
     """Report a disagreement with torch, which is a bug of ours."""
     engine.find(
-        "self-check",
+        SELF_CHECK,
         f"`{display_name(func)}` is recorded as {ours}, torch says {theirs}",
     )

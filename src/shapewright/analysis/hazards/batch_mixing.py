@@ -7,7 +7,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from shapewright.analysis.hazards.axis_mistakes import is_marked
-from shapewright.analysis.hazards.context import HazardContext, hazard
+from shapewright.analysis.hazards.context import HazardContext
 from shapewright.analysis.program_run import shape_text
 from shapewright.analysis.provenance.axis_flow import OperatorCall, length
 from shapewright.analysis.provenance.layer_axes import (
@@ -18,6 +18,12 @@ from shapewright.analysis.provenance.layer_axes import (
     reduced_dims,
     softmax_dim,
 )
+from shapewright.findings.codes import (
+    BATCH_AXIS,
+    BATCH_DEPENDENCE,
+    EINSUM_REDUCTION,
+    looks_for,
+)
 from shapewright.findings.finding import Finding
 from shapewright.record.ops import Fact
 
@@ -26,7 +32,7 @@ NORMALISERS = frozenset({"softmax", "log_softmax", "normalize", "softmin"})
 RUNNING = frozenset({"cumsum", "cumprod", "logcumsumexp", "cummax", "cummin"})
 
 
-@hazard("batch-axis")
+@looks_for(BATCH_AXIS)
 def batch_axes(scene: HazardContext) -> Iterator[Finding]:
     """Find softmax, `normalize`, running sums and einsums over the batch dim."""
     if not scene.model:
@@ -67,7 +73,7 @@ def _of_einsum(scene: HazardContext, call: OperatorCall, letter: str) -> Finding
         f" one {shape_text(call.op.outputs[0])}"
     )
     why = f"`{letter}` stands before the arrow and not behind it"
-    return scene.finding("batch-axis", call.op, message, (call.op, why))
+    return scene.finding(BATCH_AXIS, call.op, message, (call.op, why))
 
 
 def _accumulates(scene: HazardContext, call: OperatorCall, at: int) -> bool:
@@ -133,7 +139,7 @@ def _report_batch_axis(scene: HazardContext, call: OperatorCall, at: int) -> Fin
     why = f"dim {at} is {batch.words}" if batch.words else f"dim {at} is the batch"
     if chosen:
         why += "; without `dim`, torch takes dim 0 of three"
-    return scene.finding("batch-axis", call.op, message, (call.op, why))
+    return scene.finding(BATCH_AXIS, call.op, message, (call.op, why))
 
 
 EXTREMES = frozenset({"max", "min", "amax", "amin"})
@@ -145,7 +151,7 @@ STEPS = 6
 """Calls between an extreme and the division."""
 
 
-@hazard("batch-dependence")
+@looks_for(BATCH_DEPENDENCE)
 def batch_dependences(scene: HazardContext) -> Iterator[Finding]:
     """Find per-sample maps divided by an extreme over all samples."""
     if not scene.model or scene.batch is None:
@@ -232,7 +238,7 @@ def _report_batch_dependence(
         f" them, {whole}: what comes out depends on what else is in the batch"
     )
     return scene.finding(
-        "batch-dependence",
+        BATCH_DEPENDENCE,
         found.op,
         message,
         (found.op, f"`{found.op.name}` without `dim` goes over the batch as well"),
@@ -240,7 +246,7 @@ def _report_batch_dependence(
     )
 
 
-@hazard("einsum-reduction")
+@looks_for(EINSUM_REDUCTION)
 def einsums(scene: HazardContext) -> Iterator[Finding]:
     """Find einsum equations whose output letters torch had to infer."""
     for call in scene.calls:
@@ -273,7 +279,7 @@ def einsums(scene: HazardContext) -> Iterator[Finding]:
         else:
             continue
         yield scene.finding(
-            "einsum-reduction",
+            EINSUM_REDUCTION,
             call.op,
             message,
             (call.op, f"torch reads it as `{text}->{out}`"),

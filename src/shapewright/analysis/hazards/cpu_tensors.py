@@ -9,8 +9,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from shapewright.analysis.hazards.context import HazardContext, hazard
+from shapewright.analysis.hazards.context import HazardContext
 from shapewright.analysis.program_run import Program
+from shapewright.findings.codes import CPU_TENSOR, looks_for
 from shapewright.findings.finding import Finding, Severity
 from shapewright.record.ops import Op, leaves
 
@@ -27,7 +28,7 @@ FREE = frozenset(
 MOVES = frozenset("to cuda cpu xpu type_as".split())
 
 
-@hazard("cpu-tensor")
+@looks_for(CPU_TENSOR)
 def cpu_tensors(scene: HazardContext) -> Iterator[Finding]:
     """Find calls on a model tensor and a tensor created without a device."""
     program = scene.program
@@ -134,4 +135,4 @@ def _told(scene: HazardContext, op: Op, maker: Op, at: int) -> Finding:
         why = f"{known[0]} is no parameter and no buffer, so `model.to` leaves it here"
     # A script was run on the device that it names, and there it is no mistake.
     severity: Severity = "warning" if scene.program.inputs else "note"
-    return scene.finding("cpu-tensor", op, message, (maker, why), severity=severity)
+    return scene.finding(CPU_TENSOR, op, message, (maker, why), severity=severity)

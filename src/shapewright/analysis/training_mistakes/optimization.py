@@ -13,6 +13,20 @@ from shapewright.analysis.training_mistakes.context import (
     called,
     finding,
 )
+from shapewright.findings.codes import (
+    EVALUATED_IN_TRAINING_MODE,
+    GRADIENT_WITHOUT_GRAPH,
+    GRADIENTS_CLEARED_UNUSED,
+    GRADIENTS_NOT_CLEARED,
+    GRAPH_KEPT,
+    NO_GRADIENT,
+    NOT_IN_OPTIMIZER,
+    SCHEDULER_ORDER,
+    SCHEDULER_TOO_LONG,
+    STATE_NOT_COPIED,
+    TRAINED_IN_EVAL_MODE,
+    looks_for,
+)
 from shapewright.findings.finding import Finding
 from shapewright.program.source_text import SourceText
 from shapewright.program.spans import Span
@@ -20,13 +34,14 @@ from shapewright.record.ops import Fact, Op
 from shapewright.record.report import Moment, Observation
 
 
+@looks_for(GRADIENTS_NOT_CLEARED, misled_by_errors=True)
 def stale_gradients(scene: RehearsalContext) -> Iterator[Finding]:
     """Find backward passes that add to gradients already used by a step."""
     for met in _of_kind(scene, "stale"):
         user = f"`{met.name}`" if met.name else "an update by hand"
         clearing = "`zero_grad()`" if met.name else "`grad.zero_()` or `grad = None`"
         yield finding(
-            "gradients-not-cleared",
+            GRADIENTS_NOT_CLEARED,
             "this adds to the gradients of the step before: "
             f"{user} has used them and nothing cleared them since",
             scene.span(met.place, "backward"),
@@ -38,6 +53,7 @@ def stale_gradients(scene: RehearsalContext) -> Iterator[Finding]:
         )
 
 
+@looks_for(GRADIENTS_CLEARED_UNUSED)
 def unused_gradients(scene: RehearsalContext) -> Iterator[Finding]:
     """Find gradients that are cleared before any step has used them."""
     if not any(each.stepped for each in scene.training.optimizers):
@@ -47,7 +63,7 @@ def unused_gradients(scene: RehearsalContext) -> Iterator[Finding]:
             continue  # under a condition that did not come
         said = f": this `{met.name}` never steps" if met.name else ""
         yield finding(
-            "gradients-cleared-unused",
+            GRADIENTS_CLEARED_UNUSED,
             f"the gradients that are cleared here were used by no step{said}",
             scene.span(met.place, "zero_grad"),
             (scene.span(met.other, "backward"), "this made them"),
@@ -67,6 +83,7 @@ def _is_stepped(scene: RehearsalContext, met: Observation) -> bool:
     return True
 
 
+@looks_for(GRAPH_KEPT, misled_by_errors=True)
 def kept_graphs(scene: RehearsalContext) -> Iterator[Finding]:
     """Find loops whose every iteration keeps its graph."""
     for met in _of_kind(scene, "graph-kept"):
@@ -78,7 +95,7 @@ def kept_graphs(scene: RehearsalContext) -> Iterator[Finding]:
         kept = text.span(keeper) if text is not None and keeper is not None else span
         said = f"`{name}`" if name else "what a turn of the loop made"
         yield finding(
-            "graph-kept",
+            GRAPH_KEPT,
             f"{said} is kept with its graph: the memory of each step stays until the "
             "loop is over",
             kept,
@@ -143,6 +160,7 @@ def _is_bare(value: ast.expr, name: str) -> bool:
     )
 
 
+@looks_for(NOT_IN_OPTIMIZER, of_whole_runs=True)
 def forgotten_parameters(scene: RehearsalContext) -> Iterator[Finding]:
     """Find parameters that no optimizer steps, and optimizers of foreign parameters."""
     strangers = [each for each in scene.training.optimizers if each.strangers]
@@ -168,7 +186,7 @@ def forgotten_parameters(scene: RehearsalContext) -> Iterator[Finding]:
         if most and outside.as_made:
             message += "; they keep the random numbers that they were made with"
         yield finding(
-            "not-in-optimizer",
+            NOT_IN_OPTIMIZER,
             message,
             places[0] if places else None,
             *related,
@@ -176,6 +194,7 @@ def forgotten_parameters(scene: RehearsalContext) -> Iterator[Finding]:
         )
 
 
+@looks_for(NO_GRADIENT, of_whole_runs=True)
 def idle_parameters(scene: RehearsalContext) -> Iterator[Finding]:
     """Find parameters of an optimizer that never received a gradient."""
     for each in scene.training.optimizers:
@@ -189,7 +208,7 @@ def idle_parameters(scene: RehearsalContext) -> Iterator[Finding]:
         first = scene.built(each.never[0])
         optimizer = scene.span(each.built, each.name)
         yield finding(
-            "no-gradient",
+            NO_GRADIENT,
             f"{many} of the {each.parameters} parameters of `{each.name}` never get a "
             f"gradient: {_listed(layers)}",
             first or optimizer,
@@ -199,11 +218,12 @@ def idle_parameters(scene: RehearsalContext) -> Iterator[Finding]:
         )
 
 
+@looks_for(TRAINED_IN_EVAL_MODE, EVALUATED_IN_TRAINING_MODE)
 def modes(scene: RehearsalContext) -> Iterator[Finding]:
     """Find training in evaluation mode and evaluation in training mode."""
     for met in _of_kind(scene, "trained-in-eval"):
         yield finding(
-            "trained-in-eval-mode",
+            TRAINED_IN_EVAL_MODE,
             f"`{met.name}` is trained in evaluation mode here: after `eval()` nothing "
             "called `train()` again",
             scene.span(met.place, "backward"),
@@ -211,7 +231,7 @@ def modes(scene: RehearsalContext) -> Iterator[Finding]:
         )
     for met in _of_kind(scene, "evaluated-in-training"):
         yield finding(
-            "evaluated-in-training-mode",
+            EVALUATED_IN_TRAINING_MODE,
             f"`{met.name}` is evaluated in training mode: its dropout drops, its batch "
             "norm counts this data",
             scene.span(met.place),
@@ -243,6 +263,7 @@ CONSTANT = frozenset(
 """Calls through which no gradient would come, with a graph or without."""
 
 
+@looks_for(GRADIENT_WITHOUT_GRAPH)
 def penalties(scene: RehearsalContext) -> Iterator[Finding]:
     """Find `autograd.grad` without `create_graph=True` whose result is a term of a
     loss.
@@ -337,7 +358,7 @@ def _is_smooth(fact: Fact) -> bool:
 def _told(scene: RehearsalContext, made: Op, added: Op, backward: Op) -> Finding:
     """Return the finding for a gradient used as a term of a loss."""
     return finding(
-        "gradient-without-graph",
+        GRADIENT_WITHOUT_GRAPH,
         "this gradient is made without a graph, so the term of the loss that comes of "
         "it trains nothing: `create_graph=True` gives it one",
         made.span,
@@ -346,11 +367,12 @@ def _told(scene: RehearsalContext, made: Op, added: Op, backward: Op) -> Finding
     )
 
 
+@looks_for(SCHEDULER_ORDER, SCHEDULER_TOO_LONG)
 def schedules(scene: RehearsalContext) -> Iterator[Finding]:
     """Find both kinds of scheduler mistakes."""
     for met in _of_kind(scene, "scheduled-first"):
         yield finding(
-            "scheduler-order",
+            SCHEDULER_ORDER,
             f"`{met.name}` steps before its optimizer did: the first learning rate is "
             "skipped",
             scene.span(met.place, "step"),
@@ -365,11 +387,10 @@ def _too_long(
     if moment.kind == "schedule" and moment.total is not None and known:
         if times > moment.total:
             yield finding(
-                "scheduler-too-long",
+                SCHEDULER_TOO_LONG,
                 f"`{moment.text}` has {moment.total} steps and is stepped {times:,} "
                 "times in a whole run",
                 scene.span((moment.file, moment.line), "step"),
-                severity="error",
             )
         return
     if moment.kind == "loop":
@@ -380,13 +401,14 @@ def _too_long(
         yield from _too_long(scene, each, times, known and regular)
 
 
+@looks_for(STATE_NOT_COPIED)
 def kept_states(scene: RehearsalContext) -> Iterator[Finding]:
     """Find saved model states that changed with the model, so that loading restores the
     last step.
     """
     for met in _of_kind(scene, "state-not-copied"):
         yield finding(
-            "state-not-copied",
+            STATE_NOT_COPIED,
             f"this state of `{met.name}` is no copy: the steps that follow change it "
             "too, so that nothing is left to go back to",
             scene.span(met.place, "state_dict"),

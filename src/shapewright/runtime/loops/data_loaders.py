@@ -17,6 +17,7 @@ from shapewright.engine import nests
 from shapewright.engine.call_sites import USER
 from shapewright.engine.identity import Info
 from shapewright.engine.replacement import replaced
+from shapewright.findings.codes import ITEMS_DO_NOT_STACK
 from shapewright.record.report import LastBatch
 from shapewright.runtime.loops.iterables import LoaderPass
 from shapewright.runtime.loops.loop_calls import over
@@ -60,7 +61,7 @@ def _check_items(
                 f"{words}",
             )
             stage.engine.find(
-                "items-do-not-stack",
+                ITEMS_DO_NOT_STACK,
                 message,
                 "stack expects each tensor to be equal size",
             )
