@@ -5,6 +5,7 @@ from __future__ import annotations
 from math import prod
 from typing import Any
 
+from shapewright.findings.codes import BAG_OFFSETS, INDEX_OUT_OF_RANGE, WRONG_RANK
 from shapewright.operators.failed_calls import Grant, Place, Unmet
 from shapewright.operators.metadata_rules import Made, Meta
 from shapewright.operators.need_checks import (
@@ -49,7 +50,7 @@ def _of_table(weight: Meta, table: str) -> Unmet:
     shape = weight.shape
     made = (*shape, 1)[:2] if len(shape) < 2 else shape[-2:]
     return Unmet(
-        "wrong-rank",
+        WRONG_RANK,
         f"{{op}} takes a table of 2 dims (rows, features), got {dims(len(shape))}:"
         f" {{{table}}} is {text(shape)}",
         Place(table),
@@ -72,7 +73,7 @@ def one_hot(tensor: Meta, num_classes: int = -1) -> Unmet | None:
     top, low = max(values), min(values)
     if low < 0:
         return Unmet(
-            "index-out-of-range",
+            INDEX_OUT_OF_RANGE,
             f"{{op}} takes class numbers from 0 on, but {{tensor}} has {low}",
             Place("tensor"),
             has=low,
@@ -82,7 +83,7 @@ def one_hot(tensor: Meta, num_classes: int = -1) -> Unmet | None:
     if num_classes == -1 or top < num_classes:
         return None
     return Unmet(
-        "index-out-of-range",
+        INDEX_OUT_OF_RANGE,
         f"{{op}} makes {num_classes} classes, 0 to {num_classes - 1}, but {{tensor}}"
         f" has {top}"
         if num_classes > 0
@@ -117,7 +118,7 @@ def embedding_bag(
     if rank not in (1, 2):
         made = input.shape[-2:] if rank else (1, 1)
         return Unmet(
-            "wrong-rank",
+            WRONG_RANK,
             f"{{op}} takes 2 dims (bags, ids), or 1 with offsets, got {rank}: {{input}}"
             f" is {text(input.shape)}",
             Place("input"),
@@ -133,7 +134,7 @@ def embedding_bag(
     weights = per_sample_weights
     if wrong is None and is_tensor(weights) and weights.shape != input.shape:
         return Unmet(
-            "bag-offsets",
+            BAG_OFFSETS,
             f"{{op}} takes a weight for each id: {{input}} is {text(input.shape)},"
             f" {{per_sample_weights}} is {text(weights.shape)}",
             Place("per_sample_weights"),
@@ -156,7 +157,7 @@ def _of_bags(input: Meta, offsets: Any) -> Unmet:
         said += f" {{input}} is {text(input.shape)}; rows need 2 dims"
         grant = Grant("input", Made((1, *input.shape), input.dtype))
     return Unmet(
-        "bag-offsets",
+        BAG_OFFSETS,
         said,
         Place("input"),
         has=len(input.shape),
@@ -172,7 +173,7 @@ def _of_offsets(input: Meta, offsets: Meta) -> Unmet | None:
     if len(offsets.shape) != 1:
         made = (prod(offsets.shape),)
         return Unmet(
-            "bag-offsets",
+            BAG_OFFSETS,
             f"{{op}} takes offsets in 1 dim, got {dims(len(offsets.shape))}:"
             f" {{offsets}} is {text(offsets.shape)}",
             Place("offsets"),
@@ -187,7 +188,7 @@ def _of_offsets(input: Meta, offsets: Meta) -> Unmet | None:
     if not values[0] and bad <= count:
         return None
     return Unmet(
-        "bag-offsets",
+        BAG_OFFSETS,
         f"{{op}} takes offsets from 0 to {count}, the number of ids, but {{offsets}}"
         f" {'begins' if values[0] else 'ends'} with {bad}",
         Place("offsets"),
