@@ -152,3 +152,13 @@ def test_the_table_of_contents_has_all_codes_of_all_pages() -> None:
 def test_only_what_runs_is_switched_off() -> None:
     kinds = {entry.kind for entry in CODES.values() if not entry.is_switchable}
     assert kinds == set(ERRORS)
+
+
+def test_all_exceptions_are_caught_for_a_stated_reason_only() -> None:
+    bare = [
+        f"{file.relative_to(SOURCE)}: {line.strip()}"
+        for file in SOURCE.rglob("*.py")
+        for line in file.read_text("utf-8").splitlines()
+        if re.match(r"\s*except (Base)?Exception\b", line) and "  # " not in line
+    ]
+    assert bare == []

@@ -232,7 +232,7 @@ def _work(work: Work, parent: _Distant) -> NoReturn:
             answer = "unusable", str(error)
         except KeyboardInterrupt:
             answer = "interrupted", None
-        except Exception:
+        except Exception:  # a bug of ours; the parent reports it
             answer = "failed", traceback.format_exc()
         sys.stdout.flush()
         sys.stderr.flush()

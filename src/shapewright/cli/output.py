@@ -179,7 +179,7 @@ def save(path: Path, content: str | bytes) -> None:
             file.write(raw)
         os.chmod(name, _mode(target))
         os.replace(name, target)
-    except BaseException:
+    except BaseException:  # raised again
         os.unlink(name)
         raise
 

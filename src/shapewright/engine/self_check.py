@@ -88,7 +88,7 @@ def verified(plan: Plan) -> Plan:
         before, supposed = len(engine.events), len(engine.assumptions)
         try:
             out = plan(engine, func, args, kwargs)
-        except Exception as error:
+        except Exception as error:  # of the program or torch; raised again
             if error is engine.error:
                 _refused(engine, func, ways, error)
             raise
@@ -292,7 +292,7 @@ def _flops(engine: Engine, func: Any, answer: Answer, ways: list[_Way]) -> None:
         return  # its kernels for attention are not counted
     try:
         _, theirs = counted(engine, ways[-1].ask, (), {})
-    except Exception:
+    except Exception:  # torch refuses to count
         return
     if theirs is not None and theirs != answer.flops:
         _differs(engine, func, f"{answer.flops} FLOPs", f"{theirs} FLOPs")

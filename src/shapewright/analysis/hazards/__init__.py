@@ -20,6 +20,7 @@ from shapewright.analysis.hazards import repeated_indices as repeated_indices
 from shapewright.analysis.hazards.context import HazardContext
 from shapewright.analysis.program_run import Program
 from shapewright.findings.codes import CODES, Looker, lookers
+from shapewright.findings.faults import raise_in_tests
 from shapewright.findings.finding import Finding
 from shapewright.program.spans import Span
 
@@ -121,7 +122,8 @@ def _looked_for(looker: Looker, scene: HazardContext) -> list[Finding]:
     code = looker.codes[0]
     try:
         return list(looker.find(scene))
-    except Exception as error:  # ours, not the program's
+    except Exception as error:  # ours: the other hazards are reported
+        raise_in_tests(error)
         said = f"{type(error).__name__}: {error}"
         message = f"hazards of the kind `{code}` could not be looked for ({said})"
         return [Finding(code, "note", message)]

@@ -266,6 +266,6 @@ def replace(file: Path, text: str) -> None:
             stream.write(text)
         os.chmod(name, target.stat().st_mode)
         os.replace(name, target)
-    except BaseException:
+    except BaseException:  # raised again
         Path(name).unlink(missing_ok=True)
         raise

@@ -17,6 +17,7 @@ from shapewright.analysis.hazards import ignored_here
 from shapewright.analysis.program_run import Program
 from shapewright.analysis.provenance.call_expressions import tensor_names
 from shapewright.findings.codes import LOST_BATCH, TIMEOUT, TORCH_ERROR
+from shapewright.findings.faults import raise_in_tests
 from shapewright.findings.finding import Finding
 from shapewright.record.report import Report
 
@@ -53,7 +54,8 @@ def _looked_for(program: Program, make: Make, fed: Fed) -> list[Finding]:
     letters = [leaf.letters for leaf in fed.spec.leaves] if fed.spec else []
     try:
         return edges(program, make, letters)
-    except Exception as error:  # ours, not the program's
+    except Exception as error:  # ours: the findings of the given sizes are reported
+        raise_in_tests(error)
         said = f"{type(error).__name__}: {error}"
         message = f"other sizes could not be looked at ({said})"
         return [Finding(TORCH_ERROR, "note", message)]

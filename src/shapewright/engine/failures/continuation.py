@@ -191,7 +191,7 @@ def going_on(plan: Plan) -> Plan:
         before = len(engine.events)
         try:
             return plan(engine, func, args, kwargs)
-        except Exception as error:
+        except Exception as error:  # of the program or torch; ours is raised again
             if error is not engine.error or engine.failures is None:
                 raise
             if func is torch._assert:  # which is the program's

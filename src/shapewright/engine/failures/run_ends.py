@@ -160,7 +160,7 @@ def said_by(error: BaseException) -> str:
     """Return an exception's message; `str` of the program's class may itself raise."""
     try:
         return str(error).strip()
-    except Exception:
+    except Exception:  # the program's `__str__`
         return ""
 
 

@@ -309,7 +309,7 @@ def _length_of(dataset: Any) -> int | None:
     """Return how many items a data set has, or None if it has no length."""
     try:
         return len(dataset)
-    except Exception:
+    except Exception:  # the program's `__len__`
         return None
 
 
@@ -328,8 +328,8 @@ def _listed(loader: Any) -> list[Any]:
         try:
             with torch._C.DisableTorchFunction():
                 return list(islice(batches, MOST_BATCHES))
-        except Exception:
-            pass  # weights without data, for instance: then as the run sees it
+        except Exception:  # weights without data, for instance: then as the run sees it
+            pass
     return list(islice(batches, MOST_BATCHES))
 
 

@@ -190,8 +190,8 @@ def _refused(func: Any, one: torch.dtype, other: torch.dtype) -> str | None:
         given = torch.ones(2, dtype=one).requires_grad_()
         try:
             loss = func(given, torch.ones(2).to(other))
-        except Exception:
-            return None  # forward was asked already
+        except Exception:  # forward was asked already
+            return None
         try:
             loss.sum().backward()
         except RuntimeError as error:
