@@ -29,7 +29,6 @@ from typing import TYPE_CHECKING, Any, NoReturn
 
 from shapewright.cli import output
 from shapewright.cli.parser import Unusable
-from shapewright.findings.codes import PROGRAM_EXIT, TIMEOUT
 from shapewright.runtime.files.confinement import end_with_parent
 from shapewright.runtime.processes.child_processes import (
     Standstill,
@@ -374,6 +373,7 @@ def finding_of_ended(
     child: Ended, timeout: float | None, seen: str = "", span: Span | None = None
 ) -> Finding:
     """Return a finding on the end of the process; `seen` is its last known place."""
+    from shapewright.findings.codes import PROGRAM_EXIT, TIMEOUT
     from shapewright.findings.finding import Finding
 
     code, message = PROGRAM_EXIT, str(child)
