@@ -219,10 +219,14 @@ add_target_kind(
         "settings of a config are given by name, as in `(n_layer=2)`",
     )
 )
-for _name in ("timm", "torchvision"):
-    add_target_kind(
-        TargetKind(_name, _loaded_by("shapewright.inputs.libraries", f"load_{_name}"))
+add_target_kind(
+    TargetKind("timm", _loaded_by("shapewright.inputs.libraries", "load_timm"))
+)
+add_target_kind(
+    TargetKind(
+        "torchvision", _loaded_by("shapewright.inputs.libraries", "load_torchvision")
     )
+)
 
 _FILE = re.compile(r"(?P<file>.*?\.py)(?::(?P<rest>.*))?\Z", re.DOTALL)
 _MODULE = re.compile(r"[^\W\d]\w*(\.[^\W\d]\w*)*")

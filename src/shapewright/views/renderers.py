@@ -58,7 +58,7 @@ Render = Callable[[Any, Display], Any]
 
 
 @dataclass(frozen=True, slots=True)
-class Renderer:
+class _Renderer:
     """A way to show a result.
 
     `shows` is "trace", "traces", "report", "story" (a report of `rehearse`),
@@ -73,7 +73,7 @@ class Renderer:
     help: str = ""
 
 
-RENDERERS: list[Renderer] = []
+RENDERERS: list[_Renderer] = []
 """All renderers; of a result, the first is the usual one."""
 
 
@@ -90,13 +90,13 @@ def renders(
 
     def register(render: Render) -> Render:
         assert not any((e.shows, e.option) == (shows, option) for e in RENDERERS)
-        RENDERERS.append(Renderer(shows, option, medium, render, help))
+        RENDERERS.append(_Renderer(shows, option, medium, render, help))
         return render
 
     return register
 
 
-def renderers_of(shows: str) -> list[Renderer]:
+def renderers_of(shows: str) -> list[_Renderer]:
     """Return the renderers of a result, the usual one first."""
     return [each for each in RENDERERS if each.shows == shows]
 
