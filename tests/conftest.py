@@ -12,7 +12,7 @@ import pytest
 from hypothesis import HealthCheck, settings
 
 from lengths import mark_long
-from shapewright.analysis import program_run
+from shapewright.findings import faults
 
 settings.register_profile(
     "all",
@@ -22,7 +22,7 @@ settings.register_profile(
 )
 settings.register_profile("quick", settings.get_profile("all"), max_examples=40)
 settings.load_profile("quick")  # make test-all takes `all`
-program_run.RAISED = True
+faults.RAISED = True
 
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:  # as a shell's background has it
     signal.signal(signal.SIGINT, signal.default_int_handler)

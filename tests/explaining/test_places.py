@@ -239,9 +239,12 @@ def test_inside_a_trace_the_trace_tells() -> None:
 
 def test_a_fault_of_ours_is_one_short_line(monkeypatch: pytest.MonkeyPatch) -> None:
     from shapewright.commands.check import real_errors
+    from shapewright.findings import faults
 
     def broken(error: BaseException) -> None:
         raise KeyError("a" * 500)
+
+    monkeypatch.setattr(faults, "RAISED", False)  # as for a user
 
     monkeypatch.setattr(real_errors, "explained", broken)
     note = note_of(lambda: torch.ones(2, 3) @ torch.ones(4, 5))

@@ -47,6 +47,10 @@ def reached(tree: ast.AST) -> Iterator[str]:
         if isinstance(node, ast.Attribute):
             owner = dotted(node.value)
             yield f"{aliases.get(owner, owner)}.{node.attr}"
+        elif isinstance(node, ast.Call):
+            words = [getattr(each, "value", None) for each in node.args]
+            if len(words) == 2 and str(words[0]).startswith("shapewright."):
+                yield f"{words[0]}.{words[1]}"  # imported later, by these names
         elif isinstance(node, ast.Constant) and str(node.value).isidentifier():
             for module in aliases.values():  # a test may replace it by its name
                 yield f"{module}.{node.value}"

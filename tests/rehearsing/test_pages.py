@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from torch import distributed as dist
 
-from shapewright.findings.finding import page
+from shapewright.findings.codes import page
 from tests.rehearsing.rehearsed import rehearsed
 
 CODES = (

@@ -11,7 +11,7 @@ from typing import Any
 
 from markdown_it import MarkdownIt
 
-from shapewright.findings.finding import codes
+from shapewright.findings.codes import CODES
 from tests.seeds.claims import Claim, read
 
 FOLDER = Path(__file__).parent
@@ -42,7 +42,7 @@ class Block:
     @property
     def code(self) -> str | None:
         """The finding that it must end with."""
-        return self.word if self.kind == "wrong" and self.word in codes() else None
+        return self.word if self.kind == "wrong" and self.word in CODES else None
 
     def at_once(self) -> dict[int, str]:
         """What a note names in a loop's place, by line: the comment stands above it."""

@@ -13,14 +13,26 @@ from shapewright.analysis.provenance.call_expressions import (
     words_of,
 )
 from shapewright.analysis.provenance.origins import decided, once, origin
+from shapewright.findings.codes import (
+    BROADCAST_MISMATCH,
+    DIM_OUT_OF_RANGE,
+    DTYPE_MISMATCH,
+    INDEX_OUT_OF_RANGE,
+    JOINED_SIZES_DIFFER,
+    NOT_CONTIGUOUS,
+    PERMUTED_DIMS,
+    SHAPE_MISMATCH,
+    TORCH_ERROR,
+    WRONG_RANK,
+)
 from shapewright.findings.finding import Finding, Related
 from shapewright.operators.failed_calls import Failure, Place, Repair
 from shapewright.record.ops import Fact, Op
 
 CODES = {
-    "values": "index-out-of-range",
-    "dtype": "dtype-mismatch",
-    "contiguous": "not-contiguous",
+    "values": INDEX_OUT_OF_RANGE,
+    "dtype": DTYPE_MISMATCH,
+    "contiguous": NOT_CONTIGUOUS,
 }
 """What is wrong with a call that this change repairs; all others: a shape."""
 
@@ -89,10 +101,10 @@ def told(program: Program, failure: Failure) -> tuple[str, str]:
             return CODES[repair.kind], _generic(program, failure, repair)
     for repair in failure.repairs:
         if repair.kind == "size":
-            return "shape-mismatch", _generic(program, failure, repair)
+            return SHAPE_MISMATCH, _generic(program, failure, repair)
     if failure.repairs:
-        return "shape-mismatch", _generic(program, failure, failure.repairs[0])
-    return "torch-error", _first_line(failure.torch_message) or failure.error
+        return SHAPE_MISMATCH, _generic(program, failure, failure.repairs[0])
+    return TORCH_ERROR, _first_line(failure.torch_message) or failure.error
 
 
 def _filled(message: str, words: dict[str, str]) -> str:
@@ -282,7 +294,7 @@ def _independent(program: Program) -> Iterator[Failure]:
         failure = at.get(index)
         was_cast = any(fact.tensor in cast for fact in op.inputs)
         if failure is not None:
-            of_dtype = told(program, failure)[0] == "dtype-mismatch"
+            of_dtype = told(program, failure)[0] == DTYPE_MISMATCH
             follows_cast = of_dtype and was_cast
             if not (follows_cast or _follows(failure, op.inputs, unsure)):
                 yield failure
@@ -323,7 +335,7 @@ def _carried(op: Op, out: Fact, unsure: Unsure) -> set[int]:
     return found
 
 
-ALIGNED = frozenset({"broadcast-mismatch", "joined-sizes-differ"})
+ALIGNED = frozenset({BROADCAST_MISMATCH, JOINED_SIZES_DIFFER})
 """Codes of calls whose result has the dims of the operands, lined up from the right."""
 
 
@@ -379,7 +391,7 @@ def _follows(failure: Failure, inputs: tuple[Fact, ...], unsure: Unsure) -> bool
     return bool(sizes.intersection(known) if known else sizes)
 
 
-OF_RANK = frozenset({"dim-out-of-range", "wrong-rank", "permuted-dims"})
+OF_RANK = frozenset({DIM_OUT_OF_RANGE, WRONG_RANK, PERMUTED_DIMS})
 """Codes that tell of dims, whatever their sizes."""
 
 

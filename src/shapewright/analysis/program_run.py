@@ -8,6 +8,7 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, Protocol, TypeVar
 
+from shapewright.findings.faults import raise_in_tests
 from shapewright.operators.failed_calls import Ending, Failure, Misloaded
 from shapewright.program.source_text import SourceText
 from shapewright.program.spans import Span
@@ -17,17 +18,13 @@ from shapewright.record.trace import Trace
 
 Item = TypeVar("Item")
 
-RAISED = False
-"""Whether they are raised all the same, as in our own tests."""
-
 
 def as_far_as_known(items: Iterable[Item]) -> Iterator[Item]:
     """Yield the items until computing one fails."""
     try:
         yield from items
-    except Exception:
-        if RAISED:
-            raise
+    except Exception as fault:  # ours: what was found before is shown
+        raise_in_tests(fault)
 
 
 class ConstructorCall(Protocol):

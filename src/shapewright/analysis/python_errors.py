@@ -23,13 +23,14 @@ from shapewright.analysis.python_error_values import (
     operands,
     reasons,
 )
+from shapewright.findings.codes import DIM_OUT_OF_RANGE, SIZE_CHECK, UNPACKED_SIZES
 from shapewright.findings.finding import Finding, Related
 from shapewright.operators.need_checks import dims
 from shapewright.program.source_text import SourceText
 from shapewright.program.spans import Span
 from shapewright.record.ops import Fact
 
-CODE = "unpacked-sizes"
+CODE = UNPACKED_SIZES
 MOST = 4
 """Places that a finding names."""
 
@@ -170,7 +171,7 @@ def _compared(
         message = f"{own[0].rstrip('.')}: {message}"
     if frame.ending.error != "AssertionError":
         message = f"`{frame.ending.error}`: {message}"
-    return _as_finding(frame, finding, "size-check", message, related)
+    return _as_finding(frame, finding, SIZE_CHECK, message, related)
 
 
 def _sentence(frame: FileValues, part: ast.expr) -> str | None:
@@ -239,7 +240,7 @@ def _read_beyond(frame: FileValues, finding: Finding, node: ast.AST) -> Finding 
     said += f" `{frame.written(owner)}` {shape_text(fact)} has"
     said += f" dims 0 to {last}" if last > 0 else f" {dims(len(fact.shape))}"
     where = _made(frame, fact, frame.written(owner))
-    found = _as_finding(frame, finding, "dim-out-of-range", said, where)
+    found = _as_finding(frame, finding, DIM_OUT_OF_RANGE, said, where)
     return replace(found, torch_message="")  # its words are Python's
 
 

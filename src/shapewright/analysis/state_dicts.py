@@ -8,6 +8,7 @@ import ast
 from collections.abc import Iterator
 
 from shapewright.analysis.program_run import Program
+from shapewright.findings.codes import STATE_DICT_MISMATCH
 from shapewright.findings.finding import Edit, Finding, Fix
 from shapewright.operators.failed_calls import Misloaded, prefix_of
 from shapewright.program.source_text import SourceText
@@ -17,7 +18,7 @@ from shapewright.program.spans import Span
 def explained_load(span: Span, one: Misloaded) -> Finding:
     """Return the finding for a refused `load_state_dict`."""
     return Finding(
-        "state-dict-mismatch",
+        STATE_DICT_MISMATCH,
         "error",
         _sentence(one),
         span,

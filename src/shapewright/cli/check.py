@@ -117,10 +117,12 @@ def _shown(
     report: Report, options: argparse.Namespace, parent: child_process.Here[int]
 ) -> None:
     """Print the report, or the diff of its fixes."""
+    from shapewright import __version__
     from shapewright.commands.check.fixes import chosen, difference
 
     if not options.diff:
-        parent.show(rendered(report, options))
+        shown = output.rendered("report", options.format, report, version=__version__)
+        parent.show(shown)
         if options.format == "concise":
             _tell_beside(report)
         return
@@ -164,28 +166,3 @@ def _written(report: Report, unsafe: bool, parent: child_process.Here[int]) -> N
     if not texts:
         more = "" if unsafe else "; --unsafe-fixes writes those that make it run"
         print(f"nothing was fixed{more}", file=sys.stderr)
-
-
-def rendered(report: Report, options: argparse.Namespace) -> str:
-    """Return the report in the requested format."""
-    if options.format == "json":
-        from shapewright.views.data_formats import report_json
-
-        return f"{report_json(report)}\n"
-    if options.format == "github":
-        from shapewright.views.data_formats import report_commands
-
-        return report_commands(report)
-    if options.format == "sarif":
-        from shapewright import __version__
-        from shapewright.views.data_formats import report_sarif
-
-        return f"{report_sarif(report, __version__)}\n"
-    if options.format == "concise":
-        from shapewright.views.data_formats import report_lines
-
-        return report_lines(report)
-    from shapewright.views.terminal.findings import text
-
-    seen = output.of(sys.stdout)
-    return text(report, seen.width, seen.color, seen.unicode)

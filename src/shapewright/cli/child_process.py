@@ -236,7 +236,7 @@ def _work(work: Callable[[Here[State]], int], parent: _Distant[State]) -> NoRetu
             answer = "unusable", str(error)
         except KeyboardInterrupt:
             answer = "interrupted", None
-        except Exception:
+        except Exception:  # a bug of ours; the parent reports it
             answer = "failed", traceback.format_exc()
         sys.stdout.flush()
         sys.stderr.flush()
@@ -378,11 +378,12 @@ def finding_of_ended(
     child: Ended[Any], timeout: float | None, seen: str = "", span: Span | None = None
 ) -> Finding:
     """Return a finding on the end of the process; `seen` is its last known place."""
+    from shapewright.findings.codes import PROGRAM_EXIT, TIMEOUT
     from shapewright.findings.finding import Finding
 
-    code, message = "program-exit", str(child)
+    code, message = PROGRAM_EXIT, str(child)
     if timeout is not None and child.code >= 0 and child.seconds >= timeout:
-        code = "timeout"
+        code = TIMEOUT
         message = f"stopped after {timeout:g} s, the time allowed by `--timeout`"
     return Finding(code, "error", message + seen, span)
 

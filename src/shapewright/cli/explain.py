@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import re
 import sys
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -12,11 +13,16 @@ from shapewright.cli import child_process, output
 from shapewright.cli import output as display
 from shapewright.cli import output as progress
 from shapewright.cli import parser as shared
-from shapewright.cli.output import Display
 from shapewright.cli.parser import Parser, Unusable
+from shapewright.views.renderers import Display, render, renderers_of
 
 if TYPE_CHECKING:
     from shapewright.views.drawing.drawing import Drawing
+
+PICTURES = tuple(
+    each.option for each in renderers_of("drawing") if each.medium != "text"
+)
+"""Endings of files that are no text."""
 
 SUMMARY = "what an operator does with each element, or what a finding means"
 
@@ -113,15 +119,14 @@ def _draw(
     """Draw, have it printed or written, return the exit code."""
     file = options.file and options.file.absolute()  # the program may change folder
     drawing = _drawn(options, of_line, parent.folder)
-    if file is not None and file.suffix in (".svg", ".png"):
-        picture = drawing.svg() if file.suffix == ".svg" else drawing.png()
-        parent.save(file, picture)
+    ending = file.suffix if file is not None else ".txt"
+    seen = Display() if options.file else display.of(sys.stdout)
+    seen = replace(seen, inside=options.inside, ascii=options.ascii)
+    if file is not None and ending in PICTURES:
+        parent.save(file, render("drawing", ending, drawing, seen))
         print(f"wrote {options.file}", file=sys.stderr)
     else:
-        seen = Display() if options.file else display.of(sys.stdout)
-        plain = options.ascii or not seen.unicode
-        text = drawing.text(seen.width, plain, options.inside, seen.color)
-        _shown(f"{text}\n", file, parent)
+        _shown(render("drawing", ".txt", drawing, seen), file, parent)
     return 1 if getattr(drawing.drawn, "error", "") else 0
 
 
@@ -166,11 +171,11 @@ def _writable(file: Path, code: bool) -> None:
 
 def _page_of(code: str) -> str | None:
     """Return the page of a finding's code; None if it is no code."""
-    from shapewright.findings.finding import codes, page
+    from shapewright.findings.codes import CODES, page
     from shapewright.inputs.errors import did_you_mean
 
-    if re.fullmatch(r"[a-z]+(-[a-z]+)*", code) and code not in codes():
-        close = did_you_mean(code, codes())
+    if re.fullmatch(r"[a-z]+(-[a-z]+)*", code) and code not in CODES:
+        close = did_you_mean(code, sorted(CODES))
         from shapewright.inputs.operator_calls import AS_CALL
 
         close = close or f"; {AS_CALL}"

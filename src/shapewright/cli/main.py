@@ -46,7 +46,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except KeyboardInterrupt:
         print("interrupted", file=sys.stderr)
         return INTERRUPTED
-    except Exception as error:
+    except Exception as error:  # a bug of ours is reported as one
         _tell(error, given)
         return OUR_BUG
 

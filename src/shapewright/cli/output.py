@@ -14,26 +14,16 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import replace
 from pathlib import Path
-from typing import IO, TextIO
+from typing import IO, Any, TextIO
 
 from shapewright.cli.parser import Unusable
+from shapewright.views import renderers
+from shapewright.views.renderers import Display
 
 PIPE_WIDTH = 100
 """Columns of a result that is not written to a terminal."""
-
-
-@dataclass(frozen=True, slots=True)
-class Display:
-    """The width in columns, whether to colour, whether it can show `├` and `→`.
-
-    Example: ``Display(width=100, color=False)`` when piped, whatever the terminal.
-    """
-
-    width: int = PIPE_WIDTH
-    color: bool = False
-    unicode: bool = True
 
 
 def of(stream: TextIO) -> Display:
@@ -43,6 +33,14 @@ def of(stream: TextIO) -> Display:
     terminal = stream.isatty()
     width = shutil.get_terminal_size().columns if terminal else PIPE_WIDTH
     return Display(width, _color(terminal), _unicode(stream))
+
+
+def rendered(shows: str, option: str, result: Any, **asked: Any) -> str:
+    """Return a result for stdout; `asked` are further fields of `Display`."""
+    text: str = renderers.render(
+        shows, option, result, replace(of(sys.stdout), **asked)
+    )
+    return text
 
 
 def _color(terminal: bool) -> bool:
@@ -179,7 +177,7 @@ def save(path: Path, content: str | bytes) -> None:
             file.write(raw)
         os.chmod(name, _mode(target))
         os.replace(name, target)
-    except BaseException:
+    except BaseException:  # raised again
         os.unlink(name)
         raise
 

@@ -10,6 +10,8 @@ import sys
 from collections.abc import Callable, Sequence
 from typing import IO, TYPE_CHECKING, NoReturn
 
+from shapewright.views.renderers import renderers_of
+
 if TYPE_CHECKING:
     from shapewright.runtime.files.program_files import ProgramFiles
 
@@ -215,13 +217,20 @@ def spec_of(options: argparse.Namespace) -> str | None:
 
 def add_report_format(parser: argparse.ArgumentParser, full: str) -> None:
     """Add `--format` of a report; `full` describes its longest form."""
+    usual, *others = renderers_of("report")
+    *middle, last = [each.help for each in others]
     parser.add_argument(
         "--format",
-        choices=("full", "concise", "json", "github", "sarif"),
-        default="full",
-        help=f"{full}, a line each, versioned JSON, commands for GitHub, or SARIF "
-        "(default: full)",
+        choices=formats_of("report"),
+        default=usual.option,
+        help=f"{', '.join([full, *middle])}, or {last} (default: {usual.option})",
     )
+
+
+def formats_of(shows: str) -> tuple[str, ...]:
+    """Return the values of `--format` for a result: those with words for the help."""
+    usual, *others = renderers_of(shows)
+    return (usual.option, *(each.option for each in others if each.help))
 
 
 def add_timeout(

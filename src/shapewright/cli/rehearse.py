@@ -5,14 +5,12 @@ from __future__ import annotations
 import argparse
 import hashlib
 import shlex
-import sys
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from shapewright.cli import output
-from shapewright.cli import output as display
 from shapewright.cli import parser as shared
 from shapewright.cli.parser import Parser, Unusable
 
@@ -159,12 +157,7 @@ def _source_of(file: str) -> Source:
 
 def _shown(report: Report, options: argparse.Namespace) -> str:
     """Return the report in the requested format."""
-    from shapewright.cli.check import rendered
+    from shapewright import __version__
 
-    if options.format != "full":
-        return rendered(report, options)
-    from shapewright.views.terminal.rehearsal import text
-
-    seen = display.of(sys.stdout)
-    width, colour = seen.width, seen.color
-    return text(report, width, colour, seen.unicode, options.gradients)
+    asked = {"gradients": options.gradients, "version": __version__}
+    return output.rendered("story", options.format, report, **asked)

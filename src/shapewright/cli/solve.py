@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import argparse
-import sys
 from typing import TYPE_CHECKING
 
 from shapewright.cli import child_process, output
-from shapewright.cli import output as display
 from shapewright.cli import parser as shared
 from shapewright.cli.parser import PROOF_SECONDS, Parser, Unusable, seconds
 
@@ -40,7 +38,7 @@ def add_arguments(parser: Parser) -> None:
     )
     add(
         "--format",
-        choices=("text", "json"),
+        choices=shared.formats_of("solution"),
         default="text",
         help="lines, or versioned JSON (default: text)",
     )
@@ -79,7 +77,7 @@ def run(options: argparse.Namespace) -> int:
 
     def work(parent: child_process.Here[None]) -> int:
         solution = _solved(options, parent.folder)
-        parent.show(_rendered(solution, options))
+        parent.show(output.rendered("solution", options.format, solution))
         return solution.exit_code
 
     def ended(child: child_process.Ended[None]) -> int:
@@ -89,7 +87,7 @@ def run(options: argparse.Namespace) -> int:
         why = finding_of_ended(child, options.timeout).message
         spec = shared.spec_of(options) or ""
         solution = Solution(target, spec, (), (), None, None, 0, False, stopped=why)
-        output.show(_rendered(solution, options))
+        output.show(output.rendered("solution", options.format, solution))
         return solution.exit_code
 
     return child_process.run(work, ended)
@@ -113,15 +111,3 @@ def _solved(options: argparse.Namespace, folder: str | None) -> Solution:
         )
     except InputError as error:
         raise Unusable(str(error)) from None
-
-
-def _rendered(solution: Solution, options: argparse.Namespace) -> str:
-    """Return the solution in the requested format."""
-    if options.format == "json":
-        from shapewright.views.data_formats import solution_json
-
-        return f"{solution_json(solution)}\n"
-    from shapewright.views.terminal.solution import text
-
-    seen = display.of(sys.stdout)
-    return text(solution, seen.width, seen.color, seen.unicode)

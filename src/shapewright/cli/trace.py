@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import sys
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -12,8 +13,8 @@ from shapewright.cli import child_process, output
 from shapewright.cli import output as display
 from shapewright.cli import output as progress
 from shapewright.cli import parser as shared
-from shapewright.cli.output import Display
 from shapewright.cli.parser import Parser, Unusable
+from shapewright.views.renderers import Display, render
 
 if TYPE_CHECKING:
     from shapewright.commands.targets import Outcome
@@ -45,7 +46,7 @@ def add_arguments(parser: Parser) -> None:
     )
     add(
         "--format",
-        choices=("text", "json"),
+        choices=shared.formats_of("trace"),
         help="a table, or the versioned record (default: text, or json with "
         "-o FILE.json)",
     )
@@ -119,24 +120,14 @@ def _outcome(
 
 
 def _rendered(outcome: Outcome, options: argparse.Namespace, display: Display) -> str:
-    trace = outcome.trace
-    json = options.file is not None and options.file.suffix == ".json"
-    if options.format == "json" or (options.format is None and json):
-        from shapewright.views.data_formats import traces_json
-
-        if outcome.parts:
-            return f"{traces_json(trace.target, outcome.parts, outcome.skipped)}\n"
-        return f"{trace.to_json()}\n"
-    from shapewright.views.data_formats import traces_summary
-    from shapewright.views.terminal import text
-
-    parts = [
-        text(each, options.by, display.width, display.color, display.unicode)
-        for each in outcome.parts or (trace,)
-    ]
+    saved_as_json = options.file is not None and options.file.suffix == ".json"
+    option = options.format or ("json" if saved_as_json else "text")
+    display = replace(display, by=options.by)
     if outcome.parts:
-        parts.append(traces_summary(trace.target, outcome.parts, outcome.skipped))
-    return "\n".join(parts)
+        text: str = render("traces", option, outcome, display)
+    else:
+        text = render("trace", option, outcome.trace, display)
+    return text
 
 
 def _saved(

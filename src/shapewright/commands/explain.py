@@ -169,7 +169,10 @@ def _text_of(error: Exception) -> str:
 
         found = explain_error(error)
         return "" if found is None else note_text(*found, unicode=_shows_unicode())
-    except Exception as fault:
+    except Exception as fault:  # ours: the program's own exception is what counts
+        from shapewright.findings.faults import raise_in_tests
+
+        raise_in_tests(fault)
         said = " ".join(str(fault).split())
         return f"shapewright: not explained ({type(fault).__name__}: {said:.60})"
 

@@ -25,6 +25,7 @@ from shapewright.commands.check import (
     until,
 )
 from shapewright.commands.trace import fed, with_loops
+from shapewright.findings.codes import CPU_TENSOR
 from shapewright.program.loop_conditions import with_periods_told, with_settings_told
 from shapewright.program.loop_instrumentation import with_epochs_told, with_loops_told
 from shapewright.record.ops import Assumption
@@ -283,7 +284,7 @@ def _checked(
     read_source(script.target.place)
     ignored = ignored_codes(folder_of_place(script.target))
     if not wanted.alone:  # a rehearsal has a device, where what fails is an error
-        ignored |= {"cpu-tensor"}
+        ignored |= {CPU_TENSOR}
     rehearsed: Rehearsed | None = None
     whole = False
 

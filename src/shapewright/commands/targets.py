@@ -10,6 +10,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from shapewright.commands.trace import Fed, run_target, unborn, with_loops
+from shapewright.findings.codes import PROGRAM_EXIT
 from shapewright.findings.finding import Finding
 from shapewright.inputs.errors import InputError
 from shapewright.inputs.python_files import read_source, shown
@@ -51,7 +52,7 @@ def _only_defines(trace: Trace, file: str, runnables: Iterable[Runnable]) -> boo
 def _has_exited(trace: Trace) -> bool:
     """Whether the program called `sys.exit`, as argparse does."""
     return not trace.complete and any(
-        finding.code == "program-exit" for finding in trace.findings[-1:]
+        finding.code == PROGRAM_EXIT for finding in trace.findings[-1:]
     )
 
 

@@ -7,6 +7,7 @@ from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
+from shapewright.findings.codes import PROGRAM_ERROR, PROGRAM_EXIT, TIMEOUT
 from shapewright.findings.finding import Finding
 from shapewright.inputs.spec import made_of
 from shapewright.program.spans import Span
@@ -146,7 +147,7 @@ def _first_that_runs(
     for candidate in declared:
         made = on_candidate(loaded, candidate, request, took)
         trace = made.trace
-        if trace.complete or any(f.code == "timeout" for f in trace.findings):
+        if trace.complete or any(f.code == TIMEOUT for f in trace.findings):
             return made
         if best is None or len(trace.ops) > len(best.trace.ops):
             best = made
@@ -301,10 +302,10 @@ def unborn(target: str, error: ProgramError) -> Trace:
         span, source = _whole_line(error.file, line)
     text = f"{type(error.cause).__name__}: {error.cause}"
     message = error.message + (f" (while {error.doing})" if error.doing else "")
-    code = "program-exit" if isinstance(error.cause, SystemExit) else "program-error"
+    code = PROGRAM_EXIT if isinstance(error.cause, SystemExit) else PROGRAM_ERROR
     lines: tuple[str, ...] = ()
     file, colon, _ = target.partition(".py:")
-    if colon and error.doing.startswith("importing") and code == "program-error":
+    if colon and error.doing.startswith("importing") and code == PROGRAM_ERROR:
         said = (
             f"`shapewright check {file}.py` runs the file as a script and explains it"
         )

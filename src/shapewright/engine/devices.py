@@ -16,7 +16,7 @@ from torch.utils import _device
 
 from shapewright.engine.identity import Info
 from shapewright.engine.replacement import replaced, resemble
-from shapewright.operators.facts import operators_with
+from shapewright.findings.codes import MISSING_DEVICE, MIXED_DEVICES
 
 if TYPE_CHECKING:
     from shapewright.engine.engine import Engine
@@ -61,8 +61,8 @@ def device_asked(engine: Engine, device: Any) -> str:
 def _without(engine: Engine, kind: str) -> str:
     """Report a missing device once and fall back to the home device."""
     engine.find(
-        "missing-device",
-        f"the program asks for `{kind}`, which the rehearsed machine does not have",
+        MISSING_DEVICE,
+        f"`{kind}` is asked for, and the machine that is rehearsed has none",
         SAYINGS[kind],
         once=True,
     )
@@ -103,7 +103,7 @@ def check_devices(engine: Engine, name: str, infos: list[Info]) -> bool:
         return False
     if name in ("__getitem__", "index") and devices[0] == "cpu":
         engine.find(
-            "mixed-devices",
+            MIXED_DEVICES,
             f"a tensor on `cpu` is indexed by one on `{devices[1]}`",
             "indices should be either on cpu or on the same device as the indexed "
             "tensor (cpu)",
@@ -111,7 +111,7 @@ def check_devices(engine: Engine, name: str, infos: list[Info]) -> bool:
         return True
     if name not in FREE_OF_DEVICES:
         engine.find(
-            "mixed-devices",
+            MIXED_DEVICES,
             f"`{name}` gets tensors on {' and '.join(f'`{d}`' for d in devices)}",
             "Expected all tensors to be on the same device, but found at least two "
             f"devices, {devices[0]} and {devices[1]}!",

@@ -155,7 +155,7 @@ class Engine(SeenTensors, TorchFunctionMode):
             plan = self.plans[func] = self.plan_for(func)
         try:
             return plan(self, func, args, kwargs)
-        except Exception as error:
+        except Exception as error:  # torch, the program or a fault
             if error is self.error:
                 told = self.refusal_of(error, args, kwargs)
                 if told is error:
@@ -305,7 +305,7 @@ class Engine(SeenTensors, TorchFunctionMode):
         """Call torch; an exception from it counts as the program's error."""
         try:
             return func(*args, **kwargs)
-        except BaseException as error:
+        except BaseException as error:  # torch or the program; raised again
             self.error = error
             raise
 

@@ -86,7 +86,7 @@ def _kernels(func: Any, args: Any, kwargs: Any) -> Iterator[str]:
     try:
         with torch._C.DisableTorchFunction(), torch.no_grad(), seen:
             func(*args, **kwargs)
-    except Exception as error:
+    except Exception as error:  # torch refuses
         yield f"inside: not known ({type(error).__name__})"
         return
     yield from seen.lines[:MOST]

@@ -180,7 +180,7 @@ def _watcher(calls: Calls, original: Callable[..., Any]) -> Any:
                 out = _run(engine, call, module, original, args, kwargs)
             else:
                 out = original(module, *args, **kwargs)
-        except Exception as error:
+        except Exception as error:  # the program's `forward`
             if engine.failures is None or error is engine.error:
                 raise
             from shapewright.engine.failures import continuation
@@ -236,7 +236,7 @@ def _run(
     below = _Below(engine)
     try:
         out = _without_data(engine, below, module, original, args, kwargs)
-    except Exception as error:
+    except Exception as error:  # the program's `forward`
         engine.raised(error)
         raise
     outs: list[Info] = []

@@ -24,7 +24,7 @@ from shapewright.engine.layers import fused_attention
 from shapewright.engine.memo import INPLACE, READ, Answer
 from shapewright.engine.private import UninitializedTensor, any_autocast, in_transform
 from shapewright.engine.values import representatives
-from shapewright.operators.facts import operators_with
+from shapewright.findings.codes import SELF_CHECK
 
 if TYPE_CHECKING:
     from shapewright.engine.engine import Engine, Plan
@@ -81,7 +81,7 @@ def verified(plan: Plan) -> Plan:
         before, supposed = len(engine.events), len(engine.assumptions)
         try:
             out = plan(engine, func, args, kwargs)
-        except Exception as error:
+        except Exception as error:  # of the program or torch; raised again
             if error is engine.error:
                 _refused(engine, func, ways, error)
             raise
@@ -285,7 +285,7 @@ def _flops(engine: Engine, func: Any, answer: Answer, ways: list[_Way]) -> None:
         return  # its kernels for attention are not counted
     try:
         _, theirs = counted(engine, ways[-1].ask, (), {})
-    except Exception:
+    except Exception:  # torch refuses to count
         return
     if theirs is not None and theirs != answer.flops:
         _differs(engine, func, f"{answer.flops} FLOPs", f"{theirs} FLOPs")
@@ -305,6 +305,6 @@ def _refused(engine: Engine, func: Any, ways: list[_Way], error: Exception) -> N
 def _differs(engine: Engine, func: Any, ours: str, theirs: str) -> None:
     """Report a disagreement with torch, which is a bug of ours."""
     engine.find(
-        "self-check",
+        SELF_CHECK,
         f"`{display_name(func)}` is recorded as {ours}, torch says {theirs}",
     )

@@ -1,9 +1,8 @@
-"""A finding, its related places and the edits that fix it, as data; all codes."""
+"""A finding, its related places and the edits that fix it, as data."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Literal
 
 from shapewright.program.spans import Span
@@ -66,55 +65,3 @@ class Finding:
     fixes: tuple[Fix, ...] = ()
     sizes: str = ""
     lines: tuple[str, ...] = ()
-
-
-HAZARDS = frozenset(
-    {
-        # of one run
-        "batch-axis",
-        "batch-dependence",
-        "cpu-tensor",
-        "einsum-reduction",
-        "implicit-broadcast",
-        "layout",
-        "lost-batch",
-        "mask-axis",
-        "one-sample",
-        "outer-broadcast",
-        "python-loop",
-        "repeated-index",
-        "view-mixes-dims",
-        "wrong-axis",
-        # of other sizes
-        "batch-hard-coded",
-        "lost-dim",
-        # of a training
-        "evaluated-in-training-mode",
-        "gradient-without-graph",
-        "gradients-cleared-unused",
-        "gradients-not-cleared",
-        "graph-kept",
-        "mean-over-samples",
-        "no-gradient",
-        "not-in-optimizer",
-        "scheduler-order",
-        "scheduler-too-long",
-        "state-not-copied",
-        "sum-after-loop",
-        "trained-in-eval-mode",
-    }
-)
-"""Every other code is that of an error, which is never switched off."""
-
-
-FOLDER = Path(__file__).parent / "explain"
-
-
-def codes() -> list[str]:
-    """Every code that has a page, in order."""
-    return sorted(path.stem for path in FOLDER.glob("*.md"))
-
-
-def page(code: str) -> str | None:
-    """The page of a code as Markdown: ``page("torch-error")``; None without one."""
-    return (FOLDER / f"{code}.md").read_text("utf-8") if code in codes() else None

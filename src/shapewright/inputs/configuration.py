@@ -6,7 +6,7 @@ import tomllib
 from pathlib import Path
 from typing import Any
 
-from shapewright.findings.finding import HAZARDS, codes
+from shapewright.findings.codes import CODES
 from shapewright.inputs.errors import InputError, did_you_mean
 
 FILE = "pyproject.toml"
@@ -53,16 +53,15 @@ def _read_table(file: Path) -> dict[str, Any]:
 def _read_codes(file: Path, given: Any) -> frozenset[str]:
     """Return the codes in a list, after checking that each can be switched off."""
     if not isinstance(given, list) or not all(isinstance(each, str) for each in given):
-        raise InputError(f"`ignore` in `{file}` must be a list of finding codes")
-    known = codes()
+        raise InputError(f"`ignore` in `{file}` is a list of codes of findings")
     for code in given:
-        if code in HAZARDS:
-            continue
-        if code in known:
+        if code in CODES:
+            if CODES[code].is_switchable:
+                continue
             raise InputError(
                 f"`ignore` in `{file}`: `{code}` is the code of an error, and errors "
                 "are not switched off; remove it"
             )
-        hint = did_you_mean(code, known)
+        hint = did_you_mean(code, sorted(CODES))
         raise InputError(f"`ignore` in `{file}`: no code `{code}`{hint}")
     return frozenset(given)

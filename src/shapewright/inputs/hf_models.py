@@ -281,7 +281,7 @@ def _made(
             )
     try:
         return config_class.from_dict(data)
-    except Exception as error:
+    except Exception as error:  # the library's constructor
         said = str(error).strip().split("\n")[0]
         raise InputError(
             f"{config_class.__name__} refuses these settings: {said}"

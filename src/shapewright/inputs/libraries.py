@@ -99,7 +99,7 @@ def constructing(name: str) -> Iterator[None]:
         yield
     except (InputError, ProgramError):
         raise
-    except Exception as error:
+    except Exception as error:  # the library's constructor
         said = f"{type(error).__name__}: {str(error).strip()}".removesuffix(": ")
         raise ProgramError(error, None, None, said, f"building `{name}`") from error
 

@@ -9,10 +9,12 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, field, replace
+from importlib import import_module
 from pathlib import Path
-from typing import Any, Literal, NoReturn
+from typing import Any, NoReturn
 
 from shapewright.inputs.errors import InputError, did_you_mean
 
@@ -171,10 +173,60 @@ def text(expression: Expression) -> str:
             return brackets[0] + ", ".join(map(text, items)) + comma + brackets[1]
 
 
-Kind = Literal["file", "script", "module", "hf", "timm", "torchvision"]
+Load = Callable[["Target", AbstractContextManager[Any]], Any]
+"""Builds the model of a target in a context and returns it as a `Loaded`."""
 
-LIBRARIES: tuple[Kind, ...] = ("hf", "timm", "torchvision")
-"""Prefixes of targets that a library builds."""
+
+@dataclass(frozen=True, slots=True)
+class TargetKind:
+    """A kind of target that a library builds: ``PREFIX:NAME(arguments)``.
+
+    `load` builds the model (`Loaded` is in `inputs/callables.py`). `by_name` is the
+    sentence for arguments without names, where they are refused.
+    """
+
+    prefix: str
+    load: Load
+    by_name: str = ""
+
+
+LIBRARIES: dict[str, TargetKind] = {}
+"""Kinds of targets that a library builds, by prefix."""
+
+
+def add_target_kind(kind: TargetKind) -> None:
+    """Register a kind of target.
+
+    Example: ``add_target_kind(TargetKind("zoo", load_zoo))`` for ``zoo:resnet18``.
+    """
+    assert kind.prefix not in LIBRARIES, f"two kinds of targets `{kind.prefix}:`"
+    LIBRARIES[kind.prefix] = kind
+
+
+def _loaded_by(module: str, name: str) -> Load:
+    """Return a loader that is imported when it is first needed."""
+
+    def load(target: Target, building: AbstractContextManager[Any]) -> Any:
+        return getattr(import_module(module), name)(target, building)
+
+    return load
+
+
+add_target_kind(
+    TargetKind(
+        "hf",
+        _loaded_by("shapewright.inputs.hf_models", "load_transformers"),
+        "settings of a config are given by name, as in `(n_layer=2)`",
+    )
+)
+add_target_kind(
+    TargetKind("timm", _loaded_by("shapewright.inputs.libraries", "load_timm"))
+)
+add_target_kind(
+    TargetKind(
+        "torchvision", _loaded_by("shapewright.inputs.libraries", "load_torchvision")
+    )
+)
 
 _FILE = re.compile(r"(?P<file>.*?\.py)(?::(?P<rest>.*))?\Z", re.DOTALL)
 _MODULE = re.compile(r"[^\W\d]\w*(\.[^\W\d]\w*)*")
@@ -187,14 +239,15 @@ class Target:
     Example: ``parse_target("model.py:Net(10)")`` is
     ``Target("model.py:Net(10)", "file", "model.py", Call(Name("Net"), ...))``.
 
-    `place` is the file, the dotted module, or for a library the name of the model or
-    the path of its config. `expression` is what follows, None for a script and for a
-    library's model without arguments. `arguments` are what the file finds in
-    `sys.argv`, behind its own name.
+    `kind` is "file", "script", "module" or the prefix of a library. `place` is the
+    file, the dotted module, or for a library the name of the model or the path of its
+    config. `expression` is what follows, None for a script and for a library's model
+    without arguments. `arguments` are what the file finds in `sys.argv`, behind its
+    own name.
     """
 
     text: str
-    kind: Kind
+    kind: str
     place: str
     expression: Expression | None = None
     arguments: tuple[str, ...] = ()
@@ -239,7 +292,7 @@ def _file(text: str, match: re.Match[str]) -> Target:
 
 def _module(text: str, place: str) -> Target:
     if not _MODULE.fullmatch(place):
-        hint = did_you_mean(place, LIBRARIES)
+        hint = did_you_mean(place, list(LIBRARIES))
         raise InputError(f"`{place}` is neither a file nor a module{hint}", text, 0)
     return Target(text, "module", place, _after_colon(text, len(place) + 1))
 
@@ -256,25 +309,23 @@ def _after_colon(text: str, start: int) -> Expression:
     return found
 
 
-def _library(text: str, prefix: Kind | str, rest: str) -> Target:
-    """Parse `PREFIX:NAME`, with arguments or not; for hf also a path and `:CLASS`."""
-    kind = next(kind for kind in LIBRARIES if kind == prefix)
+def _library(text: str, prefix: str, rest: str) -> Target:
+    """`PREFIX:NAME`, `PREFIX:NAME(arguments)`; for hf also a path, and `:CLASS`."""
+    kind = LIBRARIES[prefix]
     bracket = rest.find("(")
     place = rest if bracket < 0 else rest[:bracket]
     if not place.strip():
         raise InputError(f"a name is missing after `{prefix}:`", text, len(prefix) + 1)
     if bracket < 0:
-        return Target(text, kind, place)
+        return Target(text, prefix, place)
     # The name itself may be no Python name (`hf:./config.json(n_layer=2)`).
     start = len(prefix) + 1 + bracket
     call = _read_expression(text[: start - 1] + "_" + text[start:], start - 1)
     if not isinstance(call, Call) or not isinstance(call.of, Name):
         raise InputError("only arguments may follow the model's name", text, start)
-    if kind == "hf" and call.args:
-        raise InputError(
-            "settings of a config are given by name, as in `(n_layer=2)`", text, start
-        )
-    return Target(text, kind, place, call)
+    if kind.by_name and call.args:
+        raise InputError(kind.by_name, text, start)
+    return Target(text, prefix, place, call)
 
 
 def _unreadable(text: str) -> str:

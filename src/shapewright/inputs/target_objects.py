@@ -144,14 +144,8 @@ def load(target: Target, building: AbstractContextManager[Any] | None = None) ->
         return load_script(target, target.arguments)
     if target.kind in ("file", "module"):
         return _load_python(target, context)
-    from shapewright.inputs import hf_models, libraries
-
-    loaders = {
-        "hf": hf_models.load_transformers,
-        "timm": libraries.load_timm,
-        "torchvision": libraries.load_torchvision,
-    }
-    return loaders[target.kind](target, context)
+    loaded: Loaded = LIBRARIES[target.kind].load(target, context)
+    return loaded
 
 
 def _load_python(target: Target, building: AbstractContextManager[Any]) -> Loaded:

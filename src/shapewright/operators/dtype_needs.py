@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from shapewright.findings.codes import DTYPE_MISMATCH
 from shapewright.operators.failed_calls import Grant, Place, Unmet
 from shapewright.operators.metadata_rules import Meta, Misfit, Rule
 from shapewright.operators.need_checks import cast, dtype_unmet, is_tensor
@@ -143,8 +144,8 @@ def of_dtype(rule: Rule, input: Meta, rest: Any, options: Any) -> Unmet | None:
     words = WORDS.get(tuple(KINDS.index(each) for each in fine), wanted)
     mask = "; `~` inverts a mask" if rule.names[0].endswith("neg") and not own else ""
     return Unmet(
-        "dtype-mismatch",
-        f"{{op}} expects {words}, but {{input}} is {input.dtype}{mask}",
+        DTYPE_MISMATCH,
+        f"{{op}} takes {words}, but {{input}} is {input.dtype}{mask}",
         Place("input"),
         None,
         input.dtype,
@@ -173,8 +174,8 @@ def of_dtypes(rule: Rule, *named: tuple[str, Any]) -> Unmet | None:
             name, each = tensors[0]
             word = WORDS[(KIND[wanted],)]
             return Unmet(
-                "dtype-mismatch",
-                f"{{op}} expects {word}, but {{{name}}} is {each.dtype}",
+                DTYPE_MISMATCH,
+                f"{{op}} takes {word}, but {{{name}}} is {each.dtype}",
                 Place(name),
                 None,
                 each.dtype,

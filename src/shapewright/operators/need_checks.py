@@ -6,6 +6,16 @@ from collections.abc import Sequence
 from math import prod
 from typing import Any
 
+from shapewright.findings.codes import (
+    DIM_OUT_OF_RANGE,
+    DTYPE_MISMATCH,
+    INDEX_LARGER_THAN_SOURCE,
+    INDEX_OUT_OF_RANGE,
+    KERNEL_TOO_LARGE,
+    NOT_POSITIVE,
+    WINDOW_NUMBERS,
+    WRONG_RANK,
+)
 from shapewright.operators.failed_calls import Grant, Place, Unmet
 from shapewright.operators.metadata_rules import Made, Meta
 from shapewright.operators.promotion_and_broadcasting import FLOATING, KIND
@@ -85,7 +95,7 @@ def dtype_unmet(
 ) -> Unmet:
     """Report a tensor of a dtype that the call does not take."""
     return Unmet(
-        "dtype-mismatch",
+        DTYPE_MISMATCH,
         f"{why}, but {word(name)} is {meta.dtype}",
         Place(name),
         Place(reference) if reference else None,
@@ -165,7 +175,7 @@ def out_of_range(
             where = f"{{{name}}} at {place}" if place else f"{{{name}}}"
             top = f"0 to {count - 1}" if count else "none"
             return Unmet(
-                "index-out-of-range",
+                INDEX_OUT_OF_RANGE,
                 f"{{op}} reads {what} {top} of {{{table}}}, but {where} is {value}",
                 Place(name),
                 Place(table, dim),
@@ -216,7 +226,7 @@ def too_large(
         return None
     dim, needs, has = found[0]
     return Unmet(
-        "kernel-too-large",
+        KERNEL_TOO_LARGE,
         f"{{op}} needs room for a kernel of {needs}, got {has}",
         Place("input", dim),
         has=input.shape[dim],
@@ -233,8 +243,8 @@ def of_positive(argument: str, value: Any, least: int = 1) -> Unmet | None:
         return None
     fits: Any = tuple(max(one, least) for one in given)
     return Unmet(
-        "not-positive",
-        f"{{op}} expects at least {least} as `{argument}`, got {min(given)}",
+        NOT_POSITIVE,
+        f"{{op}} takes at least {least} as `{argument}`, got {min(given)}",
         has=min(given),
         needs=least,
         grants=(Grant(argument, fits if len(given) > 1 else fits[0]),),
@@ -248,8 +258,8 @@ def of_settings(spatial: int, **given: Any) -> Unmet | None:
         if isinstance(value, tuple | list) and len(value) not in (1, spatial):
             fits = (*value[:spatial], *(value[-1:] or (1,)) * (spatial - len(value)))
             return Unmet(
-                "window-numbers",
-                f"{{op}} expects one number as `{argument}`, or {spatial}, got"
+                WINDOW_NUMBERS,
+                f"{{op}} takes one number as `{argument}`, or {spatial}, got"
                 f" {len(value)}: {tuple(value)}",
                 has=len(value),
                 needs=spatial,
@@ -269,7 +279,7 @@ def of_dim(self: Meta, name: str, dim: Any) -> Unmet | None:
         return None
     fits = rank - 1 if dim > 0 else -rank
     return Unmet(
-        "dim-out-of-range",
+        DIM_OUT_OF_RANGE,
         f"{{op}} has no dim {dim}: {{{name}}} {text(self.shape)} has"
         f" {dims(len(self.shape))}",
         has=dim,
@@ -299,7 +309,7 @@ def same_rank(name: str, input: Meta, other: str, index: Meta) -> Unmet | None:
     else:
         grants = (Grant(other, Made(input.shape, index.dtype)),)
     return Unmet(
-        "wrong-rank",
+        WRONG_RANK,
         f"{{op}} needs as many dims in {{{other}}} as in {{{name}}}:"
         f" {text(index.shape)} against {text(input.shape)}",
         Place(other),
@@ -321,7 +331,7 @@ def within(
                 for n, (s, m) in enumerate(zip(index.shape, input.shape, strict=True))
             )
             return Unmet(
-                "index-larger-than-source",
+                INDEX_LARGER_THAN_SOURCE,
                 f"{{op}} needs {{{small}}} no larger than {{{large}}} in dim {d}:"
                 f" {have} against {most}, {text(index.shape)} against"
                 f" {text(input.shape)}",
@@ -342,8 +352,8 @@ def vector(index: Meta, name: str = "index", what: str = "indices") -> Unmet | N
     for size in index.shape:
         count *= size
     return Unmet(
-        "wrong-rank",
-        f"{{op}} expects {what} in 1 dim, got {len(index.shape)}: {{{name}}} is"
+        WRONG_RANK,
+        f"{{op}} takes {what} in 1 dim, got {len(index.shape)}: {{{name}}} is"
         f" {text(index.shape)}",
         Place(name),
         has=len(index.shape),

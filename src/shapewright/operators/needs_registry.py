@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable
 from typing import Any
 
 import shapewright.operators.all_shapes  # noqa: F401  (the names by which torch has a function)
+from shapewright.findings.faults import raise_in_tests
 from shapewright.operators.failed_calls import Unmet
 from shapewright.operators.metadata_rules import RULES
 
@@ -52,6 +54,11 @@ def unmet(function: Needs | None, args: Any, kwargs: Any) -> Unmet | None:
     if function is None:
         return None
     try:
+        inspect.signature(function).bind(*args, **kwargs)
+    except TypeError:  # a call that the torch function does not take either
+        return None
+    try:
         return function(*args, **kwargs)
-    except Exception:  # torch's own words are shown instead
+    except Exception as fault:  # ours: torch's own words are shown instead
+        raise_in_tests(fault)
         return None

@@ -16,6 +16,7 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Callable, Iterator
+from functools import partial
 from typing import TypeVar
 
 from shapewright.program.loop_counters import (
@@ -28,6 +29,7 @@ from shapewright.program.loop_counters import (
     is_uneven,
     joined,
 )
+from shapewright.program.training_libraries import words_of
 
 OVER = "_shapewright_over"
 WHILE = "_shapewright_while"
@@ -328,15 +330,16 @@ def _copied(node: ast.expr, context: ast.expr_context | None = None) -> ast.expr
 EPOCHS = "_shapewright_epochs"
 TURNS = "_shapewright_turns"
 
-HEAD = re.compile(rb"^[ \t]+for\b[^\n]*epoch", re.M)
 WHILE_STATEMENT = re.compile(rb"^[ \t]+while (?!True\b|1\b)", re.M)
 
 
-def trains(text: bytes) -> bool:
+def trains(text: bytes, file: str) -> bool:
     """Return whether a library's file may have a loop over epochs."""
-    if b"epoch" not in text:
+    words = [word.encode() for word in words_of(file) if word.encode() in text]
+    if not words:
         return False
-    return bool(HEAD.search(text)) or (
+    heads = (rb"^[ \t]+for\b[^\n]*" + re.escape(word) for word in words)
+    return any(re.search(head, text, re.M) for head in heads) or (
         b"loader" in text and bool(WHILE_STATEMENT.search(text))
     )
 
@@ -346,11 +349,13 @@ def with_epochs_told(tree: ast.Module, file: str) -> ast.Module:
 
     The names `EPOCHS` and `TURNS` must be builtins when it runs.
     """
-    return _with_names(tree, file, EPOCHS, TURNS, _is_meant)
+    is_meant = partial(_may_run_over, words_of(file))
+    return _with_names(tree, file, EPOCHS, TURNS, is_meant)
 
 
-def _is_meant(node: ast.For | ast.While) -> bool:
+def _may_run_over(words: tuple[str, ...], node: ast.For | ast.While) -> bool:
     """Return whether a loop may run over epochs, judging by its head."""
     if isinstance(node, ast.While):
         return not isinstance(node.test, ast.Constant)
-    return "epoch" in ast.unparse(node.target) + ast.unparse(node.iter)
+    head = ast.unparse(node.target) + ast.unparse(node.iter)
+    return any(word in head for word in words)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
 from functools import partial, wraps
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any, ClassVar
@@ -19,19 +20,30 @@ if TYPE_CHECKING:
 
 GIB = 1 << 30
 
-GPUS = {
-    "h200": ("NVIDIA H200", 141, (9, 0), 132),
-    "h100": ("NVIDIA H100", 80, (9, 0), 132),
-    "a100": ("NVIDIA A100", 40, (8, 0), 108),
-    "l4": ("NVIDIA L4", 24, (8, 9), 58),
-    "l40s": ("NVIDIA L40S", 48, (8, 9), 142),
-    "t4": ("Tesla T4", 16, (7, 5), 40),
-    "v100": ("Tesla V100", 16, (7, 0), 80),
-    "rtx 3090": ("NVIDIA GeForce RTX 3090", 24, (8, 6), 82),
-    "rtx 4090": ("NVIDIA GeForce RTX 4090", 24, (8, 9), 128),
-    "rtx 5090": ("NVIDIA GeForce RTX 5090", 32, (12, 0), 170),
+
+@dataclass(frozen=True, slots=True)
+class Gpu:
+    """A GPU: its full name, GiB of memory, compute capability and multiprocessors."""
+
+    name: str
+    memory: int
+    capability: tuple[int, int]
+    processors: int
+
+
+GPUS: dict[str, Gpu] = {
+    "h200": Gpu("NVIDIA H200", 141, (9, 0), 132),
+    "h100": Gpu("NVIDIA H100", 80, (9, 0), 132),
+    "a100": Gpu("NVIDIA A100", 40, (8, 0), 108),
+    "l4": Gpu("NVIDIA L4", 24, (8, 9), 58),
+    "l40s": Gpu("NVIDIA L40S", 48, (8, 9), 142),
+    "t4": Gpu("Tesla T4", 16, (7, 5), 40),
+    "v100": Gpu("Tesla V100", 16, (7, 0), 80),
+    "rtx 3090": Gpu("NVIDIA GeForce RTX 3090", 24, (8, 6), 82),
+    "rtx 4090": Gpu("NVIDIA GeForce RTX 4090", 24, (8, 9), 128),
+    "rtx 5090": Gpu("NVIDIA GeForce RTX 5090", 32, (12, 0), 170),
 }
-"""Name, GiB, compute capability and multiprocessors, from NVIDIA's data sheets."""
+"""The GPUs that `--device` knows, by their names there; from NVIDIA's data sheets."""
 
 STATE = torch.zeros(16, dtype=torch.uint8)
 """The state of a GPU's random number generator; no numbers are drawn from it."""
@@ -63,12 +75,9 @@ class Machine:
         self.count = int(number or 1)
         if self.count < 1 or (self.kind != "cuda" and self.count > 1):
             raise UnknownDevice(f"no machine has {self.count} of `{name}`")
-        self.name, self.memory, self.capability, self.processors = gpu or (
-            "",
-            0,
-            (0, 0),
-            0,
-        )
+        gpu = gpu or Gpu("", 0, (0, 0), 0)
+        self.name, self.memory = gpu.name, gpu.memory
+        self.capability, self.processors = gpu.capability, gpu.processors
         if memory:
             self.memory = int(memory)
 

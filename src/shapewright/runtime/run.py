@@ -215,7 +215,7 @@ def _watched_run(
                 output = nests.snapshot(output, look)
         except (NeedsGraph, KeyboardInterrupt):
             raise
-        except BaseException as caught:
+        except BaseException as caught:  # whatever ends the program
             error = caught
             engine.end_with(rests_on_chosen(engine, error))  # while objects are as then
         leave_if_forked(taken.did["pid"], error)

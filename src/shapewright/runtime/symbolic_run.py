@@ -300,7 +300,7 @@ def symbolic_run(
                 output = nests.snapshot(output, _shape_of)
         except KeyboardInterrupt:
             raise
-        except BaseException as error:
+        except BaseException as error:  # whatever ends the program
             refused, undecided = _why(error, parts.unknown)
     guards = tuple(lines.guards(reading))
     done = refused is None and undecided is None

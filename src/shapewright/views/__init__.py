@@ -8,42 +8,32 @@ from shapewright.record.report import Report
 from shapewright.record.report import renderers as report_renderers
 from shapewright.record.solution import Solution
 from shapewright.record.solution import renderers as solution_renderers
-from shapewright.record.trace import Trace, renderers
+from shapewright.record.trace import Trace
+from shapewright.record.trace import renderers as trace_renderers
+from shapewright.views.renderers import Display, render
 
 
-def _text(trace: Trace) -> str:
-    from shapewright.views.terminal import text
-
-    return text(trace, trace.by)  # type: ignore[arg-type]
+def _trace(trace: Trace) -> str:
+    text: str = render("trace", "text", trace, Display(by=trace.by))  # type: ignore[arg-type]
+    return text
 
 
 def _html(trace: Trace) -> str:
-    from shapewright.views.notebook import html
-
-    return html(trace)
-
-
-renderers["text/plain"] = _text
-renderers["text/html"] = _html
+    html: str = render("trace", "html", trace, Display())
+    return html
 
 
 def _report(report: Report) -> str:
-    if report.rehearsal is not None:
-        from shapewright.views.terminal import rehearsal
-
-        return rehearsal.text(report)
-    from shapewright.views.terminal.findings import text
-
-    return text(report)
-
-
-report_renderers["text/plain"] = _report
+    shows = "report" if report.rehearsal is None else "story"
+    text: str = render(shows, "full", report, Display())
+    return text
 
 
 def _solution(solution: Solution) -> str:
-    from shapewright.views.terminal.solution import text
+    text: str = render("solution", "text", solution, Display())
+    return text
 
-    return text(solution)
 
-
+trace_renderers |= {"text/plain": _trace, "text/html": _html}
+report_renderers["text/plain"] = _report
 solution_renderers["text/plain"] = _solution

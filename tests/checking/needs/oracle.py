@@ -23,14 +23,14 @@ from rules.oracle import fresh
 from shapewright.engine.dispatch.answers import needs_of
 from shapewright.engine.failures.continuation import with_layer
 from shapewright.engine.failures.trials import with_grants
-from shapewright.findings.finding import codes
+from shapewright.findings.codes import CODES
 from shapewright.operators.failed_calls import Unmet
 from shapewright.operators.metadata_rules import Made
 from shapewright.operators.need_checks import text as shape_text
 
 TAKEN, UNKNOWN, ANSWERED = "taken", "unknown", "answered"
 MOST = 10
-PAGES = frozenset(codes())
+PAGES = frozenset(CODES)
 
 
 def judged(func: Any, args: Any, kwargs: Any = None, fill: int = 0) -> str:

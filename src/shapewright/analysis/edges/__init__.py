@@ -13,6 +13,7 @@ from shapewright.analysis.edges.failing_sizes import (
     of_sides,
 )
 from shapewright.analysis.edges.other_runs import (
+    EdgeContext,
     Free,
     Letters,
     Request,
@@ -24,6 +25,7 @@ from shapewright.analysis.edges.other_runs import (
 )
 from shapewright.analysis.hazards.context import HazardContext
 from shapewright.analysis.program_run import Program
+from shapewright.findings.codes import BATCH_HARD_CODED, LOST_DIM, lookers, looks_for
 from shapewright.findings.finding import Finding, Severity
 
 Make = Callable[[Sequence[Request]], Sequence[RunOutcome | None]]
@@ -37,11 +39,18 @@ def edges(program: Program, make: Make, letters: Letters = ()) -> list[Finding]:
     free = free_dims(HazardContext(program), letters)
     if not free:
         return []
-    return list(_looked_for(program, free, Runs(make, budget(len(program.trace.ops)))))
+    runs = Runs(make, budget(len(program.trace.ops)))
+    context = EdgeContext(program, free, runs)
+    return [each for looker in lookers("edge") for each in looker.find(context)]
 
 
-def _looked_for(program: Program, free: list[Free], runs: Runs) -> Iterator[Finding]:
-    """Check the other mode first; a failure there is reported once, without sizes."""
+@looks_for(BATCH_HARD_CODED, LOST_DIM)
+def failing_sizes(context: EdgeContext) -> Iterator[Finding]:
+    """Find what fails at other sizes, with these codes or those of the failed calls.
+
+    The other mode is checked first; a failure there is reported once, without sizes.
+    """
+    program, free, runs = context.program, context.free, context.runs
     training = program.trace.training
     other = Request((), not training)
     batch, steps, sides = _parted(free)

@@ -23,6 +23,7 @@ from shapewright.analysis.edges.other_runs import (
 )
 from shapewright.analysis.explanations import MOST_RELATED
 from shapewright.analysis.program_run import Program
+from shapewright.findings.codes import BATCH_HARD_CODED, LOST_BATCH, LOST_DIM
 from shapewright.findings.finding import Finding, Severity
 from shapewright.record.ops import leaves
 
@@ -105,7 +106,7 @@ def _hard_coded(
     tried = f"{listed(free, sorted(fails))} fail"
     return replace(
         finding,
-        code="batch-hard-coded",
+        code=BATCH_HARD_CODED,
         severity=severity,
         message=f"{said} {finding.message}",
         sizes=sizes,
@@ -147,7 +148,7 @@ def _lost_batch(free: Free, runs: Runs) -> Iterator[Finding]:
         steps = runs.steps([Request(((free, n),), False) for n in (1, 2)])
         message = f"the output is {text(out)}, not {text(wanted)}"
         lines = (f"at {free.at(2)} it is {text(second)}",)
-        found = Finding("lost-batch", "warning", message, lines=lines)
+        found = Finding(LOST_BATCH, "warning", message, lines=lines)
         made = at_sizes(found, "warning", [(free, 1)], False)
         yield placed(made, first_other(*steps))
         return
@@ -180,7 +181,7 @@ def _constant(free: Free, runs: Runs, program: Program) -> Iterator[Finding]:
         if shape[0] == two[0] == three[0] == free.size:
             stay = f"dim 0 stays {free.size}, the batch that was given"
             found = Finding(
-                "batch-hard-coded",
+                BATCH_HARD_CODED,
                 "warning",
                 f"the output is {text(two)}: {stay}",
                 lines=(f"at {free.at(3)} it is {text(three)}",),
@@ -288,7 +289,7 @@ def _told_lost(
     small: Request, large: Request, out: Shape, wanted: Shape, place: Place | None
 ) -> Finding:
     """Return the finding for an output whose rank changes."""
-    found = Finding("lost-dim", "note", f"the output is {text(out)}")
+    found = Finding(LOST_DIM, "note", f"the output is {text(out)}")
     made = at_sizes(found, "note", small.sizes, False)
     where = " and ".join(free.at(size) for free, size in large.sizes)
     made = replace(made, lines=(f"at {where} it is {text(wanted)}",))

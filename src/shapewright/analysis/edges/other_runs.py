@@ -16,6 +16,15 @@ from shapewright.analysis.program_run import Program
 from shapewright.analysis.provenance.axes import Axis
 from shapewright.analysis.provenance.axis_flow import OperatorCall
 from shapewright.analysis.provenance.layer_axes import CONVOLUTIONS
+from shapewright.findings.codes import (
+    BAG_OFFSETS,
+    CTC_LENGTHS,
+    INDEX_OUT_OF_RANGE,
+    PACKED_LENGTHS,
+    PROGRAM_ERROR,
+    SIZE_CHECK,
+    TORCH_ERROR,
+)
 from shapewright.findings.finding import Finding, Related, Severity
 from shapewright.operators.facts import operators_with
 from shapewright.program.spans import Span
@@ -239,7 +248,7 @@ Shape = tuple[int, ...]
 State = Literal["runs", "fails", "refuses", "unsure"]
 """refuses: the program itself states that it does not take the size. unsure: nothing
 can be said of it."""
-OF_VALUES = frozenset({"ctc-lengths", "packed-lengths", "bag-offsets"})
+OF_VALUES = frozenset({CTC_LENGTHS, PACKED_LENGTHS, BAG_OFFSETS})
 """Codes that depend on what inputs hold, which was made for the given sizes."""
 OF_PYTHON = ("IndexError", "ZeroDivisionError")
 
@@ -275,7 +284,7 @@ def seen(program: Program, whole: bool) -> RunOutcome:
     passed = _steps(program) if whole else ()
     finding = _refused(program)
     if finding is not None:
-        drawn = finding.code == "index-out-of-range" and len(trace.assumptions) > 0
+        drawn = finding.code == INDEX_OUT_OF_RANGE and len(trace.assumptions) > 0
         unsure = drawn or finding.code in OF_VALUES
         return RunOutcome("unsure" if unsure else "fails", finding, (), passed)
     ended = next((each for each in trace.findings if each.severity == "error"), None)
@@ -298,10 +307,10 @@ def _ending(program: Program, finding: Finding) -> RunOutcome:
     """Return the outcome for an error in the program's own Python; its own checks do
     not count as failures.
     """
-    if finding.code != "program-error":
-        return RunOutcome("fails", finding) if finding.code == "torch-error" else UNSURE
+    if finding.code != PROGRAM_ERROR:
+        return RunOutcome("fails", finding) if finding.code == TORCH_ERROR else UNSURE
     told = python_errors.explain_python_error(program, finding)
-    if told.code == "size-check" or _stated(program, finding):
+    if told.code == SIZE_CHECK or _stated(program, finding):
         return RunOutcome("refuses", told)
     python = finding.torch_message.startswith(OF_PYTHON)
     unpacks = "to unpack (expected" in finding.torch_message
@@ -458,3 +467,12 @@ def placed(finding: Finding, place: Place | None) -> Finding:
     assert step.place is not None
     related = (Related(step.place, said),)
     return replace(finding, span=step.place, module=step.module, related=related)
+
+
+@dataclass(frozen=True, slots=True)
+class EdgeContext:
+    """A program, the dims of its inputs that may vary, and its runs at other sizes."""
+
+    program: Program
+    free: list[Free]
+    runs: Runs

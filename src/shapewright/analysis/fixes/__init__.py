@@ -18,6 +18,7 @@ from shapewright.analysis.fixes import (
 from shapewright.analysis.fixes import constructors as created
 from shapewright.analysis.fixes.suspect_lines import suspects, suspects_of_error
 from shapewright.analysis.program_run import Program, as_far_as_known
+from shapewright.findings.codes import CHANNELS_LAST, MISSING_TRANSPOSE, NOT_FLATTENED
 from shapewright.findings.finding import Finding, Fix
 from shapewright.operators.failed_calls import Failure
 from shapewright.program.spans import Span, apply_edits
@@ -50,7 +51,7 @@ def candidates(program: Program, failure: Failure) -> list[FixOption]:
     return _tidy(program, [*_pointed(program, failure), *_possible(program, failure)])
 
 
-OF_OPERANDS = frozenset({"not-flattened", "channels-last", "missing-transpose"})
+OF_OPERANDS = frozenset({NOT_FLATTENED, CHANNELS_LAST, MISSING_TRANSPOSE})
 """Codes that say how an operand is to be changed."""
 
 

@@ -16,6 +16,14 @@ from shapewright.analysis.fixes.operands import after, with_method
 from shapewright.analysis.fixes.suspect_lines import nodes_on
 from shapewright.analysis.program_run import Program
 from shapewright.analysis.provenance.call_expressions import tensor_expressions
+from shapewright.findings.codes import (
+    BROADCAST_MISMATCH,
+    IN_PLACE_TOO_SMALL,
+    NORMALIZED_SHAPE,
+    ONE_HOT_TARGET,
+    TARGET_SHAPE,
+    WRONG_RANK,
+)
 from shapewright.findings.finding import Edit, Fix
 from shapewright.operators.facts import operators_with
 from shapewright.operators.failed_calls import Failure
@@ -36,15 +44,15 @@ def of_family(program: Program, failure: Failure) -> Iterator[Fix]:
     found = program.node(op.span)
     name = op.name.rpartition(".")[2]
     code = failure.unmet.code if failure.unmet is not None else ""
-    if code in ("target-shape", "one-hot-target"):
+    if code in (TARGET_SHAPE, ONE_HOT_TARGET):
         yield from _class_numbers(program, failure, op)
     if name in INDEXED:
         yield from _indices(program, failure, op, name)
-    if code == "broadcast-mismatch":
+    if code == BROADCAST_MISMATCH:
         yield from _behind(program, failure, op)
-    if code == "normalized-shape":
+    if code == NORMALIZED_SHAPE:
         yield from _channels_last(program, op)
-    if code == "wrong-rank":
+    if code == WRONG_RANK:
         yield from _layer_kinds(program, op)
     if found is None:
         return
@@ -53,7 +61,7 @@ def of_family(program: Program, failure: Failure) -> Iterator[Fix]:
         yield from _letters(text, node, op)
     if name in JOINS and isinstance(node, ast.Call):
         yield from _joined_along(text, node)
-    if code == "in-place-too-small" and isinstance(node, ast.AugAssign):
+    if code == IN_PLACE_TOO_SMALL and isinstance(node, ast.AugAssign):
         yield from _assigned(text, node)
     if name in SIZED and isinstance(node, ast.Call):
         yield from _sizes(text, node, op)

@@ -17,6 +17,12 @@ from shapewright.analysis.fixes.suspect_lines import (
 )
 from shapewright.analysis.program_run import Program
 from shapewright.analysis.provenance.origins import arguments_with, constructor, set_in
+from shapewright.findings.codes import (
+    DOES_NOT_DIVIDE,
+    ELEMENT_COUNT_MISMATCH,
+    INDEX_OUT_OF_RANGE,
+    SHUFFLED_SIZES,
+)
 from shapewright.findings.finding import Edit, Fix
 from shapewright.operators.facts import operators_with
 from shapewright.operators.failed_calls import Failure, Repair
@@ -75,7 +81,7 @@ def of_table(program: Program, failure: Failure) -> Iterator[Fix]:
     """Give a table a row for every index: just enough rows, or a few more."""
     unmet = failure.unmet
     layer = program.layer(program.trace.ops[failure.op])
-    if unmet is None or unmet.code != "index-out-of-range" or layer is None:
+    if unmet is None or unmet.code != INDEX_OUT_OF_RANGE or layer is None:
         return
     if type(unmet.has) is int and type(unmet.needs) is int:
         for more in range(1, 5):
@@ -102,7 +108,7 @@ def of_shuffle(program: Program, failure: Failure) -> Iterator[Fix]:
     needs.
     """
     unmet = failure.unmet
-    if unmet is None or unmet.code != "shuffled-sizes" or unmet.got is None:
+    if unmet is None or unmet.code != SHUFFLED_SIZES or unmet.got is None:
         return
     has, needs = unmet.has, unmet.needs
     op = program.trace.ops[failure.op]
@@ -120,7 +126,7 @@ def of_shuffle(program: Program, failure: Failure) -> Iterator[Fix]:
 def of_share(program: Program, failure: Failure) -> Iterator[Fix]:
     """Scale the output size of a layer so that the sizes of a view match it."""
     unmet = failure.unmet
-    if unmet is None or unmet.code not in ("element-count-mismatch", "does-not-divide"):
+    if unmet is None or unmet.code not in (ELEMENT_COUNT_MISMATCH, DOES_NOT_DIVIDE):
         return
     has, needs = unmet.has, unmet.needs
     if type(has) is not int or type(needs) is not int or not has or not needs:

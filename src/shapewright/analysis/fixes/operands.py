@@ -16,6 +16,12 @@ from shapewright.analysis.provenance.call_expressions import (
     is_namespace,
     tensor_expressions,
 )
+from shapewright.findings.codes import (
+    DOES_NOT_DIVIDE,
+    ELEMENT_COUNT_MISMATCH,
+    ONE_VALUE_PER_CHANNEL,
+    SHUFFLED_SIZES,
+)
 from shapewright.findings.finding import Edit, Finding, Fix
 from shapewright.operators.failed_calls import RANK_KINDS, Failure, Repair
 from shapewright.program.source_text import SourceText, defining, flat
@@ -145,7 +151,7 @@ def of_order(program: Program, failure: Failure, sure: bool) -> Iterator[Fix]:
             yield from with_method(program, failure, repair.tensor, method)
 
 
-VAGUE = frozenset({"shuffled-sizes", "element-count-mismatch", "does-not-divide"})
+VAGUE = frozenset({SHUFFLED_SIZES, ELEMENT_COUNT_MISMATCH, DOES_NOT_DIVIDE})
 """Codes where that another order fits says little."""
 
 
@@ -267,7 +273,7 @@ def layers(program: Program, failure: Failure) -> Iterator[Fix]:
     """Leave out a norm that cannot work here."""
     op = program.trace.ops[failure.op]
     unmet = failure.unmet
-    if unmet is None or unmet.code != "one-value-per-channel":
+    if unmet is None or unmet.code != ONE_VALUE_PER_CHANNEL:
         return
     layer = program.layer(op)
     built = program.built.get(layer.path) if layer is not None else None

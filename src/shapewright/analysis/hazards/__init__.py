@@ -17,8 +17,10 @@ from shapewright.analysis.hazards import batch_mixing as batch_mixing
 from shapewright.analysis.hazards import broadcasting as broadcasting
 from shapewright.analysis.hazards import cpu_tensors as cpu_tensors
 from shapewright.analysis.hazards import repeated_indices as repeated_indices
-from shapewright.analysis.hazards.context import KINDS, HazardContext, Kind
+from shapewright.analysis.hazards.context import HazardContext
 from shapewright.analysis.program_run import Program
+from shapewright.findings.codes import CODES, Looker, lookers
+from shapewright.findings.faults import raise_in_tests
 from shapewright.findings.finding import Finding
 from shapewright.program.spans import Span
 
@@ -64,27 +66,6 @@ def _codes(line: str) -> frozenset[str]:
     return frozenset(code.strip() for code in found.group(1).split(","))
 
 
-ORDER = (
-    "wrong-axis",
-    "batch-axis",
-    "batch-dependence",
-    "cpu-tensor",
-    "einsum-reduction",
-    "implicit-broadcast",
-    "layout",
-    "lost-batch",
-    "mask-axis",
-    "view-mixes-dims",
-    "outer-broadcast",
-    "one-sample",
-    "repeated-index",
-)
-"""The order in which kinds are looked for: of two at one place the first is told."""
-
-STRICT = frozenset({"implicit-broadcast"})
-"""Kinds that are told only where they are asked for: `check --strict`."""
-
-
 def hazards(
     program: Program, ignored: Collection[str] = (), strict: bool = False
 ) -> list[Finding]:
@@ -95,27 +76,28 @@ def hazards(
     scene = HazardContext(program)
     unsure = _behind_failures(program)
     found: dict[tuple[object, ...], Finding] = {}
-    kinds: dict[tuple[object, ...], str] = {}  # which kind said it first
-    for code in sorted(KINDS, key=ORDER.index):
-        if code in ignored or (code in STRICT and not strict):
+    firsts: dict[tuple[object, ...], Looker] = {}  # what reported it first
+    for looker in lookers("hazard"):
+        if all(_is_off(code, ignored, strict) for code in looker.codes):
             continue
-        for finding in _looked_for(code, KINDS[code], scene):
+        for finding in _looked_for(looker, scene):
             if finding.code in ignored or ignored_here(program, finding):
                 continue
-            if finding.span in unsure and finding.code not in CERTAIN:
+            if finding.span in unsure and CODES[finding.code].of_shapes:
                 continue
             key = finding.code, finding.span, pattern(finding.module)
             old = found.get(key)
             if old is None:
                 found[key] = finding
-            elif kinds[key] == code:
+            elif firsts[key] is looker:
                 found[key] = replace(old, count=old.count + 1)
-            kinds.setdefault(key, code)
+            firsts.setdefault(key, looker)
     return sorted(found.values(), key=_place)
 
 
-CERTAIN = frozenset({"cpu-tensor"})
-"""Kinds that do not depend on the shapes of what comes in."""
+def _is_off(code: str, ignored: Collection[str], strict: bool) -> bool:
+    """Whether a code is switched off, or is reported by `check --strict` only."""
+    return code in ignored or (CODES[code].strict and not strict)
 
 
 def _behind_failures(program: Program) -> set[Span]:
@@ -135,11 +117,13 @@ def _behind_failures(program: Program) -> set[Span]:
     return found
 
 
-def _looked_for(code: str, find: Kind, scene: HazardContext) -> list[Finding]:
+def _looked_for(looker: Looker, scene: HazardContext) -> list[Finding]:
     """Run one check; a bug in it becomes a finding and stops nothing else."""
+    code = looker.codes[0]
     try:
-        return list(find(scene))
-    except Exception as error:  # ours, not the program's
+        return list(looker.find(scene))
+    except Exception as error:  # ours: the other hazards are reported
+        raise_in_tests(error)
         said = f"{type(error).__name__}: {error}"
         message = f"could not check for `{code}` ({said})"
         return [Finding(code, "note", message)]

@@ -7,10 +7,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from shapewright.analysis.hazards.context import HazardContext, hazard
+from shapewright.analysis.hazards.context import HazardContext
 from shapewright.analysis.program_run import shape_text
 from shapewright.analysis.provenance.axis_flow import OperatorCall, length
 from shapewright.analysis.provenance.layer_axes import softmax_dim
+from shapewright.findings.codes import MASK_AXIS, looks_for
 from shapewright.findings.finding import Finding
 from shapewright.operators.facts import operators_with, values_of
 from shapewright.record.ops import Fact
@@ -117,7 +118,7 @@ HIDES = -1e3
 """A number from which on a masked score counts for nothing in a softmax."""
 
 
-@hazard("mask-axis")
+@looks_for(MASK_AXIS)
 def mask_axes(scene: HazardContext) -> Iterator[Finding]:
     """Find masks that do not affect the softmax, or that show only the future."""
     for call in scene.calls:
@@ -260,7 +261,7 @@ def _constant(
     )
     maker = scene.program.producers.get(fact.tensor)
     return scene.finding(
-        "mask-axis",
+        MASK_AXIS,
         call.op,
         message,
         (user.op, f"the softmax runs along dim {back}, where the mask has size 1"),
@@ -285,7 +286,7 @@ def _reversed_mask(
         else "`masked_fill` hides where the mask is true"
     )
     return scene.finding(
-        "mask-axis",
+        MASK_AXIS,
         call.op,
         message,
         (call.op, said),

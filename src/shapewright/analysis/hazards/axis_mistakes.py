@@ -6,7 +6,7 @@ import ast
 from collections.abc import Iterator
 
 from shapewright.analysis.causes import way
-from shapewright.analysis.hazards.context import HazardContext, counted, hazard
+from shapewright.analysis.hazards.context import HazardContext, counted
 from shapewright.analysis.program_run import shape_text
 from shapewright.analysis.provenance.axes import Axis, Dim, Dims, RegroupedDims
 from shapewright.analysis.provenance.axis_flow import OperatorCall, length
@@ -16,6 +16,13 @@ from shapewright.analysis.provenance.layer_axes import (
     reduced_dims,
     softmax_dim,
 )
+from shapewright.findings.codes import (
+    BATCH_AXIS,
+    LOST_BATCH,
+    VIEW_MIXES_DIMS,
+    WRONG_AXIS,
+    looks_for,
+)
 from shapewright.findings.finding import Finding
 from shapewright.operators.facts import operators_with
 from shapewright.record.ops import Fact, Op
@@ -23,7 +30,7 @@ from shapewright.record.ops import Fact, Op
 JOINS = operators_with("concatenates")
 
 
-@hazard("lost-batch")
+@looks_for(LOST_BATCH)
 def lost_batches(scene: HazardContext) -> Iterator[Finding]:
     """Find `squeeze()` on a tensor whose batch dim, or another dim, has size 1."""
     if not scene.model or scene.batch is None:
@@ -57,7 +64,7 @@ def _told(
         )
     instead = f"`squeeze({ones[-1] - len(call.dims[0])})`" if ones else "`squeeze(dim)`"
     return scene.finding(
-        "lost-batch",
+        LOST_BATCH,
         op,
         message,
         (op, f"dim {at} is the batch; {instead} says which dim is meant"),
@@ -69,7 +76,7 @@ SMALL = 4
 """An axis of this size or less may well equal another number of the program."""
 
 
-@hazard("view-mixes-dims")
+@looks_for(VIEW_MIXES_DIMS)
 def mixing_views(scene: HazardContext) -> Iterator[Finding]:
     """Find reshapes that put an axis's size in another place than its elements."""
     for op, block in scene.flow.recuts:
@@ -161,7 +168,7 @@ def _of_move(scene: HazardContext, op: Op, block: RegroupedDims, axis: Axis) -> 
     )
     said = f"{axis.size} is {axis.words}" if axis.words else f"{axis.size} is dim {old}"
     return scene.finding(
-        "view-mixes-dims", op, message, (op, f"{said}; transpose or permute moves it")
+        VIEW_MIXES_DIMS, op, message, (op, f"{said}; transpose or permute moves it")
     )
 
 
@@ -191,7 +198,7 @@ def _of_parts(scene: HazardContext, cat: Op, op: Op) -> Finding:
         " part together"
     )
     return scene.finding(
-        "batch-axis",
+        BATCH_AXIS,
         cat,
         message,
         (op, "adjacent rows are merged into one row here"),
@@ -214,10 +221,10 @@ def _of_cut(scene: HazardContext, op: Op, block: RegroupedDims) -> Finding:
         f" elements of several samples in one row: {count} samples become"
         f" {after.shape[0]} rows"
     )
-    return scene.finding("view-mixes-dims", op, message)
+    return scene.finding(VIEW_MIXES_DIMS, op, message)
 
 
-@hazard("wrong-axis")
+@looks_for(WRONG_AXIS)
 def wrong_axes(scene: HazardContext) -> Iterator[Finding]:
     """Find softmax over queries, over the batch, or over an axis never summed."""
     yield from _softmax_of_one(scene)
@@ -253,7 +260,7 @@ def _default_dims(scene: HazardContext) -> Iterator[Finding]:
                 f"{scene.operation(call.op)} of {shape} runs along dim 1, by default;"
                 f" the features are in dim {last}"
             )
-            yield scene.finding("wrong-axis", call.op, message)
+            yield scene.finding(WRONG_AXIS, call.op, message)
 
 
 def _names_no_dim(scene: HazardContext, call: OperatorCall, place: int) -> bool:
@@ -289,7 +296,7 @@ def _softmax_of_one(scene: HazardContext) -> Iterator[Finding]:
             )
             maker = made.op or (made.steps[-1].op if made.steps else None)
             why = f"{shape_text(fact)} has one value along dim {at}, by its layer"
-            yield scene.finding("wrong-axis", call.op, message, (maker, why))
+            yield scene.finding(WRONG_AXIS, call.op, message, (maker, why))
 
 
 def _sums(scene: HazardContext, call: OperatorCall) -> Iterator[tuple[Dim, Dims, Dims]]:
@@ -385,7 +392,7 @@ def _of_softmax(
     at = softmax_dim(call) or 0
     rank = len(call.shape)
     own = call.dims[0][at]
-    code = "batch-axis" if scene.is_batch(own) else "wrong-axis"
+    code = BATCH_AXIS if scene.is_batch(own) else WRONG_AXIS
     message = (
         f"{scene.operation(call.op)} of {shape_text(call.op.inputs[0])} makes weights"
         f" that sum to one along dim {at}, but the weighted sum runs along another dim"

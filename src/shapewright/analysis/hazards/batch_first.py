@@ -11,13 +11,14 @@ import ast
 import re
 from collections.abc import Iterator
 
-from shapewright.analysis.hazards.attention_masks import SHOWN, is_range
-from shapewright.analysis.hazards.context import RECURRENT, Claim, HazardContext, hazard
+from shapewright.analysis.hazards.attention_masks import is_range
+from shapewright.analysis.hazards.context import RECURRENT, Claim, HazardContext
 from shapewright.analysis.program_run import shape_text
 from shapewright.analysis.provenance.axes import Axis, Dims
 from shapewright.analysis.provenance.axis_flow import OperatorCall, length
 from shapewright.analysis.provenance.layer_axes import STATISTICS, reduced_dims
 from shapewright.analysis.provenance.view_axes import items_of
+from shapewright.findings.codes import BATCH_AXIS, LAYOUT, WRONG_AXIS, looks_for
 from shapewright.findings.finding import Finding
 from shapewright.record.ops import Fact, Op
 
@@ -33,7 +34,7 @@ TIME_FIRST = re.compile(
 )
 
 
-@hazard("layout")
+@looks_for(LAYOUT)
 def layouts(scene: HazardContext) -> Iterator[Finding]:
     """Report evidence that a layer's batch dim is not the batch."""
     told: set[object] = set()
@@ -263,13 +264,13 @@ def _of_layer(
         f" {why}"
     )
     finding = scene.finding(
-        "layout",
+        LAYOUT,
         layer,
         message,
         (layer, "without `batch_first=True`, dim 0 is time"),
         (op, f"here {why}"),
     )
-    return finding, (layer.span, "layout")
+    return finding, (layer.span, LAYOUT)
 
 
 def _outer_name(scene: HazardContext, op: Op) -> str:
@@ -289,7 +290,7 @@ def _of_step(
         f" {_outer_name(scene, claim.call.op)} has the batch in dim 0"
     )
     finding = scene.finding(
-        "wrong-axis",
+        WRONG_AXIS,
         call.op,
         message,
         (claim.call.op, "`batch_first=True`: dim 0 is the batch, dim 1 is time"),
@@ -306,7 +307,7 @@ def _of_state(
         f" {_outer_name(scene, claim.call.op)} has the layers in dim 0, then the batch"
     )
     said = "its states are (layers, batch, features), whatever `batch_first` says"
-    finding = scene.finding("wrong-axis", call.op, message, (claim.call.op, said))
+    finding = scene.finding(WRONG_AXIS, call.op, message, (claim.call.op, said))
     return finding, (call.op.span, "state")
 
 
@@ -319,7 +320,7 @@ def _of_positions(
         f" {_outer_name(scene, claim.call.op)} takes for the batch"
     )
     finding = scene.finding(
-        "batch-axis",
+        BATCH_AXIS,
         call.op,
         message,
         (claim.call.op, "`batch_first=True`: dim 0 is the batch, dim 1 is time"),

@@ -7,7 +7,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from shapewright.analysis.hazards.axis_mistakes import is_marked
-from shapewright.analysis.hazards.context import HazardContext, hazard
+from shapewright.analysis.hazards.context import HazardContext
 from shapewright.analysis.program_run import shape_text
 from shapewright.analysis.provenance.axis_flow import OperatorCall, length
 from shapewright.analysis.provenance.layer_axes import (
@@ -17,6 +17,12 @@ from shapewright.analysis.provenance.layer_axes import (
     output_letters,
     reduced_dims,
     softmax_dim,
+)
+from shapewright.findings.codes import (
+    BATCH_AXIS,
+    BATCH_DEPENDENCE,
+    EINSUM_REDUCTION,
+    looks_for,
 )
 from shapewright.findings.finding import Finding
 from shapewright.operators.facts import operators_with
@@ -28,7 +34,7 @@ NORMALISERS = operators_with("normalizes_along_dim")
 RUNNING = operators_with("accumulates")
 
 
-@hazard("batch-axis")
+@looks_for(BATCH_AXIS)
 def batch_axes(scene: HazardContext) -> Iterator[Finding]:
     """Find softmax, `normalize`, running sums and einsums over the batch dim."""
     if not scene.model:
@@ -68,8 +74,8 @@ def _of_einsum(scene: HazardContext, call: OperatorCall, letter: str) -> Finding
         f"{scene.operation(call.op)} sums over `{letter}`, the batch: all samples get"
         f" one {shape_text(call.op.outputs[0])}"
     )
-    why = f"`{letter}` stands before the arrow but not after it"
-    return scene.finding("batch-axis", call.op, message, (call.op, why))
+    why = f"`{letter}` stands before the arrow and not behind it"
+    return scene.finding(BATCH_AXIS, call.op, message, (call.op, why))
 
 
 def _accumulates(scene: HazardContext, call: OperatorCall, at: int) -> bool:
@@ -133,8 +139,8 @@ def _report_batch_axis(scene: HazardContext, call: OperatorCall, at: int) -> Fin
     chosen = softmax and call.given(1, "dim") is None
     why = f"dim {at} is {batch.words}" if batch.words else f"dim {at} is the batch"
     if chosen:
-        why += "; without `dim`, torch uses dim 0 of a tensor with 3 dims"
-    return scene.finding("batch-axis", call.op, message, (call.op, why))
+        why += "; without `dim`, torch takes dim 0 of three"
+    return scene.finding(BATCH_AXIS, call.op, message, (call.op, why))
 
 
 EXTREMES = operators_with("finds_extremes")
@@ -143,7 +149,7 @@ STEPS = 6
 """Calls between an extreme and the division."""
 
 
-@hazard("batch-dependence")
+@looks_for(BATCH_DEPENDENCE)
 def batch_dependences(scene: HazardContext) -> Iterator[Finding]:
     """Find per-sample maps divided by an extreme over all samples."""
     if not scene.model or scene.batch is None:
@@ -230,7 +236,7 @@ def _report_batch_dependence(
         f" them, {whole}: what comes out depends on what else is in the batch"
     )
     return scene.finding(
-        "batch-dependence",
+        BATCH_DEPENDENCE,
         found.op,
         message,
         (found.op, f"`{found.op.name}` without `dim` reduces the batch as well"),
@@ -238,7 +244,7 @@ def _report_batch_dependence(
     )
 
 
-@hazard("einsum-reduction")
+@looks_for(EINSUM_REDUCTION)
 def einsums(scene: HazardContext) -> Iterator[Finding]:
     """Find einsum equations whose output letters torch had to infer."""
     for call in scene.calls:
@@ -271,7 +277,7 @@ def einsums(scene: HazardContext) -> Iterator[Finding]:
         else:
             continue
         yield scene.finding(
-            "einsum-reduction",
+            EINSUM_REDUCTION,
             call.op,
             message,
             (call.op, f"torch reads it as `{text}->{out}`"),

@@ -19,12 +19,17 @@ from shapewright.analysis.hazards.context import (
     ARITHMETIC,
     LOSSES,
     HazardContext,
-    hazard,
 )
 from shapewright.analysis.program_run import shape_text
 from shapewright.analysis.provenance.axes import Axis, Dim, Dims
 from shapewright.analysis.provenance.axis_flow import KEEPS, OperatorCall, length
 from shapewright.analysis.provenance.view_axes import items_of
+from shapewright.findings.codes import (
+    IMPLICIT_BROADCAST,
+    ONE_SAMPLE,
+    OUTER_BROADCAST,
+    looks_for,
+)
 from shapewright.findings.finding import Finding
 from shapewright.operators.facts import operators_with
 from shapewright.program.spans import Span
@@ -33,7 +38,7 @@ from shapewright.record.ops import Fact, Op
 FLATTENING = operators_with("regroups_dims") | {"squeeze"}
 
 
-@hazard("implicit-broadcast")
+@looks_for(IMPLICIT_BROADCAST)
 def implicit_broadcasts(scene: HazardContext) -> Iterator[Finding]:
     """Find pointwise calls in the program's own text on tensors of two shapes."""
     for call in scene.calls:
@@ -48,7 +53,7 @@ def implicit_broadcasts(scene: HazardContext) -> Iterator[Finding]:
         names = scene.names(op)
         out = f" to {shape_text(op.outputs[0])}" if op.outputs[0].shape else ""
         message = f"`{op.name}` broadcasts {names[0]} with {names[1]}{out}"
-        yield scene.finding("implicit-broadcast", op, message, severity="note")
+        yield scene.finding(IMPLICIT_BROADCAST, op, message, severity="note")
 
 
 PAIRING = operators_with("is_arithmetic")
@@ -165,7 +170,7 @@ def _made(fact: Fact, producers: Mapping[int, Op]) -> Op | None:
     return None
 
 
-@hazard("outer-broadcast")
+@looks_for(OUTER_BROADCAST)
 def outer_broadcasts(scene: HazardContext) -> Iterator[Finding]:
     """Find pointwise calls that pair the samples of a tensor with those of another."""
     seen = set()
@@ -243,7 +248,7 @@ def _told(
     )
     maker = scene.program.producers.get(op.inputs[longer].tensor)
     return scene.finding(
-        "outer-broadcast",
+        OUTER_BROADCAST,
         op,
         message,
         (op, f"{axis.size} is {where} on both sides, once in front of a dim of size 1"),
@@ -256,7 +261,7 @@ def _of_steps(scene: HazardContext, pair: _Pair) -> Finding:
     op, names = pair.op, scene.names(pair.op)
     size = op.inputs[1 - pair.longer].shape[0]
     return scene.finding(
-        "outer-broadcast",
+        OUTER_BROADCAST,
         op,
         f"{scene.operation(op)} of {names[0]} and {names[1]} makes ({size}, {size}): "
         f"each of the {size} samples meets every other",
@@ -270,7 +275,7 @@ FARTHEST = 8
 """Calls on the way from an index to the loss."""
 
 
-@hazard("one-sample")
+@looks_for(ONE_SAMPLE)
 def one_samples(scene: HazardContext) -> Iterator[Finding]:
     """Find losses of one sample with many, and calls of a batch of 1 with a larger."""
     alike: dict[object, set[int]] = {}
@@ -348,7 +353,7 @@ def _of_pick(
         f" with each of the {batch.size}"
     )
     return scene.finding(
-        "one-sample",
+        ONE_SAMPLE,
         call.op,
         message,
         (index, "one sample of the batch is taken here"),
@@ -368,7 +373,7 @@ def _of_last_batch(scene: HazardContext, call: OperatorCall, many: int) -> Findi
     longer = call.op.inputs[0 if call.op.inputs[0].shape[0] == many else 1]
     maker = scene.program.producers.get(longer.tensor)
     return scene.finding(
-        "one-sample",
+        ONE_SAMPLE,
         call.op,
         message,
         (maker, f"{many} are made here, for every batch"),

@@ -1,10 +1,8 @@
-"""The context that all hazard checks share (a run, its axes, its batch dim), and the
-registry of checks.
-"""
+"""The context that all hazard checks share (a run, its axes, its batch dim)."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -15,6 +13,7 @@ from shapewright.analysis.provenance.axes import Axis, Dim
 from shapewright.analysis.provenance.axis_flow import AxisFlow, OperatorCall
 from shapewright.analysis.provenance.call_expressions import operation, tensor_names
 from shapewright.analysis.provenance.layer_axes import CONVOLUTIONS, sequence_first
+from shapewright.findings.codes import CODES
 from shapewright.findings.finding import Finding, Related, Severity
 from shapewright.operators.facts import operators_with
 from shapewright.record.ops import Fact, Op
@@ -197,7 +196,7 @@ class HazardContext:
         op: Op,
         message: str,
         *related: tuple[Op | None, str],
-        severity: Severity = "warning",
+        severity: Severity | None = None,
     ) -> Finding:
         """Return a finding at a call, with the places that support it."""
         places = tuple(
@@ -205,25 +204,10 @@ class HazardContext:
             for other, text in related
             if other is not None and other.span is not None
         )
+        severity = severity or CODES[code].severity
         return Finding(code, severity, message, op.span, op.module, related=places)
 
 
 def counted(axis: Axis) -> str:
     """Describe what an axis counts, as in `dim 1 of the input`."""
     return axis.words or axis.root.words
-
-
-Kind = Callable[[HazardContext], Iterable[Finding]]
-KINDS: dict[str, Kind] = {}
-"""What finds each kind, by its code."""
-
-
-def hazard(code: str) -> Callable[[Kind], Kind]:
-    """Register the decorated function as the check for a hazard code."""
-
-    def register(find: Kind) -> Kind:
-        assert code not in KINDS, f"two kinds of {code}"
-        KINDS[code] = find
-        return find
-
-    return register

@@ -9,8 +9,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from shapewright.analysis.hazards.context import HazardContext, hazard
+from shapewright.analysis.hazards.context import HazardContext
 from shapewright.analysis.program_run import Program
+from shapewright.findings.codes import CPU_TENSOR, looks_for
 from shapewright.findings.finding import Finding, Severity
 from shapewright.operators.facts import operators_with
 from shapewright.record.ops import Op, leaves
@@ -23,7 +24,7 @@ FREE = operators_with("mixes_devices", "accepts_cpu_tensor")
 MOVES = operators_with("moves_device") | {"type_as"}
 
 
-@hazard("cpu-tensor")
+@looks_for(CPU_TENSOR)
 def cpu_tensors(scene: HazardContext) -> Iterator[Finding]:
     """Find calls on a model tensor and a tensor created without a device."""
     program = scene.program
@@ -133,4 +134,4 @@ def _told(scene: HazardContext, op: Op, maker: Op, at: int) -> Finding:
         )
     # A script was run on the device that it names, and there it is no mistake.
     severity: Severity = "warning" if scene.program.inputs else "note"
-    return scene.finding("cpu-tensor", op, message, (maker, why), severity=severity)
+    return scene.finding(CPU_TENSOR, op, message, (maker, why), severity=severity)

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
-from shapewright.analysis.hazards.context import HazardContext, hazard
+from shapewright.analysis.hazards.context import HazardContext
+from shapewright.findings.codes import REPEATED_INDEX, looks_for
 from shapewright.findings.finding import Finding
 from shapewright.operators.facts import operators_with
 from shapewright.record.ops import Fact, Op
@@ -22,7 +23,7 @@ FARTHEST = 20
 """Calls on the way from what made an index to it."""
 
 
-@hazard("repeated-index")
+@looks_for(REPEATED_INDEX)
 def repeated_indices(scene: HazardContext) -> Iterator[Finding]:
     """Find sums written by an index to fewer places than the index has entries."""
     producers = scene.program.producers
@@ -41,7 +42,7 @@ def repeated_indices(scene: HazardContext) -> Iterator[Finding]:
             alone = len(added.inputs) == 1 or not added.inputs[1].shape
             names = scene.names(op)
             yield scene.finding(
-                "repeated-index",
+                REPEATED_INDEX,
                 op,
                 f"{entries} entries of {names[1]} lead to {places} places of "
                 f"{names[0]}: of all that is added to one place, the last alone stays",

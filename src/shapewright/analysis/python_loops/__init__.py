@@ -9,7 +9,8 @@ from __future__ import annotations
 
 import ast
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
 from math import prod
 from typing import Any
 
@@ -40,6 +41,7 @@ from shapewright.analysis.python_loops.replacements import (
     quoted,
 )
 from shapewright.analysis.python_loops.vectorization import LetterRange
+from shapewright.findings.codes import PYTHON_LOOP, lookers, looks_for
 from shapewright.findings.finding import Finding, Related
 from shapewright.program.spans import Span
 from shapewright.record.ops import Op
@@ -51,6 +53,15 @@ AT_LEAST = 8
 Tried = Callable[[Experiment], bool]
 
 
+@dataclass(frozen=True, slots=True)
+class _LoopSearch:
+    """A trace, how to try a replacement, and the expressions to look at, if known."""
+
+    trace: Trace
+    tried: Tried
+    places: Sequence[Span] | None
+
+
 def python_loops(
     trace: Trace, tried: Tried, places: Sequence[Span] | None = None
 ) -> tuple[Finding, ...]:
@@ -60,8 +71,15 @@ def python_loops(
     the ops of the trace are searched. `tried` runs an `Experiment` and says whether
     both of its programs give the same.
     """
+    search = _LoopSearch(trace, tried, places)
+    return tuple(each for looker in lookers("loop") for each in looker.find(search))
+
+
+@looks_for(PYTHON_LOOP)
+def element_loops(search: _LoopSearch) -> Iterator[Finding]:
+    """Find loops over single elements that one expression replaces."""
+    trace, tried, places = search.trace, search.tried, search.places
     suspects = _stepping(trace.ops) if places is None else places
-    found: list[Finding] = []
     seen: set[tuple[str, int, int]] = set()
     by_file: dict[str, dict[Place, list[Op]]] = {}
     for span in suspects:
@@ -80,9 +98,8 @@ def python_loops(
             recorded = Recorded(text.text, by_file.get(span.file, {}))
             finding = _finding_of(text, nest, recorded, span.file, tried)
             if finding is not None:
-                found.append(finding)
+                yield finding
                 break
-    return tuple(found)
 
 
 def _stepping(ops: Iterable[Op]) -> list[Span]:
@@ -255,7 +272,7 @@ def _said(nest: Nest, recorded: Recorded, file: str, chosen: Proposal) -> Findin
     ops = [op for node in ast.walk(heart) for op in recorded.at(node)]
     module = ops[0].module if ops else ""
     return Finding(
-        "python-loop", "note", message, Span(file, *place), module,
+        PYTHON_LOOP, "note", message, Span(file, *place), module,
         related=related, count=count,
     )  # fmt: skip
 

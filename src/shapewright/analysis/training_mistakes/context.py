@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from shapewright.analysis.program_run import Program
+from shapewright.findings.codes import CODES
 from shapewright.findings.finding import Finding, Related, Severity
 from shapewright.program.source_text import SourceText
 from shapewright.program.spans import Span
@@ -90,7 +91,7 @@ def finding(
     message: str,
     span: Span | None,
     *related: tuple[Span | None, str],
-    severity: Severity = "warning",
+    severity: Severity | None = None,
     module: str = "",
 ) -> Finding:
     """Return a finding at a place, with the places that explain it."""
@@ -99,4 +100,5 @@ def finding(
         for each, words in related
         if each is not None and each != span
     )
+    severity = severity or CODES[code].severity
     return Finding(code, severity, message, span, module, related=places)

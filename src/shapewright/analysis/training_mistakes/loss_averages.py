@@ -15,6 +15,7 @@ from shapewright.analysis.training_mistakes.context import (
     called,
     finding,
 )
+from shapewright.findings.codes import MEAN_OVER_SAMPLES, SUM_AFTER_LOOP, looks_for
 from shapewright.findings.finding import Finding
 from shapewright.operators.facts import operators_with
 from shapewright.program.source_text import SourceText
@@ -43,7 +44,7 @@ def _divided_by_samples(scene: RehearsalContext, loop: StoryLoop) -> Iterator[Fi
                 continue
             if _counts_samples(text, divisor, place, (loop.node, node)):
                 yield finding(
-                    "mean-over-samples",
+                    MEAN_OVER_SAMPLES,
                     f"`{total}` {'holds' if is_list else 'is a sum of'} means, one for "
                     "each batch, divided by the number of samples: "
                     f"`{ast.unparse(divisor)}`",
@@ -322,6 +323,7 @@ def _behind(text: SourceText, loop: ast.For) -> Iterator[ast.expr | ast.stmt]:
             yield node
 
 
+@looks_for(SUM_AFTER_LOOP, MEAN_OVER_SAMPLES)
 def sums(scene: RehearsalContext) -> Iterator[Finding]:
     """Find wrong averages and misplaced sums in every loop."""
     seen: set[tuple[str, int]] = set()
@@ -362,9 +364,9 @@ def _behind_loop(loop: StoryLoop) -> Iterator[Finding]:
         if name in started - grown and used:
             batch = ", ".join(f"`{one}`" for one in sorted(used))
             yield finding(
-                "sum-after-loop",
-                f"`{name}` is increased after the loop over batches, so only the last "
-                f"batch counts: {batch} is of that batch",
+                SUM_AFTER_LOOP,
+                f"`{name}` grows after the loop over batches, so only the last batch "
+                f"counts in it: {batch} is of that batch",
                 loop.text.span(each),
                 (loop.text.span(loop.node.target), "the loop that it follows"),
             )

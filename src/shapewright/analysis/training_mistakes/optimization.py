@@ -13,6 +13,20 @@ from shapewright.analysis.training_mistakes.context import (
     called,
     finding,
 )
+from shapewright.findings.codes import (
+    EVALUATED_IN_TRAINING_MODE,
+    GRADIENT_WITHOUT_GRAPH,
+    GRADIENTS_CLEARED_UNUSED,
+    GRADIENTS_NOT_CLEARED,
+    GRAPH_KEPT,
+    NO_GRADIENT,
+    NOT_IN_OPTIMIZER,
+    SCHEDULER_ORDER,
+    SCHEDULER_TOO_LONG,
+    STATE_NOT_COPIED,
+    TRAINED_IN_EVAL_MODE,
+    looks_for,
+)
 from shapewright.findings.finding import Finding
 from shapewright.operators.facts import operators_with
 from shapewright.program.source_text import SourceText
@@ -21,14 +35,15 @@ from shapewright.record.ops import Fact, Op
 from shapewright.record.report import Moment, Observation
 
 
+@looks_for(GRADIENTS_NOT_CLEARED, misled_by_errors=True)
 def stale_gradients(scene: RehearsalContext) -> Iterator[Finding]:
     """Find backward passes that add to gradients already used by a step."""
     for met in _of_kind(scene, "stale"):
         user = f"`{met.name}`" if met.name else "an update by hand"
         clearing = "`zero_grad()`" if met.name else "`grad.zero_()` or `grad = None`"
         yield finding(
-            "gradients-not-cleared",
-            "this adds to the gradients of the previous step: "
+            GRADIENTS_NOT_CLEARED,
+            "this adds to the gradients of the step before: "
             f"{user} has used them and nothing cleared them since",
             scene.span(met.place, "backward"),
             (scene.span(met.other, "step"), "this step used them"),
@@ -39,6 +54,7 @@ def stale_gradients(scene: RehearsalContext) -> Iterator[Finding]:
         )
 
 
+@looks_for(GRADIENTS_CLEARED_UNUSED)
 def unused_gradients(scene: RehearsalContext) -> Iterator[Finding]:
     """Find gradients that are cleared before any step has used them."""
     if not any(each.stepped for each in scene.training.optimizers):
@@ -48,7 +64,7 @@ def unused_gradients(scene: RehearsalContext) -> Iterator[Finding]:
             continue  # under a condition that did not come
         said = f": this `{met.name}` never steps" if met.name else ""
         yield finding(
-            "gradients-cleared-unused",
+            GRADIENTS_CLEARED_UNUSED,
             f"the gradients that are cleared here were used by no step{said}",
             scene.span(met.place, "zero_grad"),
             (scene.span(met.other, "backward"), "they are computed here"),
@@ -68,6 +84,7 @@ def _is_stepped(scene: RehearsalContext, met: Observation) -> bool:
     return True
 
 
+@looks_for(GRAPH_KEPT, misled_by_errors=True)
 def kept_graphs(scene: RehearsalContext) -> Iterator[Finding]:
     """Find loops whose every iteration keeps its graph."""
     for met in _of_kind(scene, "graph-kept"):
@@ -79,9 +96,9 @@ def kept_graphs(scene: RehearsalContext) -> Iterator[Finding]:
         kept = text.span(keeper) if text is not None and keeper is not None else span
         said = f"`{name}`" if name else "the result of an iteration"
         yield finding(
-            "graph-kept",
-            f"{said} is kept with its graph: the memory of each step is held until the "
-            "loop ends",
+            GRAPH_KEPT,
+            f"{said} is kept with its graph: the memory of each step stays until the "
+            "loop is over",
             kept,
             (span, "its graph is built for this backward pass"),
             (kept, f"`{name}.item()` or `{name}.detach()` keeps only the value"),
@@ -144,6 +161,7 @@ def _is_bare(value: ast.expr, name: str) -> bool:
     )
 
 
+@looks_for(NOT_IN_OPTIMIZER, of_whole_runs=True)
 def forgotten_parameters(scene: RehearsalContext) -> Iterator[Finding]:
     """Find parameters that no optimizer steps, and optimizers of foreign parameters."""
     strangers = [each for each in scene.training.optimizers if each.strangers]
@@ -169,7 +187,7 @@ def forgotten_parameters(scene: RehearsalContext) -> Iterator[Finding]:
         if most and outside.as_made:
             message += "; they keep their random initial values"
         yield finding(
-            "not-in-optimizer",
+            NOT_IN_OPTIMIZER,
             message,
             places[0] if places else None,
             *related,
@@ -177,6 +195,7 @@ def forgotten_parameters(scene: RehearsalContext) -> Iterator[Finding]:
         )
 
 
+@looks_for(NO_GRADIENT, of_whole_runs=True)
 def idle_parameters(scene: RehearsalContext) -> Iterator[Finding]:
     """Find parameters of an optimizer that never received a gradient."""
     for each in scene.training.optimizers:
@@ -190,7 +209,7 @@ def idle_parameters(scene: RehearsalContext) -> Iterator[Finding]:
         first = scene.built(each.never[0])
         optimizer = scene.span(each.built, each.name)
         yield finding(
-            "no-gradient",
+            NO_GRADIENT,
             f"{many} of the {each.parameters} parameters of `{each.name}` never get a "
             f"gradient: {_listed(layers)}",
             first or optimizer,
@@ -200,11 +219,12 @@ def idle_parameters(scene: RehearsalContext) -> Iterator[Finding]:
         )
 
 
+@looks_for(TRAINED_IN_EVAL_MODE, EVALUATED_IN_TRAINING_MODE)
 def modes(scene: RehearsalContext) -> Iterator[Finding]:
     """Find training in evaluation mode and evaluation in training mode."""
     for met in _of_kind(scene, "trained-in-eval"):
         yield finding(
-            "trained-in-eval-mode",
+            TRAINED_IN_EVAL_MODE,
             f"`{met.name}` is trained in evaluation mode here: after `eval()` nothing "
             "called `train()` again",
             scene.span(met.place, "backward"),
@@ -212,10 +232,9 @@ def modes(scene: RehearsalContext) -> Iterator[Finding]:
         )
     for met in _of_kind(scene, "evaluated-in-training"):
         yield finding(
-            "evaluated-in-training-mode",
-            f"`{met.name}` is evaluated in training mode: its dropout is active, and "
-            "its "
-            "batch norm statistics include this data",
+            EVALUATED_IN_TRAINING_MODE,
+            f"`{met.name}` is evaluated in training mode: its dropout drops, its batch "
+            "norm counts this data",
             scene.span(met.place),
         )
 
@@ -239,6 +258,7 @@ CONSTANT = operators_with("has_zero_gradient", "ignores_given_values")
 """Calls through which no gradient would come, with a graph or without."""
 
 
+@looks_for(GRADIENT_WITHOUT_GRAPH)
 def penalties(scene: RehearsalContext) -> Iterator[Finding]:
     """Find `autograd.grad` without `create_graph=True` whose result is a term of a
     loss.
@@ -333,7 +353,7 @@ def _is_smooth(fact: Fact) -> bool:
 def _told(scene: RehearsalContext, made: Op, added: Op, backward: Op) -> Finding:
     """Return the finding for a gradient used as a term of a loss."""
     return finding(
-        "gradient-without-graph",
+        GRADIENT_WITHOUT_GRAPH,
         "this gradient is made without a graph, so the term of the loss that comes of "
         "it trains nothing: `create_graph=True` gives it one",
         made.span,
@@ -342,12 +362,13 @@ def _told(scene: RehearsalContext, made: Op, added: Op, backward: Op) -> Finding
     )
 
 
+@looks_for(SCHEDULER_ORDER, SCHEDULER_TOO_LONG)
 def schedules(scene: RehearsalContext) -> Iterator[Finding]:
     """Find both kinds of scheduler mistakes."""
     for met in _of_kind(scene, "scheduled-first"):
         yield finding(
-            "scheduler-order",
-            f"`{met.name}` steps before its optimizer: the first learning rate is "
+            SCHEDULER_ORDER,
+            f"`{met.name}` steps before its optimizer did: the first learning rate is "
             "skipped",
             scene.span(met.place, "step"),
         )
@@ -361,11 +382,10 @@ def _too_long(
     if moment.kind == "schedule" and moment.total is not None and known:
         if times > moment.total:
             yield finding(
-                "scheduler-too-long",
+                SCHEDULER_TOO_LONG,
                 f"`{moment.text}` has {moment.total} steps and is stepped {times:,} "
                 "times in a whole run",
                 scene.span((moment.file, moment.line), "step"),
-                severity="error",
             )
         return
     if moment.kind == "loop":
@@ -376,13 +396,14 @@ def _too_long(
         yield from _too_long(scene, each, times, known and regular)
 
 
+@looks_for(STATE_NOT_COPIED)
 def kept_states(scene: RehearsalContext) -> Iterator[Finding]:
     """Find saved model states that changed with the model, so that loading restores the
     last step.
     """
     for met in _of_kind(scene, "state-not-copied"):
         yield finding(
-            "state-not-copied",
+            STATE_NOT_COPIED,
             f"this state of `{met.name}` is no copy: the steps that follow change it "
             "too, so that nothing is left to go back to",
             scene.span(met.place, "state_dict"),

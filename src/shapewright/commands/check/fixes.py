@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 
 from shapewright.analysis.hazards import hazards
 from shapewright.analysis.program_run import Program, kept
+from shapewright.findings.codes import STATE_DICT_MISMATCH
 from shapewright.findings.finding import Edit, Finding, Fix
 from shapewright.operators.failed_calls import Failure
 from shapewright.program.spans import apply_edits
@@ -31,7 +32,7 @@ Overlay = Mapping[str, str]
 Place = tuple[str, int, str]
 """Where something failed: file, line, and the call or the code of the finding."""
 
-LOAD = "state-dict-mismatch"
+LOAD = STATE_DICT_MISMATCH
 
 
 @dataclass(frozen=True, slots=True)
@@ -265,6 +266,6 @@ def replace(file: Path, text: str) -> None:
             stream.write(text)
         os.chmod(name, target.stat().st_mode)
         os.replace(name, target)
-    except BaseException:
+    except BaseException:  # raised again
         Path(name).unlink(missing_ok=True)
         raise

@@ -16,6 +16,8 @@ from shapewright.analysis.formulas.call_formulas import Dims, operands, until
 from shapewright.analysis.hazards import ignored_here
 from shapewright.analysis.program_run import Program
 from shapewright.analysis.provenance.call_expressions import tensor_names
+from shapewright.findings.codes import LOST_BATCH, TIMEOUT, TORCH_ERROR
+from shapewright.findings.faults import raise_in_tests
 from shapewright.findings.finding import Finding
 from shapewright.record.report import Report
 
@@ -53,15 +55,16 @@ def _looked_for(program: Program, make: Make, fed: Fed) -> list[Finding]:
     letters = [leaf.letters for leaf in fed.spec.leaves] if fed.spec else []
     try:
         return edges(program, make, letters)
-    except Exception as error:  # ours, not the program's
+    except Exception as error:  # ours: the findings of the given sizes are reported
+        raise_in_tests(error)
         said = f"{type(error).__name__}: {error}"
-        message = f"other sizes could not be tried ({said})"
-        return [Finding("torch-error", "note", message)]
+        message = f"other sizes could not be looked at ({said})"
+        return [Finding(TORCH_ERROR, "note", message)]
 
 
 def _told_better(finding: Finding, found: Sequence[Finding]) -> bool:
     """Whether a run showed what a note only predicted."""
-    if finding.code != "lost-batch" or finding.severity != "note":
+    if finding.code != LOST_BATCH or finding.severity != "note":
         return False
     lines = {
         (span.file, span.line)
@@ -245,7 +248,7 @@ def _samples(fed: Fed, free: Sequence[str]) -> list[Sample | None]:
         )
         with fed.running():
             made = record(fed.callable, args, kwargs, request)
-        if any(each.code == "timeout" for each in made.trace.findings):
+        if any(each.code == TIMEOUT for each in made.trace.findings):
             return [None]
         sample = made.sample
         if sample is None:

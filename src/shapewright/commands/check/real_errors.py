@@ -21,6 +21,12 @@ from shapewright.commands.check.fixes import Place as Line
 from shapewright.commands.check.fixes import place_of as place_of_failure
 from shapewright.commands.check.session import Session, Told
 from shapewright.commands.trace import nothing
+from shapewright.findings.codes import (
+    DTYPE_MISMATCH,
+    INDEX_OUT_OF_RANGE,
+    MISSING_TRANSPOSE,
+    MIXED_DEVICES,
+)
 from shapewright.findings.finding import Finding, Fix
 from shapewright.operators.failed_calls import Failure
 from shapewright.program.spans import Span
@@ -152,11 +158,11 @@ def _is_same(
     sizes = sizes or drawn or bool(program.trace.assumptions)
     if sizes and _numbers(failure.torch_message) != _numbers(said):
         return False
-    if finding.code == "dtype-mismatch" and not OF_DTYPES.search(said):
+    if finding.code == DTYPE_MISMATCH and not OF_DTYPES.search(said):
         return False
     if failure.unmet is not None:
         return True
-    if finding.code == "index-out-of-range" and not OF_VALUES.search(said):
+    if finding.code == INDEX_OUT_OF_RANGE and not OF_VALUES.search(said):
         return False
     return bool(failure.repairs) and type(error).__name__ == failure.error
 
@@ -172,7 +178,7 @@ def _is_line_of(span: Span | None, at: Span) -> bool:
     return span.file == at.file and at.line <= span.line <= at.end_line
 
 
-DEVICES = "mixed-devices"
+DEVICES = MIXED_DEVICES
 
 
 def _numbers(text: str) -> list[str]:
@@ -226,7 +232,7 @@ def _likely(met: _Met) -> list[FixOption]:
     """Return the fixes to try: no other numbers, and no other order unless an order is
     missing. Many fixes make a single call run.
     """
-    missed = met.failure.unmet is None or met.failure.unmet.code == "missing-transpose"
+    missed = met.failure.unmet is None or met.failure.unmet.code == MISSING_TRANSPOSE
     found = []
     for option in candidates(met.program, met.failure):
         if option.kind in FAR:

@@ -26,7 +26,13 @@ from shapewright.commands.check.fixes import (
     place_of,
     places,
 )
-from shapewright.findings.finding import HAZARDS, Finding, Fix, Related
+from shapewright.findings.codes import (
+    CODES,
+    INDEX_OUT_OF_RANGE,
+    PROGRAM_ERROR,
+    TORCH_ERROR,
+)
+from shapewright.findings.finding import Finding, Fix, Related
 from shapewright.operators.failed_calls import Failure
 from shapewright.program.spans import Span, apply_edits
 from shapewright.record.report import Report
@@ -176,7 +182,7 @@ class Session:
                 # The mend chose one of two sizes, and this call wants the other.
                 follows |= any(told.numbers == mine for told in before)
             if place not in known and not follows and not (alone and found):
-                if finding.code == "torch-error":
+                if finding.code == TORCH_ERROR:
                     finding = python_errors.explain_signature(program, finding)
                 found.append(Told(finding, place, numbers=mine))
                 self.tries(program, found[-1], candidates(program, failures[0]))
@@ -184,13 +190,13 @@ class Session:
         for finding in program.trace.findings:
             line = (finding.span.file, finding.span.line) if finding.span else ("", 0)
             place = (*line, finding.code)
-            ended = finding.code in ("torch-error", "program-error")
+            ended = finding.code in (TORCH_ERROR, PROGRAM_ERROR)
             if (ended and line in lines) or place in known or (alone and found):
                 continue
             if not ended or finding.severity == "note":  # rests on what was supposed
                 found.append(Told(finding, place))
                 continue
-            own = finding.code == "program-error"
+            own = finding.code == PROGRAM_ERROR
             shown = (
                 python_errors.explain_python_error(program, finding) if own else finding
             )
@@ -384,7 +390,7 @@ class Session:
         """Whether a finding noted by a run, such as a loop over elements, is switched
         off.
         """
-        if finding.code not in HAZARDS:
+        if not CODES[finding.code].is_switchable:
             return False
         return finding.code in self.ignored or ignored_here(self.program, finding)
 
@@ -451,7 +457,7 @@ def _is_sure(program: Program) -> bool:
     return True
 
 
-OF_VALUES = frozenset({"index-out-of-range"})
+OF_VALUES = frozenset({INDEX_OUT_OF_RANGE})
 """Codes where what came out says nothing of what was to come out."""
 
 

@@ -8,6 +8,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
+from shapewright.findings.codes import TIMEOUT
 from shapewright.findings.finding import Finding
 from shapewright.operators.failed_calls import Failure
 from shapewright.record.formulas import ModuleNumbers
@@ -322,7 +323,7 @@ class Runner:
         )
         made = record(self.target, args, kwargs, request)
         for finding in made.trace.findings:
-            if finding.code == "timeout":  # for all runs, not for this one
+            if finding.code == TIMEOUT:  # for all runs, not for this one
                 raise Stopped(finding.message)
         if not self.ran:
             self.stepped = made.stepped

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from shapewright.analysis.formulas.call_formulas import Work, until
 from shapewright.commands.solve.runs import Runner, SizedRun
+from shapewright.findings.codes import TORCH_ERROR
 from shapewright.operators.failed_calls import Failure
 from shapewright.program.spans import Span
 from shapewright.record.trace import Trace
@@ -108,7 +109,7 @@ def _trial_of(run: SizedRun, failures: list[Failure]) -> Trial:
     unmet = first.unmet
     refusal = Refusal(
         op.span,
-        unmet.code if unmet else "torch-error",
+        unmet.code if unmet else TORCH_ERROR,
         unmet.message if unmet else first.torch_message,
         first.torch_message,
         first.op,

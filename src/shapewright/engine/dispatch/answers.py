@@ -168,9 +168,8 @@ def rule_of(func: Any) -> Rule | None:
 
 
 @cache
-def _needs_by_function() -> dict[Any, Needs]:
-    """Map functions to needs; called only after a failure, as imports take time."""
-    import shapewright.operators.all_needs  # noqa: F401
+def _needs_by_function(count: int) -> dict[Any, Needs]:
+    """Map functions to the needs that are registered now, `count` of them."""
     from shapewright.operators.needs_registry import NEEDS
 
     return {
@@ -181,9 +180,15 @@ def _needs_by_function() -> dict[Any, Needs]:
 
 
 def needs_of(func: Any) -> Needs | None:
-    """Return the needs of a torch function's calls, or None if none are defined."""
+    """Return the needs of a torch function's calls, or None if none are defined.
+
+    Called only after a failure, as imports take time.
+    """
+    import shapewright.operators.all_needs  # noqa: F401
+    from shapewright.operators.needs_registry import NEEDS
+
     try:
-        return _needs_by_function().get(func)
+        return _needs_by_function(len(NEEDS)).get(func)
     except TypeError:
         return None
 
@@ -198,6 +203,7 @@ def _function_named(name: str) -> Any:
 
 def _resolve() -> None:
     global _seen
+    _by_function.clear()
     for name, rule in RULES.items():
         found = _function_named(name)
         if found is not None:

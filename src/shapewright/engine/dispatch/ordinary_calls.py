@@ -91,7 +91,7 @@ def passed(
             args = (engine.blank_of(args[0]), *args[1:])
     try:
         return func(*args, **kwargs) if kwargs else func(*args)
-    except BaseException as error:
+    except BaseException as error:  # of torch; raised again
         engine.raised(error)
         raise
 

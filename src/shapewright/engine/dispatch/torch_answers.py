@@ -98,7 +98,7 @@ def ask_torch(
         out, flops = _asked(engine, func, name, physical, casts)
     except _StopRecomputationError as enough:  # how a checkpoint ends
         engine.raise_theirs(enough)
-    except Exception as error:
+    except Exception as error:  # torch refuses
         if "item() cannot be called" in str(error):
             with_numbers = unknown_lengths.scalars(engine, args, kwargs)
             if len(nests.tensors(with_numbers)) < len(infos):

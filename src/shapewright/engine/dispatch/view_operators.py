@@ -148,7 +148,7 @@ def general(
     arguments = ((info.meta, *rest), kwargs)
     try:
         out = func(physical, *rest, **kwargs)
-    except BaseException as error:
+    except BaseException as error:  # torch refuses
         error = _in_eager_words(engine, func, args, kwargs, error)
         engine.raise_theirs(results.failed(engine, func, arguments, [info], error))
     kept = info.meta.requires_grad and not first.is_inference()
@@ -256,7 +256,7 @@ def _in_eager_words(
         parts = iter(stand_in)
         swapped = nests.swap((args, kwargs), lambda _: next(parts))
         func(*swapped[0], **swapped[1])
-    except Exception as eager:
+    except Exception as eager:  # torch refuses
         return eager
     return error
 

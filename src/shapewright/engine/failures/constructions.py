@@ -88,7 +88,7 @@ def misloaded(module: nn.Module, given: Any, message: str) -> Misloaded | None:
     try:
         own = module.state_dict()
         theirs = {key: tuple(value.shape) for key, value in dict(given).items()}
-    except Exception:
+    except Exception:  # the program's `state_dict`, or no dict
         return None
     ours = {key: tuple(value.shape) for key, value in own.items()}
     resized = tuple(

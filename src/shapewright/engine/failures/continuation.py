@@ -53,6 +53,7 @@ from shapewright.engine.identity import (
 from shapewright.engine.layers.nested_tensors import has_nested
 from shapewright.engine.memo import NEW, Answer
 from shapewright.engine.values.reads import described
+from shapewright.findings.codes import NORMALIZED_SHAPE
 from shapewright.operators.failed_calls import OF_HISTORY, Failure, Repair, Unmet
 from shapewright.operators.metadata_rules import Made
 from shapewright.operators.needs_registry import Needs, unmet
@@ -190,7 +191,7 @@ def going_on(plan: Plan) -> Plan:
         before = len(engine.events)
         try:
             return plan(engine, func, args, kwargs)
-        except Exception as error:
+        except Exception as error:  # of the program or torch; ours is raised again
             if error is not engine.error or engine.failures is None:
                 raise
             if func is torch._assert:  # which is the program's
@@ -314,7 +315,7 @@ def _unsure_sizes(
     found: set[int] = set()
     if needed.guessed:
         found = {each for each in (needed.has, needed.needs) if type(each) is int}
-    for grant in needed.grants if needed.code == "normalized-shape" else ():
+    for grant in needed.grants if needed.code == NORMALIZED_SHAPE else ():
         if grant.argument in names and isinstance(grant.value, Made):
             had = infos[names.index(grant.argument)].meta.shape
             pairs = zip(had, grant.value.shape, strict=False)

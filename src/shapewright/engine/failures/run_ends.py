@@ -18,6 +18,7 @@ from shapewright.engine.call_sites import USER, Positions, is_installed
 from shapewright.engine.engine import Engine
 from shapewright.engine.event_record import Fold, innermost
 from shapewright.engine.identity import Info
+from shapewright.findings.codes import PROGRAM_ERROR, PROGRAM_EXIT, TIMEOUT, TORCH_ERROR
 from shapewright.findings.finding import Finding, Related, Severity
 from shapewright.operators.failed_calls import Ending
 
@@ -159,7 +160,7 @@ def said_by(error: BaseException) -> str:
     """Return an exception's message; `str` of the program's class may itself raise."""
     try:
         return str(error).strip()
-    except Exception:
+    except Exception:  # the program's `__str__`
         return ""
 
 
@@ -189,7 +190,7 @@ def failure(error: BaseException, engine: Engine, positions: Positions) -> Findi
     kind = type(error).__name__
     severity: Severity = "error"
     if isinstance(error, SystemExit):
-        code_ = "program-exit"
+        code_ = PROGRAM_EXIT
         given = "" if error.code is None else repr(error.code)
         call = getattr(error, "call", "sys.exit")
         message = f"the program called `{call}({given})`"
@@ -197,15 +198,15 @@ def failure(error: BaseException, engine: Engine, positions: Positions) -> Findi
         message += f": {reason}" if reason else ""
     elif isinstance(error, RecursionError):
         code_, message = (
-            "program-error",
+            PROGRAM_ERROR,
             "`RecursionError`: maximum recursion depth exceeded",
         )
     elif isinstance(error, Stopped):
-        code_, message = "timeout", first or "the time limit was reached"
+        code_, message = TIMEOUT, first or "the time allowed is over"
     elif not is_own(error, engine):
-        code_, message = "torch-error", first or kind
+        code_, message = TORCH_ERROR, first or kind
     else:
-        code_, message = "program-error", f"`{kind}`: {first}" if first else f"`{kind}`"
+        code_, message = PROGRAM_ERROR, f"`{kind}`: {first}" if first else f"`{kind}`"
         if engine.rests:
             severity = "note"
             message += "; this rests on a value that was assumed"

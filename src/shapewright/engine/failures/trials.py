@@ -23,6 +23,7 @@ from shapewright.engine.identity import (
     contiguous_stride,
     intern_meta,
 )
+from shapewright.findings.faults import raise_in_tests
 from shapewright.operators.failed_calls import Grant, Repair, Unmet
 from shapewright.operators.metadata_rules import Made
 from shapewright.operators.needs_registry import Needs, unmet
@@ -42,7 +43,7 @@ def tried(engine: Engine, plan: Any, func: Any, args: Any, kwargs: Any) -> Any:
         warnings.simplefilter("ignore")  # of a call that the program does not make
         try:
             return plan(engine, func, args, kwargs)
-        except Exception:
+        except Exception:  # torch refuses the changed call
             return FAILED
 
 
@@ -142,7 +143,8 @@ def granted(
         make = partial(_like, engine)
         try:
             args, kwargs = with_grants(need, args, kwargs, no.grants, make)
-        except Exception:  # a need that is itself at fault
+        except Exception as fault:  # ours: the call then counts as refused
+            raise_in_tests(fault)
             return FAILED
         out = tried(engine, plan, func, args, kwargs)
         if out is not FAILED:

@@ -238,7 +238,7 @@ def _first_score(engine: Engine, score_mod: Any, block_mask: Any) -> torch.Tenso
             score = score_mod(torch.tensor(1.0), *places)
             mask_mod = block_mask[-1]
             mask = mask_mod(*places) if callable(mask_mod) else None
-    except Exception as error:
+    except Exception as error:  # the program's function
         engine.raise_theirs(error)
     for name, made in (("score_mod", score), ("mask_mod", mask)):
         if isinstance(made, torch.Tensor) and made.dim():

@@ -172,7 +172,7 @@ def _asked(engine: Engine, func: Any, args: Args, kwargs: Kwargs) -> Any:
         with warnings.catch_warnings():  # that nested tensors are a prototype
             warnings.simplefilter("ignore")
             return func(*given, **kwargs)
-    except Exception as error:
+    except Exception as error:  # torch refuses
         infos = [engine.info(tensor) for tensor in args[:2]]
         arguments = recorded_arguments(engine, args, kwargs)
         engine.raise_theirs(failed(engine, func, arguments, infos, error))
@@ -213,7 +213,7 @@ def pad(engine: Engine, func: Any, args: Args, kwargs: Kwargs | None) -> Any:
     narrow = None if size is None else (*size[:-1], size[-1] - width + real.size(2))
     try:
         shape = func(real, 0.0, narrow).shape
-    except Exception as error:
+    except Exception as error:  # torch refuses
         infos = [engine.info(padded.batch)]
         arguments = recorded_arguments(engine, given, kwargs)
         engine.raise_theirs(failed(engine, func, arguments, infos, error))
@@ -280,7 +280,7 @@ def _tried(engine: Engine, func: Any, args: Args, kwargs: Kwargs) -> Any:
     try:
         with torch.no_grad():
             out = func(*physical[0], **physical[1])
-    except Exception as error:
+    except Exception as error:  # torch refuses
         engine.raise_theirs(failed(engine, func, arguments, infos, error))
     before = nests.tensors(physical)
     out = nests.swap(out, lambda tensor: representatives.to_blank(tensor, before))

@@ -149,7 +149,7 @@ def _answered(
             made = step.rule.metadata(*arguments[0], **arguments[1])
         except (TypeError, AttributeError):
             made = NotImplemented
-        except Exception:
+        except Exception:  # the rule refuses these sizes
             return None
         if isinstance(made, Same):
             meta = metas[made.argument] if isinstance(made.argument, int) else None
@@ -189,7 +189,7 @@ def _by_torch(
         else:
             with torch.device("meta"):
                 out = step.answer.func(*args, **kwargs)
-    except Exception:
+    except Exception:  # torch refuses these sizes
         return None
     found = nests.tensors(out)
     kinds = [each.meta.torch_dtype for each in step.outs]

@@ -120,7 +120,7 @@ def try_for_real(
     versions = versions_of(before)
     try:
         out = func(*physical[0], **physical[1])
-    except Exception as eager:
+    except Exception as eager:  # torch refuses
         engine.raise_theirs(failed(engine, func, arguments, infos, eager))
     if error is not None and any(v.numel() > LIMIT * 4 for v in nests.tensors(out)):
         engine.raise_theirs(failed(engine, func, arguments, infos, error))
@@ -179,7 +179,7 @@ def _as_dense(
         physical = nests.on_meta(nests.swap((args, kwargs), dense))
         try:
             out = instead(*physical[0], **physical[1])
-        except Exception:
+        except Exception:  # torch refuses
             return None
     if not isinstance(out, Tensor):
         return None
@@ -219,7 +219,7 @@ def refused(
     with torch.random.fork_rng(devices=[]), torch.no_grad():
         try:
             func(*physical[0], **physical[1])
-        except Exception as eager:
+        except Exception as eager:  # torch refuses
             arguments = recorded_arguments(engine, args, kwargs)
             engine.raise_theirs(failed(engine, func, arguments, infos, eager))
 

@@ -13,6 +13,7 @@ from itertools import islice
 from math import gcd
 from typing import TYPE_CHECKING, Any
 
+from shapewright.findings.codes import PROGRAM_EXIT, TIMEOUT
 from shapewright.inputs.search.hypotheses import Hypothesis, Tensor
 from shapewright.inputs.search.input_sources import Observations, back, nice
 from shapewright.inputs.search.next_hypotheses import OF_RANK, placed
@@ -76,7 +77,7 @@ class _Tried:
     def unfinished(self) -> bool:
         """Whether the run was ended only because of its number of calls."""
         last = self.trace.findings[-1:]
-        return not self.failures and any(each.code == "timeout" for each in last)
+        return not self.failures and any(each.code == TIMEOUT for each in last)
 
     @property
     def failed(self) -> str:
@@ -299,9 +300,9 @@ def _is_programs_own(best: _Tried, run: Run) -> bool:
     if best.failures:
         return _is_torch_failure_own(best, best.failures[0], run)
     last = best.trace.findings[-1] if best.trace.findings else None
-    if last is None or last.code == "timeout":
+    if last is None or last.code == TIMEOUT:
         return False
-    if last.code == "program-exit":
+    if last.code == PROGRAM_EXIT:
         return True
     said = f"{last.message} {last.torch_message or ''}"
     return OWN.search(said) is not None and OF_INPUT.search(said) is None

@@ -9,6 +9,12 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from math import gcd, prod
 
+from shapewright.findings.codes import (
+    DIM_OUT_OF_RANGE,
+    EINSUM_LETTERS,
+    TOO_MANY_INDICES,
+    WRONG_RANK,
+)
 from shapewright.inputs.search.first_hypotheses import Beginning, settled
 from shapewright.inputs.search.hypotheses import Dim, Hypothesis, Path, Tensor
 from shapewright.inputs.search.input_sources import Back, InputAxis, Observations, back
@@ -164,9 +170,7 @@ def numbers_in(text: str) -> list[int]:
     return [int(each) for each in NUMBER.findall(text)]
 
 
-OF_RANK = frozenset(
-    {"wrong-rank", "einsum-letters", "too-many-indices", "dim-out-of-range"}
-)
+OF_RANK = frozenset({WRONG_RANK, EINSUM_LETTERS, TOO_MANY_INDICES, DIM_OUT_OF_RANGE})
 """Codes of calls that want another number of dims."""
 
 FRESH = ("S", "U", "V", "X", "Y", "Z", "Q", "R", "P", "K")
@@ -220,7 +224,7 @@ class Mender:
         if at >= 0:
             fact = op.inputs[at]
             more = _missing_dims(unmet, len(fact.shape))
-            doubt = 3.0 if unmet.code == "dim-out-of-range" else 0.0
+            doubt = 3.0 if unmet.code == DIM_OUT_OF_RANGE else 0.0
             for each in self.ranked(fact, more) if more else ():
                 yield replace(each, cost=each.cost + doubt)
 
@@ -341,11 +345,11 @@ class Mender:
 
 def _missing_dims(unmet: Unmet, rank: int) -> int:
     """Return how many dims a tensor lacks; negative for excess, 0 if unknown."""
-    if unmet.code in ("wrong-rank", "einsum-letters") and type(unmet.needs) is int:
+    if unmet.code in (WRONG_RANK, EINSUM_LETTERS) and type(unmet.needs) is int:
         return unmet.needs - rank
-    if unmet.code == "too-many-indices" and type(unmet.has) is int:
+    if unmet.code == TOO_MANY_INDICES and type(unmet.has) is int:
         return unmet.has - rank
-    if unmet.code == "dim-out-of-range" and type(unmet.has) is int:
+    if unmet.code == DIM_OUT_OF_RANGE and type(unmet.has) is int:
         dim = unmet.has
         return (dim + 1 if dim >= 0 else -dim) - rank
     return 0

@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 
+from shapewright.findings.codes import PROGRAM_ERROR
 from shapewright.inputs.search.docstrings import SHAPE, dims_of
 from shapewright.inputs.search.first_hypotheses import settled
 from shapewright.inputs.search.hypotheses import Hypothesis, Path
@@ -125,7 +126,7 @@ def _resized(mender: Mender, message: str) -> Iterator[Hypothesis]:
                 change = dict.fromkeys(letters, other)
                 why = f"the program asks for {other}"
                 yield mender.hypothesis.with_sizes(change, why, 0.5)
-    if mender.made.findings[-1].code == "program-error":
+    if mender.made.findings[-1].code == PROGRAM_ERROR:
         yield from _fixed(mender, found)
     if "H" in used and "too small" in message:
         for n, times in enumerate((4, 2)):
@@ -163,7 +164,7 @@ def _fixed(mender: Mender, found: list[int]) -> Iterator[Hypothesis]:
 
 def _said(mender: Mender, message: str) -> Iterator[Hypothesis]:
     """Read dims from a message: `of shape (batch_size, 2, height, width)`."""
-    of_program = mender.made.findings[-1].code == "program-error"
+    of_program = mender.made.findings[-1].code == PROGRAM_ERROR
     for written in SHAPE.finditer(message if of_program else ""):
         words = written[1].strip(" ,").split(",")
         dims = dims_of(words, (None, None)) if len(words) > 1 else None

@@ -9,6 +9,7 @@ from __future__ import annotations
 from math import prod
 from typing import Any
 
+from shapewright.findings.codes import ATTENTION_FEATURES, ATTENTION_MASK_SHAPE
 from shapewright.operators.attention.needs import of_weight
 from shapewright.operators.failed_calls import Grant, Place, Unmet
 from shapewright.operators.metadata_rules import Made, Meta
@@ -55,9 +56,8 @@ def _unmet(
     batch, length, have = given.shape
     if have != width:
         return Unmet(
-            "attention-features",
-            f"{{op}} expects {width} features in the last dim of {{{name}}}, got "
-            f"{have}",
+            ATTENTION_FEATURES,
+            f"{{op}} takes {width} features in the last dim of {{{name}}}, got {have}",
             Place(name, 2),
             Place("qkv_weight", 1),
             have,
@@ -86,8 +86,8 @@ def _of_scores(mask: Meta, scores: tuple[int, ...]) -> Unmet | None:
         if have == fitting:
             return None
     return Unmet(
-        "attention-mask-shape",
-        f"{{op}} expects a mask of {text(one)} = (queries, keys), or {text(many)} ="
+        ATTENTION_MASK_SHAPE,
+        f"{{op}} takes a mask of {text(one)} = (queries, keys), or {text(many)} ="
         f" (batch·heads, queries, keys), got {text(have)}",
         Place("mask"),
         has=text(have),
@@ -109,8 +109,8 @@ def _of_padding(mask: Meta, wanted: tuple[int, ...]) -> Unmet | None:
         return None
     turned = ": it is the other way round" if mask.shape == wanted[::-1] else ""
     return Unmet(
-        "attention-mask-shape",
-        f"{{op}} expects a padding mask of {text(wanted)} = (batch, keys), got"
+        ATTENTION_MASK_SHAPE,
+        f"{{op}} takes a padding mask of {text(wanted)} = (batch, keys), got"
         f" {text(mask.shape)}{turned}",
         Place("mask"),
         has=text(mask.shape),

@@ -7,6 +7,13 @@ from itertools import combinations
 from math import prod
 from typing import Any
 
+from shapewright.findings.codes import (
+    ATTENTION_FEATURES,
+    ATTENTION_MASK_SHAPE,
+    BATCH_DIM_MISMATCH,
+    KEYS_AND_VALUES,
+    WRONG_RANK,
+)
 from shapewright.operators.dtype_needs import real_floats
 from shapewright.operators.failed_calls import Grant, Place, Unmet
 from shapewright.operators.metadata_rules import Made, Meta
@@ -59,9 +66,8 @@ def _too_few(name: str, given: Meta) -> Unmet:
     """Report a tensor with fewer than the 2 dims (steps, features)."""
     shape = given.shape
     return Unmet(
-        "wrong-rank",
-        f"{{op}} expects at least 2 dims (steps, features), got {len(shape)}: "
-        f"{{{name}}}"
+        WRONG_RANK,
+        f"{{op}} takes at least 2 dims (steps, features), got {len(shape)}: {{{name}}}"
         f" is {text(shape)}",
         Place(name),
         has=len(shape),
@@ -75,7 +81,7 @@ def _of_values(key: Meta, value: Meta) -> Unmet:
     """Report that the numbers of keys and values differ."""
     k, v = key.shape, value.shape
     return Unmet(
-        "keys-and-values",
+        KEYS_AND_VALUES,
         f"{{op}} needs a value for each key: {{key}} is {text(k)} and {{value}}"
         f" {text(v)} (..., keys, features)",
         Place("value", len(v) - 2),
@@ -97,7 +103,7 @@ def _features(query: Meta, key: Meta) -> Unmet:
     else:
         said += f" {q[-1]} against {k[-1]}"
     return Unmet(
-        "attention-features",
+        ATTENTION_FEATURES,
         said,
         Place("key", len(k) - 1),
         Place("query", len(q) - 1),
@@ -118,7 +124,7 @@ def _of_heads(query: Meta, key: Meta, value: Meta) -> Unmet | None:
         x, y, at = before[-back], behind[-back], len(behind) - back
         same = len(before) == len(behind)
         return Unmet(
-            "batch-dim-mismatch",
+            BATCH_DIM_MISMATCH,
             f"{{op}} needs equal batch and heads: {{{first}}} is {text(one.shape)},"
             f" {{{other}}} is {text(two.shape)}, {x} against {y}",
             Place(other, at),
@@ -145,7 +151,7 @@ def _of_mask(query: Meta, key: Meta, mask: Meta) -> Unmet | None:
     if not 2 <= len(given) <= len(scores):
         made: Any = (1, k[-2]) if len(given) < 2 else given[len(given) - len(scores) :]
         return Unmet(
-            "attention-mask-shape",
+            ATTENTION_MASK_SHAPE,
             f"{{op}} lays {{attn_mask}} {text(given)} over scores {text(scores)} ="
             " (..., queries, keys): it has at least 2 dims, and no more than these",
             Place("attn_mask"),
@@ -173,7 +179,7 @@ def _of_mask(query: Meta, key: Meta, mask: Meta) -> Unmet | None:
         said += "; one for each sample needs a dim for the heads: `mask[:, None]`"
         made = [q[0], 1, *made[-2:]]
     return Unmet(
-        "attention-mask-shape",
+        ATTENTION_MASK_SHAPE,
         said,
         Place("attn_mask", dim),
         has=text(given),
@@ -218,9 +224,8 @@ def multi_head_attention(
     q, k = query.shape, key.shape
     if q[-1] != embed_dim_to_check:
         return Unmet(
-            "attention-features",
-            f"{{op}} expects {embed_dim_to_check} features in the last dim of "
-            f"{{query}},"
+            ATTENTION_FEATURES,
+            f"{{op}} takes {embed_dim_to_check} features in the last dim of {{query}},"
             f" got {q[-1]}",
             Place("query", len(q) - 1),
             Place("out_proj_weight", 0),
@@ -269,8 +274,8 @@ def _of_time(query: Meta, key: Meta, value: Meta) -> Unmet | None:
         if rank > 3:
             made = (prod(query.shape[: rank - 2]), *query.shape[rank - 2 :])
         return Unmet(
-            "wrong-rank",
-            f"{{op}} expects 3 dims (batch, time, features in some order), or 2, got"
+            WRONG_RANK,
+            f"{{op}} takes 3 dims (batch, time, features in some order), or 2, got"
             f" {rank}: {{query}} is {text(query.shape)}",
             Place("query"),
             has=rank,
@@ -285,9 +290,8 @@ def _of_time(query: Meta, key: Meta, value: Meta) -> Unmet | None:
             same = len(other.shape) == rank
             made = other.shape if same else (*(1,) * (rank - have), *each.shape)[-rank:]
             return Unmet(
-                "wrong-rank",
-                f"{{op}} expects as many dims of {{{name}}} as of {{query}}, {rank}, "
-                f"got"
+                WRONG_RANK,
+                f"{{op}} takes as many dims of {{{name}}} as of {{query}}, {rank}, got"
                 f" {have}: {{{name}}} is {text(each.shape)}",
                 Place(name),
                 Place("query"),
@@ -307,8 +311,8 @@ def _of_memory(query: Meta, key: Meta, value: Meta, size: int | None) -> Unmet |
             if each.shape[-1] != size:
                 last = len(each.shape) - 1
                 return Unmet(
-                    "attention-features",
-                    f"{{op}} expects {size} features in the last dim of {{{name}}}, got"
+                    ATTENTION_FEATURES,
+                    f"{{op}} takes {size} features in the last dim of {{{name}}}, got"
                     f" {each.shape[-1]}: `kdim` and `vdim` allow others",
                     Place(name, last),
                     Place("query", len(q) - 1),
@@ -323,7 +327,7 @@ def _of_memory(query: Meta, key: Meta, value: Meta, size: int | None) -> Unmet |
     if k[:-1] != v[:-1]:
         made = Made((*k[:-1], v[-1]), value.dtype)
         return Unmet(
-            "keys-and-values",
+            KEYS_AND_VALUES,
             f"{{op}} needs a value for each key: {{key}} is {text(k)} and {{value}}"
             f" {text(v)} (time, batch, features)",
             Place("value"),
@@ -334,7 +338,7 @@ def _of_memory(query: Meta, key: Meta, value: Meta, size: int | None) -> Unmet |
         )
     if len(q) == 3 and q[1] != k[1]:
         return Unmet(
-            "batch-dim-mismatch",
+            BATCH_DIM_MISMATCH,
             f"{{op}} needs one batch: {{query}} has {q[1]} samples, {{key}} has {k[1]}"
             f" in (time, batch, features) {text(k)}",
             Place("key", 1),
@@ -360,8 +364,8 @@ def _of_padding(mask: Meta, wanted: tuple[int, ...]) -> Unmet | None:
     if mask.shape == wanted[::-1]:
         more = ": it is the other way round"
     return Unmet(
-        "attention-mask-shape",
-        f"{{op}} expects {{key_padding_mask}} as {text(wanted)} ="
+        ATTENTION_MASK_SHAPE,
+        f"{{op}} takes {{key_padding_mask}} as {text(wanted)} ="
         f" {'(batch, keys)' if len(wanted) == 2 else '(keys)'}, got {text(mask.shape)}"
         f"{more}",
         Place("key_padding_mask"),
@@ -380,8 +384,8 @@ def _of_forward_mask(
     if mask.shape not in (one, many):
         wanted = many if len(mask.shape) == 3 else one
         return Unmet(
-            "attention-mask-shape",
-            f"{{op}} expects {{attn_mask}} as {text(one)} = (queries, keys), or"
+            ATTENTION_MASK_SHAPE,
+            f"{{op}} takes {{attn_mask}} as {text(one)} = (queries, keys), or"
             f" {text(many)} = (batch·heads, queries, keys), got {text(mask.shape)}",
             Place("attn_mask"),
             has=text(mask.shape),

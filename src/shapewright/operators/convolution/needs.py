@@ -4,6 +4,14 @@ from __future__ import annotations
 
 from typing import Any
 
+from shapewright.findings.codes import (
+    CHANNEL_MISMATCH,
+    CHANNELS_LAST,
+    GROUPS_DO_NOT_DIVIDE,
+    MISSING_CHANNEL_DIM,
+    OUTPUT_PADDING_TOO_LARGE,
+    WRONG_RANK,
+)
 from shapewright.operators.failed_calls import Grant, Place, Unmet
 from shapewright.operators.metadata_rules import Made, Meta
 from shapewright.operators.need_checks import (
@@ -51,7 +59,7 @@ def convolution(
         return wrong
     if weight.shape[0] % groups:
         return Unmet(
-            "groups-do-not-divide",
+            GROUPS_DO_NOT_DIVIDE,
             f"{{op}} cannot divide {weight.shape[0]} output channels into {groups}"
             " groups",
             Place("weight", 0),
@@ -105,7 +113,7 @@ def transposed(
                 for e, s, d in zip(extra, steps, reach, strict=True)
             ]
             return Unmet(
-                "output-padding-too-large",
+                OUTPUT_PADDING_TOO_LARGE,
                 f"{{op}} needs an output padding smaller than its stride {step}, got"
                 f" {more}: it only tells apart sizes that the stride makes equal",
                 has=more,
@@ -129,8 +137,8 @@ def _of_rank(input: Meta, spatial: int, channels: int) -> Unmet | None:
         first, second, *rest = input.shape
         grants = (Grant("input", Made((first * second, *rest), input.dtype)),)
     return Unmet(
-        "wrong-rank",
-        f"{{op}} expects {dims(spatial + 2)} {layout}, got {rank}:"
+        WRONG_RANK,
+        f"{{op}} takes {dims(spatial + 2)} {layout}, got {rank}:"
         f" {{input}} is {text(input.shape)}",
         Place("input"),
         has=rank,
@@ -152,15 +160,15 @@ def _of_channels(
     said = f"{{op}} needs {channels} input channels"
     if groups > 1:
         said += f" ({channels // groups} for each of {groups} groups)"
-    code = "channel-mismatch"
+    code = CHANNEL_MISMATCH
     grant = resized(input, at, channels)
     if shape[last] == channels and channels > 1:
-        code = "channels-last"
+        code = CHANNELS_LAST
         said += f" in dim {at}, got {shape[at]}: {{input}} {text(shape)} looks like"
         said += " channels last" if spatial > 1 else " channels in its last dim"
         grant = turned(input, (*range(at), last, *range(at, last)))
     elif channels == 1 and at == 0:
-        code = "missing-channel-dim"
+        code = MISSING_CHANNEL_DIM
         said += f" in a dim of its own, got {{input}} {text(shape)} without it"
         grant = with_dim(input, 1)
     else:

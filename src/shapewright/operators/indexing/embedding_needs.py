@@ -5,6 +5,7 @@ from __future__ import annotations
 from math import prod
 from typing import Any
 
+from shapewright.findings.codes import BAG_OFFSETS, INDEX_OUT_OF_RANGE, WRONG_RANK
 from shapewright.operators.failed_calls import Grant, Place, Unmet
 from shapewright.operators.metadata_rules import Made, Meta
 from shapewright.operators.need_checks import (
@@ -49,8 +50,8 @@ def _of_table(weight: Meta, table: str) -> Unmet:
     shape = weight.shape
     made = (*shape, 1)[:2] if len(shape) < 2 else shape[-2:]
     return Unmet(
-        "wrong-rank",
-        f"{{op}} expects a table of 2 dims (rows, features), got {dims(len(shape))}:"
+        WRONG_RANK,
+        f"{{op}} takes a table of 2 dims (rows, features), got {dims(len(shape))}:"
         f" {{{table}}} is {text(shape)}",
         Place(table),
         has=len(shape),
@@ -72,8 +73,8 @@ def one_hot(tensor: Meta, num_classes: int = -1) -> Unmet | None:
     top, low = max(values), min(values)
     if low < 0:
         return Unmet(
-            "index-out-of-range",
-            f"{{op}} expects class indices from 0 on, but {{tensor}} has {low}",
+            INDEX_OUT_OF_RANGE,
+            f"{{op}} takes class numbers from 0 on, but {{tensor}} has {low}",
             Place("tensor"),
             has=low,
             needs=0,
@@ -82,7 +83,7 @@ def one_hot(tensor: Meta, num_classes: int = -1) -> Unmet | None:
     if num_classes == -1 or top < num_classes:
         return None
     return Unmet(
-        "index-out-of-range",
+        INDEX_OUT_OF_RANGE,
         f"{{op}} makes {num_classes} classes, 0 to {num_classes - 1}, but {{tensor}}"
         f" has {top}"
         if num_classes > 0
@@ -119,9 +120,8 @@ def embedding_bag(
     if rank not in (1, 2):
         made = input.shape[-2:] if rank else (1, 1)
         return Unmet(
-            "wrong-rank",
-            f"{{op}} expects 2 dims (bags, ids), or 1 with offsets, got {rank}: "
-            f"{{input}}"
+            WRONG_RANK,
+            f"{{op}} takes 2 dims (bags, ids), or 1 with offsets, got {rank}: {{input}}"
             f" is {text(input.shape)}",
             Place("input"),
             has=rank,
@@ -136,8 +136,8 @@ def embedding_bag(
     weights = per_sample_weights
     if wrong is None and is_tensor(weights) and weights.shape != input.shape:
         return Unmet(
-            "bag-offsets",
-            f"{{op}} expects a weight for each id: {{input}} is {text(input.shape)},"
+            BAG_OFFSETS,
+            f"{{op}} takes a weight for each id: {{input}} is {text(input.shape)},"
             f" {{per_sample_weights}} is {text(weights.shape)}",
             Place("per_sample_weights"),
             Place("input"),
@@ -159,7 +159,7 @@ def _of_bags(input: Meta, offsets: Any) -> Unmet:
         said += f" {{input}} is {text(input.shape)}; rows need 2 dims"
         grant = Grant("input", Made((1, *input.shape), input.dtype))
     return Unmet(
-        "bag-offsets",
+        BAG_OFFSETS,
         said,
         Place("input"),
         has=len(input.shape),
@@ -175,8 +175,8 @@ def _of_offsets(input: Meta, offsets: Meta) -> Unmet | None:
     if len(offsets.shape) != 1:
         made = (prod(offsets.shape),)
         return Unmet(
-            "bag-offsets",
-            f"{{op}} expects offsets in 1 dim, got {dims(len(offsets.shape))}:"
+            BAG_OFFSETS,
+            f"{{op}} takes offsets in 1 dim, got {dims(len(offsets.shape))}:"
             f" {{offsets}} is {text(offsets.shape)}",
             Place("offsets"),
             has=len(offsets.shape),
@@ -192,8 +192,8 @@ def _of_offsets(input: Meta, offsets: Meta) -> Unmet | None:
     if not values[0] and bad <= count:
         return None
     return Unmet(
-        "bag-offsets",
-        f"{{op}} expects offsets from 0 to {count}, the number of ids, but {{offsets}}"
+        BAG_OFFSETS,
+        f"{{op}} takes offsets from 0 to {count}, the number of ids, but {{offsets}}"
         f" {'begins' if values[0] else 'ends'} with {bad}",
         Place("offsets"),
         has=bad,

@@ -6,6 +6,14 @@ from dataclasses import replace
 from math import prod
 from typing import Any
 
+from shapewright.findings.codes import (
+    BROADCAST_MISMATCH,
+    NOT_CONTIGUOUS,
+    NOT_POSITIVE,
+    REPEAT_COUNTS,
+    SOURCE_SHAPE,
+    WRONG_RANK,
+)
 from shapewright.operators.failed_calls import Grant, Place, Unmet
 from shapewright.operators.metadata_rules import Made, Meta
 from shapewright.operators.need_checks import (
@@ -104,7 +112,7 @@ def take_along_dim(
     for d, (one, two) in enumerate(zip(input.shape, indices.shape, strict=True)):
         if d != at and one != two and 1 not in (one, two):
             return Unmet(
-                "broadcast-mismatch",
+                BROADCAST_MISMATCH,
                 f"{{op}} lines up {{input}} {text(input.shape)} and {{indices}}"
                 f" {text(indices.shape)} but in dim {at}: {one} against {two} in dim"
                 f" {d}",
@@ -122,7 +130,7 @@ def _of_one_piece(input: Meta, indices: Meta) -> Unmet | None:
     for name, each in (("input", input), ("indices", indices)):
         if not viewable(each.shape, each.stride, (prod(each.shape),)):
             return Unmet(
-                "not-contiguous",
+                NOT_CONTIGUOUS,
                 f"{{op}} without a dim views {{{name}}} {text(each.shape)} as one row,"
                 " but its elements do not lie in this order",
                 Place(name),
@@ -180,7 +188,7 @@ def _of_slices(
                 if p[0] != p[1]
             )
         return Unmet(
-            "source-shape",
+            SOURCE_SHAPE,
             f"{{op}} needs {{source}} as {text(wanted)}, a slice of {{{name}}}"
             f" {text(input.shape)} for each of {count} indices, got"
             f" {text(source.shape)}",
@@ -213,7 +221,7 @@ def _of_one(name: str, value: Any) -> Unmet | None:
     if not is_tensor(value) or not value.shape:
         return None
     return Unmet(
-        "wrong-rank",
+        WRONG_RANK,
         f"{{op}} fills with one value, got {{{name}}} {text(value.shape)}",
         Place(name),
         has=len(value.shape),
@@ -254,7 +262,7 @@ def put(
     have, wanted = prod(source.shape), prod(index.shape)
     if have != wanted:
         return Unmet(
-            "source-shape",
+            SOURCE_SHAPE,
             f"{{op}} needs {wanted} elements, one for each of {{index}}"
             f" {text(index.shape)}, got {have}: {{source}} is {text(source.shape)}",
             Place("source"),
@@ -288,7 +296,7 @@ def masked_scatter(input: Meta, mask: Meta, source: Meta) -> Unmet | None:
     if have >= wanted:
         return None
     return Unmet(
-        "source-shape",
+        SOURCE_SHAPE,
         f"{{op}} needs {wanted} elements, as {{mask}} is true at so many places, got"
         f" {have}: {{source}} is {text(source.shape)}",
         Place("source"),
@@ -324,7 +332,7 @@ def repeat_interleave(
     at = dim % _rank_of(input) if dim is not None else None
     said = "elements" if at is None else f"slices of dim {at}"
     return Unmet(
-        "repeat-counts",
+        REPEAT_COUNTS,
         f"{{op}} needs a count for each of {size} {said} of {{input}}"
         f" {text(input.shape)}, got {repeats.shape[0]}",
         Place("repeats", 0),
@@ -346,8 +354,8 @@ def _of_counts(repeats: Meta) -> Unmet | None:
     if min(values, default=0) >= 0:
         return None
     return Unmet(
-        "not-positive",
-        f"{{op}} expects counts of at least 0, got {min(values)} in {{repeats}}",
+        NOT_POSITIVE,
+        f"{{op}} takes counts of at least 0, got {min(values)} in {{repeats}}",
         Place("repeats"),
         has=min(values),
         needs=0,

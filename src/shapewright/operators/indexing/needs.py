@@ -6,6 +6,12 @@ from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
 
+from shapewright.findings.codes import (
+    INDEX_OUT_OF_RANGE,
+    MASK_SHAPE,
+    TOO_MANY_INDICES,
+    WRITTEN_SHAPE,
+)
 from shapewright.operators.failed_calls import Grant, Place, Unmet
 from shapewright.operators.linear_algebra.matrix_needs import of_plane
 from shapewright.operators.metadata_rules import Made, Meta, Misfit
@@ -118,7 +124,7 @@ def _too_many(self: Meta, items: tuple[Any, ...], count: int) -> Unmet:
     made = Made((*shape, *(1,) * (count - len(shape))), self.dtype)
     shown = dims(len(shape)) if shape else "no dims"
     return Unmet(
-        "too-many-indices",
+        TOO_MANY_INDICES,
         f"{{op}} gets {count} indices, but {{self}} {text(shape)} has {shown}",
         Place("self"),
         has=count,
@@ -154,7 +160,7 @@ def _of_item(self: Meta, item: Any, name: str, at: int) -> Unmet | None:
             return None
         top = f"0 to {size - 1}" if size else "none"
         return Unmet(
-            "index-out-of-range",
+            INDEX_OUT_OF_RANGE,
             f"{{op}} reads index {item} of dim {at} of {{self}} {text(shape)}, which"
             f" has {top}",
             Place("self", at),
@@ -174,7 +180,7 @@ def _of_item(self: Meta, item: Any, name: str, at: int) -> Unmet | None:
             if pair[0] != pair[1]
         )
         return Unmet(
-            "mask-shape",
+            MASK_SHAPE,
             f"{{op}} needs a mask {text(part)} for dim {at} on of {{self}}"
             f" {text(shape)}, got {word(name)} {text(item.shape)}",
             Place(name, dim),
@@ -253,7 +259,7 @@ def _of_written(
         fits = part[-back] if back <= len(part) else None
         what = f"{shape[-back]} into {fits}" if fits is not None else "one dim too many"
         return Unmet(
-            "written-shape",
+            WRITTEN_SHAPE,
             f"{{op}} writes into a part {text(part)} of {{self}} {text(self.shape)},"
             f" but {{value}} is {text(value.shape)}: {what}",
             Place("value", at),
@@ -328,7 +334,7 @@ def _of_part(input: Meta, src: Meta, part: tuple[int, ...]) -> Unmet | None:
         return None
     dim = differs(src.shape, part)
     return Unmet(
-        "written-shape",
+        WRITTEN_SHAPE,
         f"{{op}} writes a part {text(part)} of {{input}} {text(input.shape)}, but"
         f" {{src}} is {text(src.shape)}",
         Place("src", dim),
@@ -349,7 +355,7 @@ def select_scatter(input: Meta, src: Meta, dim: Any, index: Any) -> Unmet | None
     size = input.shape[at]
     if type(index) is int and not -size <= index < size:
         return Unmet(
-            "index-out-of-range",
+            INDEX_OUT_OF_RANGE,
             f"{{op}} writes at {index} of dim {at} of {{input}} {text(input.shape)},"
             f" which has 0 to {size - 1}",
             Place("input", at),

@@ -6,6 +6,14 @@ from dataclasses import replace
 from math import prod
 from typing import Any
 
+from shapewright.findings.codes import (
+    DIM_OUT_OF_RANGE,
+    JOINED_SCALARS,
+    JOINED_SIZES_DIFFER,
+    SPLIT_SIZES,
+    STACKED_SHAPES_DIFFER,
+    WRONG_RANK,
+)
 from shapewright.operators.failed_calls import Grant, Place, Unmet
 from shapewright.operators.metadata_rules import Made, Meta
 from shapewright.operators.need_checks import (
@@ -38,7 +46,7 @@ def cat(tensors: Any, dim: Any = 0, **options: Any) -> Unmet | None:
     for n, each in given:
         if not each.shape:
             return Unmet(
-                "joined-scalars",
+                JOINED_SCALARS,
                 f"{{op}} joins along a dim, {{tensors_{n}}} has none: `torch.stack`"
                 " joins scalars",
                 Place(f"tensors.{n}"),
@@ -48,7 +56,7 @@ def cat(tensors: Any, dim: Any = 0, **options: Any) -> Unmet | None:
             )
     if not -rank <= dim < rank:
         return Unmet(
-            "dim-out-of-range",
+            DIM_OUT_OF_RANGE,
             f"{{op}} has no dim {dim}: {{tensors_{first}}} {text(one.shape)} has"
             f" {dims(rank)}",
             has=dim,
@@ -74,7 +82,7 @@ def _ranks_differ(first: int, one: Meta, n: int, each: Meta, at: int) -> Unmet:
     else:
         made = tuple(1 if d == at else size for d, size in enumerate(one.shape))
     return Unmet(
-        "wrong-rank",
+        WRONG_RANK,
         f"{{op}} joins tensors with as many dims: {{tensors_{first}}} is"
         f" {text(one.shape)}, {{tensors_{n}}} is {text(shape)}",
         Place(f"tensors.{n}"),
@@ -92,7 +100,7 @@ def _sizes_differ(first: int, one: Meta, n: int, each: Meta, at: int, d: int) ->
         size if dim == at else one.shape[dim] for dim, size in enumerate(each.shape)
     )
     return Unmet(
-        "joined-sizes-differ",
+        JOINED_SIZES_DIFFER,
         f"{{op}} along dim {at} needs equal sizes in dim {d}: {{tensors_{first}}} is"
         f" {text(one.shape)}, {{tensors_{n}}} is {text(each.shape)}",
         Place(f"tensors.{n}", d),
@@ -115,7 +123,7 @@ def stack(tensors: Any, dim: int = 0, **options: Any) -> Unmet | None:
     if not -rank <= dim < rank:
         fits = rank - 1 if dim > 0 else -rank
         return Unmet(
-            "dim-out-of-range",
+            DIM_OUT_OF_RANGE,
             f"{{op}} has no dim {dim}: {dims(rank)} come out of {{tensors_0}}"
             f" {text(one.shape)}",
             has=dim,
@@ -133,7 +141,7 @@ def stack(tensors: Any, dim: int = 0, **options: Any) -> Unmet | None:
                 None,
             )
             return Unmet(
-                "stacked-shapes-differ",
+                STACKED_SHAPES_DIFFER,
                 f"{{op}} needs equal shapes: {{tensors_0}} is {text(one.shape)},"
                 f" {{tensors_{n}}} is {text(each.shape)}",
                 Place(f"tensors.{n}", d),
@@ -166,7 +174,7 @@ def _joined(tensors: Any, dim: int, least: int) -> Unmet | None:
     raised = [Made((1,) * (least - len(e.shape)) + e.shape, e.dtype) for e in given]
     at = dim if len(raised[0].shape) > dim else 0
     wrong = cat(raised, at)
-    if wrong is None or wrong.code == "dim-out-of-range":
+    if wrong is None or wrong.code == DIM_OUT_OF_RANGE:
         return None
     return _lowered(wrong, raised, given)
 
@@ -196,7 +204,7 @@ def split(
     if not -rank <= dim < rank:
         fits = rank - 1 if dim > 0 else -rank
         return Unmet(
-            "dim-out-of-range",
+            DIM_OUT_OF_RANGE,
             f"{{op}} has no dim {dim}: {{tensor}} {text(tensor.shape)} has"
             f" {dims(rank)}",
             has=dim,
@@ -216,7 +224,7 @@ def split(
         return None
     made = Made((*tensor.shape[:at], total, *tensor.shape[at + 1 :]), tensor.dtype)
     return Unmet(
-        "split-sizes",
+        SPLIT_SIZES,
         f"{{op}} needs parts that add up to {size}, dim {at} of {{tensor}}"
         f" {text(tensor.shape)}, got {' + '.join(map(str, parts))} = {total}",
         Place("tensor", at),
@@ -277,8 +285,8 @@ def _of_ranks(tensors: Any, most: int, names: list[str] | None = None) -> Unmet 
         name = names[n] if names is not None else f"tensors.{n}"
         made = (prod(each.shape[: rank - most + 1]), *each.shape[rank - most + 1 :])
         return Unmet(
-            "wrong-rank",
-            f"{{op}} expects at most {dims(most)} of each, got {rank}: {word(name)} is"
+            WRONG_RANK,
+            f"{{op}} takes at most {dims(most)} of each, got {rank}: {word(name)} is"
             f" {text(each.shape)}",
             Place(name),
             has=rank,

@@ -5,6 +5,15 @@ from __future__ import annotations
 from math import prod
 from typing import Any
 
+from shapewright.findings.codes import (
+    DIM_OUT_OF_RANGE,
+    FOURIER_POINTS,
+    FOURIER_SIZES,
+    FREQUENCY_COUNT,
+    SIGNAL_TOO_SHORT,
+    WINDOW_LENGTH,
+    WRONG_RANK,
+)
 from shapewright.operators.failed_calls import Grant, Place, Unmet
 from shapewright.operators.metadata_rules import Made, Meta
 from shapewright.operators.need_checks import dims, dtype_unmet, resized, text
@@ -40,7 +49,7 @@ def _of_points(
         if count >= 1:
             return None
         return Unmet(
-            "fourier-points",
+            FOURIER_POINTS,
             f"{{op}} needs at least 1 point along dim {dim} of {{input}}"
             f" {text(input.shape)}, got `{argument}` with {count}",
             None,
@@ -55,7 +64,7 @@ def _of_points(
         return None
     shown = f"2·({size} - 1) = {2 * (size - 1)}" if mirrored else str(size)
     return Unmet(
-        "fourier-points",
+        FOURIER_POINTS,
         f"{{op}} needs at least 1 point along dim {dim} of {{input}}"
         f" {text(input.shape)}, got {shown}",
         Place("input", dim),
@@ -72,8 +81,8 @@ def _of_scalar(input: Meta) -> Unmet | None:
     if input.shape:
         return None
     return Unmet(
-        "wrong-rank",
-        "{op} expects at least 1 dim of {input}, got a scalar",
+        WRONG_RANK,
+        "{op} takes at least 1 dim of {input}, got a scalar",
         Place("input"),
         has=0,
         needs=1,
@@ -137,8 +146,8 @@ def _of_sizes(input: Meta, sizes: Any, dim: Any) -> Unmet | None:
     which = f"dims {tuple(dim)}" if isinstance(dim, tuple | list) else dims(wanted)
     fits = [*sizes[:wanted], *(-1,) * (wanted - have)]
     return Unmet(
-        "fourier-sizes",
-        f"{{op}} expects {several} as `s`, one for each of {which} of {{input}}"
+        FOURIER_SIZES,
+        f"{{op}} takes {several} as `s`, one for each of {which} of {{input}}"
         f" {text(input.shape)}, got {have}",
         None,
         None,
@@ -166,7 +175,7 @@ def shift(input: Meta, dim: Any = None) -> Unmet | None:
 def _of_each(input: Meta, dim: Any) -> Unmet | None:
     """Check that the dims exist; the same dim may be given twice."""
     wrong = of_dim("input", input, dim)
-    return wrong if wrong is not None and wrong.code == "dim-out-of-range" else None
+    return wrong if wrong is not None and wrong.code == DIM_OUT_OF_RANGE else None
 
 
 @needs("torch.functional.stft")
@@ -194,7 +203,7 @@ def stft(
         why = f"n_fft // 2 + 1 = {needed}"
     if n_fft > 0 and size < needed:
         return Unmet(
-            "signal-too-short",
+            SIGNAL_TOO_SHORT,
             f"{{op}} needs at least {why} samples in dim {rank - 1} of {{input}}"
             f" {text(shape)}, got {size}",
             Place("input", rank - 1),
@@ -217,8 +226,8 @@ def _of_signal(input: Meta) -> Unmet:
         made = (prod(shape[:-1]), shape[-1])
         grants = (Grant("input", Made(made, input.dtype)),)
     return Unmet(
-        "wrong-rank",
-        f"{{op}} expects 2 dims (batch, samples), or 1, got {len(shape)}: {{input}} is"
+        WRONG_RANK,
+        f"{{op}} takes 2 dims (batch, samples), or 1, got {len(shape)}: {{input}} is"
         f" {text(shape)}",
         Place("input"),
         has=len(shape),
@@ -232,8 +241,8 @@ def _of_window(n_fft: int, hop: Any, length: Any, window: Any) -> Unmet | None:
     """Check that the window is `win_length` long, and at most `n_fft`."""
     if n_fft < 1:
         return Unmet(
-            "window-length",
-            f"{{op}} expects an `n_fft` of at least 1, got {n_fft}",
+            WINDOW_LENGTH,
+            f"{{op}} takes an `n_fft` of at least 1, got {n_fft}",
             None,
             None,
             n_fft,
@@ -242,8 +251,8 @@ def _of_window(n_fft: int, hop: Any, length: Any, window: Any) -> Unmet | None:
         )
     if type(length) is int and not 0 < length <= n_fft:
         return Unmet(
-            "window-length",
-            f"{{op}} expects a `win_length` of 1 to n_fft = {n_fft}, got {length}",
+            WINDOW_LENGTH,
+            f"{{op}} takes a `win_length` of 1 to n_fft = {n_fft}, got {length}",
             None,
             None,
             length,
@@ -252,8 +261,8 @@ def _of_window(n_fft: int, hop: Any, length: Any, window: Any) -> Unmet | None:
         )
     if type(hop) is int and hop < 1:
         return Unmet(
-            "window-length",
-            f"{{op}} expects a `hop_length` of at least 1, got {hop}",
+            WINDOW_LENGTH,
+            f"{{op}} takes a `hop_length` of at least 1, got {hop}",
             None,
             None,
             hop,
@@ -267,7 +276,7 @@ def _of_window(n_fft: int, hop: Any, length: Any, window: Any) -> Unmet | None:
     said = f"win_length = {wanted}" if length is not None else f"n_fft = {wanted}"
     one = len(window.shape) == 1
     return Unmet(
-        "window-length",
+        WINDOW_LENGTH,
         f"{{op}} needs a window of {said} samples, got {{window}} {text(window.shape)}",
         Place("window", 0 if one else None),
         None,
@@ -295,8 +304,8 @@ def istft(
     rank = len(shape)
     if rank not in (2, 3):
         return Unmet(
-            "wrong-rank",
-            f"{{op}} expects 3 dims (batch, frequencies, frames), or 2, got {rank}:"
+            WRONG_RANK,
+            f"{{op}} takes 3 dims (batch, frequencies, frames), or 2, got {rank}:"
             f" {{input}} is {text(shape)}",
             Place("input"),
             has=rank,
@@ -315,7 +324,7 @@ def istft(
     if n_fft > 0 and have != wanted:
         said = f"n_fft // 2 + 1 = {wanted}" if half else f"n_fft = {wanted}"
         return Unmet(
-            "frequency-count",
+            FREQUENCY_COUNT,
             f"{{op}} needs {said} frequencies in dim {rank - 2} of {{input}}"
             f" {text(shape)}, got {have}",
             Place("input", rank - 2),
@@ -328,8 +337,8 @@ def istft(
     length = n_fft if win_length is None else win_length
     if wrong is None and type(hop_length) is int and hop_length > length:
         return Unmet(
-            "window-length",
-            f"{{op}} expects a `hop_length` of at most the window's {length}, got"
+            WINDOW_LENGTH,
+            f"{{op}} takes a `hop_length` of at most the window's {length}, got"
             f" {hop_length}",
             None,
             None,

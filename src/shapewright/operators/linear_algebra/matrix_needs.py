@@ -5,6 +5,12 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
+from shapewright.findings.codes import (
+    CROSS_OF_THREE,
+    INNER_DIM_MISMATCH,
+    REPEATED_DIM,
+    WRONG_RANK,
+)
 from shapewright.operators.dtype_needs import (
     no_bools,
     no_complex,
@@ -46,8 +52,8 @@ def of_rank(
             count *= size
         made = (count, *shape[rank - most + 1 :])
     return Unmet(
-        "wrong-rank",
-        f"{{op}} expects {said}{what}, got {rank}: {word(name)} is {text(shape)}",
+        WRONG_RANK,
+        f"{{op}} takes {said}{what}, got {rank}: {word(name)} is {text(shape)}",
         Place(name),
         has=rank,
         needs=least if rank < least else most,
@@ -106,7 +112,7 @@ def of_plane(
         return None
     fits = next((d for d in range(rank) if d != one % rank), None)
     return Unmet(
-        "repeated-dim",
+        REPEATED_DIM,
         f"{{op}} needs two dims of {{input}} {text(input.shape)}, got {one} and"
         f" {other}",
         Place("input"),
@@ -174,7 +180,7 @@ def any_cross(
         for name, each in (("input", input), ("other", other))
     )
     return Unmet(
-        "cross-of-three",
+        CROSS_OF_THREE,
         f"{{op}} needs a dim of 3, got {{input}} {text(input.shape)} and {{other}}"
         f" {text(other.shape)}",
         Place("input"),
@@ -190,8 +196,8 @@ def _of_same_rank(input: Meta, other: Meta) -> Unmet:
     missing = len(input.shape) - len(other.shape)
     made = (*(1,) * missing, *other.shape) if missing > 0 else input.shape
     return Unmet(
-        "wrong-rank",
-        f"{{op}} expects as many dims of {{other}} as of {{input}}:"
+        WRONG_RANK,
+        f"{{op}} takes as many dims of {{other}} as of {{input}}:"
         f" {{other}} is {text(other.shape)}, {{input}} is {text(input.shape)}",
         Place("other"),
         Place("input"),
@@ -208,7 +214,7 @@ def _of_three(name: str, input: Meta, dim: Any) -> Unmet | None:
         return None
     at = dim % len(input.shape)
     return Unmet(
-        "cross-of-three",
+        CROSS_OF_THREE,
         f"{{op}} needs 3 numbers along dim {at} of {{{name}}} {text(input.shape)}, got"
         f" {input.shape[at]}",
         Place(name, at),
@@ -228,7 +234,7 @@ def inner(input: Meta, other: Meta, **options: Any) -> Unmet | None:
     if one != two:
         last = len(other.shape) - 1
         return Unmet(
-            "inner-dim-mismatch",
+            INNER_DIM_MISMATCH,
             f"{{op}} multiplies the last dims of {{input}} {text(input.shape)} and"
             f" {{other}} {text(other.shape)}: {one} against {two}",
             Place("other", last),
@@ -301,7 +307,7 @@ def vector_norm(
 def _of_dims(name: str, input: Meta, dim: Any) -> Unmet | None:
     """Check that the dims exist; a repeated one has no repair."""
     wrong = of_dim(name, input, dim) if dim is not None else None
-    if wrong is not None and wrong.code == "repeated-dim":
+    if wrong is not None and wrong.code == REPEATED_DIM:
         return replace(wrong, grants=())
     return wrong
 
@@ -331,7 +337,7 @@ def cdist(x1: Meta, x2: Meta, *rest: Any, **options: Any) -> Unmet | None:
     if one != two:
         last = len(x2.shape) - 1
         return Unmet(
-            "inner-dim-mismatch",
+            INNER_DIM_MISMATCH,
             f"{{op}} compares rows of {{x1}} {text(x1.shape)} and {{x2}}"
             f" {text(x2.shape)} number by number: {one} against {two}",
             Place("x2", last),
@@ -352,8 +358,8 @@ def pdist(input: Meta, p: float = 2.0) -> Unmet | None:
     if len(shape) != 2:
         made = (1, *shape) if len(shape) < 2 else shape[-2:]
         return Unmet(
-            "wrong-rank",
-            f"{{op}} expects 2 dims (vectors, numbers), got {len(shape)}: {{input}} is"
+            WRONG_RANK,
+            f"{{op}} takes 2 dims (vectors, numbers), got {len(shape)}: {{input}} is"
             f" {text(shape)}",
             Place("input"),
             has=len(shape),

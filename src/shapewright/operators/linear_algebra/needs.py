@@ -5,6 +5,7 @@ from __future__ import annotations
 from itertools import pairwise
 from typing import Any
 
+from shapewright.findings.codes import INNER_DIM_MISMATCH, NOT_SQUARE, WRONG_RANK
 from shapewright.operators.failed_calls import Grant, Place, Unmet
 from shapewright.operators.matmul.needs import Named, of_batch
 from shapewright.operators.metadata_rules import Made, Meta
@@ -91,8 +92,8 @@ def of_matrices(name: str, input: Meta) -> Unmet | None:
         return None
     grants = (Grant(name, Made((*shape, *shape)[:2], input.dtype)),) if rank else ()
     return Unmet(
-        "wrong-rank",
-        f"{{op}} expects matrices, at least 2 dims, got {rank}: {{{name}}} is"
+        WRONG_RANK,
+        f"{{op}} takes matrices, at least 2 dims, got {rank}: {{{name}}} is"
         f" {text(shape)}",
         Place(name),
         has=rank,
@@ -109,8 +110,8 @@ def _of_square(name: str, input: Meta) -> Unmet | None:
     if wrong is not None or shape[-1] == shape[-2]:
         return wrong
     return Unmet(
-        "not-square",
-        f"{{op}} expects square matrices, got {shape[-2]} rows and {shape[-1]} columns:"
+        NOT_SQUARE,
+        f"{{op}} takes square matrices, got {shape[-2]} rows and {shape[-1]} columns:"
         f" {{{name}}} is {text(shape)}",
         Place(name, rank - 1),
         Place(name, rank - 2),
@@ -150,7 +151,7 @@ def _of_rows(matrix: Named, right: Named, at: int, left: bool = True) -> Unmet |
         return None
     what = "rows" if left else "columns"
     return Unmet(
-        "inner-dim-mismatch",
+        INNER_DIM_MISMATCH,
         f"{{op}} needs {wanted} {what} in {{{second}}} {text(B.shape)}, as {{{first}}}"
         f" {text(A.shape)} has, got {have}",
         Place(second, at),
@@ -168,8 +169,8 @@ def of_columns(name: str, given: Meta) -> Unmet | None:
         return None
     more = ": a vector is a column, `[:, None]`" if shape else ""
     return Unmet(
-        "wrong-rank",
-        f"{{op}} expects matrices, at least 2 dims, got {dims(len(shape))} of"
+        WRONG_RANK,
+        f"{{op}} takes matrices, at least 2 dims, got {dims(len(shape))} of"
         f" {{{name}}} {text(shape)}{more}",
         Place(name),
         has=len(shape),
@@ -248,9 +249,8 @@ def lstsq(A: Meta, B: Meta, *rest: Any, **options: Any) -> Unmet | None:
         made = B.shape[:1] if have < rank else B.shape[have - rank :]
         shape = (*A.shape[:-2], *made) if have < rank else made
         return Unmet(
-            "wrong-rank",
-            f"{{op}} expects as many dims of {{B}} as of {{A}}, {rank}, or one less, "
-            f"got"
+            WRONG_RANK,
+            f"{{op}} takes as many dims of {{B}} as of {{A}}, {rank}, or one less, got"
             f" {have}: {{B}} is {text(B.shape)}",
             Place("B"),
             Place("A"),
@@ -270,7 +270,7 @@ def lstsq(A: Meta, B: Meta, *rest: Any, **options: Any) -> Unmet | None:
         return _one_dtype(other, one)
     wanted = A.shape[:-1]
     return Unmet(
-        "inner-dim-mismatch",
+        INNER_DIM_MISMATCH,
         f"{{op}} needs a vector for each matrix, {text(wanted)}, for {{A}}"
         f" {text(A.shape)}, got {{B}} {text(B.shape)}",
         Place("B"),
@@ -293,8 +293,8 @@ def multi_dot(tensors: Any, *rest: Any, **options: Any) -> Unmet | None:
             continue
         made = (1, *each.shape) if len(each.shape) == 1 else each.shape[-2:]
         return Unmet(
-            "wrong-rank",
-            f"{{op}} expects matrices, got {dims(len(each.shape))} of {{tensors_{n}}}"
+            WRONG_RANK,
+            f"{{op}} takes matrices, got {dims(len(each.shape))} of {{tensors_{n}}}"
             f" {text(each.shape)}",
             Place(f"tensors.{n}"),
             has=len(each.shape),
@@ -305,7 +305,7 @@ def multi_dot(tensors: Any, *rest: Any, **options: Any) -> Unmet | None:
     for n, (a, b) in enumerate(pairwise(given)):
         if a.shape[-1] != b.shape[0]:
             return Unmet(
-                "inner-dim-mismatch",
+                INNER_DIM_MISMATCH,
                 f"{{op}} needs as many columns in {{tensors_{n}}} {text(a.shape)} as"
                 f" rows in {{tensors_{n + 1}}} {text(b.shape)}: {a.shape[-1]} against"
                 f" {b.shape[0]}",

@@ -5,6 +5,7 @@ from __future__ import annotations
 from math import prod
 from typing import Any
 
+from shapewright.findings.codes import CTC_LENGTHS, TARGET_SHAPE, WRONG_RANK
 from shapewright.operators.dtype_needs import (
     no_bools,
     no_complex,
@@ -39,8 +40,8 @@ def _of_samples(
     for size in shape[:-1]:
         count *= size
     return Unmet(
-        "wrong-rank",
-        f"{{op}} expects 2 dims ({what}), or 1, got {len(shape)}: {{{name}}} is"
+        WRONG_RANK,
+        f"{{op}} takes 2 dims ({what}), or 1, got {len(shape)}: {{{name}}} is"
         f" {text(shape)}",
         Place(name),
         has=len(shape),
@@ -54,8 +55,8 @@ def _of_labels(input: Meta, target: Meta, wanted: tuple[int, ...], each: str) ->
     """Check that the target has the wanted shape and holds class numbers."""
     if target.shape != wanted:
         return Unmet(
-            "target-shape",
-            f"{{op}} expects {each}, {text(wanted)}, for {{input}} {text(input.shape)},"
+            TARGET_SHAPE,
+            f"{{op}} takes {each}, {text(wanted)}, for {{input}} {text(input.shape)},"
             f" got {{target}} {text(target.shape)}",
             Place("target"),
             Place("input"),
@@ -128,8 +129,8 @@ def gaussian_nll(
         )
         if not (given in (shape, shape[:-1]) or (same and given.count(1) == 1)):
             return Unmet(
-                "target-shape",
-                f"{{op}} expects a variance for each number of {{input}} {text(shape)},"
+                TARGET_SHAPE,
+                f"{{op}} takes a variance for each number of {{input}} {text(shape)},"
                 f" or {text(one_each)}, got {{var}} {text(given)}",
                 Place("var"),
                 Place("input"),
@@ -153,7 +154,7 @@ def triplet(
     for name, each in named[1:]:
         if len(each.shape) != len(anchor.shape):
             return Unmet(
-                "wrong-rank",
+                WRONG_RANK,
                 f"{{op}} compares tensors with as many dims: {{anchor}} has"
                 f" {dims(len(anchor.shape))}, {{{name}}} has {dims(len(each.shape))}",
                 Place(name),
@@ -178,7 +179,7 @@ def cosine_embedding(
     if rank != other:
         made = (1, *input2.shape) if other < rank else input2.shape[1:]
         return Unmet(
-            "wrong-rank",
+            WRONG_RANK,
             f"{{op}} compares tensors with as many dims: {{input1}} is"
             f" {text(input1.shape)}, {{input2}} is {text(input2.shape)}",
             Place("input2"),
@@ -195,8 +196,8 @@ def cosine_embedding(
     fits = target.shape == wanted or (rank == 2 and 1 in (*target.shape, *wanted))
     if not fits or len(target.shape) != len(wanted):
         return Unmet(
-            "target-shape",
-            f"{{op}} expects one target for each pair, {text(wanted)}, got {{target}}"
+            TARGET_SHAPE,
+            f"{{op}} takes one target for each pair, {text(wanted)}, got {{target}}"
             f" {text(target.shape)}",
             Place("target"),
             Place("input1", 0),
@@ -216,7 +217,7 @@ def margin_ranking(
     for name, each in (("input2", input2), ("target", target)):
         if len(each.shape) != len(input1.shape):
             return Unmet(
-                "wrong-rank",
+                WRONG_RANK,
                 f"{{op}} compares tensors with as many dims: {{input1}} is"
                 f" {text(input1.shape)}, {{{name}}} is {text(each.shape)}",
                 Place(name),
@@ -244,8 +245,8 @@ def ctc(
     shape = log_probs.shape
     if len(shape) not in (2, 3):
         return Unmet(
-            "wrong-rank",
-            f"{{op}} expects 3 dims (time, batch, classes), or 2, got {len(shape)}:"
+            WRONG_RANK,
+            f"{{op}} takes 3 dims (time, batch, classes), or 2, got {len(shape)}:"
             f" {{log_probs}} is {text(shape)}",
             Place("log_probs"),
             has=len(shape),
@@ -309,7 +310,7 @@ def _of_batch(log_probs: Meta, *lengths: tuple[str, Any]) -> Unmet | None:
     one = is_tensor(each) and len(each.shape) == 1
     plural = "samples" if batch != 1 else "sample"
     return Unmet(
-        "ctc-lengths",
+        CTC_LENGTHS,
         f"{{op}} needs a length for each of {batch} {plural}{dim} of {{log_probs}}"
         f" {text(shape)}, got {count} as `{name}`{more}",
         Place("log_probs", 1 if len(shape) == 3 else None),
@@ -330,8 +331,8 @@ def _of_values(name: str, lengths: Any, most: int | None, what: str) -> Unmet | 
             fits = Made(lengths.shape, lengths.dtype)
         said = f"0 to {most}, the {what}" if most is not None else "at least 0"
         return Unmet(
-            "ctc-lengths",
-            f"{{op}} expects `{name}` of {said}, got {value} at [{n}]",
+            CTC_LENGTHS,
+            f"{{op}} takes `{name}` of {said}, got {value} at [{n}]",
             Place(name) if is_tensor(lengths) else None,
             has=value,
             needs=most if most is not None else 0,
@@ -359,8 +360,8 @@ def _of_targets(log_probs: Meta, targets: Meta, lengths: Any) -> Unmet | None:
     else:
         return None
     return Unmet(
-        "ctc-lengths",
-        f"{{op}} expects {said}, got {{targets}} {text(targets.shape)}",
+        CTC_LENGTHS,
+        f"{{op}} takes {said}, got {{targets}} {text(targets.shape)}",
         Place("targets"),
         Place("log_probs"),
         text(targets.shape),

@@ -6,6 +6,13 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
+from shapewright.findings.codes import (
+    BROADCAST_MISMATCH,
+    CLASS_WEIGHTS,
+    CLASSES_IN_LAST_DIM,
+    ONE_HOT_TARGET,
+    TARGET_SHAPE,
+)
 from shapewright.operators.dtype_needs import (
     no_bools,
     no_complex,
@@ -92,7 +99,7 @@ def of_weights(input: Meta, weight: Any, at: int) -> Unmet | None:
     shape = input.shape
     if is_tensor(weight) and weight.shape != (shape[at],):
         return Unmet(
-            "class-weights",
+            CLASS_WEIGHTS,
             f"{{op}} needs a weight for each of {shape[at]} classes, got"
             f" {text(weight.shape)}",
             Place("weight", 0 if weight.shape else None),
@@ -118,8 +125,8 @@ def _of_layout(
         if not shares:
             made = Made(wanted, "int64")
         return Unmet(
-            "one-hot-target",
-            f"{{op}} expects class indices {text(wanted)}, got {{target}} {text(given)}"
+            ONE_HOT_TARGET,
+            f"{{op}} takes class numbers {text(wanted)}, got {{target}} {text(given)}"
             f" of {target.dtype}, as many as {{input}}",
             Place("target"),
             Place("input"),
@@ -130,7 +137,7 @@ def _of_layout(
     if last > 1 and given == shape[:last]:
         order = (0, last, *range(1, last))
         return Unmet(
-            "classes-in-last-dim",
+            CLASSES_IN_LAST_DIM,
             f"{{op}} reads classes from dim 1, {{input}} {text(shape)} with {{target}}"
             f" {text(given)} has {shape[last]} of them in its last dim",
             Place("input", 1),
@@ -150,8 +157,8 @@ def _of_layout(
         )
         if d is not None:
             return Unmet(
-                "target-shape",
-                f"{{op}} expects class indices {text(wanted)}, got {{target}}"
+                TARGET_SHAPE,
+                f"{{op}} takes class numbers {text(wanted)}, got {{target}}"
                 f" {text(given)} with a dim of size 1 too many",
                 Place("target", d),
                 Place("input"),
@@ -166,7 +173,7 @@ def _of_layout(
     said = f"{{op}} expects class indices {text(wanted)} for {{input}} {text(shape)}"
     said += f", got {{target}} {text(given)}"
     return Unmet(
-        "target-shape",
+        TARGET_SHAPE,
         said,
         Place("target", dim if same else None),
         Place("input", dim if not same or dim is None or dim < at else dim + 1),
@@ -218,7 +225,7 @@ def _of_overlay(input: Meta, name: str, weight: Meta) -> Unmet | None:
         return None
     said = f"{{op}} lays {{{name}}} {text(weight.shape)} over {{input}}"
     return replace(
-        wrong, code="broadcast-mismatch", message=f"{said} {text(input.shape)}"
+        wrong, code=BROADCAST_MISMATCH, message=f"{said} {text(input.shape)}"
     )
 
 
@@ -236,7 +243,7 @@ def _same_shape(input: Meta, target: Meta) -> Unmet | None:
     if [s for s in shape if s != 1] == [s for s in given if s != 1]:
         more = ": they differ by a dim of size 1"
     return Unmet(
-        "target-shape",
+        TARGET_SHAPE,
         f"{{op}} needs a target for each prediction: {{input}} is {text(shape)},"
         f" {{target}} is {text(given)}{more}",
         Place("target", dim),
@@ -298,7 +305,7 @@ def _of_pairs(input: Meta, target: Meta) -> Unmet:
     shape, given = input.shape, target.shape
     dim = differs(given, shape)
     return Unmet(
-        "target-shape",
+        TARGET_SHAPE,
         f"{{op}} needs a target for each prediction: {{input}} is {text(shape)},"
         f" {{target}} is {text(given)}",
         Place("target", dim),

@@ -5,6 +5,15 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
+from shapewright.findings.codes import (
+    EINSUM_EQUATION,
+    EINSUM_LETTERS,
+    EINSUM_OPERANDS,
+    EINSUM_SIZES,
+    INNER_DIM_MISMATCH,
+    REPEATED_DIM,
+    SUMMED_DIMS,
+)
 from shapewright.operators.failed_calls import Grant, Place, Unmet
 from shapewright.operators.matmul import einsum_shapes
 from shapewright.operators.metadata_rules import Made, Meta, Misfit
@@ -30,7 +39,7 @@ def einsum(equation: Any, *operands: Any) -> Unmet | None:
     texts = [part.replace(" ", "") for part in equation.partition("->")[0].split(",")]
     if len(texts) != len(given):
         return Unmet(
-            "einsum-operands",
+            EINSUM_OPERANDS,
             f"{{op}} has letters for {len(texts)} tensors in `{equation}`, got"
             f" {len(given)}",
             has=len(given),
@@ -51,7 +60,7 @@ def einsum(equation: Any, *operands: Any) -> Unmet | None:
         einsum_shapes.read(equation, [each.shape for each in given])
     except Misfit as misfit:
         said = str(misfit).removeprefix("einsum(): ")
-        return Unmet("einsum-equation", f"{{op}} cannot read `{equation}`: {said}")
+        return Unmet(EINSUM_EQUATION, f"{{op}} cannot read `{equation}`: {said}")
     return same_dtype(*zip(names, given, strict=True))
 
 
@@ -83,7 +92,7 @@ def _of_letters(equation: str, name: str, letters: str, each: Meta) -> Unmet | N
     if not dots and count == rank + 1:
         made = (Grant(name, Made((1, *each.shape), each.dtype)),)
     return Unmet(
-        "einsum-letters",
+        EINSUM_LETTERS,
         f"{{op}} has {count} letters `{letters}` for {_label(name)} {text(each.shape)},"
         f" which has {dims(rank)}",
         Place(name),
@@ -112,7 +121,7 @@ def _of_sizes(
                     if wanted == size:
                         continue
                 return Unmet(
-                    "einsum-sizes",
+                    EINSUM_SIZES,
                     f"{{op}} gives `{letter}` in `{equation}` two sizes: {wanted} in"
                     f" {_label(first)}, {size} in {_label(name)} {text(each.shape)}",
                     Place(name, dim),
@@ -136,7 +145,7 @@ def tensordot(a: Meta, b: Meta, dims: Any = 2, out: Any = None) -> Unmet | None:
             used = [pair[0] for pair in (*pairs[:n], *pairs[n + 1 :])]
             grant = Grant("a", resized(a, x, b.shape[y]))
             return Unmet(
-                "inner-dim-mismatch",
+                INNER_DIM_MISMATCH,
                 f"{{op}} sums dim {x} of {{a}} {text(a.shape)} with dim {y} of {{b}}"
                 f" {text(b.shape)}: {a.shape[x]} against {b.shape[y]}",
                 Place("a", x),
@@ -155,7 +164,7 @@ def _summed(a: Meta, b: Meta, dims: Any) -> list[tuple[int, int]] | Unmet | None
         if 0 <= dims <= most:
             return [(len(a.shape) - dims + n, n) for n in range(dims)]
         return Unmet(
-            "summed-dims",
+            SUMMED_DIMS,
             f"{{op}} sums the last dims of {{a}} {text(a.shape)} with the first of"
             f" {{b}} {text(b.shape)}, 0 to {most} of them, got {dims}",
             has=dims,
@@ -169,7 +178,7 @@ def _summed(a: Meta, b: Meta, dims: Any) -> list[tuple[int, int]] | Unmet | None
     if len(one) != len(two):
         fits = min(len(one), len(two))
         return Unmet(
-            "summed-dims",
+            SUMMED_DIMS,
             f"{{op}} sums dims in pairs, got {len(one)} of {{a}} {text(a.shape)} and"
             f" {len(two)} of {{b}} {text(b.shape)}",
             has=len(two),
@@ -179,7 +188,7 @@ def _summed(a: Meta, b: Meta, dims: Any) -> list[tuple[int, int]] | Unmet | None
         )
     for name, meta, given, place in (("a", a, one, 0), ("b", b, two, 1)):
         wrong = of_dim(name, meta, given, "dims")
-        if wrong is not None and wrong.code == "repeated-dim":
+        if wrong is not None and wrong.code == REPEATED_DIM:
             return replace(wrong, grants=())
         if wrong is not None:
             fits = wrong.grants[0].value

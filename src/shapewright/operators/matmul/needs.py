@@ -5,6 +5,14 @@ from __future__ import annotations
 from math import prod
 from typing import Any
 
+from shapewright.findings.codes import (
+    BATCH_DIM_MISMATCH,
+    BROADCAST_MISMATCH,
+    INNER_DIM_MISMATCH,
+    MISSING_TRANSPOSE,
+    NOT_FLATTENED,
+    WRONG_RANK,
+)
 from shapewright.operators.failed_calls import Grant, Place, Unmet
 from shapewright.operators.metadata_rules import RULES, Made, Meta, Misfit
 from shapewright.operators.need_checks import (
@@ -120,7 +128,7 @@ def of_ranks(one: Named, first: int, two: Named, second: int) -> Unmet | None:
             shape = meta.shape[:at] + meta.shape[at + 1 :]
             grants = (Grant(name, Made(shape, meta.dtype)),)
         return Unmet(
-            "wrong-rank",
+            WRONG_RANK,
             said + text(meta.shape) + ("; `@` takes any number" if made else ""),
             Place(name),
             None,
@@ -148,7 +156,7 @@ def _of_batches(one: Named, two: Named) -> Unmet | None:
     if have == wanted:
         return None
     return Unmet(
-        "batch-dim-mismatch",
+        BATCH_DIM_MISMATCH,
         f"{{op}} needs as many matrices in {{{other}}} as in {{{name}}}: {have} against"
         f" {wanted}",
         Place(other, 0),
@@ -166,8 +174,8 @@ def _of_product(one: Named, two: Named) -> Unmet | None:
     if not a.shape or not b.shape:
         at, meta = (name, a) if not a.shape else (other, b)
         return Unmet(
-            "wrong-rank",
-            f"{{op}} expects at least 1 dim of {{{at}}}, got a scalar: `*` takes those",
+            WRONG_RANK,
+            f"{{op}} takes at least 1 dim of {{{at}}}, got a scalar: `*` takes those",
             Place(at),
             has=0,
             needs=1,
@@ -186,7 +194,7 @@ def of_batch(one: Named, two: Named) -> Unmet | None:
         x, y = a.shape[-back], b.shape[-back]
         if x != y and 1 not in (x, y):
             return Unmet(
-                "batch-dim-mismatch",
+                BATCH_DIM_MISMATCH,
                 f"{{op}} cannot line up the dims before the matrices: {{{name}}} has"
                 f" {x}, {{{other}}} has {y}",
                 Place(other, len(b.shape) - back),
@@ -208,22 +216,22 @@ def _inner(one: Named, two: Named, columns: int, rows: int) -> Unmet:
         f"{{op}} needs as many columns in {{{name}}} {text(a.shape)} as rows in"
         f" {{{other}}} {text(b.shape)}: {columns} against {rows}"
     )
-    code = "inner-dim-mismatch"
+    code = INNER_DIM_MISMATCH
     at, last = name, len(a.shape) - 1
     grant = resized(a, last, rows)
     if len(b.shape) > 1 and b.shape[-1] == columns:
-        code, at = "missing-transpose", other
+        code, at = MISSING_TRANSPOSE, other
         said += f"; transposed, {{{other}}} would fit"
         grant = swapped(b, row, row + 1)
     elif len(a.shape) > 1 and a.shape[-2] == rows:
-        code = "missing-transpose"
+        code = MISSING_TRANSPOSE
         said += f"; transposed, {{{name}}} would fit"
         grant = swapped(a, last - 1, last)
-    if code == "missing-transpose" and at == other:
+    if code == MISSING_TRANSPOSE and at == other:
         got, wanted, has, needed = Place(other, row), Place(name, last), rows, columns
     else:
         got, wanted, has, needed = Place(name, last), Place(other, row), columns, rows
-    turned = code == "missing-transpose"
+    turned = code == MISSING_TRANSPOSE
     return Unmet(
         code, said, got, wanted, has, needed, (Grant(at, grant),), guessed=turned
     )
@@ -244,7 +252,7 @@ def of_summand(input: Meta, shape: tuple[int, ...]) -> Unmet | None:
         wanted = shape[-back] if back <= len(shape) else 0
         if size not in (1, wanted) or not wanted:
             return Unmet(
-                "broadcast-mismatch",
+                BROADCAST_MISMATCH,
                 f"{{op}} adds {{input}} {text(given)} to a product {text(shape)}: dim"
                 f" {len(given) - back} does not fit",
                 Place("input", len(given) - back),
@@ -278,13 +286,13 @@ def _features(input: Meta, wanted: int) -> Unmet:
     """Report a wrong last dim: not flattened, another dim, or another size."""
     shape = input.shape
     last = len(shape) - 1
-    code, more = "inner-dim-mismatch", ""
+    code, more = INNER_DIM_MISMATCH, ""
     grant = resized(input, last, wanted)
     if len(shape) > 2:
         from_dim = next((d for d in range(last) if prod(shape[d:]) == wanted), None)
         other = next((d for d in range(1, last) if shape[d] == wanted), None)
         if from_dim is not None:
-            code = "not-flattened"
+            code = NOT_FLATTENED
             more = (
                 f": {product(shape[from_dim:])} lie in its last {last + 1 - from_dim}"
             )
@@ -316,8 +324,8 @@ def bilinear(
     if len(input1.shape) != len(input2.shape):
         made = Made((*input1.shape[:-1], input2.shape[-1]), input2.dtype)
         return Unmet(
-            "wrong-rank",
-            f"{{op}} expects inputs with as many dims: {{input1}} is"
+            WRONG_RANK,
+            f"{{op}} takes inputs with as many dims: {{input1}} is"
             f" {text(input1.shape)}, {{input2}} is {text(input2.shape)}",
             Place("input2"),
             Place("input1"),
@@ -330,7 +338,7 @@ def bilinear(
         wanted, last = weight.shape[dim], len(meta.shape) - 1
         if meta.shape[-1] != wanted:
             return Unmet(
-                "inner-dim-mismatch",
+                INNER_DIM_MISMATCH,
                 f"{{op}} needs {wanted} features in {{{name}}}, got {meta.shape[-1]}",
                 Place(name, last),
                 Place("weight", dim),
@@ -341,7 +349,7 @@ def bilinear(
     for d, (one, two) in enumerate(zip(input1.shape, input2.shape, strict=True)):
         if d < len(input1.shape) - 1 and one != two:
             return Unmet(
-                "batch-dim-mismatch",
+                BATCH_DIM_MISMATCH,
                 f"{{op}} needs the same size in dim {d} of both inputs: {{input1}} has"
                 f" {one}, {{input2}} has {two}",
                 Place("input2", d),

@@ -5,6 +5,14 @@ from __future__ import annotations
 from math import prod
 from typing import Any
 
+from shapewright.findings.codes import (
+    CHANNEL_MISMATCH,
+    CHANNELS_LAST,
+    GROUPS_DO_NOT_DIVIDE,
+    NORMALIZED_SHAPE,
+    ONE_VALUE_PER_CHANNEL,
+    WRONG_RANK,
+)
 from shapewright.operators.failed_calls import Grant, Place, Unmet
 from shapewright.operators.metadata_rules import Made, Meta
 from shapewright.operators.need_checks import (
@@ -37,7 +45,7 @@ def batch_norm(
         return None
     if training and prod(shape) == shape[1] and shape[1]:
         return Unmet(
-            "one-value-per-channel",
+            ONE_VALUE_PER_CHANNEL,
             f"{{op}} in training needs more than 1 value per channel, got {{input}}"
             f" {text(shape)}",
             Place("input", 0),
@@ -77,10 +85,10 @@ def _of_channels(input: Meta, *named: tuple[str, Meta | None]) -> Unmet | None:
             f"{{op}} normalises {wanted} channels, got {shape[1]} in dim 1 of {{input}}"
         )
         said += f" {text(shape)}"
-        grant, code = resized(input, 1, wanted), "channel-mismatch"
+        grant, code = resized(input, 1, wanted), CHANNEL_MISMATCH
         if last > 1 and shape[last] == wanted:
             said += ", which looks like channels last"
-            code = "channels-last"
+            code = CHANNELS_LAST
             grant = turned(input, (0, last, *range(1, last)))
         return Unmet(
             code,
@@ -112,7 +120,7 @@ def instance_norm(
         return None
     if use_input_stats and prod(shape[2:]) == 1:
         return Unmet(
-            "one-value-per-channel",
+            ONE_VALUE_PER_CHANNEL,
             f"{{op}} needs more than 1 place per channel, got {{input}} {text(shape)}",
             Place("input", 2 if len(shape) > 2 else None),
             has=1,
@@ -146,7 +154,7 @@ def group_norm(
         return wrong
     if shape[1] % num_groups:
         return Unmet(
-            "groups-do-not-divide",
+            GROUPS_DO_NOT_DIVIDE,
             f"{{op}} cannot divide {shape[1]} channels into {num_groups} groups",
             Place("input", 1),
             has=shape[1],
@@ -155,7 +163,7 @@ def group_norm(
         )
     if prod(shape) == num_groups and shape[0] * shape[1] == num_groups:
         return Unmet(
-            "one-value-per-channel",
+            ONE_VALUE_PER_CHANNEL,
             f"{{op}} needs more than 1 value per group, got {{input}} {text(shape)}",
             Place("input", 1),
             has=1,
@@ -199,7 +207,7 @@ def _of_last(input: Meta, normalized_shape: Any, weight: Meta | None) -> Unmet |
     count, rank = len(wanted), len(shape)
     if rank < count:
         return Unmet(
-            "normalized-shape",
+            NORMALIZED_SHAPE,
             f"{{op}} normalises the last {dims(count)} {text(wanted)}, got"
             f" {dims(rank)}: {{input}} is {text(shape)}",
             Place("input"),
@@ -221,7 +229,7 @@ def _of_last(input: Meta, normalized_shape: Any, weight: Meta | None) -> Unmet |
         other = shape.index(wanted[0], 1)
         said += f" has {wanted[0]} in dim {other}"
     return Unmet(
-        "normalized-shape",
+        NORMALIZED_SHAPE,
         said,
         Place("input", dim),
         Place("weight", dim - rank + count) if weight is not None else None,
@@ -263,8 +271,8 @@ def _counted(spatial: int, unbatched: bool) -> Any:
                 ),
             )
         return Unmet(
-            "wrong-rank",
-            f"{{op}} expects {shown} dims (batch, channels, {spaces}), got {rank}:"
+            WRONG_RANK,
+            f"{{op}} takes {shown} dims (batch, channels, {spaces}), got {rank}:"
             f" {{input}} is {text(shape)}",
             Place("input"),
             has=rank,

@@ -8,6 +8,18 @@ from collections.abc import Sequence
 from math import floor, prod
 from typing import Any
 
+from shapewright.findings.codes import (
+    FOLD_BLOCKS,
+    FOLD_CHANNELS,
+    GROUPS_DO_NOT_DIVIDE,
+    INTERPOLATED_SIZES,
+    KERNEL_TOO_LARGE,
+    NOT_POSITIVE,
+    PADDING_PAIRS,
+    PADDING_TOO_LARGE,
+    SHUFFLED_SIZES,
+    WRONG_RANK,
+)
 from shapewright.operators.dtype_needs import no_bools, real_floats
 from shapewright.operators.failed_calls import Grant, Place, Unmet
 from shapewright.operators.metadata_rules import Made, Meta
@@ -46,8 +58,8 @@ def pad(
     if len(pad) % 2 or (pairs > rank and mode == "constant"):
         fits = tuple(pad[: 2 * min(pairs, rank)])
         return Unmet(
-            "padding-pairs",
-            f"{{op}} expects two numbers for each dim from the last on, at most"
+            PADDING_PAIRS,
+            f"{{op}} takes two numbers for each dim from the last on, at most"
             f" {2 * rank} for {{input}} {text(input.shape)}, got {len(pad)}",
             Place("input"),
             has=len(pad),
@@ -64,7 +76,7 @@ def pad(
         if mode in ("reflect", "circular") and most > limit:
             at = rank - 1 - n
             return Unmet(
-                "padding-too-large",
+                PADDING_TOO_LARGE,
                 f"{{op}} with `{mode}` pads dim {at} of {{input}} {text(input.shape)}"
                 f" by at most {limit}, got {most}",
                 Place("input", at),
@@ -87,8 +99,8 @@ def _of_pairs(input: Meta, pad: Any, mode: str) -> Unmet | None:
         kept = tuple(pad[: 2 * fits])
         grants = (Grant("pad", (*kept, *(0,) * (2 * fits - len(kept)))),)
     return Unmet(
-        "padding-pairs",
-        f"{{op}} with `{mode}` takes two numbers for each dim after batch and channels"
+        PADDING_PAIRS,
+        f"{{op}} with `{mode}` takes two numbers for each dim behind batch and channels"
         f" of {{input}} {text(input.shape)}, got {len(pad)}",
         Place("input"),
         has=len(pad),
@@ -130,7 +142,7 @@ def interpolate(
         if other and mode != other and mode != "bicubic":
             more, grants = f"; `{other}` takes {rank}", (Grant("mode", other),)
         return Unmet(
-            "wrong-rank",
+            WRONG_RANK,
             f"{{op}} with `{mode}` takes {shown} dims (batch, channels, ...), got"
             f" {rank}: {{input}} is {text(input.shape)}{more}",
             Place("input"),
@@ -143,8 +155,8 @@ def interpolate(
             fits = tuple(given[-spatial:])
             fits = (*(given[:1] or (1,)) * (spatial - len(fits)), *fits)
             return Unmet(
-                "interpolated-sizes",
-                f"{{op}} expects {spatial} numbers as `{name}`, one for each dim behind"
+                INTERPOLATED_SIZES,
+                f"{{op}} takes {spatial} numbers as `{name}`, one for each dim behind"
                 f" batch and channels of {{input}} {text(input.shape)}, got"
                 f" {len(given)}",
                 Place("input"),
@@ -170,7 +182,7 @@ def _of_scale(input: Meta, scale: Any, mode: str) -> Unmet | None:
         if floor(size * factor) >= 1 or mode == "area":
             continue
         return Unmet(
-            "not-positive",
+            NOT_POSITIVE,
             f"{{op}} makes {size}·{factor} of dim {2 + at} of {{input}}"
             f" {text(input.shape)}, which is less than 1",
             Place("input", 2 + at),
@@ -189,8 +201,8 @@ def _of_image(input: Meta, what: str = "channels, height, width") -> Unmet | Non
         return None
     made = (*(1,) * (3 - rank), *input.shape)
     return Unmet(
-        "wrong-rank",
-        f"{{op}} expects at least 3 dims ({what}), got {rank}: {{input}} is"
+        WRONG_RANK,
+        f"{{op}} takes at least 3 dims ({what}), got {rank}: {{input}} is"
         f" {text(input.shape)}",
         Place("input"),
         has=rank,
@@ -212,7 +224,7 @@ def pixel_shuffle(input: Meta, upscale_factor: int) -> Unmet | None:
         return None
     fits = max(have // square, 1) * square
     return Unmet(
-        "shuffled-sizes",
+        SHUFFLED_SIZES,
         f"{{op}} needs channels in dim {at} that {upscale_factor}·{upscale_factor} ="
         f" {square} divides, got {have}: {{input}} is {text(input.shape)}",
         Place("input", at),
@@ -235,7 +247,7 @@ def pixel_unshuffle(input: Meta, downscale_factor: int) -> Unmet | None:
         if have % downscale_factor:
             fits = max(have // downscale_factor, 1) * downscale_factor
             return Unmet(
-                "shuffled-sizes",
+                SHUFFLED_SIZES,
                 f"{{op}} needs a size in dim {at} that {downscale_factor} divides, got"
                 f" {have}: {{input}} is {text(input.shape)}",
                 Place("input", at),
@@ -254,7 +266,7 @@ def channel_shuffle(input: Meta, groups: int) -> Unmet | None:
         return None
     have = input.shape[1]
     return Unmet(
-        "groups-do-not-divide",
+        GROUPS_DO_NOT_DIVIDE,
         f"{{op}} cannot divide {have} channels into {groups} groups",
         Place("input", 1),
         has=have,
@@ -304,8 +316,8 @@ def fold(
     rank = len(input.shape)
     if rank not in (2, 3):
         return Unmet(
-            "wrong-rank",
-            f"{{op}} expects 3 dims (batch, channels·block, blocks), got {rank}:"
+            WRONG_RANK,
+            f"{{op}} takes 3 dims (batch, channels·block, blocks), got {rank}:"
             f" {{input}} is {text(input.shape)}",
             Place("input"),
             has=rank,
@@ -325,7 +337,7 @@ def fold(
     block = prod(kernel)
     if input.shape[-2] % block:
         return Unmet(
-            "fold-channels",
+            FOLD_CHANNELS,
             f"{{op}} needs channels·{kernel[0]}·{kernel[1]} in dim {rank - 2} of"
             f" {{input}}, a multiple of {block}, got {input.shape[-2]}",
             Place("input", rank - 2),
@@ -373,7 +385,7 @@ def _of_blocks(
         ]
         fits = tuple(max(s, n) for s, n in zip(size, least, strict=True))
         return Unmet(
-            "kernel-too-large",
+            KERNEL_TOO_LARGE,
             f"{{op}} needs an output of at least {text(least)} for one block, got"
             f" {text(size)}",
             has=text(size),
@@ -385,7 +397,7 @@ def _of_blocks(
         return None
     rank = len(input.shape)
     return Unmet(
-        "fold-blocks",
+        FOLD_BLOCKS,
         f"{{op}} needs {counts[0]}·{counts[1]} = {wanted} blocks in dim {rank - 1} of"
         f" {{input}}, got {have}",
         Place("input", rank - 1),

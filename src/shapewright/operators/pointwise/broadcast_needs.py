@@ -6,6 +6,13 @@ import inspect
 from collections.abc import Sequence
 from typing import Any
 
+from shapewright.findings.codes import (
+    BROADCAST_MISMATCH,
+    CHANNEL_MISMATCH,
+    DTYPE_MISMATCH,
+    IN_PLACE_TOO_SMALL,
+    WRONG_RANK,
+)
 from shapewright.operators.dtype_needs import of_dtypes
 from shapewright.operators.failed_calls import Grant, Place, Unmet
 from shapewright.operators.metadata_rules import RULES, Made, Meta, Rule
@@ -115,7 +122,7 @@ def _unlined(name: str, first: Meta, other: str, second: Meta) -> Unmet:
             said += f"; {word(here)} lacks dims after its own"
             break
     return Unmet(
-        "broadcast-mismatch",
+        BROADCAST_MISMATCH,
         said,
         Place(other, len(second.shape) - back),
         Place(name, len(first.shape) - back),
@@ -155,7 +162,7 @@ def into(
         else:
             what = f"{size} into {own}"
         return Unmet(
-            "in-place-too-small",
+            IN_PLACE_TOO_SMALL,
             f"{{op}} writes into {{{first}}} {text(mine)}, which cannot grow to the"
             f" result with {{{name}}} {text(theirs)}: {what}",
             Place(name, len(theirs) - back),
@@ -211,9 +218,8 @@ def _subtraction(
     name, meta = bools[0]
     return (
         Unmet(
-            "dtype-mismatch",
-            f"{{op}} does not support bools, but {{{name}}} is bool; `~` inverts a "
-            f"mask",
+            DTYPE_MISMATCH,
+            f"{{op}} does not take bools, but {{{name}}} is bool; `~` inverts a mask",
             Place(name),
             None,
             "bool",
@@ -235,8 +241,8 @@ def kept(word: str, named: list[tuple[str, Any]]) -> Unmet | None:
     if result is None or KIND[result] <= KIND[input.dtype]:
         return None
     return Unmet(
-        "dtype-mismatch",
-        f"{{op}} writes {result} into {{{name}}}, which stays {input.dtype}",
+        DTYPE_MISMATCH,
+        f"{{op}} writes {result} into {{{name}}}, which is {input.dtype} and stays so",
         Place(name),
         Place(other) if is_tensor(second) else None,
         input.dtype,
@@ -277,7 +283,7 @@ def masked_fill(input: Meta, mask: Meta, value: Any) -> Unmet | None:
         return dtype_unmet("mask", mask, "bool", "{op} expects a mask of bools")
     if is_tensor(value) and value.shape:
         return Unmet(
-            "wrong-rank",
+            WRONG_RANK,
             f"{{op}} fills with one value, got {{value}} {text(value.shape)}:"
             " `torch.where` chooses between tensors",
             Place("value"),
@@ -318,7 +324,7 @@ def prelu(input: Meta, weight: Meta) -> Unmet | None:
     if have == weight.shape[0] or len(input.shape) < 2:
         return None
     return Unmet(
-        "channel-mismatch",
+        CHANNEL_MISMATCH,
         f"{{op}} has {weight.shape[0]} slopes, one a channel, got {have} channels"
         f" in dim 1 of {{input}} {text(input.shape)}",
         Place("input", at),

@@ -7,6 +7,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from shapewright.findings.codes import WRONG_RANK
 from shapewright.operators.dtype_needs import (
     no_bools,
     no_complex,
@@ -27,7 +28,7 @@ def formatted(self: Meta, format_spec: str) -> Unmet | None:
     if not format_spec or not self.shape:
         return None
     return Unmet(
-        "wrong-rank",
+        WRONG_RANK,
         f"the format `{format_spec}` takes a tensor without dims, as `.item()` and"
         f" `.mean()` give, not one of shape {text(self.shape)}",
     )

@@ -4,6 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
+from shapewright.findings.codes import (
+    BATCH_DIM_MISMATCH,
+    GRID_SHAPE,
+    THETA_SHAPE,
+    WRONG_RANK,
+)
 from shapewright.operators.dtype_needs import real_floats
 from shapewright.operators.failed_calls import Grant, Place, Unmet
 from shapewright.operators.metadata_rules import Made, Meta
@@ -26,8 +32,8 @@ def grid_sample(input: Meta, grid: Meta, *rest: Any, **options: Any) -> Unmet | 
             made = Made((grid.shape[0], *grid.shape[2:], wanted), grid.dtype)
             more = ": the coordinates stand in dim 1, `permute` brings them to the end"
         return Unmet(
-            "grid-shape",
-            f"{{op}} expects {wanted} coordinates in the last dim of {{grid}}"
+            GRID_SHAPE,
+            f"{{op}} takes {wanted} coordinates in the last dim of {{grid}}"
             f" {text(grid.shape)}, got {grid.shape[-1]}{more}",
             Place("grid", rank - 1),
             has=grid.shape[-1],
@@ -36,7 +42,7 @@ def grid_sample(input: Meta, grid: Meta, *rest: Any, **options: Any) -> Unmet | 
         )
     if grid.shape[0] != input.shape[0]:
         return Unmet(
-            "batch-dim-mismatch",
+            BATCH_DIM_MISMATCH,
             f"{{op}} needs a grid for each image: {{input}} has {input.shape[0]},"
             f" {{grid}} has {grid.shape[0]}",
             Place("grid", 0),
@@ -56,8 +62,8 @@ def _of_ranks(input: Meta, grid: Meta) -> Unmet | None:
         whole = rank in (2, 3) and have in (4, 5)
         made = (*(1,) * (4 - rank), *input.shape) if whole else None
         return Unmet(
-            "wrong-rank",
-            f"{{op}} expects 4 dims (batch, channels, height, width), or 5, got {rank}:"
+            WRONG_RANK,
+            f"{{op}} takes 4 dims (batch, channels, height, width), or 5, got {rank}:"
             f" {{input}} is {text(input.shape)}",
             Place("input"),
             has=rank,
@@ -72,8 +78,8 @@ def _of_ranks(input: Meta, grid: Meta) -> Unmet | None:
     if have == rank - 1 and grid.shape[-1] == last:
         size = (input.shape[0], *grid.shape)
     return Unmet(
-        "wrong-rank",
-        f"{{op}} expects a grid of {rank} dims, as {{input}} {text(input.shape)} has:"
+        WRONG_RANK,
+        f"{{op}} takes a grid of {rank} dims, as {{input}} {text(input.shape)} has:"
         f" {{grid}} is {text(grid.shape)}",
         Place("grid"),
         Place("input"),
@@ -89,8 +95,8 @@ def affine_grid(theta: Meta, size: Any, align_corners: Any = None) -> Unmet | No
     sizes = tuple(size)
     if len(sizes) not in (4, 5):
         return Unmet(
-            "theta-shape",
-            f"{{op}} expects the size of images, (batch, channels, height, width), got"
+            THETA_SHAPE,
+            f"{{op}} takes the size of images, (batch, channels, height, width), got"
             f" {text(sizes)}",
             has=len(sizes),
             needs=4,
@@ -101,8 +107,8 @@ def affine_grid(theta: Meta, size: Any, align_corners: Any = None) -> Unmet | No
     if wrong is None and theta.shape == wanted:
         return real_floats(("theta", theta))
     return wrong or Unmet(
-        "theta-shape",
-        f"{{op}} expects a matrix for each image, {text(wanted)}, got {{theta}}"
+        THETA_SHAPE,
+        f"{{op}} takes a matrix for each image, {text(wanted)}, got {{theta}}"
         f" {text(theta.shape)}",
         Place("theta"),
         has=text(theta.shape),

@@ -5,6 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from shapewright.findings.codes import (
+    INDICES_OF_ANOTHER_POOLING,
+    KERNEL_TOO_LARGE,
+    POOL_PADDING,
+    UNPOOLED_SIZE,
+    WRONG_RANK,
+)
 from shapewright.operators.dtype_needs import (
     no_bools,
     no_complex,
@@ -89,8 +96,8 @@ def of_rank(input: Meta, spatial: int) -> Unmet | None:
         first, second, *rest = input.shape
         made = (Grant("input", Made((first * second, *rest), input.dtype)),)
     return Unmet(
-        "wrong-rank",
-        f"{{op}} expects {dims(spatial + 2)} (batch, channels, {LAYOUT[spatial]}), got"
+        WRONG_RANK,
+        f"{{op}} takes {dims(spatial + 2)} (batch, channels, {LAYOUT[spatial]}), got"
         f" {rank}: {{input}} is {text(input.shape)}",
         Place("input"),
         has=rank,
@@ -125,9 +132,8 @@ def _pooled(
         if pad * 2 > width:
             fits = tuple(min(p, w // 2) for p, w in zip(pads, kernel, strict=True))
             return Unmet(
-                "pool-padding",
-                f"{{op}} expects a padding of at most half its kernel, {width // 2}, "
-                f"got"
+                POOL_PADDING,
+                f"{{op}} takes a padding of at most half its kernel, {width // 2}, got"
                 f" {pad}",
                 has=pad,
                 needs=width // 2,
@@ -161,7 +167,7 @@ def of_room(
             f"{size} + 2·{pads[at]} = {size + 2 * pads[at]}" if pads[at] else f"{size}"
         )
         return Unmet(
-            "kernel-too-large",
+            KERNEL_TOO_LARGE,
             f"{{op}} needs room for a kernel of {want}, got {has} in"
             f" {axis(at, spatial)}",
             Place("input", first + at),
@@ -247,7 +253,7 @@ def _of_indices(input: Meta, indices: Meta) -> Unmet | None:
         return None
     dim = differs(indices.shape, input.shape)
     return Unmet(
-        "indices-of-another-pooling",
+        INDICES_OF_ANOTHER_POOLING,
         f"{{op}} needs an index for each element: {{input}} is {text(input.shape)},"
         f" {{indices}} is {text(indices.shape)}",
         Place("indices", dim),
@@ -270,8 +276,8 @@ def _of_output(
     wanted = given[2:] if len(given) == spatial + 2 else given
     if len(wanted) != spatial:
         return Unmet(
-            "unpooled-size",
-            f"{{op}} expects {spatial} numbers as `output_size`, or {spatial + 2}, got"
+            UNPOOLED_SIZE,
+            f"{{op}} takes {spatial} numbers as `output_size`, or {spatial + 2}, got"
             f" {len(given)}: {text(given)}",
             has=len(given),
             needs=spatial,
@@ -282,7 +288,7 @@ def _of_output(
         if low <= size <= high:
             continue
         return Unmet(
-            "unpooled-size",
+            UNPOOLED_SIZE,
             f"{{op}} gives {axis(at, spatial)} {low} to {high} with this kernel and"
             f" stride, got {size} in `output_size`",
             has=size,
@@ -302,7 +308,7 @@ def _of_places(indices: Meta, size: Sequence[int]) -> Unmet | None:
     if bad is None or not count:
         return None
     return Unmet(
-        "indices-of-another-pooling",
+        INDICES_OF_ANOTHER_POOLING,
         f"{{op}} puts elements at 0 to {count - 1} of {text(size)}, but {{indices}} has"
         f" {bad}",
         Place("indices"),

@@ -4,6 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
+from shapewright.findings.codes import (
+    DTYPE_MISMATCH,
+    HIDDEN_STATE_SHAPE,
+    RNN_INPUT_SIZE,
+    WRONG_RANK,
+)
 from shapewright.operators.failed_calls import Grant, Place, Unmet
 from shapewright.operators.metadata_rules import Made, Meta
 from shapewright.operators.need_checks import (
@@ -43,8 +49,8 @@ def lstm(input: Meta, hx: Any = None, *, layer: Any = None) -> Unmet | None:
     size = layer["proj_size"] or layer["hidden_size"]
     if is_tensor(hx):
         return Unmet(
-            "hidden-state-shape",
-            f"{{op}} expects two states, `(h, c)`, got one tensor: {{hx}} is"
+            HIDDEN_STATE_SHAPE,
+            f"{{op}} takes two states, `(h, c)`, got one tensor: {{hx}} is"
             f" {text(hx.shape)}",
             Place("hx"),
             has=1,
@@ -81,8 +87,8 @@ def _of_sequence(input: Any, layer: Any) -> Unmet | None:
                 ),
             )
         return Unmet(
-            "wrong-rank",
-            f"{{op}} expects 3 dims ({order}, features), got {rank}: {{input}} is"
+            WRONG_RANK,
+            f"{{op}} takes 3 dims ({order}, features), got {rank}: {{input}} is"
             f" {text(shape)}",
             Place("input"),
             has=rank,
@@ -99,7 +105,7 @@ def _of_sequence(input: Any, layer: Any) -> Unmet | None:
         said += f": its dim 1 is {wanted}"
         grant = swapped(input, 1, 2)
     return Unmet(
-        "rnn-input-size",
+        RNN_INPUT_SIZE,
         said,
         Place("input", rank - 1),
         has=shape[-1],
@@ -152,7 +158,7 @@ def _of_state(name: str, state: Any, input: Any, layer: Any, size: int) -> Unmet
         more = f"; `batch_first={layer['batch_first']}` reads {{input}}"
         more += f" {text(input.shape)} with the {first} first"
     return Unmet(
-        "hidden-state-shape",
+        HIDDEN_STATE_SHAPE,
         said + more,
         Place(name, dim),
         Place("input", (0 if layer["batch_first"] else 1)) if dim == 1 else None,
@@ -177,7 +183,7 @@ def recurrent(input: Any, hx: Any, params: Any, *rest: Any) -> Unmet | None:
         name = f"hx.{n}" if isinstance(hx, tuple | list) else "hx"
         if is_tensor(state) and state.dtype != input.dtype:
             return Unmet(
-                "dtype-mismatch",
+                DTYPE_MISMATCH,
                 f"{{op}} computes in {input.dtype}, but {{{name.replace('.', '_')}}} is"
                 f" {state.dtype}",
                 Place(name),
@@ -220,8 +226,8 @@ def _of_step(input: Meta, layer: Any) -> Unmet | None:
             else Made((wanted,), input.dtype)
         )
         return Unmet(
-            "wrong-rank",
-            f"{{op}} expects one step (batch, features), got {dims(rank)}: {{input}} is"
+            WRONG_RANK,
+            f"{{op}} takes one step (batch, features), got {dims(rank)}: {{input}} is"
             f" {text(shape)}",
             Place("input"),
             has=rank,
@@ -231,7 +237,7 @@ def _of_step(input: Meta, layer: Any) -> Unmet | None:
     if shape[-1] == wanted:
         return _of_weights("input", input, layer)
     return Unmet(
-        "rnn-input-size",
+        RNN_INPUT_SIZE,
         f"{{op}} needs {wanted} input features, got {shape[-1]} in {{input}}"
         f" {text(shape)}",
         Place("input", rank - 1),
@@ -249,7 +255,7 @@ def _of_cell_state(name: str, state: Any, input: Meta, layer: Any) -> Unmet | No
         return _of_weights(name, state, layer)
     dim = differs(shape, wanted)
     return Unmet(
-        "hidden-state-shape",
+        HIDDEN_STATE_SHAPE,
         f"{{op}} needs a hidden state {text(wanted)}, got {{{name.replace('.', '_')}}}"
         f" {text(shape)}",
         Place(name, dim),
@@ -271,7 +277,7 @@ def step(
     rank = len(input.shape)
     if rank == 2 and input.shape[1] != wanted:
         return Unmet(
-            "rnn-input-size",
+            RNN_INPUT_SIZE,
             f"{{op}} needs {wanted} input features, got {input.shape[1]} in {{input}}"
             f" {text(input.shape)}",
             Place("input", 1),

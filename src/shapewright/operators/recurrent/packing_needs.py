@@ -4,6 +4,13 @@ from __future__ import annotations
 
 from typing import Any
 
+from shapewright.findings.codes import (
+    HIDDEN_STATE_SHAPE,
+    JOINED_SIZES_DIFFER,
+    PACKED_LENGTHS,
+    RNN_INPUT_SIZE,
+    WRONG_RANK,
+)
 from shapewright.operators.failed_calls import Grant, Place, Unmet
 from shapewright.operators.metadata_rules import Made, Meta
 from shapewright.operators.need_checks import (
@@ -26,9 +33,8 @@ def pack(input: Meta, lengths: Meta, batch_first: bool = False) -> Unmet | None:
     shape = input.shape
     if len(shape) < 2:
         return Unmet(
-            "wrong-rank",
-            f"{PACK} expects at least 2 dims, batch and time, got {len(shape)}: "
-            f"{{input}}"
+            WRONG_RANK,
+            f"{PACK} takes at least 2 dims, batch and time, got {len(shape)}: {{input}}"
             f" is {text(shape)}",
             Place("input"),
             has=len(shape),
@@ -39,8 +45,8 @@ def pack(input: Meta, lengths: Meta, batch_first: bool = False) -> Unmet | None:
         )
     if len(lengths.shape) != 1:
         return Unmet(
-            "wrong-rank",
-            f"{PACK} expects lengths in 1 dim, got {dims(len(lengths.shape))}:"
+            WRONG_RANK,
+            f"{PACK} takes lengths in 1 dim, got {dims(len(lengths.shape))}:"
             f" {{lengths}} is {text(lengths.shape)}",
             Place("lengths"),
             has=len(lengths.shape),
@@ -65,7 +71,7 @@ def _of_count(input: Meta, lengths: Meta, batch_first: bool) -> Unmet | None:
     if have == input.shape[1 - at]:
         said += f"; `batch_first={not batch_first}` reads dim {1 - at} as the batch"
     return Unmet(
-        "packed-lengths",
+        PACKED_LENGTHS,
         said,
         Place("lengths", 0),
         Place("input", at),
@@ -87,7 +93,7 @@ def _of_order(lengths: Meta) -> Unmet | None:
             said += f" {values[n - 1]} stands before {value}; `enforce_sorted=False`"
             said += " sorts them"
         return Unmet(
-            "packed-lengths",
+            PACKED_LENGTHS,
             said,
             Place("lengths"),
             has=value,
@@ -106,9 +112,8 @@ def of_steps(
     if len(shape) != 2:
         made = (shape[0], features) if shape else (1, features)
         return Unmet(
-            "wrong-rank",
-            f"{{op}} expects packed steps with features, 2 dims, got {len(shape)} in "
-            f"the"
+            WRONG_RANK,
+            f"{{op}} takes packed steps with features, 2 dims, got {len(shape)} in the"
             f" data of {here}: {text(shape)}",
             Place(name),
             has=len(shape),
@@ -117,7 +122,7 @@ def of_steps(
         )
     if shape[1] != features:
         return Unmet(
-            "rnn-input-size",
+            RNN_INPUT_SIZE,
             f"{{op}} needs {features} input features, got {shape[1]} in the packed"
             f" steps of {here}: {text(shape)}",
             Place(name, 1),
@@ -138,7 +143,7 @@ def of_sum(data: Meta, name: str, sizes: Any) -> Unmet | None:
         return None
     wanted = sum(values)
     return Unmet(
-        "packed-lengths",
+        PACKED_LENGTHS,
         f"{{op}} reads {wanted} steps, as the lengths say, the longest of them"
         f" {len(values)}, but {word(name)} has {data.shape[0]}: a length is longer than"
         " the padded sequence was",
@@ -189,7 +194,7 @@ def of_packed_state(name: str, state: Meta, wanted: tuple[int, ...]) -> Unmet | 
         return None
     dim = differs(shape, wanted)
     return Unmet(
-        "hidden-state-shape",
+        HIDDEN_STATE_SHAPE,
         f"{{op}} needs a hidden state {text(wanted)} = (layers·directions, batch,"
         f" hidden), got {word(name)} {text(shape)}",
         Place(name, dim),
@@ -215,8 +220,8 @@ def pad_sequence(sequences: Any, *rest: Any, **options: Any) -> Unmet | None:
         dim = differs(tail, wanted)
         at = None if dim is None else dim + 1
         return Unmet(
-            "joined-sizes-differ",
-            f"{{op}} pads dim 0 and needs equal sizes after it: {{sequences_0}} is"
+            JOINED_SIZES_DIFFER,
+            f"{{op}} pads dim 0 and needs equal sizes behind it: {{sequences_0}} is"
             f" {text(given[0].shape)}, {{sequences_{n}}} is {text(each.shape)}",
             Place(f"sequences.{n}", at),
             Place("sequences.0", at),

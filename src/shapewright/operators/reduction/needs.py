@@ -5,6 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from shapewright.findings.codes import (
+    DIM_OUT_OF_RANGE,
+    NOT_POSITIVE,
+    REPEATED_DIM,
+    WRONG_RANK,
+)
 from shapewright.operators.dtype_needs import no_bools, of_dtype
 from shapewright.operators.failed_calls import Grant, Place, Unmet
 from shapewright.operators.metadata_rules import RULES, Made, Meta, Rule
@@ -49,7 +55,7 @@ def of_dim(
             value = tuple(kept if free is None else [*given[:n], free, *given[n + 1 :]])
         where = f"dims 0 to {least - 1}" if rank > 1 else "1 dim" if rank else "none"
         return Unmet(
-            "dim-out-of-range",
+            DIM_OUT_OF_RANGE,
             f"{{op}} has no dim {each}: {{{name}}} {text(input.shape)} has {where}"
             if not extra
             else f"{{op}} makes {dims(rank)} of {{{name}}} {text(input.shape)}, no dim"
@@ -64,7 +70,7 @@ def of_dim(
     if several and len({each % least for each in given}) < len(given):
         fits_ = tuple(dict.fromkeys(each % least for each in given))
         return Unmet(
-            "repeated-dim",
+            REPEATED_DIM,
             f"{{op}} names a dim of {{{name}}} {text(input.shape)} twice:"
             f" {tuple(given)}",
             Place(name),
@@ -179,8 +185,8 @@ def diff(
     if wrong is not None or type(n) is not int or n >= 0:
         return wrong
     return Unmet(
-        "not-positive",
-        f"{{op}} applies differences n times, at least 0, got {n}",
+        NOT_POSITIVE,
+        f"{{op}} takes differences n times, at least 0, got {n}",
         has=n,
         needs=0,
         grants=(Grant("n", 0),),
@@ -215,8 +221,8 @@ def renorm(input: Meta, p: Any, dim: Any, maxnorm: Any) -> Unmet | None:
     if len(input.shape) < 2:
         made = (*(1,) * (2 - len(input.shape)), *input.shape)
         return Unmet(
-            "wrong-rank",
-            f"{{op}} expects at least 2 dims, got {len(input.shape)}: {{input}} is"
+            WRONG_RANK,
+            f"{{op}} takes at least 2 dims, got {len(input.shape)}: {{input}} is"
             f" {text(input.shape)}",
             Place("input"),
             has=len(input.shape),

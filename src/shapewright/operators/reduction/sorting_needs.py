@@ -8,6 +8,12 @@ from __future__ import annotations
 
 from typing import Any
 
+from shapewright.findings.codes import (
+    BOUNDARIES_SHAPE,
+    INDEX_OUT_OF_RANGE,
+    K_TOO_LARGE,
+    SOURCE_SHAPE,
+)
 from shapewright.operators.dtype_needs import no_complex, real_floats
 from shapewright.operators.failed_calls import Grant, Place, Unmet
 from shapewright.operators.linear_algebra.matrix_needs import of_rank
@@ -34,8 +40,8 @@ def searchsorted(
         return of_rank("sorted_sequence", sorted_sequence, 1, 1)
     if is_tensor(sorter) and sorter.shape != rows:
         return Unmet(
-            "boundaries-shape",
-            f"{{op}} expects an order of the boundaries: {{sorted_sequence}} is"
+            BOUNDARIES_SHAPE,
+            f"{{op}} takes an order of the boundaries: {{sorted_sequence}} is"
             f" {text(rows)}, {{sorter}} is {text(sorter.shape)}",
             Place("sorter"),
             Place("sorted_sequence"),
@@ -48,8 +54,8 @@ def searchsorted(
         wanted = (*rows[:-1], shape[-1] if shape else 1)
         made = Made(wanted, input.dtype) if is_tensor(input) else None
         return Unmet(
-            "boundaries-shape",
-            f"{{op}} expects one row of boundaries, or as many as it searches for:"
+            BOUNDARIES_SHAPE,
+            f"{{op}} takes one row of boundaries, or as many as it searches for:"
             f" {{sorted_sequence}} is {text(rows)}, {{input}} is {text(shape)}",
             Place("input") if is_tensor(input) else None,
             Place("sorted_sequence"),
@@ -73,7 +79,7 @@ def multinomial(
     if num_samples <= size:
         return None
     return Unmet(
-        "k-too-large",
+        K_TOO_LARGE,
         f"{{op}} draws {num_samples} without replacement from dim {last} of {{input}}"
         f" {text(input.shape)}, which has {size}",
         Place("input", last),
@@ -97,7 +103,7 @@ def bincount(
     values: tuple[int, ...] = getattr(input, "values", None) or ()
     if min(values, default=0) < 0:
         return Unmet(
-            "index-out-of-range",
+            INDEX_OUT_OF_RANGE,
             f"{{op}} counts numbers from 0 on, but {{input}} has {min(values)}",
             Place("input"),
             has=min(values),
@@ -106,9 +112,8 @@ def bincount(
         )
     if is_tensor(weights) and weights.shape != input.shape:
         return Unmet(
-            "source-shape",
-            f"{{op}} expects a weight for each number: {{input}} is "
-            f"{text(input.shape)},"
+            SOURCE_SHAPE,
+            f"{{op}} takes a weight for each number: {{input}} is {text(input.shape)},"
             f" {{weights}} is {text(weights.shape)}",
             Place("weights"),
             Place("input"),

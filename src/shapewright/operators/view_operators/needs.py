@@ -8,6 +8,16 @@ from collections.abc import Sequence
 from math import prod
 from typing import Any
 
+from shapewright.findings.codes import (
+    DIM_OUT_OF_RANGE,
+    DOES_NOT_DIVIDE,
+    ELEMENT_COUNT_MISMATCH,
+    EXPAND_MISMATCH,
+    NOT_CONTIGUOUS,
+    NOT_POSITIVE,
+    REPEAT_COUNTS,
+    TWO_UNKNOWN_SIZES,
+)
 from shapewright.operators.failed_calls import Grant, Place, Unmet
 from shapewright.operators.metadata_rules import Made, Meta
 from shapewright.operators.need_checks import dims, of_positive, product, text
@@ -53,7 +63,7 @@ def view_as(self: Meta, other: Meta) -> Unmet | None:
     if have == wanted:
         return _of_storage(self, other.shape)
     return Unmet(
-        "element-count-mismatch",
+        ELEMENT_COUNT_MISMATCH,
         f"{{op}} needs {wanted} elements for the shape of {{other}}, got {have}",
         Place("self"),
         Place("other"),
@@ -84,8 +94,8 @@ def _of_negative(argument: str, sizes: Sequence[int]) -> Unmet:
     """Return the `Unmet` of sizes below 0 other than -1, which is inferred."""
     least = min(sizes)
     return Unmet(
-        "not-positive",
-        f"{{op}} expects sizes of at least 0, or -1 for one to infer, got {least}"
+        NOT_POSITIVE,
+        f"{{op}} takes sizes of at least 0, or -1 to have one worked out, got {least}"
         f" in {text(sizes)}",
         has=least,
         needs=0,
@@ -105,8 +115,8 @@ def _of_elements(
         at = sizes.index(-1)
         fits = tuple(1 if s == -1 and n != at else s for n, s in enumerate(sizes))
         return Unmet(
-            "two-unknown-sizes",
-            f"{{op}} infers at most one size given as -1, got {sizes.count(-1)}:"
+            TWO_UNKNOWN_SIZES,
+            f"{{op}} works out one size that is -1, got {sizes.count(-1)}:"
             f" {text(sizes)}",
             has=sizes.count(-1),
             needs=1,
@@ -118,7 +128,7 @@ def _of_elements(
         if have == known:
             return None
         return Unmet(
-            "element-count-mismatch",
+            ELEMENT_COUNT_MISMATCH,
             f"{{op}} needs {known} elements for {text(sizes)}, got {have} in {{{name}}}"
             f" {text(input.shape)}",
             last,
@@ -135,7 +145,7 @@ def _of_elements(
     kept = input.shape[at] if at < len(input.shape) else 1
     made = (*sizes[:at], kept, *sizes[at + 1 :])
     return Unmet(
-        "does-not-divide",
+        DOES_NOT_DIVIDE,
         f"{{op}} cannot divide {have} elements by {product(others)} for the -1 in"
         f" {text(sizes)}: {{{name}}} is {text(input.shape)}",
         last,
@@ -158,7 +168,7 @@ def _of_storage(self: Meta, sizes: tuple[int, ...]) -> Unmet | None:
     if viewable(self.shape, self.stride, sizes):
         return None
     return Unmet(
-        "not-contiguous",
+        NOT_CONTIGUOUS,
         f"{{op}} cannot lay {text(sizes)} over {{self}} {text(self.shape)}, whose"
         " elements do not lie in this order: `reshape` copies them",
         Place("self"),
@@ -202,7 +212,7 @@ def flatten(input: Meta, start_dim: int = 0, end_dim: int = -1) -> Unmet | None:
         if not -rank <= dim < rank:
             fits = rank - 1 if dim > 0 else -rank
             return Unmet(
-                "dim-out-of-range",
+                DIM_OUT_OF_RANGE,
                 f"{{op}} has no `{name}` {dim}: {{input}} {text(input.shape)} has"
                 f" {dims(len(input.shape))}",
                 has=dim,
@@ -211,7 +221,7 @@ def flatten(input: Meta, start_dim: int = 0, end_dim: int = -1) -> Unmet | None:
             )
     if start_dim % rank > end_dim % rank:
         return Unmet(
-            "dim-out-of-range",
+            DIM_OUT_OF_RANGE,
             f"{{op}} needs `start_dim` before `end_dim`, got {start_dim} and {end_dim}",
             has=start_dim,
             needs=end_dim,
@@ -231,7 +241,7 @@ def unflatten(input: Meta, dim: int, sizes: Any, *rest: Any) -> Unmet | None:
     if not -rank <= dim < rank:
         fits = rank - 1 if dim > 0 else -rank
         return Unmet(
-            "dim-out-of-range",
+            DIM_OUT_OF_RANGE,
             f"{{op}} has no dim {dim}: {{input}} {text(input.shape)} has {dims(rank)}",
             has=dim,
             needs=fits,
@@ -249,7 +259,7 @@ def unflatten(input: Meta, dim: int, sizes: Any, *rest: Any) -> Unmet | None:
     grant = Made((*input.shape[:at], wanted, *input.shape[at + 1 :]), input.dtype)
     said = f"{product([s for s in sizes if s != -1])}"
     return Unmet(
-        "does-not-divide" if unknown else "element-count-mismatch",
+        DOES_NOT_DIVIDE if unknown else ELEMENT_COUNT_MISMATCH,
         f"{{op}} needs {'a multiple of ' if unknown else ''}{said} in dim {at} of"
         f" {{input}}, got {have}: {text(input.shape)}",
         Place("input", at),
@@ -287,7 +297,7 @@ def _of_expanding(
     shape = input.shape
     if len(sizes) < len(shape):
         return Unmet(
-            "expand-mismatch",
+            EXPAND_MISMATCH,
             f"{{op}} needs a size for each of the {dims(len(shape))} of {{{name}}}"
             f" {text(shape)}, got {text(sizes)}",
             Place(name),
@@ -313,9 +323,8 @@ def _of_expanding(
         return None
     dim = wrong[0]
     return Unmet(
-        "expand-mismatch",
-        f"{{op}} can only expand dims of size 1: dim {dim} of {{{name}}} "
-        f"{text(shape)} is"
+        EXPAND_MISMATCH,
+        f"{{op}} grows sizes of 1 only: dim {dim} of {{{name}}} {text(shape)} is"
         f" {shape[dim]}, asked for {sizes[dim - len(shape)]} in {text(sizes)}",
         Place(name, dim),
         has=shape[dim],
@@ -334,7 +343,7 @@ def repeat(self: Meta, *sizes: Any, repeats: Any = None) -> Unmet | None:
         return None
     fits = (1,) * (len(self.shape) - len(counts)) + counts
     return Unmet(
-        "repeat-counts",
+        REPEAT_COUNTS,
         f"{{op}} needs a number for each of the {dims(len(self.shape))} of {{self}}"
         f" {text(self.shape)}, got {len(counts)}: {text(counts)}",
         Place("self"),
@@ -357,7 +366,7 @@ def sum_to_size(self: Meta, *size: Any) -> Unmet | None:
     if min(sizes, default=0) < 0:
         return of_positive("size", sizes, 0)
     return Unmet(
-        "expand-mismatch",
+        EXPAND_MISMATCH,
         f"{{op}} sums {{self}} {text(shape)} to a shape that broadcasts to it, got"
         f" {text(sizes)}",
         Place("self"),
@@ -375,7 +384,7 @@ def tile(input: Meta, *dims: Any, **options: Any) -> Unmet | None:
     if counts is None or min(counts, default=0) >= 0:
         return None
     return Unmet(
-        "not-positive",
+        NOT_POSITIVE,
         f"{{op}} repeats dims at least 0 times, got {min(counts)} in {text(counts)}",
         has=min(counts),
         needs=0,

@@ -7,6 +7,17 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
+from shapewright.findings.codes import (
+    DIM_OUT_OF_RANGE,
+    DOES_NOT_DIVIDE,
+    INDEX_OUT_OF_RANGE,
+    K_TOO_LARGE,
+    KERNEL_TOO_LARGE,
+    MOVED_DIMS,
+    PERMUTED_DIMS,
+    REPEATED_DIM,
+    WRONG_RANK,
+)
 from shapewright.operators.dtype_needs import no_complex
 from shapewright.operators.failed_calls import Grant, Place, Unmet
 from shapewright.operators.linear_algebra.needs import of_matrices
@@ -39,7 +50,7 @@ def select(input: Meta, dim: Any, index: Any) -> Unmet | None:
     if -size <= index < size:
         return None
     return Unmet(
-        "index-out-of-range",
+        INDEX_OUT_OF_RANGE,
         f"{{op}} reads index {index} of dim {dim % len(input.shape)} of {{input}}"
         f" {text(input.shape)}, which has 0 to {size - 1}",
         Place("input", dim % len(input.shape)),
@@ -62,7 +73,7 @@ def narrow(input: Meta, dim: Any, start: Any, length: Any) -> Unmet | None:
         return wrong
     if start < -size:
         return Unmet(
-            "index-out-of-range",
+            INDEX_OUT_OF_RANGE,
             f"{{op}} begins at {start} of dim {dim % len(input.shape)} of {{input}}"
             f" {text(input.shape)}, which has -{size} to {size - 1}",
             Place("input", dim % len(input.shape)),
@@ -76,7 +87,7 @@ def narrow(input: Meta, dim: Any, start: Any, length: Any) -> Unmet | None:
     at = dim % len(input.shape)
     made = (*input.shape[:at], begin + length, *input.shape[at + 1 :])
     return Unmet(
-        "index-out-of-range",
+        INDEX_OUT_OF_RANGE,
         f"{{op}} takes {begin} to {begin + length} of dim {at} of {{input}}"
         f" {text(input.shape)}, which ends at {size}",
         Place("input", at),
@@ -101,7 +112,7 @@ def topk(
         return of_positive("k", k, least) if k < 0 else no_complex(("input", input))
     made = (*input.shape[:at], k, *input.shape[at + 1 :])
     return Unmet(
-        "k-too-large",
+        K_TOO_LARGE,
         f"{{op}} takes the {k} largest of dim {at} of {{input}} {text(input.shape)},"
         f" which has {size}",
         Place("input", at if input.shape else None),
@@ -121,7 +132,7 @@ def glu(input: Meta, dim: int = -1) -> Unmet | None:
     size = input.shape[at]
     made = (*input.shape[:at], size + 1, *input.shape[at + 1 :])
     return Unmet(
-        "does-not-divide",
+        DOES_NOT_DIVIDE,
         f"{{op}} halves dim {at} of {{input}} {text(input.shape)}, which is {size}",
         Place("input", at),
         has=size,
@@ -150,8 +161,8 @@ def _of_least(input: Meta, least: int) -> Unmet | None:
         return None
     made = (*(1,) * (least - rank), *input.shape)
     return Unmet(
-        "wrong-rank",
-        f"{{op}} expects at least {dims(least)}, got {rank}: {{input}} is"
+        WRONG_RANK,
+        f"{{op}} takes at least {dims(least)}, got {rank}: {{input}} is"
         f" {text(input.shape)}",
         Place("input"),
         has=rank,
@@ -178,7 +189,7 @@ def _splitting(word: str, least: int, along: int) -> None:
             return wrong
         made = (*input.shape[:at], size - size % parts or parts, *input.shape[at + 1 :])
         return Unmet(
-            "does-not-divide",
+            DOES_NOT_DIVIDE,
             f"{{op}} cannot divide dim {at} of {{input}} {text(input.shape)}, {size},"
             f" into {parts} equal parts: `tensor_split` makes unequal ones",
             Place("input", at),
@@ -206,7 +217,7 @@ def unfold(self: Meta, dimension: Any, size: Any, step: Any) -> Unmet | None:
     at = dimension % max(len(self.shape), 1)
     made = (*self.shape[:at], size, *self.shape[at + 1 :])
     return Unmet(
-        "kernel-too-large",
+        KERNEL_TOO_LARGE,
         f"{{op}} needs room for a window of {size} in dim {at} of {{self}}"
         f" {text(self.shape)}, got {have}",
         Place("self", at if self.shape else None),
@@ -253,7 +264,7 @@ def _of_order(name: str, input: Meta, order: tuple[Any, ...]) -> Unmet | None:
             count *= size
         shape = (*input.shape[: len(order) - 1], count) if order else ()
     return Unmet(
-        "permuted-dims",
+        PERMUTED_DIMS,
         f"{{op}} needs a place for each of the {dims(rank)} of {{{name}}}"
         f" {text(input.shape)}, got {len(order)}: {order}",
         Place(name),
@@ -270,13 +281,13 @@ def movedim(input: Meta, source: Any, destination: Any) -> Unmet | None:
     wrong = of_dim("input", input, source, "source")
     wrong = wrong or of_dim("input", input, destination, "destination")
     if wrong is not None:
-        return replace(wrong, grants=()) if wrong.code == "repeated-dim" else wrong
+        return replace(wrong, grants=()) if wrong.code == REPEATED_DIM else wrong
     one, two = ([d] if type(d) is int else list(d) for d in (source, destination))
     if len(one) == len(two):
         return None
     fits = min(len(one), len(two))
     return Unmet(
-        "moved-dims",
+        MOVED_DIMS,
         f"{{op}} needs a place for each dim that moves, got {len(one)} dims of"
         f" {{input}} {text(input.shape)} and {len(two)} places",
         Place("input"),
@@ -313,8 +324,8 @@ def flipud(input: Meta) -> Unmet | None:
     if input.shape:
         return None
     return Unmet(
-        "wrong-rank",
-        "{op} expects at least 1 dim of {input}, got a scalar",
+        WRONG_RANK,
+        "{op} takes at least 1 dim of {input}, got a scalar",
         Place("input"),
         has=0,
         needs=1,
@@ -326,7 +337,7 @@ def flipud(input: Meta) -> Unmet | None:
 def roll(input: Meta, shifts: Any, dims: Any = ()) -> Unmet | None:
     """Check that the dims exist, with a shift for each."""
     wrong = of_dim("input", input, dims, "dims")
-    if wrong is not None and wrong.code == "dim-out-of-range":
+    if wrong is not None and wrong.code == DIM_OUT_OF_RANGE:
         return wrong
     one, two = (1 if type(each) is int else len(each) for each in (shifts, dims))
     if one == two or (one == 1 and not two):
@@ -335,7 +346,7 @@ def roll(input: Meta, shifts: Any, dims: Any = ()) -> Unmet | None:
     kept = shifts if type(shifts) is int else tuple(shifts)[:fits]
     left = dims if type(dims) is int else tuple(dims)[:fits]
     return Unmet(
-        "moved-dims",
+        MOVED_DIMS,
         f"{{op}} needs a shift for each dim, got {one} for {two} dims of {{input}}"
         f" {text(input.shape)}",
         Place("input"),
@@ -355,8 +366,8 @@ def rot90(input: Meta, k: int = 1, dims: Any = (0, 1)) -> Unmet | None:
     given = tuple(dims)
     if len(given) != 2:
         return Unmet(
-            "moved-dims",
-            f"{{op}} rotates 2 dims of {{input}} {text(input.shape)}, got {len(given)}",
+            MOVED_DIMS,
+            f"{{op}} turns 2 dims of {{input}} {text(input.shape)}, got {len(given)}",
             Place("input"),
             has=len(given),
             needs=2,
@@ -364,7 +375,7 @@ def rot90(input: Meta, k: int = 1, dims: Any = (0, 1)) -> Unmet | None:
             guessed=True,
         )
     wrong = of_dim("input", input, given, "dims")
-    if wrong is None or wrong.code != "repeated-dim":
+    if wrong is None or wrong.code != REPEATED_DIM:
         return wrong
     rank = len(input.shape)
     other = next(d for d in range(rank) if d != given[0] % rank)

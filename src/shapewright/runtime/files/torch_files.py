@@ -58,15 +58,15 @@ def _must_be_allowed(
     with torch._C.DisableTorchFunction():
         try:
             save(thing, file, pickle_module=module)
-        except Exception:
-            return  # nobody knows what stands in such a file
+        except Exception:  # nobody knows what stands in such a file
+            return
         file.seek(0)
         try:
             load(file, None, *args, **named)
         except pickle.UnpicklingError as error:
             if OURS not in str(error):
                 raise
-        except Exception:
+        except Exception:  # a class of the program's
             return
 
 
@@ -272,7 +272,7 @@ def _copied(thing: Any) -> Any:
     """
     try:
         return copy.deepcopy(thing)
-    except Exception:
+    except Exception:  # a class of the program's
         return thing
 
 

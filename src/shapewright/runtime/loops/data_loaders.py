@@ -17,6 +17,7 @@ from shapewright.engine import nests
 from shapewright.engine.call_sites import USER
 from shapewright.engine.identity import Info
 from shapewright.engine.replacement import replaced
+from shapewright.findings.codes import ITEMS_DO_NOT_STACK
 from shapewright.record.report import LastBatch
 from shapewright.runtime.loops.iterables import LoaderPass
 from shapewright.runtime.loops.loop_calls import over
@@ -61,7 +62,7 @@ def _check_items(
                 f"{words}",
             )
             stage.engine.find(
-                "items-do-not-stack",
+                ITEMS_DO_NOT_STACK,
                 message,
                 "stack expects each tensor to be equal size",
             )
@@ -309,7 +310,7 @@ def _length_of(dataset: Any) -> int | None:
     """Return how many items a data set has, or None if it has no length."""
     try:
         return len(dataset)
-    except Exception:
+    except Exception:  # the program's `__len__`
         return None
 
 
@@ -328,8 +329,8 @@ def _listed(loader: Any) -> list[Any]:
         try:
             with torch._C.DisableTorchFunction():
                 return list(islice(batches, MOST_BATCHES))
-        except Exception:
-            pass  # weights without data, for instance: then as the run sees it
+        except Exception:  # weights without data, for instance: then as the run sees it
+            pass
     return list(islice(batches, MOST_BATCHES))
 
 

@@ -110,7 +110,7 @@ class _Other(SkippableIterator):
             return None
         try:
             return len(inner)
-        except Exception:
+        except Exception:  # the program's `__len__`
             return operator.length_hint(inner, 0) or None
 
     def __next__(self) -> Any:

@@ -11,7 +11,7 @@ save, log) run once, at the second step that comes to the condition.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from contextlib import ExitStack
 from dataclasses import dataclass, field
 from functools import cache
@@ -406,23 +406,26 @@ def is_own_package(file: str) -> bool:
     return file.endswith(".py") and not is_installed(file) and classify(file) == USER
 
 
+@cache
 def of_training_library(file: str) -> bool:
     """Whether a file belongs to a library other than torch and may loop over epochs."""
-    return _has(file, trains)
-
-
-def of_counting_library(file: str) -> bool:
-    """Whether a file belongs to a library and may have conditions on counts."""
-    return _has(file, counts)
+    text = _text_of_library(file)
+    return text is not None and trains(text, file)
 
 
 @cache
-def _has(file: str, what: Callable[[bytes], bool]) -> bool:
-    """Whether a file belongs to a library other than torch and has such a text."""
+def of_counting_library(file: str) -> bool:
+    """Whether a file belongs to a library and may have conditions on counts."""
+    text = _text_of_library(file)
+    return text is not None and counts(text)
+
+
+def _text_of_library(file: str) -> bytes | None:
+    """Return the text of a file of a library other than torch; None for other files."""
     if not is_installed(file) or classify(file) != USER:
-        return False
+        return None
     try:
         with open(file, "rb") as stream:
-            return what(stream.read())
+            return stream.read()
     except OSError:
-        return False
+        return None

@@ -407,5 +407,5 @@ def _flops(name: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> int | No
         return one.flops(
             *map(plain, args), **{key: plain(value) for key, value in kwargs.items()}
         )
-    except Exception:  # arguments that the formula does not know
+    except TypeError:  # arguments that the formula does not know
         return None

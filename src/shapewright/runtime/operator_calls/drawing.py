@@ -148,7 +148,7 @@ def draw_call(
     try:
         with torch.no_grad():
             made = func(*args, **kwargs)
-    except Exception as error:
+    except Exception as error:  # what torch refuses is drawn
         text_of = str(error).strip().splitlines()
         said = text_of[0] if text_of else type(error).__name__
         told = _why_refused(name, args, kwargs)

@@ -212,7 +212,7 @@ def on_meta(
             made = func(*without(args), **without(kwargs))
     except NotImplementedError:
         return Drawn(text, name, before, reason=said)
-    except Exception as error:
+    except Exception as error:  # what torch refuses is drawn
         first = (str(error).strip().splitlines() or [type(error).__name__])[0]
         together = name in BROADCAST
         return Drawn(text, name, before, reason=said, error=first, broadcast=together)

@@ -173,7 +173,7 @@ def inside(layer: nn.Module, args: Any, kwargs: Any) -> _Inner:
     try:
         with torch.no_grad(), looking:
             out = layer(*args, **kwargs)
-    except Exception:
+    except Exception:  # the layer refuses its input
         if looking.last is None:
             raise
         return _with_masks(looking.last, layer, args, kwargs)

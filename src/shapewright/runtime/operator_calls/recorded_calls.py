@@ -402,7 +402,7 @@ class Watch:
             found = self.values_of(engine, given) if engine.recording else {}
             try:
                 return plan(engine, func, args, kwargs)
-            except Exception as error:
+            except Exception as error:  # of the program or torch; raised again
                 if error is engine.error and len(engine.events) == before:
                     infos = [engine.info(tensor) for tensor in given]
                     named = recorded_arguments(engine, args, kwargs or {})

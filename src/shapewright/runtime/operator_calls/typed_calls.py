@@ -160,7 +160,7 @@ def _attempt(call: _TypedCall, func: Any, making: _Making) -> Drawn:
     try:
         layer = built(func, *call.built)
         inner = inside(layer, args, kwargs)
-    except Exception as error:
+    except Exception as error:  # the layer refuses; it is drawn
         return draw_call(_raising(error), call.name, args, kwargs, call.text)
     if inner.func is None:
         drawn = draw_call(layer, call.name, args, kwargs, call.text)

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import torch
 
+from shapewright.findings.codes import COLLECTIVE_MISMATCH
 from shapewright.runtime.loops.data_loaders import shaped
 
 if TYPE_CHECKING:
@@ -334,7 +335,7 @@ class Ranks(Base):  # type: ignore[misc]
 
     def refuse(self, message: str, torch_message: str = "") -> None:
         """Report a collective that a real run refuses; this run goes on."""
-        self.stage.engine.find("collective-mismatch", message, torch_message)
+        self.stage.engine.find(COLLECTIVE_MISMATCH, message, torch_message)
 
     def sum_up(self, tensor: Tensor, opts: Any) -> None:
         """Apply a sum over equal ranks to values that are known."""

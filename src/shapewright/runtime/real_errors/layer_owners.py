@@ -306,7 +306,7 @@ def _value_of(
     try:
         code = compile(ast.Expression(node), "", "eval")
         return eval(code, {"__builtins__": {}}, names)
-    except Exception:
+    except Exception:  # the program's arithmetic
         raise _Untold(name) from None
 
 

@@ -32,6 +32,7 @@ from torch.optim.optimizer import (
 
 from shapewright.engine.function_names import plain_name
 from shapewright.engine.replacement import replaced, resemble
+from shapewright.findings.codes import DTYPE_MISMATCH
 from shapewright.record.report import Place
 
 if TYPE_CHECKING:
@@ -176,7 +177,7 @@ class _Probes:
             said = self.known[key]
             if said is not None:
                 engine.find(
-                    "dtype-mismatch",
+                    DTYPE_MISMATCH,
                     f"the backward pass of `F.{name}` needs both in {one.dtype}, the "
                     f"target is {other.dtype}",
                     said,
@@ -189,8 +190,8 @@ def _refused(func: Any, one: torch.dtype, other: torch.dtype) -> str | None:
         given = torch.ones(2, dtype=one).requires_grad_()
         try:
             loss = func(given, torch.ones(2).to(other))
-        except Exception:
-            return None  # forward was asked already
+        except Exception:  # forward was asked already
+            return None
         try:
             loss.sum().backward()
         except RuntimeError as error:

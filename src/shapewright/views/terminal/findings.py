@@ -7,6 +7,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from shapewright.findings.codes import PROGRAM_ERROR, SIZE_CHECK, UNPACKED_SIZES
 from shapewright.findings.finding import Finding
 from shapewright.program.spans import Span
 from shapewright.record.trace import Trace
@@ -27,7 +28,7 @@ if TYPE_CHECKING:
 
 
 TRIED = "checked by running it"
-OF_PYTHON = frozenset({"unpacked-sizes", "size-check", "program-error"})
+OF_PYTHON = frozenset({UNPACKED_SIZES, SIZE_CHECK, PROGRAM_ERROR})
 """Codes of errors that the program's own Python raised."""
 
 

@@ -1,0 +1,234 @@
+"""The table of renderers: what each one shows, in which medium, for which option.
+
+Command lines take their `--format` choices from here, and records print themselves
+with it. A renderer imports what it needs when it is called.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Literal, Protocol
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from shapewright.record.report import Report, Skipped
+    from shapewright.record.solution import Solution
+    from shapewright.record.trace import Trace
+    from shapewright.views.drawing.drawing import Drawing
+
+Medium = Literal["text", "json", "github", "sarif", "html", "svg", "png"]
+
+
+@dataclass(frozen=True, slots=True)
+class Display:
+    """Where a result is shown, and what was asked of its view.
+
+    `width` in columns, whether to colour, whether it can show `├` and `→`; `by` and
+    `gradients` are the options of that name, `inside` and `ascii` those of `explain`;
+    `version` is ours, for formats that name it.
+
+    Example: ``Display(width=100, color=False)`` when piped, whatever the terminal.
+    """
+
+    width: int = 100
+    color: bool = False
+    unicode: bool = True
+    by: Literal["module", "op", "line"] = "module"
+    gradients: bool = False
+    inside: bool = False
+    ascii: bool = False
+    version: str = ""
+
+
+class _Traces(Protocol):
+    """The traces of a script that only defines things, and what was not traced."""
+
+    @property
+    def trace(self) -> Trace: ...
+    @property
+    def parts(self) -> Sequence[Trace]: ...
+    @property
+    def skipped(self) -> Sequence[Skipped]: ...
+
+
+Render = Callable[[Any, Display], Any]
+"""Takes the result and a display; returns text, or bytes for a PNG."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Renderer:
+    """A way to show a result.
+
+    `shows` is "trace", "traces", "report", "story" (a report of `rehearse`),
+    "solution" or "drawing"; `option` the value of `--format`, or the ending of a file;
+    `help` its words in the help of a command.
+    """
+
+    shows: str
+    option: str
+    medium: Medium
+    render: Render
+    help: str = ""
+
+
+RENDERERS: list[_Renderer] = []
+"""All renderers; of a result, the first is the usual one."""
+
+
+def renders(
+    shows: str, option: str, medium: Medium, help: str = ""
+) -> Callable[[Render], Render]:
+    """Register the decorated function as a renderer.
+
+    Example::
+
+        @renders("report", "csv", "text", "a table")
+        def report_csv(report: Report, display: Display) -> str: ...
+    """
+
+    def register(render: Render) -> Render:
+        assert not any((e.shows, e.option) == (shows, option) for e in RENDERERS)
+        RENDERERS.append(_Renderer(shows, option, medium, render, help))
+        return render
+
+    return register
+
+
+def renderers_of(shows: str) -> list[_Renderer]:
+    """Return the renderers of a result, the usual one first."""
+    return [each for each in RENDERERS if each.shows == shows]
+
+
+def render(shows: str, option: str, result: Any, display: Display) -> Any:
+    """Return a result as `option` names it; raises `LookupError` for no such option.
+
+    Example: ``render("report", "json", report, Display())``.
+    """
+    for each in renderers_of(shows):
+        if each.option == option:
+            return each.render(result, display)
+    raise LookupError(f"no `{option}` of a {shows}")
+
+
+# -- traces ----------------------------------------------------------------------------
+
+
+@renders("trace", "text", "text", "a table")
+def _trace_text(trace: Trace, display: Display) -> str:
+    from shapewright.views.terminal import text
+
+    return text(trace, display.by, display.width, display.color, display.unicode)
+
+
+@renders("trace", "json", "json", "the versioned record")
+def _trace_json(trace: Trace, display: Display) -> str:
+    return f"{trace.to_json()}\n"
+
+
+@renders("trace", "html", "html")
+def _trace_html(trace: Trace, display: Display) -> str:
+    from shapewright.views.notebook import html
+
+    return html(trace)
+
+
+@renders("traces", "text", "text")
+def _traces_text(outcome: _Traces, display: Display) -> str:
+    from shapewright.views.data_formats import traces_summary
+
+    parts = [_trace_text(each, display) for each in outcome.parts]
+    target = outcome.trace.target
+    return "\n".join([*parts, traces_summary(target, outcome.parts, outcome.skipped)])
+
+
+@renders("traces", "json", "json")
+def _traces_json(outcome: _Traces, display: Display) -> str:
+    from shapewright.views.data_formats import traces_json
+
+    target = outcome.trace.target
+    return f"{traces_json(target, outcome.parts, outcome.skipped)}\n"
+
+
+# -- reports ---------------------------------------------------------------------------
+
+
+@renders("report", "full", "text")
+def _report_text(report: Report, display: Display) -> str:
+    from shapewright.views.terminal.findings import text
+
+    return text(report, display.width, display.color, display.unicode)
+
+
+@renders("story", "full", "text")
+def _story_text(report: Report, display: Display) -> str:
+    from shapewright.views.terminal.rehearsal import text
+
+    width, unicode = display.width, display.unicode
+    return text(report, width, display.color, unicode, display.gradients)
+
+
+@renders("report", "concise", "text", "a line each")
+@renders("story", "concise", "text", "a line each")
+def _report_concise(report: Report, display: Display) -> str:
+    from shapewright.views.data_formats import report_lines
+
+    return report_lines(report)
+
+
+@renders("report", "json", "json", "versioned JSON")
+@renders("story", "json", "json", "versioned JSON")
+def _report_json(report: Report, display: Display) -> str:
+    from shapewright.views.data_formats import report_json
+
+    return f"{report_json(report)}\n"
+
+
+@renders("report", "github", "github", "commands for GitHub")
+@renders("story", "github", "github", "commands for GitHub")
+def _report_github(report: Report, display: Display) -> str:
+    from shapewright.views.data_formats import report_commands
+
+    return report_commands(report)
+
+
+@renders("report", "sarif", "sarif", "SARIF")
+@renders("story", "sarif", "sarif", "SARIF")
+def _report_sarif(report: Report, display: Display) -> str:
+    from shapewright.views.data_formats import report_sarif
+
+    return f"{report_sarif(report, display.version)}\n"
+
+
+# -- solutions and drawings ------------------------------------------------------------
+
+
+@renders("solution", "text", "text", "lines")
+def _solution_text(solution: Solution, display: Display) -> str:
+    from shapewright.views.terminal.solution import text
+
+    return text(solution, display.width, display.color, display.unicode)
+
+
+@renders("solution", "json", "json", "versioned JSON")
+def _solution_json(solution: Solution, display: Display) -> str:
+    from shapewright.views.data_formats import solution_json
+
+    return f"{solution_json(solution)}\n"
+
+
+@renders("drawing", ".txt", "text")
+def _drawing_text(drawing: Drawing, display: Display) -> str:
+    plain = display.ascii or not display.unicode
+    return f"{drawing.text(display.width, plain, display.inside, display.color)}\n"
+
+
+@renders("drawing", ".svg", "svg")
+def _drawing_svg(drawing: Drawing, display: Display) -> str:
+    return drawing.svg()
+
+
+@renders("drawing", ".png", "png")
+def _drawing_png(drawing: Drawing, display: Display) -> bytes:
+    return drawing.png()
