@@ -17,6 +17,7 @@ from torch.utils import _device
 from shapewright.engine.identity import Info
 from shapewright.engine.replacement import replaced, resemble
 from shapewright.findings.codes import MISSING_DEVICE, MIXED_DEVICES
+from shapewright.operators.facts import operators_with
 
 if TYPE_CHECKING:
     from shapewright.engine.engine import Engine
@@ -62,7 +63,7 @@ def _without(engine: Engine, kind: str) -> str:
     """Report a missing device once and fall back to the home device."""
     engine.find(
         MISSING_DEVICE,
-        f"`{kind}` is asked for, and the machine that is rehearsed has none",
+        f"the program asks for `{kind}`, which the rehearsed machine does not have",
         SAYINGS[kind],
         once=True,
     )

@@ -25,6 +25,7 @@ from shapewright.engine.memo import INPLACE, READ, Answer
 from shapewright.engine.private import UninitializedTensor, any_autocast, in_transform
 from shapewright.engine.values import representatives
 from shapewright.findings.codes import SELF_CHECK
+from shapewright.operators.facts import operators_with
 
 if TYPE_CHECKING:
     from shapewright.engine.engine import Engine, Plan

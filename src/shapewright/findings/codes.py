@@ -336,7 +336,8 @@ COLLECTIVE_MISMATCH = _error("collective-mismatch",
     "tensors that a collective of `torch.distributed` refuses",
     "`zeros_like` of what is sent")
 ITEMS_DO_NOT_STACK = _error("items-do-not-stack",
-    "items of the data set that make no batch: which, which field, both shapes",
+    "items of the data set that cannot be collated into a batch: which, which field, "
+    "both shapes",
     "items of one size, or a `collate_fn` that pads")
 MISSING_DEVICE = _error("missing-device",
     "a device is asked for that the rehearsed machine has not",

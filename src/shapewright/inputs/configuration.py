@@ -53,7 +53,7 @@ def _read_table(file: Path) -> dict[str, Any]:
 def _read_codes(file: Path, given: Any) -> frozenset[str]:
     """Return the codes in a list, after checking that each can be switched off."""
     if not isinstance(given, list) or not all(isinstance(each, str) for each in given):
-        raise InputError(f"`ignore` in `{file}` is a list of codes of findings")
+        raise InputError(f"`ignore` in `{file}` must be a list of finding codes")
     for code in given:
         if code in CODES:
             if CODES[code].is_switchable:

@@ -145,7 +145,7 @@ def of_dtype(rule: Rule, input: Meta, rest: Any, options: Any) -> Unmet | None:
     mask = "; `~` inverts a mask" if rule.names[0].endswith("neg") and not own else ""
     return Unmet(
         DTYPE_MISMATCH,
-        f"{{op}} takes {words}, but {{input}} is {input.dtype}{mask}",
+        f"{{op}} expects {words}, but {{input}} is {input.dtype}{mask}",
         Place("input"),
         None,
         input.dtype,
@@ -175,7 +175,7 @@ def of_dtypes(rule: Rule, *named: tuple[str, Any]) -> Unmet | None:
             word = WORDS[(KIND[wanted],)]
             return Unmet(
                 DTYPE_MISMATCH,
-                f"{{op}} takes {word}, but {{{name}}} is {each.dtype}",
+                f"{{op}} expects {word}, but {{{name}}} is {each.dtype}",
                 Place(name),
                 None,
                 each.dtype,

@@ -244,7 +244,7 @@ def of_positive(argument: str, value: Any, least: int = 1) -> Unmet | None:
     fits: Any = tuple(max(one, least) for one in given)
     return Unmet(
         NOT_POSITIVE,
-        f"{{op}} takes at least {least} as `{argument}`, got {min(given)}",
+        f"{{op}} expects at least {least} as `{argument}`, got {min(given)}",
         has=min(given),
         needs=least,
         grants=(Grant(argument, fits if len(given) > 1 else fits[0]),),
@@ -259,7 +259,7 @@ def of_settings(spatial: int, **given: Any) -> Unmet | None:
             fits = (*value[:spatial], *(value[-1:] or (1,)) * (spatial - len(value)))
             return Unmet(
                 WINDOW_NUMBERS,
-                f"{{op}} takes one number as `{argument}`, or {spatial}, got"
+                f"{{op}} expects one number as `{argument}`, or {spatial}, got"
                 f" {len(value)}: {tuple(value)}",
                 has=len(value),
                 needs=spatial,
@@ -353,7 +353,7 @@ def vector(index: Meta, name: str = "index", what: str = "indices") -> Unmet | N
         count *= size
     return Unmet(
         WRONG_RANK,
-        f"{{op}} takes {what} in 1 dim, got {len(index.shape)}: {{{name}}} is"
+        f"{{op}} expects {what} in 1 dim, got {len(index.shape)}: {{{name}}} is"
         f" {text(index.shape)}",
         Place(name),
         has=len(index.shape),

@@ -74,7 +74,7 @@ def _of_einsum(scene: HazardContext, call: OperatorCall, letter: str) -> Finding
         f"{scene.operation(call.op)} sums over `{letter}`, the batch: all samples get"
         f" one {shape_text(call.op.outputs[0])}"
     )
-    why = f"`{letter}` stands before the arrow and not behind it"
+    why = f"`{letter}` stands before the arrow but not after it"
     return scene.finding(BATCH_AXIS, call.op, message, (call.op, why))
 
 
@@ -139,7 +139,7 @@ def _report_batch_axis(scene: HazardContext, call: OperatorCall, at: int) -> Fin
     chosen = softmax and call.given(1, "dim") is None
     why = f"dim {at} is {batch.words}" if batch.words else f"dim {at} is the batch"
     if chosen:
-        why += "; without `dim`, torch takes dim 0 of three"
+        why += "; without `dim`, torch uses dim 0 of a tensor with 3 dims"
     return scene.finding(BATCH_AXIS, call.op, message, (call.op, why))
 
 

@@ -365,8 +365,8 @@ def _behind_loop(loop: StoryLoop) -> Iterator[Finding]:
             batch = ", ".join(f"`{one}`" for one in sorted(used))
             yield finding(
                 SUM_AFTER_LOOP,
-                f"`{name}` grows after the loop over batches, so only the last batch "
-                f"counts in it: {batch} is of that batch",
+                f"`{name}` is increased after the loop over batches, so only the last "
+                f"batch counts: {batch} is of that batch",
                 loop.text.span(each),
                 (loop.text.span(loop.node.target), "the loop that it follows"),
             )

@@ -43,7 +43,7 @@ def stale_gradients(scene: RehearsalContext) -> Iterator[Finding]:
         clearing = "`zero_grad()`" if met.name else "`grad.zero_()` or `grad = None`"
         yield finding(
             GRADIENTS_NOT_CLEARED,
-            "this adds to the gradients of the step before: "
+            "this adds to the gradients of the previous step: "
             f"{user} has used them and nothing cleared them since",
             scene.span(met.place, "backward"),
             (scene.span(met.other, "step"), "this step used them"),
@@ -97,8 +97,8 @@ def kept_graphs(scene: RehearsalContext) -> Iterator[Finding]:
         said = f"`{name}`" if name else "the result of an iteration"
         yield finding(
             GRAPH_KEPT,
-            f"{said} is kept with its graph: the memory of each step stays until the "
-            "loop is over",
+            f"{said} is kept with its graph: the memory of each step is held until the "
+            "loop ends",
             kept,
             (span, "its graph is built for this backward pass"),
             (kept, f"`{name}.item()` or `{name}.detach()` keeps only the value"),
@@ -233,8 +233,9 @@ def modes(scene: RehearsalContext) -> Iterator[Finding]:
     for met in _of_kind(scene, "evaluated-in-training"):
         yield finding(
             EVALUATED_IN_TRAINING_MODE,
-            f"`{met.name}` is evaluated in training mode: its dropout drops, its batch "
-            "norm counts this data",
+            f"`{met.name}` is evaluated in training mode: its dropout is active, and "
+            "its "
+            "batch norm statistics include this data",
             scene.span(met.place),
         )
 
@@ -368,7 +369,7 @@ def schedules(scene: RehearsalContext) -> Iterator[Finding]:
     for met in _of_kind(scene, "scheduled-first"):
         yield finding(
             SCHEDULER_ORDER,
-            f"`{met.name}` steps before its optimizer did: the first learning rate is "
+            f"`{met.name}` steps before its optimizer: the first learning rate is "
             "skipped",
             scene.span(met.place, "step"),
         )

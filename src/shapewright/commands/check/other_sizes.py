@@ -58,7 +58,7 @@ def _looked_for(program: Program, make: Make, fed: Fed) -> list[Finding]:
     except Exception as error:  # ours: the findings of the given sizes are reported
         raise_in_tests(error)
         said = f"{type(error).__name__}: {error}"
-        message = f"other sizes could not be looked at ({said})"
+        message = f"other sizes could not be tried ({said})"
         return [Finding(TORCH_ERROR, "note", message)]
 
 

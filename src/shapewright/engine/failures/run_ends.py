@@ -202,7 +202,7 @@ def failure(error: BaseException, engine: Engine, positions: Positions) -> Findi
             "`RecursionError`: maximum recursion depth exceeded",
         )
     elif isinstance(error, Stopped):
-        code_, message = TIMEOUT, first or "the time allowed is over"
+        code_, message = TIMEOUT, first or "the time limit was reached"
     elif not is_own(error, engine):
         code_, message = TORCH_ERROR, first or kind
     else:

@@ -57,7 +57,8 @@ def _unmet(
     if have != width:
         return Unmet(
             ATTENTION_FEATURES,
-            f"{{op}} takes {width} features in the last dim of {{{name}}}, got {have}",
+            f"{{op}} expects {width} features in the last dim of {{{name}}}, got "
+            f"{have}",
             Place(name, 2),
             Place("qkv_weight", 1),
             have,
@@ -87,7 +88,7 @@ def _of_scores(mask: Meta, scores: tuple[int, ...]) -> Unmet | None:
             return None
     return Unmet(
         ATTENTION_MASK_SHAPE,
-        f"{{op}} takes a mask of {text(one)} = (queries, keys), or {text(many)} ="
+        f"{{op}} expects a mask of {text(one)} = (queries, keys), or {text(many)} ="
         f" (batch·heads, queries, keys), got {text(have)}",
         Place("mask"),
         has=text(have),
@@ -110,7 +111,7 @@ def _of_padding(mask: Meta, wanted: tuple[int, ...]) -> Unmet | None:
     turned = ": it is the other way round" if mask.shape == wanted[::-1] else ""
     return Unmet(
         ATTENTION_MASK_SHAPE,
-        f"{{op}} takes a padding mask of {text(wanted)} = (batch, keys), got"
+        f"{{op}} expects a padding mask of {text(wanted)} = (batch, keys), got"
         f" {text(mask.shape)}{turned}",
         Place("mask"),
         has=text(mask.shape),

@@ -67,7 +67,8 @@ def _too_few(name: str, given: Meta) -> Unmet:
     shape = given.shape
     return Unmet(
         WRONG_RANK,
-        f"{{op}} takes at least 2 dims (steps, features), got {len(shape)}: {{{name}}}"
+        f"{{op}} expects at least 2 dims (steps, features), got {len(shape)}: "
+        f"{{{name}}}"
         f" is {text(shape)}",
         Place(name),
         has=len(shape),
@@ -225,7 +226,8 @@ def multi_head_attention(
     if q[-1] != embed_dim_to_check:
         return Unmet(
             ATTENTION_FEATURES,
-            f"{{op}} takes {embed_dim_to_check} features in the last dim of {{query}},"
+            f"{{op}} expects {embed_dim_to_check} features in the last dim of "
+            f"{{query}},"
             f" got {q[-1]}",
             Place("query", len(q) - 1),
             Place("out_proj_weight", 0),
@@ -275,7 +277,7 @@ def _of_time(query: Meta, key: Meta, value: Meta) -> Unmet | None:
             made = (prod(query.shape[: rank - 2]), *query.shape[rank - 2 :])
         return Unmet(
             WRONG_RANK,
-            f"{{op}} takes 3 dims (batch, time, features in some order), or 2, got"
+            f"{{op}} expects 3 dims (batch, time, features in some order), or 2, got"
             f" {rank}: {{query}} is {text(query.shape)}",
             Place("query"),
             has=rank,
@@ -291,7 +293,8 @@ def _of_time(query: Meta, key: Meta, value: Meta) -> Unmet | None:
             made = other.shape if same else (*(1,) * (rank - have), *each.shape)[-rank:]
             return Unmet(
                 WRONG_RANK,
-                f"{{op}} takes as many dims of {{{name}}} as of {{query}}, {rank}, got"
+                f"{{op}} expects as many dims of {{{name}}} as of {{query}}, {rank}, "
+                f"got"
                 f" {have}: {{{name}}} is {text(each.shape)}",
                 Place(name),
                 Place("query"),
@@ -312,7 +315,7 @@ def _of_memory(query: Meta, key: Meta, value: Meta, size: int | None) -> Unmet |
                 last = len(each.shape) - 1
                 return Unmet(
                     ATTENTION_FEATURES,
-                    f"{{op}} takes {size} features in the last dim of {{{name}}}, got"
+                    f"{{op}} expects {size} features in the last dim of {{{name}}}, got"
                     f" {each.shape[-1]}: `kdim` and `vdim` allow others",
                     Place(name, last),
                     Place("query", len(q) - 1),
@@ -365,7 +368,7 @@ def _of_padding(mask: Meta, wanted: tuple[int, ...]) -> Unmet | None:
         more = ": it is the other way round"
     return Unmet(
         ATTENTION_MASK_SHAPE,
-        f"{{op}} takes {{key_padding_mask}} as {text(wanted)} ="
+        f"{{op}} expects {{key_padding_mask}} as {text(wanted)} ="
         f" {'(batch, keys)' if len(wanted) == 2 else '(keys)'}, got {text(mask.shape)}"
         f"{more}",
         Place("key_padding_mask"),
@@ -385,7 +388,7 @@ def _of_forward_mask(
         wanted = many if len(mask.shape) == 3 else one
         return Unmet(
             ATTENTION_MASK_SHAPE,
-            f"{{op}} takes {{attn_mask}} as {text(one)} = (queries, keys), or"
+            f"{{op}} expects {{attn_mask}} as {text(one)} = (queries, keys), or"
             f" {text(many)} = (batch·heads, queries, keys), got {text(mask.shape)}",
             Place("attn_mask"),
             has=text(mask.shape),

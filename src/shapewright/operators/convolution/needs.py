@@ -138,7 +138,7 @@ def _of_rank(input: Meta, spatial: int, channels: int) -> Unmet | None:
         grants = (Grant("input", Made((first * second, *rest), input.dtype)),)
     return Unmet(
         WRONG_RANK,
-        f"{{op}} takes {dims(spatial + 2)} {layout}, got {rank}:"
+        f"{{op}} expects {dims(spatial + 2)} {layout}, got {rank}:"
         f" {{input}} is {text(input.shape)}",
         Place("input"),
         has=rank,

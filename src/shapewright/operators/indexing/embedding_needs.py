@@ -51,7 +51,7 @@ def _of_table(weight: Meta, table: str) -> Unmet:
     made = (*shape, 1)[:2] if len(shape) < 2 else shape[-2:]
     return Unmet(
         WRONG_RANK,
-        f"{{op}} takes a table of 2 dims (rows, features), got {dims(len(shape))}:"
+        f"{{op}} expects a table of 2 dims (rows, features), got {dims(len(shape))}:"
         f" {{{table}}} is {text(shape)}",
         Place(table),
         has=len(shape),
@@ -74,7 +74,7 @@ def one_hot(tensor: Meta, num_classes: int = -1) -> Unmet | None:
     if low < 0:
         return Unmet(
             INDEX_OUT_OF_RANGE,
-            f"{{op}} takes class numbers from 0 on, but {{tensor}} has {low}",
+            f"{{op}} expects class indices from 0 on, but {{tensor}} has {low}",
             Place("tensor"),
             has=low,
             needs=0,
@@ -121,7 +121,8 @@ def embedding_bag(
         made = input.shape[-2:] if rank else (1, 1)
         return Unmet(
             WRONG_RANK,
-            f"{{op}} takes 2 dims (bags, ids), or 1 with offsets, got {rank}: {{input}}"
+            f"{{op}} expects 2 dims (bags, ids), or 1 with offsets, got {rank}: "
+            f"{{input}}"
             f" is {text(input.shape)}",
             Place("input"),
             has=rank,
@@ -137,7 +138,7 @@ def embedding_bag(
     if wrong is None and is_tensor(weights) and weights.shape != input.shape:
         return Unmet(
             BAG_OFFSETS,
-            f"{{op}} takes a weight for each id: {{input}} is {text(input.shape)},"
+            f"{{op}} expects a weight for each id: {{input}} is {text(input.shape)},"
             f" {{per_sample_weights}} is {text(weights.shape)}",
             Place("per_sample_weights"),
             Place("input"),
@@ -176,7 +177,7 @@ def _of_offsets(input: Meta, offsets: Meta) -> Unmet | None:
         made = (prod(offsets.shape),)
         return Unmet(
             BAG_OFFSETS,
-            f"{{op}} takes offsets in 1 dim, got {dims(len(offsets.shape))}:"
+            f"{{op}} expects offsets in 1 dim, got {dims(len(offsets.shape))}:"
             f" {{offsets}} is {text(offsets.shape)}",
             Place("offsets"),
             has=len(offsets.shape),
@@ -193,7 +194,7 @@ def _of_offsets(input: Meta, offsets: Meta) -> Unmet | None:
         return None
     return Unmet(
         BAG_OFFSETS,
-        f"{{op}} takes offsets from 0 to {count}, the number of ids, but {{offsets}}"
+        f"{{op}} expects offsets from 0 to {count}, the number of ids, but {{offsets}}"
         f" {'begins' if values[0] else 'ends'} with {bad}",
         Place("offsets"),
         has=bad,

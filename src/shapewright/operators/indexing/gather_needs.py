@@ -355,7 +355,7 @@ def _of_counts(repeats: Meta) -> Unmet | None:
         return None
     return Unmet(
         NOT_POSITIVE,
-        f"{{op}} takes counts of at least 0, got {min(values)} in {{repeats}}",
+        f"{{op}} expects counts of at least 0, got {min(values)} in {{repeats}}",
         Place("repeats"),
         has=min(values),
         needs=0,

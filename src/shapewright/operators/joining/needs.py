@@ -286,7 +286,7 @@ def _of_ranks(tensors: Any, most: int, names: list[str] | None = None) -> Unmet 
         made = (prod(each.shape[: rank - most + 1]), *each.shape[rank - most + 1 :])
         return Unmet(
             WRONG_RANK,
-            f"{{op}} takes at most {dims(most)} of each, got {rank}: {word(name)} is"
+            f"{{op}} expects at most {dims(most)} of each, got {rank}: {word(name)} is"
             f" {text(each.shape)}",
             Place(name),
             has=rank,

@@ -82,7 +82,7 @@ def _of_scalar(input: Meta) -> Unmet | None:
         return None
     return Unmet(
         WRONG_RANK,
-        "{op} takes at least 1 dim of {input}, got a scalar",
+        "{op} expects at least 1 dim of {input}, got a scalar",
         Place("input"),
         has=0,
         needs=1,
@@ -147,7 +147,7 @@ def _of_sizes(input: Meta, sizes: Any, dim: Any) -> Unmet | None:
     fits = [*sizes[:wanted], *(-1,) * (wanted - have)]
     return Unmet(
         FOURIER_SIZES,
-        f"{{op}} takes {several} as `s`, one for each of {which} of {{input}}"
+        f"{{op}} expects {several} as `s`, one for each of {which} of {{input}}"
         f" {text(input.shape)}, got {have}",
         None,
         None,
@@ -227,7 +227,7 @@ def _of_signal(input: Meta) -> Unmet:
         grants = (Grant("input", Made(made, input.dtype)),)
     return Unmet(
         WRONG_RANK,
-        f"{{op}} takes 2 dims (batch, samples), or 1, got {len(shape)}: {{input}} is"
+        f"{{op}} expects 2 dims (batch, samples), or 1, got {len(shape)}: {{input}} is"
         f" {text(shape)}",
         Place("input"),
         has=len(shape),
@@ -242,7 +242,7 @@ def _of_window(n_fft: int, hop: Any, length: Any, window: Any) -> Unmet | None:
     if n_fft < 1:
         return Unmet(
             WINDOW_LENGTH,
-            f"{{op}} takes an `n_fft` of at least 1, got {n_fft}",
+            f"{{op}} expects an `n_fft` of at least 1, got {n_fft}",
             None,
             None,
             n_fft,
@@ -252,7 +252,7 @@ def _of_window(n_fft: int, hop: Any, length: Any, window: Any) -> Unmet | None:
     if type(length) is int and not 0 < length <= n_fft:
         return Unmet(
             WINDOW_LENGTH,
-            f"{{op}} takes a `win_length` of 1 to n_fft = {n_fft}, got {length}",
+            f"{{op}} expects a `win_length` of 1 to n_fft = {n_fft}, got {length}",
             None,
             None,
             length,
@@ -262,7 +262,7 @@ def _of_window(n_fft: int, hop: Any, length: Any, window: Any) -> Unmet | None:
     if type(hop) is int and hop < 1:
         return Unmet(
             WINDOW_LENGTH,
-            f"{{op}} takes a `hop_length` of at least 1, got {hop}",
+            f"{{op}} expects a `hop_length` of at least 1, got {hop}",
             None,
             None,
             hop,
@@ -305,7 +305,7 @@ def istft(
     if rank not in (2, 3):
         return Unmet(
             WRONG_RANK,
-            f"{{op}} takes 3 dims (batch, frequencies, frames), or 2, got {rank}:"
+            f"{{op}} expects 3 dims (batch, frequencies, frames), or 2, got {rank}:"
             f" {{input}} is {text(shape)}",
             Place("input"),
             has=rank,
@@ -338,7 +338,7 @@ def istft(
     if wrong is None and type(hop_length) is int and hop_length > length:
         return Unmet(
             WINDOW_LENGTH,
-            f"{{op}} takes a `hop_length` of at most the window's {length}, got"
+            f"{{op}} expects a `hop_length` of at most the window's {length}, got"
             f" {hop_length}",
             None,
             None,

@@ -53,7 +53,7 @@ def of_rank(
         made = (count, *shape[rank - most + 1 :])
     return Unmet(
         WRONG_RANK,
-        f"{{op}} takes {said}{what}, got {rank}: {word(name)} is {text(shape)}",
+        f"{{op}} expects {said}{what}, got {rank}: {word(name)} is {text(shape)}",
         Place(name),
         has=rank,
         needs=least if rank < least else most,
@@ -197,7 +197,7 @@ def _of_same_rank(input: Meta, other: Meta) -> Unmet:
     made = (*(1,) * missing, *other.shape) if missing > 0 else input.shape
     return Unmet(
         WRONG_RANK,
-        f"{{op}} takes as many dims of {{other}} as of {{input}}:"
+        f"{{op}} expects as many dims of {{other}} as of {{input}}:"
         f" {{other}} is {text(other.shape)}, {{input}} is {text(input.shape)}",
         Place("other"),
         Place("input"),
@@ -359,7 +359,7 @@ def pdist(input: Meta, p: float = 2.0) -> Unmet | None:
         made = (1, *shape) if len(shape) < 2 else shape[-2:]
         return Unmet(
             WRONG_RANK,
-            f"{{op}} takes 2 dims (vectors, numbers), got {len(shape)}: {{input}} is"
+            f"{{op}} expects 2 dims (vectors, numbers), got {len(shape)}: {{input}} is"
             f" {text(shape)}",
             Place("input"),
             has=len(shape),

@@ -93,7 +93,7 @@ def of_matrices(name: str, input: Meta) -> Unmet | None:
     grants = (Grant(name, Made((*shape, *shape)[:2], input.dtype)),) if rank else ()
     return Unmet(
         WRONG_RANK,
-        f"{{op}} takes matrices, at least 2 dims, got {rank}: {{{name}}} is"
+        f"{{op}} expects matrices, at least 2 dims, got {rank}: {{{name}}} is"
         f" {text(shape)}",
         Place(name),
         has=rank,
@@ -111,7 +111,7 @@ def _of_square(name: str, input: Meta) -> Unmet | None:
         return wrong
     return Unmet(
         NOT_SQUARE,
-        f"{{op}} takes square matrices, got {shape[-2]} rows and {shape[-1]} columns:"
+        f"{{op}} expects square matrices, got {shape[-2]} rows and {shape[-1]} columns:"
         f" {{{name}}} is {text(shape)}",
         Place(name, rank - 1),
         Place(name, rank - 2),
@@ -170,7 +170,7 @@ def of_columns(name: str, given: Meta) -> Unmet | None:
     more = ": a vector is a column, `[:, None]`" if shape else ""
     return Unmet(
         WRONG_RANK,
-        f"{{op}} takes matrices, at least 2 dims, got {dims(len(shape))} of"
+        f"{{op}} expects matrices, at least 2 dims, got {dims(len(shape))} of"
         f" {{{name}}} {text(shape)}{more}",
         Place(name),
         has=len(shape),
@@ -250,7 +250,8 @@ def lstsq(A: Meta, B: Meta, *rest: Any, **options: Any) -> Unmet | None:
         shape = (*A.shape[:-2], *made) if have < rank else made
         return Unmet(
             WRONG_RANK,
-            f"{{op}} takes as many dims of {{B}} as of {{A}}, {rank}, or one less, got"
+            f"{{op}} expects as many dims of {{B}} as of {{A}}, {rank}, or one less, "
+            f"got"
             f" {have}: {{B}} is {text(B.shape)}",
             Place("B"),
             Place("A"),
@@ -294,7 +295,7 @@ def multi_dot(tensors: Any, *rest: Any, **options: Any) -> Unmet | None:
         made = (1, *each.shape) if len(each.shape) == 1 else each.shape[-2:]
         return Unmet(
             WRONG_RANK,
-            f"{{op}} takes matrices, got {dims(len(each.shape))} of {{tensors_{n}}}"
+            f"{{op}} expects matrices, got {dims(len(each.shape))} of {{tensors_{n}}}"
             f" {text(each.shape)}",
             Place(f"tensors.{n}"),
             has=len(each.shape),

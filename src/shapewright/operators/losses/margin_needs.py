@@ -41,7 +41,7 @@ def _of_samples(
         count *= size
     return Unmet(
         WRONG_RANK,
-        f"{{op}} takes 2 dims ({what}), or 1, got {len(shape)}: {{{name}}} is"
+        f"{{op}} expects 2 dims ({what}), or 1, got {len(shape)}: {{{name}}} is"
         f" {text(shape)}",
         Place(name),
         has=len(shape),
@@ -56,7 +56,7 @@ def _of_labels(input: Meta, target: Meta, wanted: tuple[int, ...], each: str) ->
     if target.shape != wanted:
         return Unmet(
             TARGET_SHAPE,
-            f"{{op}} takes {each}, {text(wanted)}, for {{input}} {text(input.shape)},"
+            f"{{op}} expects {each}, {text(wanted)}, for {{input}} {text(input.shape)},"
             f" got {{target}} {text(target.shape)}",
             Place("target"),
             Place("input"),
@@ -130,7 +130,7 @@ def gaussian_nll(
         if not (given in (shape, shape[:-1]) or (same and given.count(1) == 1)):
             return Unmet(
                 TARGET_SHAPE,
-                f"{{op}} takes a variance for each number of {{input}} {text(shape)},"
+                f"{{op}} expects a variance for each number of {{input}} {text(shape)},"
                 f" or {text(one_each)}, got {{var}} {text(given)}",
                 Place("var"),
                 Place("input"),
@@ -197,7 +197,7 @@ def cosine_embedding(
     if not fits or len(target.shape) != len(wanted):
         return Unmet(
             TARGET_SHAPE,
-            f"{{op}} takes one target for each pair, {text(wanted)}, got {{target}}"
+            f"{{op}} expects one target for each pair, {text(wanted)}, got {{target}}"
             f" {text(target.shape)}",
             Place("target"),
             Place("input1", 0),
@@ -246,7 +246,7 @@ def ctc(
     if len(shape) not in (2, 3):
         return Unmet(
             WRONG_RANK,
-            f"{{op}} takes 3 dims (time, batch, classes), or 2, got {len(shape)}:"
+            f"{{op}} expects 3 dims (time, batch, classes), or 2, got {len(shape)}:"
             f" {{log_probs}} is {text(shape)}",
             Place("log_probs"),
             has=len(shape),
@@ -332,7 +332,7 @@ def _of_values(name: str, lengths: Any, most: int | None, what: str) -> Unmet | 
         said = f"0 to {most}, the {what}" if most is not None else "at least 0"
         return Unmet(
             CTC_LENGTHS,
-            f"{{op}} takes `{name}` of {said}, got {value} at [{n}]",
+            f"{{op}} expects `{name}` of {said}, got {value} at [{n}]",
             Place(name) if is_tensor(lengths) else None,
             has=value,
             needs=most if most is not None else 0,
@@ -361,7 +361,7 @@ def _of_targets(log_probs: Meta, targets: Meta, lengths: Any) -> Unmet | None:
         return None
     return Unmet(
         CTC_LENGTHS,
-        f"{{op}} takes {said}, got {{targets}} {text(targets.shape)}",
+        f"{{op}} expects {said}, got {{targets}} {text(targets.shape)}",
         Place("targets"),
         Place("log_probs"),
         text(targets.shape),

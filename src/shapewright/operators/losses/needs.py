@@ -126,7 +126,7 @@ def _of_layout(
             made = Made(wanted, "int64")
         return Unmet(
             ONE_HOT_TARGET,
-            f"{{op}} takes class numbers {text(wanted)}, got {{target}} {text(given)}"
+            f"{{op}} expects class indices {text(wanted)}, got {{target}} {text(given)}"
             f" of {target.dtype}, as many as {{input}}",
             Place("target"),
             Place("input"),
@@ -158,7 +158,7 @@ def _of_layout(
         if d is not None:
             return Unmet(
                 TARGET_SHAPE,
-                f"{{op}} takes class numbers {text(wanted)}, got {{target}}"
+                f"{{op}} expects class indices {text(wanted)}, got {{target}}"
                 f" {text(given)} with a dim of size 1 too many",
                 Place("target", d),
                 Place("input"),

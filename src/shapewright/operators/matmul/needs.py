@@ -175,7 +175,7 @@ def _of_product(one: Named, two: Named) -> Unmet | None:
         at, meta = (name, a) if not a.shape else (other, b)
         return Unmet(
             WRONG_RANK,
-            f"{{op}} takes at least 1 dim of {{{at}}}, got a scalar: `*` takes those",
+            f"{{op}} expects at least 1 dim of {{{at}}}, got a scalar: `*` takes those",
             Place(at),
             has=0,
             needs=1,
@@ -325,7 +325,7 @@ def bilinear(
         made = Made((*input1.shape[:-1], input2.shape[-1]), input2.dtype)
         return Unmet(
             WRONG_RANK,
-            f"{{op}} takes inputs with as many dims: {{input1}} is"
+            f"{{op}} expects inputs with as many dims: {{input1}} is"
             f" {text(input1.shape)}, {{input2}} is {text(input2.shape)}",
             Place("input2"),
             Place("input1"),

@@ -272,7 +272,7 @@ def _counted(spatial: int, unbatched: bool) -> Any:
             )
         return Unmet(
             WRONG_RANK,
-            f"{{op}} takes {shown} dims (batch, channels, {spaces}), got {rank}:"
+            f"{{op}} expects {shown} dims (batch, channels, {spaces}), got {rank}:"
             f" {{input}} is {text(shape)}",
             Place("input"),
             has=rank,

@@ -59,7 +59,7 @@ def pad(
         fits = tuple(pad[: 2 * min(pairs, rank)])
         return Unmet(
             PADDING_PAIRS,
-            f"{{op}} takes two numbers for each dim from the last on, at most"
+            f"{{op}} expects two numbers for each dim from the last on, at most"
             f" {2 * rank} for {{input}} {text(input.shape)}, got {len(pad)}",
             Place("input"),
             has=len(pad),
@@ -100,7 +100,7 @@ def _of_pairs(input: Meta, pad: Any, mode: str) -> Unmet | None:
         grants = (Grant("pad", (*kept, *(0,) * (2 * fits - len(kept)))),)
     return Unmet(
         PADDING_PAIRS,
-        f"{{op}} with `{mode}` takes two numbers for each dim behind batch and channels"
+        f"{{op}} with `{mode}` takes two numbers for each dim after batch and channels"
         f" of {{input}} {text(input.shape)}, got {len(pad)}",
         Place("input"),
         has=len(pad),
@@ -156,7 +156,7 @@ def interpolate(
             fits = (*(given[:1] or (1,)) * (spatial - len(fits)), *fits)
             return Unmet(
                 INTERPOLATED_SIZES,
-                f"{{op}} takes {spatial} numbers as `{name}`, one for each dim behind"
+                f"{{op}} expects {spatial} numbers as `{name}`, one for each dim behind"
                 f" batch and channels of {{input}} {text(input.shape)}, got"
                 f" {len(given)}",
                 Place("input"),
@@ -202,7 +202,7 @@ def _of_image(input: Meta, what: str = "channels, height, width") -> Unmet | Non
     made = (*(1,) * (3 - rank), *input.shape)
     return Unmet(
         WRONG_RANK,
-        f"{{op}} takes at least 3 dims ({what}), got {rank}: {{input}} is"
+        f"{{op}} expects at least 3 dims ({what}), got {rank}: {{input}} is"
         f" {text(input.shape)}",
         Place("input"),
         has=rank,
@@ -317,7 +317,7 @@ def fold(
     if rank not in (2, 3):
         return Unmet(
             WRONG_RANK,
-            f"{{op}} takes 3 dims (batch, channels·block, blocks), got {rank}:"
+            f"{{op}} expects 3 dims (batch, channels·block, blocks), got {rank}:"
             f" {{input}} is {text(input.shape)}",
             Place("input"),
             has=rank,

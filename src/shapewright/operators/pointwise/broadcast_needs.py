@@ -219,7 +219,8 @@ def _subtraction(
     return (
         Unmet(
             DTYPE_MISMATCH,
-            f"{{op}} does not take bools, but {{{name}}} is bool; `~` inverts a mask",
+            f"{{op}} does not support bools, but {{{name}}} is bool; `~` inverts a "
+            f"mask",
             Place(name),
             None,
             "bool",
@@ -242,7 +243,7 @@ def kept(word: str, named: list[tuple[str, Any]]) -> Unmet | None:
         return None
     return Unmet(
         DTYPE_MISMATCH,
-        f"{{op}} writes {result} into {{{name}}}, which is {input.dtype} and stays so",
+        f"{{op}} writes {result} into {{{name}}}, which stays {input.dtype}",
         Place(name),
         Place(other) if is_tensor(second) else None,
         input.dtype,

@@ -33,7 +33,7 @@ def grid_sample(input: Meta, grid: Meta, *rest: Any, **options: Any) -> Unmet | 
             more = ": the coordinates stand in dim 1, `permute` brings them to the end"
         return Unmet(
             GRID_SHAPE,
-            f"{{op}} takes {wanted} coordinates in the last dim of {{grid}}"
+            f"{{op}} expects {wanted} coordinates in the last dim of {{grid}}"
             f" {text(grid.shape)}, got {grid.shape[-1]}{more}",
             Place("grid", rank - 1),
             has=grid.shape[-1],
@@ -63,7 +63,7 @@ def _of_ranks(input: Meta, grid: Meta) -> Unmet | None:
         made = (*(1,) * (4 - rank), *input.shape) if whole else None
         return Unmet(
             WRONG_RANK,
-            f"{{op}} takes 4 dims (batch, channels, height, width), or 5, got {rank}:"
+            f"{{op}} expects 4 dims (batch, channels, height, width), or 5, got {rank}:"
             f" {{input}} is {text(input.shape)}",
             Place("input"),
             has=rank,
@@ -79,7 +79,7 @@ def _of_ranks(input: Meta, grid: Meta) -> Unmet | None:
         size = (input.shape[0], *grid.shape)
     return Unmet(
         WRONG_RANK,
-        f"{{op}} takes a grid of {rank} dims, as {{input}} {text(input.shape)} has:"
+        f"{{op}} expects a grid of {rank} dims, as {{input}} {text(input.shape)} has:"
         f" {{grid}} is {text(grid.shape)}",
         Place("grid"),
         Place("input"),
@@ -96,7 +96,7 @@ def affine_grid(theta: Meta, size: Any, align_corners: Any = None) -> Unmet | No
     if len(sizes) not in (4, 5):
         return Unmet(
             THETA_SHAPE,
-            f"{{op}} takes the size of images, (batch, channels, height, width), got"
+            f"{{op}} expects the size of images, (batch, channels, height, width), got"
             f" {text(sizes)}",
             has=len(sizes),
             needs=4,
@@ -108,7 +108,7 @@ def affine_grid(theta: Meta, size: Any, align_corners: Any = None) -> Unmet | No
         return real_floats(("theta", theta))
     return wrong or Unmet(
         THETA_SHAPE,
-        f"{{op}} takes a matrix for each image, {text(wanted)}, got {{theta}}"
+        f"{{op}} expects a matrix for each image, {text(wanted)}, got {{theta}}"
         f" {text(theta.shape)}",
         Place("theta"),
         has=text(theta.shape),

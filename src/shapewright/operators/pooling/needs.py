@@ -97,7 +97,7 @@ def of_rank(input: Meta, spatial: int) -> Unmet | None:
         made = (Grant("input", Made((first * second, *rest), input.dtype)),)
     return Unmet(
         WRONG_RANK,
-        f"{{op}} takes {dims(spatial + 2)} (batch, channels, {LAYOUT[spatial]}), got"
+        f"{{op}} expects {dims(spatial + 2)} (batch, channels, {LAYOUT[spatial]}), got"
         f" {rank}: {{input}} is {text(input.shape)}",
         Place("input"),
         has=rank,
@@ -133,7 +133,8 @@ def _pooled(
             fits = tuple(min(p, w // 2) for p, w in zip(pads, kernel, strict=True))
             return Unmet(
                 POOL_PADDING,
-                f"{{op}} takes a padding of at most half its kernel, {width // 2}, got"
+                f"{{op}} expects a padding of at most half its kernel, {width // 2}, "
+                f"got"
                 f" {pad}",
                 has=pad,
                 needs=width // 2,
@@ -277,7 +278,7 @@ def _of_output(
     if len(wanted) != spatial:
         return Unmet(
             UNPOOLED_SIZE,
-            f"{{op}} takes {spatial} numbers as `output_size`, or {spatial + 2}, got"
+            f"{{op}} expects {spatial} numbers as `output_size`, or {spatial + 2}, got"
             f" {len(given)}: {text(given)}",
             has=len(given),
             needs=spatial,

@@ -50,7 +50,7 @@ def lstm(input: Meta, hx: Any = None, *, layer: Any = None) -> Unmet | None:
     if is_tensor(hx):
         return Unmet(
             HIDDEN_STATE_SHAPE,
-            f"{{op}} takes two states, `(h, c)`, got one tensor: {{hx}} is"
+            f"{{op}} expects two states, `(h, c)`, got one tensor: {{hx}} is"
             f" {text(hx.shape)}",
             Place("hx"),
             has=1,
@@ -88,7 +88,7 @@ def _of_sequence(input: Any, layer: Any) -> Unmet | None:
             )
         return Unmet(
             WRONG_RANK,
-            f"{{op}} takes 3 dims ({order}, features), got {rank}: {{input}} is"
+            f"{{op}} expects 3 dims ({order}, features), got {rank}: {{input}} is"
             f" {text(shape)}",
             Place("input"),
             has=rank,
@@ -227,7 +227,7 @@ def _of_step(input: Meta, layer: Any) -> Unmet | None:
         )
         return Unmet(
             WRONG_RANK,
-            f"{{op}} takes one step (batch, features), got {dims(rank)}: {{input}} is"
+            f"{{op}} expects one step (batch, features), got {dims(rank)}: {{input}} is"
             f" {text(shape)}",
             Place("input"),
             has=rank,

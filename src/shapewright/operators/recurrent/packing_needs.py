@@ -34,7 +34,8 @@ def pack(input: Meta, lengths: Meta, batch_first: bool = False) -> Unmet | None:
     if len(shape) < 2:
         return Unmet(
             WRONG_RANK,
-            f"{PACK} takes at least 2 dims, batch and time, got {len(shape)}: {{input}}"
+            f"{PACK} expects at least 2 dims, batch and time, got {len(shape)}: "
+            f"{{input}}"
             f" is {text(shape)}",
             Place("input"),
             has=len(shape),
@@ -46,7 +47,7 @@ def pack(input: Meta, lengths: Meta, batch_first: bool = False) -> Unmet | None:
     if len(lengths.shape) != 1:
         return Unmet(
             WRONG_RANK,
-            f"{PACK} takes lengths in 1 dim, got {dims(len(lengths.shape))}:"
+            f"{PACK} expects lengths in 1 dim, got {dims(len(lengths.shape))}:"
             f" {{lengths}} is {text(lengths.shape)}",
             Place("lengths"),
             has=len(lengths.shape),
@@ -113,7 +114,8 @@ def of_steps(
         made = (shape[0], features) if shape else (1, features)
         return Unmet(
             WRONG_RANK,
-            f"{{op}} takes packed steps with features, 2 dims, got {len(shape)} in the"
+            f"{{op}} expects packed steps with features, 2 dims, got {len(shape)} in "
+            f"the"
             f" data of {here}: {text(shape)}",
             Place(name),
             has=len(shape),
@@ -221,7 +223,7 @@ def pad_sequence(sequences: Any, *rest: Any, **options: Any) -> Unmet | None:
         at = None if dim is None else dim + 1
         return Unmet(
             JOINED_SIZES_DIFFER,
-            f"{{op}} pads dim 0 and needs equal sizes behind it: {{sequences_0}} is"
+            f"{{op}} pads dim 0 and needs equal sizes after it: {{sequences_0}} is"
             f" {text(given[0].shape)}, {{sequences_{n}}} is {text(each.shape)}",
             Place(f"sequences.{n}", at),
             Place("sequences.0", at),

@@ -186,7 +186,7 @@ def diff(
         return wrong
     return Unmet(
         NOT_POSITIVE,
-        f"{{op}} takes differences n times, at least 0, got {n}",
+        f"{{op}} applies differences n times, at least 0, got {n}",
         has=n,
         needs=0,
         grants=(Grant("n", 0),),
@@ -222,7 +222,7 @@ def renorm(input: Meta, p: Any, dim: Any, maxnorm: Any) -> Unmet | None:
         made = (*(1,) * (2 - len(input.shape)), *input.shape)
         return Unmet(
             WRONG_RANK,
-            f"{{op}} takes at least 2 dims, got {len(input.shape)}: {{input}} is"
+            f"{{op}} expects at least 2 dims, got {len(input.shape)}: {{input}} is"
             f" {text(input.shape)}",
             Place("input"),
             has=len(input.shape),

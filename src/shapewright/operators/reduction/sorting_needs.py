@@ -41,7 +41,7 @@ def searchsorted(
     if is_tensor(sorter) and sorter.shape != rows:
         return Unmet(
             BOUNDARIES_SHAPE,
-            f"{{op}} takes an order of the boundaries: {{sorted_sequence}} is"
+            f"{{op}} expects an order of the boundaries: {{sorted_sequence}} is"
             f" {text(rows)}, {{sorter}} is {text(sorter.shape)}",
             Place("sorter"),
             Place("sorted_sequence"),
@@ -55,7 +55,7 @@ def searchsorted(
         made = Made(wanted, input.dtype) if is_tensor(input) else None
         return Unmet(
             BOUNDARIES_SHAPE,
-            f"{{op}} takes one row of boundaries, or as many as it searches for:"
+            f"{{op}} expects one row of boundaries, or as many as it searches for:"
             f" {{sorted_sequence}} is {text(rows)}, {{input}} is {text(shape)}",
             Place("input") if is_tensor(input) else None,
             Place("sorted_sequence"),
@@ -113,7 +113,8 @@ def bincount(
     if is_tensor(weights) and weights.shape != input.shape:
         return Unmet(
             SOURCE_SHAPE,
-            f"{{op}} takes a weight for each number: {{input}} is {text(input.shape)},"
+            f"{{op}} expects a weight for each number: {{input}} is "
+            f"{text(input.shape)},"
             f" {{weights}} is {text(weights.shape)}",
             Place("weights"),
             Place("input"),

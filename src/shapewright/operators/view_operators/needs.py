@@ -95,7 +95,7 @@ def _of_negative(argument: str, sizes: Sequence[int]) -> Unmet:
     least = min(sizes)
     return Unmet(
         NOT_POSITIVE,
-        f"{{op}} takes sizes of at least 0, or -1 to have one worked out, got {least}"
+        f"{{op}} expects sizes of at least 0, or -1 for one to infer, got {least}"
         f" in {text(sizes)}",
         has=least,
         needs=0,
@@ -116,7 +116,7 @@ def _of_elements(
         fits = tuple(1 if s == -1 and n != at else s for n, s in enumerate(sizes))
         return Unmet(
             TWO_UNKNOWN_SIZES,
-            f"{{op}} works out one size that is -1, got {sizes.count(-1)}:"
+            f"{{op}} infers at most one size given as -1, got {sizes.count(-1)}:"
             f" {text(sizes)}",
             has=sizes.count(-1),
             needs=1,
@@ -324,7 +324,8 @@ def _of_expanding(
     dim = wrong[0]
     return Unmet(
         EXPAND_MISMATCH,
-        f"{{op}} grows sizes of 1 only: dim {dim} of {{{name}}} {text(shape)} is"
+        f"{{op}} can only expand dims of size 1: dim {dim} of {{{name}}} "
+        f"{text(shape)} is"
         f" {shape[dim]}, asked for {sizes[dim - len(shape)]} in {text(sizes)}",
         Place(name, dim),
         has=shape[dim],

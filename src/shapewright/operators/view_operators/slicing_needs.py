@@ -162,7 +162,7 @@ def _of_least(input: Meta, least: int) -> Unmet | None:
     made = (*(1,) * (least - rank), *input.shape)
     return Unmet(
         WRONG_RANK,
-        f"{{op}} takes at least {dims(least)}, got {rank}: {{input}} is"
+        f"{{op}} expects at least {dims(least)}, got {rank}: {{input}} is"
         f" {text(input.shape)}",
         Place("input"),
         has=rank,
@@ -325,7 +325,7 @@ def flipud(input: Meta) -> Unmet | None:
         return None
     return Unmet(
         WRONG_RANK,
-        "{op} takes at least 1 dim of {input}, got a scalar",
+        "{op} expects at least 1 dim of {input}, got a scalar",
         Place("input"),
         has=0,
         needs=1,
@@ -367,7 +367,7 @@ def rot90(input: Meta, k: int = 1, dims: Any = (0, 1)) -> Unmet | None:
     if len(given) != 2:
         return Unmet(
             MOVED_DIMS,
-            f"{{op}} turns 2 dims of {{input}} {text(input.shape)}, got {len(given)}",
+            f"{{op}} rotates 2 dims of {{input}} {text(input.shape)}, got {len(given)}",
             Place("input"),
             has=len(given),
             needs=2,
