@@ -15,6 +15,7 @@ from typing import Any
 from shapewright.analysis.program_run import Program
 from shapewright.operators.failed_calls import Ending
 from shapewright.program.source_text import SourceText
+from shapewright.program.syntax_nodes import assignments_in
 from shapewright.record.ops import Fact
 
 ARITHMETIC: dict[type[ast.operator], Any] = {
@@ -55,7 +56,7 @@ class FileValues:
 
     def written(self, node: ast.expr) -> str:
         """Return the text of an expression, on one line."""
-        return " ".join(self.text.written(node).split())
+        return self.text.line_of(node)
 
     def tensor(self, node: ast.expr) -> Fact | None:
         """Return the tensor of an expression: by its name, or from the call there."""
@@ -156,11 +157,9 @@ class FileValues:
         """
         holder = self.text.around(node, ast.FunctionDef, ast.AsyncFunctionDef)
         found: Known | None = None
-        for each in ast.walk(holder) if holder is not None else ():
-            if isinstance(each, ast.Assign) and each.lineno < node.lineno:
-                for target in each.targets:
-                    read = self.from_target(target, each.value, node.id)
-                    found = read if read is not None else found
+        for target, value in assignments_in(holder, before=node.lineno):
+            read = self.from_target(target, value, node.id)
+            found = read if read is not None else found
         return found
 
     def from_target(self, target: ast.expr, value: ast.expr, name: str) -> Known | None:

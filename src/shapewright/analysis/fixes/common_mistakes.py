@@ -10,7 +10,7 @@ from dataclasses import replace
 from math import prod
 from typing import Any
 
-from shapewright.analysis.fixes.keywords_and_methods import last_name, with_keyword
+from shapewright.analysis.fixes.keywords_and_methods import with_keyword
 from shapewright.analysis.fixes.numbers_and_names import replaced
 from shapewright.analysis.fixes.operands import after, with_method
 from shapewright.analysis.fixes.suspect_lines import nodes_on
@@ -19,6 +19,7 @@ from shapewright.analysis.provenance.call_expressions import tensor_expressions
 from shapewright.findings.finding import Edit, Fix
 from shapewright.operators.failed_calls import Failure
 from shapewright.program.source_text import SourceText
+from shapewright.program.syntax_nodes import last_name
 from shapewright.record.ops import Op
 from shapewright.record.report import LastBatch
 

@@ -10,6 +10,7 @@ from shapewright.analysis.program_run import Program
 from shapewright.findings.finding import Edit, Fix
 from shapewright.program.source_text import SourceText, flat
 from shapewright.program.spans import Span
+from shapewright.program.syntax_nodes import last_name
 
 RECURRENT = frozenset({"LSTM", "GRU", "RNN", "MultiheadAttention"})
 REDUCING = frozenset(
@@ -73,7 +74,7 @@ def flags(program: Program, lines: list[Line]) -> Iterator[Fix]:
         if isinstance(node, ast.Constant) and type(node.value) is bool:
             span = text.span(node)
             new = str(not node.value)
-            word = text.parents.get(id(node))
+            word = text.parent(node)
             said = f"{word.arg}={new}" if isinstance(word, ast.keyword) else new
             yield Fix("fits", f"`{said}`", (Edit(span, new),))
 
@@ -233,10 +234,3 @@ def with_keyword(text: SourceText, node: ast.Call, word: str) -> Fix:
         comma = " "
     said = f"`{shown[:-1]}{comma}{word})`" if len(shown) <= 60 else f"`{word}`"
     return Fix("fits", said, (Edit(end, f"{comma}{word}"),))
-
-
-def last_name(node: ast.expr) -> str:
-    """Return the last name of a dotted expression: `matmul` of `torch.matmul`."""
-    if isinstance(node, ast.Attribute):
-        return node.attr
-    return node.id if isinstance(node, ast.Name) else ""

@@ -19,6 +19,7 @@ from shapewright.analysis.provenance.call_expressions import tensor_expressions
 from shapewright.findings.finding import Edit, Fix
 from shapewright.operators.failed_calls import Failure
 from shapewright.program.source_text import SourceText
+from shapewright.program.syntax_nodes import assignments_in, names_in, own_attribute
 
 
 def of_failure(program: Program, failure: Failure, lines: list[Line]) -> Iterator[Fix]:
@@ -117,7 +118,7 @@ def changed(
 
 def _is_given(text: SourceText, node: ast.expr) -> bool:
     """Return whether an expression is an argument of a call."""
-    around = text.parents.get(id(node))
+    around = text.parent(node)
     return isinstance(around, ast.Call | ast.keyword)
 
 
@@ -143,7 +144,7 @@ def _numbers(
                 yield 1, value * other // one
             if value > 2 and value + other - one > 0 and other != one:
                 yield 2, value + other - one
-    word = text.parents.get(id(node))
+    word = text.parent(node)
     dim = isinstance(word, ast.keyword) and word.arg in ("dim", "axis", "start_dim")
     if value in (-2, -1, 0, 1, 2, 3) or dim:
         for new in (0, 1, 2, 3):
@@ -163,10 +164,9 @@ def _numbers(
 def replaced(text: SourceText, node: ast.expr, new: str) -> Fix:
     """Replace a number; the fix's message shows the smallest call around it."""
     span = text.span(node)
-    around: ast.AST | None = node
-    while around is not None and not isinstance(around, ast.Call | ast.stmt):
-        around = text.parents.get(id(around))
-    outer = text.span(around) if isinstance(around, ast.Call | ast.stmt) else span
+    kinds = ast.Call, ast.stmt
+    around = node if isinstance(node, kinds) else text.around(node, *kinds)
+    outer = text.span(around) if isinstance(around, kinds) else span
     shown = new
     if outer.line == outer.end_line == span.line:
         line = text.lines[span.line - 1]
@@ -285,7 +285,7 @@ def names(program: Program, failure: Failure) -> Iterator[Fix]:
             for name, each in others.items()
             if name != node.id and each.dtype.rstrip("0123456789") == kind
         ]
-        there = {each.id for each in ast.walk(found[1]) if isinstance(each, ast.Name)}
+        there = names_in(found[1])
         exact = [
             name
             for name in same
@@ -300,9 +300,9 @@ def names(program: Program, failure: Failure) -> Iterator[Fix]:
 def numbers_by_name(program: Program, lines: list[Line]) -> Iterator[Fix]:
     """Replace a name among the arguments of a call by another number in scope."""
     for text, node in nodes_on(program, lines, ast.Name, ast.Attribute):
-        inside = text.parents.get(id(node))
+        inside = text.parent(node)
         while isinstance(inside, ast.BinOp | ast.Tuple | ast.List | ast.keyword):
-            inside = text.parents.get(id(inside))
+            inside = text.parent(inside)
         if not isinstance(inside, ast.Call) or inside.func is node:
             continue
         written = text.written(node)
@@ -322,14 +322,14 @@ def _beside(text: SourceText, node: ast.expr) -> Iterator[str]:
     `self.size` the other numbers that the class keeps.
     """
     scope = text.around(node, ast.FunctionDef)
-    if not isinstance(scope, ast.FunctionDef):
+    if scope is None:
         return
     if isinstance(node, ast.Name) and scope.name == "__init__":
         own = [each.arg for each in (*scope.args.args[1:], *scope.args.kwonlyargs)]
         own += [name for name, _ in _kept(scope, ast.Name, node.lineno)]
         if node.id in own:
             yield from dict.fromkeys(own)
-    elif isinstance(node, ast.Attribute) and _is_own(node):
+    elif own_attribute(node):
         owner = text.around(node, ast.ClassDef)
         if owner is not None:
             own = [f"self.{name}" for name, _ in _kept(owner, ast.Attribute, None)]
@@ -341,19 +341,9 @@ def _kept(
     scope: ast.AST, kind: type[ast.AST], before: int | None
 ) -> Iterator[tuple[str, ast.expr]]:
     """Yield names, or attributes of `self`, that are assigned a number in a scope."""
-    for node in ast.walk(scope):
-        if not isinstance(node, ast.Assign) or not isinstance(node.targets[0], kind):
-            continue
-        if before is not None and node.lineno >= before:
-            continue
-        target, value = node.targets[0], node.value
+    for target, value in assignments_in(scope, before):
         if isinstance(value, ast.Name | ast.BinOp | ast.Constant | ast.Attribute):
-            if isinstance(target, ast.Name):
+            if isinstance(target, kind) and isinstance(target, ast.Name):
                 yield target.id, value
-            elif isinstance(target, ast.Attribute) and _is_own(target):
-                yield target.attr, value
-
-
-def _is_own(node: ast.Attribute) -> bool:
-    """Return whether a node is an attribute of `self`."""
-    return isinstance(node.value, ast.Name) and node.value.id == "self"
+            elif isinstance(target, kind) and own_attribute(target):
+                yield own_attribute(target), value

@@ -14,6 +14,7 @@ from shapewright.findings.finding import Related
 from shapewright.operators.failed_calls import Failure
 from shapewright.program.source_text import SourceText, defining
 from shapewright.program.spans import Span
+from shapewright.program.syntax_nodes import assignments_in, last_name, names_in
 from shapewright.record.ops import Fact, Op
 
 
@@ -284,15 +285,11 @@ def _assigned(text: SourceText, node: ast.AST) -> Iterator[Related]:
     if scope is None:
         return
     last: dict[str, ast.expr] = {}
-    for each in ast.walk(scope):
-        if isinstance(each, ast.Assign) and each.lineno < line:
-            for target in each.targets:
-                for name in ast.walk(target):
-                    if isinstance(name, ast.Name):
-                        last[name.id] = each.value
+    for target, value in assignments_in(scope, before=line):
+        last |= dict.fromkeys(names_in(target), value)
     for word in _names_in(node):
-        value = last.get(word)
-        if value is not None:
+        if word in last:
+            value = last[word]
             yield Related(text.span(value), f"`{word}` is{_quoted(text, value)}")
 
 
@@ -308,7 +305,7 @@ def _names_in(node: ast.AST) -> list[str]:
 
 def _quoted(text: SourceText, node: ast.expr) -> str:
     """` `x.mean(1)``, or that it is set there."""
-    written = " ".join(text.written(node).split())
+    written = text.line_of(node)
     return f" `{written}`" if len(written) <= LONGEST else " set here"
 
 
@@ -327,7 +324,7 @@ def _attributes(program: Program, op: Op) -> Iterator[Related]:
 
 def set_in(text: SourceText, name: str) -> Iterator[ast.expr]:
     """Yield the values assigned to `self.name`, and calls that register the name."""
-    for node in ast.walk(text.tree) if text.tree is not None else ():
+    for node in text.nodes:
         if isinstance(node, ast.Assign):
             target = node.targets[0]
             if isinstance(target, ast.Attribute) and target.attr == name:
@@ -343,7 +340,7 @@ def _numbers_of(text: SourceText, node: ast.AST, wanted: set[int]) -> Iterator[R
     """Yield where a name in a call got one of the wanted numbers."""
     for each in ast.walk(node):
         if isinstance(each, ast.Name | ast.Attribute) and wanted:
-            name = each.id if isinstance(each, ast.Name) else each.attr
+            name = last_name(each)
             for place in _sources(text, name, wanted, DEEP):
                 said = f"{known_value(place)} comes from here"
                 yield Related(text.span(place), said)
@@ -359,7 +356,7 @@ def _sources(
         if number is not None and (wanted is None or number in wanted):
             yield value
         elif isinstance(value, ast.Name | ast.Attribute):
-            inner = value.id if isinstance(value, ast.Name) else value.attr
+            inner = last_name(value)
             if inner != name or isinstance(value, ast.Name):
                 yield from _sources(text, inner, wanted, deep - 1)
         elif isinstance(value, ast.Subscript):

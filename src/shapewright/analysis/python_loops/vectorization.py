@@ -11,7 +11,8 @@ import ast
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from shapewright.analysis.python_loops.loop_nests import SUM, Unread, dotted, loaded
+from shapewright.analysis.python_loops.loop_nests import SUM, Unread, loaded
+from shapewright.program.syntax_nodes import dotted_name
 from shapewright.record.ops import Fact
 
 ELEMENTWISE = frozenset(
@@ -127,7 +128,7 @@ class Vectoriser:
             if type(node.value) not in (int, float, bool):
                 raise Unread
             return Vec(node, number=True)
-        name = dotted(node)
+        name = dotted_name(node)
         if name in self.ranges:
             return self.counted(name)
         if name in self.facts:
@@ -245,7 +246,7 @@ class Vectoriser:
         if isinstance(node.func, ast.Name) and node.func.id == SUM:
             over = [str(arg.value) for arg in node.args[1:]]  # type: ignore[attr-defined]
             return self.summed(self.read(node.args[0]), tuple(over))
-        name = dotted(node.func)
+        name = dotted_name(node.func)
         head, _, last = name.rpartition(".")
         if head in MEETING or head == "torch.nn.functional":
             return self.function(node, node.func, list(node.args), last)

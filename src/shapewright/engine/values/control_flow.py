@@ -14,7 +14,6 @@ from __future__ import annotations
 
 import ast
 import sys
-from functools import lru_cache
 from types import CodeType, FrameType
 from typing import TYPE_CHECKING, Any
 
@@ -27,6 +26,7 @@ from shapewright.program.loop_conditions import (
     path_to,
     waiting_at,
 )
+from shapewright.program.source_text import SourceText
 
 if TYPE_CHECKING:
     from shapewright.engine.engine import Engine
@@ -170,15 +170,7 @@ def _waiting_of(code: CodeType, offset: int) -> Waiting:
 def _tree_of(filename: str) -> ast.Module | None:
     """Return a file's syntax tree; None if it has no source or is not Python."""
     source = source_of(filename)
-    return None if source is None or not source.text else _parsed(source.text)
-
-
-@lru_cache(maxsize=32)
-def _parsed(text: str) -> ast.Module | None:
-    try:
-        return ast.parse(text)
-    except (SyntaxError, ValueError):
-        return None
+    return SourceText(filename, source.text).tree if source and source.text else None
 
 
 def rests_on_chosen(engine: Engine, error: BaseException) -> bool:

@@ -14,6 +14,7 @@ from typing import Any, Protocol
 import torch
 
 from shapewright.engine.identity import DTYPES
+from shapewright.program.syntax_nodes import dotted_name
 
 Tensor = torch.Tensor
 Names = dict[str, Any]
@@ -119,7 +120,7 @@ class _Interpreter:
             if not isinstance(held, Tensor):
                 raise _NotRun("a write to no tensor")
             held[self.index(target.slice)] = value
-        elif name := _dotted(target):
+        elif name := dotted_name(target):
             self.names[name] = value
         else:
             raise _NotRun("a target")
@@ -137,7 +138,7 @@ class _Interpreter:
         """Return the value of an expression."""
         if isinstance(node, ast.Constant):
             return node.value
-        name = _dotted(node)
+        name = dotted_name(node)
         if name in self.names:
             return self.names[name]
         if isinstance(node, ast.Attribute) and node.attr in READ:
@@ -180,7 +181,7 @@ class _Interpreter:
         """Call a function or method of the lists above."""
         args = [self.value(arg) for arg in node.args]
         given = {str(key.arg): self.value(key.value) for key in node.keywords}
-        name = _dotted(node.func)
+        name = dotted_name(node.func)
         if name in PLAIN and name not in self.names:
             return PLAIN[name](*args)
         space, _, last = name.rpartition(".")
@@ -191,17 +192,6 @@ class _Interpreter:
             if isinstance(held, Tensor):
                 return getattr(held, node.func.attr)(*args, **given)
         raise _NotRun(name)
-
-
-def _dotted(node: ast.AST) -> str:
-    """Return `self.weight` of a name or attributes of a name; "" for anything else."""
-    parts = []
-    while isinstance(node, ast.Attribute):
-        parts.append(node.attr)
-        node = node.value
-    if not isinstance(node, ast.Name):
-        return ""
-    return ".".join([node.id, *reversed(parts)])
 
 
 def _interpreted(stmts: Iterable[ast.stmt], names: Mapping[str, Any]) -> Names:

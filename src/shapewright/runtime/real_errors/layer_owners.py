@@ -20,6 +20,12 @@ from shapewright.engine.failures.constructions import (
 )
 from shapewright.program.source_text import SourceText
 from shapewright.program.spans import Span
+from shapewright.program.syntax_nodes import (
+    FUNCTIONS,
+    assignments_in,
+    called_name,
+    own_nodes,
+)
 from shapewright.runtime.real_errors.tracebacks import Stack
 
 LONGEST = 30
@@ -54,7 +60,7 @@ class Owner:
                 continue
             text, node = place
             kind = type(module)
-            if isinstance(node, ast.Call) and _last_name(node.func) == kind.__name__:
+            if called_name(node) == kind.__name__:
                 names = constructor_arguments(kind)
                 kept = tuple(kept_values(module, names))
                 found[path] = ModuleConstruction(
@@ -89,11 +95,10 @@ class Owner:
         here = self.here
         if here is None or here.tree is None or not name.isidentifier():
             return None
-        around = here.around(self.node, *FUNCTIONS) if self.node is not None else None
-        for scope in (around, here.tree):
+        for scope in (here.around(self.node, *FUNCTIONS), here.tree):
             found = [
                 value
-                for node in _within(scope)
+                for node in own_nodes(scope)
                 if isinstance(node, ast.Assign)
                 for target, value in _pairs(node)
                 if isinstance(target, ast.Name) and target.id == name
@@ -149,17 +154,6 @@ def owner_of(
     return Owner(root, named, here, node)
 
 
-FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)
-
-
-def _within(scope: ast.AST | None) -> Iterator[ast.AST]:
-    """Yield the nodes of a function or a file, without functions and classes inside."""
-    for node in ast.iter_child_nodes(scope) if scope is not None else ():
-        if not isinstance(node, (*FUNCTIONS, ast.ClassDef)):
-            yield node
-            yield from _within(node)
-
-
 def _pairs(node: ast.Assign) -> Iterator[tuple[ast.expr, ast.expr]]:
     """Yield each target with its value, also for `a, b = x, y`."""
     for target in node.targets:
@@ -177,13 +171,10 @@ def _prefix(names: list[str], count: int) -> str:
 def _assignments(text: SourceText, line: int, name: str) -> Iterator[ast.expr]:
     """Yield the values of `self.name` in the function that begins on a line."""
     for function in text.near(line):
-        for node in ast.walk(function) if isinstance(function, ast.FunctionDef) else ():
-            if not isinstance(node, ast.Assign | ast.AnnAssign) or node.value is None:
-                continue
-            targets = node.targets if isinstance(node, ast.Assign) else [node.target]
-            for target in targets:
+        if isinstance(function, ast.FunctionDef):
+            for target, value in assignments_in(function, annotated=True):
                 if isinstance(target, ast.Attribute) and target.attr == name:
-                    yield node.value
+                    yield value
 
 
 def _element(
@@ -194,24 +185,17 @@ def _element(
     if not isinstance(node, ast.Call) or not name.isdecimal():
         return None
     items = node.args
-    if _last_name(node.func) == "ModuleList" and len(items) == 1:
+    if called_name(node) == "ModuleList" and len(items) == 1:
         inner = items[0]
         if isinstance(inner, ast.ListComp | ast.GeneratorExp):
             return text, inner.elt
         items = inner.elts if isinstance(inner, ast.List | ast.Tuple) else []
-    elif _last_name(node.func) != "Sequential":
+    elif called_name(node) != "Sequential":
         return None
     found = items[: int(name) + 1]
     if len(found) <= int(name) or any(isinstance(each, ast.Starred) for each in found):
         return None
     return text, found[-1]
-
-
-def _last_name(node: ast.expr) -> str:
-    """Return `Linear` for `nn.Linear`."""
-    if isinstance(node, ast.Attribute):
-        return node.attr
-    return node.id if isinstance(node, ast.Name) else ""
 
 
 def relative(span: Span) -> Span:
