@@ -338,11 +338,8 @@ def _is_called_here(program: Program, finding: Finding, name: str) -> bool:
     last = name.rpartition(".")[2]
     if last == "forward" or (last.startswith("__") and last.endswith("__")):
         return True  # called by torch or Python for the program's own call
-    found = program.node(finding.span)
-    node = found[1] if found is not None else None
-    if not isinstance(node, ast.Call):
-        return last != "<lambda>"
-    return last == called_name(node)
+    found = program.call_at(finding.span)
+    return last == called_name(found[1]) if found is not None else last != "<lambda>"
 
 
 def _shown(name: str) -> str:

@@ -32,7 +32,7 @@ from shapewright.inputs.spec_syntax import (
     letters_in,
     value,
 )
-from shapewright.program.syntax_nodes import dotted_name
+from shapewright.program.syntax_nodes import dotted_name, parse_expression
 
 _TENSOR = re.compile(rf"\b(?:{'|'.join(map(re.escape, DTYPES))})\s*\[[^\[\]]*\]")
 _STATED = re.compile(r"(?<![=<>!])=(?!=)")
@@ -219,7 +219,7 @@ def parse_call(text: str) -> _OperationCall:
         raise InputError('no call given; write one as in "f32[3, 1] + f32[4]"')
     text = text.strip()
     try:
-        tree = ast.parse(_as_python(text), mode="eval").body
+        tree = parse_expression(_as_python(text))
     except SyntaxError as error:
         said = f"not an expression: {error.msg}"
         raise InputError(said, text, (error.offset or 1) - 1) from None

@@ -26,6 +26,12 @@ class AssertedComparison:
     met: bool = True
 
 
+def is_stated(text: SourceText, node: ast.AST) -> bool:
+    """Return whether a node is part of a `raise` or an `assert`."""
+    kinds = ast.Raise, ast.Assert
+    return isinstance(node, kinds) or text.around(node, *kinds) is not None
+
+
 def demand_at(
     text: SourceText, span: Span, operator: str, outcome: bool
 ) -> tuple[Span, AssertedComparison | None]:

@@ -47,6 +47,18 @@ def dotted_name(node: ast.AST) -> str:
     return ".".join([node.id, *reversed(parts)])
 
 
+def is_starred(call: ast.Call) -> bool:
+    """Return whether a call has `*args` or `**kwargs`."""
+    return any(isinstance(each, ast.Starred) for each in call.args) or any(
+        word.arg is None for word in call.keywords
+    )
+
+
+def arguments_of(call: ast.Call) -> list[ast.expr]:
+    """Return the expressions that a call is given, those by keyword last."""
+    return [*call.args, *(word.value for word in call.keywords)]
+
+
 def own_attribute(node: ast.AST | None) -> str:
     """Return `n_head` of `self.n_head`, else ""."""
     if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name):

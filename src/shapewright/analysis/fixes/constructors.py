@@ -323,10 +323,9 @@ def _resized(
     after: tuple[int, ...],
 ) -> Iterator[Fix]:
     """Rewrite the call that creates a tensor for another shape."""
-    found = program.node(maker.span)
-    text, call = found if found is not None else (None, None)
-    if text is not None and isinstance(call, ast.Call):
-        yield from _resized_call(program, failure, text, call, before, after)
+    found = program.call_at(maker.span)
+    if found is not None:
+        yield from _resized_call(program, failure, *found, before, after)
 
 
 def _resized_call(

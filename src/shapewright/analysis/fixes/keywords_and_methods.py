@@ -41,7 +41,6 @@ def keywords(program: Program, lines: list[Line]) -> Iterator[Fix]:
     forgotten.
     """
     for text, node in nodes_on(program, lines, ast.Call):
-        assert isinstance(node, ast.Call)
         name = last_name(node.func)
         if _is_layer_call(node.func):
             continue
@@ -71,7 +70,7 @@ def _is_layer_call(node: ast.expr) -> bool:
 def flags(program: Program, lines: list[Line]) -> Iterator[Fix]:
     """Suggest `True` for `False` and vice versa."""
     for text, node in nodes_on(program, lines, ast.Constant):
-        if isinstance(node, ast.Constant) and type(node.value) is bool:
+        if type(node.value) is bool:
             span = text.span(node)
             new = str(not node.value)
             word = text.parent(node)
@@ -91,7 +90,7 @@ def copied(program: Program, lines: list[Line]) -> Iterator[Fix]:
     calls = [
         (text, node)
         for text, node in nodes_on(program, lines, ast.Call)
-        if isinstance(node, ast.Call) and not _is_layer_call(node.func)
+        if not _is_layer_call(node.func)
     ]
     for names, settings in FAMILIES:
         found = [
@@ -124,7 +123,6 @@ def _settings_of(
 def dropped(program: Program, lines: list[Line]) -> Iterator[Fix]:
     """Drop a method call, such as `.unsqueeze(1)` in `x.unsqueeze(1)`."""
     for text, node in nodes_on(program, lines, ast.Call):
-        assert isinstance(node, ast.Call)
         if isinstance(node.func, ast.Attribute) and node.func.attr in SHAPING:
             inner, outer = text.span(node.func.value), text.span(node)
             if inner.end_line != outer.end_line:
@@ -153,7 +151,6 @@ SHAPING = frozenset(
 def methods(program: Program, lines: list[Line]) -> Iterator[Fix]:
     """Suggest the function that is often confused with the written one."""
     for text, node in nodes_on(program, lines, ast.Call):
-        assert isinstance(node, ast.Call)
         name = last_name(node.func)
         if name in TURNED:
             whole = text.span(node.func)

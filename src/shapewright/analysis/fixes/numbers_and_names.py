@@ -18,8 +18,14 @@ from shapewright.analysis.program_run import Program
 from shapewright.analysis.provenance.call_expressions import tensor_expressions
 from shapewright.findings.finding import Edit, Fix
 from shapewright.operators.failed_calls import Failure
+from shapewright.program.expression_values import SIGNED, whole_number
 from shapewright.program.source_text import SourceText
-from shapewright.program.syntax_nodes import assignments_in, names_in, own_attribute
+from shapewright.program.syntax_nodes import (
+    arguments_of,
+    assignments_in,
+    names_in,
+    own_attribute,
+)
 
 
 def of_failure(program: Program, failure: Failure, lines: list[Line]) -> Iterator[Fix]:
@@ -33,12 +39,11 @@ def _of_names(
     program: Program, failure: Failure, pairs: list[tuple[int, int]]
 ) -> Iterator[Fix]:
     """Suggest `n_classes + 1` for a name in the failing call that is off by 1."""
-    found = program.node(program.trace.ops[failure.op].span)
-    if found is None or not isinstance(found[1], ast.Call):
+    found = program.call_at(program.trace.ops[failure.op].span)
+    if found is None:
         return
-    text, call = found[0], found[1]
-    given = [*call.args, *(word.value for word in call.keywords)]
-    rows = [(text, each) for each in given]
+    text, call = found
+    rows = [(text, each) for each in arguments_of(call)]
     for place, node in definitions(program, [(text.file, call.lineno)]):
         if isinstance(node, ast.List | ast.Tuple):
             rows += [(place, each) for each in reversed(node.elts)]
@@ -55,32 +60,23 @@ def of_dims(program: Program, failure: Failure) -> Iterator[Fix]:
         return
     op = program.trace.ops[failure.op]
     rank = max((len(fact.shape) for fact in op.inputs), default=0)
-    found = program.node(op.span)
-    if found is None or not isinstance(found[1], ast.Call):
+    found = program.call_at(op.span)
+    if found is None:
         return
-    text, call = found[0], found[1]
-    given = [*call.args, *(word.value for word in call.keywords)]
-    for node in given:
+    text, call = found
+    for node in arguments_of(call):
         if isinstance(node, ast.Tuple | ast.List):
-            values = [_signed(each) for each in node.elts]
+            values = [whole_number(each, SIGNED) for each in node.elts]
             left = [v for v in values if v is not None and -rank <= v < rank]
             if left and len(left) < len(values) and None not in values:
                 new = str(left[0]) if len(left) == 1 else str(tuple(left))
                 yield replaced(text, node, new)
-        value = _signed(node)
+        value = whole_number(node, SIGNED)
         if value is None or -rank <= value < rank:
             continue
         near_first = sorted(range(-1, rank), key=lambda dim: dim < 0)
         for dim in [*reversed(near_first[:-1]), -1]:
             yield replaced(text, node, str(dim))
-
-
-def _signed(node: ast.expr) -> int | None:
-    """Return a whole number with its sign, or None."""
-    if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.USub):
-        inner = _number_of(node.operand)
-        return None if inner is None else -inner
-    return _number_of(node)
 
 
 def changed(
@@ -106,7 +102,7 @@ def changed(
                 for new in (needs, has):
                     likely.append((50 + place, replaced(text, node, str(new))))
     for place, (text, node) in enumerate(found):
-        value = _number_of(node)
+        value = whole_number(node)
         if value is None:
             continue
         for closeness, new in _numbers(value, pairs, text, node):
@@ -120,13 +116,6 @@ def _is_given(text: SourceText, node: ast.expr) -> bool:
     """Return whether an expression is an argument of a call."""
     around = text.parent(node)
     return isinstance(around, ast.Call | ast.keyword)
-
-
-def _number_of(node: ast.expr) -> int | None:
-    """Return the whole number that an expression is, or None."""
-    if isinstance(node, ast.Constant) and type(node.value) is int:
-        return node.value
-    return None
 
 
 def _numbers(
@@ -198,7 +187,6 @@ def operands(program: Program, failure: Failure) -> Iterator[Fix]:
 def arguments(program: Program, lines: list[Line]) -> Iterator[Fix]:
     """Swap two neighbouring arguments of a call."""
     for text, node in nodes_on(program, lines, ast.Call):
-        assert isinstance(node, ast.Call)
         yield from _arguments_of(text, node)
 
 
@@ -254,7 +242,7 @@ def orders(program: Program, failure: Failure, keeping: bool) -> Iterator[Fix]:
         return
     text, call = found
     given = list(call.args) if isinstance(call, ast.Call) else []
-    before = [_signed(node) for node in given]
+    before = [whole_number(node, SIGNED) for node in given]
     shape = maker.inputs[0].shape
     for order in permutations(range(len(shape))) if len(shape) < 5 else ():
         fits = shape[order[got[1]]] == needs and len(given) == len(shape)

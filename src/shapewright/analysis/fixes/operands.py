@@ -16,10 +16,12 @@ from shapewright.analysis.provenance.call_expressions import (
     is_namespace,
     tensor_expressions,
 )
+from shapewright.analysis.provenance.origins import constructor
 from shapewright.findings.finding import Edit, Finding, Fix
 from shapewright.operators.failed_calls import Failure, Repair
 from shapewright.program.source_text import SourceText, defining, flat
 from shapewright.program.spans import Span
+from shapewright.program.syntax_nodes import arguments_of
 from shapewright.record.ops import Fact, Op, leaves
 
 TIGHT = (ast.Name, ast.Attribute, ast.Call, ast.Subscript)
@@ -61,11 +63,10 @@ def _handed_in(
         same.add(fact.tensor)
     call = program.call_of(op)
     while call is not None and call.parent is not None:
-        found = program.node(call.span)
-        if found is not None and isinstance(found[1], ast.Call):
+        found = program.call_at(call.span)
+        if found is not None:
             values = [*call.inputs[0], *call.inputs[1].values()]
-            nodes = [*found[1].args, *(word.value for word in found[1].keywords)]
-            for value, node in zip(values, nodes, strict=False):
+            for value, node in zip(values, arguments_of(found[1]), strict=False):
                 if isinstance(value, Fact) and value.tensor in same:
                     yield found[0], node
         call = program.trace.calls[call.parent]
@@ -105,9 +106,9 @@ def of_storage(program: Program, failure: Failure) -> Iterator[Fix]:
     op = program.trace.ops[failure.op]
     if not any(repair.kind == "contiguous" for repair in failure.repairs):
         return
-    found = program.node(op.span)
-    if found is not None and isinstance(found[1], ast.Call):
-        text, node = found[0], found[1]
+    found = program.call_at(op.span)
+    if found is not None:
+        text, node = found
         if isinstance(node.func, ast.Attribute) and node.func.attr == "view":
             end = text.span(node.func)
             start = end.end_column - len("view")
@@ -268,14 +269,13 @@ def layers(program: Program, failure: Failure) -> Iterator[Fix]:
     if unmet is None or unmet.code != "one-value-per-channel":
         return
     layer = program.layer(op)
-    built = program.built.get(layer.path) if layer is not None else None
-    found = program.node(built.span) if built is not None else None
-    if found is not None and isinstance(found[1], ast.Call):
+    found = constructor(program, layer.path) if layer is not None else None
+    if found is not None:
         text, call = found
         yield Fix("fits", "`nn.Identity()`", (Edit(text.span(call), "nn.Identity()"),))
-    found = program.node(op.span)
-    if found is not None and isinstance(found[1], ast.Call) and found[1].args:
-        yield from _left_out(found[0], found[1])
+    found = program.call_at(op.span)
+    if found is not None:
+        yield from _left_out(*found)
 
 
 def _left_out(text: SourceText, call: ast.Call) -> Iterator[Fix]:
@@ -288,7 +288,6 @@ def _left_out(text: SourceText, call: ast.Call) -> Iterator[Fix]:
 def flattens(program: Program, lines: list[Line]) -> Iterator[Fix]:
     """Suggest `flatten(1)` for `flatten()`, which merges the batch into one row."""
     for text, node in nodes_on(program, lines, ast.Call):
-        assert isinstance(node, ast.Call)
         func = node.func
         if not isinstance(func, ast.Attribute) or node.keywords:
             continue
@@ -305,7 +304,6 @@ def flattens(program: Program, lines: list[Line]) -> Iterator[Fix]:
 def squeezes(program: Program, lines: list[Line]) -> Iterator[Fix]:
     """Suggest `squeeze(1)` for `squeeze()`, which removes a batch of 1 as well."""
     for text, node in nodes_on(program, lines, ast.Call):
-        assert isinstance(node, ast.Call)
         func = node.func
         if not isinstance(func, ast.Attribute) or func.attr != "squeeze":
             continue

@@ -6,19 +6,21 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
+from typing import TypeVar
 
 from shapewright.analysis.causes import way
 from shapewright.analysis.explanations import both_sides, sides
 from shapewright.analysis.program_run import Program
 from shapewright.analysis.provenance.call_expressions import tensor_expressions
-from shapewright.analysis.provenance.origins import known_value
 from shapewright.operators.failed_calls import Failure
+from shapewright.program.expression_values import whole_number
 from shapewright.program.source_text import SourceText, defining
 from shapewright.program.spans import Span
 from shapewright.program.syntax_nodes import FUNCTIONS, last_name, own_nodes
 from shapewright.record.ops import Fact, ModuleCall, Op, leaves
 
 Line = tuple[str, int]
+Kind = TypeVar("Kind", bound=ast.expr)
 
 
 NEAREST = 20
@@ -110,15 +112,14 @@ def _lines_of(span: Span | None) -> Iterator[Line]:
 
 
 def nodes_on(
-    program: Program, lines: list[Line], *kinds: type[ast.AST]
-) -> Iterator[tuple[SourceText, ast.expr]]:
+    program: Program, lines: list[Line], *kinds: type[Kind]
+) -> Iterator[tuple[SourceText, Kind]]:
     """Yield the expressions of these types that begin on these lines, in order."""
     for file, number in lines:
         text = program.text(file)
         for node in text.near(number) if text is not None else ():
-            wanted = isinstance(node, kinds) and isinstance(node, ast.expr)
-            if text is not None and wanted:
-                yield text, node  # type: ignore[misc]
+            if text is not None and isinstance(node, kinds):
+                yield text, node
 
 
 def definitions(
@@ -252,5 +253,5 @@ def names_for(text: SourceText, node: ast.expr, value: int) -> Iterator[str]:
 
 def _stands(text: SourceText, name: str, value: int) -> bool:
     """Return whether a name has this number wherever it is defined."""
-    known = [known_value(each) for each in defining(text, name)]
+    known = [whole_number(each) for each in defining(text, name)]
     return value in known and all(each in (None, value) for each in known)

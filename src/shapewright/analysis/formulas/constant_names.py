@@ -7,6 +7,7 @@ import re
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, field
 
+from shapewright.program.expression_values import OPERATORS
 from shapewright.program.source_text import SourceText
 from shapewright.program.spans import Span
 from shapewright.program.syntax_nodes import assignments_in, called_name, own_attribute
@@ -240,13 +241,9 @@ class _Wording:
 def _computed(left: Told, sign: type[ast.operator], right: Told) -> Told | None:
     """Combine two numbers and their texts with an operator: ``3 * n_embd``."""
     text = f"{_bracketed(left[1])} {SIGNS[sign]} {_bracketed(right[1])}"
-    if sign is ast.Add:
-        return left[0] + right[0], text
-    if sign is ast.Sub:
-        return left[0] - right[0], text
-    if sign is ast.Mult:
-        return left[0] * right[0], text
-    return (left[0] // right[0], text) if right[0] else None
+    if sign is ast.FloorDiv and not right[0]:
+        return None
+    return OPERATORS[sign](left[0], right[0]), text
 
 
 def _bracketed(text: str) -> str:

@@ -12,6 +12,7 @@ from typing import Any
 from shapewright.analysis.program_run import Program
 from shapewright.findings.finding import Related
 from shapewright.operators.failed_calls import Failure
+from shapewright.program.expression_values import whole_number
 from shapewright.program.source_text import SourceText, defining
 from shapewright.program.spans import Span
 from shapewright.program.syntax_nodes import assignments_in, last_name, names_in
@@ -173,10 +174,7 @@ def product_text(sizes: tuple[int, ...]) -> str:
 def constructor(program: Program, module: str) -> tuple[SourceText, ast.Call] | None:
     """Return the call that constructed the module at a path."""
     built = program.built.get(module)
-    found = program.node(built.span) if built is not None else None
-    if found is None or not isinstance(found[1], ast.Call):
-        return None
-    return found[0], found[1]
+    return program.call_at(built.span) if built is not None else None
 
 
 def arguments_with(
@@ -195,35 +193,11 @@ def arguments_with(
     for name, node in zip(built.arguments, call.args, strict=False):
         if isinstance(node, ast.Starred):
             return
-        yield name, node, values.get(name, known_value(node))
+        yield name, node, values.get(name, whole_number(node))
     for word in call.keywords:
         if word.arg is not None:
-            value = values.get(word.arg, known_value(word.value))
+            value = values.get(word.arg, whole_number(word.value))
             yield word.arg, word.value, value
-
-
-def known_value(node: ast.expr) -> int | None:
-    """Return the value of an integer expression: 400 for `16 * 5 * 5`."""
-    if isinstance(node, ast.Constant):
-        return node.value if type(node.value) is int else None
-    if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.USub):
-        value = known_value(node.operand)
-        return None if value is None else -value
-    if isinstance(node, ast.BinOp):
-        left, right = known_value(node.left), known_value(node.right)
-        if left is None or right is None:
-            return None
-        if isinstance(node.op, ast.Mult):
-            return left * right
-        if isinstance(node.op, ast.Add):
-            return left + right
-        if isinstance(node.op, ast.Sub):
-            return left - right
-        if isinstance(node.op, ast.FloorDiv) and right:
-            return left // right
-        if isinstance(node.op, ast.Pow) and 0 <= right <= 16:
-            return int(left**right)
-    return None
 
 
 DEEP = 4
@@ -261,7 +235,7 @@ def of_line(program: Program, span: Span | None) -> Iterator[Related]:
         yield from _assigned(text, node)
         for name in _names_in(node):
             for place in _sources(text, name, None, DEEP):
-                said = f"`{name}` is {known_value(place)} from here"
+                said = f"`{name}` is {whole_number(place)} from here"
                 yield Related(text.span(place), said)
         return
 
@@ -342,7 +316,7 @@ def _numbers_of(text: SourceText, node: ast.AST, wanted: set[int]) -> Iterator[R
         if isinstance(each, ast.Name | ast.Attribute) and wanted:
             name = last_name(each)
             for place in _sources(text, name, wanted, DEEP):
-                said = f"{known_value(place)} comes from here"
+                said = f"{whole_number(place)} comes from here"
                 yield Related(text.span(place), said)
                 break
 
@@ -352,7 +326,7 @@ def _sources(
 ) -> Iterator[ast.expr]:
     """Yield the numbers that a name resolves to, where they are among these values."""
     for value in defining(text, name) if deep else ():
-        number = known_value(value)
+        number = whole_number(value)
         if number is not None and (wanted is None or number in wanted):
             yield value
         elif isinstance(value, ast.Name | ast.Attribute):

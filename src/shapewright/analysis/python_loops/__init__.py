@@ -35,6 +35,7 @@ from shapewright.analysis.python_loops.replacements import (
 )
 from shapewright.analysis.python_loops.vectorization import LetterRange
 from shapewright.findings.finding import Finding, Related
+from shapewright.program.expression_values import SIGNED, whole_number
 from shapewright.program.source_text import SourceText
 from shapewright.program.spans import Span
 from shapewright.program.syntax_nodes import dotted_name, parse_expression
@@ -209,8 +210,8 @@ def _size_of(node: ast.expr, recorded: Recorded) -> int:
         elif isinstance(node, ast.Subscript) and isinstance(node.value, ast.Attribute):
             held, name, where = node.value.value, node.value.attr, node.slice
         if held is not None and name in ("size", "shape"):
-            dim = int(ast.literal_eval(where))
-            return recorded.facts[dotted_name(held)].shape[dim]
+            dim = whole_number(where, SIGNED)
+            return recorded.facts[dotted_name(held)].shape[dim]  # type: ignore[index]
     except (LookupError, ValueError, TypeError):
         pass
     raise Unread

@@ -27,6 +27,7 @@ from shapewright.analysis.python_loops.vectorization import (
     method,
     shifted,
 )
+from shapewright.program.expression_values import SIGNED, whole_number
 from shapewright.program.syntax_nodes import dotted_name
 from shapewright.record.ops import Fact
 
@@ -88,7 +89,7 @@ def _item_of(reader: Vectoriser, node: ast.expr) -> _Item:
     if letter in reader.ranges:
         return _Item(node, letter, added)
     if isinstance(node, ast.Constant | ast.UnaryOp):
-        if not isinstance(ast.literal_eval(node), int):
+        if whole_number(node, SIGNED) is None:
             raise Unread
         return _Item(node)
     if dotted_name(node) and dotted_name(node) not in reader.facts:

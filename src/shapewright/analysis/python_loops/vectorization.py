@@ -12,6 +12,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from shapewright.analysis.python_loops.loop_nests import SUM, Unread, loaded
+from shapewright.program.expression_values import SIGNED, whole_number
 from shapewright.program.syntax_nodes import dotted_name
 from shapewright.record.ops import Fact
 
@@ -311,10 +312,10 @@ class Vectoriser:
             raise Unread
         over = inner
         if given:
-            try:
-                over = [inner[ast.literal_eval(given[0])]]
-            except (ValueError, TypeError, IndexError):
-                raise Unread from None
+            at = whole_number(given[0], SIGNED)
+            if at is None or not -len(inner) <= at < len(inner):
+                raise Unread
+            over = [inner[at]]
         if not over:
             raise Unread
         gone = {axis: self.unused() for axis in over}

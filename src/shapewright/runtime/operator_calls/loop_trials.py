@@ -14,6 +14,7 @@ from typing import Any, Protocol
 import torch
 
 from shapewright.engine.identity import DTYPES
+from shapewright.program.expression_values import COMPARISONS, OPERATORS, value_of
 from shapewright.program.syntax_nodes import dotted_name
 
 Tensor = torch.Tensor
@@ -26,22 +27,11 @@ class _NotRun(Exception):
     """The text contains something that is not run here."""
 
 
-BINARY: dict[type[ast.AST], Callable[[Any, Any], Any]] = {
-    ast.Add: operator.add, ast.Sub: operator.sub, ast.Mult: operator.mul,
-    ast.Div: operator.truediv, ast.FloorDiv: operator.floordiv, ast.Mod: operator.mod,
-    ast.Pow: operator.pow, ast.MatMult: operator.matmul, ast.BitAnd: operator.and_,
-    ast.BitOr: operator.or_,
-    ast.Lt: operator.lt, ast.LtE: operator.le, ast.Gt: operator.gt,
-    ast.GtE: operator.ge, ast.Eq: operator.eq, ast.NotEq: operator.ne,
-}  # fmt: skip
+_OPERATORS = {**OPERATORS, **COMPARISONS}
 IN_PLACE: dict[type[ast.AST], Callable[[Any, Any], Any]] = {
     ast.Add: operator.iadd,
     ast.Sub: operator.isub,
 }
-UNARY: dict[type[ast.AST], Callable[[Any], Any]] = {
-    ast.USub: operator.neg, ast.UAdd: operator.pos, ast.Invert: operator.invert,
-}  # fmt: skip
-
 METHODS = frozenset(
     """
     abs exp log log1p expm1 sqrt rsqrt sin cos tan tanh sigmoid relu square sign neg
@@ -136,8 +126,10 @@ class _Interpreter:
 
     def value(self, node: ast.expr) -> Any:
         """Return the value of an expression."""
-        if isinstance(node, ast.Constant):
-            return node.value
+        return value_of(node, self.read, _OPERATORS)
+
+    def read(self, node: ast.expr) -> Any:
+        """Return the value of a name, an attribute, an item or a call."""
         name = dotted_name(node)
         if name in self.names:
             return self.names[name]
@@ -147,19 +139,8 @@ class _Interpreter:
                 return getattr(held, node.attr)
         if isinstance(node, ast.Subscript):
             return self.value(node.value)[self.index(node.slice)]
-        if isinstance(node, ast.BinOp) and type(node.op) in BINARY:
-            left, right = self.value(node.left), self.value(node.right)
-            return BINARY[type(node.op)](left, right)
-        if isinstance(node, ast.UnaryOp) and type(node.op) in UNARY:
-            return UNARY[type(node.op)](self.value(node.operand))
-        if isinstance(node, ast.Compare) and len(node.ops) == 1:
-            left, right = self.value(node.left), self.value(node.comparators[0])
-            return BINARY[type(node.ops[0])](left, right)
         if isinstance(node, ast.IfExp):
             return self.value(node.body if self.value(node.test) else node.orelse)
-        if isinstance(node, ast.Tuple | ast.List):
-            made = [self.value(item) for item in node.elts]
-            return tuple(made) if isinstance(node, ast.Tuple) else made
         if isinstance(node, ast.ListComp | ast.GeneratorExp):
             return self.comprehension(node)
         if isinstance(node, ast.Call):

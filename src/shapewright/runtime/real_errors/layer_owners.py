@@ -18,12 +18,14 @@ from shapewright.engine.failures.constructions import (
     constructor_arguments,
     kept_values,
 )
+from shapewright.program.expression_values import UnknownValue, value_of
 from shapewright.program.source_text import SourceText
 from shapewright.program.spans import Span
 from shapewright.program.syntax_nodes import (
     FUNCTIONS,
     assignments_in,
     called_name,
+    dotted_name,
     own_nodes,
 )
 from shapewright.runtime.real_errors.tracebacks import Stack
@@ -209,13 +211,6 @@ def _relative_name(file: str) -> str:
     return file.removeprefix(f"{getcwd()}{sep}")
 
 
-COMPUTED = (
-    ast.Constant, ast.Name, ast.BinOp, ast.UnaryOp, ast.operator, ast.unaryop,
-    ast.expr_context, ast.Tuple, ast.List,
-)  # fmt: skip
-"""Nodes allowed in an argument of a constructor: none of them runs any code."""
-
-
 def rebuilt(
     owner: Owner, paths: Iterable[str], texts: Mapping[str, str]
 ) -> dict[str, partial[nn.Module]]:
@@ -266,13 +261,9 @@ def _arguments_of(
             if word.arg is None:
                 return None
             words[word.arg] = _value_of(word.arg, word.value, old, kept)
-    except _Untold:
+    except UnknownValue:
         return None
     return args, words
-
-
-class _Untold(Exception):
-    """A value that the text does not show."""
 
 
 def _value_of(
@@ -282,16 +273,13 @@ def _value_of(
     before = old.get(name)
     if before is not None and name in kept and ast.dump(before) == ast.dump(node):
         return kept[name]
-    if not all(isinstance(each, COMPUTED) for each in ast.walk(node)):
-        raise _Untold(name)
     names = {}
     if isinstance(before, ast.Name) and name in kept:
         names[before.id] = kept[name]  # `hidden + 1`, where `hidden` was given
     try:
-        code = compile(ast.Expression(node), "", "eval")
-        return eval(code, {"__builtins__": {}}, names)
+        return value_of(node, lambda each: names[dotted_name(each)])
     except Exception:
-        raise _Untold(name) from None
+        raise UnknownValue(name) from None
 
 
 def _made_like(module: nn.Module, args: list[Any], words: dict[str, Any]) -> nn.Module:

@@ -18,7 +18,7 @@ from shapewright.engine.engine import Engine
 from shapewright.engine.private import in_dispatch_mode, in_transform
 from shapewright.program.source_text import SourceText
 from shapewright.program.spans import Span
-from shapewright.program.syntax_nodes import first_line
+from shapewright.program.syntax_nodes import first_line, is_starred
 from shapewright.runtime.real_errors.guards import ASKS_OWN, attribute
 
 NOT_OURS = tuple(
@@ -218,11 +218,10 @@ def _is_call_of(
     if called is not ASKS_OWN:
         return called is module
     words = {word.arg for word in node.keywords}
-    stars = None in words or any(isinstance(each, ast.Starred) for each in node.args)
     count = sum(type(name) is int for name in given)
     names = {name for name in given if isinstance(name, str)}
     return isinstance(module, nn.Module) and (
-        stars or (count == len(node.args) and names == words)
+        is_starred(node) or (count == len(node.args) and names == words)
     )
 
 

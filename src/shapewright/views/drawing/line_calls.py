@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 
 from shapewright.program.source_text import SourceText
 from shapewright.program.spans import Span
-from shapewright.program.syntax_nodes import called_name
+from shapewright.program.syntax_nodes import called_name, is_starred
 from shapewright.record.ops import Fact, ModuleCall, Op
 from shapewright.record.trace import Trace
 from shapewright.views.source_lines import visits
@@ -35,7 +35,7 @@ def _of_layer(
 ) -> list[str]:
     """Return the words for a layer's arguments, matched by the tensors' numbers."""
     named: dict[int, str] = {}
-    if isinstance(node, ast.Call) and not _starred(node):
+    if isinstance(node, ast.Call) and not is_starred(node):
         args, kwargs = layer.inputs
         pairs = [*zip(args, node.args, strict=False)]
         pairs += [(kwargs.get(one.arg or ""), one.value) for one in node.keywords]
@@ -55,7 +55,7 @@ def _operand(node: ast.AST | None, op: Op, place: str) -> ast.AST | None:
     first, *way = place.split(".")
     found: ast.AST | None = None
     match node:
-        case ast.Call() if not _starred(node):
+        case ast.Call() if not is_starred(node):
             found = _argument(node, op, first)
         case ast.BinOp(left, _, right) | ast.Compare(left, [_], [right]):
             found = _side(left, right, op, first)
@@ -97,13 +97,6 @@ def _side(left: ast.expr, right: ast.expr, op: Op, place: str) -> ast.AST | None
         return (left, right)[numbers.index(False)] if sum(numbers) == 1 else None
     turned = op.function.rpartition(".")[2].startswith("__r")
     return {"0": left, "1": right}.get(place) if not turned else None
-
-
-def _starred(node: ast.Call) -> bool:
-    """Whether a call has `*args` or `**kwargs`."""
-    return any(isinstance(one, ast.Starred) for one in node.args) or any(
-        one.arg is None for one in node.keywords
-    )
 
 
 def _free_places(op: Op) -> list[str]:
