@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 from shapewright.inputs.errors import InputError
 from shapewright.inputs.python_files import read_source
+from shapewright.program.runnable_definitions import required_arguments
 from shapewright.program.syntax_nodes import first_line, last_line, names_in
 
 _PLACE = re.compile(r"(?P<file>.*?\.py)(:(?P<name>[^:]+.*?))?:(?P<line>\d+)", re.DOTALL)
@@ -114,9 +115,7 @@ class _Program:
         """Whether a class can only be constructed with arguments."""
         for one in self.classes[name].body:
             if isinstance(one, ast.FunctionDef) and one.name == "__init__":
-                given = [*one.args.posonlyargs, *one.args.args][1:]
-                kw = sum(default is None for default in one.args.kw_defaults)
-                return len(given) > len(one.args.defaults) or bool(kw)
+                return bool(required_arguments(one, 1))
         return False
 
     def root(self, name: str) -> str | None:

@@ -30,14 +30,14 @@ class UnknownValue(Exception):
     """A value that is not told by the text and what is known of its names."""
 
 
-def refuse_value(node: ast.expr) -> NoReturn:
+def _refuse_value(node: ast.expr) -> NoReturn:
     """Raise `UnknownValue`: what `value_of` does where nothing is known."""
     raise UnknownValue(type(node).__name__)
 
 
 def value_of(
     node: ast.expr,
-    known: Callable[[ast.expr], Any] = refuse_value,
+    known: Callable[[ast.expr], Any] = _refuse_value,
     operators: Operators = OPERATORS,
     literals: Container[type] | None = None,
 ) -> Any:

@@ -144,12 +144,12 @@ def _runnables(file: _File, tree: ast.Module) -> Iterator[Runnable]:
                 node.name,
                 "class",
                 *_lines(node),
-                _required(_initializer(file, node), 1),
+                required_arguments(_initializer(file, node), 1),
             )
         elif isinstance(node, ast.FunctionDef):
             kind = _function_kind(file, node)
             if kind is not None:
-                needs = _required(node) if kind == "builder" else ()
+                needs = required_arguments(node) if kind == "builder" else ()
                 yield Runnable(node.name, kind, *_lines(node), needs)
         elif isinstance(node, ast.Assign) and _makes_module(file, node.value):
             for target in node.targets:
@@ -224,7 +224,7 @@ def _initializer(file: _File, node: ast.ClassDef) -> ast.FunctionDef | None:
     return next((each for each in methods if each is not None), None)
 
 
-def _required(node: ast.FunctionDef | None, bound: int = 0) -> tuple[str, ...]:
+def required_arguments(node: ast.FunctionDef | None, bound: int = 0) -> tuple[str, ...]:
     """Names of the arguments that have to be given, behind those that are `bound`."""
     if node is None:
         return ()

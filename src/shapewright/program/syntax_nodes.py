@@ -36,7 +36,7 @@ def called_name(node: ast.AST) -> str:
     return last_name(node.func) if isinstance(node, ast.Call) else ""
 
 
-def dotted_name(node: ast.AST) -> str:
+def dotted_name(node: ast.AST | None) -> str:
     """Return `self.weight` for a name or attributes of a name, else ""."""
     parts = []
     while isinstance(node, ast.Attribute):
@@ -64,6 +64,13 @@ def own_attribute(node: ast.AST | None) -> str:
     if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name):
         return node.attr if node.value.id == "self" else ""
     return ""
+
+
+def shape_owner(node: ast.AST) -> ast.expr | None:
+    """Return `x` of `x.shape` or `x.size()`; None for anything else."""
+    func = node.func if isinstance(node, ast.Call) else node
+    word = "size" if isinstance(node, ast.Call) else "shape"
+    return func.value if isinstance(func, ast.Attribute) and func.attr == word else None
 
 
 def names_in(node: ast.AST, *contexts: type[ast.expr_context]) -> set[str]:

@@ -10,7 +10,7 @@ from shapewright.analysis.program_run import Program
 from shapewright.findings.finding import Edit, Fix
 from shapewright.program.source_text import SourceText, flat
 from shapewright.program.spans import Span
-from shapewright.program.syntax_nodes import last_name
+from shapewright.program.syntax_nodes import last_name, shape_owner
 
 RECURRENT = frozenset({"LSTM", "GRU", "RNN", "MultiheadAttention"})
 REDUCING = frozenset(
@@ -172,7 +172,7 @@ def _unpacked(program: Program, lines: list[Line]) -> Iterator[Fix]:
             target = node.targets[0]
             if isinstance(target, ast.Tuple) and isinstance(node.value, ast.Call):
                 yield from _chunked(text, node.value, len(target.elts))
-            if isinstance(target, ast.Tuple) and is_shape(node.value):
+            if isinstance(target, ast.Tuple) and shape_owner(node.value):
                 first = text.span(target.elts[0])
                 start = Span(
                     first.file, first.line, first.column, first.line, first.column
@@ -206,13 +206,6 @@ def _chunked(text: SourceText, call: ast.Call, parts: int) -> Iterator[Fix]:
     span = text.span(call.func.value).end.until(text.span(call))
     new = f".chunk({parts}, dim={dim})"
     yield Fix("fits", f"`{kept}{new}`", (Edit(span, new),))
-
-
-def is_shape(node: ast.expr) -> bool:
-    """Return whether a node is `x.shape` or `x.size()`."""
-    if isinstance(node, ast.Call):
-        return last_name(node.func) == "size"
-    return isinstance(node, ast.Attribute) and node.attr == "shape"
 
 
 def with_keyword(text: SourceText, node: ast.Call, word: str) -> Fix:

@@ -9,7 +9,6 @@ import re
 from collections.abc import Iterator
 from dataclasses import replace
 
-from shapewright.analysis.fixes.keywords_and_methods import is_shape
 from shapewright.analysis.fixes.suspect_lines import Line, nodes_on, other_operand
 from shapewright.analysis.program_run import Program
 from shapewright.analysis.provenance.call_expressions import (
@@ -21,7 +20,7 @@ from shapewright.findings.finding import Edit, Finding, Fix
 from shapewright.operators.failed_calls import Failure, Repair
 from shapewright.program.source_text import SourceText, defining, flat
 from shapewright.program.spans import Span
-from shapewright.program.syntax_nodes import arguments_of
+from shapewright.program.syntax_nodes import arguments_of, shape_owner
 from shapewright.record.ops import Fact, Op, leaves
 
 TIGHT = (ast.Name, ast.Attribute, ast.Call, ast.Subscript)
@@ -333,12 +332,10 @@ def of_unpacking(program: Program, finding: Finding) -> Iterator[Fix]:
         return
     text = program.text(finding.span.file)
     for node in text.near(finding.span.line) if text is not None else ():
-        if not isinstance(node, ast.Assign) or not is_shape(node.value):
-            continue
-        assert text is not None
-        source = _tensor_of(node.value)
+        source = shape_owner(node.value) if isinstance(node, ast.Assign) else None
         if source is None:
             continue
+        assert text is not None
         made = list(_sources(text, source, node.lineno, DEEP))
         for methods in (FEWER, FEWER_STILL) if too_many else (MORE,):
             for method in methods:
@@ -369,13 +366,6 @@ def at_sources(program: Program, failure: Failure) -> Iterator[Fix]:
 TURNS = (".transpose(1, 2)", ".unsqueeze(1)", ".unsqueeze(-1)", ".squeeze(1)", ".T")
 MOST = 5
 """Places of one kind that are tried."""
-
-
-def _tensor_of(node: ast.expr) -> ast.expr | None:
-    """Return `x` of `x.shape` or `x.size()`."""
-    if isinstance(node, ast.Call):
-        node = node.func
-    return node.value if isinstance(node, ast.Attribute) else None
 
 
 def _sources(

@@ -19,7 +19,7 @@ from shapewright.analysis.provenance.axis_flow import OperatorCall, length
 from shapewright.analysis.provenance.layer_axes import STATISTICS, reduced_dims
 from shapewright.analysis.provenance.view_axes import items_of
 from shapewright.findings.finding import Finding
-from shapewright.program.syntax_nodes import assignments_in
+from shapewright.program.syntax_nodes import assignments_in, dotted_name, shape_owner
 from shapewright.record.ops import Fact, Op
 
 BATCH_FIRST = re.compile(
@@ -199,7 +199,10 @@ def _unpacked(scene: HazardContext, claim: Claim) -> str:
     for target, value in assignments_in(inside, before=node.lineno + 1):
         if isinstance(target, ast.Name) and target.id == given.id:
             line = max(line, target.lineno)
-        if isinstance(target, ast.Tuple) and _sizes_of(value) == given.id:
+        if (
+            isinstance(target, ast.Tuple)
+            and dotted_name(shape_owner(value)) == given.id
+        ):
             names = [getattr(part, "id", "") for part in target.elts]
             if (
                 len(names) == 3
@@ -213,15 +216,6 @@ def _unpacked(scene: HazardContext, claim: Claim) -> str:
 
 BATCH = re.compile(r"batch\w*|bsz|bs|b", re.IGNORECASE)
 TIME = re.compile(r"time\w*|seq\w*|n?_?steps?|t|l|length|frames?", re.IGNORECASE)
-
-
-def _sizes_of(node: ast.expr) -> str:
-    """Return `x` of `x.shape` and `x.size()`."""
-    if isinstance(node, ast.Call):
-        node = node.func
-    if isinstance(node, ast.Attribute) and node.attr in ("shape", "size"):
-        return node.value.id if isinstance(node.value, ast.Name) else ""
-    return ""
 
 
 def _comment(scene: HazardContext, claim: Claim) -> str:

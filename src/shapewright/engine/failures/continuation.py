@@ -57,7 +57,12 @@ from shapewright.operators.failed_calls import OF_HISTORY, Failure, Repair, Unme
 from shapewright.operators.metadata_rules import Made
 from shapewright.operators.needs_registry import Needs, unmet
 from shapewright.program.source_text import SourceText
-from shapewright.program.syntax_nodes import called_name, last_line, last_name
+from shapewright.program.syntax_nodes import (
+    assignments_in,
+    called_name,
+    last_line,
+    last_name,
+)
 
 if TYPE_CHECKING:
     from shapewright.engine.engine import Engine, Plan
@@ -114,11 +119,10 @@ def _caught(file: str) -> tuple[tuple[int, int, frozenset[str]], ...]:
 def _keeps(handler: ast.ExceptHandler) -> bool:
     """Return whether a handler stores the exception itself: `self.error = error`."""
     return any(
-        isinstance(each, ast.Assign)
-        and isinstance(each.value, ast.Name)
-        and each.value.id == handler.name
-        and any(isinstance(target, ast.Attribute) for target in each.targets)
-        for each in ast.walk(handler)
+        isinstance(value, ast.Name)
+        and value.id == handler.name
+        and isinstance(target, ast.Attribute)
+        for target, value in assignments_in(handler)
     )
 
 
