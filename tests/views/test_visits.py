@@ -1,8 +1,9 @@
 """What each line made: visits, loops, helper functions, several values."""
 
 import traces
+from shapewright.program.source_text import SourceText
 from shapewright.program.spans import Frame
-from shapewright.views.source_lines import files, looping_lines
+from shapewright.views.source_lines import files
 
 
 def facts(trace, file: str = "") -> dict[int, tuple[str, int]]:
@@ -109,5 +110,5 @@ def test_long_stretches_without_tensors_are_left_out() -> None:
 
 def test_loops_and_comprehensions_are_known() -> None:
     text = "for a in b:\n    c\nd\ne = [f for f in g]\nwhile h:\n    i\n"
-    assert looping_lines(text) == {1, 2, 4, 5, 6}
-    assert 1 in looping_lines("not python (")
+    assert SourceText("a.py", text).looping_lines == {1, 2, 4, 5, 6}
+    assert 1 in SourceText("a.py", "not python (").looping_lines

@@ -76,6 +76,13 @@ class Program:
         node = text.node(span)
         return None if node is None else (text, node)
 
+    def call_at(self, span: Span | None) -> tuple[SourceText, ast.Call] | None:
+        """Return the call at a span; None if something else or nothing stands there."""
+        found = self.node(span)
+        if found is None or not isinstance(found[1], ast.Call):
+            return None
+        return found[0], found[1]
+
     @cached_property
     def producers(self) -> dict[int, Op]:
         """Return the op that first produced every tensor, by the tensor's number."""

@@ -7,33 +7,27 @@ compared. Any other expression has no known value.
 from __future__ import annotations
 
 import ast
-import operator
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
 from shapewright.analysis.program_run import Program
 from shapewright.operators.failed_calls import Ending
+from shapewright.program.expression_values import (
+    COMPARISONS,
+    OPERATORS,
+    Operators,
+    UnknownValue,
+    value_of,
+)
 from shapewright.program.source_text import SourceText
+from shapewright.program.syntax_nodes import assignments_in
 from shapewright.record.ops import Fact
 
-ARITHMETIC: dict[type[ast.operator], Any] = {
-    ast.Add: operator.add,
-    ast.Sub: operator.sub,
-    ast.Mult: operator.mul,
-    ast.FloorDiv: operator.floordiv,
-    ast.Mod: operator.mod,
-}
-COMPARING: dict[type[ast.cmpop], Any] = {
-    ast.Eq: operator.eq,
-    ast.NotEq: operator.ne,
-    ast.Lt: operator.lt,
-    ast.LtE: operator.le,
-    ast.Gt: operator.gt,
-    ast.GtE: operator.ge,
-    ast.In: lambda one, many: one in many,
-    ast.NotIn: lambda one, many: one not in many,
-}
+SIGNS = (ast.Add, ast.Sub, ast.Mult, ast.FloorDiv, ast.Mod)
+ARITHMETIC: Operators = {kind: OPERATORS[kind] for kind in (*SIGNS, ast.USub)}
+TESTED: Operators = {**ARITHMETIC, **COMPARISONS}
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,7 +49,7 @@ class FileValues:
 
     def written(self, node: ast.expr) -> str:
         """Return the text of an expression, on one line."""
-        return " ".join(self.text.written(node).split())
+        return self.text.line_of(node)
 
     def tensor(self, node: ast.expr) -> Fact | None:
         """Return the tensor of an expression: by its name, or from the call there."""
@@ -68,25 +62,28 @@ class FileValues:
 
     def known(self, node: ast.expr) -> Known | None:
         """Return the value of an expression, or None if it is not known."""
-        if isinstance(node, ast.Constant):
-            return Known(node.value)
-        if isinstance(node, ast.Tuple | ast.List):
-            each = [self.known(item) for item in node.elts]
-            values = tuple(item.value for item in each if item is not None)
-            return Known(values) if len(values) == len(each) else None
-        shape = self.shape(node)
-        if shape is not None:
-            return shape
-        if isinstance(node, ast.Name | ast.Attribute):
+        found = self.read(node)
+        if found is None:
+            with suppress(UnknownValue, TypeError, ZeroDivisionError):
+                value = value_of(node, self.value_read, ARITHMETIC)
+                found = Known(tuple(value) if isinstance(value, list) else value)
+        return found
+
+    def value_read(self, node: ast.expr) -> Any:
+        """Return the value of what is read; raise `UnknownValue` if it is not known."""
+        found = self.read(node)
+        if found is None:
+            raise UnknownValue
+        return found.value
+
+    def read(self, node: ast.expr) -> Known | None:
+        """Return the value that a shape, a name or an item had, or None."""
+        found = self.shape(node)
+        if found is None and isinstance(node, ast.Name | ast.Attribute):
             return self.named(node)
-        if isinstance(node, ast.Subscript):
+        if found is None and isinstance(node, ast.Subscript):
             return self.item(node)
-        if isinstance(node, ast.BinOp) and type(node.op) in ARITHMETIC:
-            return self.computed(node.left, node.right, ARITHMETIC[type(node.op)])
-        if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.USub):
-            inner = self.known(node.operand)
-            return Known(-inner.value) if inner is not None else None
-        return None
+        return found
 
     def shape(self, node: ast.expr) -> Known | None:
         """Evaluate `x.shape`, `x.size(1)`, `x.dim()`, `x.ndim` or `len(x)`."""
@@ -140,27 +137,15 @@ class FileValues:
             return None
         return Known(whole.value[slice(*(end.value for end in ends if end))])
 
-    def computed(self, left: ast.expr, right: ast.expr, done: Any) -> Known | None:
-        """Combine two numbers."""
-        one, two = self.known(left), self.known(right)
-        if one is None or two is None:
-            return None
-        try:
-            return Known(done(one.value, two.value))
-        except (TypeError, ZeroDivisionError):
-            return None
-
     def read_at(self, node: ast.Name) -> Known | None:
         """Return the dim that a name was unpacked or read from, in
         the same function.
         """
         holder = self.text.around(node, ast.FunctionDef, ast.AsyncFunctionDef)
         found: Known | None = None
-        for each in ast.walk(holder) if holder is not None else ():
-            if isinstance(each, ast.Assign) and each.lineno < node.lineno:
-                for target in each.targets:
-                    read = self.from_target(target, each.value, node.id)
-                    found = read if read is not None else found
+        for target, value in assignments_in(holder, before=node.lineno):
+            read = self.from_target(target, value, node.id)
+            found = read if read is not None else found
         return found
 
     def from_target(self, target: ast.expr, value: ast.expr, name: str) -> Known | None:
@@ -213,14 +198,9 @@ class FileValues:
         if isinstance(test, ast.UnaryOp) and isinstance(test.op, ast.Not):
             inner = self.holds(test.operand)
             return None if inner is None else not inner
-        if isinstance(test, ast.Compare) and len(test.ops) == 1:
-            one, two = self.known(test.left), self.known(test.comparators[0])
-            done = COMPARING.get(type(test.ops[0]))
-            if one is None or two is None or done is None:
-                return None
-            return bool(done(one.value, two.value))
-        value = self.known(test)
-        return None if value is None else bool(value.value)
+        with suppress(UnknownValue, TypeError, ZeroDivisionError):
+            return bool(value_of(test, self.value_read, TESTED))
+        return None
 
 
 def _one_of(whole: Known, place: Known | None) -> Known | None:
@@ -254,7 +234,7 @@ def operands(test: ast.expr) -> list[ast.expr]:
         sides = [test.left, *test.comparators]
     found: list[ast.expr] = []
     for side in sides:
-        if isinstance(side, ast.BinOp) and type(side.op) in ARITHMETIC:
+        if isinstance(side, ast.BinOp) and isinstance(side.op, SIGNS):
             found += operands(side.left) + operands(side.right)
         elif not isinstance(side, ast.Constant):
             found.append(side)

@@ -28,6 +28,7 @@ from shapewright.findings.finding import Finding, Related
 from shapewright.operators.need_checks import dims
 from shapewright.program.source_text import SourceText
 from shapewright.program.spans import Span
+from shapewright.program.syntax_nodes import assignments_in, called_name
 from shapewright.record.ops import Fact
 
 CODE = UNPACKED_SIZES
@@ -53,7 +54,7 @@ def _unpacked(frame: FileValues, finding: Finding, node: ast.AST) -> Finding | N
     """Explain `B, T, C = x.shape` where `x` has another number of dims."""
     if frame.ending.error != "ValueError" or "to unpack" not in frame.ending.message:
         return None
-    holder = frame.text.parents.get(id(node))
+    holder = frame.text.parent(node)
     if not isinstance(node, ast.Tuple | ast.List):
         return None
     if isinstance(holder, ast.Tuple | ast.List):
@@ -81,7 +82,7 @@ def _inner(
     frame: FileValues, finding: Finding, node: ast.Tuple | ast.List, holder: ast.expr
 ) -> Finding | None:
     """Explain `out, (h, c) = rnn(x)` where the second item is a single tensor."""
-    given = frame.text.parents.get(id(holder))
+    given = frame.text.parent(holder)
     if not isinstance(given, ast.Assign) or not isinstance(holder, ast.Tuple):
         return None
     span = frame.text.span(given.value)
@@ -144,7 +145,7 @@ def _asserted(frame: FileValues, finding: Finding, node: ast.AST) -> Finding | N
 def _raised(frame: FileValues, finding: Finding, node: ast.AST) -> Finding | None:
     """Explain a `raise ValueError` below a comparison of sizes."""
     below = frame.text.around(node, ast.If) if isinstance(node, ast.Raise) else None
-    if not isinstance(below, ast.If):
+    if below is None:
         return None
     held = not any(node in ast.walk(each) for each in below.orelse)
     return _compared(frame, finding, below.test, held)
@@ -216,14 +217,11 @@ def _assigned(frame: FileValues, node: ast.Attribute) -> Iterator[Related]:
     """Yield the assignment of a module's attribute."""
     holder = frame.text.around(node, ast.ClassDef)
     written = frame.written(node)
-    for each in ast.walk(holder) if holder is not None else ():
-        if isinstance(each, ast.Assign):
-            for target in each.targets:
-                same = isinstance(target, ast.Attribute)
-                if same and frame.written(target) == written:
-                    span = frame.text.span(each)
-                    yield Related(span, f"`{written}` is set here")
-                    return
+    for target, _ in assignments_in(holder):
+        if isinstance(target, ast.Attribute) and frame.written(target) == written:
+            span = frame.text.span(frame.text.statement_of(target))
+            yield Related(span, f"`{written}` is set here")
+            return
 
 
 def _read_beyond(frame: FileValues, finding: Finding, node: ast.AST) -> Finding | None:
@@ -341,12 +339,8 @@ def _is_called_here(program: Program, finding: Finding, name: str) -> bool:
     last = name.rpartition(".")[2]
     if last == "forward" or (last.startswith("__") and last.endswith("__")):
         return True  # called by torch or Python for the program's own call
-    found = program.node(finding.span)
-    node = found[1] if found is not None else None
-    if not isinstance(node, ast.Call):
-        return last != "<lambda>"
-    written = node.func.attr if isinstance(node.func, ast.Attribute) else ""
-    return last in (written, node.func.id if isinstance(node.func, ast.Name) else "")
+    found = program.call_at(finding.span)
+    return last == called_name(found[1]) if found is not None else last != "<lambda>"
 
 
 def _shown(name: str) -> str:
@@ -356,34 +350,11 @@ def _shown(name: str) -> str:
 
 def _defined(program: Program, name: str) -> Iterator[_Defined]:
     """Yield the program's functions with this qualified name."""
-    parts = [part for part in name.split(".") if part != "<locals>"]
+    qualified = name.replace("<locals>.", "")
     for text in _own_texts(program):
-        if text.tree is not None:
-            for node in _within(text.tree, parts):
+        for full, node in text.definitions():
+            if full == qualified and not isinstance(node, ast.ClassDef):
                 yield _Defined(_span_of(text, node), node.args)
-
-
-def _within(node: ast.AST, parts: list[str]) -> Iterator[Function]:
-    """Yield the functions with these nested names, directly inside a node."""
-    for each in _held(node):
-        name = "<lambda>" if isinstance(each, ast.Lambda) else each.name
-        if name != parts[0]:
-            continue
-        if len(parts) > 1:
-            yield from _within(each, parts[1:])
-        elif not isinstance(each, ast.ClassDef):
-            yield each
-
-
-def _held(node: ast.AST) -> Iterator[Function | ast.ClassDef]:
-    """Yield functions and classes in a node, without those nested in others."""
-    waiting = list(ast.iter_child_nodes(node))
-    while waiting:
-        each = waiting.pop(0)
-        if isinstance(each, Function | ast.ClassDef):
-            yield each
-        else:
-            waiting += ast.iter_child_nodes(each)
 
 
 def _refuses(arguments: ast.arguments, said: str) -> bool:
@@ -418,7 +389,7 @@ def _mentioned(program: Program, finding: Finding) -> Iterator[Related]:
         name = word.rpartition(".")[2]
         places: list[tuple[Span, str]] = []
         for text in _own_texts(program):
-            for node in ast.walk(text.tree) if text.tree is not None else ():
+            for node in text.nodes:
                 if isinstance(node, ast.FunctionDef) and node.name == name:
                     places.append((_span_of(text, node), f"`{name}` is defined here"))
                 elif isinstance(node, ast.Constant) and node.value == word:

@@ -75,10 +75,10 @@ def _owner(key: str) -> str:
 
 def fixes(program: Program, span: Span, one: Misloaded) -> list[Fix]:
     """Suggest renaming keys, or leaving out those that do not fit."""
-    found = program.node(span)
-    if found is None or not isinstance(found[1], ast.Call) or not found[1].args:
+    found = program.call_at(span)
+    if found is None or not found[1].args:
         return []
-    text, call = found[0], found[1]
+    text, call = found
     theirs, ours = prefix_of(one)
     given = call.args[0]
     if theirs:

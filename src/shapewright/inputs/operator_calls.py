@@ -32,6 +32,7 @@ from shapewright.inputs.spec_syntax import (
     letters_in,
     value,
 )
+from shapewright.program.syntax_nodes import dotted_name, parse_expression
 
 _TENSOR = re.compile(rf"\b(?:{'|'.join(map(re.escape, DTYPES))})\s*\[[^\[\]]*\]")
 _STATED = re.compile(r"(?<![=<>!])=(?!=)")
@@ -218,7 +219,7 @@ def parse_call(text: str) -> _OperationCall:
         raise InputError('no call given; write one as in "f32[3, 1] + f32[4]"')
     text = text.strip()
     try:
-        tree = ast.parse(_as_python(text), mode="eval").body
+        tree = parse_expression(_as_python(text))
     except SyntaxError as error:
         said = f"not an expression: {error.msg}"
         raise InputError(said, text, (error.offset or 1) - 1) from None
@@ -323,15 +324,8 @@ class _Reader:
         """Return `torch.nn.functional.relu` for a chain of names, else
         an empty string.
         """
-        parts: list[str] = []
-        inner = node
-        while isinstance(inner, ast.Attribute):
-            parts.append(inner.attr)
-            inner = inner.value
-        if not isinstance(inner, ast.Name) or inner.id in DTYPES:
-            return ""
-        first = PREFIXES.get(inner.id, inner.id)
-        return ".".join([first, *reversed(parts)])
+        first, dot, rest = dotted_name(node).partition(".")
+        return "" if first in DTYPES else f"{PREFIXES.get(first, first)}{dot}{rest}"
 
     def attribute(self, node: ast.Attribute) -> Any:
         name = self.dotted(node)

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Iterator
 from dataclasses import dataclass
 
 from shapewright.inputs.errors import InputError
 from shapewright.inputs.python_files import read_source
+from shapewright.program.runnable_definitions import required_arguments
+from shapewright.program.syntax_nodes import first_line, last_line, names_in
 
 _PLACE = re.compile(r"(?P<file>.*?\.py)(:(?P<name>[^:]+.*?))?:(?P<line>\d+)", re.DOTALL)
 
@@ -93,8 +94,7 @@ class _Program:
         """Return the top-level class or function that contains a line."""
         named: list[ast.ClassDef | ast.FunctionDef] = [*self.classes.values()]
         for node in (*named, *self.functions.values()):
-            first = min([node.lineno, *(one.lineno for one in node.decorator_list)])
-            if first <= line <= (node.end_lineno or node.lineno):
+            if first_line(node) <= line <= last_line(node):
                 return node.name
         return None
 
@@ -115,9 +115,7 @@ class _Program:
         """Whether a class can only be constructed with arguments."""
         for one in self.classes[name].body:
             if isinstance(one, ast.FunctionDef) and one.name == "__init__":
-                given = [*one.args.posonlyargs, *one.args.args][1:]
-                kw = sum(default is None for default in one.args.kw_defaults)
-                return len(given) > len(one.args.defaults) or bool(kw)
+                return bool(required_arguments(one, 1))
         return False
 
     def root(self, name: str) -> str | None:
@@ -127,13 +125,13 @@ class _Program:
             more = {
                 other
                 for other in self.modules
-                if other not in users and users & set(_names_in(self.classes[other]))
+                if other not in users and users & names_in(self.classes[other])
             }
             if not more:
                 break
             users |= more
         used = {
-            inner for outer in users for inner in _names_in(self.classes[outer])
+            inner for outer in users for inner in names_in(self.classes[outer])
             if inner != outer
         }  # fmt: skip
         roots = [one for one in users if one not in used]
@@ -148,21 +146,14 @@ class _Program:
                 one, ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef
             )
         ]
-        met = {inner for one in code for inner in _names_in(one)}
+        met = {inner for one in code for inner in names_in(one)}
         while True:
             more = {
                 inner
                 for outer, node in {**self.classes, **self.functions}.items()
                 if outer in met
-                for inner in _names_in(node)
+                for inner in names_in(node)
             }
             if more <= met:
                 return name in met
             met |= more
-
-
-def _names_in(node: ast.AST) -> Iterator[str]:
-    """Yield all names that a piece of a program reads."""
-    for inner in ast.walk(node):
-        if isinstance(inner, ast.Name):
-            yield inner.id

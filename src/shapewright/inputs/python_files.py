@@ -24,6 +24,7 @@ from typing import Any
 
 from shapewright.inputs.errors import InputError, ProgramError, did_you_mean
 from shapewright.program.spans import STAND_INS
+from shapewright.program.syntax_nodes import parse
 
 Change = Callable[[ast.Module, str], ast.Module]
 """What is done to the tree of a file before it is compiled."""
@@ -74,7 +75,7 @@ def _hook() -> None:
         if path in STAND_INS or any(holds(path) for holds, _ in CHANGES):
             text = STAND_INS.get(path)
             data = self.get_data(path) if text is None else text.encode()
-            return compiled(ast.parse(data, path), path)
+            return compiled(parse(data, path), path)
         return original(self, fullname)
 
     loader.get_code = get_code  # type: ignore[method-assign]
@@ -217,7 +218,7 @@ def read_source(file: str) -> tuple[str, ast.Module]:
     try:
         changed = _text_of(file)
         source = changed or importlib.util.decode_source(path.read_bytes())
-        return source, ast.parse(source, shown(file))
+        return source, parse(source, shown(file))
     except SyntaxError as error:
         raise _syntax_error(error, file) from None
     except OSError as error:
@@ -387,7 +388,7 @@ def _codes_of(file: str, change: Change) -> dict[Key, tuple[CodeType, CodeType]]
     text = "".join(linecache.getlines(file))
     try:
         plain = compile(text, file, "exec", dont_inherit=True)
-        changed = compile(change(ast.parse(text, file), file), file, "exec")
+        changed = compile(change(parse(text, file), file), file, "exec")
     except (SyntaxError, ValueError, RecursionError):
         return {}
     old, new = dict(_inner(plain)), dict(_inner(changed))

@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Any, NoReturn
 
 from shapewright.inputs.errors import InputError, did_you_mean
+from shapewright.program.syntax_nodes import parse_expression
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,12 +97,12 @@ def _read_expression(target: str, start: int) -> Expression:
     start += len(target[start:]) - len(target[start:].lstrip())
     reading = _Reading(target, start)
     try:
-        tree = ast.parse(target[start:], mode="eval")
+        tree = parse_expression(target[start:])
     except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
         at = start + max((getattr(error, "offset", 1) or 1) - 1, 0)
         reason = getattr(error, "msg", None) or "too deeply nested"
         reading.fail(f"`{target[start:]}` is not readable: {reason}", at)
-    return _expression(tree.body, reading)
+    return _expression(tree, reading)
 
 
 def _expression(node: ast.expr, reading: _Reading) -> Expression:

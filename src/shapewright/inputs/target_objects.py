@@ -10,7 +10,6 @@ import inspect
 import os
 import re
 import sys
-import textwrap
 from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
 from functools import partial
@@ -38,7 +37,8 @@ from shapewright.inputs.python_files import (
 from shapewright.inputs.spec import Candidate
 from shapewright.inputs.target import LIBRARIES, Target
 from shapewright.inputs.target_names import Lookup, is_module, required
-from shapewright.program.runnable_definitions import own_nodes
+from shapewright.program.source_text import text_of_function
+from shapewright.program.syntax_nodes import is_generator, own_nodes
 
 _BUILDER = re.compile(r"_*(build|make|create)|\w*(model|net|network)", re.I)
 _SELF = frozenset(
@@ -71,15 +71,11 @@ def _returns_module(found: Any, deep: int = _DEEP) -> bool:
     if returned is not None:
         named = isinstance(returned, str) and returned.endswith("Module")
         return named or _is_module_class(_resolved(found, returned))
-    try:
-        tree = ast.parse(textwrap.dedent(inspect.getsource(found)))
-    except (OSError, TypeError, SyntaxError):
+    text = text_of_function(found)
+    function = text.function if text is not None else None
+    if function is None or is_generator(function):
         return False
-    if not tree.body or not isinstance(tree.body[0], ast.FunctionDef):
-        return False
-    nodes = list(own_nodes(tree.body[0]))
-    if any(isinstance(node, ast.Yield | ast.YieldFrom) for node in nodes):
-        return False
+    nodes = list(own_nodes(function))
     made = {
         target.id
         for node in nodes

@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 
 from shapewright.program.source_text import SourceText
 from shapewright.program.spans import Span
+from shapewright.program.syntax_nodes import called_name
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,6 +26,12 @@ class AssertedComparison:
     met: bool = True
 
 
+def is_stated(text: SourceText, node: ast.AST) -> bool:
+    """Return whether a node is part of a `raise` or an `assert`."""
+    kinds = ast.Raise, ast.Assert
+    return isinstance(node, kinds) or text.around(node, *kinds) is not None
+
+
 def demand_at(
     text: SourceText, span: Span, operator: str, outcome: bool
 ) -> tuple[Span, AssertedComparison | None]:
@@ -33,7 +40,8 @@ def demand_at(
     For a truth test (``if H % 8:``) Python gives the span of the whole statement.
     """
     node = text.node(span)
-    if node is None or (isinstance(node, ast.Call) and _called(node) not in TELLING):
+    is_call = isinstance(node, ast.Call)
+    if node is None or (is_call and called_name(node) not in TELLING):
         return span, None  # `min(h, w)` compares, but is not what it finds
     tests = _tested(node)
     if tests is None:
@@ -83,8 +91,8 @@ def _turned(node: ast.AST, operator: str, value: bool) -> bool | None:
     `a != b` of tuples asks for each pair whether it is equal; `in` asks for one after
     the other. None: it depends on the others.
     """
-    if isinstance(node, ast.Call) and _called(node) in ("all", "any"):
-        return _decided(value, by=_called(node) == "any")
+    if isinstance(node, ast.Call) and called_name(node) in ("all", "any"):
+        return _decided(value, by=called_name(node) == "any")
     if not isinstance(node, ast.Compare):
         return value
     last = node.ops[-1] if len(node.ops) == 1 else None
@@ -106,7 +114,7 @@ def _upwards(
     text: SourceText, node: ast.AST, value: bool | None
 ) -> AssertedComparison | None:
     """Follow a condition outwards to the statement that acts on it."""
-    while (parent := text.parents.get(id(node))) is not None:
+    while (parent := text.parent(node)) is not None:
         if isinstance(parent, ast.BoolOp):
             by = isinstance(parent.op, ast.Or)
             value = None if value is None else _decided(value, by)
@@ -116,17 +124,17 @@ def _upwards(
             if _is_check(parent) and parent.args and node is parent.args[0]:
                 message = parent.args[1] if len(parent.args) > 1 else None
                 return _failing("AssertionError", message, value, False)
-            if _called(parent) not in TELLING or node not in parent.args:
+            if called_name(parent) not in TELLING or node not in parent.args:
                 return None
-            if _called(parent) != "bool" and value is not None:
-                value = _decided(value, by=_called(parent) == "any")
+            if called_name(parent) != "bool" and value is not None:
+                value = _decided(value, by=called_name(parent) == "any")
         elif isinstance(parent, ast.Assert):
             given = parent.msg if node is parent.test else None
             return _failing("AssertionError", given, value, False)
         elif isinstance(parent, ast.If):
             return _branch(parent, value) if node is parent.test else None
         elif isinstance(parent, ast.GeneratorExp | ast.ListComp):
-            if not isinstance(text.parents.get(id(parent)), ast.Call):
+            if not isinstance(text.parent(parent), ast.Call):
                 return None
         elif not isinstance(parent, ast.NamedExpr):
             return None
@@ -136,17 +144,11 @@ def _upwards(
 
 def _is_check(call: ast.Call) -> bool:
     """Return whether a call is `torch._assert(...)` or `torch._check(...)`."""
-    return _called(call) in ("_assert", "_check")
+    return called_name(call) in ("_assert", "_check")
 
 
 TELLING = frozenset({"all", "any", "bool", "is_integer"})
 """Functions that return the truth of the comparison passed to them."""
-
-
-def _called(call: ast.Call) -> str:
-    """Return the last name of a callee: ``_assert`` of ``torch._assert(...)``."""
-    func = call.func
-    return func.attr if isinstance(func, ast.Attribute) else getattr(func, "id", "")
 
 
 def _branch(statement: ast.If, value: bool | None) -> AssertedComparison | None:

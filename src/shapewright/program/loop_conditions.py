@@ -17,6 +17,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from shapewright.program.loop_counters import atoms, counters
+from shapewright.program.syntax_nodes import called_name, dotted_name, names_in
 
 DUE = "_shapewright_due"
 EXCEEDS = "_shapewright_exceeds"
@@ -57,7 +58,7 @@ class _Teller(ast.NodeTransformer):
         self.count = 0
 
     def visit_For(self, node: ast.For) -> ast.AST:
-        return self.within(node, _names(node.target))
+        return self.within(node, names_in(node.target))
 
     def visit_While(self, node: ast.While) -> ast.AST:
         return self.within(node, set())
@@ -153,10 +154,6 @@ def _trains(node: ast.If) -> bool:
         if isinstance(each, ast.Attribute) and each.attr in TRAINS
     }
     return bool(found) and found != WHOLE
-
-
-def _names(node: ast.AST) -> set[str]:
-    return {each.id for each in ast.walk(node) if isinstance(each, ast.Name)}
 
 
 ENDLESS = frozenset({"count", "cycle", "repeat", "iter"})
@@ -258,9 +255,7 @@ def _is_endless(loop: Loop) -> bool:
     """Return whether a `for` loop may be endless: `for step in count()`."""
     if isinstance(loop, ast.While) or not isinstance(loop.iter, ast.Call):
         return isinstance(loop, ast.While)
-    called = loop.iter.func
-    name = called.attr if isinstance(called, ast.Attribute) else ""
-    return (called.id if isinstance(called, ast.Name) else name) in ENDLESS
+    return called_name(loop.iter) in ENDLESS
 
 
 def _exits(loop: Loop) -> Iterator[ast.expr]:
@@ -323,25 +318,25 @@ class NameFlow:
         elif isinstance(node, ast.Expr) and isinstance(node.value, ast.Call):
             called = node.value.func  # `done.append(x.item())`
             if isinstance(called, ast.Attribute) and self.touches(node.value):
-                name = _dotted(called.value)
+                name = dotted_name(called.value)
                 if name:
                     self.names.add(name)
 
     def add(self, node: ast.AST) -> None:
         """Add every name that is assigned in a node."""
         for each in ast.walk(node):
-            name = _dotted(each)
+            name = dotted_name(each)
             if name and not isinstance(getattr(each, "ctx", None), ast.Load):
                 self.names.add(name)
             if isinstance(each, ast.Subscript) and isinstance(each.ctx, ast.Store):
-                name = _dotted(each.value)
+                name = dotted_name(each.value)
                 if name:
                     self.names.add(name)
 
     def touches(self, node: ast.AST) -> bool:
         """Return whether an expression reads the value or a name it flowed into."""
         return any(
-            id(each) in self.reads or (self.names and _dotted(each) in self.names)
+            id(each) in self.reads or (self.names and dotted_name(each) in self.names)
             for each in ast.walk(node)
         )
 
@@ -359,16 +354,6 @@ class NameFlow:
             elif isinstance(node, ast.Lambda) and self.touches(node.body):
                 return True
         return False
-
-
-def _dotted(node: ast.AST) -> str:
-    """Return `x` or `self.x.y` as text; empty for any other node."""
-    if isinstance(node, ast.Name):
-        return node.id
-    if isinstance(node, ast.Attribute):
-        before = _dotted(node.value)
-        return f"{before}.{node.attr}" if before else ""
-    return ""
 
 
 def _other_sides(test: ast.expr, flow: NameFlow) -> list[ast.expr]:

@@ -11,6 +11,8 @@ import ast
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
+from shapewright.program.syntax_nodes import SCOPES, consists_of, names_in
+
 PLAIN = (ast.Name, ast.Attribute, ast.Constant, ast.Subscript, ast.Load)
 """Nodes of expressions that may be evaluated once more without any effect."""
 
@@ -28,8 +30,6 @@ REACHED = (
 Loop = ast.For | ast.While
 
 JOINS = ("cat", "concat", "concatenate", "append", "vstack", "hstack", "column_stack")
-
-SCOPES = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda, ast.ClassDef)
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,7 +77,7 @@ class Counting:
 
 def counting(loop: Loop) -> Counting:
     """Find the counters of a loop and the conditions that depend on them."""
-    heads = _names(loop.target) if isinstance(loop, ast.For) else set()
+    heads = names_in(loop.target) if isinstance(loop, ast.For) else set()
     own = counters(loop)
     found = Counting()
     places: dict[str, int] = {}
@@ -121,7 +121,7 @@ def _guarded(loop: Loop, heads: set[str]) -> Iterator[tuple[str, ast.expr, ast.e
         if isinstance(getattr(each, "ctx", None), ast.Store | ast.Del)
     ]
     for node in loop.body:
-        names = _names(node.test) if isinstance(node, ast.If) else set()
+        names = names_in(node.test) if isinstance(node, ast.If) else set()
         if not isinstance(node, ast.If) or len(names & heads) != 1:
             continue
         if not _is_test(node.test) or (names - heads) & set(stored):
@@ -141,7 +141,7 @@ def counts_one(node: ast.AST) -> bool:
         and isinstance(node.op, ast.Add)
         and isinstance(node.value, ast.Constant)
         and node.value.value == 1
-        and _is_of(node.target, (*PLAIN, ast.Store))
+        and consists_of(node.target, (*PLAIN, ast.Store))
     )
 
 
@@ -150,7 +150,7 @@ def _is_test(test: ast.expr) -> bool:
     calls = [each for each in ast.walk(test) if isinstance(each, ast.Call)]
     known = all(ast.unparse(each.func) == "len" for each in calls)
     kinds = ast.Compare, ast.BoolOp, ast.cmpop, ast.boolop, ast.Call
-    return known and _is_of(test, (*REACHED, *kinds))
+    return known and consists_of(test, (*REACHED, *kinds))
 
 
 def joined(loop: Loop) -> list[ast.expr]:
@@ -177,7 +177,7 @@ def _joins(node: ast.AST, target: ast.expr) -> bool:
         parts = [each for one in call.args for each in ast.walk(one)]
         exprs = [each for each in parts if isinstance(each, ast.expr)]
         if call.func.attr in JOINS and text in map(ast.unparse, exprs):
-            return _is_of(target, (*PLAIN, ast.Store))
+            return consists_of(target, (*PLAIN, ast.Store))
     return False
 
 
@@ -233,7 +233,7 @@ def _comparisons(test: ast.expr) -> Iterator[tuple[ast.expr, ast.expr, bool]]:
         if isinstance(each, ast.BinOp) and isinstance(each.op, ast.Mod):
             divided.add(each)
             rest = rests.get(each, ast.Constant(0))
-            if _is_of(each.right, PLAIN) and _is_of(rest, REACHED):
+            if consists_of(each.right, PLAIN) and consists_of(rest, REACHED):
                 yield each.left, ast.Tuple([each.right, rest], ast.Load()), True
     for each in ast.walk(test):
         if not isinstance(each, ast.Compare) or len(each.ops) != 1:
@@ -242,7 +242,7 @@ def _comparisons(test: ast.expr) -> Iterator[tuple[ast.expr, ast.expr, bool]]:
         if any(one in divided for one in ast.walk(each)):
             continue
         for one, other in ((left, right), (right, left)):
-            if not isinstance(one, ast.Constant) and _is_of(other, REACHED):
+            if not isinstance(one, ast.Constant) and consists_of(other, REACHED):
                 yield one, other, False
 
 
@@ -295,7 +295,7 @@ def _adds(node: ast.AugAssign | ast.Assign) -> bool:
         and type(number) is int
         and number > 0
         and isinstance(target, ast.Name | ast.Attribute)
-        and _is_of(target, (*PLAIN, ast.Store))
+        and consists_of(target, (*PLAIN, ast.Store))
     )
 
 
@@ -306,15 +306,6 @@ def atoms(node: ast.AST) -> Iterator[ast.AST]:
     elif isinstance(node, ast.BinOp):
         yield from atoms(node.left)
         yield from atoms(node.right)
-
-
-def _is_of(node: ast.AST, kinds: tuple[type[ast.AST], ...]) -> bool:
-    return all(isinstance(each, kinds) for each in ast.walk(node))
-
-
-def _names(node: ast.AST) -> set[str]:
-    """The names in an expression."""
-    return {each.id for each in ast.walk(node) if isinstance(each, ast.Name)}
 
 
 ADDING = ("append", "extend", "insert")
@@ -330,7 +321,7 @@ def carried(loop: Loop) -> list[ast.expr]:
         first.setdefault(name.id, reads)
         if not reads:
             stored.add(name.id)
-    heads = _names_within(loop.target) if isinstance(loop, ast.For) else set()
+    heads = names_in(loop.target) if isinstance(loop, ast.For) else set()
     names = [name for name, reads in first.items() if reads and name in stored]
     return [ast.Name(name, ast.Load()) for name in names if name not in heads]
 
@@ -347,9 +338,7 @@ def _in_order(nodes: Sequence[ast.AST]) -> Iterator[ast.Name]:
         if isinstance(node, ast.Assign | ast.For | ast.comprehension):
             inner.sort(key=lambda each: _is_target(node, each))
         elif isinstance(node, ast.AugAssign):
-            yield from (
-                ast.Name(each, ast.Load()) for each in _names_within(node.target)
-            )
+            yield from (ast.Name(each, ast.Load()) for each in names_in(node.target))
         yield from _in_order(inner)
 
 
@@ -376,8 +365,3 @@ def is_uneven(loop: Loop) -> bool:
         under |= isinstance(node, ast.If | ast.Try | ast.Match)
         waiting += [(each, under) for each in ast.iter_child_nodes(node)]
     return False
-
-
-def _names_within(node: ast.AST) -> set[str]:
-    """The names in an expression."""
-    return {each.id for each in ast.walk(node) if isinstance(each, ast.Name)}

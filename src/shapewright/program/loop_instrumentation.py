@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from functools import partial
 from typing import TypeVar
 
@@ -29,6 +29,7 @@ from shapewright.program.loop_counters import (
     is_uneven,
     joined,
 )
+from shapewright.program.syntax_nodes import consists_of, is_generator, parse_expression
 from shapewright.program.training_libraries import words_of
 
 OVER = "_shapewright_over"
@@ -87,7 +88,7 @@ class _Teller(ast.NodeTransformer):
 
     def visit_FunctionDef(self, node: ast.FunctionDef) -> ast.FunctionDef:
         """Skip loops of generators, which go on as long as they are iterated."""
-        if not any(isinstance(each, ast.Yield | ast.YieldFrom) for each in _own(node)):
+        if not is_generator(node):
             outer, self.within = self.within, []
             self.generic_visit(node)
             self.within = outer
@@ -306,22 +307,12 @@ class _Counter(ast.NodeTransformer):
         return node
 
 
-def _own(function: ast.FunctionDef) -> Iterator[ast.AST]:
-    """Yield the nodes of a function that are not in an inner function."""
-    waiting: list[ast.AST] = [*function.body]
-    while waiting:
-        node = waiting.pop()
-        yield node
-        if not isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda):
-            waiting += ast.iter_child_nodes(node)
-
-
 def _is_plain(node: ast.AST) -> bool:
-    return all(isinstance(each, (*PLAIN, ast.Store)) for each in ast.walk(node))
+    return consists_of(node, (*PLAIN, ast.Store))
 
 
 def _copied(node: ast.expr, context: ast.expr_context | None = None) -> ast.expr:
-    made = ast.parse(ast.unparse(node), mode="eval").body
+    made = parse_expression(ast.unparse(node))
     if context is not None:
         vars(made)["ctx"] = context
     return made

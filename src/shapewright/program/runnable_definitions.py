@@ -12,6 +12,15 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from typing import Literal
 
+from shapewright.program.syntax_nodes import (
+    dotted_name,
+    first_line,
+    is_generator,
+    last_line,
+    names_in,
+    own_nodes,
+)
+
 Kind = Literal["class", "instance", "function", "builder"]
 
 TRACKS_NO_SHAPES = frozenset("save load manual_seed set_grad_enabled is_tensor".split())
@@ -55,14 +64,8 @@ class _File:
 
     def full_name(self, node: ast.expr) -> str:
         """Return `torch.nn.Linear` for `nn.Linear`, by following imports."""
-        parts: list[str] = []
-        while isinstance(node, ast.Attribute):
-            parts.append(node.attr)
-            node = node.value
-        if not isinstance(node, ast.Name):
-            return ""
-        parts.append(self.aliases.get(node.id, node.id))
-        return ".".join(reversed(parts))
+        first, dot, rest = dotted_name(node).partition(".")
+        return f"{self.aliases.get(first, first)}{dot}{rest}"
 
 
 def find_runnables(tree: ast.Module) -> tuple[Runnable, ...]:
@@ -99,9 +102,8 @@ def _uses(
         targets = getattr(node, "targets", ())
         names = [getattr(node, "name", "")]
         names += [each.id for each in targets if isinstance(each, ast.Name)]
-        met = {each.id for each in ast.walk(node) if isinstance(each, ast.Name)}
         for name in names:
-            bodies.setdefault(name, set()).update(met)
+            bodies.setdefault(name, set()).update(names_in(node))
     found: set[str] = set()
     queue = [runnable.name]
     while queue:
@@ -132,9 +134,7 @@ def _statements(body: list[ast.stmt]) -> Iterator[ast.stmt]:
 
 def _is_main(test: ast.expr) -> bool:
     """Whether a condition is ``__name__ == "__main__"``."""
-    return any(
-        isinstance(node, ast.Name) and node.id == "__name__" for node in ast.walk(test)
-    )
+    return "__name__" in names_in(test)
 
 
 def _runnables(file: _File, tree: ast.Module) -> Iterator[Runnable]:
@@ -144,12 +144,12 @@ def _runnables(file: _File, tree: ast.Module) -> Iterator[Runnable]:
                 node.name,
                 "class",
                 *_lines(node),
-                _required(_initializer(file, node), 1),
+                required_arguments(_initializer(file, node), 1),
             )
         elif isinstance(node, ast.FunctionDef):
             kind = _function_kind(file, node)
             if kind is not None:
-                needs = _required(node) if kind == "builder" else ()
+                needs = required_arguments(node) if kind == "builder" else ()
                 yield Runnable(node.name, kind, *_lines(node), needs)
         elif isinstance(node, ast.Assign) and _makes_module(file, node.value):
             for target in node.targets:
@@ -158,9 +158,7 @@ def _runnables(file: _File, tree: ast.Module) -> Iterator[Runnable]:
 
 
 def _lines(node: ast.stmt) -> tuple[int, int]:
-    decorators = getattr(node, "decorator_list", [])
-    first = min([node.lineno, *(each.lineno for each in decorators)])
-    return first, node.end_lineno or node.lineno
+    return first_line(node), last_line(node)
 
 
 # -- modules -----------------------------------------------------------------------
@@ -226,7 +224,7 @@ def _initializer(file: _File, node: ast.ClassDef) -> ast.FunctionDef | None:
     return next((each for each in methods if each is not None), None)
 
 
-def _required(node: ast.FunctionDef | None, bound: int = 0) -> tuple[str, ...]:
+def required_arguments(node: ast.FunctionDef | None, bound: int = 0) -> tuple[str, ...]:
     """Names of the arguments that have to be given, behind those that are `bound`."""
     if node is None:
         return ()
@@ -271,7 +269,7 @@ def _makes_module(file: _File, node: ast.expr) -> bool:
 
 
 def _function_kind(file: _File, node: ast.FunctionDef) -> Kind | None:
-    if node.name == "example_inputs" or any(map(_is_yield, own_nodes(node))):
+    if node.name == "example_inputs" or is_generator(node):
         return None
     if _returns_module(file, node):
         return "builder"
@@ -301,20 +299,6 @@ def _returns_module(file: _File, node: ast.FunctionDef) -> bool:
             if isinstance(each.value, ast.Name) and each.value.id in made:
                 return True
     return False
-
-
-def own_nodes(node: ast.FunctionDef) -> Iterator[ast.AST]:
-    """Yield the nodes of a function, without functions and classes inside it."""
-    queue: list[ast.AST] = list(node.body)
-    while queue:
-        current = queue.pop(0)
-        yield current
-        if not isinstance(current, ast.FunctionDef | ast.Lambda | ast.ClassDef):
-            queue += ast.iter_child_nodes(current)
-
-
-def _is_yield(node: ast.AST) -> bool:
-    return isinstance(node, ast.Yield | ast.YieldFrom)
 
 
 def _takes_tensors(file: _File, node: ast.FunctionDef) -> bool:

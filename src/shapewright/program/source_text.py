@@ -1,45 +1,193 @@
-"""Lookup of a program's expressions by position, and of the values of names."""
+"""The one index of a file's text: nodes by position, scopes, definitions, values."""
 
 from __future__ import annotations
 
 import ast
+import inspect
 import re
+import textwrap
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
-from typing import Any
+from contextlib import suppress
+from functools import cached_property, lru_cache
+from typing import Any, TypeVar
 
 from shapewright.program.spans import Span
+from shapewright.program.syntax_nodes import (
+    LOOPS,
+    SCOPES,
+    called_name,
+    first_line,
+    last_line,
+    last_name,
+    parse,
+)
+
+Function = ast.FunctionDef | ast.AsyncFunctionDef
+Definition = Function | ast.Lambda | ast.ClassDef
+COMPREHENSIONS = (ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
+Kind = TypeVar("Kind", bound=ast.AST)
 
 
-@dataclass(slots=True)
+class _Index:
+    """What a text says, whatever its file is called; see `_index_of`."""
+
+    def __init__(self, text: str) -> None:
+        self.lines = text.split("\n")
+        self.defined: dict[str, list[ast.expr]] = {}
+        self.tree: ast.Module | None = None
+        with suppress(SyntaxError, ValueError, RecursionError, MemoryError):
+            self.tree = parse(text)
+
+    @cached_property
+    def nodes(self) -> tuple[ast.AST, ...]:
+        """All nodes, the outer ones first."""
+        return tuple(ast.walk(self.tree)) if self.tree is not None else ()
+
+    @cached_property
+    def parents(self) -> dict[ast.AST, ast.AST]:
+        """The node that directly contains a node."""
+        return {child: n for n in self.nodes for child in ast.iter_child_nodes(n)}
+
+    @cached_property
+    def places(self) -> dict[int, list[ast.expr | ast.stmt]]:
+        """The nodes by the lines on which they begin."""
+        found: dict[int, list[ast.expr | ast.stmt]] = {}
+        for node in self.nodes:
+            if isinstance(node, ast.expr | ast.stmt):
+                found.setdefault(node.lineno, []).append(node)
+        return found
+
+    @cached_property
+    def definitions(self) -> tuple[tuple[str, Definition], ...]:
+        """Functions and classes with their qualified names."""
+        return tuple(_defined_in(self.tree, "")) if self.tree is not None else ()
+
+    @cached_property
+    def looping_lines(self) -> frozenset[int]:
+        """The lines that may run more than once in one call of their function."""
+        if self.tree is None:
+            return frozenset(range(1, len(self.lines) + 1))
+        kinds = (*LOOPS, *COMPREHENSIONS, ast.Lambda)
+        looping = [node for node in self.nodes if isinstance(node, kinds)]
+        return frozenset(
+            line for node in looping for line in range(node.lineno, last_line(node) + 1)
+        )
+
+
+@lru_cache(maxsize=64)
+def _index_of(text: str) -> _Index:
+    """Return the index of a text, which all who read this text share."""
+    return _Index(text)
+
+
+def _defined_in(node: ast.AST, prefix: str) -> Iterator[tuple[str, Definition]]:
+    """Yield the definitions below a node with their names behind a prefix."""
+    for child in ast.iter_child_nodes(node):
+        if isinstance(child, SCOPES):
+            name = "<lambda>" if isinstance(child, ast.Lambda) else child.name
+            yield f"{prefix}{name}", child
+            yield from _defined_in(child, f"{prefix}{name}.")
+        else:
+            yield from _defined_in(child, prefix)
+
+
 class SourceText:
-    """A file of the program: its text, its tree, its nodes by position.
+    """A file of the program: the one index of its text, parsed once for all readers.
 
-    Columns are characters from 1, as in `Span`; `ast` counts UTF-8 bytes from 0.
+    Nobody may change its nodes; for that there is `parse`. `tree` is None where the
+    text is no program. Columns are characters from 1, as in `Span`; `ast` counts UTF-8
+    bytes from 0.
     """
 
-    file: str
-    text: str
-    lines: list[str] = field(init=False)
-    tree: ast.Module | None = field(init=False)
-    parents: dict[int, ast.AST] = field(init=False)
-    places: dict[int, list[ast.expr | ast.stmt]] = field(init=False)
-    defined: dict[str, list[ast.expr]] = field(default_factory=dict)
+    __slots__ = ("_index", "file", "lines", "text", "tree")
 
-    def __post_init__(self) -> None:
-        self.lines = self.text.split("\n")
-        self.parents = {}
-        self.places = {}
-        try:
-            self.tree = ast.parse(self.text)
-        except (SyntaxError, ValueError):
-            self.tree = None
-            return
-        for node in ast.walk(self.tree):
-            if isinstance(node, ast.expr | ast.stmt):
-                self.places.setdefault(node.lineno, []).append(node)
-            for child in ast.iter_child_nodes(node):
-                self.parents[id(child)] = node
+    def __init__(self, file: str, text: str) -> None:
+        self.file, self.text = file, text
+        self._index = _index_of(text)
+        self.lines, self.tree = self._index.lines, self._index.tree
+
+    # -- nodes -------------------------------------------------------------------------
+
+    @property
+    def nodes(self) -> tuple[ast.AST, ...]:
+        """All nodes, the outer ones first; none where the text is no program."""
+        return self._index.nodes
+
+    def parent(self, node: ast.AST | None) -> ast.AST | None:
+        """Return the node that directly contains a node."""
+        return self._index.parents.get(node) if node is not None else None
+
+    def outwards(self, node: ast.AST | None) -> Iterator[ast.AST]:
+        """Yield the nodes that contain a node, the innermost first."""
+        while (node := self.parent(node)) is not None:
+            yield node
+
+    def around(self, node: ast.AST | None, *kinds: type[Kind]) -> Kind | None:
+        """Return the innermost node of these kinds that contains a node."""
+        return next((n for n in self.outwards(node) if isinstance(n, kinds)), None)
+
+    def near(self, line: int) -> Sequence[ast.expr | ast.stmt]:
+        """Return the nodes that begin on a line, outermost first."""
+        return self._index.places.get(line, ())
+
+    def for_loops(self, line: int) -> list[ast.For]:
+        """Return the `for` loops that begin on a line."""
+        return [node for node in self.near(line) if isinstance(node, ast.For)]
+
+    def statement_of(self, node: ast.expr | ast.stmt) -> ast.stmt:
+        """Return the statement that a node belongs to, or is."""
+        held = node if isinstance(node, ast.stmt) else self.around(node, ast.stmt)
+        assert held is not None
+        return held
+
+    # -- definitions -------------------------------------------------------------------
+
+    def definitions(self, name: str = "") -> list[tuple[str, Definition]]:
+        """Return functions, lambdas and classes with their names, in the text's order.
+
+        A name is qualified without `<locals>`: ``Net.forward``, ``main.hook``. With a
+        `name`, only those that are called so, whatever they stand in.
+        """
+        every = self._index.definitions
+        return [each for each in every if name in ("", each[0].rpartition(".")[2])]
+
+    def functions(self, name: str = "") -> list[tuple[str, Function]]:
+        """Return those definitions that are functions written with `def`."""
+        found = self.definitions(name)
+        return [(full, node) for full, node in found if isinstance(node, Function)]
+
+    @property
+    def function(self) -> ast.FunctionDef | None:
+        """The function that the text begins with; None for any other text."""
+        first = self.tree.body[:1] if self.tree is not None else []
+        return next((n for n in first if isinstance(n, ast.FunctionDef)), None)
+
+    @property
+    def looping_lines(self) -> frozenset[int]:
+        """The lines that may run more than once in one call of their function.
+
+        Example: in ``for x in xs:`` the body's lines and the header's line. All lines,
+        where the text is no program.
+        """
+        return self._index.looping_lines
+
+    def statement_lines(self, line: int) -> tuple[int, int]:
+        """Return the lines of the statement at a line; of a block only its head."""
+        body = self.tree.body if self.tree is not None else []
+        while True:
+            held = [n for n in body if first_line(n) <= line <= last_line(n)]
+            inner = [inside for node in held for inside in _blocks(node)]
+            if not inner:
+                if not held:
+                    return line, line
+                return min(map(first_line, held)), max(map(last_line, held))
+            head = min(map(first_line, inner)) - 1
+            if line <= head:
+                first = first_line(held[0])
+                return (first, head) if head >= first else (line, line)
+            body = inner
+
+    # -- places and texts --------------------------------------------------------------
 
     def span(self, node: ast.expr | ast.stmt) -> Span:
         """Return the span of a node."""
@@ -61,16 +209,24 @@ class SourceText:
 
     def at(self, span: Span) -> str:
         """Return the text of a span."""
-        if span.line == span.end_line:
-            return self.lines[span.line - 1][span.column - 1 : span.end_column - 1]
-        first = self.lines[span.line - 1][span.column - 1 :]
-        between = self.lines[span.line : span.end_line - 1]
-        last = self.lines[span.end_line - 1][: span.end_column - 1]
-        return "\n".join([first, *between, last])
+        rows = self.lines[span.line - 1 : span.end_line]
+        if not rows:
+            return ""
+        rows[-1] = rows[-1][: span.end_column - 1]
+        rows[0] = rows[0][span.column - 1 :]
+        return "\n".join(rows)
 
     def written(self, node: ast.expr | ast.stmt) -> str:
         """Return the text of a node as written in the program."""
         return self.at(self.span(node))
+
+    def line_at(self, span: Span) -> str:
+        """Return the text of a span, on one line."""
+        return " ".join(self.at(span).split())
+
+    def line_of(self, node: ast.expr | ast.stmt) -> str:
+        """Return the text of a node, on one line."""
+        return self.line_at(self.span(node))
 
     def node(self, span: Span) -> ast.expr | ast.stmt | None:
         """The outermost expression, or else statement, that stands exactly there.
@@ -78,18 +234,19 @@ class SourceText:
         Of a method call over several lines Python tells the stretch from the method's
         name on.
         """
-        found: ast.expr | ast.stmt | None = None
-        for each in self.near(span.line):
-            if self.span(each) == span:
-                if isinstance(each, ast.expr):
-                    return each
-                found = each
-        return found if found is not None else self.chained(span)
+        found = self.exact_node(span)
+        return found if found is not None else self._chained(span)
 
-    def chained(self, span: Span) -> ast.Call | None:
+    def exact_node(self, span: Span) -> ast.expr | ast.stmt | None:
+        """The outermost expression, or else statement, that stands exactly there."""
+        found = [node for node in self.near(span.line) if self.span(node) == span]
+        exprs = [node for node in found if isinstance(node, ast.expr)]
+        return exprs[0] if exprs else found[-1] if found else None
+
+    def _chained(self, span: Span) -> ast.Call | None:
         """Return the method call whose name begins there, lines below its object."""
         ends = span.end_line, span.end_column
-        for node in ast.walk(self.tree) if self.tree else ():
+        for node in self.nodes:
             func = node.func if isinstance(node, ast.Call) else None
             if isinstance(node, ast.Call) and isinstance(func, ast.Attribute):
                 whole, name = self.span(node), self.span(func)
@@ -103,7 +260,7 @@ class SourceText:
     def way(self, node: ast.AST) -> tuple[tuple[str, int], ...]:
         """Return the path of fields and list indices from the root to a node."""
         steps: list[tuple[str, int]] = []
-        while (parent := self.parents.get(id(node))) is not None:
+        while (parent := self.parent(node)) is not None:
             for name, value in ast.iter_fields(parent):
                 if value is node:
                     steps.append((name, -1))
@@ -124,16 +281,23 @@ class SourceText:
                 return None
         return node if isinstance(node, ast.AST) else None
 
-    def near(self, line: int) -> Sequence[ast.expr | ast.stmt]:
-        """Return the nodes that begin on a line, outermost first."""
-        return self.places.get(line, ())
 
-    def around(self, node: ast.AST, *kinds: type[ast.AST]) -> ast.AST | None:
-        """Return the innermost node of these kinds that contains a node."""
-        parent = self.parents.get(id(node))
-        while parent is not None and not isinstance(parent, kinds):
-            parent = self.parents.get(id(parent))
-        return parent
+def _blocks(node: ast.AST) -> Iterator[ast.stmt]:
+    """Yield the statements below a compound statement."""
+    for name in ("body", "orelse", "finalbody"):
+        for inner in getattr(node, name, []):
+            if isinstance(inner, ast.stmt):
+                yield inner
+    for handler in (*getattr(node, "handlers", []), *getattr(node, "cases", [])):
+        yield from handler.body
+
+
+def text_of_function(function: Any) -> SourceText | None:
+    """Return the dedented text of a live function; None if it is not known."""
+    try:
+        return SourceText("", textwrap.dedent(inspect.getsource(function)))
+    except (OSError, TypeError):
+        return None
 
 
 def receiver(call: ast.Call) -> ast.expr | None:
@@ -148,16 +312,15 @@ def flat(written: str) -> str:
 
 def defining(text: SourceText, name: str) -> list[ast.expr]:
     """Return the expressions assigned or passed to a name anywhere in its file."""
-    found = text.defined.get(name)
-    if found is None:
-        found = text.defined[name] = list(_given(text, name))
-    return found
+    known = text._index.defined
+    if name not in known:
+        known[name] = list(_given(text, name))
+    return known[name]
 
 
 def _given(text: SourceText, name: str) -> Iterator[ast.expr]:
     """Yield the expressions that a name is assigned, passed or has as default."""
-    assert text.tree is not None
-    for node in ast.walk(text.tree):
+    for node in text.nodes:
         if isinstance(node, ast.FunctionDef):
             arguments = node.args
             named = [*arguments.posonlyargs, *arguments.args]
@@ -175,10 +338,7 @@ def _given(text: SourceText, name: str) -> Iterator[ast.expr]:
             if place is not None:
                 yield from _handed(text, node, place)
         elif isinstance(node, ast.Assign) and len(node.targets) == 1:
-            target = node.targets[0]
-            own = target.id if isinstance(target, ast.Name) else ""
-            own = target.attr if isinstance(target, ast.Attribute) else own
-            if own == name:
+            if last_name(node.targets[0]) == name:
                 yield node.value
         elif isinstance(node, ast.AnnAssign) and node.value is not None:
             if isinstance(node.target, ast.Name) and node.target.id == name:
@@ -201,15 +361,12 @@ def _place_of(node: ast.FunctionDef, name: str) -> int | None:
 
 def _handed(text: SourceText, node: ast.FunctionDef, place: int) -> Iterator[ast.expr]:
     """Yield the arguments at a position in calls of a function or of its class."""
-    assert text.tree is not None
     owner = text.around(node, ast.ClassDef)
     name = node.name
-    if name == "__init__" and isinstance(owner, ast.ClassDef):
+    if name == "__init__" and owner is not None:
         name = owner.name
-    for call in ast.walk(text.tree):
+    for call in text.nodes:
         if isinstance(call, ast.Call) and 0 <= place < len(call.args):
-            called = call.func
-            own = called.id if isinstance(called, ast.Name) else ""
-            own = called.attr if isinstance(called, ast.Attribute) else own
-            if own == name and not isinstance(call.args[place], ast.Starred):
-                yield call.args[place]
+            given = call.args[place]
+            if called_name(call) == name and not isinstance(given, ast.Starred):
+                yield given

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-import ast
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from shapewright.program.source_text import SourceText
 from shapewright.program.spans import Span
+from shapewright.program.syntax_nodes import last_line
 from shapewright.record.ops import ModuleCall, Op, Source
 from shapewright.record.trace import Trace
 from shapewright.views import formatting
@@ -112,34 +113,6 @@ class _Run:
         return ()
 
 
-def looping_lines(text: str) -> frozenset[int]:
-    """Return the lines that may run more than once in one call of their function.
-
-    Example: in ``for x in xs:`` the body's lines and the header's line.
-    """
-    try:
-        tree = ast.parse(text)
-    except (SyntaxError, ValueError, RecursionError):
-        return frozenset(range(1, text.count("\n") + 2))
-    lines: set[int] = set()
-    for node in ast.walk(tree):
-        if isinstance(node, _LOOPS):
-            lines.update(range(node.lineno, (node.end_lineno or node.lineno) + 1))
-    return frozenset(lines)
-
-
-_LOOPS = (
-    ast.For,
-    ast.AsyncFor,
-    ast.While,
-    ast.ListComp,
-    ast.SetComp,
-    ast.DictComp,
-    ast.GeneratorExp,
-    ast.Lambda,
-)
-
-
 CONTEXT = 2
 """Lines without a tensor that are kept between two lines with one."""
 
@@ -189,7 +162,7 @@ class FunctionRows:
 def files(trace: Trace, arrow: str) -> Iterator[list[FunctionRows]]:
     """Yield the functions that ran, for each file of the program that made a tensor."""
     loops = {
-        file: looping_lines(source.text)
+        file: SourceText(file, source.text).looping_lines
         for file, source in trace.sources.items()
         if source.text is not None
     }
@@ -337,7 +310,10 @@ def _inputs(trace: Trace, part: _Part) -> tuple[str, int]:
 
 def _parts(source: Source, lines: list[int]) -> list[_Part]:
     """Return the innermost functions that hold the lines, in the order of the file."""
-    functions = list(_functions(_parsed(source.text or ""), ""))
+    functions = [
+        (node.lineno, last_line(node), name)
+        for name, node in SourceText(source.file, source.text or "").functions()
+    ]
     whole = _Part(source, 1, 10**9, "")
     parts: dict[tuple[int, int], _Part] = {}
     for line in lines:
@@ -356,23 +332,3 @@ def _innermost(parts: list[_Part], line: int) -> _Part:
         (part for part in parts if part.first <= line <= part.last),
         key=lambda part: part.first if part.name else 0,
     )
-
-
-def _parsed(text: str) -> ast.AST:
-    try:
-        return ast.parse(text)
-    except (SyntaxError, ValueError, RecursionError):
-        return ast.Module([], [])
-
-
-def _functions(node: Any, prefix: str) -> Iterator[tuple[int, int, str]]:
-    """Yield (def line, end line, qualified name) of every function below a node."""
-    for child in ast.iter_child_nodes(node):
-        if isinstance(child, ast.FunctionDef | ast.AsyncFunctionDef):
-            name = f"{prefix}{child.name}"
-            yield child.lineno, child.end_lineno or child.lineno, name
-            yield from _functions(child, f"{name}.")
-        elif isinstance(child, ast.ClassDef):
-            yield from _functions(child, f"{prefix}{child.name}.")
-        else:
-            yield from _functions(child, prefix)

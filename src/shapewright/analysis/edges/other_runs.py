@@ -4,7 +4,6 @@ and the findings.
 
 from __future__ import annotations
 
-import ast
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Literal
@@ -27,6 +26,7 @@ from shapewright.findings.codes import (
 )
 from shapewright.findings.finding import Finding, Related, Severity
 from shapewright.operators.facts import operators_with
+from shapewright.program.assertions import is_stated
 from shapewright.program.spans import Span
 from shapewright.record.ops import Fact, leaves
 
@@ -320,13 +320,7 @@ def _ending(program: Program, finding: Finding) -> RunOutcome:
 def _stated(program: Program, finding: Finding) -> bool:
     """Return whether an error is a `raise` or an `assert` of the program."""
     found = program.node(finding.span)
-    if found is None:
-        return False
-    text, node = found
-    kinds = ast.Raise | ast.Assert
-    return isinstance(node, kinds) or any(
-        text.around(node, kind) is not None for kind in (ast.Raise, ast.Assert)
-    )
+    return found is not None and is_stated(*found)
 
 
 def _steps(program: Program) -> tuple[RunStep, ...]:

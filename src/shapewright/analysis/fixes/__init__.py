@@ -4,7 +4,6 @@ caller then tries them.
 
 from __future__ import annotations
 
-import ast
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
@@ -22,6 +21,7 @@ from shapewright.findings.codes import CHANNELS_LAST, MISSING_TRANSPOSE, NOT_FLA
 from shapewright.findings.finding import Finding, Fix
 from shapewright.operators.failed_calls import Failure
 from shapewright.program.spans import Span, apply_edits
+from shapewright.program.syntax_nodes import last_line
 
 STEP = 0.01
 """How much dearer each further change of one kind is."""
@@ -59,11 +59,10 @@ def _of_inputs(program: Program, fix: Fix) -> bool:
     """Return whether a fix changes the inputs of the trial instead of the program."""
     for edit in fix.edits:
         text = program.text(edit.span.file)
-        for node in text.tree.body if text is not None and text.tree else ():
-            if isinstance(node, ast.FunctionDef) and node.name == "example_inputs":
-                last = node.end_lineno or node.lineno
-                if node.lineno <= edit.span.line <= last:
-                    return True
+        for name, node in text.functions("example_inputs") if text is not None else ():
+            inside = node.lineno <= edit.span.line <= last_line(node)
+            if inside and name == "example_inputs":
+                return True
     return False
 
 

@@ -10,12 +10,13 @@ from dataclasses import replace
 from math import prod
 from typing import Any
 
-from shapewright.analysis.fixes.keywords_and_methods import last_name, with_keyword
+from shapewright.analysis.fixes.keywords_and_methods import with_keyword
 from shapewright.analysis.fixes.numbers_and_names import replaced
 from shapewright.analysis.fixes.operands import after, with_method
 from shapewright.analysis.fixes.suspect_lines import nodes_on
 from shapewright.analysis.program_run import Program
 from shapewright.analysis.provenance.call_expressions import tensor_expressions
+from shapewright.analysis.provenance.origins import constructor
 from shapewright.findings.codes import (
     BROADCAST_MISMATCH,
     IN_PLACE_TOO_SMALL,
@@ -28,6 +29,7 @@ from shapewright.findings.finding import Edit, Fix
 from shapewright.operators.facts import operators_with
 from shapewright.operators.failed_calls import Failure
 from shapewright.program.source_text import SourceText
+from shapewright.program.syntax_nodes import called_name, last_name
 from shapewright.record.ops import Op
 from shapewright.record.report import LastBatch
 
@@ -90,14 +92,14 @@ def _behind(program: Program, failure: Failure, op: Op) -> Iterator[Fix]:
 
 def _channels_last(program: Program, op: Op) -> Iterator[Fix]:
     """Move the channels last around a norm of the last dim, and back after it."""
-    found = program.node(op.span)
-    text, call = found if found is not None else (None, None)
+    found = program.call_at(op.span)
     rank = len(op.inputs[0].shape)
     there, back = (".permute(0, 2, 3, 1)", ".permute(0, 3, 1, 2)")
     if rank == 3:
         there = back = ".transpose(1, 2)"
-    if text is None or not isinstance(call, ast.Call) or rank not in (3, 4):
+    if found is None or rank not in (3, 4):
         return
+    text, call = found
     if call.args and program.layer(op) is not None:
         inner = after(text, call.args[0], there)
         shown = text.written(call.func) + f"({inner.message.strip('`')}){back}"
@@ -108,11 +110,10 @@ def _channels_last(program: Program, op: Op) -> Iterator[Fix]:
 def _layer_kinds(program: Program, op: Op) -> Iterator[Fix]:
     """Suggest `nn.BatchNorm1d` for `nn.BatchNorm2d`, according to the input's rank."""
     layer = program.layer(op)
-    built = program.built.get(layer.path) if layer is not None else None
-    found = program.node(built.span) if built is not None else None
-    text, call = found if found is not None else (None, None)
-    if text is None or not isinstance(call, ast.Call) or not op.inputs:
+    found = constructor(program, layer.path) if layer is not None else None
+    if found is None or not op.inputs:
         return
+    text, call = found
     name, spaces = last_name(call.func), max(1, len(op.inputs[0].shape) - 2)
     if name[-2:] in ("1d", "2d", "3d") and spaces < 4 and name[-2] != str(spaces):
         span = text.span(call.func).end
@@ -210,8 +211,8 @@ def _class_numbers(program: Program, failure: Failure, op: Op) -> Iterator[Fix]:
 def _indices(program: Program, failure: Failure, op: Op, name: str) -> Iterator[Fix]:
     """Suggest an index with one more dim: dropped by a gather, spread for a scatter."""
     places = tensor_expressions(program, op)
-    found = program.node(op.span)
-    if found is None or not isinstance(found[1], ast.Call) or len(places) < 2:
+    found = program.call_at(op.span)
+    if found is None or len(places) < 2:
         return
     text, call = found
     index, ranks = op.inputs[1], [len(fact.shape) for fact in op.inputs]
@@ -365,7 +366,7 @@ def left_out(program: Program, at: int) -> Iterator[Fix]:
     """
     for short in _met(program, at):
         for text, node in nodes_on(program, [(short.file, short.line)], ast.Call):
-            if not isinstance(node, ast.Call) or last_name(node.func) != short.name:
+            if called_name(node) != short.name:
                 continue
             given = {word.arg: word.value for word in node.keywords}
             if "drop_last" in given:
@@ -378,11 +379,11 @@ def left_out(program: Program, at: int) -> Iterator[Fix]:
 def of_any_size(program: Program, failure: Failure) -> Iterator[Fix]:
     """Suggest `x.view(-1, 20, 5)` for a view with a hard-coded batch size."""
     op = program.trace.ops[failure.op]
-    found = program.node(op.span)
+    found = program.call_at(op.span)
     if op.name.rpartition(".")[2] not in VIEWS or found is None:
         return
     text, call = found
-    if not isinstance(call, ast.Call) or call.keywords or not call.args:
+    if call.keywords or not call.args:
         return
     first = call.args[0]
     nodes = first.elts if isinstance(first, ast.Tuple | ast.List) else call.args

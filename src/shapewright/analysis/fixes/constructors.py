@@ -8,12 +8,9 @@ from math import lcm
 
 from shapewright.analysis.causes import NO_SIZES, way
 from shapewright.analysis.explanations import sides
-from shapewright.analysis.fixes.keywords_and_methods import last_name
 from shapewright.analysis.fixes.suspect_lines import (
-    function_around,
     names_for,
     size_in_words,
-    statements,
 )
 from shapewright.analysis.program_run import Program
 from shapewright.analysis.provenance.origins import arguments_with, constructor, set_in
@@ -28,6 +25,12 @@ from shapewright.operators.facts import operators_with
 from shapewright.operators.failed_calls import Failure, Repair
 from shapewright.operators.metadata_rules import Made
 from shapewright.program.source_text import SourceText, flat
+from shapewright.program.syntax_nodes import (
+    FUNCTIONS,
+    called_name,
+    last_name,
+    own_nodes,
+)
 from shapewright.record.ops import Fact, Op
 
 
@@ -184,7 +187,7 @@ def _handed(
     """Find the outer module's argument behind a name in its constructor."""
     owner = text.around(call, ast.ClassDef)
     path = module.rpartition(".")[0]
-    while path and isinstance(owner, ast.ClassDef):
+    while path and owner is not None:
         built = program.built.get(path)
         if built is not None and built.class_name == owner.name:
             found = constructor(program, path)
@@ -275,7 +278,7 @@ def _state_with(
     after = (*fact.shape[:dim], size, *fact.shape[dim + 1 :])
     for value in set_in(text, path.rpartition(".")[2]):
         for node in ast.walk(value):
-            if isinstance(node, ast.Call) and last_name(node.func) in MAKERS:
+            if isinstance(node, ast.Call) and called_name(node) in MAKERS:
                 yield from _resized_call(
                     program, failure, text, node, fact.shape, after
                 )
@@ -324,10 +327,9 @@ def _resized(
     after: tuple[int, ...],
 ) -> Iterator[Fix]:
     """Rewrite the call that creates a tensor for another shape."""
-    found = program.node(maker.span)
-    text, call = found if found is not None else (None, None)
-    if text is not None and isinstance(call, ast.Call):
-        yield from _resized_call(program, failure, text, call, before, after)
+    found = program.call_at(maker.span)
+    if found is not None:
+        yield from _resized_call(program, failure, *found, before, after)
 
 
 def _resized_call(
@@ -382,14 +384,12 @@ def _value_of(text: SourceText, node: ast.expr) -> ast.expr:
     """Return the tuple assigned to a name in the same function, else
     the node itself.
     """
-    scope = function_around(text, node)
-    if isinstance(node, ast.Name) and scope is not None:
-        for statement in statements(scope):
-            if not isinstance(statement, ast.Assign) or statement.lineno >= node.lineno:
-                continue
-            target, value = statement.targets[0], statement.value
-            named = isinstance(target, ast.Name) and target.id == node.id
-            if named and isinstance(value, ast.Tuple):
+    scope = text.around(node, *FUNCTIONS)
+    for each in own_nodes(scope) if isinstance(node, ast.Name) else ():
+        if isinstance(each, ast.Assign) and each.lineno < node.lineno:
+            target, value = each.targets[0], each.value
+            same = isinstance(target, ast.Name) and last_name(target) == last_name(node)
+            if same and isinstance(value, ast.Tuple):
                 return value
     return node
 

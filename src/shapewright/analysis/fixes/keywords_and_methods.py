@@ -11,6 +11,7 @@ from shapewright.findings.finding import Edit, Fix
 from shapewright.operators.facts import operators_with, values_of
 from shapewright.program.source_text import SourceText, flat
 from shapewright.program.spans import Span
+from shapewright.program.syntax_nodes import last_name, shape_owner
 
 PARTS = operators_with("splits")
 RECURRENT = frozenset({"LSTM", "GRU", "RNN", "MultiheadAttention"})
@@ -38,7 +39,6 @@ def keywords(program: Program, lines: list[Line]) -> Iterator[Fix]:
     forgotten.
     """
     for text, node in nodes_on(program, lines, ast.Call):
-        assert isinstance(node, ast.Call)
         name = last_name(node.func)
         if _is_layer_call(node.func):
             continue
@@ -68,10 +68,10 @@ def _is_layer_call(node: ast.expr) -> bool:
 def flags(program: Program, lines: list[Line]) -> Iterator[Fix]:
     """Suggest `True` for `False` and vice versa."""
     for text, node in nodes_on(program, lines, ast.Constant):
-        if isinstance(node, ast.Constant) and type(node.value) is bool:
+        if type(node.value) is bool:
             span = text.span(node)
             new = str(not node.value)
-            word = text.parents.get(id(node))
+            word = text.parent(node)
             said = f"{word.arg}={new}" if isinstance(word, ast.keyword) else new
             yield Fix("fits", f"`{said}`", (Edit(span, new),))
 
@@ -88,7 +88,7 @@ def copied(program: Program, lines: list[Line]) -> Iterator[Fix]:
     calls = [
         (text, node)
         for text, node in nodes_on(program, lines, ast.Call)
-        if isinstance(node, ast.Call) and not _is_layer_call(node.func)
+        if not _is_layer_call(node.func)
     ]
     for names, settings in FAMILIES:
         found = [
@@ -121,7 +121,6 @@ def _settings_of(
 def dropped(program: Program, lines: list[Line]) -> Iterator[Fix]:
     """Drop a method call, such as `.unsqueeze(1)` in `x.unsqueeze(1)`."""
     for text, node in nodes_on(program, lines, ast.Call):
-        assert isinstance(node, ast.Call)
         if isinstance(node.func, ast.Attribute) and node.func.attr in SHAPING:
             inner, outer = text.span(node.func.value), text.span(node)
             if inner.end_line != outer.end_line:
@@ -147,7 +146,6 @@ SHAPING = operators_with("may_be_superfluous")
 def methods(program: Program, lines: list[Line]) -> Iterator[Fix]:
     """Suggest the function that is often confused with the written one."""
     for text, node in nodes_on(program, lines, ast.Call):
-        assert isinstance(node, ast.Call)
         name = last_name(node.func)
         if name in TURNED:
             whole = text.span(node.func)
@@ -169,7 +167,7 @@ def _unpacked(program: Program, lines: list[Line]) -> Iterator[Fix]:
             target = node.targets[0]
             if isinstance(target, ast.Tuple) and isinstance(node.value, ast.Call):
                 yield from _chunked(text, node.value, len(target.elts))
-            if isinstance(target, ast.Tuple) and is_shape(node.value):
+            if isinstance(target, ast.Tuple) and shape_owner(node.value):
                 first = text.span(target.elts[0])
                 start = Span(
                     first.file, first.line, first.column, first.line, first.column
@@ -203,13 +201,6 @@ def _chunked(text: SourceText, call: ast.Call, parts: int) -> Iterator[Fix]:
     yield Fix("fits", f"`{kept}{new}`", (Edit(span, new),))
 
 
-def is_shape(node: ast.expr) -> bool:
-    """Return whether a node is `x.shape` or `x.size()`."""
-    if isinstance(node, ast.Call):
-        return last_name(node.func) == "size"
-    return isinstance(node, ast.Attribute) and node.attr == "shape"
-
-
 def with_keyword(text: SourceText, node: ast.Call, word: str) -> Fix:
     """Add a keyword to a call."""
     span = text.span(node)
@@ -226,10 +217,3 @@ def with_keyword(text: SourceText, node: ast.Call, word: str) -> Fix:
         comma = " "
     said = f"`{shown[:-1]}{comma}{word})`" if len(shown) <= 60 else f"`{word}`"
     return Fix("fits", said, (Edit(end, f"{comma}{word}"),))
-
-
-def last_name(node: ast.expr) -> str:
-    """Return the last name of a dotted expression: `matmul` of `torch.matmul`."""
-    if isinstance(node, ast.Attribute):
-        return node.attr
-    return node.id if isinstance(node, ast.Name) else ""

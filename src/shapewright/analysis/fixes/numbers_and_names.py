@@ -18,7 +18,14 @@ from shapewright.analysis.program_run import Program
 from shapewright.analysis.provenance.call_expressions import tensor_expressions
 from shapewright.findings.finding import Edit, Fix
 from shapewright.operators.failed_calls import Failure
+from shapewright.program.expression_values import SIGNED, whole_number
 from shapewright.program.source_text import SourceText
+from shapewright.program.syntax_nodes import (
+    arguments_of,
+    assignments_in,
+    names_in,
+    own_attribute,
+)
 
 
 def of_failure(program: Program, failure: Failure, lines: list[Line]) -> Iterator[Fix]:
@@ -32,12 +39,11 @@ def _of_names(
     program: Program, failure: Failure, pairs: list[tuple[int, int]]
 ) -> Iterator[Fix]:
     """Suggest `n_classes + 1` for a name in the failing call that is off by 1."""
-    found = program.node(program.trace.ops[failure.op].span)
-    if found is None or not isinstance(found[1], ast.Call):
+    found = program.call_at(program.trace.ops[failure.op].span)
+    if found is None:
         return
-    text, call = found[0], found[1]
-    given = [*call.args, *(word.value for word in call.keywords)]
-    rows = [(text, each) for each in given]
+    text, call = found
+    rows = [(text, each) for each in arguments_of(call)]
     for place, node in definitions(program, [(text.file, call.lineno)]):
         if isinstance(node, ast.List | ast.Tuple):
             rows += [(place, each) for each in reversed(node.elts)]
@@ -54,32 +60,23 @@ def of_dims(program: Program, failure: Failure) -> Iterator[Fix]:
         return
     op = program.trace.ops[failure.op]
     rank = max((len(fact.shape) for fact in op.inputs), default=0)
-    found = program.node(op.span)
-    if found is None or not isinstance(found[1], ast.Call):
+    found = program.call_at(op.span)
+    if found is None:
         return
-    text, call = found[0], found[1]
-    given = [*call.args, *(word.value for word in call.keywords)]
-    for node in given:
+    text, call = found
+    for node in arguments_of(call):
         if isinstance(node, ast.Tuple | ast.List):
-            values = [_signed(each) for each in node.elts]
+            values = [whole_number(each, SIGNED) for each in node.elts]
             left = [v for v in values if v is not None and -rank <= v < rank]
             if left and len(left) < len(values) and None not in values:
                 new = str(left[0]) if len(left) == 1 else str(tuple(left))
                 yield replaced(text, node, new)
-        value = _signed(node)
+        value = whole_number(node, SIGNED)
         if value is None or -rank <= value < rank:
             continue
         near_first = sorted(range(-1, rank), key=lambda dim: dim < 0)
         for dim in [*reversed(near_first[:-1]), -1]:
             yield replaced(text, node, str(dim))
-
-
-def _signed(node: ast.expr) -> int | None:
-    """Return a whole number with its sign, or None."""
-    if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.USub):
-        inner = _number_of(node.operand)
-        return None if inner is None else -inner
-    return _number_of(node)
 
 
 def changed(
@@ -105,7 +102,7 @@ def changed(
                 for new in (needs, has):
                     likely.append((50 + place, replaced(text, node, str(new))))
     for place, (text, node) in enumerate(found):
-        value = _number_of(node)
+        value = whole_number(node)
         if value is None:
             continue
         for closeness, new in _numbers(value, pairs, text, node):
@@ -117,15 +114,8 @@ def changed(
 
 def _is_given(text: SourceText, node: ast.expr) -> bool:
     """Return whether an expression is an argument of a call."""
-    around = text.parents.get(id(node))
+    around = text.parent(node)
     return isinstance(around, ast.Call | ast.keyword)
-
-
-def _number_of(node: ast.expr) -> int | None:
-    """Return the whole number that an expression is, or None."""
-    if isinstance(node, ast.Constant) and type(node.value) is int:
-        return node.value
-    return None
 
 
 def _numbers(
@@ -143,7 +133,7 @@ def _numbers(
                 yield 1, value * other // one
             if value > 2 and value + other - one > 0 and other != one:
                 yield 2, value + other - one
-    word = text.parents.get(id(node))
+    word = text.parent(node)
     dim = isinstance(word, ast.keyword) and word.arg in ("dim", "axis", "start_dim")
     if value in (-2, -1, 0, 1, 2, 3) or dim:
         for new in (0, 1, 2, 3):
@@ -163,10 +153,9 @@ def _numbers(
 def replaced(text: SourceText, node: ast.expr, new: str) -> Fix:
     """Replace a number; the fix's message shows the smallest call around it."""
     span = text.span(node)
-    around: ast.AST | None = node
-    while around is not None and not isinstance(around, ast.Call | ast.stmt):
-        around = text.parents.get(id(around))
-    outer = text.span(around) if isinstance(around, ast.Call | ast.stmt) else span
+    kinds = ast.Call, ast.stmt
+    around = node if isinstance(node, kinds) else text.around(node, *kinds)
+    outer = text.span(around) if isinstance(around, kinds) else span
     shown = new
     if outer.line == outer.end_line == span.line:
         line = text.lines[span.line - 1]
@@ -198,7 +187,6 @@ def operands(program: Program, failure: Failure) -> Iterator[Fix]:
 def arguments(program: Program, lines: list[Line]) -> Iterator[Fix]:
     """Swap two neighbouring arguments of a call."""
     for text, node in nodes_on(program, lines, ast.Call):
-        assert isinstance(node, ast.Call)
         yield from _arguments_of(text, node)
 
 
@@ -254,7 +242,7 @@ def orders(program: Program, failure: Failure, keeping: bool) -> Iterator[Fix]:
         return
     text, call = found
     given = list(call.args) if isinstance(call, ast.Call) else []
-    before = [_signed(node) for node in given]
+    before = [whole_number(node, SIGNED) for node in given]
     shape = maker.inputs[0].shape
     for order in permutations(range(len(shape))) if len(shape) < 5 else ():
         fits = shape[order[got[1]]] == needs and len(given) == len(shape)
@@ -285,7 +273,7 @@ def names(program: Program, failure: Failure) -> Iterator[Fix]:
             for name, each in others.items()
             if name != node.id and each.dtype.rstrip("0123456789") == kind
         ]
-        there = {each.id for each in ast.walk(found[1]) if isinstance(each, ast.Name)}
+        there = names_in(found[1])
         exact = [
             name
             for name in same
@@ -300,9 +288,9 @@ def names(program: Program, failure: Failure) -> Iterator[Fix]:
 def numbers_by_name(program: Program, lines: list[Line]) -> Iterator[Fix]:
     """Replace a name among the arguments of a call by another number in scope."""
     for text, node in nodes_on(program, lines, ast.Name, ast.Attribute):
-        inside = text.parents.get(id(node))
+        inside = text.parent(node)
         while isinstance(inside, ast.BinOp | ast.Tuple | ast.List | ast.keyword):
-            inside = text.parents.get(id(inside))
+            inside = text.parent(inside)
         if not isinstance(inside, ast.Call) or inside.func is node:
             continue
         written = text.written(node)
@@ -322,14 +310,14 @@ def _beside(text: SourceText, node: ast.expr) -> Iterator[str]:
     `self.size` the other numbers that the class keeps.
     """
     scope = text.around(node, ast.FunctionDef)
-    if not isinstance(scope, ast.FunctionDef):
+    if scope is None:
         return
     if isinstance(node, ast.Name) and scope.name == "__init__":
         own = [each.arg for each in (*scope.args.args[1:], *scope.args.kwonlyargs)]
         own += [name for name, _ in _kept(scope, ast.Name, node.lineno)]
         if node.id in own:
             yield from dict.fromkeys(own)
-    elif isinstance(node, ast.Attribute) and _is_own(node):
+    elif own_attribute(node):
         owner = text.around(node, ast.ClassDef)
         if owner is not None:
             own = [f"self.{name}" for name, _ in _kept(owner, ast.Attribute, None)]
@@ -341,19 +329,9 @@ def _kept(
     scope: ast.AST, kind: type[ast.AST], before: int | None
 ) -> Iterator[tuple[str, ast.expr]]:
     """Yield names, or attributes of `self`, that are assigned a number in a scope."""
-    for node in ast.walk(scope):
-        if not isinstance(node, ast.Assign) or not isinstance(node.targets[0], kind):
-            continue
-        if before is not None and node.lineno >= before:
-            continue
-        target, value = node.targets[0], node.value
+    for target, value in assignments_in(scope, before):
         if isinstance(value, ast.Name | ast.BinOp | ast.Constant | ast.Attribute):
-            if isinstance(target, ast.Name):
+            if isinstance(target, kind) and isinstance(target, ast.Name):
                 yield target.id, value
-            elif isinstance(target, ast.Attribute) and _is_own(target):
-                yield target.attr, value
-
-
-def _is_own(node: ast.Attribute) -> bool:
-    """Return whether a node is an attribute of `self`."""
-    return isinstance(node.value, ast.Name) and node.value.id == "self"
+            elif isinstance(target, kind) and own_attribute(target):
+                yield own_attribute(target), value

@@ -9,13 +9,13 @@ import re
 from collections.abc import Iterator
 from dataclasses import replace
 
-from shapewright.analysis.fixes.keywords_and_methods import is_shape
 from shapewright.analysis.fixes.suspect_lines import Line, nodes_on, other_operand
 from shapewright.analysis.program_run import Program
 from shapewright.analysis.provenance.call_expressions import (
     is_namespace,
     tensor_expressions,
 )
+from shapewright.analysis.provenance.origins import constructor
 from shapewright.findings.codes import (
     DOES_NOT_DIVIDE,
     ELEMENT_COUNT_MISMATCH,
@@ -26,6 +26,7 @@ from shapewright.findings.finding import Edit, Finding, Fix
 from shapewright.operators.failed_calls import RANK_KINDS, Failure, Repair
 from shapewright.program.source_text import SourceText, defining, flat
 from shapewright.program.spans import Span
+from shapewright.program.syntax_nodes import arguments_of, shape_owner
 from shapewright.record.ops import Fact, Op, leaves
 
 TIGHT = (ast.Name, ast.Attribute, ast.Call, ast.Subscript)
@@ -67,11 +68,10 @@ def _handed_in(
         same.add(fact.tensor)
     call = program.call_of(op)
     while call is not None and call.parent is not None:
-        found = program.node(call.span)
-        if found is not None and isinstance(found[1], ast.Call):
+        found = program.call_at(call.span)
+        if found is not None:
             values = [*call.inputs[0], *call.inputs[1].values()]
-            nodes = [*found[1].args, *(word.value for word in found[1].keywords)]
-            for value, node in zip(values, nodes, strict=False):
+            for value, node in zip(values, arguments_of(found[1]), strict=False):
                 if isinstance(value, Fact) and value.tensor in same:
                     yield found[0], node
         call = program.trace.calls[call.parent]
@@ -111,9 +111,9 @@ def of_storage(program: Program, failure: Failure) -> Iterator[Fix]:
     op = program.trace.ops[failure.op]
     if not any(repair.kind == "contiguous" for repair in failure.repairs):
         return
-    found = program.node(op.span)
-    if found is not None and isinstance(found[1], ast.Call):
-        text, node = found[0], found[1]
+    found = program.call_at(op.span)
+    if found is not None:
+        text, node = found
         if isinstance(node.func, ast.Attribute) and node.func.attr == "view":
             end = text.span(node.func)
             start = end.end_column - len("view")
@@ -276,14 +276,13 @@ def layers(program: Program, failure: Failure) -> Iterator[Fix]:
     if unmet is None or unmet.code != ONE_VALUE_PER_CHANNEL:
         return
     layer = program.layer(op)
-    built = program.built.get(layer.path) if layer is not None else None
-    found = program.node(built.span) if built is not None else None
-    if found is not None and isinstance(found[1], ast.Call):
+    found = constructor(program, layer.path) if layer is not None else None
+    if found is not None:
         text, call = found
         yield Fix("fits", "`nn.Identity()`", (Edit(text.span(call), "nn.Identity()"),))
-    found = program.node(op.span)
-    if found is not None and isinstance(found[1], ast.Call) and found[1].args:
-        yield from _left_out(found[0], found[1])
+    found = program.call_at(op.span)
+    if found is not None:
+        yield from _left_out(*found)
 
 
 def _left_out(text: SourceText, call: ast.Call) -> Iterator[Fix]:
@@ -296,7 +295,6 @@ def _left_out(text: SourceText, call: ast.Call) -> Iterator[Fix]:
 def flattens(program: Program, lines: list[Line]) -> Iterator[Fix]:
     """Suggest `flatten(1)` for `flatten()`, which merges the batch into one row."""
     for text, node in nodes_on(program, lines, ast.Call):
-        assert isinstance(node, ast.Call)
         func = node.func
         if not isinstance(func, ast.Attribute) or node.keywords:
             continue
@@ -313,7 +311,6 @@ def flattens(program: Program, lines: list[Line]) -> Iterator[Fix]:
 def squeezes(program: Program, lines: list[Line]) -> Iterator[Fix]:
     """Suggest `squeeze(1)` for `squeeze()`, which removes a batch of 1 as well."""
     for text, node in nodes_on(program, lines, ast.Call):
-        assert isinstance(node, ast.Call)
         func = node.func
         if not isinstance(func, ast.Attribute) or func.attr != "squeeze":
             continue
@@ -343,12 +340,10 @@ def of_unpacking(program: Program, finding: Finding) -> Iterator[Fix]:
         return
     text = program.text(finding.span.file)
     for node in text.near(finding.span.line) if text is not None else ():
-        if not isinstance(node, ast.Assign) or not is_shape(node.value):
-            continue
-        assert text is not None
-        source = _tensor_of(node.value)
+        source = shape_owner(node.value) if isinstance(node, ast.Assign) else None
         if source is None:
             continue
+        assert text is not None
         made = list(_sources(text, source, node.lineno, DEEP))
         for methods in (FEWER, FEWER_STILL) if too_many else (MORE,):
             for method in methods:
@@ -379,13 +374,6 @@ def at_sources(program: Program, failure: Failure) -> Iterator[Fix]:
 TURNS = (".transpose(1, 2)", ".unsqueeze(1)", ".unsqueeze(-1)", ".squeeze(1)", ".T")
 MOST = 5
 """Places of one kind that are tried."""
-
-
-def _tensor_of(node: ast.expr) -> ast.expr | None:
-    """Return `x` of `x.shape` or `x.size()`."""
-    if isinstance(node, ast.Call):
-        node = node.func
-    return node.value if isinstance(node, ast.Attribute) else None
 
 
 def _sources(

@@ -6,18 +6,21 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
+from typing import TypeVar
 
 from shapewright.analysis.causes import way
 from shapewright.analysis.explanations import both_sides, sides
 from shapewright.analysis.program_run import Program
 from shapewright.analysis.provenance.call_expressions import tensor_expressions
-from shapewright.analysis.provenance.origins import known_value
 from shapewright.operators.failed_calls import Failure
+from shapewright.program.expression_values import whole_number
 from shapewright.program.source_text import SourceText, defining
 from shapewright.program.spans import Span
+from shapewright.program.syntax_nodes import FUNCTIONS, last_name, own_nodes
 from shapewright.record.ops import Fact, ModuleCall, Op, leaves
 
 Line = tuple[str, int]
+Kind = TypeVar("Kind", bound=ast.expr)
 
 
 NEAREST = 20
@@ -109,15 +112,14 @@ def _lines_of(span: Span | None) -> Iterator[Line]:
 
 
 def nodes_on(
-    program: Program, lines: list[Line], *kinds: type[ast.AST]
-) -> Iterator[tuple[SourceText, ast.expr]]:
+    program: Program, lines: list[Line], *kinds: type[Kind]
+) -> Iterator[tuple[SourceText, Kind]]:
     """Yield the expressions of these types that begin on these lines, in order."""
     for file, number in lines:
         text = program.text(file)
         for node in text.near(number) if text is not None else ():
-            wanted = isinstance(node, kinds) and isinstance(node, ast.expr)
-            if text is not None and wanted:
-                yield text, node  # type: ignore[misc]
+            if text is not None and isinstance(node, kinds):
+                yield text, node
 
 
 def definitions(
@@ -131,15 +133,12 @@ def definitions(
     """
     seen: set[tuple[str, str]] = set()
     for text, node in nodes_on(program, lines, ast.Name, ast.Attribute):
-        name = node.id if isinstance(node, ast.Name) else getattr(node, "attr", "")
+        name = last_name(node)
         if (text.file, name) in seen or text.tree is None:
             continue
         seen.add((text.file, name))
         for value in defining(text, name):
             yield text, value
-
-
-SCOPES = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)
 
 
 def size_in_words(
@@ -155,18 +154,13 @@ def size_in_words(
     return str(size)
 
 
-def function_around(text: SourceText, node: ast.AST) -> ast.AST | None:
-    """Return the function that contains a node."""
-    return text.around(node, *SCOPES)
-
-
 def named_facts(
     program: Program, op: Op, text: SourceText, node: ast.expr
 ) -> dict[str, Fact]:
     """Yield the tensors that names in the function around a node refer to
     at its line.
     """
-    scope = function_around(text, node)
+    scope = text.around(node, *FUNCTIONS)
     if scope is None:
         return {}
     found: dict[str, Fact] = {}
@@ -184,7 +178,7 @@ def named_facts(
     for before in program.trace.ops[: op.index]:
         if before.span is not None and before.module == op.module and before.outputs:
             made[before.span] = before
-    for statement in statements(scope):
+    for statement in own_nodes(scope):
         if not isinstance(statement, ast.Assign) or statement.lineno >= node.lineno:
             continue
         target = statement.targets[0]
@@ -226,16 +220,6 @@ def _module_call(
     return None
 
 
-def statements(scope: ast.AST) -> Iterator[ast.stmt]:
-    """Yield the statements of a function, without those of nested functions."""
-    for child in ast.iter_child_nodes(scope):
-        if isinstance(child, SCOPES):
-            continue
-        if isinstance(child, ast.stmt):
-            yield child
-        yield from statements(child)
-
-
 def other_operand(
     program: Program, failure: Failure, at: int
 ) -> tuple[ast.expr, str, Fact] | None:
@@ -254,12 +238,12 @@ def names_for(text: SourceText, node: ast.expr, value: int) -> Iterator[str]:
     """
     if isinstance(node, ast.Attribute):
         base = text.written(node.value)
-        for each in ast.walk(text.tree) if text.tree is not None else ():
+        for each in text.nodes:
             if not isinstance(each, ast.Attribute) or each.attr == node.attr:
                 continue
             if text.written(each.value) == base and _stands(text, each.attr, value):
                 yield f"{base}.{each.attr}"
-    scope = function_around(text, node)
+    scope = text.around(node, *FUNCTIONS)
     if isinstance(node, ast.Name) and isinstance(scope, ast.FunctionDef):
         own = [each.arg for each in (*scope.args.args, *scope.args.kwonlyargs)]
         for name in own:
@@ -269,5 +253,5 @@ def names_for(text: SourceText, node: ast.expr, value: int) -> Iterator[str]:
 
 def _stands(text: SourceText, name: str, value: int) -> bool:
     """Return whether a name has this number wherever it is defined."""
-    known = [known_value(each) for each in defining(text, name)]
+    known = [whole_number(each) for each in defining(text, name)]
     return value in known and all(each in (None, value) for each in known)

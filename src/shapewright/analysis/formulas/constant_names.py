@@ -8,8 +8,10 @@ from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, field
 
 from shapewright.operators.facts import operators_with
+from shapewright.program.expression_values import OPERATORS
 from shapewright.program.source_text import SourceText
 from shapewright.program.spans import Span
+from shapewright.program.syntax_nodes import assignments_in, called_name, own_attribute
 from shapewright.record.formulas import ModuleNumbers, Named
 from shapewright.record.ops import Op
 from shapewright.record.trace import Trace
@@ -38,8 +40,8 @@ WORDS = frozenset({"size", "shape", "split_size", "split_size_or_sections", "k"}
 
 def _sizes_of_call(node: ast.AST) -> Iterator[ast.expr]:
     """Yield the arguments of a call that are sizes, and the ends of a slice."""
-    if isinstance(node, ast.Call) and _called(node) in SHAPING | FIRST:
-        name = _called(node)
+    if isinstance(node, ast.Call) and called_name(node) in SHAPING | FIRST:
+        name = called_name(node)
         yield from node.args[:1] if name in FIRST else node.args
         for word in node.keywords:
             if word.arg in WORDS or name == "rearrange":
@@ -53,20 +55,11 @@ def _sizes_of_call(node: ast.AST) -> Iterator[ast.expr]:
 def _sizes_of_layers(node: ast.AST) -> Iterator[ast.expr]:
     """Yield the sizes that layers built in an expression produce."""
     for each in ast.walk(node):
-        if isinstance(each, ast.Call) and _called(each) in MADE:
-            at, name = MADE[_called(each)]
+        if isinstance(each, ast.Call) and called_name(each) in MADE:
+            at, name = MADE[called_name(each)]
             if len(each.args) > at:
                 yield each.args[at]
             yield from (word.value for word in each.keywords if word.arg == name)
-
-
-def _called(call: ast.Call) -> str:
-    """Return the name of a called function: `view` of ``x.view(4)``, `Linear` of
-    ``nn.Linear(4, 2)``.
-    """
-    if isinstance(call.func, ast.Attribute):
-        return call.func.attr
-    return call.func.id if isinstance(call.func, ast.Name) else ""
 
 
 STEPS = 8
@@ -96,10 +89,8 @@ class _Wording:
                 self.assigned.setdefault(node.id, []).append(None)
             elif isinstance(node, ast.arg):
                 self.assigned.setdefault(node.arg, []).append(None)
-        for node in ast.walk(self.function):
-            if isinstance(node, ast.Assign):
-                for target in node.targets:
-                    self.assign(target, node.value)
+        for target, value in assignments_in(self.function):
+            self.assign(target, value)
 
     def assign(self, target: ast.expr, value: ast.expr) -> None:
         """Record the value of a name or an attribute that is assigned only once."""
@@ -110,8 +101,8 @@ class _Wording:
             if isinstance(value, ast.Tuple) and len(value.elts) == len(target.elts):
                 for one, other in zip(target.elts, value.elts, strict=True):
                     self.assign(one, other)
-        elif self.function.name == "__init__" and _attribute(target):
-            self.kept.setdefault(ast.unparse(value), []).append(_attribute(target))
+        elif self.function.name == "__init__" and own_attribute(target):
+            self.kept.setdefault(ast.unparse(value), []).append(own_attribute(target))
 
     def told(
         self, size: ast.expr, constants: Collection[int], dims: Collection[int]
@@ -198,14 +189,14 @@ class _Wording:
 
     def looked_up(self, node: ast.Name | ast.Attribute) -> Told | None:
         """Look up the number of an attribute, a config entry or a stored argument."""
-        own = _attribute(node) or self.kept_as(node)
+        own = own_attribute(node) or self.kept_as(node)
         if own in self.numbers.own:
             return self.numbers.own[own], own
         if isinstance(node, ast.Attribute):
             base: ast.expr | None = node.value
             if isinstance(base, ast.Name):
                 base = self.set_to(base) or base
-            config = _attribute(base) or self.kept_as(base)
+            config = own_attribute(base) or self.kept_as(base)
             values: Mapping[str, int] = self.numbers.configs.get(config, {})
             if node.attr in values:
                 return values[node.attr], node.attr
@@ -248,20 +239,9 @@ class _Wording:
 def _computed(left: Told, sign: type[ast.operator], right: Told) -> Told | None:
     """Combine two numbers and their texts with an operator: ``3 * n_embd``."""
     text = f"{_bracketed(left[1])} {SIGNS[sign]} {_bracketed(right[1])}"
-    if sign is ast.Add:
-        return left[0] + right[0], text
-    if sign is ast.Sub:
-        return left[0] - right[0], text
-    if sign is ast.Mult:
-        return left[0] * right[0], text
-    return (left[0] // right[0], text) if right[0] else None
-
-
-def _attribute(node: ast.expr | None) -> str:
-    """Return `n_head` of ``self.n_head``, an empty string for anything else."""
-    if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name):
-        return node.attr if node.value.id == "self" else ""
-    return ""
+    if sign is ast.FloorDiv and not right[0]:
+        return None
+    return OPERATORS[sign](left[0], right[0]), text
 
 
 def _bracketed(text: str) -> str:
@@ -306,7 +286,6 @@ class _Naming:
 
     trace: Trace
     numbers: Mapping[str, ModuleNumbers]
-    texts: dict[str, SourceText] = field(default_factory=dict)
     written: dict[Span, Written | None] = field(default_factory=dict)
     wordings: dict[tuple[int, str], _Wording] = field(default_factory=dict)
     made: dict[str, list[ast.FunctionDef]] = field(default_factory=dict)
@@ -358,12 +337,10 @@ class _Naming:
         classes = self.numbers[owner].classes
         if layer:
             for init in self.constructors(classes[0]):
-                for each in ast.walk(init):
-                    if isinstance(each, ast.Assign) and any(
-                        _attribute(target) == layer for target in each.targets
-                    ):
-                        wording = self.wording(init, owner)
-                        yield from ((wording, e) for e in _sizes_of_layers(each.value))
+                wording = self.wording(init, owner)
+                for target, value in assignments_in(init):
+                    if own_attribute(target) == layer:
+                        yield from ((wording, e) for e in _sizes_of_layers(value))
         elif op.span is not None:
             if op.span not in self.written:
                 self.written[op.span] = self.look(op.span)
@@ -377,14 +354,14 @@ class _Naming:
         source = self.trace.sources.get(span.file)
         if source is None or source.text is None:
             return None
-        text = self.text(source.file, source.text)
+        text = SourceText(source.file, source.text)
         node = text.node(span)
         sizes = list(_sizes_of_call(node)) if node is not None else []
         if node is None or not sizes:
             return None
         function = text.around(node, ast.FunctionDef)
-        inside = text.parents.get(id(function))
-        if isinstance(function, ast.FunctionDef) and isinstance(inside, ast.ClassDef):
+        inside = text.parent(function)
+        if function is not None and isinstance(inside, ast.ClassDef):
             return function, inside.name, sizes
         return None
 
@@ -400,9 +377,9 @@ class _Naming:
         if name not in self.made:
             found: list[ast.ClassDef] = []
             for source in self.trace.sources.values():
-                tree = self.text(source.file, source.text or "").tree
-                for node in ast.walk(tree) if tree else ():
-                    if isinstance(node, ast.ClassDef) and node.name == name:
+                text = SourceText(source.file, source.text or "")
+                for _, node in text.definitions(name):
+                    if isinstance(node, ast.ClassDef):
                         found.append(node)
             self.made[name] = [
                 node
@@ -410,12 +387,6 @@ class _Naming:
                 if isinstance(node, ast.FunctionDef) and node.name == "__init__"
             ]
         return self.made[name]
-
-    def text(self, file: str, text: str) -> SourceText:
-        """Return the parsed text of a file; cached."""
-        if file not in self.texts:
-            self.texts[file] = SourceText(file, text)
-        return self.texts[file]
 
 
 def _constants_of(op: Op) -> set[int]:

@@ -46,15 +46,12 @@ def ignored_here(program: Program, finding: Finding) -> bool:
 
 def _statement_line(program: Program, finding: Finding) -> int:
     """Return the first line of the statement that contains a finding."""
-    import ast
-
     assert finding.span is not None
     found = program.node(finding.span)
     if found is None:
         return finding.span.line
     text, node = found
-    held = node if isinstance(node, ast.stmt) else text.around(node, ast.stmt)
-    return held.lineno if isinstance(held, ast.stmt) else finding.span.line
+    return text.statement_of(node).lineno
 
 
 @lru_cache(maxsize=256)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ast
 from collections.abc import Iterator
 
 from shapewright.analysis.causes import way
@@ -25,6 +24,7 @@ from shapewright.findings.codes import (
 )
 from shapewright.findings.finding import Finding
 from shapewright.operators.facts import operators_with
+from shapewright.program.syntax_nodes import is_starred
 from shapewright.record.ops import Fact, Op
 
 JOINS = operators_with("concatenates")
@@ -265,13 +265,12 @@ def _default_dims(scene: HazardContext) -> Iterator[Finding]:
 
 def _names_no_dim(scene: HazardContext, call: OperatorCall, place: int) -> bool:
     """Whether the text calls a function without `dim`."""
-    found = scene.program.node(call.op.span)
-    node = found[1] if found is not None else None
-    if not isinstance(node, ast.Call) or scene.program.layer(call.op) is not None:
+    found = scene.program.call_at(call.op.span)
+    if found is None or scene.program.layer(call.op) is not None:
         return False
-    starred = any(isinstance(each, ast.Starred) for each in node.args)
+    node = found[1]
     keywords = {each.arg for each in node.keywords}
-    return len(node.args) <= place and not starred and not keywords & {"dim", None}
+    return len(node.args) <= place and not is_starred(node) and "dim" not in keywords
 
 
 def _along_data(dim: Dim) -> bool:

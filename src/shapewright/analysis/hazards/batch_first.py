@@ -20,6 +20,7 @@ from shapewright.analysis.provenance.layer_axes import STATISTICS, reduced_dims
 from shapewright.analysis.provenance.view_axes import items_of
 from shapewright.findings.codes import BATCH_AXIS, LAYOUT, WRONG_AXIS, looks_for
 from shapewright.findings.finding import Finding
+from shapewright.program.syntax_nodes import assignments_in, dotted_name, shape_owner
 from shapewright.record.ops import Fact, Op
 
 BATCH_FIRST = re.compile(
@@ -196,35 +197,26 @@ def _unpacked(scene: HazardContext, claim: Claim) -> str:
     if not isinstance(given, ast.Name) or inside is None:
         return ""
     told, line, start = "", 0, 0
-    for each in ast.walk(inside):
-        if not isinstance(each, ast.Assign) or each.lineno > node.lineno:
-            continue
-        target = each.targets[0]
+    for target, value in assignments_in(inside, before=node.lineno + 1):
         if isinstance(target, ast.Name) and target.id == given.id:
-            line = max(line, each.lineno)
-        if isinstance(target, ast.Tuple) and _sizes_of(each.value) == given.id:
+            line = max(line, target.lineno)
+        if (
+            isinstance(target, ast.Tuple)
+            and dotted_name(shape_owner(value)) == given.id
+        ):
             names = [getattr(part, "id", "") for part in target.elts]
             if (
                 len(names) == 3
                 and BATCH.fullmatch(names[0])
                 and TIME.fullmatch(names[1])
             ):
-                told = text.written(each)
-                start = each.lineno
+                told = text.written(text.statement_of(target))
+                start = target.lineno
     return told if told and line < start else ""
 
 
 BATCH = re.compile(r"batch\w*|bsz|bs|b", re.IGNORECASE)
 TIME = re.compile(r"time\w*|seq\w*|n?_?steps?|t|l|length|frames?", re.IGNORECASE)
-
-
-def _sizes_of(node: ast.expr) -> str:
-    """Return `x` of `x.shape` and `x.size()`."""
-    if isinstance(node, ast.Call):
-        node = node.func
-    if isinstance(node, ast.Attribute) and node.attr in ("shape", "size"):
-        return node.value.id if isinstance(node.value, ast.Name) else ""
-    return ""
 
 
 def _comment(scene: HazardContext, claim: Claim) -> str:

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from shapewright.analysis.program_run import Program
 from shapewright.operators.failed_calls import Failure
 from shapewright.program.source_text import SourceText, flat, receiver
+from shapewright.program.syntax_nodes import called_name
 from shapewright.record.ops import ModuleCall, Op, leaves
 
 LONGEST = 40
@@ -51,7 +52,7 @@ def tensor_expressions(program: Program, op: Op) -> list[tuple[ast.expr, str] | 
         return _of_layer(text, node, _written_call(program, layer), op)
     if isinstance(node, ast.Call) and not _is_call_of(node, op):
         return none
-    around = text.parents.get(id(node))
+    around = text.parent(node)
     written = isinstance(node, ast.Subscript) and isinstance(node.ctx, ast.Store)
     given = _operands(around if written and isinstance(around, ast.Assign) else node)
     if len(op.inputs) == 1 and isinstance(node, ast.BinOp) and _is_number(node.left):
@@ -66,8 +67,7 @@ def tensor_expressions(program: Program, op: Op) -> list[tuple[ast.expr, str] | 
 
 def _is_call_of(node: ast.Call, op: Op) -> bool:
     """Whether a call in the text is that of the op, not of a surrounding function."""
-    func = node.func
-    name = func.attr if isinstance(func, ast.Attribute) else getattr(func, "id", "")
+    name = called_name(node)
     own = (op.name.rpartition(".")[2], op.function.rpartition(".")[2])
     return name in own or f"_{name}" in own  # as that of packed sequences is
 

@@ -13,8 +13,10 @@ from shapewright.analysis.program_run import Program
 from shapewright.findings.finding import Related
 from shapewright.operators.facts import operators_with
 from shapewright.operators.failed_calls import Failure
+from shapewright.program.expression_values import whole_number
 from shapewright.program.source_text import SourceText, defining
 from shapewright.program.spans import Span
+from shapewright.program.syntax_nodes import assignments_in, last_name, names_in
 from shapewright.record.ops import Fact, Op
 
 
@@ -173,10 +175,7 @@ def product_text(sizes: tuple[int, ...]) -> str:
 def constructor(program: Program, module: str) -> tuple[SourceText, ast.Call] | None:
     """Return the call that constructed the module at a path."""
     built = program.built.get(module)
-    found = program.node(built.span) if built is not None else None
-    if found is None or not isinstance(found[1], ast.Call):
-        return None
-    return found[0], found[1]
+    return program.call_at(built.span) if built is not None else None
 
 
 def arguments_with(
@@ -195,35 +194,11 @@ def arguments_with(
     for name, node in zip(built.arguments, call.args, strict=False):
         if isinstance(node, ast.Starred):
             return
-        yield name, node, values.get(name, known_value(node))
+        yield name, node, values.get(name, whole_number(node))
     for word in call.keywords:
         if word.arg is not None:
-            value = values.get(word.arg, known_value(word.value))
+            value = values.get(word.arg, whole_number(word.value))
             yield word.arg, word.value, value
-
-
-def known_value(node: ast.expr) -> int | None:
-    """Return the value of an integer expression: 400 for `16 * 5 * 5`."""
-    if isinstance(node, ast.Constant):
-        return node.value if type(node.value) is int else None
-    if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.USub):
-        value = known_value(node.operand)
-        return None if value is None else -value
-    if isinstance(node, ast.BinOp):
-        left, right = known_value(node.left), known_value(node.right)
-        if left is None or right is None:
-            return None
-        if isinstance(node.op, ast.Mult):
-            return left * right
-        if isinstance(node.op, ast.Add):
-            return left + right
-        if isinstance(node.op, ast.Sub):
-            return left - right
-        if isinstance(node.op, ast.FloorDiv) and right:
-            return left // right
-        if isinstance(node.op, ast.Pow) and 0 <= right <= 16:
-            return int(left**right)
-    return None
 
 
 DEEP = 4
@@ -261,7 +236,7 @@ def of_line(program: Program, span: Span | None) -> Iterator[Related]:
         yield from _assigned(text, node)
         for name in _names_in(node):
             for place in _sources(text, name, None, DEEP):
-                said = f"`{name}` is {known_value(place)} from here"
+                said = f"`{name}` is {whole_number(place)} from here"
                 yield Related(text.span(place), said)
         return
 
@@ -285,15 +260,11 @@ def _assigned(text: SourceText, node: ast.AST) -> Iterator[Related]:
     if scope is None:
         return
     last: dict[str, ast.expr] = {}
-    for each in ast.walk(scope):
-        if isinstance(each, ast.Assign) and each.lineno < line:
-            for target in each.targets:
-                for name in ast.walk(target):
-                    if isinstance(name, ast.Name):
-                        last[name.id] = each.value
+    for target, value in assignments_in(scope, before=line):
+        last |= dict.fromkeys(names_in(target), value)
     for word in _names_in(node):
-        value = last.get(word)
-        if value is not None:
+        if word in last:
+            value = last[word]
             yield Related(text.span(value), f"`{word}` is{_quoted(text, value)}")
 
 
@@ -309,7 +280,7 @@ def _names_in(node: ast.AST) -> list[str]:
 
 def _quoted(text: SourceText, node: ast.expr) -> str:
     """` `x.mean(1)``, or that it is set there."""
-    written = " ".join(text.written(node).split())
+    written = text.line_of(node)
     return f" `{written}`" if len(written) <= LONGEST else " set here"
 
 
@@ -328,7 +299,7 @@ def _attributes(program: Program, op: Op) -> Iterator[Related]:
 
 def set_in(text: SourceText, name: str) -> Iterator[ast.expr]:
     """Yield the values assigned to `self.name`, and calls that register the name."""
-    for node in ast.walk(text.tree) if text.tree is not None else ():
+    for node in text.nodes:
         if isinstance(node, ast.Assign):
             target = node.targets[0]
             if isinstance(target, ast.Attribute) and target.attr == name:
@@ -344,9 +315,9 @@ def _numbers_of(text: SourceText, node: ast.AST, wanted: set[int]) -> Iterator[R
     """Yield where a name in a call got one of the wanted numbers."""
     for each in ast.walk(node):
         if isinstance(each, ast.Name | ast.Attribute) and wanted:
-            name = each.id if isinstance(each, ast.Name) else each.attr
+            name = last_name(each)
             for place in _sources(text, name, wanted, DEEP):
-                said = f"{known_value(place)} comes from here"
+                said = f"{whole_number(place)} comes from here"
                 yield Related(text.span(place), said)
                 break
 
@@ -356,11 +327,11 @@ def _sources(
 ) -> Iterator[ast.expr]:
     """Yield the numbers that a name resolves to, where they are among these values."""
     for value in defining(text, name) if deep else ():
-        number = known_value(value)
+        number = whole_number(value)
         if number is not None and (wanted is None or number in wanted):
             yield value
         elif isinstance(value, ast.Name | ast.Attribute):
-            inner = value.id if isinstance(value, ast.Name) else value.attr
+            inner = last_name(value)
             if inner != name or isinstance(value, ast.Name):
                 yield from _sources(text, inner, wanted, deep - 1)
         elif isinstance(value, ast.Subscript):

@@ -10,28 +10,21 @@ from __future__ import annotations
 import ast
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import prod
 from typing import Any
 
 from shapewright.analysis.python_loops.loop_context import (
-    Place,
     Recorded,
-    SyntaxTree,
     before,
     fresh,
     nests_around,
-    node_at,
-    parsed,
-    place_of,
-    span_place,
 )
 from shapewright.analysis.python_loops.loop_nests import (
     LoopLetter,
     Nest,
     Unread,
     base_of,
-    dotted,
 )
 from shapewright.analysis.python_loops.replacements import (
     Case,
@@ -43,7 +36,10 @@ from shapewright.analysis.python_loops.replacements import (
 from shapewright.analysis.python_loops.vectorization import LetterRange
 from shapewright.findings.codes import PYTHON_LOOP, lookers, looks_for
 from shapewright.findings.finding import Finding, Related
+from shapewright.program.expression_values import SIGNED, whole_number
+from shapewright.program.source_text import SourceText
 from shapewright.program.spans import Span
+from shapewright.program.syntax_nodes import dotted_name, parse_expression
 from shapewright.record.ops import Op
 from shapewright.record.trace import Trace
 
@@ -81,22 +77,22 @@ def element_loops(search: _LoopSearch) -> Iterator[Finding]:
     trace, tried, places = search.trace, search.tried, search.places
     suspects = _stepping(trace.ops) if places is None else places
     seen: set[tuple[str, int, int]] = set()
-    by_file: dict[str, dict[Place, list[Op]]] = {}
+    made: dict[Span, list[Op]] = {}
     for span in suspects:
         source = trace.sources.get(span.file)
-        text = parsed(source.text) if source and source.text else None
-        node = node_at(text, span_place(span)) if text else None
-        if text is None or node is None:
+        if source is None or not source.text:
+            continue
+        text = SourceText(span.file, source.text)
+        node = text.exact_node(span)
+        if not isinstance(node, ast.expr):
             continue
         for nest in nests_around(text, node):
             root = (span.file, nest.root.lineno, nest.root.col_offset)
             if root in seen:
                 break
             seen.add(root)
-            if not by_file:
-                by_file = _ops_by_place(trace.ops)
-            recorded = Recorded(text.text, by_file.get(span.file, {}))
-            finding = _finding_of(text, nest, recorded, span.file, tried)
+            made = made or _ops_by_span(trace.ops)
+            finding = _finding_of(text, nest, Recorded(text, made), tried)
             if finding is not None:
                 yield finding
                 break
@@ -119,18 +115,17 @@ def _stepping(ops: Iterable[Op]) -> list[Span]:
     return [span for span, where in reached.items() if len(where) >= AT_LEAST]
 
 
-def _ops_by_place(ops: Iterable[Op]) -> dict[str, dict[Place, list[Op]]]:
-    """Group the ops of every file by the expression that made them."""
-    found: dict[str, dict[Place, list[Op]]] = {}
+def _ops_by_span(ops: Iterable[Op]) -> dict[Span, list[Op]]:
+    """Group the ops by the expression that made them."""
+    found: dict[Span, list[Op]] = {}
     for op in ops:
         if op.span is not None:
-            places = found.setdefault(op.span.file, {})
-            places.setdefault(span_place(op.span), []).append(op)
+            found.setdefault(op.span, []).append(op)
     return found
 
 
 def _finding_of(
-    text: SyntaxTree, nest: Nest, recorded: Recorded, file: str, tried: Tried
+    text: SourceText, nest: Nest, recorded: Recorded, tried: Tried
 ) -> Finding | None:
     """Return the note on a loop; None if no vectorised code can replace it."""
     try:
@@ -163,7 +158,7 @@ def _finding_of(
         return None
     if chosen is None:
         return None
-    return _said(nest, recorded, file, chosen)
+    return _said(text, nest, recorded, chosen)
 
 
 def _range_of(
@@ -180,9 +175,8 @@ def _range_of(
         if not lengths:
             raise Unread
         recorded.tell(loop.header, unbound[0].inputs[0])
-        end = ast.Call(
-            ast.Name("len", ast.Load()), [ast.parse(loop.tensor, mode="eval").body], []
-        )
+        over = parse_expression(loop.tensor)
+        end = ast.Call(ast.Name("len", ast.Load()), [over], [])
         return LetterRange(0, min(lengths), end)
     args = loop.range.args
     if not 1 <= len(args) <= 2:
@@ -224,16 +218,16 @@ def _observed(
 def _size_of(node: ast.expr, recorded: Recorded) -> int:
     """Return the recorded value of `len(x)`, `x.shape[0]` or `x.size(0)`."""
     try:
-        if isinstance(node, ast.Call) and dotted(node.func) == "len":
-            return recorded.facts[dotted(node.args[0])].shape[0]
+        if isinstance(node, ast.Call) and dotted_name(node.func) == "len":
+            return recorded.facts[dotted_name(node.args[0])].shape[0]
         held: ast.AST | None = None
         if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
             held, name, where = node.func.value, node.func.attr, node.args[0]
         elif isinstance(node, ast.Subscript) and isinstance(node.value, ast.Attribute):
             held, name, where = node.value.value, node.value.attr, node.slice
         if held is not None and name in ("size", "shape"):
-            dim = int(ast.literal_eval(where))
-            return recorded.facts[dotted(held)].shape[dim]
+            dim = whole_number(where, SIGNED)
+            return recorded.facts[dotted_name(held)].shape[dim]  # type: ignore[index]
     except (LookupError, ValueError, TypeError):
         pass
     raise Unread
@@ -252,27 +246,26 @@ def _aliased(nest: Nest, recorded: Recorded) -> bool:
 # -- words -----------------------------------------------------------------------------
 
 
-def _said(nest: Nest, recorded: Recorded, file: str, chosen: Proposal) -> Finding:
+def _said(
+    text: SourceText, nest: Nest, recorded: Recorded, chosen: Proposal
+) -> Finding:
     """Write the finding for a loop and its replacement."""
     heart = nest.heart or nest.steps[0].node
     count = _rounds_of(heart, recorded)
-    lines = recorded.text.split("\n")
     message = (
         f"`{quoted(heart)}` ran {count:,} times: `{chosen.text}`{chosen.place} does "
         f"it at once{chosen.condition}, checked on random elements"
     )
-    place = place_of(heart, lines)
-    root = place_of(nest.root, lines)
-    assert place is not None
-    assert root is not None
+    place, root = text.span(heart), text.span(nest.root)
     related: tuple[Related, ...] = ()
-    if root[0] != place[0]:
-        header = Span(file, root[0], root[1], root[0], len(lines[root[0] - 1]) + 1)
+    if root.line != place.line:
+        end = len(text.lines[root.line - 1]) + 1
+        header = replace(root, end_line=root.line, end_column=end)
         related = (Related(header, "the loop begins"),)
     ops = [op for node in ast.walk(heart) for op in recorded.at(node)]
     module = ops[0].module if ops else ""
     return Finding(
-        PYTHON_LOOP, "note", message, Span(file, *place), module,
+        PYTHON_LOOP, "note", message, place, module,
         related=related, count=count,
     )  # fmt: skip
 

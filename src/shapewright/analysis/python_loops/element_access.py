@@ -14,7 +14,6 @@ from shapewright.analysis.python_loops.loop_nests import (
     NestStatement,
     Unread,
     base_of,
-    dotted,
     loaded,
     names_read,
 )
@@ -28,6 +27,8 @@ from shapewright.analysis.python_loops.vectorization import (
     method,
     shifted,
 )
+from shapewright.program.expression_values import SIGNED, whole_number
+from shapewright.program.syntax_nodes import dotted_name
 from shapewright.record.ops import Fact
 
 
@@ -50,7 +51,7 @@ def flat(node: ast.Subscript) -> tuple[str, list[ast.expr]]:
         if any(isinstance(item, ast.Slice) for item in before):
             raise Unread
         return name, [*before, *items]
-    name = dotted(base)
+    name = dotted_name(base)
     if not name:
         raise Unread
     return name, items
@@ -79,19 +80,19 @@ def _item_of(reader: Vectoriser, node: ast.expr) -> _Item:
             raise Unread
         whole = node.lower is None and node.upper is None
         return _Item(ALL if whole else node)
-    letter, added = dotted(node), 0
+    letter, added = dotted_name(node), 0
     if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Add | ast.Sub):
         right = node.right
         if isinstance(right, ast.Constant) and type(right.value) is int:
             sign = 1 if isinstance(node.op, ast.Add) else -1
-            letter, added = dotted(node.left), sign * right.value
+            letter, added = dotted_name(node.left), sign * right.value
     if letter in reader.ranges:
         return _Item(node, letter, added)
     if isinstance(node, ast.Constant | ast.UnaryOp):
-        if not isinstance(ast.literal_eval(node), int):
+        if whole_number(node, SIGNED) is None:
             raise Unread
         return _Item(node)
-    if dotted(node) and dotted(node) not in reader.facts:
+    if dotted_name(node) and dotted_name(node) not in reader.facts:
         return _Item(node)
     value = reader.read(node)
     if value.number or any(axis.startswith("~") for axis in value.axes):

@@ -5,30 +5,27 @@ recorded values of its names and letters.
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
-from functools import lru_cache
+from itertools import takewhile
 from typing import Any
 
 from shapewright.analysis.python_loops.loop_nests import (
     Nest,
     NestStatement,
     Unread,
-    dotted,
     independent,
     loaded,
-    loops_around,
-    parents,
     read_comprehension,
     read_for,
     substituted,
     used_outside,
 )
 from shapewright.operators.facts import operators_with, values_of
+from shapewright.program.source_text import SourceText
 from shapewright.program.spans import Span
+from shapewright.program.syntax_nodes import LOOPS, SCOPES, dotted_name
 from shapewright.record.ops import Fact, Op
-
-Place = tuple[int, int, int, int]
 
 
 @dataclass(slots=True)
@@ -39,8 +36,8 @@ class Recorded:
     `indices` numbers that stand in brackets, `seen` the values that letters took there.
     """
 
-    text: str
-    ops: dict[Place, list[Op]]
+    text: SourceText
+    ops: Mapping[Span, list[Op]]
     facts: dict[str, Fact] = field(default_factory=dict)
     numbers: dict[str, Any] = field(default_factory=dict)
     seen: dict[str, set[int]] = field(default_factory=dict)
@@ -48,8 +45,9 @@ class Recorded:
 
     def at(self, node: ast.AST) -> list[Op]:
         """Return the ops that this exact expression made."""
-        place = place_of(node, self.text.split("\n"))
-        return self.ops.get(place, []) if place else []
+        if not isinstance(node, ast.expr | ast.stmt) or not hasattr(node, "lineno"):
+            return []  # of a statement that was made up
+        return self.ops.get(self.text.span(node), [])
 
     def learn(self, root: ast.AST, letters: Iterable[str]) -> None:
         """Record the values of the names in a loop."""
@@ -76,7 +74,7 @@ class Recorded:
         over.
         """
         unbound = [op for op in ops if op.name.endswith("unbind")]
-        name = dotted(node.func)
+        name = dotted_name(node.func)
         if name in ("enumerate", "zip") and len(unbound) >= len(node.args):
             for argument, op in zip(node.args, unbound, strict=False):
                 self.tell(argument, op.inputs[0])
@@ -103,7 +101,7 @@ class Recorded:
             if len(places) != len(items):
                 continue
             for item, place in zip(items, places, strict=True):
-                name = dotted(item)
+                name = dotted_name(item)
                 if type(place) is not int or not name:
                     continue
                 if name in names:
@@ -118,13 +116,13 @@ class Recorded:
             for node, fact in zip(may, op.inputs, strict=True):
                 self.tell(node, fact)
             return
-        sure = [node for node in may if not dotted(node) or dotted(node) in self.facts]
+        sure = [node for node in may if dotted_name(node) in ("", *self.facts)]
         if len(sure) == len(op.inputs):
             values = [value for _, value in op.arguments]
             rest = [node for node in may if node not in sure]
             if len(values) == len(rest):
                 for node, value in zip(rest, values, strict=True):
-                    self.numbers.setdefault(dotted(node), value)
+                    self.numbers.setdefault(dotted_name(node), value)
 
     def plain(self, node: ast.expr, names: set[str]) -> bool:
         """Whether a node is certainly not a tensor."""
@@ -132,34 +130,13 @@ class Recorded:
             return True
         if isinstance(node, ast.UnaryOp):
             return self.plain(node.operand, names)
-        return dotted(node) in names or dotted(node) in self.numbers
+        return dotted_name(node) in names or dotted_name(node) in self.numbers
 
     def tell(self, node: ast.AST, fact: Fact) -> None:
         """Record the tensor of an expression."""
-        name = dotted(node)
+        name = dotted_name(node)
         if name:
             self.facts.setdefault(name, fact)
-
-
-def place_of(node: ast.AST, lines: list[str]) -> Place | None:
-    """Return the place of a node, in columns as spans count them."""
-    if not hasattr(node, "lineno") or node.end_lineno is None:  # type: ignore[attr-defined]
-        return None
-
-    def column(line: int, offset: int) -> int:
-        text = lines[line - 1] if line <= len(lines) else ""
-        if text.isascii():
-            return offset + 1
-        return len(text.encode()[:offset].decode("utf-8", "replace")) + 1
-
-    line, end = node.lineno, node.end_lineno  # type: ignore[attr-defined]
-    start, stop = node.col_offset, node.end_col_offset  # type: ignore[attr-defined]
-    return line, column(line, start), end, column(end, stop)
-
-
-def span_place(span: Span) -> Place:
-    """Return the place of a span."""
-    return span.line, span.column, span.end_line, span.end_column
 
 
 MADE = "(made)"
@@ -168,65 +145,29 @@ MADE = "(made)"
 ZEROS = frozenset(name for name, n in values_of("fills_with").items() if n == 0)
 FACTORIES = operators_with("preallocates")
 STACKS = frozenset({"torch.stack", "torch.cat"})
-LOOPS = (ast.For, ast.While, ast.AsyncFor)
 
 
-@dataclass(frozen=True, slots=True)
-class SyntaxTree:
-    """A file's syntax tree, with the parent of every node."""
-
-    text: str
-    tree: ast.AST
-    above: dict[ast.AST, ast.AST]
-
-    def around(self, node: ast.AST) -> Iterator[ast.AST]:
-        """Yield the ancestors of a node, the innermost first."""
-        while node in self.above:
-            node = self.above[node]
-            yield node
-
-    def function(self, node: ast.AST) -> ast.AST:
-        """Return the function that contains a node, or the whole file."""
-        for outer in self.around(node):
-            if isinstance(outer, ast.FunctionDef | ast.AsyncFunctionDef):
-                return outer
-        return self.tree
+def _function_of(text: SourceText, node: ast.AST) -> ast.AST | None:
+    """Return the function that contains a node, or the whole file."""
+    return text.around(node, ast.FunctionDef, ast.AsyncFunctionDef, ast.Module)
 
 
-@lru_cache(maxsize=8)
-def parsed(text: str) -> SyntaxTree | None:
-    """Parse a program; None if it is not valid Python of this version."""
-    try:
-        tree = ast.parse(text)
-    except (SyntaxError, ValueError, RecursionError, MemoryError):
-        return None
-    return SyntaxTree(text, tree, parents(tree))
+def _loops_around(text: SourceText, node: ast.AST) -> list[ast.AST]:
+    """Return what is around a node in the same function, the innermost first."""
+    above = text.outwards(node)
+    return list(takewhile(lambda each: not isinstance(each, SCOPES), above))
 
 
-def node_at(text: SyntaxTree, place: Place) -> ast.AST | None:
-    """Return the outermost expression at exactly this place."""
-    lines = text.text.split("\n")
-    for node in ast.walk(text.tree):
-        if (
-            isinstance(node, ast.expr)
-            and node.lineno == place[0]
-            and node.end_lineno == place[2]
-            and place_of(node, lines) == place
-        ):
-            return node
-    return None
-
-
-def nests_around(text: SyntaxTree, node: ast.AST) -> Iterator[Nest]:
+def nests_around(text: SourceText, node: ast.AST) -> Iterator[Nest]:
     """Yield the fully readable loops around an expression, the outermost first."""
-    for outer in reversed(list(loops_around(node, text.above))):
+    for outer in reversed(_loops_around(text, node)):
         try:
             if isinstance(outer, ast.For):
-                nest = Nest(outer, function=text.function(outer))
+                nest = Nest(outer, function=_function_of(text, outer))
                 read_for(nest, outer, ())
                 _appended(text, nest)
-            elif isinstance(outer, ast.Call) and dotted(outer.func) in STACKS:
-                nest = Nest(outer, function=text.function(outer))
+            elif isinstance(outer, ast.Call) and dotted_name(outer.func) in STACKS:
+                nest = Nest(outer, function=_function_of(text, outer))
                 _stack(nest, outer, ())
             else:
                 continue
@@ -249,8 +190,9 @@ def _stack(nest: Nest, call: ast.Call, letters: tuple[str, ...]) -> None:
         raise Unread
     inner = (*letters, *read_comprehension(nest, listed))
     elt = listed.elt
-    joined = dotted(call.func) == "torch.cat"
-    if isinstance(elt, ast.Call) and dotted(elt.func) == "torch.stack" and not joined:
+    joined = dotted_name(call.func) == "torch.cat"
+    inside = isinstance(elt, ast.Call) and dotted_name(elt.func) == "torch.stack"
+    if isinstance(elt, ast.Call) and inside and not joined:
         _stack(nest, elt, inner)
         return
     if joined and letters:
@@ -260,14 +202,14 @@ def _stack(nest: Nest, call: ast.Call, letters: tuple[str, ...]) -> None:
     nest.steps.append(NestStatement(loaded(MADE), operator, value, listed.elt, inner))
 
 
-def _appended(text: SyntaxTree, nest: Nest) -> None:
+def _appended(text: SourceText, nest: Nest) -> None:
     """Read a list that a loop fills and that is only stacked later."""
     for step in nest.steps:
         if step.operator != "append":
             continue
         if len(nest.steps) > 1 or nest.function is None:
             raise Unread
-        name = dotted(step.target)
+        name = dotted_name(step.target)
         uses = [
             node
             for node in ast.walk(nest.function)
@@ -278,9 +220,10 @@ def _appended(text: SyntaxTree, nest: Nest) -> None:
         after = [u for u in uses if isinstance(u.ctx, ast.Load) and u not in inside]
         if len(before) != 1 or len(after) != 1:
             raise Unread
-        first, last = text.above[before[0]], text.above[after[0]]
-        empty = isinstance(first, ast.Assign) and ast.unparse(first.value) == "[]"
-        if not empty or not _same_rounds(text, first, nest.root):
+        first, last = text.parent(before[0]), text.parent(after[0])
+        if not isinstance(first, ast.Assign) or ast.unparse(first.value) != "[]":
+            raise Unread
+        if not _same_rounds(text, first, nest.root):
             raise Unread
         if not isinstance(last, ast.Call) or ast.unparse(last) not in (
             f"torch.stack({name})",
@@ -291,21 +234,21 @@ def _appended(text: SyntaxTree, nest: Nest) -> None:
         nest.bound[MADE] = last
 
 
-def _same_rounds(text: SyntaxTree, earlier: ast.AST, later: ast.AST) -> bool:
+def _same_rounds(text: SourceText, earlier: ast.stmt, later: ast.AST) -> bool:
     """Whether a statement runs every time before another statement does."""
-    above = list(text.around(later))
+    above = list(text.outwards(later))
     return (
         earlier.lineno < later.lineno  # type: ignore[attr-defined]
-        and text.above[earlier] in above
+        and text.parent(earlier) in above
         and all(
-            loop in list(text.around(earlier))
+            loop in list(text.outwards(earlier))
             for loop in above
             if isinstance(loop, LOOPS)
         )
     )
 
 
-def before(text: SyntaxTree, nest: Nest, name: str) -> ast.expr | None:
+def before(text: SourceText, nest: Nest, name: str) -> ast.expr | None:
     """Return the value assigned to a name right before the loop and
     unused in between.
     """
@@ -314,13 +257,13 @@ def before(text: SyntaxTree, nest: Nest, name: str) -> ast.expr | None:
     uses = [
         node
         for node in ast.walk(nest.function)
-        if dotted(node) == name
+        if dotted_name(node) == name
         and hasattr(node, "lineno")
         and node.lineno < nest.root.lineno
     ]
     uses.sort(key=lambda node: (node.lineno, node.col_offset))  # type: ignore[attr-defined]
     for node in reversed(uses):
-        above = text.above[node]
+        above = text.parent(node)
         if isinstance(above, ast.Attribute) and above.attr in ("shape", "size"):
             continue
         if isinstance(above, ast.Assign) and above.targets == [node]:
@@ -329,7 +272,7 @@ def before(text: SyntaxTree, nest: Nest, name: str) -> ast.expr | None:
     return None
 
 
-def fresh(text: SyntaxTree, nest: Nest, name: str) -> str:
+def fresh(text: SourceText, nest: Nest, name: str) -> str:
     """Return "zeros" or "made" for a tensor created right before the loop, else ""."""
     value = before(text, nest, name)
     if not isinstance(value, ast.Call):

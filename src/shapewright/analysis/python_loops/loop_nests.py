@@ -9,9 +9,10 @@ and nothing is said of it.
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
 from copy import deepcopy
 from dataclasses import dataclass, field
+
+from shapewright.program.syntax_nodes import dotted_name
 
 SUM = "sum over"
 """The name of the call that stands for a sum in a step: of a term, over letters."""
@@ -71,24 +72,6 @@ class Nest:
     heart: ast.stmt | None = None
 
 
-def dotted(node: ast.AST) -> str:
-    """Return `self.weight` for a name or attributes of a name; "" for anything else."""
-    parts = []
-    while isinstance(node, ast.Attribute):
-        parts.append(node.attr)
-        node = node.value
-    if not isinstance(node, ast.Name):
-        return ""
-    return ".".join([node.id, *reversed(parts)])
-
-
-def parents(tree: ast.AST) -> dict[ast.AST, ast.AST]:
-    """Map every node to its parent."""
-    return {
-        child: node for node in ast.walk(tree) for child in ast.iter_child_nodes(node)
-    }
-
-
 def names_read(node: ast.AST) -> set[str]:
     """Return every dotted name that a tree reads, and all prefixes of these names."""
     found = set()
@@ -96,7 +79,7 @@ def names_read(node: ast.AST) -> set[str]:
         if isinstance(each, ast.Name | ast.Attribute) and isinstance(
             each.ctx, ast.Load
         ):
-            name = dotted(each)
+            name = dotted_name(each)
             while name:
                 found.add(name)
                 name = name.rpartition(".")[0]
@@ -132,7 +115,7 @@ def _element(tensor: ast.expr, index: ast.expr) -> ast.Subscript:
 def _read_header(nest: Nest, target: ast.expr, over: ast.expr) -> list[str]:
     """Read the letters of a loop; other targets are bound to elements."""
     if isinstance(over, ast.Call) and not over.keywords:
-        name = dotted(over.func)
+        name = dotted_name(over.func)
         if name == "range" and isinstance(target, ast.Name):
             _read_range(nest, target.id, over)
             return [target.id]
@@ -185,7 +168,7 @@ def _along(
     nest: Nest, letter: str, target: ast.expr, over: ast.expr, header: ast.expr
 ) -> list[str]:
     """Bind a name that iterates over dim 0 of a tensor to `over[letter]`."""
-    if isinstance(over, ast.Call) and dotted(over.func) == "zip":
+    if isinstance(over, ast.Call) and dotted_name(over.func) == "zip":
         if not isinstance(target, ast.Tuple) or len(target.elts) != len(over.args):
             raise Unread
         for item, tensor in zip(target.elts, over.args, strict=True):
@@ -197,7 +180,7 @@ def _along(
     base = plain
     while isinstance(base, ast.Subscript):
         base = base.value
-    if not dotted(base):
+    if not dotted_name(base):
         raise Unread
     if letter not in [loop.letter for loop in nest.loops]:
         nest.loops.append(LoopLetter(letter, tensor=ast.unparse(over), header=header))
@@ -309,7 +292,7 @@ def _add_step(
         if target.id in nest.bound:
             raise Unread
     elif isinstance(target, ast.Subscript):
-        if not dotted(target.value):
+        if not dotted_name(target.value):
             raise Unread
         target = _substituted_target(target, nest.bound)
     else:
@@ -326,7 +309,7 @@ def _substituted_target(
     target: ast.Subscript, bound: dict[str, ast.expr]
 ) -> ast.Subscript:
     """Return a target whose indices have names replaced by their definitions."""
-    if dotted(target.value) in bound:
+    if dotted_name(target.value) in bound:
         raise Unread
     made = ast.Subscript(target.value, substituted(target.slice, bound), ast.Load())
     return ast.copy_location(made, target)
@@ -359,7 +342,7 @@ def independent(nest: Nest) -> bool:
 
 def base_of(target: ast.expr) -> str:
     """Return the tensor or list that a step writes."""
-    return dotted(target.value if isinstance(target, ast.Subscript) else target)
+    return dotted_name(target.value if isinstance(target, ast.Subscript) else target)
 
 
 def used_outside(nest: Nest, names: set[str]) -> bool:
@@ -375,14 +358,3 @@ def used_outside(nest: Nest, names: set[str]) -> bool:
         and node.lineno > nest.root.lineno
         for node in ast.walk(nest.function)
     )
-
-
-def loops_around(node: ast.AST, above: dict[ast.AST, ast.AST]) -> Iterator[ast.AST]:
-    """Yield the loops around a node in the same function, the innermost first."""
-    while node in above:
-        node = above[node]
-        if isinstance(
-            node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef | ast.Lambda
-        ):
-            return
-        yield node

@@ -16,13 +16,12 @@ from shapewright.analysis.python_loops.element_access import (
     stacked,
     writes,
 )
-from shapewright.analysis.python_loops.loop_context import MADE, Recorded, SyntaxTree
+from shapewright.analysis.python_loops.loop_context import MADE, Recorded
 from shapewright.analysis.python_loops.loop_nests import (
     Nest,
     NestStatement,
     Unread,
     base_of,
-    dotted,
     loaded,
 )
 from shapewright.analysis.python_loops.vectorization import (
@@ -31,6 +30,8 @@ from shapewright.analysis.python_loops.vectorization import (
     Vectoriser,
     method,
 )
+from shapewright.program.source_text import SourceText
+from shapewright.program.syntax_nodes import dotted_name
 from shapewright.record.ops import Fact
 
 
@@ -93,7 +94,7 @@ EMPTY_LIST = ast.List([], ast.Load())
 class Case:
     """A loop with everything known about it."""
 
-    text: SyntaxTree
+    text: SourceText
     nest: Nest
     recorded: Recorded
     ranges: dict[str, LetterRange]
@@ -243,7 +244,7 @@ def _loop_of(case: Case, small: dict[int, int]) -> tuple[ast.stmt, ...]:
     nest = case.nest
     root = deepcopy(nest.root)
     for node in ast.walk(root):
-        if isinstance(node, ast.Call) and dotted(node.func) == "range":
+        if isinstance(node, ast.Call) and dotted_name(node.func) == "range":
             node.args = [
                 ast.Constant(small.get(arg.value, arg.value))
                 if isinstance(arg, ast.Constant) and type(arg.value) is int
@@ -273,8 +274,8 @@ def _offset(node: ast.expr) -> tuple[str, int]:
         right = node.right
         if isinstance(right, ast.Constant) and type(right.value) is int:
             sign = 1 if isinstance(node.op, ast.Add) else -1
-            return dotted(node.left), sign * right.value
-    return dotted(node), 0
+            return dotted_name(node.left), sign * right.value
+    return dotted_name(node), 0
 
 
 # -- indices that are values -----------------------------------------------------------
@@ -303,7 +304,7 @@ def _bounds(nest: Nest, tiny: _World) -> dict[str, int]:
 
 def _tensors_in(node: ast.AST, world: _World) -> set[str]:
     """Return the tensors that an expression reads."""
-    return {name for each in ast.walk(node) if (name := dotted(each)) in world.facts}
+    return {dotted_name(each) for each in ast.walk(node)} & world.facts.keys()
 
 
 def _placing(step: NestStatement) -> Iterator[tuple[str, int]]:
@@ -315,7 +316,7 @@ def _placing(step: NestStatement) -> Iterator[tuple[str, int]]:
     if step.operator != "=" or not isinstance(step.target, ast.Subscript):
         return
     _, items = flat(step.target)
-    plain = {dotted(_offset_base(item)) for item in items}
+    plain = {dotted_name(_offset_base(item)) for item in items}
     left = set(step.letters) - plain
     if not left:
         return
@@ -324,7 +325,7 @@ def _placing(step: NestStatement) -> Iterator[tuple[str, int]]:
             continue
         name, indices = flat(item)
         for dim, index in enumerate(indices):
-            if left == {dotted(index)}:
+            if left == {dotted_name(index)}:
                 yield name, dim
                 return
     raise Unread

@@ -11,8 +11,10 @@ import ast
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from shapewright.analysis.python_loops.loop_nests import SUM, Unread, dotted, loaded
+from shapewright.analysis.python_loops.loop_nests import SUM, Unread, loaded
 from shapewright.operators.facts import operators_with
+from shapewright.program.expression_values import SIGNED, whole_number
+from shapewright.program.syntax_nodes import dotted_name
 from shapewright.record.ops import Fact
 
 REDUCING = operators_with("reduces_in_loops")
@@ -121,7 +123,7 @@ class Vectoriser:
             if type(node.value) not in (int, float, bool):
                 raise Unread
             return Vec(node, number=True)
-        name = dotted(node)
+        name = dotted_name(node)
         if name in self.ranges:
             return self.counted(name)
         if name in self.facts:
@@ -239,7 +241,7 @@ class Vectoriser:
         if isinstance(node.func, ast.Name) and node.func.id == SUM:
             over = [str(arg.value) for arg in node.args[1:]]  # type: ignore[attr-defined]
             return self.summed(self.read(node.args[0]), tuple(over))
-        name = dotted(node.func)
+        name = dotted_name(node.func)
         head, _, last = name.rpartition(".")
         if head in MEETING or head == "torch.nn.functional":
             return self.function(node, node.func, list(node.args), last)
@@ -304,10 +306,10 @@ class Vectoriser:
             raise Unread
         over = inner
         if given:
-            try:
-                over = [inner[ast.literal_eval(given[0])]]
-            except (ValueError, TypeError, IndexError):
-                raise Unread from None
+            at = whole_number(given[0], SIGNED)
+            if at is None or not -len(inner) <= at < len(inner):
+                raise Unread
+            over = [inner[at]]
         if not over:
             raise Unread
         gone = {axis: self.unused() for axis in over}

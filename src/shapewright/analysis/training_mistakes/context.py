@@ -13,9 +13,8 @@ from shapewright.findings.codes import CODES
 from shapewright.findings.finding import Finding, Related, Severity
 from shapewright.program.source_text import SourceText
 from shapewright.program.spans import Span
+from shapewright.program.syntax_nodes import called_name
 from shapewright.record.report import Moment, Place, Rehearsal, Training
-
-LOOPS = ast.For, ast.While, ast.AsyncFor
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,7 +44,7 @@ class RehearsalContext:
             return None
         nodes = text.near(place[1])
         for node in nodes:
-            if isinstance(node, ast.Call) and called(node) in names:
+            if called_name(node) in names:
                 return text.span(node)
         for node in nodes:
             if isinstance(node, ast.Expr | ast.Assign | ast.AugAssign | ast.Return):
@@ -70,20 +69,12 @@ class RehearsalContext:
             each.kind == "batches" and each.line == moment.line for each in moment.inner
         )
         text = self.program.text(moment.file) if moment.kind == "loop" and own else None
-        for node in text.near(moment.line) if text is not None else ():
-            if isinstance(node, ast.For) and text is not None:
-                yield StoryLoop(moment, text, node, outer)
+        for node in text.for_loops(moment.line) if text is not None else ():
+            assert text is not None
+            yield StoryLoop(moment, text, node, outer)
         within = (*outer, moment) if moment.kind == "loop" else outer
         for each in moment.inner:
             yield from self._loops(each, within)
-
-
-def called(call: ast.Call) -> str:
-    """Return the method name of a call: `step` of `optimizer.step()`."""
-    func = call.func
-    if isinstance(func, ast.Attribute):
-        return func.attr
-    return func.id if isinstance(func, ast.Name) else ""
 
 
 def finding(

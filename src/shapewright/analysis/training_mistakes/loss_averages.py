@@ -9,16 +9,21 @@ import re
 from collections.abc import Iterator
 
 from shapewright.analysis.training_mistakes.context import (
-    LOOPS,
     RehearsalContext,
     StoryLoop,
-    called,
     finding,
 )
 from shapewright.findings.codes import MEAN_OVER_SAMPLES, SUM_AFTER_LOOP, looks_for
 from shapewright.findings.finding import Finding
 from shapewright.operators.facts import operators_with
 from shapewright.program.source_text import SourceText
+from shapewright.program.syntax_nodes import (
+    LOOPS,
+    assignments_in,
+    called_name,
+    last_line,
+    names_in,
+)
 from shapewright.record.ops import Op
 
 COLLECTING = operators_with("takes_program_data") | {"array", "stack"}
@@ -81,7 +86,7 @@ def _grown(node: ast.stmt) -> tuple[str, ast.expr | None, bool]:
                 return target, value.left, False
     if isinstance(node, ast.Expr) and isinstance(node.value, ast.Call):
         call = node.value
-        if called(call) == "append" and isinstance(call.func, ast.Attribute):
+        if called_name(call) == "append" and isinstance(call.func, ast.Attribute):
             added = call.args[0] if call.args else None
             return ast.unparse(call.func.value), added, True
     return "", None, False
@@ -100,7 +105,7 @@ def _divisions(
 
 def _is_same(node: ast.expr, total: str) -> bool:
     """Whether a node is a total, or the number in it."""
-    while isinstance(node, ast.Call) and called(node) in (*VALUES, "float"):
+    while isinstance(node, ast.Call) and called_name(node) in (*VALUES, "float"):
         inner = node.func.value if isinstance(node.func, ast.Attribute) else None
         if inner is None and not node.args:
             return False
@@ -114,9 +119,9 @@ def _is_sum_of(node: ast.expr, total: str) -> bool:
     """
     if not isinstance(node, ast.Call):
         return False
-    if called(node) in VALUES and isinstance(node.func, ast.Attribute):
+    if called_name(node) in VALUES and isinstance(node.func, ast.Attribute):
         return _is_sum_of(node.func.value, total)
-    if called(node) not in ("sum", "fsum"):
+    if called_name(node) not in ("sum", "fsum"):
         return False
     if node.args:
         return ast.unparse(node.args[0]) == total
@@ -124,7 +129,7 @@ def _is_sum_of(node: ast.expr, total: str) -> bool:
     return (
         isinstance(made, ast.Call)
         and bool(made.args)
-        and called(made) in COLLECTING
+        and called_name(made) in COLLECTING
         and ast.unparse(made.args[0]) == total
     )
 
@@ -135,7 +140,7 @@ def _is_set_between(
     """Whether a total is reassigned between its loop and a place below."""
     return any(
         isinstance(node, ast.Assign)
-        and (node.end_lineno or node.lineno) < place.lineno
+        and last_line(node) < place.lineno
         and any(ast.unparse(target) == total for target in node.targets)
         for node in _behind(text, loop)
     )
@@ -157,11 +162,9 @@ def _mean_in(
             inner = inner.value
     made: ast.expr | None = None
     if isinstance(inner, ast.Name):
-        for node in ast.walk(loop):
-            if isinstance(node, ast.Assign) and any(
-                isinstance(t, ast.Name) and t.id == inner.id for t in node.targets
-            ):
-                made = node.value
+        for target, value in assignments_in(loop):
+            if isinstance(target, ast.Name) and target.id == inner.id:
+                made = value
     elif isinstance(inner, ast.Call):
         made = inner
     return made if made is not None and _is_mean(scene, text, made) else None
@@ -174,7 +177,7 @@ def _is_mean(scene: RehearsalContext, text: SourceText, made: ast.expr) -> bool:
     """Whether a call is one of torch's losses with mean reduction."""
     if not isinstance(made, ast.Call):
         return False
-    lines = range(made.lineno, (made.end_lineno or made.lineno) + 1)
+    lines = range(made.lineno, last_line(made) + 1)
     found = [
         op
         for op in scene.program.trace.ops
@@ -197,7 +200,7 @@ def _gives(scene: RehearsalContext, op: Op) -> bool:
     node = text.node(op.span) if text is not None and op.span is not None else None
     if text is None or node is None:
         return False
-    holder = text.parents.get(id(node))
+    holder = text.parent(node)
     if isinstance(holder, ast.Assign) and isinstance(holder.targets[0], ast.Name):
         name = holder.targets[0].id
         function = text.around(holder, ast.FunctionDef)
@@ -230,9 +233,9 @@ def _counts_samples(
     It is `len(loader.dataset)`, or `n` that a loop counts beside the total:
     `n += len(labels)`.
     """
-    if isinstance(value, ast.Call) and called(value) in ("float", "int", "max"):
+    if isinstance(value, ast.Call) and called_name(value) in ("float", "int", "max"):
         return any(_counts_samples(text, each, at, grown_in) for each in value.args)
-    if isinstance(value, ast.Call) and called(value) == "len" and value.args:
+    if isinstance(value, ast.Call) and called_name(value) == "len" and value.args:
         arg = value.args[0]
         if isinstance(arg, ast.Attribute) and arg.attr in ("dataset", "sampler"):
             return True
@@ -242,22 +245,20 @@ def _counts_samples(
     if _is_counted(text, ast.unparse(value), *grown_in):
         return True
     function = text.around(at, ast.FunctionDef, ast.Module)
-    for node in ast.walk(function) if function is not None else ():
-        if isinstance(node, ast.Assign) and any(
-            ast.unparse(target) == ast.unparse(value) for target in node.targets
-        ):
-            own = not isinstance(node.value, ast.Name | ast.Attribute)
-            return own and _counts_samples(text, node.value, node, grown_in)
+    for target, given in assignments_in(function):
+        if ast.unparse(target) == ast.unparse(value):
+            own = not isinstance(given, ast.Name | ast.Attribute)
+            return own and _counts_samples(text, given, target, grown_in)
     return False
 
 
 def _is_counted(text: SourceText, name: str, loop: ast.For, beside: ast.stmt) -> bool:
     """Whether a name counts the samples of the batches where a total grows."""
-    made = _names_made(loop)
+    made = names_in(loop, ast.Store)
     for node in ast.walk(loop):
         if not isinstance(node, ast.stmt) or _grown(node)[0] != name:
             continue
-        if text.parents.get(id(node)) is text.parents.get(id(beside)):
+        if text.parent(node) is text.parent(beside):
             return _is_size(_grown(node)[1], made)
     return False
 
@@ -266,9 +267,9 @@ def _is_size(value: ast.expr | None, made: set[str]) -> bool:
     """Whether a node is `len(x)`, `x.size(0)` or `x.shape[0]` of a name set
     in a loop.
     """
-    if isinstance(value, ast.Call) and called(value) == "len" and value.args:
+    if isinstance(value, ast.Call) and called_name(value) == "len" and value.args:
         return _is_of(value.args[0], made)
-    if isinstance(value, ast.Call) and called(value) == "size":
+    if isinstance(value, ast.Call) and called_name(value) == "size":
         first = ast.unparse(value.args[0]) if value.args else ""
         func = value.func
         return (
@@ -294,8 +295,8 @@ def _data_sets(text: SourceText) -> set[str]:
     """Return the data sets passed to a `DataLoader`, as written."""
     given = [
         (node.args or [k.value for k in node.keywords if k.arg == "dataset"])[:1]
-        for node in (ast.walk(text.tree) if text.tree is not None else ())
-        if isinstance(node, ast.Call) and called(node) == "DataLoader"
+        for node in text.nodes
+        if isinstance(node, ast.Call) and called_name(node) == "DataLoader"
     ]
     named = [each for one in given for each in one]
     return {
@@ -305,21 +306,11 @@ def _data_sets(text: SourceText) -> set[str]:
     }
 
 
-def _names_made(loop: ast.For) -> set[str]:
-    """Return the names that are set in a loop's body or by its head."""
-    return {
-        node.id
-        for node in ast.walk(loop)
-        if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)
-    }
-
-
 def _behind(text: SourceText, loop: ast.For) -> Iterator[ast.expr | ast.stmt]:
     """Yield the nodes of the loop's function that are below the loop."""
     function = text.around(loop, ast.FunctionDef, ast.AsyncFunctionDef, ast.Module)
-    end = loop.end_lineno or loop.lineno
     for node in ast.walk(function) if function is not None else ():
-        if isinstance(node, ast.expr | ast.stmt) and node.lineno > end:
+        if isinstance(node, ast.expr | ast.stmt) and node.lineno > last_line(loop):
             yield node
 
 
@@ -342,14 +333,13 @@ def _behind_loop(loop: StoryLoop) -> Iterator[Finding]:
     at = next((n for n, each in enumerate(block) if each is loop.node), None)
     if at is None:
         return
-    made = _names_made(loop.node)
+    made = names_in(loop.node, ast.Store)
     started = {
-        node.id
+        name
         for each in block[:at]
         if isinstance(each, ast.Assign)
         for target in each.targets
-        for node in ast.walk(target)
-        if isinstance(node, ast.Name)
+        for name in names_in(target)
     }
     grown = {
         each.target.id
@@ -360,7 +350,7 @@ def _behind_loop(loop: StoryLoop) -> Iterator[Finding]:
         if not isinstance(each, ast.AugAssign) or not isinstance(each.op, ast.Add):
             continue
         name = each.target.id if isinstance(each.target, ast.Name) else ""
-        used = {n.id for n in ast.walk(each.value) if isinstance(n, ast.Name)} & made
+        used = names_in(each.value) & made
         if name in started - grown and used:
             batch = ", ".join(f"`{one}`" for one in sorted(used))
             yield finding(
@@ -376,7 +366,7 @@ def _block_of(text: SourceText, node: ast.stmt) -> list[ast.stmt]:
     """Return the statements of a statement's block, including those
     around its `with`.
     """
-    parent = text.parents.get(id(node))
+    parent = text.parent(node)
     for name in ("body", "orelse", "finalbody"):
         block = getattr(parent, name, None)
         if isinstance(block, list) and any(each is node for each in block):

@@ -57,6 +57,13 @@ from shapewright.findings.codes import NORMALIZED_SHAPE
 from shapewright.operators.failed_calls import OF_HISTORY, Failure, Repair, Unmet
 from shapewright.operators.metadata_rules import Made
 from shapewright.operators.needs_registry import Needs, unmet
+from shapewright.program.source_text import SourceText
+from shapewright.program.syntax_nodes import (
+    assignments_in,
+    called_name,
+    last_line,
+    last_name,
+)
 
 if TYPE_CHECKING:
     from shapewright.engine.engine import Engine, Plan
@@ -90,15 +97,11 @@ def _is_handled(error: BaseException, frame: FrameType | None, sites: Sites) -> 
 @lru_cache(64)
 def _caught(file: str) -> tuple[tuple[int, int, frozenset[str]], ...]:
     """Return the line ranges in which a file catches exceptions, and their classes."""
-    try:
-        tree = ast.parse("".join(linecache.getlines(file)))
-    except (SyntaxError, ValueError):
-        return ()
     found = []
     installed = any(each in file for each in INSTALLED)
-    for node in ast.walk(tree):
+    for node in SourceText(file, "".join(linecache.getlines(file))).nodes:
         if isinstance(node, ast.Try):
-            last = node.body[-1].end_lineno or node.body[-1].lineno
+            last = last_line(node.body[-1])
             for handler in node.handlers:
                 kept = installed and _keeps(handler)
                 again = any(isinstance(each, ast.Raise) for each in ast.walk(handler))
@@ -107,9 +110,9 @@ def _caught(file: str) -> tuple[tuple[int, int, frozenset[str]], ...]:
         elif isinstance(node, ast.With | ast.AsyncWith):
             for item in node.items:
                 call = item.context_expr
-                if isinstance(call, ast.Call) and _last_name(call.func) in CATCHING:
-                    last = node.body[-1].end_lineno or node.body[-1].lineno
-                    names = frozenset(_last_name(each) for each in call.args)
+                if isinstance(call, ast.Call) and called_name(call) in CATCHING:
+                    last = last_line(node.body[-1])
+                    names = frozenset(last_name(each) for each in call.args)
                     found.append((node.body[0].lineno, last, names))
     return tuple(found)
 
@@ -117,11 +120,10 @@ def _caught(file: str) -> tuple[tuple[int, int, frozenset[str]], ...]:
 def _keeps(handler: ast.ExceptHandler) -> bool:
     """Return whether a handler stores the exception itself: `self.error = error`."""
     return any(
-        isinstance(each, ast.Assign)
-        and isinstance(each.value, ast.Name)
-        and each.value.id == handler.name
-        and any(isinstance(target, ast.Attribute) for target in each.targets)
-        for each in ast.walk(handler)
+        isinstance(value, ast.Name)
+        and value.id == handler.name
+        and isinstance(target, ast.Attribute)
+        for target, value in assignments_in(handler)
     )
 
 
@@ -130,14 +132,7 @@ def _names_of(kind: ast.expr | None) -> frozenset[str]:
     if kind is None:
         return frozenset()
     each = kind.elts if isinstance(kind, ast.Tuple) else [kind]
-    return frozenset(map(_last_name, each))
-
-
-def _last_name(node: ast.expr) -> str:
-    """Return the last part of a name: `Error` of `package.Error`."""
-    if isinstance(node, ast.Attribute):
-        return node.attr
-    return node.id if isinstance(node, ast.Name) else ""
+    return frozenset(map(last_name, each))
 
 
 def _argument_names(func: Any, need: Any, args: Any, kwargs: Any) -> tuple[str, ...]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ast
 import linecache
 from argparse import ArgumentParser
 from collections import Counter
@@ -21,6 +20,8 @@ from shapewright.engine.identity import Info
 from shapewright.findings.codes import PROGRAM_ERROR, PROGRAM_EXIT, TIMEOUT, TORCH_ERROR
 from shapewright.findings.finding import Finding, Related, Severity
 from shapewright.operators.failed_calls import Ending
+from shapewright.program.source_text import SourceText
+from shapewright.program.syntax_nodes import last_line
 
 MOST = 400
 """Largest number of names that are kept."""
@@ -146,12 +147,10 @@ def _follows(error: BaseException, engine: Engine) -> bool:
     while where is not None:
         for file, line in engine.replaced:
             if file == where.tb_frame.f_code.co_filename:
-                tree = ast.parse("".join(linecache.getlines(file)))
-                loops = (n for n in ast.walk(tree) if isinstance(n, ast.For))
-                for each in loops:
-                    end = each.end_lineno or line
-                    if each.lineno == line <= where.tb_lineno <= end:
-                        return True
+                text = SourceText(file, "".join(linecache.getlines(file)))
+                ends = [last_line(loop) for loop in text.for_loops(line)]
+                if line <= where.tb_lineno <= max(ends, default=0):
+                    return True
         where = where.tb_next
     return False
 

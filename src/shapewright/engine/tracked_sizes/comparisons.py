@@ -295,7 +295,6 @@ class _Told:
     ) -> None:
         self.seen = seen
         self.number_of = number_of
-        self.texts: dict[str, SourceText | None] = {}
         files = {code.co_filename for code, _ in seen.places.values()}
         found = {name: source_of(name) for name in files}
         sources = {name: source for name, source in found.items() if source}
@@ -336,11 +335,7 @@ class _Told:
         return self.positions.frame(self.seen.places[place][0], place[1]).span
 
     def text(self, filename: str, shown: str) -> SourceText | None:
-        """Return the file's text, read once."""
-        if filename not in self.texts:
-            source = self.positions.sources.get(filename)
-            known = source is not None and source.text is not None
-            self.texts[filename] = (
-                SourceText(shown, source.text or "") if known and source else None
-            )
-        return self.texts[filename]
+        """Return the file's text; None if it is not known."""
+        source = self.positions.sources.get(filename)
+        known = source is not None and source.text is not None
+        return SourceText(shown, source.text or "") if known and source else None

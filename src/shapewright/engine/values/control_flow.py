@@ -14,11 +14,12 @@ from __future__ import annotations
 
 import ast
 import sys
-from functools import lru_cache
+from contextlib import suppress
 from types import CodeType, FrameType
 from typing import TYPE_CHECKING, Any
 
 from shapewright.engine.call_sites import OURS, TORCH, source_of
+from shapewright.program.expression_values import SIGNED, UnknownValue, value_of
 from shapewright.program.loop_conditions import (
     NOTHING,
     Function,
@@ -27,6 +28,8 @@ from shapewright.program.loop_conditions import (
     path_to,
     waiting_at,
 )
+from shapewright.program.source_text import SourceText
+from shapewright.program.syntax_nodes import arguments_of
 
 if TYPE_CHECKING:
     from shapewright.engine.engine import Engine
@@ -98,10 +101,8 @@ def _compared_with(frame: FrameType, waiting: Waiting) -> list[float]:
         if isinstance(side, ast.Name):
             value = frame.f_locals.get(side.id, frame.f_globals.get(side.id))
         else:
-            try:
-                value = ast.literal_eval(side)
-            except (ValueError, TypeError):
-                continue
+            with suppress(UnknownValue, TypeError):
+                value = value_of(side, operators=SIGNED)
         if type(value) in (int, float) and abs(value) < 1 << 53:
             found.append(value)
     return found
@@ -170,15 +171,7 @@ def _waiting_of(code: CodeType, offset: int) -> Waiting:
 def _tree_of(filename: str) -> ast.Module | None:
     """Return a file's syntax tree; None if it has no source or is not Python."""
     source = source_of(filename)
-    return None if source is None or not source.text else _parsed(source.text)
-
-
-@lru_cache(maxsize=32)
-def _parsed(text: str) -> ast.Module | None:
-    try:
-        return ast.parse(text)
-    except (SyntaxError, ValueError):
-        return None
+    return SourceText(filename, source.text).tree if source and source.text else None
 
 
 def rests_on_chosen(engine: Engine, error: BaseException) -> bool:
@@ -277,8 +270,7 @@ def _passed_on(flow: NameFlow, inside: list[ast.AST], called: FrameType) -> set[
     names = code.co_varnames[:count]
     if not isinstance(call, ast.Call):
         return set(names) - {"self"} if flow.touches(call) else set()
-    given = [*call.args, *(each.value for each in call.keywords)]
-    if not any(flow.touches(each) for each in given):
+    if not any(flow.touches(each) for each in arguments_of(call)):
         return set()
     bound = 1 if names[:1] in (("self",), ("cls",)) else 0
     starred = any(isinstance(each, ast.Starred) for each in call.args)

@@ -9,12 +9,13 @@ from __future__ import annotations
 import ast
 import builtins
 import inspect
-import textwrap
 from collections.abc import Callable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass, field
 from types import FunctionType, MethodType, ModuleType
 from typing import Any
+
+from shapewright.program.source_text import text_of_function
 
 Moves = tuple[tuple[Any, ...], ...] | None
 """Moves of an argument's dims, in order: ``(("transpose", 1, 2),)``.
@@ -287,12 +288,8 @@ def _source_of(function: Any) -> Function | None:
         return None
     if function.__module__ and function.__module__.split(".")[0] == "torch":
         return None
-    try:
-        text = textwrap.dedent(inspect.getsource(function))
-        tree = ast.parse(text)
-    except (OSError, TypeError, SyntaxError, ValueError):
-        return None
-    for node in ast.walk(tree):
+    text = text_of_function(function)
+    for node in text.nodes if text is not None else ():
         if isinstance(node, ast.FunctionDef) and node.name == function.__name__:
             return node
         if isinstance(node, ast.Lambda) and function.__name__ == "<lambda>":

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import ast
 import inspect
 import re
-import textwrap
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from math import prod
@@ -13,6 +11,7 @@ from typing import Any
 
 from shapewright.inputs.search.hypotheses import Dim, Tensor
 from shapewright.inputs.search.layer_inputs import setting
+from shapewright.program.source_text import SourceText, text_of_function
 
 TOKENS = Tensor(("B", "T"), "int64", "ones")
 ONES = Tensor(("B", "T"), "int64", "ones")
@@ -172,23 +171,20 @@ def _texts_of(called: Any, owner: Any) -> Iterator[str]:
         module = getattr(documented, "__module__", None) or ""
         if text and module.split(".")[0] != "torch":
             yield inspect.cleandoc(text)
-    try:
-        yield _comments(textwrap.dedent(inspect.getsource(function)))
-    except (OSError, TypeError):
-        return
+    written = text_of_function(function)
+    if written is not None:
+        yield _comments(written)
 
 
-def _comments(text: str) -> str:
+def _comments(text: SourceText) -> str:
     """Return the signature with its comments, and the comments that begin
     with a name.
     """
-    try:
-        node = ast.parse(text).body[0]
-        body = node.body[0].lineno if isinstance(node, ast.FunctionDef) else 1
-    except (SyntaxError, IndexError):
+    if text.tree is None or not text.tree.body:
         return ""
+    body = text.function.body[0].lineno if text.function is not None else 1
     found = []
-    for number, line in enumerate(text.splitlines(), start=1):
+    for number, line in enumerate(text.text.splitlines(), start=1):
         code, mark, comment = line.partition("#")
         if not mark:
             continue

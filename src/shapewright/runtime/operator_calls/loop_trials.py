@@ -15,6 +15,8 @@ import torch
 
 from shapewright.engine.identity import DTYPES
 from shapewright.operators.facts import operators_with
+from shapewright.program.expression_values import COMPARISONS, OPERATORS, value_of
+from shapewright.program.syntax_nodes import dotted_name
 
 Tensor = torch.Tensor
 Names = dict[str, Any]
@@ -26,22 +28,11 @@ class _NotRun(Exception):
     """The text contains something that is not run here."""
 
 
-BINARY: dict[type[ast.AST], Callable[[Any, Any], Any]] = {
-    ast.Add: operator.add, ast.Sub: operator.sub, ast.Mult: operator.mul,
-    ast.Div: operator.truediv, ast.FloorDiv: operator.floordiv, ast.Mod: operator.mod,
-    ast.Pow: operator.pow, ast.MatMult: operator.matmul, ast.BitAnd: operator.and_,
-    ast.BitOr: operator.or_,
-    ast.Lt: operator.lt, ast.LtE: operator.le, ast.Gt: operator.gt,
-    ast.GtE: operator.ge, ast.Eq: operator.eq, ast.NotEq: operator.ne,
-}  # fmt: skip
+_OPERATORS = {**OPERATORS, **COMPARISONS}
 IN_PLACE: dict[type[ast.AST], Callable[[Any, Any], Any]] = {
     ast.Add: operator.iadd,
     ast.Sub: operator.isub,
 }
-UNARY: dict[type[ast.AST], Callable[[Any], Any]] = {
-    ast.USub: operator.neg, ast.UAdd: operator.pos, ast.Invert: operator.invert,
-}  # fmt: skip
-
 METHODS = operators_with("computes_each_element", "replaces_loops")
 """Methods and functions of tensors that may be called."""
 
@@ -106,7 +97,7 @@ class _Interpreter:
             if not isinstance(held, Tensor):
                 raise _NotRun("a write to no tensor")
             held[self.index(target.slice)] = value
-        elif name := _dotted(target):
+        elif name := dotted_name(target):
             self.names[name] = value
         else:
             raise _NotRun("a target")
@@ -122,9 +113,11 @@ class _Interpreter:
 
     def value(self, node: ast.expr) -> Any:
         """Return the value of an expression."""
-        if isinstance(node, ast.Constant):
-            return node.value
-        name = _dotted(node)
+        return value_of(node, self.read, _OPERATORS)
+
+    def read(self, node: ast.expr) -> Any:
+        """Return the value of a name, an attribute, an item or a call."""
+        name = dotted_name(node)
         if name in self.names:
             return self.names[name]
         if isinstance(node, ast.Attribute) and node.attr in READ:
@@ -133,19 +126,8 @@ class _Interpreter:
                 return getattr(held, node.attr)
         if isinstance(node, ast.Subscript):
             return self.value(node.value)[self.index(node.slice)]
-        if isinstance(node, ast.BinOp) and type(node.op) in BINARY:
-            left, right = self.value(node.left), self.value(node.right)
-            return BINARY[type(node.op)](left, right)
-        if isinstance(node, ast.UnaryOp) and type(node.op) in UNARY:
-            return UNARY[type(node.op)](self.value(node.operand))
-        if isinstance(node, ast.Compare) and len(node.ops) == 1:
-            left, right = self.value(node.left), self.value(node.comparators[0])
-            return BINARY[type(node.ops[0])](left, right)
         if isinstance(node, ast.IfExp):
             return self.value(node.body if self.value(node.test) else node.orelse)
-        if isinstance(node, ast.Tuple | ast.List):
-            made = [self.value(item) for item in node.elts]
-            return tuple(made) if isinstance(node, ast.Tuple) else made
         if isinstance(node, ast.ListComp | ast.GeneratorExp):
             return self.comprehension(node)
         if isinstance(node, ast.Call):
@@ -167,7 +149,7 @@ class _Interpreter:
         """Call a function or method of the lists above."""
         args = [self.value(arg) for arg in node.args]
         given = {str(key.arg): self.value(key.value) for key in node.keywords}
-        name = _dotted(node.func)
+        name = dotted_name(node.func)
         if name in PLAIN and name not in self.names:
             return PLAIN[name](*args)
         space, _, last = name.rpartition(".")
@@ -178,17 +160,6 @@ class _Interpreter:
             if isinstance(held, Tensor):
                 return getattr(held, node.func.attr)(*args, **given)
         raise _NotRun(name)
-
-
-def _dotted(node: ast.AST) -> str:
-    """Return `self.weight` of a name or attributes of a name; "" for anything else."""
-    parts = []
-    while isinstance(node, ast.Attribute):
-        parts.append(node.attr)
-        node = node.value
-    if not isinstance(node, ast.Name):
-        return ""
-    return ".".join([node.id, *reversed(parts)])
 
 
 def _interpreted(stmts: Iterable[ast.stmt], names: Mapping[str, Any]) -> Names:

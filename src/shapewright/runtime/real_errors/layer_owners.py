@@ -18,8 +18,16 @@ from shapewright.engine.failures.constructions import (
     constructor_arguments,
     kept_values,
 )
+from shapewright.program.expression_values import UnknownValue, value_of
 from shapewright.program.source_text import SourceText
 from shapewright.program.spans import Span
+from shapewright.program.syntax_nodes import (
+    FUNCTIONS,
+    assignments_in,
+    called_name,
+    dotted_name,
+    own_nodes,
+)
 from shapewright.runtime.real_errors.tracebacks import Stack
 
 LONGEST = 30
@@ -54,7 +62,7 @@ class Owner:
                 continue
             text, node = place
             kind = type(module)
-            if isinstance(node, ast.Call) and _last_name(node.func) == kind.__name__:
+            if called_name(node) == kind.__name__:
                 names = constructor_arguments(kind)
                 kept = tuple(kept_values(module, names))
                 found[path] = ModuleConstruction(
@@ -89,11 +97,10 @@ class Owner:
         here = self.here
         if here is None or here.tree is None or not name.isidentifier():
             return None
-        around = here.around(self.node, *FUNCTIONS) if self.node is not None else None
-        for scope in (around, here.tree):
+        for scope in (here.around(self.node, *FUNCTIONS), here.tree):
             found = [
                 value
-                for node in _within(scope)
+                for node in own_nodes(scope)
                 if isinstance(node, ast.Assign)
                 for target, value in _pairs(node)
                 if isinstance(target, ast.Name) and target.id == name
@@ -149,17 +156,6 @@ def owner_of(
     return Owner(root, named, here, node)
 
 
-FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)
-
-
-def _within(scope: ast.AST | None) -> Iterator[ast.AST]:
-    """Yield the nodes of a function or a file, without functions and classes inside."""
-    for node in ast.iter_child_nodes(scope) if scope is not None else ():
-        if not isinstance(node, (*FUNCTIONS, ast.ClassDef)):
-            yield node
-            yield from _within(node)
-
-
 def _pairs(node: ast.Assign) -> Iterator[tuple[ast.expr, ast.expr]]:
     """Yield each target with its value, also for `a, b = x, y`."""
     for target in node.targets:
@@ -177,13 +173,10 @@ def _prefix(names: list[str], count: int) -> str:
 def _assignments(text: SourceText, line: int, name: str) -> Iterator[ast.expr]:
     """Yield the values of `self.name` in the function that begins on a line."""
     for function in text.near(line):
-        for node in ast.walk(function) if isinstance(function, ast.FunctionDef) else ():
-            if not isinstance(node, ast.Assign | ast.AnnAssign) or node.value is None:
-                continue
-            targets = node.targets if isinstance(node, ast.Assign) else [node.target]
-            for target in targets:
+        if isinstance(function, ast.FunctionDef):
+            for target, value in assignments_in(function, annotated=True):
                 if isinstance(target, ast.Attribute) and target.attr == name:
-                    yield node.value
+                    yield value
 
 
 def _element(
@@ -194,24 +187,17 @@ def _element(
     if not isinstance(node, ast.Call) or not name.isdecimal():
         return None
     items = node.args
-    if _last_name(node.func) == "ModuleList" and len(items) == 1:
+    if called_name(node) == "ModuleList" and len(items) == 1:
         inner = items[0]
         if isinstance(inner, ast.ListComp | ast.GeneratorExp):
             return text, inner.elt
         items = inner.elts if isinstance(inner, ast.List | ast.Tuple) else []
-    elif _last_name(node.func) != "Sequential":
+    elif called_name(node) != "Sequential":
         return None
     found = items[: int(name) + 1]
     if len(found) <= int(name) or any(isinstance(each, ast.Starred) for each in found):
         return None
     return text, found[-1]
-
-
-def _last_name(node: ast.expr) -> str:
-    """Return `Linear` for `nn.Linear`."""
-    if isinstance(node, ast.Attribute):
-        return node.attr
-    return node.id if isinstance(node, ast.Name) else ""
 
 
 def relative(span: Span) -> Span:
@@ -223,13 +209,6 @@ def relative(span: Span) -> Span:
 def _relative_name(file: str) -> str:
     """Return the name of a file relative to the working folder."""
     return file.removeprefix(f"{getcwd()}{sep}")
-
-
-COMPUTED = (
-    ast.Constant, ast.Name, ast.BinOp, ast.UnaryOp, ast.operator, ast.unaryop,
-    ast.expr_context, ast.Tuple, ast.List,
-)  # fmt: skip
-"""Nodes allowed in an argument of a constructor: none of them runs any code."""
 
 
 def rebuilt(
@@ -282,13 +261,9 @@ def _arguments_of(
             if word.arg is None:
                 return None
             words[word.arg] = _value_of(word.arg, word.value, old, kept)
-    except _Untold:
+    except UnknownValue:
         return None
     return args, words
-
-
-class _Untold(Exception):
-    """A value that the text does not show."""
 
 
 def _value_of(
@@ -298,16 +273,13 @@ def _value_of(
     before = old.get(name)
     if before is not None and name in kept and ast.dump(before) == ast.dump(node):
         return kept[name]
-    if not all(isinstance(each, COMPUTED) for each in ast.walk(node)):
-        raise _Untold(name)
     names = {}
     if isinstance(before, ast.Name) and name in kept:
         names[before.id] = kept[name]  # `hidden + 1`, where `hidden` was given
     try:
-        code = compile(ast.Expression(node), "", "eval")
-        return eval(code, {"__builtins__": {}}, names)
+        return value_of(node, lambda each: names[dotted_name(each)])
     except Exception:  # the program's arithmetic
-        raise _Untold(name) from None
+        raise UnknownValue(name) from None
 
 
 def _made_like(module: nn.Module, args: list[Any], words: dict[str, Any]) -> nn.Module:

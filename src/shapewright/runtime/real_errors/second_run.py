@@ -7,7 +7,7 @@ import os
 import threading
 import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from copy import copy
+from copy import copy, deepcopy
 from dataclasses import dataclass, field, replace
 from functools import partial
 from types import CodeType, MethodType
@@ -21,7 +21,7 @@ from shapewright.engine.engine import EngineOptions, GoingOn
 from shapewright.engine.failures.constructions import misloaded
 from shapewright.engine.replacement import one_thread
 from shapewright.operators.failed_calls import Failure, Misloaded
-from shapewright.program.source_text import SourceText, flat
+from shapewright.program.source_text import COMPREHENSIONS, SourceText, flat
 from shapewright.program.spans import Span
 from shapewright.record.trace import Trace
 from shapewright.runtime.processes.forks import Children
@@ -91,7 +91,7 @@ class Again:
         if self.text is not None:
             at = text or self.text
             node = at.along(self.text.way(self.node))
-            parent = at.parents.get(id(node))
+            parent = at.parent(node)
         guards = StepGuards(
             every, self.above, partial(_changed, self.owner, layers or {})
         )
@@ -160,9 +160,6 @@ def _replaced(module: nn.Module, names: list[str], make: Maker) -> nn.Module:
     children[names[0]] = _replaced(inner, names[1:], make) if names[1:] else make()
     made.__dict__["_modules"] = children
     return made
-
-
-COMPREHENSIONS = (ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
 
 
 @dataclass(frozen=True, slots=True)
@@ -262,7 +259,8 @@ def _layer_again(place: FailedPlace, frame: TracebackFrame) -> Again:
 
 
 def _at_point(node: ast.AST, place: FailedPlace) -> ast.AST:
-    """Move a node to the program's place as an empty span, which matches no text."""
+    """Return a copy at the program's place as an empty span, which matches no text."""
+    node = deepcopy(node)
     point, text = place.point, place.text
     column = point.column - 1
     if text is not None:

@@ -18,6 +18,7 @@ from shapewright.engine.engine import Engine
 from shapewright.engine.private import in_dispatch_mode, in_transform
 from shapewright.program.source_text import SourceText
 from shapewright.program.spans import Span
+from shapewright.program.syntax_nodes import first_line, is_starred
 from shapewright.runtime.real_errors.guards import ASKS_OWN, attribute
 
 NOT_OURS = tuple(
@@ -69,12 +70,7 @@ class TracebackFrame:
         name, line = self.code.co_name, self.code.co_firstlineno
         if name.startswith("<"):
             return True
-        return any(
-            node.name == name
-            and line == min(each.lineno for each in (node, *node.decorator_list))
-            for node in (ast.walk(text.tree) if text.tree is not None else ())
-            if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)
-        )
+        return any(line == first_line(node) for _, node in text.functions(name))
 
     def place(self) -> tuple[int | None, ...]:
         """Return line, end line, column and end column, as `ast` counts them."""
@@ -222,11 +218,10 @@ def _is_call_of(
     if called is not ASKS_OWN:
         return called is module
     words = {word.arg for word in node.keywords}
-    stars = None in words or any(isinstance(each, ast.Starred) for each in node.args)
     count = sum(type(name) is int for name in given)
     names = {name for name in given if isinstance(name, str)}
     return isinstance(module, nn.Module) and (
-        stars or (count == len(node.args) and names == words)
+        is_starred(node) or (count == len(node.args) and names == words)
     )
 
 

@@ -6,92 +6,48 @@ from __future__ import annotations
 
 import ast
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
+from shapewright.program.source_text import SourceText
 from shapewright.program.spans import Span
+from shapewright.program.syntax_nodes import called_name, is_starred
 from shapewright.record.ops import Fact, ModuleCall, Op
 from shapewright.record.trace import Trace
-from shapewright.views.source_lines import looping_lines, visits
-
-Place = tuple[int, int, int, int]
-
-
-class _Written:
-    """A file's text, and its expressions by their places."""
-
-    def __init__(self, text: str) -> None:
-        self.text = text
-        self.lines = text.split("\n")
-        self.nodes: dict[Place, ast.AST] = {}
-        try:
-            tree = ast.parse(text)
-        except (SyntaxError, ValueError, RecursionError):
-            return
-        for node in ast.walk(tree):
-            if isinstance(node, ast.expr | ast.AugAssign | ast.Assign):
-                self.nodes.setdefault(self.place(node), node)
-
-    def place(self, node: ast.expr | ast.stmt) -> Place:
-        """Return the place of a node, as spans count: characters from 1."""
-        last = node.end_lineno or node.lineno
-        return (
-            node.lineno, self.column(node.lineno, node.col_offset),
-            last, self.column(last, node.end_col_offset or 0),
-        )  # fmt: skip
-
-    def column(self, line: int, offset: int) -> int:
-        raw = self.lines[line - 1].encode()[:offset]
-        return len(raw.decode("utf-8", "replace")) + 1
-
-    def segment(self, span: Span) -> str:
-        """Return the text of a span, in one line."""
-        lines = self.lines[span.line - 1 : span.end_line]
-        if not lines:
-            return ""
-        lines[-1] = lines[-1][: span.end_column - 1]
-        lines[0] = lines[0][span.column - 1 :]
-        return " ".join(" ".join(lines).split())
-
-    def of(self, node: ast.AST | None) -> str:
-        """Return the text of a node, in one line."""
-        if not isinstance(node, ast.expr):
-            return ""
-        return self.segment(Span("", *self.place(node)))
-
-
-def _written_at(written: _Written, span: Span) -> tuple[str, ast.AST | None]:
-    """Return the text of a span, and its node if there is any."""
-    place = (span.line, span.column, span.end_line, span.end_column)
-    return written.segment(span), written.nodes.get(place)
+from shapewright.views.source_lines import visits
 
 
 def _operands_of(
-    written: _Written, op: Op, node: ast.AST | None, layer: ModuleCall | None
+    text: SourceText, op: Op, node: ast.AST | None, layer: ModuleCall | None
 ) -> list[str]:
     """Return the words for each input of an op; empty if the text has none."""
     if layer is not None:
-        return _of_layer(written, op, node, layer)
+        return _of_layer(text, op, node, layer)
     places = op.places or _free_places(op)
     found = []
     for place in places:
-        found.append(written.of(_operand(node, op, place)))
+        found.append(_text_of(text, _operand(node, op, place)))
     return found if len(found) == len(op.inputs) else [""] * len(op.inputs)
 
 
 def _of_layer(
-    written: _Written, op: Op, node: ast.AST | None, layer: ModuleCall
+    text: SourceText, op: Op, node: ast.AST | None, layer: ModuleCall
 ) -> list[str]:
     """Return the words for a layer's arguments, matched by the tensors' numbers."""
     named: dict[int, str] = {}
-    if isinstance(node, ast.Call) and not _starred(node):
+    if isinstance(node, ast.Call) and not is_starred(node):
         args, kwargs = layer.inputs
         pairs = [*zip(args, node.args, strict=False)]
         pairs += [(kwargs.get(one.arg or ""), one.value) for one in node.keywords]
         for given, said in pairs:
             if isinstance(given, Fact):
-                named[given.tensor] = written.of(said)
+                named[given.tensor] = _text_of(text, said)
     return [named.get(fact.tensor, "") for fact in op.inputs]
+
+
+def _text_of(text: SourceText, node: ast.AST | None) -> str:
+    """Return the text of an expression, in one line."""
+    return text.line_of(node) if isinstance(node, ast.expr) else ""
 
 
 def _operand(node: ast.AST | None, op: Op, place: str) -> ast.AST | None:
@@ -99,7 +55,7 @@ def _operand(node: ast.AST | None, op: Op, place: str) -> ast.AST | None:
     first, *way = place.split(".")
     found: ast.AST | None = None
     match node:
-        case ast.Call() if not _starred(node):
+        case ast.Call() if not is_starred(node):
             found = _argument(node, op, first)
         case ast.BinOp(left, _, right) | ast.Compare(left, [_], [right]):
             found = _side(left, right, op, first)
@@ -121,10 +77,7 @@ def _operand(node: ast.AST | None, op: Op, place: str) -> ast.AST | None:
 
 def _argument(node: ast.Call, op: Op, place: str) -> ast.AST | None:
     """Return an argument of a call that is written as a call of this very function."""
-    called = node.func.attr if isinstance(node.func, ast.Attribute) else ""
-    called = node.func.id if isinstance(node.func, ast.Name) else called
-    function = (op.function or op.name).rpartition(".")[2]
-    if called != function:
+    if called_name(node) != (op.function or op.name).rpartition(".")[2]:
         return None
     if not place.isdecimal():
         return next((one.value for one in node.keywords if one.arg == place), None)
@@ -144,13 +97,6 @@ def _side(left: ast.expr, right: ast.expr, op: Op, place: str) -> ast.AST | None
         return (left, right)[numbers.index(False)] if sum(numbers) == 1 else None
     turned = op.function.rpartition(".")[2].startswith("__r")
     return {"0": left, "1": right}.get(place) if not turned else None
-
-
-def _starred(node: ast.Call) -> bool:
-    """Whether a call has `*args` or `**kwargs`."""
-    return any(isinstance(one, ast.Starred) for one in node.args) or any(
-        one.arg is None for one in node.keywords
-    )
 
 
 def _free_places(op: Op) -> list[str]:
@@ -219,9 +165,10 @@ def line_calls(trace: Trace, file: str, text: str, line: int) -> LineCalls:
 
     A statement over several lines is found by any of them.
     """
-    lines = _statement(text, line)
+    read = SourceText(file, text)
+    lines = read.statement_lines(line)
     code = "\n".join(text.splitlines()[lines[0] - 1 : lines[1]])
-    run = _Run(trace, _Written(text))
+    run = _Run(trace, read)
     steps: dict[tuple[object, ...], LineStep] = {}
     owners: dict[str, None] = {}
     inside: dict[tuple[str, int], None] = {}
@@ -242,7 +189,7 @@ def line_calls(trace: Trace, file: str, text: str, line: int) -> LineCalls:
         if step is None:
             step = steps[key] = run.step(op, owner, layer, path)
         step.ops.append(op)
-    times = _times_run(trace, file, text, lines)
+    times = _times_run(trace, read, lines)
     found = tuple(steps.values())
     spans = Counter(step.ops[0].span for step in found)
     for step in found:
@@ -260,14 +207,14 @@ def _relative(path: str, owner: str) -> str:
     return path.removeprefix(f"{owner}.") if owner else path
 
 
-def _times_run(trace: Trace, file: str, text: str, lines: Range) -> int:
+def _times_run(trace: Trace, text: SourceText, lines: Range) -> int:
     """Return how often the line was evaluated."""
-    made = visits(trace, {file: looping_lines(text)})
+    made = visits(trace, {text.file: text.looping_lines})
     return max(
         (
             len(seen)
             for (name, line), seen in made.items()
-            if name == file and lines[0] <= line <= lines[1]
+            if name == text.file and lines[0] <= line <= lines[1]
         ),
         default=0,
     )
@@ -317,57 +264,14 @@ def _listed(facts: Sequence[Fact]) -> str:
     return ", ".join(str(fact.shape) for fact in facts)
 
 
-# -- the statement ---------------------------------------------------------------------
-
-
-def _statement(text: str, line: int) -> Range:
-    """Return the lines of the statement at a line; of a block only its head."""
-    try:
-        body: list[ast.stmt] = ast.parse(text).body
-    except (SyntaxError, ValueError, RecursionError):
-        return line, line
-    while True:
-        around = [
-            s for s in body if _first_line(s) <= line <= (s.end_lineno or s.lineno)
-        ]
-        inner = [inside for one in around for inside in _blocks(one)]
-        if not inner:
-            if not around:
-                return line, line
-            ends = [one.end_lineno or one.lineno for one in around]
-            return min(map(_first_line, around)), max(ends)
-        head = min(map(_first_line, inner)) - 1
-        if line <= head and head >= _first_line(around[0]):
-            return _first_line(around[0]), head
-        if line < min(map(_first_line, inner)):
-            return line, line
-        body = inner
-
-
-def _first_line(node: ast.stmt) -> int:
-    """Return the line on which a statement begins, with its decorators."""
-    decorators: list[ast.expr] = getattr(node, "decorator_list", [])
-    return min([node.lineno, *(one.lineno for one in decorators)])
-
-
-def _blocks(node: ast.AST) -> Iterator[ast.stmt]:
-    """Yield the statements below a compound statement."""
-    for name in ("body", "orelse", "finalbody"):
-        for inner in getattr(node, name, []):
-            if isinstance(inner, ast.stmt):
-                yield inner
-    for handler in (*getattr(node, "handlers", []), *getattr(node, "cases", [])):
-        yield from handler.body
-
-
 # -- the run ---------------------------------------------------------------------------
 
 
 class _Run:
     """A run, which finds the code that made a call, and its words."""
 
-    def __init__(self, trace: Trace, written: _Written) -> None:
-        self.written = written
+    def __init__(self, trace: Trace, text: SourceText) -> None:
+        self.text = text
         self.calls = tuple(trace.calls)
         self.by_name = {(call.path, call.call): call for call in self.calls}
         self.states = {state.fact.tensor: state.path for state in trace.states}
@@ -384,8 +288,8 @@ class _Run:
         self, op: Op, owner: ModuleCall | None, layer: ModuleCall | None, path: str
     ) -> LineStep:
         assert op.span is not None
-        code, node = _written_at(self.written, op.span)
-        names = _operands_of(self.written, op, node, layer)
+        code, node = self.text.line_at(op.span), self.text.exact_node(op.span)
+        names = _operands_of(self.text, op, node, layer)
         states = [
             _relative(self.states.get(fact.tensor, ""), owner.path if owner else "")
             for fact in op.inputs
