@@ -30,7 +30,8 @@ from shapewright.engine.recipes.recipe import (
     of_slices,
     whole_numbers,
 )
-from shapewright.operators.metadata_rules import Same, setting
+from shapewright.findings.faults import raise_in_tests
+from shapewright.operators.metadata_rules import Misfit, Same, setting
 from shapewright.record.guards import COMPARED, Applied, Expression, SizeRead, value_of
 
 Shape = tuple[int, ...]
@@ -149,7 +150,10 @@ def _answered(
             made = step.rule.metadata(*arguments[0], **arguments[1])
         except (TypeError, AttributeError):
             made = NotImplemented
-        except Exception:  # the rule refuses these sizes
+        except Misfit:
+            return None
+        except Exception as fault:  # ours: the rule fails at these sizes
+            raise_in_tests(fault)
             return None
         if isinstance(made, Same):
             meta = metas[made.argument] if isinstance(made.argument, int) else None
