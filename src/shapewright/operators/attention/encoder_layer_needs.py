@@ -7,7 +7,6 @@ mask, merged from the masks that they get.
 from __future__ import annotations
 
 from math import prod
-from typing import Any
 
 from shapewright.findings.codes import ATTENTION_FEATURES, ATTENTION_MASK_SHAPE
 from shapewright.operators.attention.needs import of_weight
@@ -24,11 +23,14 @@ READ = (
 
 @needs("torch._transformer_encoder_layer_fwd")
 def encoder_layer(
-    src: Meta, embed_dim: int, num_heads: int, qkv_weight: Meta, *rest: Any
-) -> Unmet | None:
+    src: Meta, embed_dim: int, num_heads: int, qkv_weight: Meta, qkv_bias: Meta,
+    proj_weight: Meta, proj_bias: Meta, use_gelu: bool, norm_first: bool, eps: float,
+    norm_weight_1: Meta, norm_bias_1: Meta, norm_weight_2: Meta, norm_bias_2: Meta,
+    ffn_weight_1: Meta, ffn_bias_1: Meta, ffn_weight_2: Meta, ffn_bias_2: Meta,
+    mask: Meta | None = None, mask_type: int | None = None,
+) -> Unmet | None:  # fmt: skip
     """Check features, dtype and mask of an input `(batch, time, features)`."""
-    mask, kind = rest[14:16] if len(rest) == 16 else (None, None)
-    return _unmet("src", src, embed_dim, num_heads, qkv_weight, mask, kind)
+    return _unmet("src", src, embed_dim, num_heads, qkv_weight, mask, mask_type)
 
 
 @needs("torch._native_multi_head_attention")
