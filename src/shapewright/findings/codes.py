@@ -150,44 +150,47 @@ _mistake = partial(_own, "mistake", "warning")
 # -- needs: what a call that torch refuses lacks -----------------------------------
 
 ATTENTION_FEATURES = _need("attention-features",
-    "queries and keys have other features", "project both to one size")
+    "queries and keys have different numbers of features", "project both to one size")
 ATTENTION_MASK_SHAPE = _need("attention-mask-shape",
-    "a mask does not lie over the scores",
+    "a mask does not broadcast to the scores",
     "`(batch, keys)` as `key_padding_mask`, `(queries, keys)` as `attn_mask`")
 BAG_OFFSETS = _need("bag-offsets",
-    "rows have no offsets, a vector of ids has", "one of the two forms")
+    "offsets with rows of ids, or a vector of ids without offsets",
+    "one of the two forms")
 BATCH_DIM_MISMATCH = _need("batch-dim-mismatch",
-    "the dims before the matrices do not line up",
+    "the batch dims of the matrices do not broadcast",
     "a dim of 1 where one side is shared: `unsqueeze`")
 BOUNDARIES_SHAPE = _need("boundaries-shape",
-    "one row of boundaries, or one for each row", "equal dims in front")
+    "boundaries are neither one row nor one for each row", "equal dims in front")
 BROADCAST_MISMATCH = _need("broadcast-mismatch",
-    "two sizes below each other differ",
+    "two sizes that should broadcast differ",
     "a dim of 1 where the sizes should repeat: `y[:, None]`")
 CHANNEL_MISMATCH = _need("channel-mismatch",
-    "the layer was made for other channels",
+    "the layer was built for another number of channels",
     "`in_channels` is the `out_channels` of the layer before")
 CHANNELS_LAST = _need("channels-last",
-    "the channels stand in the last dim", "`x.permute(0, 3, 1, 2)`")
+    "the channels are in the last dim", "`x.permute(0, 3, 1, 2)`")
 CLASS_WEIGHTS = _need("class-weights",
-    "a weight for each class", "as many as predictions have classes")
+    "the weights are not one for each class",
+    "as many weights as the predictions have classes")
 CLASSES_IN_LAST_DIM = _need("classes-in-last-dim",
     "predictions have their classes in the last dim",
     "`x.transpose(1, 2)`, or flatten both")
 CROSS_OF_THREE = _need("cross-of-three",
-    "a cross product is of three numbers", "name the dim that holds the three")
+    "a cross product of vectors that do not have three numbers",
+    "name the dim that holds the three")
 CTC_LENGTHS = _need("ctc-lengths",
-    "a length for each sample, none longer than the time",
+    "lengths that are not one for each sample, or longer than the time",
     "`log_probs.transpose(0, 1)`: time comes first")
 DIM_OUT_OF_RANGE = _need("dim-out-of-range",
-    "a dim that is not there", "negative dims count from the end")
+    "a dim that the tensor does not have", "negative dims count from the end")
 DOES_NOT_DIVIDE = _need("does-not-divide",
-    "no size for the -1 works out", "a multiple, or another dim first")
+    "no size for the -1 is a whole number", "a multiple, or another dim first")
 DTYPE_MISMATCH = _need("dtype-mismatch",
-    "a tensor has a dtype that the call does not take",
+    "a tensor has a dtype that the call does not accept",
     "cast once, where the data enters")
 EINSUM_EQUATION = _need("einsum-equation",
-    "the equation cannot be read", "behind the arrow, letters of the inputs, each once")
+    "the equation cannot be read", "after the arrow, letters of the inputs, each once")
 EINSUM_LETTERS = _need("einsum-letters",
     "a tensor has more or fewer dims than letters",
     "a letter for each dim, `...` for those that stay")
@@ -197,137 +200,145 @@ EINSUM_OPERANDS = _need("einsum-operands",
 EINSUM_SIZES = _need("einsum-sizes",
     "a letter has two sizes", "letters in the order of the tensor as it is")
 ELEMENT_COUNT_MISMATCH = _need("element-count-mismatch",
-    "the new shape has more or fewer elements", "let torch work a size out with -1")
+    "the new shape has more or fewer elements", "let torch infer a size with -1")
 EXPAND_MISMATCH = _need("expand-mismatch",
-    "only sizes of 1 grow", "`y[:, None].expand(8, 4)`")
+    "`expand` of a dim whose size is not 1", "`y[:, None].expand(8, 4)`")
 FOLD_BLOCKS = _need("fold-blocks",
-    "other blocks than slide over the output",
+    "the number of blocks does not fit the output",
     "the same kernel, stride and padding as `unfold`")
 FOLD_CHANNELS = _need("fold-channels",
     "`fold` needs the elements of a block in dim 1", "`x.transpose(1, 2)`")
 FOURIER_POINTS = _need("fourier-points",
     "no point is left along a dim", "say how many come out: `irfft(z, n=16)`")
 FOURIER_SIZES = _need("fourier-sizes",
-    "`s` has not a size for each dim that is transformed",
+    "`s` does not have a size for each dim that is transformed",
     "`s=x.shape[-2:]`, or name the dims")
 FREQUENCY_COUNT = _need("frequency-count",
-    "`istft` gets other frequencies than `n_fft` makes",
+    "`istft` gets another number of frequencies than `n_fft` gives",
     "the same `n_fft` in both directions")
 GRID_SHAPE = _need("grid-shape",
-    "coordinates stand in the last dim of a grid", "`grid.permute(0, 2, 3, 1)`")
+    "the coordinates are not in the last dim of the grid", "`grid.permute(0, 2, 3, 1)`")
 GROUPS_DO_NOT_DIVIDE = _need("groups-do-not-divide",
-    "channels cannot be shared out to the groups", "groups that divide both")
+    "the channels cannot be divided into the groups", "groups that divide both")
 HIDDEN_STATE_SHAPE = _need("hidden-state-shape",
     "a state does not fit layers, batch and hidden size", "build it from `x.size(0)`")
 IN_PLACE_TOO_SMALL = _need("in-place-too-small",
-    "the result is larger than what is written", "`y = y + x` makes a new tensor")
+    "the result is larger than the tensor that it is written to",
+    "`y = y + x` makes a new tensor")
 INDEX_LARGER_THAN_SOURCE = _need("index-larger-than-source",
     "an index of `gather` is larger in another dim",
     "the `dim` that was meant, or `index_select`")
 INDEX_OUT_OF_RANGE = _need("index-out-of-range",
-    "an index is not below the size that it indexes",
+    "an index is not less than the size that it indexes",
     "a larger table, or `clamp` and a look at the ids")
 INDICES_OF_ANOTHER_POOLING = _need("indices-of-another-pooling",
-    "unpooling gets indices of another pooling",
+    "unpooling with the indices of another pooling",
     "what was pooled last is unpooled first")
 INNER_DIM_MISMATCH = _need("inner-dim-mismatch",
     "the sizes that are summed over differ",
-    "give the layer the size that comes: the `got` line says how it came about")
+    "give the layer the size that arrives: the `got` line says where it comes from")
 INTERPOLATED_SIZES = _need("interpolated-sizes",
     "a size for dims that are not resized",
     "only height and width: `size=x.shape[-2:]`")
 JOINED_SCALARS = _need("joined-scalars",
-    "`cat` joins along a dim; scalars have none", "`torch.stack`")
+    "`cat` of scalars, which have no dim to join along", "`torch.stack`")
 JOINED_SIZES_DIFFER = _need("joined-sizes-differ",
-    "sizes differ in a dim that is not joined", "the other dim, or equal sizes before")
+    "`cat` of tensors that differ in another dim than the joined one",
+    "the other dim, or equal sizes before")
 K_TOO_LARGE = _need("k-too-large",
-    "more elements are taken than there are", "`k=min(k, x.shape[-1])`")
+    "more elements are requested than there are", "`k=min(k, x.shape[-1])`")
 KERNEL_TOO_LARGE = _need("kernel-too-large",
     "the image is smaller than the kernel",
     "less pooling before, padding, or `AdaptiveAvgPool2d`")
 KEYS_AND_VALUES = _need("keys-and-values",
-    "there is a value for each key", "both from the same memory")
+    "the numbers of keys and values differ", "both from the same memory")
 MASK_SHAPE = _need("mask-shape",
-    "a mask has the sizes of the dims that it reads",
+    "a mask does not have the sizes of the dims that it indexes",
     "`mask.expand_as(x)`, or `torch.where`")
 MISSING_CHANNEL_DIM = _need("missing-channel-dim",
-    "a grey image without a dim for its channel", "`x.unsqueeze(1)`")
+    "a grayscale image without a channel dim", "`x.unsqueeze(1)`")
 MISSING_TRANSPOSE = _need("missing-transpose",
-    "one side would fit the other way round", "`.mT`, or `.transpose(-2, -1)`")
+    "one operand would fit if it were transposed", "`.mT`, or `.transpose(-2, -1)`")
 MOVED_DIMS = _need("moved-dims",
-    "a shift or a place for each dim that moves", "lists of one length")
+    "the numbers of shifts and dims, or of places and dims, differ",
+    "lists of one length")
 NORMALIZED_SHAPE = _need("normalized-shape",
-    "the last dims have other sizes than were given",
+    "the last dims do not have the sizes of `normalized_shape`",
     "`normalized_shape` is the size of the last dim")
 NOT_CONTIGUOUS = _need("not-contiguous",
     "a view cannot reorder elements", "`reshape`, or `.contiguous()` before")
 NOT_FLATTENED = _need("not-flattened",
-    "the last dims hold the features, but apart",
+    "the features are spread over several dims",
     "`torch.flatten(x, 1)` before the layer")
 NOT_POSITIVE = _need("not-positive",
     "a size or a factor below 1", "look at what it is computed from; `max(1, size)`")
 NOT_SQUARE = _need("not-square",
-    "as many rows as columns are needed", "`x.mT @ x`, `torch.linalg.pinv`, `lstsq`")
+    "a matrix that is not square", "`x.mT @ x`, `torch.linalg.pinv`, `lstsq`")
 ONE_HOT_TARGET = _need("one-hot-target",
-    "class numbers are taken, not a row of zeros and a one", "`target.argmax(1)`")
+    "one-hot rows where class indices are expected", "`target.argmax(1)`")
 ONE_VALUE_PER_CHANNEL = _need("one-value-per-channel",
-    "of one value there is no variance",
-    "`drop_last=True` in training, `model.eval()` else")
+    "batch norm in training with one value per channel",
+    "`drop_last=True` in training, `model.eval()` in evaluation")
 OUTPUT_PADDING_TOO_LARGE = _need("output-padding-too-large",
-    "it only tells apart sizes that the stride makes equal", "smaller than the stride")
+    "an output padding that is not smaller than the stride",
+    "an output padding below the stride")
 PACKED_LENGTHS = _need("packed-lengths",
     "lengths do not fit the batch, or are not sorted",
     "`enforce_sorted=False`, and lengths along time")
 PADDING_PAIRS = _need("padding-pairs",
-    "two numbers for each dim, from the last one on",
+    "the padding is not two numbers for each dim, from the last on",
     "a pair less, or `mode=\"constant\"`")
 PADDING_TOO_LARGE = _need("padding-too-large",
-    "a reflection has to be shorter than the dim", "a smaller padding, or `replicate`")
+    "a reflected padding that is not shorter than the dim",
+    "a smaller padding, or `replicate`")
 PERMUTED_DIMS = _need("permuted-dims",
-    "a place for each dim is needed", "every dim once: `x.permute(0, 2, 1)`")
+    "`permute` without a place for each dim", "every dim once: `x.permute(0, 2, 1)`")
 POOL_PADDING = _need("pool-padding",
-    "windows would lie in the padding only", "at most half the kernel")
+    "a padding of more than half the kernel", "at most half the kernel")
 REPEAT_COUNTS = _need("repeat-counts",
-    "a number for each dim", "write 1 for dims that stay")
+    "`repeat` without a number for each dim", "write 1 for dims that stay")
 REPEATED_DIM = _need("repeated-dim",
     "a dim is named twice", "each dim once")
 RNN_INPUT_SIZE = _need("rnn-input-size",
     "the last dim is not `input_size`", "`input_size` of the layer, or a `transpose`")
 SHUFFLED_SIZES = _need("shuffled-sizes",
-    "the factor does not divide the sizes", "channels·factor² for `pixel_shuffle`")
+    "the sizes are not divisible by the factor", "channels·factor² for `pixel_shuffle`")
 SIGNAL_TOO_SHORT = _need("signal-too-short",
-    "a frame is longer than the samples", "a smaller `n_fft`, or `F.pad` before")
+    "a frame is longer than the signal", "a smaller `n_fft`, or `F.pad` before")
 SOURCE_SHAPE = _need("source-shape",
-    "a slice, or an element, for each index", "as many indices as slices")
+    "the source does not have a slice or element for each index",
+    "as many indices as slices")
 SPLIT_SIZES = _need("split-sizes",
-    "parts do not add up to the dim", "a number for equal parts, or the right sum")
+    "the split sizes do not add up to the size of the dim",
+    "a number for equal parts, or the right sum")
 STACKED_SHAPES_DIFFER = _need("stacked-shapes-differ",
-    "`stack` takes equal shapes", "`pad_sequence` for lengths, `cat` to continue")
+    "`stack` of tensors with different shapes",
+    "`pad_sequence` for lengths, `cat` to continue")
 SUMMED_DIMS = _need("summed-dims",
-    "`tensordot` is told too many dims, or unequal lists",
+    "`tensordot` with too many dims, or lists of different lengths",
     "pairs of dims: `dims=([1], [0])`")
 TARGET_SHAPE = _need("target-shape",
-    "a target for each prediction is needed", "`squeeze(1)`, or `view_as`")
+    "the shapes of predictions and targets differ", "`squeeze(1)`, or `view_as`")
 THETA_SHAPE = _need("theta-shape",
-    "a matrix of 2·3 for each image", "`theta.view(-1, 2, 3)`")
+    "`theta` is not a 2 x 3 matrix for each image", "`theta.view(-1, 2, 3)`")
 TOO_MANY_INDICES = _need("too-many-indices",
     "more indices than dims", "count the dims: `x.shape`")
 TWO_UNKNOWN_SIZES = _need("two-unknown-sizes",
-    "one size can be worked out, not two", "write one of them")
+    "more than one size is -1", "write one of them")
 UNPOOLED_SIZE = _need("unpooled-size",
-    "this kernel and stride do not make what came in of that size",
+    "this kernel and stride do not give the pooled size",
     "keep the size from before the pooling")
 WINDOW_LENGTH = _need("window-length",
     "window, `win_length`, `n_fft` and `hop_length` do not fit each other",
     "pass the length of the window too")
 WINDOW_NUMBERS = _need("window-numbers",
-    "a number for dims that the window does not move along",
+    "a window size for dims along which the window does not move",
     "one number, or one for each of those dims")
 WRITTEN_SHAPE = _need("written-shape",
-    "a value does not broadcast to the part that is written",
+    "a value does not broadcast to the part that it is written to",
     "the shape of the part: `x[:, 0].shape`")
 WRONG_RANK = _need("wrong-rank",
-    "a tensor has more or fewer dims than the call takes",
+    "a tensor has more or fewer dims than the call accepts",
     "a dim added or removed: `unsqueeze`, `flatten`")
 
 # -- errors: what ends a run, or a check of the program's own ----------------------
@@ -340,29 +351,29 @@ ITEMS_DO_NOT_STACK = _error("items-do-not-stack",
     "both shapes",
     "items of one size, or a `collate_fn` that pads")
 MISSING_DEVICE = _error("missing-device",
-    "a device is asked for that the rehearsed machine has not",
+    "the program asks for a device that the rehearsed machine does not have",
     "`--device cuda`, or `torch.cuda.is_available()`")
 MIXED_DEVICES = _error("mixed-devices",
     "tensors of one call are on different devices", "`.to(x.device)`")
 PROGRAM_ERROR = _error("program-error",
-    "the program raised for another reason", "what Python says")
+    "the program raised an error for another reason", "what Python says")
 PROGRAM_EXIT = _error("program-exit",
     "the program called `sys.exit`", "a function or a model of it as the target")
 SELF_CHECK = _error("self-check",
     "a rule and torch disagree: a fault of Shapewright", "a report of the call")
 SHAPE_MISMATCH = _error("shape-mismatch",
-    "a size or a number of dims does not fit", "one of the changes that were tried")
+    "a size or the number of dims does not fit", "one of the changes that were tried")
 SIZE_CHECK = _error("size-check",
     "an assertion or a comparison of sizes", "where both sides came from")
 STATE_DICT_MISMATCH = _error("state-dict-mismatch",
-    "a state dict has other keys, or other shapes",
+    "a state dict has other keys or shapes than the model",
     "rename the keys, or leave the new part out")
 TIMEOUT = _error("timeout",
-    "the time that was allowed is over", "`--timeout`, or a smaller part")
+    "the time limit was reached", "`--timeout`, or a smaller part")
 TORCH_ERROR = _error("torch-error",
-    "torch refused a call, and no change of one argument mends it", "what torch says")
+    "torch refused a call, and no change of one argument fixes it", "what torch says")
 UNPACKED_SIZES = _error("unpacked-sizes",
-    "as many names as dims, or values", "`*batch, channels = x.shape`")
+    "more or fewer names than dims or values", "`*batch, channels = x.shape`")
 
 # -- hazards of one run; of two at one place, the first of these is reported -------
 
@@ -373,28 +384,28 @@ BATCH_AXIS = _hazard("batch-axis",
     "softmax, `normalize`, a running sum, positions, joined parts along the batch",
     "`dim` counted from the end: `softmax(x, dim=-1)`")
 BATCH_DEPENDENCE = _hazard("batch-dependence",
-    "samples divided by the largest number of all samples",
+    "samples divided by a value that is computed over the whole batch",
     "the dims of one sample, with `keepdim=True`")
 CPU_TENSOR = _hazard("cpu-tensor",
-    "made inside `forward` without a device, or a tensor that is no buffer",
+    "a tensor made in `forward` without a device, or one that is not a buffer",
     "`device=x.device`, `x.new_zeros`, or a registered buffer", of_shapes=False)
 EINSUM_REDUCTION = _hazard("einsum-reduction",
-    "`einsum` without an arrow that sums the batch or reorders",
-    "the arrow and the letters that are meant")
+    "`einsum` without an arrow, which sums the batch or reorders the result",
+    "the arrow and the intended letters")
 IMPLICIT_BROADCAST = _hazard("implicit-broadcast",
     "every broadcast; with `--strict` alone, as a note",
-    "equal sizes, or `expand_as` where it is meant", severity="note", strict=True)
+    "equal sizes, or `expand_as` where it is intended", severity="note", strict=True)
 LAYOUT = _hazard("layout",
     "a layer with time first in a program with the batch first",
     "`batch_first=True`, or a transpose before and after the layer")
 LOST_BATCH = _hazard("lost-batch",
-    "`squeeze()` that takes the batch of one sample (a note for larger ones)",
+    "`squeeze()` that also removes a batch of one sample (a note for larger ones)",
     "`squeeze(-1)` or `flatten(1)`")
 MASK_AXIS = _hazard("mask-axis",
-    "a mask along the queries, or one that shows the future alone",
+    "a mask along the queries, or one that shows only the future",
     "a mask along the last dim of the scores")
 VIEW_MIXES_DIMS = _hazard("view-mixes-dims",
-    "a `view` or `reshape` where a transpose was meant",
+    "a `view` or `reshape` in place of a transpose",
     "`transpose` first, then `reshape`")
 OUTER_BROADCAST = _hazard("outer-broadcast",
     "`(N, 1)` meets `(N,)` in a loss, an accuracy, a difference: all pairs",
@@ -403,7 +414,7 @@ ONE_SAMPLE = _hazard("one-sample",
     "a loss of one sample with each of a batch; a last batch of one that is broadcast",
     "the whole prediction, or `sample.expand_as(prediction)`")
 REPEATED_INDEX = _hazard("repeated-index",
-    "`x[index] += y` with more entries than places: all but the last are lost",
+    "`x[index] += y` with repeated indices: all but the last are lost",
     "`x.index_add_(0, index, y)`")
 PYTHON_LOOP = _loop("python-loop",
     "a loop over single elements that one call replaces",
@@ -412,16 +423,17 @@ PYTHON_LOOP = _loop("python-loop",
 # -- edges: what breaks at sizes that nobody gave ----------------------------------
 
 BATCH_HARD_CODED = _edge("batch-hard-coded",
-    "runs with the given batch only, or gives as many rows for every other",
+    "runs only with the given batch, or returns the same number of rows for every "
+    "batch",
     "`x.size(0)`, `-1` or `flatten(1)`")
 LOST_DIM = _edge("lost-dim",
-    "fewer dims come out with one step, or of the smallest image (a note)",
+    "the output has fewer dims for one step, or for the smallest image (a note)",
     "`x[:, 0]` or `flatten(1)` in place of `squeeze()`", severity="note")
 
 # -- mistakes of a training, in the order in which they are reported ---------------
 
 GRADIENTS_NOT_CLEARED = _mistake("gradients-not-cleared",
-    "a step, of an optimizer or by hand, that uses gradients of earlier steps too",
+    "a step, of an optimizer or by hand, that also uses gradients of earlier steps",
     "`optimizer.zero_grad()` before `backward()`")
 GRADIENTS_CLEARED_UNUSED = _mistake("gradients-cleared-unused",
     "`zero_grad()` between `backward()` and `step()`",
@@ -430,11 +442,11 @@ GRAPH_KEPT = _mistake("graph-kept",
     "a loss kept with its graph: memory that grows with each step",
     "`loss.item()` or `loss.detach()`")
 NOT_IN_OPTIMIZER = _mistake("not-in-optimizer",
-    "parameters with gradients that no optimizer steps",
+    "parameters that get gradients but are in no optimizer",
     "`nn.ModuleList`; an optimizer built after the model is complete")
 NO_GRADIENT = _mistake("no-gradient",
-    "parameters of an optimizer to which no gradient comes",
-    "the loss of that part, or `requires_grad_(False)`")
+    "parameters of an optimizer that never get a gradient",
+    "add that part to the loss, or `requires_grad_(False)`")
 TRAINED_IN_EVAL_MODE = _mistake("trained-in-eval-mode",
     "training that goes on after `eval()`",
     "`model.train()` at the beginning of each epoch")
@@ -448,15 +460,15 @@ STATE_NOT_COPIED = _mistake("state-not-copied",
     "a best state that later steps change too, loaded at the end",
     "`copy.deepcopy(model.state_dict())`")
 SUM_AFTER_LOOP = _mistake("sum-after-loop",
-    "a sum behind its loop, which counts the last batch alone", "the sum indented")
+    "a sum after its loop, which counts only the last batch", "indent the sum")
 MEAN_OVER_SAMPLES = _mistake("mean-over-samples",
     "means of batches, added and divided by the number of samples",
-    "each mean times the samples of its batch")
+    "each mean times the number of samples of its batch")
 SCHEDULER_ORDER = _mistake("scheduler-order",
     "a scheduler that steps before its optimizer",
     "`scheduler.step()` after `optimizer.step()`")
 SCHEDULER_TOO_LONG = _mistake("scheduler-too-long",
-    "a schedule that a whole run goes past: an error",
-    "`total_steps` as the loops have them", severity="error")
+    "a schedule that is shorter than the whole run: an error",
+    "`total_steps` as many as the loops have", severity="error")
 
 # fmt: on
