@@ -21,10 +21,10 @@ NO_FIX = "no fix is known; run without --diff to see what is wrong"
 DESCRIPTION = """\
 Run TARGET with tensors that hold no data and explain every call that does not fit.
 
-An error does not end the run: it goes on with what would have come out. Fixes are
-tried by running the program with the edit in memory. What runs but is probably not
-intended is a warning; `# shapewright: ignore[CODE]` at the end of a line switches it
-off there.
+An error does not end the run, which continues with the tensor that the call would have
+returned. Fixes are tried by running the program with the edit in memory. What runs but
+is probably not intended is a warning; `# shapewright: ignore[CODE]` at the end of a
+line switches it off there.
 TARGET is what `shapewright trace` takes.
 """
 

@@ -198,7 +198,7 @@ SPECS = (
     "-i again"
 )
 
-TARGET = "what to run; the arguments of a script stand after `--`"
+TARGET = "what to run; a script's own arguments follow `--`"
 
 ARGUMENTS = "a script's own arguments stand after `--`"
 

@@ -27,9 +27,9 @@ SUMMARY = "a whole training script, from the data set to the last batch"
 
 DESCRIPTION = """\
 Run a training script as it is, with tensors that hold no data: its data set, loaders,
-loss, optimizer, validation and checkpoints. From each loader come the first batches
-and the last; a loop that trains ends when its turns bring nothing new, with its last
-turn. Files that the script writes lie in a temporary folder and are removed.
+loss, optimizer, validation and checkpoints. Each loader gives its first batches
+and its last; a training loop ends when further iterations bring nothing new, with its
+last iteration. Files that the script writes go to a temporary folder and are removed.
 Options stand before SCRIPT.py; what follows it belongs to the script.
 """
 
@@ -54,7 +54,7 @@ def add_arguments(parser: Parser) -> None:
     shared.add_files(parser)
     shared.add_timeout(
         parser,
-        "stop the script after S seconds and tell what was found until then "
+        "stop the script after S seconds and report what was found by then "
         "(default: 300)",
         300.0,
     )

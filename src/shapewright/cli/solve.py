@@ -57,14 +57,14 @@ def add_arguments(parser: Parser) -> None:
         dest="training",
         action="store_const",
         const=True,
-        help="in training mode, whatever mode the model is in",
+        help="run in training mode, whatever mode the model is in",
     )
     mode.add_argument(
         "--eval",
         dest="training",
         action="store_const",
         const=False,
-        help="as in evaluation mode",
+        help="run in evaluation mode",
     )
     shared.add_timeout(parser, "stop after S seconds")
     shared.add_files(parser)
