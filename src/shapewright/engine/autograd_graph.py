@@ -22,7 +22,7 @@ import torch
 from torch.autograd.graph import get_gradient_edge
 
 from shapewright.engine import nests
-from shapewright.engine.dispatch.answers import Slot, _build
+from shapewright.engine.dispatch.answers import Slot, _build_from_template
 from shapewright.engine.identity import BLANK, META, Info, Storage
 from shapewright.engine.memo import NEW, Answer, Hanging
 from shapewright.engine.private import in_dispatch_mode, in_transform, saving_hooks
@@ -150,7 +150,11 @@ def hang(
         out._sw_life = engine.life
         made.append(info)
     engine.record(answer, infos, tuple(made))
-    return outs[0] if plan.template is None else _build(plan.template, list(outs))
+    return (
+        outs[0]
+        if plan.template is None
+        else _build_from_template(plan.template, list(outs))
+    )
 
 
 def learn(
@@ -289,7 +293,7 @@ def joined(engine: Engine, out: Any, tensors: list[Tensor]) -> Any:
 
 
 def tied(engine: Engine, out: Any, tensors: list[Tensor], before: list[Tensor]) -> Any:
-    """Do as `joined` for tensors that are not recorded yet; keep the node's name."""
+    """Do as `join_graph` for tensors that are not recorded yet; keep the node's name."""
     if not engine.graph or not torch.is_grad_enabled():
         return out
     blanks = [engine.blank_of(tensor) for tensor in tensors]

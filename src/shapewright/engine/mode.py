@@ -11,7 +11,7 @@ from typing import Any
 from shapewright.engine import nests
 from shapewright.engine.devices import claim_of
 from shapewright.engine.dispatch import memory_overlap, ordinary_calls, torch_answers
-from shapewright.engine.dispatch.plans import plan_for
+from shapewright.engine.dispatch.plans import find_plan
 from shapewright.engine.engine import Args, Engine, Kwargs, Plan
 from shapewright.engine.function_names import plain_name
 from shapewright.engine.identity import Info
@@ -22,7 +22,7 @@ class Mode(Engine):
     """The function mode that answers the calls of a run."""
 
     def plan_for(self, func: Any) -> Plan:
-        plan: Plan = plan_for(func)
+        plan: Plan = find_plan(func)
         if self.verify:
             from shapewright.engine.self_check import verified
 
@@ -63,7 +63,7 @@ class Mode(Engine):
     def check_overlap(
         self, func: Any, name: str, args: Args, kwargs: Kwargs, infos: list[Info]
     ) -> None:
-        memory_overlap.check(self, func, name, args, kwargs, infos)
+        memory_overlap.check_overlap(self, func, name, args, kwargs, infos)
 
     def refusal_of(
         self, error: Exception, args: Args, kwargs: Kwargs | None

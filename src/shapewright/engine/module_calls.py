@@ -16,7 +16,7 @@ from torch import nn
 from torch.utils._python_dispatch import TorchDispatchMode
 
 from shapewright.engine import nests
-from shapewright.engine.dispatch.results import recorded_arguments
+from shapewright.engine.dispatch.results import convert_for_record
 from shapewright.engine.identity import Info
 from shapewright.engine.memo import OPAQUE, Answer
 from shapewright.engine.nests import snapshot
@@ -253,7 +253,7 @@ def _run(
     call.notes = ("scripted: seen from outside only",)
     answer = Answer(
         type(module).__name__,
-        recorded_arguments(engine, args, kwargs),
+        convert_for_record(engine, args, kwargs),
         OPAQUE,
         tuple(info.meta for info in outs),
         notes=(f"kernels: {kernels}",),

@@ -15,8 +15,8 @@ import torch
 
 from shapewright.engine import nests
 from shapewright.engine.dispatch import indexing, ordinary_calls, view_operators
-from shapewright.engine.dispatch.plan_tables import wrong_in
-from shapewright.engine.dispatch.results import node_of, writes
+from shapewright.engine.dispatch.plan_tables import find_meta_errors
+from shapewright.engine.dispatch.results import get_node_name, is_in_place
 from shapewright.engine.flops import counted
 from shapewright.engine.function_names import display_name, plain_name
 from shapewright.engine.identity import Info, Meta, contiguous_stride
@@ -46,8 +46,8 @@ CHOOSES = operators_with("chooses_kernel")
 
 ASKED_AGAIN = (
     ordinary_calls.call_op,
-    view_operators.view,
-    indexing.index,
+    view_operators.answer_view,
+    indexing.answer_index,
     fused_attention.fused,
 )
 """Plans whose answers can be compared with torch's."""
@@ -125,7 +125,7 @@ def _prepared(engine: Engine, func: Any, call: Call, infos: list[Info]) -> list[
     ways = []
     if _count(infos) <= LIMIT and not (any_autocast() and _on_gpu(infos)):
         ways.append(_way(engine, func, call, "cpu"))
-    if not (any_autocast() or wrong_in(func) or plain_name(func) in CHOOSES):
+    if not (any_autocast() or find_meta_errors(func) or plain_name(func) in CHOOSES):
         ways.append(_way(engine, func, call, "meta"))
     return ways
 
@@ -142,7 +142,7 @@ def _on_gpu(infos: list[Info]) -> bool:
 
 def _way(engine: Engine, func: Any, call: Call, device: str) -> _Way:
     """Prepare the call on separate tensors, before the original can write any."""
-    written = writes(plain_name(func), call[1]) or "out" in call[1]
+    written = is_in_place(plain_name(func), call[1]) or "out" in call[1]
     made: dict[int, Tensor] = {}
 
     def twin_of(tensor: Tensor) -> Tensor:
@@ -260,7 +260,7 @@ def _described(out: Any, given: list[Tensor], written: bool) -> list[str]:
         meta = Meta(
             tuple(tensor.shape), tensor.stride(), tensor.dtype, 0, "", False, "strided"
         )
-        text = _words(meta, tensor.requires_grad, node_of(tensor))
+        text = _words(meta, tensor.requires_grad, get_node_name(tensor))
         index = next((i for i, value in enumerate(given) if value is tensor), None)
         itself = index is not None
         place = f"input {index}" if itself else ""

@@ -15,7 +15,7 @@ from torch import nn
 
 from shapewright.engine import autocast, nests
 from shapewright.engine.call_sites import Positions
-from shapewright.engine.dispatch.torch_answers import up_to_date
+from shapewright.engine.dispatch.torch_answers import update_node
 from shapewright.engine.engine import Engine, NeedsGraph
 from shapewright.engine.failures.run_ends import (
     Stopped,
@@ -211,7 +211,7 @@ def _watched_run(
             with heard():
                 output = _call(engine, calls, target, root, args, kwargs)
             with torch._C.DisableTorchFunction():
-                look = partial(up_to_date, engine) if graph else engine.info
+                look = partial(update_node, engine) if graph else engine.info
                 output = nests.snapshot(output, look)
         except (NeedsGraph, KeyboardInterrupt):
             raise

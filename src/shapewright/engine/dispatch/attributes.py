@@ -26,7 +26,9 @@ Args = tuple[Any, ...]
 Kwargs = dict[str, Any]
 
 
-def deepcopy(engine: Engine, func: Any, args: Args, kwargs: Kwargs | None) -> Any:
+def answer_deepcopy(
+    engine: Engine, func: Any, args: Args, kwargs: Kwargs | None
+) -> Any:
     """Answer `copy.deepcopy` of a tensor with a new tensor of the same claims."""
     target, memo = args
     if id(target) in memo:
@@ -58,15 +60,15 @@ def set_attribute(engine: Engine, func: Any, args: Args, kwargs: Kwargs | None) 
     name = func.__self__.__name__
     if isinstance(target, UninitializedTensor):
         engine.theirs.pop(id(target), None)
-        engine.run(func, (target, _physical(engine, value)), {})
+        engine.run(func, (target, _get_physical(engine, value)), {})
         if name == "data" and isinstance(value, Tensor):
-            _materialised(engine, target, value)
+            _materialize_parameter(engine, target, value)
         return None
     info = engine.info(target)
     if name == "requires_grad":
         return _set_requires_grad(engine, func, target, info, bool(value))
     if info.kind != THEIRS and (name != "data" or not isinstance(value, Tensor)):
-        given = _physical(engine, value)
+        given = _get_physical(engine, value)
         if given is not value:  # the stand-in has the claims of what it stands for
             device = engine.info(value).meta.device
             claim = intern_meta(engine.memo.metas, given, device, False)
@@ -92,7 +94,7 @@ def set_attribute(engine: Engine, func: Any, args: Args, kwargs: Kwargs | None) 
     return None
 
 
-def _materialised(engine: Engine, target: Any, value: Tensor) -> None:
+def _materialize_parameter(engine: Engine, target: Any, value: Tensor) -> None:
     """Materialize a lazy parameter: it shares the storage assigned to it."""
     info = engine.info(value)
     source = engine.blank_of(value)
@@ -103,7 +105,7 @@ def _materialised(engine: Engine, target: Any, value: Tensor) -> None:
     engine.tell(target, new)
 
 
-def _physical(engine: Engine, value: Any) -> Any:
+def _get_physical(engine: Engine, value: Any) -> Any:
     return engine.blank_of(value) if isinstance(value, Tensor) else value
 
 

@@ -27,7 +27,7 @@ Args = tuple[Any, ...]
 Kwargs = dict[str, Any]
 
 
-def fill(engine: Engine, func: Any, args: Args, kwargs: Kwargs | None) -> Any:
+def answer_fill(engine: Engine, func: Any, args: Args, kwargs: Kwargs | None) -> Any:
     """Answer `uniform_`, `normal_`, `fill_`, `copy_` ...; run small calls for real."""
     kwargs = kwargs or {}
     target: Any = args[0] if args else kwargs.get("self")
@@ -36,7 +36,7 @@ def fill(engine: Engine, func: Any, args: Args, kwargs: Kwargs | None) -> Any:
         return call_op(engine, func, args, kwargs)  # of autograd's writes we see none
     others = [engine.info(each) for each in nests.tensors((args[1:], kwargs))]
     sure = all(other.storage.known for other in others)
-    if not sure or info.storage.known or not _fillable(engine, target, info):
+    if not sure or info.storage.known or not _is_fillable(engine, target, info):
         return call_op(engine, func, args, kwargs)
     storage = info.storage
     if info.kind == BLANK:
@@ -62,7 +62,7 @@ def fill(engine: Engine, func: Any, args: Args, kwargs: Kwargs | None) -> Any:
     return done
 
 
-def _fillable(engine: Engine, target: Tensor, info: Info) -> bool:
+def _is_fillable(engine: Engine, target: Tensor, info: Info) -> bool:
     """Return whether a tensor is small, plain, and fills its storage."""
     meta = info.meta
     count = numel(meta.shape)
@@ -77,8 +77,8 @@ def _fillable(engine: Engine, target: Tensor, info: Info) -> bool:
     return bool(nbytes == count * meta.torch_dtype.itemsize)
 
 
-def drawn(engine: Engine, func: Any, args: Args, kwargs: Kwargs | None) -> Any:
+def answer_normal(engine: Engine, func: Any, args: Args, kwargs: Kwargs | None) -> Any:
     """Answer `torch.normal`: a factory for plain numbers, else an ordinary op."""
     if nests.tensors((args, kwargs)):
         return call_op(engine, func, args, kwargs)
-    return factories.factory(engine, func, args, kwargs)
+    return factories.answer_factory(engine, func, args, kwargs)

@@ -30,8 +30,8 @@ from torch.utils.checkpoint import _StopRecomputationError
 from shapewright.engine import nests
 from shapewright.engine.autograd_graph import joined
 from shapewright.engine.call_sites import BOUNDARY, TORCH, USER, Sites
-from shapewright.engine.dispatch.answers import intern_made, needs_of, rule_of
-from shapewright.engine.dispatch.results import recorded_arguments
+from shapewright.engine.dispatch.answers import find_needs, find_rule, intern_outputs
+from shapewright.engine.dispatch.results import convert_for_record
 from shapewright.engine.failures.repairs import repairs
 from shapewright.engine.failures.trials import (
     FAILED,
@@ -137,7 +137,7 @@ def _names_of(kind: ast.expr | None) -> frozenset[str]:
 
 def _argument_names(func: Any, need: Any, args: Any, kwargs: Any) -> tuple[str, ...]:
     """Return a name for each tensor of a call, in the order of the call."""
-    rule = None if isinstance(func, str) else rule_of(func)
+    rule = None if isinstance(func, str) else find_rule(func)
     for mirror in (need, rule.metadata if rule is not None else None):
         names = _bound(mirror, args, kwargs) if mirror is not None else None
         if names is not None:
@@ -197,7 +197,7 @@ def going_on(plan: Plan) -> Plan:
                 raise
             del engine.events[before:]
             engine.failures[:] = [f for f in engine.failures if f.op < before]
-            rule, frame = needs_of(func), sys._getframe(1)
+            rule, frame = find_needs(func), sys._getframe(1)
             return _passed(engine, plan, func, args, kwargs or {}, error, rule, frame)
 
     return answered
@@ -227,7 +227,7 @@ def _passed(
         raise error
     tensors = nests.tensors((args, kwargs))
     infos = tuple(engine.info(tensor) for tensor in tensors)
-    arguments = recorded_arguments(engine, args, kwargs)
+    arguments = convert_for_record(engine, args, kwargs)
     needed = None
     if rule is not None:
         needed = unmet(rule, *seen_by_needs(engine, args, kwargs))
@@ -364,7 +364,7 @@ def _made_of(engine: Engine, makes: tuple[Made, ...], infos: tuple[Info, ...]) -
     made = []
     for each in makes:
         floating = DTYPES[each.dtype].is_floating_point
-        meta = intern_made(engine, each, device, grad and floating)
+        meta = intern_outputs(engine, each, device, grad and floating)
         with torch._C.DisableTorchFunction(), torch.no_grad():
             tensor = torch.empty_strided(
                 each.shape,
@@ -412,7 +412,7 @@ def refused(
 ) -> Any:
     """Return the layer's result for valid input; raise if no repair is known."""
     kind = _class_of(module)
-    need = with_layer(needs_of(kind), module)
+    need = with_layer(find_needs(kind), module)
 
     def plan(engine: Engine, func: Any, args: Any, kwargs: Any) -> Any:
         return original(module, *args, **kwargs)

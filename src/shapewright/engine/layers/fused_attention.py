@@ -25,12 +25,12 @@ from shapewright.engine import nests
 from shapewright.engine.autocast import eligible, kind_of
 from shapewright.engine.dispatch.ordinary_calls import call_op
 from shapewright.engine.dispatch.results import (
-    failed,
-    recorded_arguments,
-    settle,
-    versions_of,
+    convert_for_record,
+    get_versions,
+    record_failure,
+    record_results,
 )
-from shapewright.engine.dispatch.torch_answers import by_rule
+from shapewright.engine.dispatch.torch_answers import answer_graph_by_rule
 from shapewright.engine.function_names import plain_name
 from shapewright.engine.identity import DTYPE_NAMES
 from shapewright.engine.layers.nested_tensors import call_of_padded, padded_of
@@ -126,8 +126,10 @@ def fused(engine: Engine, func: Any, args: Args, kwargs: Kwargs | None) -> Any:
     words = _refusal(engine, func, args, kwargs)
     if words:
         infos = [engine.info(tensor) for tensor in nests.tensors((args, kwargs))]
-        arguments = recorded_arguments(engine, args, kwargs)
-        engine.raise_theirs(failed(engine, func, arguments, infos, RuntimeError(words)))
+        arguments = convert_for_record(engine, args, kwargs)
+        engine.raise_theirs(
+            record_failure(engine, func, arguments, infos, RuntimeError(words))
+        )
     done = call_of_padded(engine, func, args, kwargs, _by_rule)
     return _by_rule(engine, func, args, kwargs) if done is NotImplemented else done
 
@@ -139,7 +141,7 @@ def _by_rule(engine: Engine, func: Any, args: Args, kwargs: Kwargs) -> Any:
     """
     if engine.graph:
         infos = [engine.info(tensor) for tensor in nests.tensors((args, kwargs))]
-        done = by_rule(engine, func, plain_name(func), args, kwargs, infos)
+        done = answer_graph_by_rule(engine, func, plain_name(func), args, kwargs, infos)
         if done is not None:
             return done[0]
     return call_op(engine, func, args, kwargs)
@@ -186,7 +188,7 @@ def attend(engine: Engine, func: Any, args: Args, kwargs: Kwargs | None) -> Any:
         raise NeedsGraph("flex_attention")
     with torch._C.DisableTorchFunction():
         before = [engine.blank_of(each) for each in tensors]
-        versions = versions_of(before)
+        versions = get_versions(before)
         query, key, value = before
         key, value = (
             each.expand(shape[0], *each.shape[1:]).repeat_interleave(
@@ -206,7 +208,9 @@ def attend(engine: Engine, func: Any, args: Args, kwargs: Kwargs | None) -> Any:
         ).copy_(attended)
         outs = out, sums, sums.clone()
     kept = (*tensors, *(each for each in args[5:6] if isinstance(each, float)))
-    return settle(engine, func, kept, {}, infos, before, versions, outs, known=False)
+    return record_results(
+        engine, func, kept, {}, infos, before, versions, outs, known=False
+    )
 
 
 def _strides_like(shape: tuple[int, ...], model: tuple[int, ...]) -> tuple[int, ...]:

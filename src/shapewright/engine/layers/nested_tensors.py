@@ -25,10 +25,10 @@ import torch
 from shapewright.engine import nests
 from shapewright.engine.dispatch.ordinary_calls import call_op
 from shapewright.engine.dispatch.results import (
-    failed,
-    recorded_arguments,
-    settle,
-    versions_of,
+    convert_for_record,
+    get_versions,
+    record_failure,
+    record_results,
 )
 from shapewright.engine.function_names import display_name, plain_name
 from shapewright.engine.identity import BLANK, Info, Meta, numel
@@ -174,8 +174,8 @@ def _asked(engine: Engine, func: Any, args: Args, kwargs: Kwargs) -> Any:
             return func(*given, **kwargs)
     except Exception as error:  # torch refuses
         infos = [engine.info(tensor) for tensor in args[:2]]
-        arguments = recorded_arguments(engine, args, kwargs)
-        engine.raise_theirs(failed(engine, func, arguments, infos, error))
+        arguments = convert_for_record(engine, args, kwargs)
+        engine.raise_theirs(record_failure(engine, func, arguments, infos, error))
 
 
 def _is_known(engine: Engine, mask: Tensor) -> bool:
@@ -215,8 +215,8 @@ def pad(engine: Engine, func: Any, args: Args, kwargs: Kwargs | None) -> Any:
         shape = func(real, 0.0, narrow).shape
     except Exception as error:  # torch refuses
         infos = [engine.info(padded.batch)]
-        arguments = recorded_arguments(engine, given, kwargs)
-        engine.raise_theirs(failed(engine, func, arguments, infos, error))
+        arguments = convert_for_record(engine, given, kwargs)
+        engine.raise_theirs(record_failure(engine, func, arguments, infos, error))
     shape = (*shape[:-1], width if size is None else size[-1])
     with torch.no_grad():
         blank = torch.empty(shape, dtype=nested.dtype, device="meta")
@@ -263,11 +263,11 @@ def _tried(engine: Engine, func: Any, args: Args, kwargs: Kwargs) -> Any:
     """Run the call on real tensors of these sizes; mostly, torch refuses it."""
     tensors = nests.tensors((args, kwargs))
     infos = [engine.info(tensor) for tensor in tensors]
-    arguments = recorded_arguments(engine, args, kwargs)
+    arguments = convert_for_record(engine, args, kwargs)
     if sum(numel(info.meta.shape) for info in infos) > MOST:
         words = f"shapewright does not follow `{display_name(func)}` of nested tensors"
         error = NotImplementedError(words)
-        engine.raise_theirs(failed(engine, func, arguments, infos, error))
+        engine.raise_theirs(record_failure(engine, func, arguments, infos, error))
 
     def real(tensor: Tensor) -> Tensor:
         padded = padded_of(tensor)
@@ -281,11 +281,19 @@ def _tried(engine: Engine, func: Any, args: Args, kwargs: Kwargs) -> Any:
         with torch.no_grad():
             out = func(*physical[0], **physical[1])
     except Exception as error:  # torch refuses
-        engine.raise_theirs(failed(engine, func, arguments, infos, error))
+        engine.raise_theirs(record_failure(engine, func, arguments, infos, error))
     before = nests.tensors(physical)
     out = nests.swap(out, lambda tensor: representatives.to_blank(tensor, before))
-    return settle(
-        engine, func, args, kwargs, infos, before, versions_of(before), out, known=False
+    return record_results(
+        engine,
+        func,
+        args,
+        kwargs,
+        infos,
+        before,
+        get_versions(before),
+        out,
+        known=False,
     )
 
 
@@ -296,7 +304,7 @@ def _settled(
     infos = [engine.info(tensor) for tensor in nests.tensors((args, kwargs))]
     before = [torch.empty(0) for _ in infos]
     notes = (note,) if note else ()
-    return settle(
+    return record_results(
         engine, func, args, kwargs, infos, before, [0] * len(infos), out,
         known=False, notes=notes,
     )  # fmt: skip

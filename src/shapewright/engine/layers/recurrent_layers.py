@@ -17,8 +17,13 @@ import torch
 from shapewright.engine import autocast, nests
 from shapewright.engine.autograd_graph import is_cut
 from shapewright.engine.devices import claim_of
-from shapewright.engine.dispatch.answers import apply, intern_made, rule_of, template_of
-from shapewright.engine.dispatch.results import recorded_arguments
+from shapewright.engine.dispatch.answers import (
+    apply_answer,
+    find_rule,
+    intern_outputs,
+    make_template,
+)
+from shapewright.engine.dispatch.results import convert_for_record
 from shapewright.engine.identity import (
     BLANK,
     DTYPE_NAMES,
@@ -68,7 +73,7 @@ def answer_recurrent(
         return None
     if any(info.meta.layout != "strided" for info in infos):
         return None
-    layers = layers_of(GATES[name], *recorded_arguments(engine, args, kwargs)[0])
+    layers = layers_of(GATES[name], *convert_for_record(engine, args, kwargs)[0])
     if layers is None:
         return None
     lengths = None
@@ -124,7 +129,7 @@ def _plan_of(
     lengths: list[int] | None,
 ) -> RecurrentPlan:
     """Return the answer by rule, with nodes and dtypes taken from a miniature."""
-    arguments = recorded_arguments(engine, args, {})
+    arguments = convert_for_record(engine, args, {})
     metas = [info.meta for info in infos]
     made = outputs_of(layers, metas[0].dtype)
     grad = torch.is_grad_enabled() and any(meta.requires_grad for meta in metas)
@@ -145,11 +150,11 @@ def _plan_of(
         arguments,
         NEW,
         tuple(
-            intern_made(engine, one, device, flag)
+            intern_outputs(engine, one, device, flag)
             for one, flag in zip(made, flags, strict=True)
         ),
         tuple(None if out is None else node_of(out) for out in outs),
-        template_of(made, func),
+        make_template(made, func),
         _flops_of(func, arguments),
     )
     if small is None or not any(flags):
@@ -163,7 +168,7 @@ def _plan_of(
 
 def _flops_of(func: Any, arguments: tuple[Args, Kwargs]) -> int | None:
     """Return the FLOPs by the function's rule; None if it has none."""
-    rule = rule_of(func)
+    rule = find_rule(func)
     return None if rule is None or rule.flops is None else rule.flops(*arguments[0])
 
 
@@ -207,7 +212,7 @@ def _give(
     """Return the outputs of a call, on the nodes of its mirror."""
     answer = plan.answer
     if plan.mirror is None or not engine.graph:
-        return apply(engine, answer, (), {}, infos)
+        return apply_answer(engine, answer, (), {}, infos)
     outs = hang_on_mirror(plan.mirror, inputs, plan.layouts)
     if plan.is_view:
         whole = outs[0]

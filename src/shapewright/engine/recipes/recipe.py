@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 import torch
 
-from shapewright.engine.dispatch.answers import rule_of
-from shapewright.engine.dispatch.plan_tables import wrong_in
+from shapewright.engine.dispatch.answers import find_rule
+from shapewright.engine.dispatch.plan_tables import find_meta_errors
 from shapewright.engine.identity import Info, Meta
 from shapewright.engine.memo import INPLACE, OPAQUE, Answer, arguments
 from shapewright.engine.module_calls import RunningCall
@@ -251,8 +251,8 @@ def _step_of(
             answer, before.rule, tuple(ins), tuple(outs), before.arguments,
             before.torchs, (), before.form,
         )  # fmt: skip
-    rule = rule_of(answer.func)
-    if rule is None and wrong_in(answer.func):
+    rule = find_rule(answer.func)
+    if rule is None and find_meta_errors(answer.func):
         raise Underivable("a kernel that may be wrong without data")
     arguments = _without_metas(answer.arguments) if note is None else note
     if sum(1 for each in _walk(arguments) if each is TENSOR) != len(ins):

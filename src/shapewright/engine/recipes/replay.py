@@ -9,7 +9,7 @@ from typing import Any
 import torch
 
 from shapewright.engine import nests
-from shapewright.engine.dispatch.answers import flat_of
+from shapewright.engine.dispatch.answers import flatten_outputs
 from shapewright.engine.identity import (
     DTYPE_NAMES,
     DTYPES,
@@ -159,7 +159,7 @@ def _answered(
             meta = metas[made.argument] if isinstance(made.argument, int) else None
             return None if meta is None else ((meta.shape, meta.stride),)
         if made is not NotImplemented:
-            return _told(flat_of(made), step.outs)
+            return _told(flatten_outputs(made), step.outs)
     return _by_torch(step, columns, at, numbers)
 
 

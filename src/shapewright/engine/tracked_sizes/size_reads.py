@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import torch
 
-from shapewright.engine.dispatch.answers import rule_of
+from shapewright.engine.dispatch.answers import find_rule
 from shapewright.engine.function_names import plain_name
 from shapewright.engine.identity import Info, contiguous_stride
 from shapewright.engine.private import is_transformed
@@ -35,7 +35,7 @@ def watched(plan: Plan, func: Any, seen: Comparisons) -> Plan:
     name = plain_name(func)
     reads = name if name in SIZES else None
 
-    unruled = rule_of(func) is None
+    unruled = find_rule(func) is None
 
     def run(engine: Engine, func: Any, args: Any, kwargs: Any) -> Any:
         asked, named = _plainly(args), _plainly(kwargs)

@@ -10,8 +10,12 @@ from torch import Tensor
 from shapewright.engine import autocast, nests
 from shapewright.engine.devices import check_devices
 from shapewright.engine.dispatch import plan_tables
-from shapewright.engine.dispatch.answers import flat_of, rule_of
-from shapewright.engine.dispatch.results import recorded_arguments, settle, versions_of
+from shapewright.engine.dispatch.answers import find_rule, flatten_outputs
+from shapewright.engine.dispatch.results import (
+    convert_for_record,
+    get_versions,
+    record_results,
+)
 from shapewright.engine.function_names import plain_name
 from shapewright.engine.identity import Info, numel
 from shapewright.engine.private import any_autocast
@@ -54,18 +58,18 @@ def compute(
         value_of = _once(value_of)
     physical = nests.on_meta(nests.swap((args, kwargs), value_of), "cpu")
     before = nests.tensors(physical)
-    versions = versions_of(before)
+    versions = get_versions(before)
     out = engine.run(func, *physical)
     assumed = next((i.storage.assumed for i in infos if i.storage.assumed), None)
     if assumed is None and name in plan_tables.RANDOM:
         assumed = "a random draw"
     if assumed and (name[-1] == "_" or "out" in kwargs):
         for info, now, version in zip(
-            infos, versions_of(before), versions, strict=True
+            infos, get_versions(before), versions, strict=True
         ):
             if now != version:  # what was written is no surer than what it is of
                 info.storage.assumed = info.storage.assumed or assumed
-    return settle(
+    return record_results(
         engine, func, args, kwargs, infos, before, versions, out, assumed=assumed
     )
 
@@ -90,12 +94,12 @@ def _fits(
     limit = engine.limit_for(infos)
     if plain_name(func) not in GROWING and all(i.meta.shape == shape for i in infos):
         return True
-    rule = rule_of(func)
+    rule = find_rule(func)
     try:
         if rule is not None:
-            arguments = recorded_arguments(engine, args, kwargs)
+            arguments = convert_for_record(engine, args, kwargs)
             made = rule.metadata(*arguments[0], **arguments[1])
-            flat = None if made is NotImplemented else flat_of(made)
+            flat = None if made is NotImplemented else flatten_outputs(made)
             if flat is not None:
                 return all(numel(m.shape) <= limit for m in flat)
         physical = nests.on_meta(nests.swap((args, kwargs), engine.blank_of))

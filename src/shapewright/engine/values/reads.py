@@ -143,7 +143,7 @@ def gradient(engine: Engine, func: Any, args: Args, kwargs: Kwargs | None) -> An
     outs = tuple(engine.info(value) for value in nests.tensors(out))
     answer = Answer(
         func,
-        results.recorded_arguments(engine, args, kwargs or {}),
+        results.convert_for_record(engine, args, kwargs or {}),
         READ,
         tuple(info.meta for info in outs),
         tuple(info.grad_fn for info in outs),
@@ -193,7 +193,7 @@ def value(engine: Engine, func: Any, args: Args, kwargs: Kwargs | None) -> Any:
             said = f"`{display_name(func)}` of unknown data taken as {_short(out)}"
             engine.assume(said)
             engine.chosen.add(out)
-    answer = Answer(func, results.recorded_arguments(engine, args, kwargs or {}), READ)
+    answer = Answer(func, results.convert_for_record(engine, args, kwargs or {}), READ)
     engine.record(answer, infos, ())
     return out
 
@@ -383,7 +383,7 @@ def data_dependent(engine: Engine, func: Any, args: Args, kwargs: Kwargs | None)
     if name == "_pad_packed_sequence":
         return call_op(engine, func, args, kwargs)
     if "out" in kwargs:
-        memory_overlap.check(engine, func, name, args, kwargs, infos)
+        memory_overlap.check_overlap(engine, func, name, args, kwargs, infos)
     if name == "repeat_interleave":
         return unknown_lengths.repeated(engine, func, args, kwargs, infos)
     return representatives.by_share(engine, func, name, args, kwargs, infos)
@@ -418,7 +418,7 @@ def _packed(
     if grad:
         vars(blank)["_sw_node"] = ("PackPaddedSequenceBackward0",)
     blank = tied(engine, blank, [data], [])
-    result = results.settle(
+    result = results.record_results(
         engine, func, args, kwargs, infos, before, [0] * len(infos), (blank, sizes)
     )
     engine.info(result[1]).storage.assumed = info.storage.assumed

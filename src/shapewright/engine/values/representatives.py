@@ -53,7 +53,7 @@ def stand_in(
     else:
         whole.fill_(whole_number)
     square = out.dim() >= 2 and out.shape[-1] == out.shape[-2]
-    if square and out.is_floating_point() and not memory_overlap.expanded(meta):
+    if square and out.is_floating_point() and not memory_overlap.is_expanded(meta):
         out.copy_(torch.eye(out.shape[-1], dtype=torch.float32).expand(out.shape))
     return out
 
@@ -84,25 +84,25 @@ def try_for_real(
 ) -> Any:
     """Run the CPU's kernel on representative values if the operands are small."""
     from shapewright.engine.dispatch.results import (
-        failed,
-        recorded_arguments,
-        settle,
-        versions_of,
-        writes,
+        convert_for_record,
+        get_versions,
+        is_in_place,
+        record_failure,
+        record_results,
     )
 
-    arguments = recorded_arguments(engine, args, kwargs)
+    arguments = convert_for_record(engine, args, kwargs)
     if error is not None and not autograd_error(error):
         sparse = _as_dense(engine, func, name, args, kwargs, infos)
         if sparse is not None:
             return sparse
     if error is not None and (not small(infos) or autograd_error(error)):
-        engine.raise_theirs(failed(engine, func, arguments, infos, error))
+        engine.raise_theirs(record_failure(engine, func, arguments, infos, error))
     distinct = name.startswith(("unique", "_unique"))
     whole = 1 if name == "cov" else 0  # weights; elsewhere mostly indices
 
     grad = torch.is_grad_enabled()
-    written = writes(name, kwargs)
+    written = is_in_place(name, kwargs)
 
     def real(tensor: Tensor) -> Tensor:
         value = stand_in(engine, tensor, distinct, whole)
@@ -117,13 +117,13 @@ def try_for_real(
         if kind == "cuda":
             physical, _ = autocast.cast_tensors(name, physical, infos)
     before = nests.tensors(physical)
-    versions = versions_of(before)
+    versions = get_versions(before)
     try:
         out = func(*physical[0], **physical[1])
     except Exception as eager:  # torch refuses
-        engine.raise_theirs(failed(engine, func, arguments, infos, eager))
+        engine.raise_theirs(record_failure(engine, func, arguments, infos, eager))
     if error is not None and any(v.numel() > LIMIT * 4 for v in nests.tensors(out)):
-        engine.raise_theirs(failed(engine, func, arguments, infos, error))
+        engine.raise_theirs(record_failure(engine, func, arguments, infos, error))
     if not isinstance(out, Tensor | tuple | list):
         engine.assume(f"`{display_name(func)}` of unknown data taken as {out!r}")
         return out
@@ -135,7 +135,7 @@ def try_for_real(
         )
     out = nests.swap(out, lambda t: to_blank(t, before))
     out = tied(engine, out, nests.tensors((args, kwargs)), before)
-    return settle(
+    return record_results(
         engine, func, args, kwargs, infos, before, versions, out, known=False,
         notes=("asked of the CPU's kernel on representative values",),
     )  # fmt: skip
@@ -148,7 +148,7 @@ def _as_dense(
 
     torch has few data-free kernels for them. Return None if that gives no answer.
     """
-    from shapewright.engine.dispatch.results import settle
+    from shapewright.engine.dispatch.results import record_results
 
     sparse = {
         info.number
@@ -185,7 +185,7 @@ def _as_dense(
         return None
     before = [torch.empty(0) for _ in infos]
     out = tied(engine, out, tensors, before) if out.layout is torch.strided else out
-    return settle(
+    return record_results(
         engine, func, args, kwargs, infos, before, [0] * len(infos), out, known=False
     )
 
@@ -209,7 +209,7 @@ def refused(
     engine: Engine, func: Any, args: Args, kwargs: Kwargs, infos: list[Info]
 ) -> None:
     """Raise the CPU's error for a call that it refuses, if operands are small."""
-    from shapewright.engine.dispatch.results import failed, recorded_arguments
+    from shapewright.engine.dispatch.results import convert_for_record, record_failure
 
     if not small(infos) or any_autocast():
         return
@@ -220,13 +220,13 @@ def refused(
         try:
             func(*physical[0], **physical[1])
         except Exception as eager:  # torch refuses
-            arguments = recorded_arguments(engine, args, kwargs)
-            engine.raise_theirs(failed(engine, func, arguments, infos, eager))
+            arguments = convert_for_record(engine, args, kwargs)
+            engine.raise_theirs(record_failure(engine, func, arguments, infos, eager))
 
 
 def to_blank(value: Tensor, before: list[Tensor]) -> Tensor:
     """Return a tensor of the same metadata without data."""
-    from shapewright.engine.dispatch.results import node_of
+    from shapewright.engine.dispatch.results import get_node_name
 
     if any(value is physical for physical in before):
         return value
@@ -236,7 +236,7 @@ def to_blank(value: Tensor, before: list[Tensor]) -> Tensor:
         value.shape, value.stride(), dtype=value.dtype, device="meta"
     )
     if value.requires_grad:
-        vars(blank)["_sw_node"] = (node_of(value),)
+        vars(blank)["_sw_node"] = (get_node_name(value),)
     return blank
 
 
@@ -268,7 +268,7 @@ def by_share(
     engine: Engine, func: Any, name: str, args: Args, kwargs: Kwargs, infos: list[Info]
 ) -> Any:
     """Return the result of an op with a data-dependent shape, by an assumed share."""
-    from shapewright.engine.dispatch.results import settle
+    from shapewright.engine.dispatch.results import record_results
 
     try:
         made = _kept(engine, name, args, kwargs, infos)
@@ -291,7 +291,7 @@ def by_share(
         return _into(engine, func, args, kwargs, infos, out)
     before = [torch.empty(0) for _ in infos]
     out = tied(engine, out, nests.tensors((args, kwargs)), before)
-    return settle(
+    return record_results(
         engine, func, args, kwargs, infos, before, [0] * len(infos), out, known=False
     )
 
@@ -334,16 +334,16 @@ def _into(
     out: Tensor,
 ) -> Any:
     """Write a result into `out=`, which is resized to its shape."""
-    from shapewright.engine.dispatch.results import settle, versions_of
+    from shapewright.engine.dispatch.results import get_versions, record_results
 
     before = [engine.blank_of(tensor) for tensor in nests.tensors((args, kwargs))]
-    versions = versions_of(before)
+    versions = get_versions(before)
     target = engine.blank_of(kwargs["out"])
     with torch.no_grad():
         if target.shape != out.shape:
             target.resize_(out.shape).as_strided_(out.shape, out.stride())
         increment_version(target)
-    return settle(
+    return record_results(
         engine, func, args, kwargs, infos, before, versions, target, known=False
     )
 

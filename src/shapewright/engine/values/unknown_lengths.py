@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import torch
 
 from shapewright.engine import nests
-from shapewright.engine.dispatch.results import recorded_arguments
+from shapewright.engine.dispatch.results import convert_for_record
 from shapewright.engine.function_names import display_name
 from shapewright.engine.identity import Info, numel
 from shapewright.engine.values import supposed_values
@@ -203,5 +203,5 @@ def repeated(
         called = {**kwargs, "output_size": size}
     out = engine.ask_torch(func, "repeat_interleave", args, called, infos, None)
     if engine.recording:
-        engine.events[-1][0].arguments = recorded_arguments(engine, args, kwargs)
+        engine.events[-1][0].arguments = convert_for_record(engine, args, kwargs)
     return out

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 import torch
 
 from shapewright.engine import nests
-from shapewright.engine.dispatch.results import failed, recorded_arguments
+from shapewright.engine.dispatch.results import convert_for_record, record_failure
 from shapewright.engine.function_names import long_name
 from shapewright.engine.identity import DTYPES
 from shapewright.engine.memo import UNTOLD
@@ -405,8 +405,8 @@ class Watch:
             except Exception as error:  # of the program or torch; raised again
                 if error is engine.error and len(engine.events) == before:
                     infos = [engine.info(tensor) for tensor in given]
-                    named = recorded_arguments(engine, args, kwargs or {})
-                    failed(engine, func, named, infos, error)
+                    named = convert_for_record(engine, args, kwargs or {})
+                    record_failure(engine, func, named, infos, error)
                 raise
             finally:
                 if found and len(engine.events) == before + 1:
