@@ -316,9 +316,9 @@ def unborn(target: str, error: ProgramError) -> Trace:
 
 def _whole_line(file: str, line: int) -> tuple[Span, Source | None]:
     """Return the span of a line's text, and its source file."""
-    from shapewright.engine.call_sites import source_of
+    from shapewright.engine.call_sites import get_source
 
-    source = source_of(file)
+    source = get_source(file)
     text = source.text.split("\n") if source and source.text else []
     found = text[line - 1] if line <= len(text) else ""
     first = len(found) - len(found.lstrip()) + 1

@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import torch
 
-from shapewright.engine.devices import no_such_gpu
-from shapewright.engine.replacement import replaced, resembling
+from shapewright.engine.devices import make_gpu_error
+from shapewright.engine.replacement import make_resembling, replace_attribute
 
 if TYPE_CHECKING:
     from shapewright.engine.engine import Engine
@@ -102,7 +102,9 @@ def claimed_machine(machine: Machine, engine: Engine) -> Iterator[None]:
         for space, said in spaces:
             for name, value in said.items():
                 if name in vars(space):
-                    stack.enter_context(replaced(space, name, _answering(value)))
+                    stack.enter_context(
+                        replace_attribute(space, name, _answering(value))
+                    )
         if has_gpu:
             for name, make in {
                 "Stream": _subclass(_Stream), "Event": _subclass(_Stream),
@@ -110,10 +112,10 @@ def claimed_machine(machine: Machine, engine: Engine) -> Iterator[None]:
                 "device_of": _subclass(_Chosen, engine=engine),
                 "stream": _answering(_Stream()),
             }.items():  # fmt: skip
-                stack.enter_context(replaced(torch.cuda, name, make))
-            stack.enter_context(replaced(torch.nn.Module, "to", _moved))
+                stack.enter_context(replace_attribute(torch.cuda, name, make))
+            stack.enter_context(replace_attribute(torch.nn.Module, "to", _moved))
             if "record_stream" not in vars(torch.Tensor):  # it is its base's
-                recorded = resembling(torch.Tensor.record_stream, _unheard)
+                recorded = make_resembling(torch.Tensor.record_stream, _unheard)
                 setattr(torch.Tensor, "record_stream", recorded)  # noqa: B010
                 stack.callback(delattr, torch.Tensor, "record_stream")
         yield
@@ -187,7 +189,7 @@ def _choose(engine: Engine, device: Any) -> None:
     """Make another GPU the one that `cuda` means from here on."""
     number = index_of(device)
     if number >= (engine.gpus or 1):
-        raise no_such_gpu()
+        raise make_gpu_error()
     if number >= 0:
         engine.use_gpu(number)
 

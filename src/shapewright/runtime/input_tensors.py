@@ -107,7 +107,7 @@ def resized(
     for at, tensor in enumerate(_distinct((args, kwargs))):
         mine = {dim: size for (n, dim), size in sizes.items() if n == at}
         made[id(tensor)] = _one(tensor, mine, shrunk) if mine else tensor
-    nest: tuple[tuple[Any, ...], dict[str, Any]] = nests.swap(
+    nest: tuple[tuple[Any, ...], dict[str, Any]] = nests.swap_tensors(
         (args, kwargs), lambda tensor: made[id(tensor)]
     )
     return nest
@@ -115,7 +115,7 @@ def resized(
 
 def _distinct(nest: Any) -> list[torch.Tensor]:
     """Return the tensors of a nest without duplicates."""
-    return list({id(each): each for each in nests.tensors(nest)}.values())
+    return list({id(each): each for each in nests.collect_tensors(nest)}.values())
 
 
 def _one(

@@ -11,15 +11,15 @@ from typing import Any
 import torch
 from torch import nn
 
-from shapewright.engine.devices import claimed_defaults, generators_claimed
+from shapewright.engine.devices import claim_default_device, claim_generators
 from shapewright.engine.engine import Engine, EngineOptions
 from shapewright.engine.identity import BLANK, Info, Storage, intern_meta
-from shapewright.engine.layers.nested_tensors import nested_tensors_refused
+from shapewright.engine.layers.nested_tensors import refuse_nested_tensors
 from shapewright.engine.mode import Mode
-from shapewright.engine.private import UninitializedTensor, patched_but_aside
-from shapewright.engine.replacement import replaced, resemble
-from shapewright.engine.threads import followed
-from shapewright.engine.tracers import tracers_kept
+from shapewright.engine.private import UninitializedTensor, patch_unless_aside
+from shapewright.engine.replacement import copy_attributes, replace_attribute
+from shapewright.engine.threads import follow_threads
+from shapewright.engine.tracers import keep_tracers
 from shapewright.record.formulas import ModuleNumbers
 from shapewright.runtime.restore.process_state import guarded, patched
 
@@ -66,8 +66,10 @@ def downloads_stood_for(
     try:
         with ExitStack() as stack:
             for module in _modules_with_loader():
-                stack.enter_context(replaced(module, LOADER, downloaded))
-            stack.enter_context(replaced(nn.Module, "load_state_dict", loading))
+                stack.enter_context(replace_attribute(module, LOADER, downloaded))
+            stack.enter_context(
+                replace_attribute(nn.Module, "load_state_dict", loading)
+            )
             yield
     finally:
         within.clear()
@@ -101,7 +103,7 @@ def building(
         stack.enter_context(torch_claimed(engine))
         told = [] if supposed is None else supposed
         stack.enter_context(downloads_stood_for(told.append))
-        stack.enter_context(followed(engine))
+        stack.enter_context(follow_threads(engine))
         stack.enter_context(engine)
         yield engine
 
@@ -111,10 +113,10 @@ def torch_claimed(engine: Engine) -> Iterator[None]:
     """Patch torch as a program finds it while an engine answers, in or before a run."""
     with (
         _blank_parameters(engine),
-        generators_claimed(engine),
-        tracers_kept(),
-        nested_tensors_refused(engine),
-        claimed_defaults(engine),
+        claim_generators(engine),
+        keep_tracers(),
+        refuse_nested_tensors(engine),
+        claim_default_device(engine),
     ):
         yield
 
@@ -151,7 +153,7 @@ def _blank_parameters(engine: Engine) -> Iterator[None]:
         engine.tell(made, new)
         return made
 
-    resemble(make_subclass, original)
+    copy_attributes(make_subclass, original)
 
     def patch() -> None:
         torch.Tensor._make_subclass = staticmethod(make_subclass)  # type: ignore[method-assign]
@@ -162,7 +164,7 @@ def _blank_parameters(engine: Engine) -> Iterator[None]:
         else:
             torch.Tensor._make_subclass = original  # type: ignore[method-assign]
 
-    with patched_but_aside(patch, unpatch):
+    with patch_unless_aside(patch, unpatch):
         yield
 
 

@@ -19,22 +19,22 @@ from shapewright.engine.dispatch.torch_answers import update_node
 from shapewright.engine.engine import Engine, NeedsGraph
 from shapewright.engine.failures.run_ends import (
     Stopped,
-    failure,
+    make_failure,
 )
-from shapewright.engine.layers.fused_attention import fast_paths_decided
+from shapewright.engine.layers.fused_attention import decide_fast_paths
 from shapewright.engine.mode import Mode
 from shapewright.engine.module_calls import Calls
-from shapewright.engine.threads import followed
+from shapewright.engine.threads import follow_threads
 from shapewright.engine.tracked_sizes.comparisons import Comparisons
-from shapewright.engine.tracked_sizes.size_reads import remembered
+from shapewright.engine.tracked_sizes.size_reads import remember_sizes
 from shapewright.engine.unseen_calls import (
-    applied,
-    backward_seen,
-    storages_kept,
-    tensors_grouped,
-    transforms_seen,
+    group_claimed_tensors,
+    keep_storages,
+    watch_apply,
+    watch_backward,
+    watch_transforms,
 )
-from shapewright.engine.values.control_flow import rests_on_chosen
+from shapewright.engine.values.control_flow import is_condition_assumed
 from shapewright.record.trace import Trace
 from shapewright.runtime.limits import Heard, undisturbed
 from shapewright.runtime.model_building import torch_claimed
@@ -124,7 +124,7 @@ def _with_larger_values(
 
 def before_any_call(target: str, error: BaseException) -> Trace:
     """Return the trace of a program that ended while it was imported or built."""
-    finding = failure(error, Mode(), Positions(os.getcwd(), {}))
+    finding = make_failure(error, Mode(), Positions(os.getcwd(), {}))
     return Trace(
         target=target, ops=(), calls=(), states=(), output=None,
         findings=(finding,), complete=False,
@@ -186,22 +186,25 @@ def _watched_run(
         _prepare(engine, taken.near, args, kwargs, options.values)
         if engine.comparisons is not None:
             engine.comparisons.begin(
-                engine.events, tuple(map(engine.info, nests.tensors((args, kwargs))))
+                engine.events,
+                tuple(map(engine.info, nests.collect_tensors((args, kwargs)))),
             )
         stack.enter_context(calls.watched())
         stack.enter_context(torch_claimed(engine))
-        stack.enter_context(applied(engine))
-        stack.enter_context(storages_kept(engine))
-        stack.enter_context(tensors_grouped(engine))
-        stack.enter_context(fast_paths_decided(engine))
+        stack.enter_context(watch_apply(engine))
+        stack.enter_context(keep_storages(engine))
+        stack.enter_context(group_claimed_tensors(engine))
+        stack.enter_context(decide_fast_paths(engine))
         if graph:
-            stack.enter_context(backward_seen(engine))
-        stack.enter_context(transforms_seen(engine))
-        stack.enter_context(autocast.claimed())
-        stack.enter_context(followed(engine))
+            stack.enter_context(watch_backward(engine))
+        stack.enter_context(watch_transforms(engine))
+        stack.enter_context(autocast.claim_cuda_autocast())
+        stack.enter_context(follow_threads(engine))
         if engine.comparisons is not None:
             near = [module for _, module in taken.modules]
-            stack.enter_context(remembered(engine, engine.comparisons, target, near))
+            stack.enter_context(
+                remember_sizes(engine, engine.comparisons, target, near)
+            )
         stack.enter_context(engine)
         if request.rehearsal is not None:
             around = request.rehearsal.watched(engine, calls)
@@ -212,12 +215,14 @@ def _watched_run(
                 output = _call(engine, calls, target, root, args, kwargs)
             with torch._C.DisableTorchFunction():
                 look = partial(update_node, engine) if graph else engine.info
-                output = nests.snapshot(output, look)
+                output = nests.copy_nest(output, look)
         except (NeedsGraph, KeyboardInterrupt):
             raise
         except BaseException as caught:  # whatever ends the program
             error = caught
-            engine.end_with(rests_on_chosen(engine, error))  # while objects are as then
+            engine.end_with(
+                is_condition_assumed(engine, error)
+            )  # while objects are as then
         leave_if_forked(taken.did["pid"], error)
         if engine.needs_graph and not graph:
             raise NeedsGraph("in a thread")
@@ -270,7 +275,7 @@ def _call(
         out = target(*args, **kwargs)
     finally:
         calls.end(call)
-    call.output = nests.snapshot(out, engine.info)
+    call.output = nests.copy_nest(out, engine.info)
     return out
 
 
@@ -287,8 +292,8 @@ def _prepare(
             if buffer is not None and getattr(buffer, "_sw", None) is not None:
                 engine.meet(buffer)  # the others when the program first uses them
     if not values:
-        nests.visit((args, kwargs), lambda t: engine.unknown_ids.add(id(t)))
-    given = nests.tensors((args, kwargs))
+        nests.visit_tensors((args, kwargs), lambda t: engine.unknown_ids.add(id(t)))
+    given = nests.collect_tensors((args, kwargs))
     for tensor in given:
         engine.meet(tensor, mine=getattr(tensor, "_sw", None) is not None)
     own = [t for t in given if getattr(t, "_sw", None) is None]

@@ -11,20 +11,25 @@ from typing import TYPE_CHECKING, Any
 import torch
 from torch import nn
 
-from shapewright.engine.call_sites import USER, Positions, source_of
+from shapewright.engine.call_sites import USER, Positions, get_source
 from shapewright.engine.engine import Engine, EngineOptions
-from shapewright.engine.event_record import Fold, stepped
+from shapewright.engine.event_record import Fold, find_stepped
 from shapewright.engine.failures.run_ends import (
     Frozen,
     Stopped,
-    findings_of,
-    frozen,
+    collect_findings,
+    freeze_names,
     is_own,
 )
 from shapewright.engine.identity import Info
 from shapewright.engine.memo import Memo
 from shapewright.engine.module_calls import Calls
-from shapewright.engine.recipes.recipe import Sample, sample_of, seen_of, shapes
+from shapewright.engine.recipes.recipe import (
+    Sample,
+    collect_calls,
+    get_shapes,
+    make_sample,
+)
 from shapewright.engine.tracked_sizes.comparisons import WatchedCalls, Watching
 from shapewright.operators.failed_calls import Ending, Failure
 from shapewright.program.spans import Span
@@ -166,7 +171,7 @@ def finish(
     for code in list(engine.sites.codes):
         kind = engine.sites.kind_of(code)
         if kind == USER and code.co_filename not in sources:
-            source = source_of(code.co_filename)
+            source = get_source(code.co_filename)
             if source is not None:
                 sources[code.co_filename] = source
     positions = Positions(folder, sources)
@@ -174,19 +179,23 @@ def finish(
     fold = Fold(engine.events, calls.records, positions, states, said)
     sample: Sample | None = None
     if request.sampled:
-        sample = sample_of(
+        sample = make_sample(
             engine.events,
             calls.records,
             dict(request.letters),
-            shapes(_infos_in(output)) if error is None else None,
+            get_shapes(_infos_in(output)) if error is None else None,
         )
-    steps = stepped(engine.events, fold)
+    steps = find_stepped(engine.events, fold)
     ended = error is None or isinstance(error, Exception)
     several = request.options.known is not None or request.guards is not None
     own = isinstance(error, Exception) and is_own(error, engine) and not engine.rests
     is_try = engine.going_on.gone is not None
     passing = engine.failures is not None
-    names = frozen(engine, error) if own and passing and error and not is_try else None
+    names = (
+        freeze_names(engine, error)
+        if own and passing and error and not is_try
+        else None
+    )
     ops = Lazy(len(engine.events), fold.ops)
     module_calls = Lazy(len(calls.records), fold.module_calls)
     all_states = Lazy(len(states), fold.all_states)
@@ -201,7 +210,7 @@ def finish(
         calls=module_calls,
         states=all_states,
         output=fold.last(output, engine.writes),
-        findings=tuple(findings_of(engine, fold, error, positions)),
+        findings=tuple(collect_findings(engine, fold, error, positions)),
         assumptions=(
             *_supposed(engine, fold),
             *map(Assumption, request.assumed),
@@ -228,7 +237,7 @@ def finish(
     if engine.comparisons is not None and watching is not None:
         number_of = int if watching.own else fold.number_of
         guards = engine.comparisons.close(folder, number_of)
-        watched = partial(seen_of, engine, engine.comparisons, _infos_in(output))
+        watched = partial(collect_calls, engine, engine.comparisons, _infos_in(output))
     batches: frozenset[int] = frozenset()
     if rehearser is not None:
         batches = frozenset(map(fold.number_of, rehearser.stage.batched))

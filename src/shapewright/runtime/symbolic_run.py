@@ -25,8 +25,8 @@ from torch.nn.modules.module import (
 )
 
 from shapewright.engine import nests
-from shapewright.engine.call_sites import USER, Positions, classify
-from shapewright.engine.failures.run_ends import Stopped, said_by
+from shapewright.engine.call_sites import USER, Positions, classify_file
+from shapewright.engine.failures.run_ends import Stopped, get_message
 from shapewright.engine.private import UninitializedTensor
 from shapewright.program.spans import Span
 from shapewright.runtime.limits import limited, undisturbed
@@ -146,7 +146,7 @@ def _watched(
         while path is not None and running:
             key = running.pop()
             if key[0] == path:
-                seen[key] = nests.snapshot(output, _shape_of)
+                seen[key] = nests.copy_nest(output, _shape_of)
                 return
 
     hooks = [register_module_forward_pre_hook(begin)]
@@ -297,7 +297,7 @@ def symbolic_run(
             with limited(seconds), heard():
                 args, kwargs = make(given)
                 output = target(*args, **kwargs)
-                output = nests.snapshot(output, _shape_of)
+                output = nests.copy_nest(output, _shape_of)
         except KeyboardInterrupt:
             raise
         except BaseException as error:  # whatever ends the program
@@ -324,7 +324,7 @@ def _why(
 
 
 def _first_line(error: BaseException) -> str:
-    lines = said_by(error).splitlines()
+    lines = get_message(error).splitlines()
     return lines[0] if lines else ""
 
 
@@ -338,7 +338,7 @@ class _Lines(list[Any]):
     def append(self, guard: Any) -> None:
         super().append(guard)
         frame: FrameType | None = sys._getframe(1)
-        while frame is not None and classify(frame.f_code.co_filename) != USER:
+        while frame is not None and classify_file(frame.f_code.co_filename) != USER:
             frame = frame.f_back
         self.sites.append(None if frame is None else (frame.f_code, frame.f_lasti))
 

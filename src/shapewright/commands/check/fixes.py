@@ -120,10 +120,10 @@ class Trying:
 
     def __enter__(self) -> Trying:
         import shapewright.analysis.hazards  # noqa: F401, not in each child
-        from shapewright.engine.replacement import one_thread
+        from shapewright.engine.replacement import limit_to_one_thread
         from shapewright.runtime.processes.forks import Children
 
-        self.stack.enter_context(one_thread())
+        self.stack.enter_context(limit_to_one_thread())
         self.children: Children[tuple[Overlay, Place], Tried] = (
             self.stack.enter_context(Children(self.tried, self.allowed, processors()))
         )

@@ -344,12 +344,12 @@ def _attempt(met: _Met, texts: Overlay, gone: Line) -> Tried:
 
 def _of_load(place: FailedPlace, load: Load) -> tuple[Finding, Trace] | None:
     """Explain a state dict that does not fit."""
-    from shapewright.engine.call_sites import source_of
+    from shapewright.engine.call_sites import get_source
     from shapewright.runtime.real_errors.layer_owners import relative
 
     span = relative(place.span)
     finding = state_dicts.explained_load(span, load.refused)
-    source = source_of(place.stack.here.file)
+    source = get_source(place.stack.here.file)
     if source is not None:
         source = replace(source, file=span.file)
     trace = nothing("", finding, source)

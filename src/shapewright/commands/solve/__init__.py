@@ -35,7 +35,7 @@ def solve_command(
     from shapewright.commands.solve.solution import solved
     from shapewright.engine.failures.constructions import Constructions
     from shapewright.engine.failures.run_ends import Stopped
-    from shapewright.engine.replacement import one_thread
+    from shapewright.engine.replacement import limit_to_one_thread
     from shapewright.inputs.errors import InputError, ProgramError
     from shapewright.inputs.python_files import read_source
     from shapewright.inputs.spec import parse
@@ -57,7 +57,13 @@ def solve_command(
         read_source(parsed.place)
     try:
         kept = (files or ProgramFiles()).kept()
-        with on_stderr(), limited(timeout, hard=True), one_thread(), guarded(), kept:
+        with (
+            on_stderr(),
+            limited(timeout, hard=True),
+            limit_to_one_thread(),
+            guarded(),
+            kept,
+        ):
             seen = Constructions()
             with seen.watched():
                 loaded = load(parsed, building(put_back=False))

@@ -11,7 +11,7 @@ from torch.autograd.graph import increment_version
 
 import shapewright.operators.all_shapes  # noqa: F401  (before a run, whose time is limited)
 from shapewright.engine import autocast, nests
-from shapewright.engine.devices import claim_of
+from shapewright.engine.devices import find_claimed_device
 from shapewright.engine.dispatch import memory_overlap
 from shapewright.engine.dispatch.results import (
     convert_for_record,
@@ -19,7 +19,7 @@ from shapewright.engine.dispatch.results import (
     poison_storage,
     record_failure,
 )
-from shapewright.engine.function_names import plain_name
+from shapewright.engine.function_names import get_plain_name
 from shapewright.engine.identity import (
     BLANK,
     DTYPE_NAMES,
@@ -28,7 +28,7 @@ from shapewright.engine.identity import (
     Info,
     Meta,
     Storage,
-    contiguous_stride,
+    compute_contiguous_stride,
 )
 from shapewright.engine.memo import INPLACE, NEW, SAME, Answer
 from shapewright.engine.private import any_autocast
@@ -71,7 +71,7 @@ def make_template(made: Any, func: Any) -> Any:
         return item
 
     nest = place(made)
-    structure = getattr(torch.return_types, plain_name(func), None)
+    structure = getattr(torch.return_types, get_plain_name(func), None)
     if structure is not None and isinstance(nest, tuple | list):
         return (structure, tuple(nest))
     return (None, nest)
@@ -100,7 +100,7 @@ def apply_answer(
         return _record_write(engine, answer, args, kwargs, infos)
     if answer.kind == SAME:
         engine.record(answer, infos, (infos[0],))
-        return nests.tensors((args, kwargs))[0]
+        return nests.collect_tensors((args, kwargs))[0]
     outs = []
     made = []
     for meta, grad_fn in zip(answer.metas, answer.grad_fns, strict=True):
@@ -125,11 +125,11 @@ def _record_write(
 ) -> Any:
     """Apply an in-place answer: compute nothing, but record the write."""
     simple = bool(args) and type(args[0]) is Tensor
-    target = args[0] if simple else nests.tensors((args, kwargs))[0]
+    target = args[0] if simple else nests.collect_tensors((args, kwargs))[0]
     info = infos[0]
     for other in infos[1:]:  # who shares memory is in no key
         if other.storage is info.storage:
-            name = plain_name(answer.func)
+            name = get_plain_name(answer.func)
             memory_overlap.check_overlap(engine, answer.func, name, args, kwargs, infos)
             break
     follow_write(engine, infos, info)
@@ -233,7 +233,7 @@ def answer_by_rule(
     arguments = convert_for_record(engine, args, kwargs)
     asked = arguments
     if any_autocast():
-        cast = autocast.cast(name, arguments, infos)
+        cast = autocast.cast_arguments(name, arguments, infos)
         if cast is None:
             return None
         asked = cast
@@ -258,7 +258,7 @@ def answer_by_rule(
     flat = flatten_outputs(made)
     if flat is None or (grad and any(m.grad_fn is None for m in flat)):
         return None
-    device = claim_of(engine, infos, kwargs)
+    device = find_claimed_device(engine, infos, kwargs)
     metas = tuple(
         intern_outputs(engine, m, device, grad and bool(m.grad_fn)) for m in flat
     )
@@ -343,7 +343,9 @@ def flatten_outputs(made: Any) -> list[Made] | None:
 
 def intern_outputs(engine: Engine, made: Made, device: str, rg: bool) -> Meta:
     shape = tuple(made.shape)
-    stride = contiguous_stride(shape) if made.stride is None else tuple(made.stride)
+    stride = (
+        compute_contiguous_stride(shape) if made.stride is None else tuple(made.stride)
+    )
     dtype = DTYPES[made.dtype]
     key = (shape, stride, dtype, 0, device, rg)
     meta = engine.memo.metas.get(key)

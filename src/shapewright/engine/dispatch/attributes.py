@@ -16,7 +16,7 @@ from shapewright.engine.identity import (
     intern_meta,
 )
 from shapewright.engine.memo import SAME, Answer
-from shapewright.engine.private import UninitializedTensor, in_transform
+from shapewright.engine.private import UninitializedTensor, is_in_transform
 
 if TYPE_CHECKING:
     from shapewright.engine.engine import Engine
@@ -113,7 +113,7 @@ def require_grad(engine: Engine, func: Any, args: Args, kwargs: Kwargs | None) -
     """Answer `x.requires_grad_()`, which sets the attribute and returns x."""
     target = args[0]
     value = args[1] if len(args) > 1 else (kwargs or {}).get("requires_grad", True)
-    if in_transform():
+    if is_in_transform():
         return engine.run(func, args, kwargs or {})
     info = engine.info(target)
     if value and info.meta.requires_grad:
@@ -129,7 +129,7 @@ def detach_in_place(
     """Answer `x.detach_()`, which cuts x from the graph."""
     target = args[0]
     info = engine.info(target)
-    if in_transform() or info.meta.layout != "strided":
+    if is_in_transform() or info.meta.layout != "strided":
         return engine.run(func, args, kwargs or {})
     source = engine.blank_of(target)
     engine.run(func, (source,), {})

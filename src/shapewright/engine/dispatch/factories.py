@@ -8,10 +8,14 @@ import torch
 from torch.utils import _device
 
 from shapewright.engine import nests
-from shapewright.engine.devices import claim_of, device_asked, must_be_on
+from shapewright.engine.devices import (
+    check_generator_device,
+    find_claimed_device,
+    resolve_device,
+)
 from shapewright.engine.dispatch import plan_tables
 from shapewright.engine.dispatch.results import get_versions, record_results
-from shapewright.engine.function_names import display_name
+from shapewright.engine.function_names import get_display_name
 from shapewright.engine.identity import (
     BLANK,
     META,
@@ -36,7 +40,7 @@ def answer_factory(engine: Engine, func: Any, args: Args, kwargs: Kwargs | None)
     """Answer a factory: small tensors are real with known values, large data-free."""
     kwargs = kwargs or {}
     name = func.__name__
-    tensors = nests.tensors((args, kwargs))
+    tensors = nests.collect_tensors((args, kwargs))
     infos = [engine.info(value) for value in tensors]
     if kwargs.get("out") is not None:
         return engine.call_op(func, args, kwargs)
@@ -46,7 +50,7 @@ def answer_factory(engine: Engine, func: Any, args: Args, kwargs: Kwargs | None)
         return _create_from_unknown(engine, func, name, args, kwargs, infos)
     device = _find_device(engine, kwargs, infos)
     if kwargs.get("generator") is not None:
-        must_be_on(engine, kwargs["generator"], device)
+        check_generator_device(engine, kwargs["generator"], device)
     size = _count_elements(name, args, kwargs)
     if size is None or size <= engine.known_limit:
         if size is not None and name not in plan_tables.BLANK_FACTORIES:
@@ -61,12 +65,12 @@ def answer_factory(engine: Engine, func: Any, args: Args, kwargs: Kwargs | None)
 def _find_device(engine: Engine, kwargs: Kwargs, infos: list[Info]) -> str:
     """Return the device that a factory's result claims."""
     if kwargs.get("device") is not None:
-        return device_asked(engine, kwargs["device"])
+        return resolve_device(engine, kwargs["device"])
     if infos:
         return infos[0].meta.device
     default = _device.CURRENT_DEVICE  # `with torch.device("cuda"):`
     return (
-        engine.home_of_factories if default is None else device_asked(engine, default)
+        engine.home_of_factories if default is None else resolve_device(engine, default)
     )
 
 
@@ -89,8 +93,10 @@ def create_known(
     """Create a small tensor for real, since its values follow from constants."""
     if not infos and not engine.graph:
         return _create_from_constants(engine, func, name, args, kwargs, device)
-    physical = nests.on_meta(nests.swap((args, kwargs), engine.value_of), "cpu")
-    before = nests.tensors(physical)
+    physical = nests.replace_devices(
+        nests.swap_tensors((args, kwargs), engine.value_of), "cpu"
+    )
+    before = nests.collect_tensors(physical)
     versions = get_versions(before)
     out = engine.run(func, *physical)
     assumed = "a random draw" if name in plan_tables.RANDOM else None
@@ -108,7 +114,7 @@ def _create_from_constants(
     """Answer the common case: no input tensor, a single new output tensor."""
     called = kwargs
     if "device" in kwargs or "pin_memory" in kwargs or "generator" in kwargs:
-        called = nests.on_meta(((), kwargs), "cpu")[1]
+        called = nests.replace_devices(((), kwargs), "cpu")[1]
     out = engine.run(func, args, called)
     if type(out) is not torch.Tensor or out.layout is not torch.strided:
         return out if not isinstance(out, torch.Tensor) else engine.info(out) and out
@@ -122,7 +128,7 @@ def _create_from_constants(
     out._sw = info  # type: ignore[attr-defined]
     out._sw_life = engine.life  # type: ignore[attr-defined]
     if engine.recording:
-        arguments = nests.plain((args, kwargs), lambda t: engine.info(t).meta)
+        arguments = nests.to_plain((args, kwargs), lambda t: engine.info(t).meta)
         answer = Answer(func, arguments, NEW, (meta,), (None,))
         engine.events.append((answer, (), (info,), engine.sites.here(), engine.call))
     return out
@@ -137,15 +143,17 @@ def _create_blank(
     device: str,
 ) -> Any:
     """Create the result without data."""
-    args, kwargs = unknown_lengths.counted(engine, args, kwargs, display_name(func))
-    infos = [engine.info(value) for value in nests.tensors((args, kwargs))]
-    physical = nests.on_meta(
-        nests.swap((args, {**kwargs, "device": "meta"}), engine.blank_of)
+    args, kwargs = unknown_lengths.replace_counts(
+        engine, args, kwargs, get_display_name(func)
+    )
+    infos = [engine.info(value) for value in nests.collect_tensors((args, kwargs))]
+    physical = nests.replace_devices(
+        nests.swap_tensors((args, {**kwargs, "device": "meta"}), engine.blank_of)
     )
     out = engine.run(func, *physical)
     return record_results(
-        engine, func, args, kwargs, infos, nests.tensors(physical), [0] * len(infos),
-        out, device=device, known=False,
+        engine, func, args, kwargs, infos, nests.collect_tensors(physical),
+        [0] * len(infos), out, device=device, known=False,
     )  # fmt: skip
 
 
@@ -157,7 +165,7 @@ def _create_like(
     info = engine.info(model)
     if info.meta.layout != "strided":
         return engine.call_op(func, args, kwargs)
-    device = claim_of(engine, [info], kwargs)
+    device = find_claimed_device(engine, [info], kwargs)
     others = [i for i in infos if i is not info]
     size: int | None = None
     if name.endswith("_like"):
@@ -176,11 +184,11 @@ def _create_like(
     shape = info.meta.shape if name.endswith("_like") else (0,) * model.dim()
     stride = info.meta.stride if name.endswith("_like") else (1,) * model.dim()
     stand_in = torch.empty_strided(shape, stride, dtype=info.meta.torch_dtype)
-    rest = nests.swap((args[1:], kwargs), engine.value_of)
-    called = nests.on_meta(((stand_in, *rest[0]), rest[1]), "cpu")
+    rest = nests.swap_tensors((args[1:], kwargs), engine.value_of)
+    called = nests.replace_devices(((stand_in, *rest[0]), rest[1]), "cpu")
     out = engine.run(func, *called)
     assumed = "a random draw" if name in plan_tables.RANDOM else None
-    before = nests.tensors(called)
+    before = nests.collect_tensors(called)
     return record_results(
         engine, func, args, kwargs, infos, before, get_versions(before), out,
         assumed=assumed, device=device,
@@ -201,8 +209,8 @@ def _create_from_unknown(
         dtype = kwargs.get("dtype")
         moved = data.to(dtype) if dtype is not None else data
         return _copy_tensor(engine, func, args, kwargs, infos, moved, device, name)
-    physical = nests.on_meta(
-        nests.swap(
+    physical = nests.replace_devices(
+        nests.swap_tensors(
             (args, kwargs),
             lambda value: torch.ones(value.shape, dtype=value.dtype).squeeze(),
         ),
@@ -233,7 +241,7 @@ def _copy_tensor(
     name: str,
 ) -> Any:
     """Answer `torch.tensor(x)`, a copy, and `torch.as_tensor(x)`, possibly x itself."""
-    original = nests.tensors((args, kwargs))[0]
+    original = nests.collect_tensors((args, kwargs))[0]
     info = infos[0]
     if name != "tensor" and moved is original and device == info.meta.device:
         return original

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import torch
 
-from shapewright.engine.function_names import plain_name
+from shapewright.engine.function_names import get_plain_name
 from shapewright.operators.facts import operators_with
 
 if TYPE_CHECKING:
@@ -35,11 +35,11 @@ def check_indices(engine: Engine, func: Any, args: Any, kwargs: Any) -> None:
     try:
         ranged = _ranged.get(func)
         if ranged is None:
-            ranged = _ranged[func] = plain_name(func) in RANGED
+            ranged = _ranged[func] = get_plain_name(func) in RANGED
     except TypeError:
         return
     if ranged:
-        error = _find_refusal(engine, plain_name(func), args, kwargs or {})
+        error = _find_refusal(engine, get_plain_name(func), args, kwargs or {})
         if error is not None:
             engine.raise_theirs(error)
 

@@ -49,20 +49,20 @@ def answer_index(engine: Engine, func: Any, args: Args, kwargs: Kwargs | None) -
 
 def _answer_advanced(engine: Engine, func: Any, target: Any, where: Any) -> Any:
     """Answer indexing by tensors, lists or numpy values."""
-    from shapewright.engine.values.reads import mask_rows
+    from shapewright.engine.values.reads import find_mask_rows
 
-    where = unknown_lengths.cut(engine, where)
+    where = unknown_lengths.replace_slice_bounds(engine, where)
     items = where if type(where) is tuple else (where,)
-    infos = [engine.info(value) for value in nests.tensors((target, where))]
+    infos = [engine.info(value) for value in nests.collect_tensors((target, where))]
     if _can_compute(engine, infos):
-        done = known_values.compute(engine, func, (target, where), {}, infos)
+        done = known_values.compute_known(engine, func, (target, where), {}, infos)
         if done is not known_values.TOO_LARGE:
             return done
     index_bounds.check_masks(engine, target, where)
     changed = []
     for item in items:
         if isinstance(item, Tensor) and item.dtype in (torch.bool, torch.uint8):
-            changed += mask_rows(engine, item)
+            changed += find_mask_rows(engine, item)
         elif isinstance(item, Tensor) and item.dim() == 0:
             changed.append(_convert_scalar(engine, item))
         elif type(item) is list and all(type(number) is int for number in item):
@@ -72,7 +72,7 @@ def _answer_advanced(engine: Engine, func: Any, target: Any, where: Any) -> Any:
     index_ = (
         tuple(changed) if isinstance(where, tuple) or len(changed) != 1 else changed[0]
     )
-    if not nests.tensors(index_):
+    if not nests.collect_tensors(index_):
         return answer_slow_view(engine, func, (target, index_), {})
     return call_op(engine, func, (target, index_), None)
 
@@ -95,14 +95,14 @@ def _convert_scalar(engine: Engine, item: Tensor) -> Any:
 
 def set_index(engine: Engine, func: Any, args: Args, kwargs: Kwargs | None) -> Any:
     """Answer `x[...] = y`, a write; the result is unknown if y is."""
-    from shapewright.engine.values.reads import mask_rows
+    from shapewright.engine.values.reads import find_mask_rows
 
     target, where, value = args
-    where = unknown_lengths.cut(engine, where)
+    where = unknown_lengths.replace_slice_bounds(engine, where)
     args = (target, where, value)
-    infos = [engine.info(tensor) for tensor in nests.tensors(args)]
+    infos = [engine.info(tensor) for tensor in nests.collect_tensors(args)]
     if _can_compute(engine, infos):
-        return known_values.compute(engine, func, args, {}, infos)
+        return known_values.compute_known(engine, func, args, {}, infos)
     memory_overlap.check_item_assignment(engine, func, (target, where, value), infos)
     items = where if type(where) is tuple else (where,)
     index_bounds.check_masks(engine, target, where)
@@ -113,9 +113,9 @@ def set_index(engine: Engine, func: Any, args: Args, kwargs: Kwargs | None) -> A
             if (not masked.storage.known and not isinstance(value, Tensor)) or (
                 not masked.storage.known and value.dim() == 0
             ):
-                rows = mask_rows(engine, item, quiet=True)
+                rows = find_mask_rows(engine, item, quiet=True)
             else:
-                rows = mask_rows(engine, item)
+                rows = find_mask_rows(engine, item)
             changed += rows
         elif isinstance(item, Tensor) and item.dim() == 0:
             changed.append(_convert_scalar(engine, item))
@@ -127,5 +127,5 @@ def set_index(engine: Engine, func: Any, args: Args, kwargs: Kwargs | None) -> A
     index_bounds.check_indices(engine, func, (target, where), None)
     return torch_answers.ask_torch(
         engine, func, "__setitem__", (target, where, value), {},
-        [engine.info(tensor) for tensor in nests.tensors((target, where, value))], None,
+        [engine.info(x) for x in nests.collect_tensors((target, where, value))], None,
     )  # fmt: skip

@@ -22,7 +22,7 @@ from shapewright.engine.dispatch.results import (
     is_in_place,
     record_failure,
 )
-from shapewright.engine.function_names import display_name
+from shapewright.engine.function_names import get_display_name
 from shapewright.engine.identity import Info, Meta
 from shapewright.sizes.strides import is_dense
 
@@ -58,8 +58,8 @@ def check_overlap(
     out = kwargs.get("out")
     if out is not None:
         rest = {key: value for key, value in kwargs.items() if key != "out"}
-        written = [engine.info(tensor) for tensor in nests.tensors(out)]
-        read = [engine.info(tensor) for tensor in nests.tensors((args, rest))]
+        written = [engine.info(tensor) for tensor in nests.collect_tensors(out)]
+        read = [engine.info(tensor) for tensor in nests.collect_tensors((args, rest))]
         form = "out"
     elif infos and is_in_place(name, kwargs):
         written, read = infos[:1], infos[1:]
@@ -114,8 +114,8 @@ def _check_written(
         engine.raise_theirs(record_failure(engine, func, arguments, infos, error))
     if unsure:
         engine.assume(
-            f"`{display_name(func)}` writes into memory that it also reads; torch is "
-            "assumed to accept it"
+            f"`{get_display_name(func)}` writes into memory that it also reads; torch "
+            "is assumed to accept it"
         )
 
 
@@ -182,7 +182,7 @@ def check_item_assignment(
         meta.device, False, "strided",
     )  # fmt: skip
     goal = Info(seen, info.storage)
-    read = [engine.info(item) for item in nests.tensors(value)]
+    read = [engine.info(item) for item in nests.collect_tensors(value)]
     if fancy:
         whole = [
             item for item in indices if item.dtype not in (torch.bool, torch.uint8)

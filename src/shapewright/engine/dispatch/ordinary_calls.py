@@ -19,7 +19,7 @@ from shapewright.engine.dispatch import (
 from shapewright.engine.dispatch.answers import answer_by_rule, apply_answer
 from shapewright.engine.dispatch.results import is_in_place, poison_storage
 from shapewright.engine.dispatch.torch_answers import ask_torch
-from shapewright.engine.function_names import plain_name
+from shapewright.engine.function_names import get_plain_name
 from shapewright.engine.identity import BLANK, THEIRS, VALUED, Info, Storage
 from shapewright.engine.memo import NEW
 from shapewright.engine.private import any_autocast
@@ -43,13 +43,13 @@ def _answer_first_call(
     key: tuple[Any, ...] | None,
 ) -> Any:
     """Answer the first call with a key by a rule, else by torch."""
-    name = plain_name(func)
+    name = get_plain_name(func)
     if check_devices(engine, name, infos):
         key = None  # what is remembered is not checked again, at another line
     if "out" in kwargs or is_in_place(name, kwargs):
         memory_overlap.check_overlap(engine, func, name, args, kwargs, infos)
     if any_autocast():
-        error = autocast.refuse(name, [info.meta for info in infos])
+        error = autocast.find_refusal(name, [info.meta for info in infos])
         if error is not None:
             engine.raise_theirs(error)
     if all(info.meta.layout == "strided" for info in infos):
@@ -118,7 +118,7 @@ def call_op(
         elif kind in MARKED:
             key.append((kind, value))
         else:
-            known += nests.key_of(engine, value, key, infos)
+            known += nests.append_key(engine, value, key, infos)
     if kwargs:
         for name, value in kwargs.items():
             key.append(name)
@@ -136,13 +136,13 @@ def call_op(
             elif kind in MARKED:
                 key.append((kind, value))
             else:
-                known += nests.key_of(engine, value, key, infos)
+                known += nests.append_key(engine, value, key, infos)
     if not infos and factories.has_only_numbers(func, args):
         return factories.create_known(
             engine, func, func.__name__, args, kwargs or {}, [], "cpu"
         )
-    if known and known == len(infos) and known_values.allowed(engine, infos):
-        done = known_values.compute(engine, func, args, kwargs or {}, infos)
+    if known and known == len(infos) and known_values.can_compute(engine, infos):
+        done = known_values.compute_known(engine, func, args, kwargs or {}, infos)
         if done is not known_values.TOO_LARGE:
             return done
     if known:
@@ -152,7 +152,7 @@ def call_op(
             engine, func, args, kwargs or {}, infos, key
         )
     if any_autocast():
-        key.append(autocast.state())
+        key.append(autocast.get_autocast_state())
     try:
         answer = engine.memo.answers.get(tuple(key))
     except TypeError:

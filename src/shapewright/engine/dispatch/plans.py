@@ -17,7 +17,7 @@ from shapewright.engine.dispatch import (
     view_operators,
 )
 from shapewright.engine.dispatch.ordinary_calls import answer_from_tensor, call_op
-from shapewright.engine.function_names import plain_name
+from shapewright.engine.function_names import get_plain_name
 from shapewright.engine.layers import fused_attention, nested_tensors
 from shapewright.engine.private import FUNCTION_GETTER
 from shapewright.engine.values import reads
@@ -27,8 +27,8 @@ if TYPE_CHECKING:
 
 PADDED_SEQUENCES: dict[str, Plan] = {
     "_nested_tensor_from_mask_left_aligned": nested_tensors.is_left_aligned,
-    "_nested_tensor_from_mask": nested_tensors.cut,
-    "to_padded_tensor": nested_tensors.pad,
+    "_nested_tensor_from_mask": nested_tensors.cut_samples,
+    "to_padded_tensor": nested_tensors.pad_samples,
 }
 """Plans of functions that `nn.TransformerEncoder` calls around its layers."""
 
@@ -40,11 +40,11 @@ def _is_profiler(func: Any) -> bool:
 
 def find_plan(func: Any) -> Plan:
     """Return the plan for calls of this function."""
-    name = plain_name(func)
+    name = get_plain_name(func)
     if isinstance(func, FUNCTION_GETTER) and func.__name__ == "__set__":
         return attributes.set_attribute
     if name == "_has_compatible_shallow_copy_type":
-        return reads.compatible
+        return reads.is_compatible
     if name in plan_tables.PASS or func is torch.device or _is_profiler(func):
         return answer_from_tensor
     if name in plan_tables.DEVICE_READS or name in (
@@ -52,15 +52,15 @@ def find_plan(func: Any) -> Plan:
         "grad_fn",
         "is_leaf",
     ):
-        return reads.claims
+        return reads.answer_claim
     if name in ("dtype",):
         return answer_from_tensor
     if name == "grad" and isinstance(func, FUNCTION_GETTER):
-        return reads.grad
+        return reads.answer_grad
     if name in plan_tables.GRADIENT:
-        return reads.gradient
+        return reads.answer_gradient
     if name in plan_tables.READS:
-        return reads.value
+        return reads.answer_value
     if name in plan_tables.MOVES:
         return view_operators.answer_move
     if name == "normal":
@@ -72,19 +72,19 @@ def find_plan(func: Any) -> Plan:
     if name == "__setitem__":
         return indexing.set_index
     if name in plan_tables.DATA_DEPENDENT:
-        return reads.data_dependent
+        return reads.answer_data_dependent
     if name == "__deepcopy__":
         return attributes.answer_deepcopy
     if name in ("_set_grad_enabled", "set_grad_enabled", "manual_seed"):
         return answer_from_tensor
     if name == "flex_attention" and isinstance(func, HigherOrderOperator):
-        return fused_attention.attend
+        return fused_attention.answer_attention
     if name in fused_attention.WEIGHTS:
-        return fused_attention.fused
+        return fused_attention.answer_fused_layer
     if name in PADDED_SEQUENCES:
         return PADDED_SEQUENCES[name]
     if name == "_assert":
-        return reads.asserted
+        return reads.answer_assert
     if getattr(func, "__module__", "") == "torch.nn.init":
         return ordinary_calls.answer_init
     if name in plan_tables.FILLING:

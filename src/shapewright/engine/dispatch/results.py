@@ -8,9 +8,9 @@ import torch
 from torch.autograd.graph import increment_version
 
 from shapewright.engine import nests
-from shapewright.engine.devices import claim_of
+from shapewright.engine.devices import find_claimed_device
 from shapewright.engine.dispatch import plan_tables
-from shapewright.engine.function_names import plain_name
+from shapewright.engine.function_names import get_plain_name
 from shapewright.engine.identity import (
     BLANK,
     META,
@@ -19,10 +19,10 @@ from shapewright.engine.identity import (
     Info,
     Meta,
     Storage,
-    contiguous_stride,
+    compute_contiguous_stride,
     intern_meta,
     is_whole,
-    opaque_meta,
+    make_opaque_meta,
 )
 from shapewright.engine.memo import COPY, INPLACE, NEW, SAME, VIEW, Answer
 from shapewright.engine.private import is_transformed
@@ -47,7 +47,7 @@ def convert_for_record(
     engine: Engine, args: Args, kwargs: Kwargs
 ) -> tuple[Args, Kwargs]:
     """Return the arguments for the record, with metadata in place of tensors."""
-    plain = nests.plain((args, kwargs), lambda tensor: engine.info(tensor).meta)
+    plain = nests.to_plain((args, kwargs), lambda tensor: engine.info(tensor).meta)
     return plain  # type: ignore[no-any-return]
 
 
@@ -72,12 +72,12 @@ def record_results(
     `before` are the physical tensors that went in, in the order of `infos`; what comes
     out may be one of them, share storage with one, or be new.
     """
-    name = plain_name(func)
-    originals = nests.tensors((args, kwargs))
+    name = get_plain_name(func)
+    originals = nests.collect_tensors((args, kwargs))
     written = find_written(func, kwargs, before, versions)
     given = "out" in kwargs and name not in LAYS_ANEW
     if device is None:
-        device = claim_of(engine, infos, kwargs)
+        device = find_claimed_device(engine, infos, kwargs)
     owners = {
         value.untyped_storage()._cdata: i
         for i, value in enumerate(before)
@@ -114,7 +114,7 @@ def record_results(
         engine.tell(value, info)
         return value
 
-    result = nests.swap(out, hand_out)
+    result = nests.swap_tensors(out, hand_out)
     if written is not None and not outs:
         outs.append(
             refresh_info(
@@ -185,14 +185,14 @@ def find_written(
         return None
     if isinstance(kwargs.get("out"), Tensor):
         return _find_out(before, kwargs)
-    return 0 if is_in_place(plain_name(func), kwargs) else None
+    return 0 if is_in_place(get_plain_name(func), kwargs) else None
 
 
 def _find_out(before: list[Tensor], kwargs: Kwargs) -> int:
     """Return the index of `out=` among the tensors of a call."""
     names = list(kwargs)
     after = [kwargs[name] for name in names[names.index("out") :]]
-    return len(before) - len(nests.tensors(after))
+    return len(before) - len(nests.collect_tensors(after))
 
 
 def is_in_place(name: str, kwargs: Kwargs) -> bool:
@@ -299,7 +299,9 @@ def is_differentiable(dtype: torch.dtype, base: Meta) -> bool:
 
 def _is_contiguous(meta: Meta) -> bool:
     """Whether the elements stand in row-major order; dims of size 1 do not count."""
-    steps = zip(meta.shape, meta.stride, contiguous_stride(meta.shape), strict=True)
+    steps = zip(
+        meta.shape, meta.stride, compute_contiguous_stride(meta.shape), strict=True
+    )
     return 0 in meta.shape or all(n == 1 or a == b for n, a, b in steps)
 
 
@@ -318,11 +320,11 @@ def _make_info(
     """Return the info of a tensor that torch created, and whether it shares storage."""
     grad_fn = get_node_name(value)
     if is_transformed(value):
-        meta = opaque_meta(value, device, "functorch")
+        meta = make_opaque_meta(value, device, "functorch")
         return Info(meta, Storage(device), BLANK, grad_fn), False
     if value.layout is not torch.strided or value.is_nested or value.is_quantized:
         layout = "nested" if value.is_nested else str(value.layout)[6:]
-        meta = opaque_meta(value, device, layout)
+        meta = make_opaque_meta(value, device, layout)
         return Info(meta, Storage(device), BLANK, grad_fn), False
     kind = BLANK if value.is_meta else VALUED
     node = vars(value).pop("_sw_node", None) if value.is_meta else None

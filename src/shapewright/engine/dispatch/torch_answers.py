@@ -9,7 +9,11 @@ import torch
 from torch.utils.checkpoint import _StopRecomputationError
 
 from shapewright.engine import autocast, nests
-from shapewright.engine.autograd_graph import hang, learn, may_hang
+from shapewright.engine.autograd_graph import (
+    attach_graph,
+    can_attach_graph,
+    memoize_call,
+)
 from shapewright.engine.devices import check_devices
 from shapewright.engine.dispatch import index_bounds, memory_overlap, plan_tables
 from shapewright.engine.dispatch.answers import Slot, answer_by_rule, apply_answer
@@ -22,8 +26,8 @@ from shapewright.engine.dispatch.results import (
     record_results,
     refresh_info,
 )
-from shapewright.engine.flops import counted
-from shapewright.engine.function_names import display_name, plain_name
+from shapewright.engine.flops import count_flops
+from shapewright.engine.function_names import get_display_name, get_plain_name
 from shapewright.engine.identity import Info
 from shapewright.engine.layers import recurrent_layers
 from shapewright.engine.layers.recurrent_layers import answer_recurrent
@@ -55,7 +59,10 @@ def ask_torch(
         if done is not NotImplemented:
             return done
     if engine.graph:
-        infos = [update_node(engine, value) for value in nests.tensors((args, kwargs))]
+        infos = [
+            update_node(engine, value)
+            for value in nests.collect_tensors((args, kwargs))
+        ]
     if name in recurrent_layers.FUNCTIONS:
         made = answer_recurrent(engine, func, name, args, kwargs, infos)
         if made is not None:
@@ -71,7 +78,7 @@ def ask_torch(
         if not wrong:
             answer_by_rule(engine, func, name, args, kwargs, infos)
         if _can_refuse_dtypes(name, infos) and not is_in_place(name, kwargs):
-            representatives.refused(engine, func, args, kwargs, infos)
+            representatives.check_on_cpu(engine, func, args, kwargs, infos)
     if (
         engine.graph
         and wrong == ACCEPTS
@@ -79,20 +86,20 @@ def ask_torch(
     ):
         wrong = frozenset()  # the rule has looked at what torch would accept
     if wrong:
-        if representatives.small(infos) and not engine.graph:
+        if representatives.is_small(infos) and not engine.graph:
             return representatives.try_for_real(
                 engine, func, name, args, kwargs, infos, None
             )
         notes = (f"torch's data-free kernel can be wrong here in {', '.join(wrong)}",)
     stand_in = _find_stand_in(engine, name, args)
-    physical = nests.on_meta(nests.swap((args, kwargs), stand_in))
+    physical = nests.replace_devices(nests.swap_tensors((args, kwargs), stand_in))
     grad = torch.is_grad_enabled() and any(i.meta.requires_grad for i in infos)
     if grad and not engine.graph:
         physical = _make_grad_stand_ins(engine, args, kwargs, name, physical)
     casts = None
     if any_autocast():
         physical, casts = autocast.cast_tensors(name, physical, infos)
-    before = nests.tensors(physical)
+    before = nests.collect_tensors(physical)
     versions = get_versions(before)
     try:
         out, flops = _run_torch(engine, func, name, physical, casts)
@@ -100,14 +107,18 @@ def ask_torch(
         engine.raise_theirs(enough)
     except Exception as error:  # torch refuses
         if "item() cannot be called" in str(error):
-            with_numbers = unknown_lengths.scalars(engine, args, kwargs)
-            if len(nests.tensors(with_numbers)) < len(infos):
-                told = [engine.info(value) for value in nests.tensors(with_numbers)]
+            with_numbers = unknown_lengths.replace_scalars(engine, args, kwargs)
+            if len(nests.collect_tensors(with_numbers)) < len(infos):
+                told = [
+                    engine.info(value) for value in nests.collect_tensors(with_numbers)
+                ]
                 return ask_torch(engine, func, name, *with_numbers, told, None)
-        if representatives.data_dependent_error(error):
-            numbered = unknown_lengths.counted(engine, args, kwargs, display_name(func))
-            if len(nests.tensors(numbered)) < len(infos):
-                told = [engine.info(value) for value in nests.tensors(numbered)]
+        if representatives.is_data_dependent_error(error):
+            numbered = unknown_lengths.replace_counts(
+                engine, args, kwargs, get_display_name(func)
+            )
+            if len(nests.collect_tensors(numbered)) < len(infos):
+                told = [engine.info(value) for value in nests.collect_tensors(numbered)]
                 return ask_torch(engine, func, name, *numbered, told, None)
         if engine.graph and (
             done := answer_graph_by_rule(engine, func, name, args, kwargs, infos)
@@ -135,13 +146,13 @@ def answer_graph_by_rule(
 
     The data-free kernel of `grouped_mm` takes bfloat16 only; the CPU takes more.
     """
-    from shapewright.engine.autograd_graph import joined
+    from shapewright.engine.autograd_graph import join_graph
 
     answer = answer_by_rule(engine, func, name, args, kwargs, infos)
     if answer is None or answer.kind != NEW:
         return None
     made = apply_answer(engine, answer, args, kwargs, infos)
-    return (joined(engine, made, nests.tensors((args, kwargs))),)
+    return (join_graph(engine, made, nests.collect_tensors((args, kwargs))),)
 
 
 def update_node(engine: Engine, tensor: Tensor) -> Info:
@@ -176,7 +187,7 @@ def _run_torch(
     """
     if name in plan_tables.VIEWS:
         return func(*physical[0], **physical[1]), None
-    return counted(engine, func, *physical, casts)
+    return count_flops(engine, func, *physical, casts)
 
 
 TOLD_OTHERWISE = plan_tables.VIEWS | recurrent_layers.FUNCTIONS
@@ -223,7 +234,9 @@ BY_COLUMNS = operators_with("lays_by_columns")
 def _find_stride_doubts(name: str, kwargs: Kwargs) -> frozenset[str]:
     """Find doubts about strides: on the CPU an empty `out=` gets LAPACK's strides."""
     algebra = name.startswith("linalg_") or name in BY_COLUMNS
-    grows = algebra and any(not t.numel() for t in nests.tensors(kwargs.get("out")))
+    grows = algebra and any(
+        not t.numel() for t in nests.collect_tensors(kwargs.get("out"))
+    )
     return frozenset({"stride"} if grows else ())
 
 
@@ -266,25 +279,25 @@ def answer_in_graph(
 
     A call with the same `parts` of its key as an earlier call may reuse its answer.
     """
-    name = plain_name(func)
+    name = get_plain_name(func)
     check_devices(engine, name, infos)
     if name in ("softmax", "softmin"):
         index_bounds.check_dim(engine, args, kwargs)
     if "out" in kwargs or is_in_place(name, kwargs):
         memory_overlap.check_overlap(engine, func, name, args, kwargs, infos)
-    elif engine.hangs and name not in TOLD_OTHERWISE and may_hang(engine):
+    elif engine.hangs and name not in TOLD_OTHERWISE and can_attach_graph(engine):
         if any_autocast():
-            parts.append(autocast.state())
+            parts.append(autocast.get_autocast_state())
         key = tuple(parts)
         try:
             plan = engine.memo.hung.get(key)
         except TypeError:
             return ask_torch(engine, func, name, args, kwargs, infos, None)
         if plan is not None:
-            return hang(engine, plan, args, kwargs, infos)
+            return attach_graph(engine, plan, args, kwargs, infos)
         before = len(engine.events)
         out = ask_torch(engine, func, name, args, kwargs, infos, None)
-        learn(engine, key, before, args, kwargs, out)
+        memoize_call(engine, key, before, args, kwargs, out)
         return out
     return ask_torch(engine, func, name, args, kwargs, infos, None)
 
@@ -300,7 +313,7 @@ def _remove_graph(engine: Engine, out: Any, before: list[Tensor]) -> Any:
         bare._sw_node = (name,)  # type: ignore[attr-defined]
         return bare
 
-    return nests.swap(out, cut)
+    return nests.swap_tensors(out, cut)
 
 
 def _make_grad_stand_ins(
@@ -327,7 +340,7 @@ def _make_grad_stand_ins(
             ready[id(value)] = lifted
         return lifted
 
-    return nests.on_meta(nests.swap((args, kwargs), lift))
+    return nests.replace_devices(nests.swap_tensors((args, kwargs), lift))
 
 
 def _memoize_answer(
@@ -339,12 +352,12 @@ def _memoize_answer(
         return
     if any(meta.layout != "strided" or meta.offset for meta in answer.metas):
         return
-    tensors = nests.tensors(result)
+    tensors = nests.collect_tensors(result)
     if len({value.untyped_storage()._cdata for value in tensors}) != len(tensors):
         return
     if not isinstance(result, torch.Tensor):
         counter = iter(range(1 << 30))
-        nest = nests.swap(result, lambda _: Slot(next(counter)))
+        nest = nests.swap_tensors(result, lambda _: Slot(next(counter)))
         if type(result) in (tuple, list):
             answer.template = (None, nest)
         elif isinstance(result, tuple) and hasattr(result, "n_fields"):

@@ -8,9 +8,9 @@ import torch
 from torch.nn.parameter import Parameter
 
 from shapewright.engine import nests
-from shapewright.engine.devices import device_asked
+from shapewright.engine.devices import resolve_device
 from shapewright.engine.dispatch import plan_tables, results, torch_answers
-from shapewright.engine.function_names import plain_name
+from shapewright.engine.function_names import get_plain_name
 from shapewright.engine.identity import BLANK, VALUED, Info, Meta, Storage, intern_meta
 from shapewright.engine.memo import COPY, NEW, SAME, VIEW, Answer
 from shapewright.engine.private import UninitializedTensor
@@ -114,7 +114,7 @@ def _memoize_view(
         return
     if not (one or same or (answer.kind == VIEW and shared)):
         return
-    name = plain_name(answer.func)
+    name = get_plain_name(answer.func)
     if first.is_inference() or (name.endswith("_") and not name.startswith("_")):
         return
     try:
@@ -128,7 +128,7 @@ def answer_general_view(
 ) -> Any:
     """Answer a view in any form; memoize it if its arguments are plain values."""
     if func is Tensor.__getitem__:
-        where = unknown_lengths.cut(engine, args[1])
+        where = unknown_lengths.replace_slice_bounds(engine, args[1])
         if where is not args[1]:
             args, hashed = (args[0], where), (where,)
     first, rest = args[0] if args else None, args[1:]
@@ -143,7 +143,7 @@ def answer_general_view(
         or info.storage.known
         or info.meta.layout != "strided"
         or (info.meta.requires_grad and torch.is_grad_enabled())
-        or nests.tensors((rest, kwargs))
+        or nests.collect_tensors((rest, kwargs))
     ):
         return answer_slow_view(engine, func, args, kwargs)
     physical = first if info.twin is None else info.twin
@@ -156,7 +156,7 @@ def answer_general_view(
             results.record_failure(engine, func, arguments, [info], error)
         )
     kept = info.meta.requires_grad and not first.is_inference()
-    kept = kept and plain_name(func) not in plan_tables.CUTS
+    kept = kept and get_plain_name(func) not in plan_tables.CUTS
     if out is physical:
         answer = Answer(func, arguments, SAME, (info.meta,), (info.grad_fn,))
         engine.record(answer, (info,), (info,))
@@ -203,24 +203,26 @@ def _attach_storage(
 
 def answer_slow_view(engine: Engine, func: Any, args: Args, kwargs: Kwargs) -> Any:
     """Answer the general form: any operands, gradients, known values."""
-    infos = [engine.info(value) for value in nests.tensors((args, kwargs))]
+    infos = [engine.info(value) for value in nests.collect_tensors((args, kwargs))]
     if _can_compute(engine, infos):
-        done = known_values.compute(engine, func, args, kwargs, infos)
+        done = known_values.compute_known(engine, func, args, kwargs, infos)
         if done is not known_values.TOO_LARGE:
             return done
     if any(info.storage.known for info in infos) and len(infos) > 1:
         args, kwargs = _convert_sizes(engine, args, kwargs)
-        infos = [engine.info(value) for value in nests.tensors((args, kwargs))]
-    name = plain_name(func)
+        infos = [engine.info(value) for value in nests.collect_tensors((args, kwargs))]
+    name = get_plain_name(func)
     if name in ("narrow", "tensor_split") and len(infos) > 1:
-        args, kwargs = unknown_lengths.placed(engine, func, name, args, kwargs)
-        infos = [engine.info(value) for value in nests.tensors((args, kwargs))]
+        args, kwargs = unknown_lengths.replace_positions(
+            engine, func, name, args, kwargs
+        )
+        infos = [engine.info(value) for value in nests.collect_tensors((args, kwargs))]
     return torch_answers.ask_torch(engine, func, name, args, kwargs, infos, None)
 
 
 def _can_compute(engine: Engine, infos: list[Info]) -> bool:
     known = bool(infos) and all(info.storage.known for info in infos)
-    return known and known_values.allowed(engine, infos)
+    return known and known_values.can_compute(engine, infos)
 
 
 def _convert_sizes(engine: Engine, args: Args, kwargs: Kwargs) -> tuple[Args, Kwargs]:
@@ -257,10 +259,10 @@ def _reword_error(
             )
             if _count_bytes(info.meta) <= 1 << 20
             else torch.empty((), dtype=info.meta.torch_dtype).expand(info.meta.shape)
-            for info in (engine.info(v) for v in nests.tensors((args, kwargs)))
+            for info in (engine.info(v) for v in nests.collect_tensors((args, kwargs)))
         ]
         parts = iter(stand_in)
-        swapped = nests.swap((args, kwargs), lambda _: next(parts))
+        swapped = nests.swap_tensors((args, kwargs), lambda _: next(parts))
         func(*swapped[0], **swapped[1])
     except Exception as eager:  # torch refuses
         return eager
@@ -276,7 +278,7 @@ def _count_bytes(meta: Meta) -> int:
 
 def answer_move(engine: Engine, func: Any, args: Args, kwargs: Kwargs | None) -> Any:
     """Answer `to`, `cuda`, `cpu`: devices are claimed, so a move changes the claim."""
-    name = plain_name(func)
+    name = get_plain_name(func)
     target, kwargs = args[0], dict(kwargs or {})
     info = engine.info(target)
     device, cast = (
@@ -305,13 +307,13 @@ def _read_named_move(
     if name == "pin_memory":
         return info.meta.device, cast
     asked = kwargs.get("device", rest[0] if rest else None)
-    return device_asked(engine, name if asked is None else asked), cast
+    return resolve_device(engine, name if asked is None else asked), cast
 
 
 def _record_same(
     engine: Engine, func: Any, target: Tensor, info: Info, rest: Args
 ) -> Tensor:
-    plain = nests.plain(rest, lambda t: engine.info(t).meta)
+    plain = nests.to_plain(rest, lambda t: engine.info(t).meta)
     arguments: Any = ((info.meta, *plain), {})
     answer = Answer(func, arguments, SAME, (info.meta,), (info.grad_fn,))
     engine.record(answer, (info,), (info,))
@@ -339,7 +341,7 @@ def _read_to(
         kwargs["dtype"] = other.dtype
         found = engine.info(other).meta.device
     cast = {k: v for k, v in kwargs.items() if v is not None and v is not False}
-    return (device_asked(engine, found) if found is not None else None), cast
+    return (resolve_device(engine, found) if found is not None else None), cast
 
 
 def _copy_to_device(
@@ -367,7 +369,7 @@ def _copy_to_device(
     kind = VALUED if known else BLANK
     new = Info(meta, storage, kind, name)
     engine.tell(out, new)
-    plain = nests.plain((rest, cast), lambda t: engine.info(t).meta)
+    plain = nests.to_plain((rest, cast), lambda t: engine.info(t).meta)
     answer = Answer(func, ((info.meta, *plain[0]), plain[1]), NEW, (meta,), (name,))
     engine.record(answer, (info,), (new,))
     return out

@@ -21,7 +21,11 @@ from typing import TYPE_CHECKING, Any
 
 import torch
 
-from shapewright.engine.replacement import replaced, resemble, resembling
+from shapewright.engine.replacement import (
+    copy_attributes,
+    make_resembling,
+    replace_attribute,
+)
 
 if TYPE_CHECKING:
     from shapewright.runtime.files.layer import Layer
@@ -173,7 +177,7 @@ def _leading(original: Any, opener: _Opener, layer: Layer, own: int) -> Any:
             args = (*args[:at], led(args[at]), *args[at + 1 :])
         return original(*args, **kwargs)
 
-    return resemble(opened, original)
+    return copy_attributes(opened, original)
 
 
 class _AfterImport(importlib.abc.MetaPathFinder):
@@ -240,7 +244,7 @@ def _memory_maps_kept(layer: Layer) -> Iterator[None]:
                 mode = "c"
         return original(kind, filename, dtype, mode, *rest, **named)
 
-    numpy.memmap.__new__ = resemble(mapped, original)
+    numpy.memmap.__new__ = copy_attributes(mapped, original)
     try:
         yield
     finally:
@@ -370,7 +374,7 @@ def _everywhere(original: Any, name: str, function: Any) -> Iterator[None]:
     def stand_in(*args: Any, **kwargs: Any) -> Any:
         return (function if on[0] else original)(*args, **kwargs)
 
-    resemble(stand_in, original).__name__ = name
+    copy_attributes(stand_in, original).__name__ = name
     places = []
     for module in list(sys.modules.values()):
         names = getattr(module, "__dict__", None)
@@ -414,8 +418,8 @@ def _storages_have_addresses() -> Iterator[None]:
         ):
             name = "data_ptr"
             if name in vars(owner):
-                stack.enter_context(replaced(owner, name, make))
+                stack.enter_context(replace_attribute(owner, name, make))
             else:
-                setattr(owner, name, resembling(getattr(owner, name), make))
+                setattr(owner, name, make_resembling(getattr(owner, name), make))
                 stack.callback(delattr, owner, name)
         yield

@@ -20,7 +20,7 @@ from functools import wraps
 from itertools import count
 from typing import TYPE_CHECKING, Any
 
-from shapewright.engine.replacement import resemble
+from shapewright.engine.replacement import copy_attributes
 from shapewright.record.ops import Assumption
 from shapewright.runtime.files.confinement import confine
 from shapewright.runtime.files.layer import Layer, temporary_folder
@@ -79,7 +79,7 @@ def files_kept() -> Iterator[Layer]:
                 original = getattr(owner, name)
                 stack.callback(setattr, owner, name, original)
                 if original not in named:  # `io.open` is `open`
-                    function = resemble(_naming_files(layer, function), original)
+                    function = copy_attributes(_naming_files(layer, function), original)
                     named[original] = function
                 setattr(owner, name, named[original])
         stack.enter_context(_abilities_claimed(named))

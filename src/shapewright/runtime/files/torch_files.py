@@ -21,10 +21,10 @@ import torch
 from torch import nn
 
 from shapewright.engine import nests
-from shapewright.engine.devices import normal_device
+from shapewright.engine.devices import normalize_device
 from shapewright.engine.identity import FROM_FILE
 from shapewright.engine.private import step_aside
-from shapewright.engine.replacement import replaced
+from shapewright.engine.replacement import replace_attribute
 
 if TYPE_CHECKING:
     from shapewright.runtime.files.layer import Layer
@@ -93,7 +93,7 @@ class _Locations:
             asked = _asked(asked, storage, location)
         elif isinstance(asked, dict):
             asked = asked.get(location, location)
-        device = normal_device(location if asked is None else asked)
+        device = normalize_device(location if asked is None else asked)
         _must_be_there(device)
         return device
 
@@ -111,7 +111,7 @@ class _Locations:
         def moved(tensor: torch.Tensor) -> torch.Tensor:
             location = str(tensor.device)
             device = self.device_of(torch.UntypedStorage(0), location)
-            if device == normal_device(location):
+            if device == normalize_device(location):
                 return tensor
             if isinstance(tensor, nn.Parameter):
                 tensor.data = tensor.data.to(device)
@@ -124,7 +124,7 @@ class _Locations:
                 moved(parameter)
             for name, buffer in list(module.named_buffers(recurse=False)):
                 module._buffers[name] = moved(buffer)
-        return nests.swap(kept, moved)
+        return nests.swap_tensors(kept, moved)
 
 
 def _asked(function: Callable[..., Any], storage: Any, location: str) -> Any:
@@ -172,7 +172,7 @@ def _modules_in(made: Any) -> Iterator[nn.Module]:
 
 def _tensors_in(made: Any) -> Iterator[torch.Tensor]:
     """Yield each tensor in a nest, and those of modules in it."""
-    yield from nests.tensors(made)
+    yield from nests.collect_tensors(made)
     for module in _modules_in(made):
         yield from module.parameters(recurse=False)
         yield from module.buffers(recurse=False)
@@ -300,6 +300,6 @@ def saves_kept(layer: Layer, witness: Witness | None = None) -> Iterator[Shelf]:
         return load
 
     with ExitStack() as stack:
-        stack.enter_context(replaced(torch, "save", save))
-        stack.enter_context(replaced(torch, "load", load))
+        stack.enter_context(replace_attribute(torch, "save", save))
+        stack.enter_context(replace_attribute(torch, "load", load))
         yield shelf

@@ -16,7 +16,7 @@ from torch.utils.data import sampler as samplers
 from shapewright.engine import nests
 from shapewright.engine.call_sites import USER
 from shapewright.engine.identity import Info
-from shapewright.engine.replacement import replaced
+from shapewright.engine.replacement import replace_attribute
 from shapewright.findings.codes import ITEMS_DO_NOT_STACK
 from shapewright.record.report import LastBatch
 from shapewright.runtime.loops.iterables import LoaderPass
@@ -300,7 +300,7 @@ class _Batches(LoaderPass):
         self.node.turns[self.at] = None
         self.node.shapes.setdefault(_described(self.stage, batch))
         if self.loader.batch_size is not None or self.loader.batch_sampler is not None:
-            for tensor in nests.tensors((batch,)):
+            for tensor in nests.collect_tensors((batch,)):
                 info = self.stage.engine.info(tensor)
                 if info.meta.shape and info.meta.shape[0] == self.length:
                     self.stage.batched.add(info.number)
@@ -392,7 +392,9 @@ def _described(stage: RehearsalState, batch: Any) -> str:
                 return
             for each in value[:8]:
                 look(name, each)
-        elif hasattr(value, "__dict__") and nests.tensors(tuple(vars(value).values())):
+        elif hasattr(value, "__dict__") and nests.collect_tensors(
+            tuple(vars(value).values())
+        ):
             for key, each in vars(value).items():
                 look(key, each)
 
@@ -445,8 +447,8 @@ def loaders_watched(stage: RehearsalState) -> Iterator[None]:
         return __init__
 
     with (
-        replaced(DataLoader, "__init__", built),
-        replaced(DataLoader, "__iter__", batches),
-        replaced(DataLoader, "__len__", length),
+        replace_attribute(DataLoader, "__init__", built),
+        replace_attribute(DataLoader, "__iter__", batches),
+        replace_attribute(DataLoader, "__len__", length),
     ):
         yield

@@ -18,7 +18,7 @@ from functools import cache
 from threading import get_ident
 from typing import Any
 
-from shapewright.engine.call_sites import USER, classify, is_installed
+from shapewright.engine.call_sites import USER, classify_file, is_installed
 from shapewright.engine.identity import numbers
 from shapewright.program.loop_conditions import counts
 from shapewright.program.loop_instrumentation import trains
@@ -403,7 +403,9 @@ class Periods:
 
 def is_own_package(file: str) -> bool:
     """Whether a file is neither installed nor Python's: a package of the user's."""
-    return file.endswith(".py") and not is_installed(file) and classify(file) == USER
+    return (
+        file.endswith(".py") and not is_installed(file) and classify_file(file) == USER
+    )
 
 
 @cache
@@ -422,7 +424,7 @@ def of_counting_library(file: str) -> bool:
 
 def _text_of_library(file: str) -> bytes | None:
     """Return the text of a file of a library other than torch; None for other files."""
-    if not is_installed(file) or classify(file) != USER:
+    if not is_installed(file) or classify_file(file) != USER:
         return None
     try:
         with open(file, "rb") as stream:

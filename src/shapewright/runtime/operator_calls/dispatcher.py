@@ -12,7 +12,7 @@ from typing import Any
 import torch
 from torch.utils._python_dispatch import TorchDispatchMode
 
-from shapewright.engine.private import without_dynamo
+from shapewright.engine.private import replace_dynamo
 from shapewright.index_maps.drawn_calls import Called, Dispatch
 
 Nested = list[tuple[str, int]]
@@ -76,7 +76,7 @@ class _Overloads(TorchDispatchMode):
 def overloads(run: Callable[[], Any]) -> dict[str, str]:
     """Return the overloads that a call reaches below autograd, by operator name."""
     mode = _Overloads()
-    with without_dynamo(), mode:  # torch wraps every mode in a call of its compiler's
+    with replace_dynamo(), mode:  # torch wraps every mode in a call of its compiler's
         run()
     return mode.found
 

@@ -13,7 +13,7 @@ from typing import Any
 
 import torch
 
-from shapewright.engine.function_names import display_name
+from shapewright.engine.function_names import get_display_name
 from shapewright.engine.identity import DTYPE_NAMES, DTYPES
 from shapewright.index_maps.drawn_calls import Drawn, Side, Stored
 from shapewright.index_maps.index_map import BROADCAST
@@ -91,7 +91,7 @@ def name_of(func: Callable[..., Any]) -> str:
         raise TypeError(
             f"`{shown}` is not an operator of torch; sw.trace shows whole programs"
         )
-    shown = display_name(func)
+    shown = get_display_name(func)
     for short, full in (("F.", "torch.nn.functional."), ("Tensor.", "torch.Tensor.")):
         if shown.startswith(short):
             return full + shown.removeprefix(short)

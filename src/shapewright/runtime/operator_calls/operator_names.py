@@ -191,7 +191,7 @@ def inside(layer: nn.Module, args: Any, kwargs: Any) -> _Inner:
 
 def identities(nest: Any) -> set[int]:
     """Return the identities of the tensors in a nest."""
-    return {id(tensor) for tensor in nests.tensors(nest)}
+    return {id(tensor) for tensor in nests.collect_tensors(nest)}
 
 
 def _with_masks(inner: _Inner, layer: nn.Module, args: Any, kwargs: Any) -> _Inner:

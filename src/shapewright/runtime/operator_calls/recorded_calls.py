@@ -16,7 +16,7 @@ import torch
 
 from shapewright.engine import nests
 from shapewright.engine.dispatch.results import convert_for_record, record_failure
-from shapewright.engine.function_names import long_name
+from shapewright.engine.function_names import get_long_name
 from shapewright.engine.identity import DTYPES
 from shapewright.engine.memo import UNTOLD
 from shapewright.index_maps.drawn_calls import Drawn, Side
@@ -72,7 +72,7 @@ def replay(op: Op, values: Mapping[int, Any] | None = None) -> _Replayed:
     shown by the shapes of the run, with the reason.
     """
     try:
-        func, name = _function_named(op.function or long_name(op.name))
+        func, name = _function_named(op.function or get_long_name(op.name))
         metas = {fact.tensor: _blank(fact) for fact in op.inputs}
         args, kwargs = _rebuilt(op, [metas[fact.tensor] for fact in op.inputs])
     except _NotRebuilt as why:
@@ -100,7 +100,7 @@ def _named_as(named: Sequence[tuple[str, Tensor]], tensor: Tensor) -> str:
 
 def _shown(op: Op) -> str:
     """Return the name under which a call is written."""
-    return op.function or long_name(op.name)
+    return op.function or get_long_name(op.name)
 
 
 # -- the call --------------------------------------------------------------------------
@@ -398,7 +398,7 @@ class Watch:
             if engine is not self.engine:
                 self.engine, self.values, self.left = engine, {}, IN_ALL
             before = len(engine.events)
-            given = nests.tensors((args, kwargs or {}))
+            given = nests.collect_tensors((args, kwargs or {}))
             found = self.values_of(engine, given) if engine.recording else {}
             try:
                 return plan(engine, func, args, kwargs)

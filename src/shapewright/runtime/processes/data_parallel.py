@@ -13,7 +13,7 @@ import torch
 from torch import nn
 
 from shapewright.engine import nests
-from shapewright.engine.replacement import replaced
+from shapewright.engine.replacement import replace_attribute
 from shapewright.runtime.claimed_machine import index_of
 
 if TYPE_CHECKING:
@@ -33,10 +33,14 @@ def _replicas_stood_for(stage: RehearsalState) -> Iterator[None]:
         (module, "parallel_apply", _one_by_one),
     )
     with ExitStack() as stack:
-        stack.enter_context(replaced(module, "replicate", partial(_known, stage)))
+        stack.enter_context(
+            replace_attribute(module, "replicate", partial(_known, stage))
+        )
         for owner, name, value in places:
             if name in vars(owner):
-                stack.enter_context(replaced(owner, name, partial(_instead, value)))
+                stack.enter_context(
+                    replace_attribute(owner, name, partial(_instead, value))
+                )
         yield
 
 
@@ -139,7 +143,7 @@ def parallel_stood_for(stage: RehearsalState) -> Iterator[None]:
     with ExitStack() as stack:
         for owner in (nn.parallel, nn.parallel.distributed):
             name = "DistributedDataParallel"
-            stack.enter_context(replaced(owner, name, lambda _: _Distributed))
+            stack.enter_context(replace_attribute(owner, name, lambda _: _Distributed))
         stack.enter_context(_replicas_stood_for(stage))
         yield
 
@@ -193,7 +197,9 @@ class _Distributed(nn.Module):
     def forward(self, *args: Any, **kwargs: Any) -> Any:
         if self.device_ids:
             there = f"{self.device_type}:{self.device_ids[0]}"
-            args, kwargs = nests.swap((args, kwargs), lambda each: each.to(there))
+            args, kwargs = nests.swap_tensors(
+                (args, kwargs), lambda each: each.to(there)
+            )
         return self.module(*args, **kwargs)
 
     @contextmanager

@@ -14,7 +14,7 @@ from urllib.parse import parse_qsl, urlparse
 import torch
 from torch import nn
 
-from shapewright.engine.replacement import replaced
+from shapewright.engine.replacement import replace_attribute
 from shapewright.runtime.processes.collectives import Done, Ranks
 
 if TYPE_CHECKING:
@@ -87,12 +87,16 @@ def groups_stood_for(stage: RehearsalState) -> Iterator[None]:
         for name, make in _of_groups(stage).items():
             for owner in (c10d, dist):
                 if name in vars(owner):
-                    stack.enter_context(replaced(owner, name, make))
+                    stack.enter_context(replace_attribute(owner, name, make))
         mesh: Any = getattr(dist, "device_mesh", None)
         if hasattr(mesh, "DeviceMesh"):
-            stack.enter_context(replaced(mesh.DeviceMesh, "__init__", _refused))
+            stack.enter_context(
+                replace_attribute(mesh.DeviceMesh, "__init__", _refused)
+            )
         synced: Any = torch.nn.modules.batchnorm
-        stack.enter_context(replaced(synced, "sync_batch_norm", lambda _: _Normalized))
+        stack.enter_context(
+            replace_attribute(synced, "sync_batch_norm", lambda _: _Normalized)
+        )
         yield
 
 

@@ -26,7 +26,7 @@ import torch
 from torch import nn
 from torch.nn.parameter import Buffer, Parameter
 
-from shapewright.engine.call_sites import SKIP, TORCH, classify
+from shapewright.engine.call_sites import SKIP, TORCH, classify_file
 from shapewright.operators.facts import operators_with
 from shapewright.runtime.real_errors.rewritten_expressions import ASKED, PREFIX
 
@@ -286,4 +286,4 @@ def _bound(found: Any, owner: Any) -> Any:
 def _is_given(function: Any) -> bool:
     """Whether a function is torch's or Python's own."""
     code = getattr(function, "__code__", None)
-    return code is not None and classify(code.co_filename) == SKIP
+    return code is not None and classify_file(code.co_filename) == SKIP

@@ -12,11 +12,11 @@ from typing import Any
 
 from torch import nn
 
-from shapewright.engine.call_sites import TORCH, source_of
+from shapewright.engine.call_sites import TORCH, get_source
 from shapewright.engine.failures.constructions import (
     ModuleConstruction,
-    constructor_arguments,
-    kept_values,
+    get_constructor_arguments,
+    iter_kept_values,
 )
 from shapewright.program.expression_values import UnknownValue, value_of
 from shapewright.program.source_text import SourceText
@@ -63,8 +63,8 @@ class Owner:
             text, node = place
             kind = type(module)
             if called_name(node) == kind.__name__:
-                names = constructor_arguments(kind)
-                kept = tuple(kept_values(module, names))
+                names = get_constructor_arguments(kind)
+                kept = tuple(iter_kept_values(module, names))
                 found[path] = ModuleConstruction(
                     relative(text.span(node)), kind.__name__, names, kept
                 )
@@ -125,7 +125,7 @@ class Owner:
     def text(self, file: str) -> SourceText | None:
         """Return a file, parsed once."""
         if file not in self.texts:
-            source = source_of(file)
+            source = get_source(file)
             if source is None or source.text is None:
                 return None
             self.texts[file] = SourceText(file, source.text)

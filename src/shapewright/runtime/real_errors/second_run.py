@@ -18,8 +18,8 @@ from torch import nn
 
 from shapewright.engine.call_sites import TORCH
 from shapewright.engine.engine import EngineOptions, GoingOn
-from shapewright.engine.failures.constructions import misloaded
-from shapewright.engine.replacement import one_thread
+from shapewright.engine.failures.constructions import compare_state_dict
+from shapewright.engine.replacement import limit_to_one_thread
 from shapewright.operators.failed_calls import Failure, Misloaded
 from shapewright.program.source_text import COMPREHENSIONS, SourceText, flat
 from shapewright.program.spans import Span
@@ -289,7 +289,7 @@ def apart(
     functions: Sequence[Callable[[], Result]], seconds: float
 ) -> list[Result | None]:
     """Return the result of each function in a child process; None without an answer."""
-    with warnings.catch_warnings(), one_thread():
+    with warnings.catch_warnings(), limit_to_one_thread():
         warnings.simplefilter("ignore", DeprecationWarning)  # of forking with threads
         children: Children[int, Result] = Children(
             lambda place: functions[place](), seconds, 1
@@ -326,7 +326,7 @@ class Load:
         names = {GIVEN: self.given, **guards.names()}
         try:
             code: CodeType = compiled(new.args[0], new, text.file, known, "")[0]
-            left = misloaded(self.module, eval(code, names), "")
+            left = compare_state_dict(self.module, eval(code, names), "")
         except (Unsafe, StepRefused, NameError):
             return False
         return left is None or not (strictly or left.resized)
@@ -346,5 +346,5 @@ def load_of(stack: Stack, error: BaseException) -> Load | None:
     module, given = held.get("self"), held.get("state_dict")
     if not isinstance(module, nn.Module):
         return None
-    found = misloaded(module, given, str(error))
+    found = compare_state_dict(module, given, str(error))
     return None if found is None else Load(module, given, found)

@@ -13,9 +13,9 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from shapewright.engine.call_sites import TORCH, USER, classify, source_of
+from shapewright.engine.call_sites import TORCH, USER, classify_file, get_source
 from shapewright.engine.engine import Engine
-from shapewright.engine.private import in_dispatch_mode, in_transform
+from shapewright.engine.private import is_in_dispatch_mode, is_in_transform
 from shapewright.program.source_text import SourceText
 from shapewright.program.spans import Span
 from shapewright.program.syntax_nodes import first_line, is_starred
@@ -59,7 +59,7 @@ class TracebackFrame:
 
     def text(self) -> SourceText | None:
         """Return the parsed file; None if missing, or unlike the loaded code."""
-        source = source_of(self.file)
+        source = get_source(self.file)
         if source is None or source.text is None:
             return None
         found = SourceText(self.file, source.text)
@@ -147,7 +147,7 @@ def is_explainable(error: BaseException) -> bool:
     modes = torch.overrides._get_current_function_mode_stack()
     if any(isinstance(mode, Engine) for mode in modes):
         return False
-    return not (in_dispatch_mode() or in_transform() or "CUDA error" in text)
+    return not (is_in_dispatch_mode() or is_in_transform() or "CUDA error" in text)
 
 
 def stack_of(traceback: TracebackType | None) -> Stack | None:
@@ -156,7 +156,7 @@ def stack_of(traceback: TracebackType | None) -> Stack | None:
     while traceback is not None:
         frames.append(TracebackFrame(traceback.tb_frame, traceback.tb_lasti))
         traceback = traceback.tb_next
-    own = [n for n, each in enumerate(frames) if classify(each.file) == USER]
+    own = [n for n, each in enumerate(frames) if classify_file(each.file) == USER]
     if not own:
         return None
     found = Stack(tuple(frames), own[-1])

@@ -22,9 +22,9 @@ from torch import nn
 from torch.nn.modules import module as nn_module
 from torch.utils import _device
 
-from shapewright.engine.private import device_context, is_stand_in, without_dynamo
-from shapewright.engine.random_seeds import seeded
-from shapewright.engine.replacement import resemble
+from shapewright.engine.private import device_context, is_stand_in, replace_dynamo
+from shapewright.engine.random_seeds import seed_generators
+from shapewright.engine.replacement import copy_attributes
 
 Undo = Callable[[], object]
 
@@ -341,8 +341,8 @@ def patched() -> Iterator[None]:
     with ExitStack() as stack:
         stack.enter_context(_patient_collector())
         stack.enter_context(_uncompiled())
-        stack.enter_context(without_dynamo())
-        stack.enter_context(seeded())
+        stack.enter_context(replace_dynamo())
+        stack.enter_context(seed_generators())
         yield
 
 
@@ -374,7 +374,7 @@ def _uncompiled() -> Iterator[None]:
     def uncompiled(model: Any = None, **_: Any) -> Any:
         return (lambda function: function) if model is None else model
 
-    torch.compile = resemble(uncompiled, original)
+    torch.compile = copy_attributes(uncompiled, original)
     try:
         if "torch._dynamo" in sys.modules and not is_stand_in():
             with torch.compiler.set_stance("force_eager"):

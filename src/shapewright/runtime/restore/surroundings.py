@@ -24,7 +24,7 @@ from torch import nn
 from torch.optim import Optimizer
 from torch.optim.lr_scheduler import LRScheduler
 
-from shapewright.engine.call_sites import SITE_PACKAGES, USER, classify
+from shapewright.engine.call_sites import SITE_PACKAGES, USER, classify_file
 from shapewright.runtime.restore.held_objects import (
     AROUND,
     ATOMS,
@@ -154,7 +154,7 @@ def _is_ours(name: str, module: ModuleType | None) -> bool:
         isinstance(file, str)
         and not _is_given(name)
         and not file.startswith(SITE_PACKAGES)
-        and classify(file) == USER
+        and classify_file(file) == USER
     )
 
 

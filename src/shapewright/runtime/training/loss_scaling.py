@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import torch
 
-from shapewright.engine.replacement import replaced
+from shapewright.engine.replacement import replace_attribute
 
 if TYPE_CHECKING:
     from shapewright.runtime.loops.loop_state import RehearsalState
@@ -31,7 +31,9 @@ def scalers_stood_for(stage: RehearsalState) -> Iterator[None]:
     with ExitStack() as stack:
         for owner, device in places:
             kind = type("GradScaler", (_Scaler,), {"stage": stage, "device": device})
-            stack.enter_context(replaced(owner, "GradScaler", partial(_instead, kind)))
+            stack.enter_context(
+                replace_attribute(owner, "GradScaler", partial(_instead, kind))
+            )
         yield
 
 

@@ -30,8 +30,8 @@ from torch.optim.optimizer import (
     register_optimizer_step_pre_hook,
 )
 
-from shapewright.engine.function_names import plain_name
-from shapewright.engine.replacement import replaced, resemble
+from shapewright.engine.function_names import get_plain_name
+from shapewright.engine.replacement import copy_attributes, replace_attribute
 from shapewright.findings.codes import DTYPE_MISMATCH
 from shapewright.record.report import Place
 
@@ -65,7 +65,7 @@ class _Replays:
         own = kind.__module__.startswith("torch.optim.") and "step" in vars(kind)
         if own and kind not in self.patched and kind.__name__ not in WITH_CLOSURE:
             self.patched[kind] = kind.step
-            kind.step = resemble(self.replayed(kind.step), kind.step)
+            kind.step = copy_attributes(self.replayed(kind.step), kind.step)
 
     def replayed(self, original: Callable[..., Any]) -> Callable[..., Any]:
         """Return the step of a class, which runs only if it may do something new."""
@@ -165,7 +165,7 @@ class _Probes:
         engine = self.stage.engine
         events, self.event = engine.events[self.event :], len(engine.events)
         for answer, ins, _, _, _ in events:
-            name = "" if isinstance(answer.func, str) else plain_name(answer.func)
+            name = "" if isinstance(answer.func, str) else get_plain_name(answer.func)
             if not name.endswith("_loss") or len(ins) != 2:
                 continue
             one, other = ins[0].meta, ins[1].meta
@@ -216,7 +216,7 @@ def steps_watched(stage: RehearsalState) -> Iterator[None]:
             (LRScheduler, "step", _scheduled(stage)),
             (nn.Module, "train", _mode(stage)),
         ):
-            stack.enter_context(replaced(owner, name, make))
+            stack.enter_context(replace_attribute(owner, name, make))
         before = register_optimizer_step_pre_hook(_stepped(stage, replays))
         stack.callback(before.remove)
         after = register_optimizer_step_post_hook(
@@ -400,12 +400,14 @@ class _States:
 @contextmanager
 def states_watched(stage: RehearsalState) -> Iterator[None]:
     """Watch calls that take state dicts from models and load them."""
-    from shapewright.engine.replacement import replaced
+    from shapewright.engine.replacement import replace_attribute
 
     states = _States(stage)
     with ExitStack() as stack:
-        stack.enter_context(replaced(nn.Module, "state_dict", _taking(states)))
-        stack.enter_context(replaced(nn.Module, "load_state_dict", _loading(states)))
+        stack.enter_context(replace_attribute(nn.Module, "state_dict", _taking(states)))
+        stack.enter_context(
+            replace_attribute(nn.Module, "load_state_dict", _loading(states))
+        )
         yield
 
 

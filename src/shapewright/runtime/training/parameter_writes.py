@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from torch import nn
 
-from shapewright.engine.function_names import plain_name
+from shapewright.engine.function_names import get_plain_name
 from shapewright.engine.identity import THEIRS
 from shapewright.engine.memo import INPLACE
 from shapewright.operators.facts import operators_with
@@ -103,7 +103,7 @@ class ByHand:
                     key = id(grads[storage])
                     if answer.kind == INPLACE and key in steps:
                         left.discard(key)
-                    elif answer.kind == INPLACE and plain_name(answer.func) in ANEW:
+                    elif answer.kind == INPLACE and get_plain_name(answer.func) in ANEW:
                         self.used.pop(key, None)
                 elif storage in leaves:
                     leaf, grad = leaves[storage]
@@ -174,7 +174,9 @@ def _brought(events: Iterable[tuple[Any, ...]]) -> set[int]:
     made: set[int] = set()
     found: set[int] = set()
     for answer, ins, outs, *_ in events:
-        theirs = not isinstance(answer.func, str) and plain_name(answer.func) in READS
+        theirs = (
+            not isinstance(answer.func, str) and get_plain_name(answer.func) in READS
+        )
         given = {info.storage.number for info in ins}
         if theirs or not given <= made or not found.isdisjoint(given):
             found.update(out.storage.number for out in outs)

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import torch
 from torch import nn
 
-from shapewright.engine.replacement import replaced
+from shapewright.engine.replacement import replace_attribute
 from shapewright.record.report import LastBatch, Rehearsal, Training
 from shapewright.runtime.claimed_machine import Machine, claimed_machine
 from shapewright.runtime.files.program_files import ProgramFiles
@@ -97,11 +97,11 @@ def _processes_inline(stage: RehearsalState) -> Iterator[None]:
     nowhere = lambda _: lambda *args, **kwargs: None  # noqa: E731
     with ExitStack() as stack:
         for name in ("spawn", "start_processes"):
-            stack.enter_context(replaced(multi, name, spawn))
-        stack.enter_context(replaced(multi, "Process", lambda _: Process))
-        stack.enter_context(replaced(multi, "set_start_method", nowhere))
+            stack.enter_context(replace_attribute(multi, name, spawn))
+        stack.enter_context(replace_attribute(multi, "Process", lambda _: Process))
+        stack.enter_context(replace_attribute(multi, "set_start_method", nowhere))
         stack.enter_context(
-            replaced(nn.Module, "share_memory", lambda _: lambda self: self)
+            replace_attribute(nn.Module, "share_memory", lambda _: lambda self: self)
         )
         yield
 
@@ -129,7 +129,7 @@ def _leaving_heard() -> Iterator[None]:
             leave(code)
         raise _Left(code)
 
-    with replaced(os, "_exit", lambda original: left):
+    with replace_attribute(os, "_exit", lambda original: left):
         yield
 
 
