@@ -12,13 +12,13 @@ import shapewright as sw
 from shapewright.commands.solve.proofs import proved
 from shapewright.commands.solve.runs import of_arguments
 from shapewright.record.solution import Proof, Statement
-from shapewright.runtime.symbolic_run import missing
+from shapewright.runtime.symbolic_run import find_missing
 from shapewright.sizes.demands import AtLeast, Between, Multiple
 from shapewright.sizes.expressions import Letter, Size, read
 from shapewright.views.terminal.solution import proof_text
 from solving.test_formulas import Cropped, Crossed, Encoder, LeNet, Triangle, UNet
 
-pytestmark = pytest.mark.skipif(missing() is not None, reason=str(missing()))
+pytestmark = pytest.mark.skipif(find_missing() is not None, reason=str(find_missing()))
 
 H, T, W = Letter("H"), Letter("T"), Letter("W")
 

@@ -156,11 +156,11 @@ def of_timm(place: str) -> Loaded:
 
 
 def of_transformers(place: str) -> Loaded:
-    from shapewright.runtime.model_building import building
+    from shapewright.runtime.model_building import build_without_data
     from zoo.transformers_models import made, without_initialisation
 
     without_initialisation()
-    with building(put_back=False):
+    with build_without_data(put_back=False):
         model = made(place)
     return replace(bare(model, place), config=model.config)
 

@@ -136,22 +136,22 @@ def _trace_one(
     from shapewright.commands.solve import run_lettered
     from shapewright.engine.engine import EngineOptions
     from shapewright.engine.failures.run_ends import Stopped
-    from shapewright.runtime.files.program_files import ProgramFiles, noted
-    from shapewright.runtime.limits import limited, on_stderr
-    from shapewright.runtime.restore.process_state import guarded
-    from shapewright.runtime.run import before_any_call
+    from shapewright.runtime.files.program_files import ProgramFiles, add_process_notes
+    from shapewright.runtime.limits import limit_time, redirect_to_stderr
+    from shapewright.runtime.restore.process_state import guard_surroundings
+    from shapewright.runtime.run import make_early_trace
     from shapewright.runtime.run_record import RunRequest, UnderWay
 
     under_way = UnderWay()
-    with on_stderr() as end:
+    with redirect_to_stderr() as end:
 
         def last(stopped: Stopped) -> None:
             end()
-            made = (under_way.so_far or partial(before_any_call, target))(stopped)
+            made = (under_way.so_far or partial(make_early_trace, target))(stopped)
             if how.abandoned is not None:
                 how.abandoned(Outcome(made))
 
-        with limited(how.timeout, hard=True, last=last) as limit:
+        with limit_time(how.timeout, hard=True, last=last) as limit:
             request = RunRequest(
                 target=target,
                 options=EngineOptions(watch=how.watch),
@@ -166,16 +166,21 @@ def _trace_one(
                     )
                     return Outcome(trace)
                 took: list[Fed] = []
-                with guarded(), (how.files or ProgramFiles()).kept() as layer:
+                with (
+                    guard_surroundings(),
+                    (how.files or ProgramFiles()).kept() as layer,
+                ):
                     made = run_target(
                         parsed, given, request, run_lettered, took, declared
                     )
                     chosen = took[0].chosen if took else None
-                    return Outcome(noted(with_loops(made).trace, layer), chosen)
+                    return Outcome(
+                        add_process_notes(with_loops(made).trace, layer), chosen
+                    )
             except ProgramError as error:
                 return Outcome(unborn(target, error))
             except Stopped as stopped:
-                return Outcome(before_any_call(target, stopped))
+                return Outcome(make_early_trace(target, stopped))
 
 
 Check = Callable[[str, bool], Report]

@@ -67,11 +67,11 @@ def run_target(
     from shapewright.inputs.callables import bind
     from shapewright.inputs.errors import InputError
     from shapewright.inputs.target_objects import load
-    from shapewright.runtime.model_building import building
-    from shapewright.runtime.run import record
+    from shapewright.runtime.model_building import build_without_data
+    from shapewright.runtime.run import record_run
 
     supposed: list[str] = []
-    loaded = load(parsed, building(put_back=False, supposed=supposed))
+    loaded = load(parsed, build_without_data(put_back=False, supposed=supposed))
     request = request.assuming(*dict.fromkeys(supposed))
     if not declared:
         loaded = replace(loaded, examples=())
@@ -82,7 +82,7 @@ def run_target(
                 return run(loaded, given, request)
             return run_once(loaded, given, request, took)
         if parsed.kind == "script":
-            return record(loaded.callable, (), {}, request)
+            return record_run(loaded.callable, (), {}, request)
         found = _first_that_runs(loaded, request, took)
     if found is None:
         raise InputError(f"no inputs are known for `{parsed}`; give some with -i")
@@ -95,12 +95,12 @@ def run_once(
     """Run the target on a spec, at its stated and usual sizes."""
     from shapewright.inputs.call_mistakes import refuse_sizes
     from shapewright.inputs.spec import materialize
-    from shapewright.runtime.run import record
+    from shapewright.runtime.run import record_run
 
     args, kwargs = materialize(given, made_of)
     request = replace(request, letters=dict(given.letters))
     _note(took, loaded, args, kwargs, given)
-    made = record(loaded.callable, args, kwargs, request)
+    made = record_run(loaded.callable, args, kwargs, request)
     if not made.trace.complete or made.failures:
         refuse_sizes("", loaded.callable, args, kwargs, given.text)
     return made
@@ -213,7 +213,7 @@ def on_candidate(
     took: list[Fed] | None = None,
 ) -> RunResult:
     """Run on these inputs, and note them in the result."""
-    from shapewright.runtime.run import record
+    from shapewright.runtime.run import record_run
 
     args, kwargs = candidate.arguments(made_of)
     if args or kwargs:
@@ -222,7 +222,7 @@ def on_candidate(
     if took is not None:
         took[:] = [replace(took[0], chosen=_chosen_in(loaded, candidate, request))]
     letters = dict(getattr(candidate.inputs, "letters", {}))
-    return record(loaded.callable, args, kwargs, replace(request, letters=letters))
+    return record_run(loaded.callable, args, kwargs, replace(request, letters=letters))
 
 
 def _chosen_in(
@@ -285,10 +285,10 @@ def with_loops(made: RunResult) -> RunResult:
     if not made.stepped:
         return made
     from shapewright.analysis.python_loops import python_loops
-    from shapewright.runtime.operator_calls.loop_trials import same
+    from shapewright.runtime.operator_calls.loop_trials import is_same
 
     trace = made.trace
-    found = python_loops(trace, same, made.stepped)
+    found = python_loops(trace, is_same, made.stepped)
     if not found:
         return made
     return replace(made, trace=replace(trace, findings=(*trace.findings, *found)))

@@ -214,10 +214,10 @@ def _run(
     """Return how many calls of a plain run return tensors, and the error
     that ends it.
     """
-    from shapewright.runtime.run import record
+    from shapewright.runtime.run import record_run
     from shapewright.runtime.run_record import RunRequest
 
-    made = record(target, args, kwargs, RunRequest()).trace
+    made = record_run(target, args, kwargs, RunRequest()).trace
     last = made.findings[-1] if made.findings else None
     said = f"{last.message} {last.torch_message or ''}" if last is not None else ""
     return sum(1 for op in made.ops if op.outputs), said

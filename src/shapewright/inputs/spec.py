@@ -359,9 +359,9 @@ def filled(leaf: TensorSpec) -> torch.Tensor | None:
 
 def made_of(leaf: TensorSpec) -> Any:
     """Return the tensor of a spec that a run is given."""
-    from shapewright.runtime.input_tensors import feed
+    from shapewright.runtime.input_tensors import make_input_tensor
 
     device = f"{leaf.device}:0" if leaf.device == "cuda" else leaf.device
-    return feed(
+    return make_input_tensor(
         leaf.shape, leaf.dtype, device, leaf.name, filled(leaf), leaf.requires_grad
     )

@@ -95,8 +95,12 @@ def runner(
     """
     from shapewright.engine.engine import EngineOptions, GoingOn
     from shapewright.engine.memo import Memo
-    from shapewright.runtime.input_tensors import as_evaluated, has_own_mode, in_mode
-    from shapewright.runtime.run import record
+    from shapewright.runtime.input_tensors import (
+        has_own_mode,
+        run_as_evaluated,
+        set_mode,
+    )
+    from shapewright.runtime.run import record_run
     from shapewright.runtime.run_record import RunRequest
 
     memo = Memo()
@@ -121,9 +125,9 @@ def runner(
             if mode not in (None, getattr(fed.module, "training", mode)):
                 return RunOutcome("unsure")
             mode = None
-        evaluated = as_evaluated(fed.module, mode)
-        with fed.running(), in_mode(fed.module, mode), evaluated:
-            result = record(fed.callable, *made, how)
+        evaluated = run_as_evaluated(fed.module, mode)
+        with fed.running(), set_mode(fed.module, mode), evaluated:
+            result = record_run(fed.callable, *made, how)
             return seen(as_program(result), request.look == "steps")
 
     return run
@@ -133,7 +137,7 @@ def _at(fed: Fed, request: Request) -> tuple[tuple[Any, ...], dict[str, Any]] | 
     """Return the arguments at other sizes; None if they cannot have these sizes."""
     from shapewright.inputs.errors import InputError
     from shapewright.inputs.spec import made_of, materialize
-    from shapewright.runtime.input_tensors import resized
+    from shapewright.runtime.input_tensors import resize_arguments
 
     args, kwargs = fed.args, fed.kwargs
     letters = {free.letter: size for free, size in request.sizes if free.stated}
@@ -148,7 +152,7 @@ def _at(fed: Fed, request: Request) -> tuple[tuple[Any, ...], dict[str, Any]] | 
         if not free.stated
         for place in free.places
     }
-    return resized(args, kwargs, places) if places else (args, kwargs)
+    return resize_arguments(args, kwargs, places) if places else (args, kwargs)
 
 
 FITTED, CHECKED = 16, 4
@@ -222,13 +226,13 @@ def _samples(fed: Fed, free: Sequence[str]) -> list[Sample | None]:
     from shapewright.engine.memo import Memo
     from shapewright.inputs.errors import InputError
     from shapewright.inputs.spec import made_of, materialize
-    from shapewright.runtime.restore.snapshot import take
-    from shapewright.runtime.run import record
+    from shapewright.runtime.restore.snapshot import take_snapshot
+    from shapewright.runtime.run import record_run
     from shapewright.runtime.run_record import RunRequest
 
     assert fed.spec is not None
     usual = {name: fed.spec.letters[name] for name in free}
-    memo, taken = Memo(), take(fed.callable, fed.args, fed.kwargs)
+    memo, taken = Memo(), take_snapshot(fed.callable, fed.args, fed.kwargs)
     draw = random.Random(0)
     found: list[Sample | None] = []
     failing: set[Any] = set()
@@ -247,7 +251,7 @@ def _samples(fed: Fed, free: Sequence[str]) -> list[Sample | None]:
             sampled=True,
         )
         with fed.running():
-            made = record(fed.callable, args, kwargs, request)
+            made = record_run(fed.callable, args, kwargs, request)
         if any(each.code == TIMEOUT for each in made.trace.findings):
             return [None]
         sample = made.sample

@@ -42,9 +42,9 @@ def solve_command(
     from shapewright.inputs.target import parse_target
     from shapewright.inputs.target_objects import load
     from shapewright.runtime.files.program_files import ProgramFiles
-    from shapewright.runtime.limits import limited, on_stderr
-    from shapewright.runtime.model_building import building
-    from shapewright.runtime.restore.process_state import guarded
+    from shapewright.runtime.limits import limit_time, redirect_to_stderr
+    from shapewright.runtime.model_building import build_without_data
+    from shapewright.runtime.restore.process_state import guard_surroundings
 
     parsed = parse_target(target, arguments)
     given = parse(spec) if spec is not None else None
@@ -58,15 +58,15 @@ def solve_command(
     try:
         kept = (files or ProgramFiles()).kept()
         with (
-            on_stderr(),
-            limited(timeout, hard=True),
+            redirect_to_stderr(),
+            limit_time(timeout, hard=True),
             limit_to_one_thread(),
-            guarded(),
+            guard_surroundings(),
             kept,
         ):
             seen = Constructions()
             with seen.watched():
-                loaded = load(parsed, building(put_back=False))
+                loaded = load(parsed, build_without_data(put_back=False))
             with loaded.program.running():
                 feeding = _feeding_of(loaded, given)
                 if training is not None and loaded.module is not None:
@@ -118,7 +118,7 @@ def traced(
     With `freed`, letters that have a size are varied as well.
     """
     from shapewright.inputs.call_mistakes import refuse_sizes
-    from shapewright.runtime.run import record
+    from shapewright.runtime.run import record_run
 
     feeding = of_arguments(args, kwargs)
     if freed:
@@ -127,7 +127,7 @@ def traced(
         return _formulas_of(target, feeding, request)
     fed_args, fed_kwargs = feeding.arguments({})
     request = replace(request, letters=dict(feeding.letters))
-    made = record(target, fed_args, fed_kwargs, request)
+    made = record_run(target, fed_args, fed_kwargs, request)
     if not made.trace.complete:
         refuse_sizes("formulas" if freed else "trace", target, fed_args, fed_kwargs)
     return made

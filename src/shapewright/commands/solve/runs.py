@@ -144,14 +144,14 @@ def symbolic_arguments(
     from shapewright.inputs import spec_syntax
     from shapewright.inputs.spec import mapped
     from shapewright.inputs.spec_parser import Written
-    from shapewright.runtime.symbolic_run import fed
+    from shapewright.runtime.symbolic_run import make_symbolic_input
 
     letters = {**feeding.letters, **given}
 
     def leaf(value: Any, name: str) -> Any:
         if isinstance(value, Written):
             shape = [spec_syntax.value(each, letters) for each in value.sizes]
-            return fed(shape, value.dtype, value.device)
+            return make_symbolic_input(shape, value.dtype, value.device)
         if isinstance(value, spec_syntax.NamedSize | spec_syntax.Arithmetic):
             return spec_syntax.value(value, letters)
         return value
@@ -290,10 +290,10 @@ class Runner:
 
     def numbers(self) -> dict[str, ModuleNumbers]:
         """Return the whole numbers for which the target's modules have names."""
-        from shapewright.runtime.model_building import numbers_of
+        from shapewright.runtime.model_building import find_numbers
 
         assert self.taken is not None, "it has not run"
-        return numbers_of(self.taken.near)
+        return find_numbers(self.taken.near)
 
     def run(self, sizes: dict[str, int]) -> SizedRun:
         """Make a plain run that is not kept."""
@@ -306,13 +306,13 @@ class Runner:
         """Return the result of a single run."""
         from shapewright.engine.failures.run_ends import Stopped
         from shapewright.engine.memo import Memo
-        from shapewright.runtime.restore.snapshot import take
-        from shapewright.runtime.run import record
+        from shapewright.runtime.restore.snapshot import take_snapshot
+        from shapewright.runtime.run import record_run
 
         args, kwargs = self.feeding.arguments(sizes)
         if self.memo is None:
             self.memo = Memo()
-            self.taken = take(self.target, args, kwargs)
+            self.taken = take_snapshot(self.target, args, kwargs)
         request = replace(
             self.request,
             memo=self.memo,
@@ -321,7 +321,7 @@ class Runner:
             guards=watching,
             letters={**self.feeding.letters, **sizes},
         )
-        made = record(self.target, args, kwargs, request)
+        made = record_run(self.target, args, kwargs, request)
         for finding in made.trace.findings:
             if finding.code == TIMEOUT:  # for all runs, not for this one
                 raise Stopped(finding.message)

@@ -91,8 +91,8 @@ def replace_scalars(engine: Engine, args: Args, kwargs: Kwargs) -> tuple[Args, K
 
     The value of `alpha` in `x.add_(y, alpha=-step_size)` does not change the result's
     metadata. Keywords go first; else what comes after the first tensor. A whole
-    number may be a size, which decides the shape: it is left to `replace_counts`, unless
-    its name says that it is none.
+    number may be a size, which decides the shape: it is left to
+    `replace_counts`, unless its name says that it is none.
     """
 
     def number(value: Tensor) -> Any:

@@ -208,7 +208,7 @@ class _Search:
         from shapewright.engine.engine import EngineOptions, GoingOn
         from shapewright.inputs.errors import InputError
         from shapewright.inputs.spec import Candidate, made_of
-        from shapewright.runtime.run import record
+        from shapewright.runtime.run import record_run
         from shapewright.runtime.run_record import RunRequest
 
         why = "; ".join(hypothesis.why) or "usual shapes were tried"
@@ -222,7 +222,7 @@ class _Search:
         self.runs += 1
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # of inputs that are only tried
-            made = record(
+            made = record_run(
                 self.loaded.callable, args, kwargs, RunRequest(options=options)
             )
         ending = made.ending() if made.ending is not None else None

@@ -45,7 +45,7 @@ class _WithoutTensors(pickle.Pickler):
         return NotImplemented
 
 
-def _must_be_allowed(
+def _check_load(
     save: Callable[..., Any],
     load: Callable[..., Any],
     thing: Any,
@@ -90,16 +90,16 @@ class _Locations:
         """Return the device to which a storage saved at a location is loaded."""
         asked = self.map_location
         if callable(asked):
-            asked = _asked(asked, storage, location)
+            asked = _ask_location(asked, storage, location)
         elif isinstance(asked, dict):
             asked = asked.get(location, location)
         device = normalize_device(location if asked is None else asked)
-        _must_be_there(device)
+        _check_device(device)
         return device
 
     def claim(self, made: Any) -> Any:
         """Make loaded tensors claim their devices from the first time they are seen."""
-        for tensor in _tensors_in(made):
+        for tensor in _iter_tensors(made):
             with torch._C.DisableTorchFunction():
                 key = None if tensor.is_sparse else tensor.untyped_storage()._cdata
             setattr(tensor, FROM_FILE, self.claims.get(key or 0, "cpu"))
@@ -119,7 +119,7 @@ class _Locations:
             out = tensor.detach().to(device)
             return out.requires_grad_() if tensor.requires_grad else out
 
-        for module in _modules_in(kept):
+        for module in _iter_modules(kept):
             for parameter in module.parameters(recurse=False):
                 moved(parameter)
             for name, buffer in list(module.named_buffers(recurse=False)):
@@ -127,7 +127,7 @@ class _Locations:
         return nests.swap_tensors(kept, moved)
 
 
-def _asked(function: Callable[..., Any], storage: Any, location: str) -> Any:
+def _ask_location(function: Callable[..., Any], storage: Any, location: str) -> Any:
     """Return the answer of a program's function, which may move a storage to a GPU."""
     try:
         answer = function(storage, location)
@@ -138,7 +138,7 @@ def _asked(function: Callable[..., Any], storage: Any, location: str) -> Any:
     return None if answer is None else answer.device
 
 
-def _must_be_there(device: str) -> None:
+def _check_device(device: str) -> None:
     """Raise torch's error if there is no such GPU."""
     kind, _, number = device.partition(":")
     if kind != "cuda":
@@ -158,22 +158,22 @@ def _must_be_there(device: str) -> None:
         )
 
 
-def _modules_in(made: Any) -> Iterator[nn.Module]:
+def _iter_modules(made: Any) -> Iterator[nn.Module]:
     """Yield each module in a nest, with its submodules."""
     if isinstance(made, nn.Module):
         yield from made.modules()
     elif isinstance(made, dict):
         for value in made.values():
-            yield from _modules_in(value)
+            yield from _iter_modules(value)
     elif isinstance(made, list | tuple):
         for value in made:
-            yield from _modules_in(value)
+            yield from _iter_modules(value)
 
 
-def _tensors_in(made: Any) -> Iterator[torch.Tensor]:
+def _iter_tensors(made: Any) -> Iterator[torch.Tensor]:
     """Yield each tensor in a nest, and those of modules in it."""
     yield from nests.collect_tensors(made)
-    for module in _modules_in(made):
+    for module in _iter_modules(made):
         yield from module.parameters(recurse=False)
         yield from module.buffers(recurse=False)
 
@@ -203,7 +203,7 @@ class Shelf:
 
     def save(self, thing: Any, file: Any) -> None:
         """Keep a copy, and write the token."""
-        self.kept.append(_copied(thing))
+        self.kept.append(_copy_thing(thing))
         token = TOKEN + str(len(self.kept) - 1).encode()
         if hasattr(file, "write"):
             file.write(token)
@@ -211,7 +211,7 @@ class Shelf:
             with self.layer.open(self.layer.writing(file), "wb") as out:
                 out.write(token)
         if self.witness is not None:
-            self.witness.saved(_name_of(file))
+            self.witness.saved(_get_file_name(file))
 
     def kept_in(self, file: Any) -> Any:
         """Return what was saved to a file in this run, None if nothing was."""
@@ -219,8 +219,8 @@ class Shelf:
         if not token.startswith(TOKEN):
             return None
         if self.witness is not None:
-            self.witness.loaded(_name_of(file))
-        return _copied(self.kept[int(token[len(TOKEN) :])])
+            self.witness.loaded(_get_file_name(file))
+        return _copy_thing(self.kept[int(token[len(TOKEN) :])])
 
     def load(
         self,
@@ -233,13 +233,13 @@ class Shelf:
         """Load what was saved in this run, else the file without
         reading its numbers.
         """
-        token, name = self.head_of(file), _name_of(file)
+        token, name = self.head_of(file), _get_file_name(file)
         if self.witness is not None:
             self.witness.loaded(name)
         if token.startswith(TOKEN):
             kept = self.kept[int(token[len(TOKEN) :])]
-            _must_be_allowed(self.saving, original, kept, *args, **named)
-            return _Locations(map_location).move(_copied(kept))
+            _check_load(self.saving, original, kept, *args, **named)
+            return _Locations(map_location).move(_copy_thing(kept))
         locations = _Locations(map_location)
         named["map_location"] = locations
         with ExitStack() as stack:
@@ -266,7 +266,7 @@ class Shelf:
             return stream.read(length)
 
 
-def _copied(thing: Any) -> Any:
+def _copy_thing(thing: Any) -> Any:
     """Return a copy that later training does not change, or the object if
     it has none.
     """
@@ -276,13 +276,13 @@ def _copied(thing: Any) -> Any:
         return thing
 
 
-def _name_of(file: Any) -> str:
+def _get_file_name(file: Any) -> str:
     """Return the name of a file, or an empty string for an open file."""
     return str(os.fspath(file)) if isinstance(file, str | os.PathLike) else ""
 
 
 @contextmanager
-def saves_kept(layer: Layer, witness: Witness | None = None) -> Iterator[Shelf]:
+def keep_saves(layer: Layer, witness: Witness | None = None) -> Iterator[Shelf]:
     """Keep saved objects unpickled on a shelf; a `witness` hears of each file."""
     shelf = Shelf(layer, torch.save, witness)
 

@@ -23,9 +23,9 @@ from shapewright.engine.identity import numbers
 from shapewright.program.loop_conditions import counts
 from shapewright.program.loop_instrumentation import trains
 from shapewright.runtime.loops.counts import LONGEST_PERIOD, NOTHING, Told
-from shapewright.runtime.loops.iterables import Items, source_of
+from shapewright.runtime.loops.iterables import Items, make_skippable
 from shapewright.runtime.loops.loop_state import Plain, RehearsalState, RunningLoop
-from shapewright.runtime.training.story import Node, shown
+from shapewright.runtime.training.story import Node, format_file
 
 STEADY = 3
 """Turns with equal growth, after which later turns are assumed to grow equally."""
@@ -163,7 +163,7 @@ class Turns(RunningLoop):
         self.calls = self.outside and bool(models) and models == self.models
         self.models = models
         plain = stage.plain
-        keys = {_key_of(event, plain) for event in self.events()}
+        keys = {_make_key(event, plain) for event in self.events()}
         self.fresh = not keys <= self.seen
         self.seen |= keys
         if self.calls and not (self.trains or self.loads):
@@ -204,7 +204,7 @@ class Turns(RunningLoop):
         for line, test in self.counts.waited():
             stage.waited.setdefault((file, line), test)
         if self.omitted:
-            place = f"{shown(file, stage.story.folder)}:{self.place[1]}"
+            place = f"{format_file(file, stage.story.folder)}:{self.place[1]}"
             both = self.ran, self.ran + self.omitted
             stage.story.skip(
                 f"{place}: {both[0]:,} of {both[1]:,} turns were run, the others make "
@@ -218,7 +218,7 @@ class Turns(RunningLoop):
             return
         of = f" of {total}" if total is not None else ""
         story = self.stage.story
-        place = f"{shown(node.file, story.folder)}:{node.line}"
+        place = f"{format_file(node.file, story.folder)}:{node.line}"
         story.skip(f"{place}: the loop ended after {self.ran}{of} turns")
 
     def is_enough(self) -> bool:
@@ -248,7 +248,7 @@ class Turns(RunningLoop):
         return max(FEWEST, self.counts.least())
 
 
-def _key_of(event: tuple[Any, ...], plain: Plain) -> tuple[Any, ...]:
+def _make_key(event: tuple[Any, ...], plain: Plain) -> tuple[Any, ...]:
     """Return the key by which an event is new: place, call, and metadata in and out.
 
     The offset of a tensor in its storage is not part of it: `betas[t]` in each turn.
@@ -293,7 +293,7 @@ class _Epochs(Turns):
         story = self.stage.story
         file, line = story.line(self.stage.engine)
         of = f" of {self.total}" if self.total is not None else ""
-        place = f"{shown(file, story.folder)}:{line}"
+        place = f"{format_file(file, story.folder)}:{line}"
         story.skip(f"{place}: the library's epochs ended after {self.ran}{of}")
 
     def end(self) -> None:
@@ -302,14 +302,14 @@ class _Epochs(Turns):
             self.stage.loops.remove(self)
 
 
-def epochs(
+def iter_epochs(
     stage: RehearsalState, inner: Any, file: str, line: int, told: Any
 ) -> Iterator[Any]:
     """Yield the items of a library's `for` loop, as many as bring something new."""
     if get_ident() != stage.thread:
         yield from inner
         return
-    source = source_of(inner)
+    source = make_skippable(inner)
     turns = _Epochs(stage, source.total)
     try:
         for item in source:
@@ -409,20 +409,20 @@ def is_own_package(file: str) -> bool:
 
 
 @cache
-def of_training_library(file: str) -> bool:
+def is_of_training_library(file: str) -> bool:
     """Whether a file belongs to a library other than torch and may loop over epochs."""
-    text = _text_of_library(file)
+    text = _read_library_text(file)
     return text is not None and trains(text, file)
 
 
 @cache
-def of_counting_library(file: str) -> bool:
+def is_of_counting_library(file: str) -> bool:
     """Whether a file belongs to a library and may have conditions on counts."""
-    text = _text_of_library(file)
+    text = _read_library_text(file)
     return text is not None and counts(text)
 
 
-def _text_of_library(file: str) -> bytes | None:
+def _read_library_text(file: str) -> bytes | None:
     """Return the text of a file of a library other than torch; None for other files."""
     if not is_installed(file) or classify_file(file) != USER:
         return None

@@ -35,7 +35,7 @@ ASKS = "<frozen _collections_abc>"
 
 
 @contextmanager
-def _launched(tell: Callable[[str], None]) -> Iterator[None]:
+def _claim_launch(tell: Callable[[str], None]) -> Iterator[None]:
     """Answer `os.environ["RANK"]`; `os.environ.get("RANK")` keeps its default.
 
     Only names that are not set are answered. `tell` is called with each.
@@ -65,7 +65,7 @@ LONG = timedelta(minutes=30)
 
 
 @contextmanager
-def groups_stood_for(stage: RehearsalState) -> Iterator[None]:
+def replace_process_groups(stage: RehearsalState) -> Iterator[None]:
     """Run `torch.distributed` as one rank; leave a group that exists already."""
     dist = torch.distributed
 
@@ -74,7 +74,7 @@ def groups_stood_for(stage: RehearsalState) -> Iterator[None]:
         stage.story.happened(stage.engine, "group", words).shapes.setdefault(name)
 
     with ExitStack() as stack:
-        stack.enter_context(_launched(tell))
+        stack.enter_context(_claim_launch(tell))
         if not dist.is_available() or dist.is_initialized():
             yield
             return
@@ -84,14 +84,14 @@ def groups_stood_for(stage: RehearsalState) -> Iterator[None]:
             if name in vars(c10d):
                 stack.callback(setattr, c10d, name, vars(c10d)[name])
         stack.callback(setattr, sys, "excepthook", sys.excepthook)
-        for name, make in _of_groups(stage).items():
+        for name, make in _make_group_functions(stage).items():
             for owner in (c10d, dist):
                 if name in vars(owner):
                     stack.enter_context(replace_attribute(owner, name, make))
         mesh: Any = getattr(dist, "device_mesh", None)
         if hasattr(mesh, "DeviceMesh"):
             stack.enter_context(
-                replace_attribute(mesh.DeviceMesh, "__init__", _refused)
+                replace_attribute(mesh.DeviceMesh, "__init__", _refuse_mesh)
             )
         synced: Any = torch.nn.modules.batchnorm
         stack.enter_context(
@@ -100,7 +100,7 @@ def groups_stood_for(stage: RehearsalState) -> Iterator[None]:
         yield
 
 
-def _refused(original: Any) -> Any:
+def _refuse_mesh(original: Any) -> Any:
     """Refuse device meshes, whose sharded tensors are not followed."""
 
     def __init__(self: Any, *args: Any, **kwargs: Any) -> None:
@@ -122,7 +122,7 @@ def end_groups() -> None:
                 torch.distributed.destroy_process_group()
 
 
-def _of_groups(stage: RehearsalState) -> dict[str, Callable[[Any], Any]]:
+def _make_group_functions(stage: RehearsalState) -> dict[str, Callable[[Any], Any]]:
     """Return functions of `torch.distributed`, each derived from torch's own."""
     here: Any = torch.distributed
 
@@ -161,7 +161,7 @@ def _of_groups(stage: RehearsalState) -> dict[str, Callable[[Any], Any]]:
 
     def made(original: Any) -> Any:
         def new_group(*args: Any, **kwargs: Any) -> Any:
-            return _group_of(stage, inspect.signature(original).bind(*args, **kwargs))
+            return _make_group(stage, inspect.signature(original).bind(*args, **kwargs))
 
         return new_group
 
@@ -245,7 +245,7 @@ def _of_groups(stage: RehearsalState) -> dict[str, Callable[[Any], Any]]:
     }  # fmt: skip
 
 
-def _group_of(stage: RehearsalState, bound: Any) -> tuple[Any, Any]:
+def _make_group(stage: RehearsalState, bound: Any) -> tuple[Any, Any]:
     """Return a group for `_new_process_group_helper`, and its store."""
     given = bound.arguments
     c10d: Any = torch.distributed.distributed_c10d

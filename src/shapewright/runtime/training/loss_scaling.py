@@ -23,7 +23,7 @@ FACTORS: dict[str, float] = {
 
 
 @contextmanager
-def scalers_stood_for(stage: RehearsalState) -> Iterator[None]:
+def replace_grad_scalers(stage: RehearsalState) -> Iterator[None]:
     """Replace `GradScaler`, wherever torch has it, by a class that needs no data."""
     places = [(torch.amp, "cuda"), (torch.cuda.amp, "cuda")]
     if hasattr(torch, "cpu") and hasattr(torch.cpu, "amp"):
@@ -32,12 +32,14 @@ def scalers_stood_for(stage: RehearsalState) -> Iterator[None]:
         for owner, device in places:
             kind = type("GradScaler", (_Scaler,), {"stage": stage, "device": device})
             stack.enter_context(
-                replace_attribute(owner, "GradScaler", partial(_instead, kind))
+                replace_attribute(
+                    owner, "GradScaler", partial(_return_replacement, kind)
+                )
             )
         yield
 
 
-def _instead(kind: type, original: Any) -> type:
+def _return_replacement(kind: type, original: Any) -> type:
     """Return the replacement, ignoring the original."""
     return kind
 

@@ -143,7 +143,7 @@ class _Replays:
 
 
 @contextmanager
-def _steps_replayed(stage: RehearsalState) -> Iterator[_Replays]:
+def _replay_steps(stage: RehearsalState) -> Iterator[_Replays]:
     """Replay steps for the duration of a rehearsal."""
     replays = _Replays(stage)
     try:
@@ -173,7 +173,7 @@ class _Probes:
                 continue
             key = answer.func, one.torch_dtype, other.torch_dtype
             if key not in self.known:
-                self.known[key] = _refused(*key)
+                self.known[key] = _find_refusal(*key)
             said = self.known[key]
             if said is not None:
                 engine.find(
@@ -184,7 +184,7 @@ class _Probes:
                 )
 
 
-def _refused(func: Any, one: torch.dtype, other: torch.dtype) -> str | None:
+def _find_refusal(func: Any, one: torch.dtype, other: torch.dtype) -> str | None:
     """Return torch's error in the backward pass of a loss of two dtypes, if any."""
     with torch._C.DisableTorchFunction(), torch.enable_grad():
         given = torch.ones(2, dtype=one).requires_grad_()
@@ -204,20 +204,20 @@ FIRST = 2
 
 
 @contextmanager
-def steps_watched(stage: RehearsalState) -> Iterator[None]:
+def watch_steps(stage: RehearsalState) -> Iterator[None]:
     """Add each backward pass, step and change of mode to the story."""
     with ExitStack() as stack:
-        replays = stack.enter_context(_steps_replayed(stage))
+        replays = stack.enter_context(_replay_steps(stage))
         for owner, name, make in (
-            (torch.Tensor, "backward", _backward(stage)),
-            (Optimizer, "zero_grad", _cleared(stage)),
-            (nn.Module, "zero_grad", _cleared(stage)),
-            (Optimizer, "__init__", _built(stage, replays)),
-            (LRScheduler, "step", _scheduled(stage)),
-            (nn.Module, "train", _mode(stage)),
+            (torch.Tensor, "backward", _make_backward(stage)),
+            (Optimizer, "zero_grad", _make_zero_grad(stage)),
+            (nn.Module, "zero_grad", _make_zero_grad(stage)),
+            (Optimizer, "__init__", _make_constructor(stage, replays)),
+            (LRScheduler, "step", _make_scheduler_step(stage)),
+            (nn.Module, "train", _make_train(stage)),
         ):
             stack.enter_context(replace_attribute(owner, name, make))
-        before = register_optimizer_step_pre_hook(_stepped(stage, replays))
+        before = register_optimizer_step_pre_hook(_make_step_hook(stage, replays))
         stack.callback(before.remove)
         after = register_optimizer_step_post_hook(
             lambda optimizer, args, kwargs: stage.facts.after_step(optimizer)
@@ -226,7 +226,7 @@ def steps_watched(stage: RehearsalState) -> Iterator[None]:
         yield
 
 
-def _backward(stage: RehearsalState) -> Callable[[Any], Any]:
+def _make_backward(stage: RehearsalState) -> Callable[[Any], Any]:
     """Return a maker of the stand-in for `loss.backward()`."""
     running = [False]
     probes = _Probes(stage)
@@ -260,14 +260,14 @@ def _backward(stage: RehearsalState) -> Callable[[Any], Any]:
     return make
 
 
-def _cleared(stage: RehearsalState) -> Callable[[Any], Any]:
+def _make_zero_grad(stage: RehearsalState) -> Callable[[Any], Any]:
     """Return a maker of the stand-in for `zero_grad()` of an optimizer or a module."""
 
     def make(original: Any) -> Any:
         def zero_grad(self: Any, *args: Any, **kwargs: Any) -> Any:
             stage.story.happened(stage.engine, "zero_grad", type(self).__name__)
             stage.facts.cleared()
-            stage.facts.clearing(self, _parameters_of(self))
+            stage.facts.clearing(self, _iter_parameters(self))
             return original(self, *args, **kwargs)
 
         return zero_grad
@@ -275,7 +275,7 @@ def _cleared(stage: RehearsalState) -> Callable[[Any], Any]:
     return make
 
 
-def _parameters_of(owner: Any) -> Iterator[Any]:
+def _iter_parameters(owner: Any) -> Iterator[Any]:
     """Yield the parameters of an optimizer or a module."""
     if isinstance(owner, nn.Module):
         yield from owner.parameters()
@@ -284,7 +284,7 @@ def _parameters_of(owner: Any) -> Iterator[Any]:
         yield from group["params"]
 
 
-def _built(stage: RehearsalState, replays: _Replays) -> Callable[[Any], Any]:
+def _make_constructor(stage: RehearsalState, replays: _Replays) -> Callable[[Any], Any]:
     """Return a maker of the stand-in for an optimizer's constructor."""
 
     def make(original: Any) -> Any:
@@ -298,7 +298,7 @@ def _built(stage: RehearsalState, replays: _Replays) -> Callable[[Any], Any]:
     return make
 
 
-def _scheduled(stage: RehearsalState) -> Callable[[Any], Any]:
+def _make_scheduler_step(stage: RehearsalState) -> Callable[[Any], Any]:
     """Return a maker of a scheduler's `step`; its constructor makes the first step."""
 
     def make(original: Any) -> Any:
@@ -320,7 +320,7 @@ def _scheduled(stage: RehearsalState) -> Callable[[Any], Any]:
     return make
 
 
-def _stepped(stage: RehearsalState, replays: _Replays) -> Callable[..., None]:
+def _make_step_hook(stage: RehearsalState, replays: _Replays) -> Callable[..., None]:
     """Return the hook that runs before each step of any optimizer."""
 
     def step(optimizer: Any, args: Any, kwargs: Any) -> None:
@@ -333,7 +333,7 @@ def _stepped(stage: RehearsalState, replays: _Replays) -> Callable[..., None]:
     return step
 
 
-def _mode(stage: RehearsalState) -> Callable[[Any], Any]:
+def _make_train(stage: RehearsalState) -> Callable[[Any], Any]:
     """Return a maker of `train`, which `eval` calls; children are not reported."""
     inside = [False]
 
@@ -398,20 +398,24 @@ class _States:
 
 
 @contextmanager
-def states_watched(stage: RehearsalState) -> Iterator[None]:
+def watch_states(stage: RehearsalState) -> Iterator[None]:
     """Watch calls that take state dicts from models and load them."""
     from shapewright.engine.replacement import replace_attribute
 
     states = _States(stage)
     with ExitStack() as stack:
-        stack.enter_context(replace_attribute(nn.Module, "state_dict", _taking(states)))
         stack.enter_context(
-            replace_attribute(nn.Module, "load_state_dict", _loading(states))
+            replace_attribute(nn.Module, "state_dict", _make_state_dict(states))
+        )
+        stack.enter_context(
+            replace_attribute(
+                nn.Module, "load_state_dict", _make_load_state_dict(states)
+            )
         )
         yield
 
 
-def _taking(states: _States) -> Callable[[Any], Any]:
+def _make_state_dict(states: _States) -> Callable[[Any], Any]:
     """Return a maker of `model.state_dict()`, which calls its children's."""
     inside = [False]
 
@@ -433,7 +437,7 @@ def _taking(states: _States) -> Callable[[Any], Any]:
     return make
 
 
-def _loading(states: _States) -> Callable[[Any], Any]:
+def _make_load_state_dict(states: _States) -> Callable[[Any], Any]:
     """Return a maker of the stand-in for `model.load_state_dict(state)`."""
 
     def make(original: Any) -> Any:

@@ -17,7 +17,7 @@ from shapewright.engine.identity import THEIRS
 from shapewright.engine.memo import INPLACE
 from shapewright.operators.facts import operators_with
 from shapewright.record.report import Place
-from shapewright.runtime.training.story import line_of_site
+from shapewright.runtime.training.story import get_site_line
 
 if TYPE_CHECKING:
     from shapewright.engine.engine import Engine
@@ -107,7 +107,7 @@ class ByHand:
                         self.used.pop(key, None)
                 elif storage in leaves:
                     leaf, grad = leaves[storage]
-                    place = line_of_site(site[0]) if site else None
+                    place = get_site_line(site[0]) if site else None
                     if place is not None:
                         steps[id(leaf)] = _Used(leaf, grad, grad._version, place)
                         left.add(id(leaf))
@@ -166,10 +166,10 @@ class Weights:
         if any(id(each) in self.loaded for each in parameters):
             return False
         storages = {info.storage.number for info in infos}
-        return storages.isdisjoint(_brought(engine.events[: self.first]))
+        return storages.isdisjoint(_find_brought(engine.events[: self.first]))
 
 
-def _brought(events: Iterable[tuple[Any, ...]]) -> set[int]:
+def _find_brought(events: Iterable[tuple[Any, ...]]) -> set[int]:
     """Return storages with numbers from outside the run, or computed from such."""
     made: set[int] = set()
     found: set[int] = set()

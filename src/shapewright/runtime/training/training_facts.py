@@ -12,7 +12,7 @@ import torch
 from shapewright.record.report import Observation, Optimized, Outside, Place, Training
 from shapewright.runtime.training.model_modes import Modes
 from shapewright.runtime.training.parameter_writes import ByHand, Weights
-from shapewright.runtime.training.story import shown
+from shapewright.runtime.training.story import format_file
 
 if TYPE_CHECKING:
     from shapewright.runtime.training.gradients import Gradients
@@ -232,7 +232,7 @@ class Facts:
         """Return all facts, with files as seen from a folder."""
 
         def near(place: Place | None) -> Place | None:
-            return None if place is None else (shown(place[0], folder), place[1])
+            return None if place is None else (format_file(place[0], folder), place[1])
 
         self.look_by_hand()
         for one in self.modes.unreached():
