@@ -105,9 +105,9 @@ def test_a_wrong_formula_is_refuted_with_sizes() -> None:
 
 
 def written(spec: str, sizes) -> str:
-    from shapewright.inputs.spec import parse
+    from shapewright.inputs.spec import parse_spec
 
-    return str(parse(spec).with_sizes(**sizes))
+    return str(parse_spec(spec).with_sizes(**sizes))
 
 
 def test_what_depends_on_data_is_not_decided() -> None:

@@ -104,7 +104,7 @@ class _Script:
     ) -> RunResult:
         """Run the script once; `seen` records what the program builds."""
         from shapewright.inputs.callables import load_script
-        from shapewright.inputs.python_files import changing
+        from shapewright.inputs.python_files import change_files
         from shapewright.runtime.files.program_files import add_process_notes
         from shapewright.runtime.loops.turns import (
             is_of_counting_library,
@@ -117,10 +117,10 @@ class _Script:
         with (
             guard_surroundings(),
             seen.watched(),
-            changing(self.owns, with_loops_told),
-            changing(self.owns, with_periods_told),
-            changing(is_of_training_library, with_epochs_told),
-            changing(is_of_counting_library, with_settings_told),
+            change_files(self.owns, with_loops_told),
+            change_files(self.owns, with_periods_told),
+            change_files(is_of_training_library, with_epochs_told),
+            change_files(is_of_counting_library, with_settings_told),
         ):
             loaded = load_script(self.target, self.arguments)
             made = record_run(_to_its_end(loaded.callable), (), {}, request)
@@ -277,14 +277,14 @@ def _checked(
     """Run and explain a script; its fixes are tried in child processes."""
     from shapewright.engine.engine import EngineOptions
     from shapewright.engine.failures.run_ends import Stopped
-    from shapewright.inputs.configuration import ignored_codes
+    from shapewright.inputs.configuration import read_ignored_codes
     from shapewright.inputs.python_files import read_source
     from shapewright.runtime.limits import limit_time, redirect_to_stderr
     from shapewright.runtime.run import make_early_trace
     from shapewright.runtime.run_record import RunRequest
 
     read_source(script.target.place)
-    ignored = ignored_codes(folder_of_place(script.target))
+    ignored = read_ignored_codes(folder_of_place(script.target))
     if not wanted.alone:  # a rehearsal has a device, where what fails is an error
         ignored |= {CPU_TENSOR}
     rehearsed: Rehearsed | None = None
@@ -416,9 +416,9 @@ def rehearse_function(
     from shapewright.engine.engine import EngineOptions, GoingOn
     from shapewright.engine.failures.constructions import Constructions
     from shapewright.inputs.call_mistakes import refuse_sizes
-    from shapewright.inputs.configuration import ignored_codes
+    from shapewright.inputs.configuration import read_ignored_codes
     from shapewright.inputs.errors import InputError
-    from shapewright.inputs.python_files import functions_changed
+    from shapewright.inputs.python_files import change_functions
     from shapewright.runtime.claimed_machine import Machine, UnknownDevice
     from shapewright.runtime.restore.process_state import guard_surroundings
     from shapewright.runtime.restore.surroundings import find_place, keep_owned
@@ -436,7 +436,7 @@ def rehearse_function(
     if steps is not None and steps < 1:
         raise ValueError(f"steps={steps}: a function is called once or more")
     args, kwargs, letters = fed(args, kwargs)
-    ignored = ignored_codes(folder_of(target))
+    ignored = read_ignored_codes(folder_of(target))
     place = find_place(target)
     holds = _holding(place[0])
     rehearsal = RehearsalRequest(
@@ -459,7 +459,7 @@ def rehearse_function(
         keep_owned(target, (args, kwargs)),
         guard_surroundings(),
         seen.watched(),
-        functions_changed(holds, with_loops_told),
+        change_functions(holds, with_loops_told),
     ):
         made = record_run(run, args, kwargs, request)
         if not made.trace.complete or made.failures:

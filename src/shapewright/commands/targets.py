@@ -13,7 +13,7 @@ from shapewright.commands.trace import Fed, run_target, unborn, with_loops
 from shapewright.findings.codes import PROGRAM_EXIT
 from shapewright.findings.finding import Finding
 from shapewright.inputs.errors import InputError
-from shapewright.inputs.python_files import read_source, shown
+from shapewright.inputs.python_files import format_file, read_source
 from shapewright.inputs.target import parse_target
 from shapewright.program.runnable_definitions import Runnable, find_runnables, outermost
 from shapewright.record.report import ChosenInputs, Report, Skipped
@@ -125,11 +125,11 @@ def _trace_one(
     """Trace a single target, as `trace_command` describes."""
     from shapewright.inputs.errors import ProgramError
     from shapewright.inputs.python_files import read_source
-    from shapewright.inputs.spec import parse
+    from shapewright.inputs.spec import parse_spec
     from shapewright.inputs.target import parse_target
 
     parsed = parse_target(target, how.arguments)
-    given = parse(spec) if spec is not None else None
+    given = parse_spec(spec) if spec is not None else None
     if parsed.kind in ("file", "script"):
         read_source(parsed.place)  # a mistake in it is told before torch is loaded
     from shapewright.commands.rehearse import trace_script
@@ -198,7 +198,7 @@ def _with_definitions(
     if parsed.kind != "script" or report.trace is None:
         return report
     runnables = find_runnables(read_source(parsed.place)[1])
-    trace, file = report.trace, shown(parsed.place)
+    trace, file = report.trace, format_file(parsed.place)
     if not _only_defines(trace, file, runnables):
         return report
     if not runnables:

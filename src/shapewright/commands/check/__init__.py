@@ -56,8 +56,8 @@ def check_model(target: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> R
     from shapewright.commands.check.other_sizes import in_letters, runner, with_edges
     from shapewright.engine.engine import EngineOptions, GoingOn
     from shapewright.inputs.call_mistakes import refuse_sizes
-    from shapewright.inputs.configuration import ignored_codes
-    from shapewright.inputs.spec import parse
+    from shapewright.inputs.configuration import read_ignored_codes
+    from shapewright.inputs.spec import parse_spec
     from shapewright.runtime.restore.snapshot import find_module
     from shapewright.runtime.run import record_run
     from shapewright.runtime.run_record import RunRequest
@@ -68,13 +68,13 @@ def check_model(target: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> R
         found = searched(target, request, took)
         made = found if found is not None else record_run(target, (), {}, request)
     else:
-        spec = parse(args[0]) if _is_one_spec(args, kwargs) else None
+        spec = parse_spec(args[0]) if _is_one_spec(args, kwargs) else None
         args, kwargs, letters = fed(args, kwargs)
         took.append(Fed(target, find_module(target), args, kwargs, spec))
         made = record_run(target, args, kwargs, replace(request, letters=letters))
         if not made.trace.complete or made.failures:
             refuse_sizes("check", target, args, kwargs)
-    ignored = ignored_codes(folder_of(target))
+    ignored = read_ignored_codes(folder_of(target))
     program = program_of(with_loops(made), None)
     report = _with_choice(Session(program, ignored=ignored).report(), took)
     report = in_letters(report, program, took)
@@ -106,10 +106,10 @@ def check_one_target(
     from shapewright.engine.engine import EngineOptions
     from shapewright.engine.failures.constructions import Constructions
     from shapewright.engine.failures.run_ends import Stopped
-    from shapewright.inputs.configuration import ignored_codes
+    from shapewright.inputs.configuration import read_ignored_codes
     from shapewright.inputs.errors import ProgramError
     from shapewright.inputs.python_files import read_source
-    from shapewright.inputs.spec import parse
+    from shapewright.inputs.spec import parse_spec
     from shapewright.inputs.target import parse_target
     from shapewright.runtime.files.program_files import ProgramFiles, add_process_notes
     from shapewright.runtime.limits import limit_time, redirect_to_stderr
@@ -119,10 +119,10 @@ def check_one_target(
     from shapewright.runtime.run_record import RunRequest, RunResult
 
     parsed = parse_target(target, arguments)
-    given = parse(spec) if spec is not None else None
+    given = parse_spec(spec) if spec is not None else None
     if parsed.kind in ("file", "script"):
         read_source(parsed.place)
-    ignored = ignored_codes(folder_of_place(parsed))
+    ignored = read_ignored_codes(folder_of_place(parsed))
 
     took: list[Fed] = []
     seen = Constructions()

@@ -142,7 +142,7 @@ class Trying:
         from shapewright.inputs import python_files
         from shapewright.runtime.files.program_files import keep_files
 
-        python_files.install(texts)
+        python_files.install_texts(texts)
         with keep_files():
             return self.run(gone)
 

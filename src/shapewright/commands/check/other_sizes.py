@@ -136,14 +136,14 @@ def runner(
 def _at(fed: Fed, request: Request) -> tuple[tuple[Any, ...], dict[str, Any]] | None:
     """Return the arguments at other sizes; None if they cannot have these sizes."""
     from shapewright.inputs.errors import InputError
-    from shapewright.inputs.spec import made_of, materialize
+    from shapewright.inputs.spec import make_tensor, materialize_spec
     from shapewright.runtime.input_tensors import resize_arguments
 
     args, kwargs = fed.args, fed.kwargs
     letters = {free.letter: size for free, size in request.sizes if free.stated}
     if letters and fed.spec is not None:
         try:
-            args, kwargs = materialize(fed.spec.with_sizes(**letters), made_of)
+            args, kwargs = materialize_spec(fed.spec.with_sizes(**letters), make_tensor)
         except InputError:
             return None
     places = {
@@ -225,7 +225,7 @@ def _samples(fed: Fed, free: Sequence[str]) -> list[Sample | None]:
     from shapewright.engine.engine import EngineOptions, GoingOn
     from shapewright.engine.memo import Memo
     from shapewright.inputs.errors import InputError
-    from shapewright.inputs.spec import made_of, materialize
+    from shapewright.inputs.spec import make_tensor, materialize_spec
     from shapewright.runtime.restore.snapshot import take_snapshot
     from shapewright.runtime.run import record_run
     from shapewright.runtime.run_record import RunRequest
@@ -239,7 +239,7 @@ def _samples(fed: Fed, free: Sequence[str]) -> list[Sample | None]:
     for nth in range(1 + FITTED + CHECKED):
         sizes = _somewhere(usual, nth, draw) if nth else usual
         try:
-            args, kwargs = materialize(fed.spec.with_sizes(**sizes), made_of)
+            args, kwargs = materialize_spec(fed.spec.with_sizes(**sizes), make_tensor)
         except InputError:
             found.append(None)
             continue

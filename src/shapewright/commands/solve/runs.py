@@ -79,7 +79,7 @@ class Feeding:
 
     def arguments(self, sizes: Mapping[str, int]) -> Arguments:
         """Return the arguments at these sizes of the letters."""
-        from shapewright.inputs.spec import made_of, materialize
+        from shapewright.inputs.spec import make_tensor, materialize_spec
 
         specs = dict(self.sized(sizes))
         args: list[Any] = []
@@ -88,13 +88,13 @@ class Feeding:
             if at not in specs:
                 args.append(value)
                 continue
-            more, by_name = materialize(specs[at], made_of)
+            more, by_name = materialize_spec(specs[at], make_tensor)
             args += more
             named |= by_name
         for name, value in self.kwargs.items():
             named[name] = value
             if name in specs:
-                named[name] = materialize(specs[name], made_of)[0][0]
+                named[name] = materialize_spec(specs[name], make_tensor)[0][0]
         return tuple(args), named
 
     def shapes(self, sizes: Mapping[str, int]) -> list[tuple[int, ...]]:
@@ -112,16 +112,16 @@ def of_spec(spec: Spec) -> Feeding:
 def of_arguments(args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Feeding:
     """Return the arguments of a call; strings among them are specs."""
     from shapewright.inputs.errors import InputError
-    from shapewright.inputs.spec import parse
+    from shapewright.inputs.spec import parse_spec
 
     specs: list[tuple[int | str, Spec]] = []
     for at, value in enumerate(args):
         if isinstance(value, str):
-            specs.append((at, parse(value)))
+            specs.append((at, parse_spec(value)))
     for name, value in kwargs.items():
         if isinstance(value, str):
             try:
-                spec = parse(value)
+                spec = parse_spec(value)
             except InputError:
                 continue  # a plain string that belongs to the model
             if len(spec.args) == 1 and spec.leaves:
@@ -142,7 +142,7 @@ def symbolic_arguments(
 ) -> tuple[tuple[Any, ...], dict[str, Any]]:
     """Return the arguments of a call, with tensors of symbolic sizes."""
     from shapewright.inputs import spec_syntax
-    from shapewright.inputs.spec import mapped
+    from shapewright.inputs.spec import map_leaves
     from shapewright.inputs.spec_parser import Written
     from shapewright.runtime.symbolic_run import make_symbolic_input
 
@@ -150,16 +150,16 @@ def symbolic_arguments(
 
     def leaf(value: Any, name: str) -> Any:
         if isinstance(value, Written):
-            shape = [spec_syntax.value(each, letters) for each in value.sizes]
+            shape = [spec_syntax.compute_size(each, letters) for each in value.sizes]
             return make_symbolic_input(shape, value.dtype, value.device)
         if isinstance(value, spec_syntax.NamedSize | spec_syntax.Arithmetic):
-            return spec_syntax.value(value, letters)
+            return spec_syntax.compute_size(value, letters)
         return value
 
     def of(spec: Spec) -> tuple[list[Any], dict[str, Any]]:
         args, kwargs = spec.written
-        named = {name: mapped(value, leaf) for name, value in kwargs.items()}
-        return [mapped(value, leaf) for value in args], named
+        named = {name: map_leaves(value, leaf) for name, value in kwargs.items()}
+        return [map_leaves(value, leaf) for value in args], named
 
     specs = dict(feeding.specs)
     args: list[Any] = []

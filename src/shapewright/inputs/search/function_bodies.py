@@ -9,7 +9,10 @@ from types import FunctionType, MethodType
 from typing import Any
 
 from shapewright.inputs.search import argument_uses
-from shapewright.inputs.search.argument_calls import called_function, called_method
+from shapewright.inputs.search.argument_calls import (
+    learn_from_function,
+    learn_from_method,
+)
 from shapewright.inputs.search.argument_uses import ModelOperand
 from shapewright.operators.facts import values_of
 
@@ -106,7 +109,7 @@ class _Body:
             self.walk.uses(value).iterated = True
             self.assign(target, argument_uses.Given((*value.path, 0)))
         elif isinstance(value, argument_uses.Live):
-            found = next(argument_uses.each_of(value.value), None)
+            found = next(argument_uses.iter_members(value.value), None)
             path = f"{value.path}.0"
             self.assign(
                 target, argument_uses.Live(found, path) if found is not None else None
@@ -153,7 +156,7 @@ class _Body:
         known = self.function.__globals__
         if node.id in known:
             return argument_uses.Live(known[node.id], node.id)
-        found = argument_uses.builtin(node.id)
+        found = argument_uses.find_builtin(node.id)
         return argument_uses.Live(found) if found is not None else None
 
     def of_Attribute(self, node: ast.Attribute) -> argument_uses.Value:
@@ -162,7 +165,7 @@ class _Body:
             with suppress(LookupError):
                 path = f"{base.path}.{node.attr}"
                 return argument_uses.Live(
-                    argument_uses.member(base.value, node.attr), path
+                    argument_uses.get_member(base.value, node.attr), path
                 )
             return None
         if not isinstance(base, argument_uses.Given):
@@ -196,9 +199,9 @@ class _Body:
             each.arg: self.value(each.value) for each in node.keywords if each.arg
         }
         if isinstance(called, argument_uses.Method):
-            return called_method(self.walk, called, args, kwargs)
+            return learn_from_method(self.walk, called, args, kwargs)
         if isinstance(called, argument_uses.Live):
-            return called_function(self.walk, called, args, kwargs)
+            return learn_from_function(self.walk, called, args, kwargs)
         return None
 
     def of_BinOp(self, node: ast.BinOp) -> argument_uses.Value:
@@ -210,7 +213,7 @@ class _Body:
     ) -> argument_uses.Value:
         product = isinstance(op, ast.MatMult)
         for one, other, side in ((left, right, "@"), (right, left, "@ of the right")):
-            shape = argument_uses.shape_of(other)
+            shape = argument_uses.get_shape(other)
             if isinstance(one, argument_uses.Given) and shape is not None:
                 how = side if product else "+"
                 self.walk.uses(one).beside.append(ModelOperand(how, shape, one.moves))
@@ -279,7 +282,7 @@ class _Body:
         if not isinstance(node.slice, ast.Slice):
             index = self.value(node.slice)
         if isinstance(index, argument_uses.Given):
-            shape = argument_uses.shape_of(base)
+            shape = argument_uses.get_shape(base)
             if shape:
                 self.walk.uses(index).below(shape[0])
             elif isinstance(base, argument_uses.Given) or base is None:
@@ -296,7 +299,7 @@ class _Body:
         if isinstance(base, argument_uses.Live) and isinstance(
             index, argument_uses.Live
         ):
-            held = list(argument_uses.each_of(base.value))
+            held = list(argument_uses.iter_members(base.value))
             if type(index.value) is int and -len(held) <= index.value < len(held):
                 path = f"{base.path}.{index.value}"
                 return argument_uses.Live(held[index.value], path)
@@ -306,7 +309,7 @@ class _Body:
                     modules[index.value], f"{base.path}.{index.value}"
                 )
         if isinstance(base, argument_uses.Live) and hasattr(base.value, "_modules"):
-            found_first = next(argument_uses.each_of(base.value), None)
+            found_first = next(argument_uses.iter_members(base.value), None)
             return argument_uses.Live(found_first, f"{base.path}.0")
         return None
 
@@ -367,7 +370,7 @@ def _read_body(
     return body.returned
 
 
-def walked(
+def walk_function(
     called: Any, names: list[str]
 ) -> dict[tuple[str | int, ...], argument_uses.Uses]:
     """Return how a callable uses the arguments of these names.
@@ -395,7 +398,7 @@ def walked(
         return walk.found
     if owner is not None:
         values = {
-            argument_uses.first_parameter(plain): argument_uses.Live(owner),
+            argument_uses.get_first_parameter(plain): argument_uses.Live(owner),
             **values,
         }
     try:

@@ -46,14 +46,21 @@ class Observations:
         tried = {pair[0] for pair in known}
         low = max((s for s, g in known if g < need), default=0)
         high = min((s for s, g in known if g > need), default=LARGEST + 1)
-        near = [found, *nice(found), found + 1, found - 1, found + 2, found - 2]
+        near = [
+            found,
+            *find_usual_sizes(found),
+            found + 1,
+            found - 1,
+            found + 2,
+            found - 2,
+        ]
         near += [(low + high) // 2] if low and high <= LARGEST else []
         for each in dict.fromkeys(near):
             if 1 <= each <= LARGEST and each not in tried and low < each < high:
                 yield each
 
 
-def nice(size: int) -> list[int]:
+def find_usual_sizes(size: int) -> list[int]:
     """Return nearby sizes that people choose: 32 near 33, 224 near 221."""
     found = []
     for unit in (32, 16, 28, 8, 4):
@@ -152,7 +159,7 @@ class Back:
         return None
 
 
-def back(made: Trace, hypothesis: Hypothesis) -> Back:
+def find_way_back(made: Trace, hypothesis: Hypothesis) -> Back:
     """Return the paths back to the inputs in a run on a hypothesis."""
     given = leaves(made.calls[0].inputs) if made.calls else []
     paths = [path for path, _ in hypothesis.tensors()]

@@ -26,7 +26,7 @@ from shapewright.index_maps.index_map import BROADCAST, IndexMap, NotDrawn
 from shapewright.operators.all_index_maps import MAPS
 from shapewright.operators.metadata_rules import RULES
 from shapewright.runtime.operator_calls import map_functions
-from shapewright.runtime.operator_calls.map_functions import round_to_dtype
+from shapewright.runtime.operator_calls.map_functions import stored
 
 Tensor = torch.Tensor
 MOST_VALUES = 1 << 14
@@ -392,7 +392,7 @@ def check_map(
         # Torch has warned of the call itself; it need not warn of each element.
         with warnings.catch_warnings(action="ignore"):
             made = element(drawn, index, tensors, map_functions)
-        found = round_to_dtype(made, out.dtype)
+        found = stored(made, out.dtype)
         if not _is_close(found, real, near, apart):
             raise Wrong(f"{name} at {index}: the map says {found}, torch {real}")
     return compared

@@ -55,7 +55,7 @@ OF_ELEMENTS = {"batch_norm": _compute_batch_norm}
 """Functions that torch has only for tensors with more dims."""
 
 
-def apply_to_elements(name: str, values: list[Any], options: dict[str, Any]) -> Tensor:
+def of_elements(name: str, values: list[Any], options: dict[str, Any]) -> Tensor:
     """Apply a function to single elements, which are tensors if dtypes matter."""
     if name in LOSSES:
         values = [torch.as_tensor(value, dtype=torch.float64) for value in values]
@@ -67,7 +67,7 @@ def apply_to_elements(name: str, values: list[Any], options: dict[str, Any]) -> 
     return made
 
 
-def apply_to_steps(name: str, values: list[Any], at: int | None, options: Any) -> Any:
+def of_steps(name: str, values: list[Any], at: int | None, options: Any) -> Any:
     """Apply a function to all steps; return the part of its result that
     the name adds.
     """
@@ -94,7 +94,7 @@ def _find_exact_dtype(value: Any) -> torch.dtype | None:
     return torch.float64 if isinstance(value, float) else None
 
 
-def round_to_dtype(value: Any, dtype: torch.dtype) -> Any:
+def stored(value: Any, dtype: torch.dtype) -> Any:
     """Return a number as a tensor of a dtype holds it: wrapped, rounded."""
     if value is None:
         return None
