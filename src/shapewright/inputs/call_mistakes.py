@@ -123,7 +123,8 @@ def _refuse_keywords(
         hint = suggest_name(name, known)
         raise InputError(
             f"{said}{hint}{'' if hint else ';'} it takes"
-            f" {format_parameters(parameters)}, and every keyword of `sw.{command}` belongs to it"
+            f" {format_parameters(parameters)}, and every keyword of"
+            f" `sw.{command}` belongs to it"
         )
 
 

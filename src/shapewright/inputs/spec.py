@@ -325,7 +325,7 @@ def materialize_spec(
 
 
 def _make_meta(leaf: TensorSpec) -> torch.Tensor:
-    """Return a meta tensor, which has no data; the default of `materialize`."""
+    """Return a meta tensor, which has no data; the default of `materialize_spec`."""
     import torch
 
     return torch.empty(

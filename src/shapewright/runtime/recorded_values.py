@@ -164,7 +164,7 @@ def record_values(
         raise TypeError(
             f"`recording` takes an `nn.Module`, got `{_get_type_name(model)}`"
         )
-    compiled = any(_runs_compiled(module) for module in model.modules())
+    compiled = any(_is_compiled(module) for module in model.modules())
     model = getattr(model, "_orig_mod", model)  # torch.compile's wrapper
     modules, aliases = _choose_modules(model, paths or ("*",))
     seen = Recording(aliases)
@@ -181,7 +181,7 @@ def _get_type_name(value: Any) -> str:
     return value.__name__ if isinstance(value, type) else type(value).__name__
 
 
-def _runs_compiled(module: nn.Module) -> bool:
+def _is_compiled(module: nn.Module) -> bool:
     """Whether compiled code replaces the module, which was made without our hooks."""
     return hasattr(module, "_orig_mod") or (
         vars(module).get("_compiled_call_impl") is not None

@@ -223,7 +223,7 @@ class _Gradients:
         ]
 
 
-def hang_on_mirror(
+def attach_to_mirror(
     mirror: Mirror, inputs: list[Tensor], layouts: list[Layout]
 ) -> list[Tensor]:
     """Return data-free outputs of these layouts, with nodes as in the mirror."""
@@ -320,7 +320,7 @@ class _Mirrored(torch.autograd.Function):
             if made.mirror is None or again is None:
                 outputs = [_make_blank(layout) for layout in layouts]
             else:
-                outputs = hang_on_mirror(made.mirror, [*inputs, *start], layouts)
+                outputs = attach_to_mirror(made.mirror, [*inputs, *start], layouts)
             for at, n in made.by_place.items():
                 if context.needs_input_grad[3 + at]:
                     found[at] = outputs[n]

@@ -41,8 +41,8 @@ from shapewright.engine.layers.recurrent_graphs import (
     Layout,
     Mirror,
     Shape,
+    attach_to_mirror,
     get_node_name,
-    hang_on_mirror,
     run_miniature,
 )
 from shapewright.engine.memo import NEW, Answer, RecurrentPlan
@@ -217,7 +217,7 @@ def _make_outputs(
     answer = plan.answer
     if plan.mirror is None or not engine.graph:
         return apply_answer(engine, answer, (), {}, infos)
-    outs = hang_on_mirror(plan.mirror, inputs, plan.layouts)
+    outs = attach_to_mirror(plan.mirror, inputs, plan.layouts)
     if plan.is_view:
         whole = outs[0]
         packed = layers.rows is not None

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 Args = tuple[Any, ...]
 Kwargs = dict[str, Any]
 TOO_LARGE = object()
-"""Returned by `compute` in place of a result that would be large."""
+"""Returned by `compute_known` in place of a result that would be large."""
 GROWING = operators_with("outgrows_inputs")
 
 

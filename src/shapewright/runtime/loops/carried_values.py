@@ -117,7 +117,7 @@ def _lengthen_nest(
 
 
 def _iter_leaves(value: Any, deep: int) -> Iterator[Any]:
-    """Yield tensors, arrays and whole numbers, in the order of `_lengthened`."""
+    """Yield tensors, arrays and whole numbers, in the order of `_lengthen_nest`."""
     inner: Any = ()
     if type(value) is int or _is_array(value):
         yield value

@@ -243,7 +243,7 @@ def _is_own_layer(module: nn.Module) -> bool:
 
 
 ASKS_OWN = object()
-"""The answer of `attribute` if only the program's own code could answer."""
+"""The answer of `get_attribute` if only the program's own code could answer."""
 
 
 def get_attribute(owner: Any, name: str) -> Any:
