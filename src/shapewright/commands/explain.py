@@ -42,7 +42,7 @@ def drawn_line(line: Line, made: Trace, watch: Watch) -> DrawnLine:
     states = [state.fact.tensor for state in made.states]
     steps = []
     for step in calls.steps[:MOST_STEPS]:
-        done = replay_call(step.shown, watch.known_of(step.shown, made.ops))
+        done = replay_call(step.shown, watch.get_known(step.shown, made.ops))
         drawn = worded(step, done.drawn, done.order, done.known)
         steps.append(DrawnStep(step, drawn, tuple(variants(step, states))))
     text = line.text.splitlines()

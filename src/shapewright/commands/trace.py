@@ -72,7 +72,7 @@ def run_target(
 
     supposed: list[str] = []
     loaded = load_target(parsed, build_without_data(put_back=False, supposed=supposed))
-    request = request.assuming(*dict.fromkeys(supposed))
+    request = request.with_assumptions(*dict.fromkeys(supposed))
     if not declared:
         loaded = replace(loaded, examples=())
     with loaded.program.running():
@@ -217,7 +217,7 @@ def on_candidate(
 
     args, kwargs = candidate.arguments(make_tensor)
     if args or kwargs:
-        request = request.assuming(f"inputs: {_described(candidate)}")
+        request = request.with_assumptions(f"inputs: {_described(candidate)}")
     _note(took, loaded, args, kwargs, _spec_of(candidate))
     if took is not None:
         took[:] = [replace(took[0], chosen=_chosen_in(loaded, candidate, request))]

@@ -82,13 +82,13 @@ class SeenTensors:
                 and not (tensor.is_nested or tensor.is_quantized)
                 and not is_transformed(tensor)
             ):
-                info = self.plain_sight(tensor, device or self.home)
+                info = self.add_plain(tensor, device or self.home)
             else:
                 info = self.first_sight(tensor, device)
         self.theirs[id(tensor)] = (tensor, info)
         return info
 
-    def plain_sight(self, tensor: Tensor, claim: str) -> Info:
+    def add_plain(self, tensor: Tensor, claim: str) -> Info:
         """Create the info of a data-free tensor quickly; meta models have thousands."""
         rg = tensor.requires_grad
         meta = intern_meta(self.memo.metas, tensor, claim, rg)
@@ -113,7 +113,7 @@ class SeenTensors:
                 if info.kind == BLANK and info.meta.requires_grad and not self.graph:
                     info.twin = tensor.detach()
 
-    def unwritten(self) -> dict[int, tuple[Tensor, Info]]:
+    def get_unwritten(self) -> dict[int, tuple[Tensor, Info]]:
         """Return parameters and data-free buffers whose infos a next run may reuse."""
         return {
             key: (tensor, info)
@@ -158,7 +158,7 @@ class SeenTensors:
             kind = BLANK if tensor.is_meta else THEIRS
             return Info(make_opaque_meta(tensor, claim, layout), Storage(claim), kind)
         if tensor.is_meta:
-            return self.plain_sight(tensor, device or self.home)
+            return self.add_plain(tensor, device or self.home)
         claim = device or getattr(tensor, FROM_FILE, None) or str(tensor.device)
         storage = self.storage_of(tensor, claim)
         meta = intern_meta(self.memo.metas, tensor, claim, tensor.requires_grad)

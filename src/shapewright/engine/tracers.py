@@ -186,7 +186,7 @@ def _suspend_engine(engine: Engine) -> Iterator[None]:
             stack.enter_context(unpatched())
         stack.enter_context(suspend_modes())
         engine.threads.discard(thread)
-        stack.enter_context(engine.unrecorded())
+        stack.enter_context(engine.suspend_recording())
         try:
             yield
         finally:

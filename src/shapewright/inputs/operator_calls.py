@@ -289,7 +289,7 @@ class _Reader:
                 sides = self.value(node.left), self.value(node.comparators[0])
                 return self.made(name, sides, {}, node)
         if isinstance(node, ast.Attribute):
-            if node.attr in ("T", "mT", "H", "mH") and not self.dotted(node):
+            if node.attr in ("T", "mT", "H", "mH") and not self.read_dotted_name(node):
                 name = f"torch.Tensor.{node.attr}"
                 return self.made(name, (self.value(node.value),), {}, node)
             return self.attribute(node)
@@ -322,7 +322,7 @@ class _Reader:
         text = ast.get_source_segment(self.text, node) or self.text
         return _OperationCall(name, args, kwargs, text)
 
-    def dotted(self, node: ast.expr) -> str:
+    def read_dotted_name(self, node: ast.expr) -> str:
         """Return `torch.nn.functional.relu` for a chain of names, else
         an empty string.
         """
@@ -330,7 +330,7 @@ class _Reader:
         return "" if first in DTYPES else f"{PREFIXES.get(first, first)}{dot}{rest}"
 
     def attribute(self, node: ast.Attribute) -> Any:
-        name = self.dotted(node)
+        name = self.read_dotted_name(node)
         if name.startswith("torch.") and name.count(".") == 1:
             return _Named(name)
         if name:
@@ -345,7 +345,7 @@ class _Reader:
                 raise self.refuse("`*` and `**` are not supported", node)
         args = tuple(self.value(argument) for argument in node.args)
         kwargs = {str(one.arg): self.value(one.value) for one in node.keywords}
-        name = self.dotted(node.func)
+        name = self.read_dotted_name(node.func)
         if name.startswith("torch."):
             return self.made(name, args, kwargs, node)
         if name == "len" and len(args) == 1 and _is_tensor(args[0]):

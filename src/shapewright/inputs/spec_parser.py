@@ -213,7 +213,7 @@ class _TensorReader(Cursor):
                 " (a list of numbers is written `list[-1, 2]`)"
             )
         if token.kind == "end":
-            opening = self.unclosed()
+            opening = self.find_unclosed()
             if opening is None:
                 self.fail("a size is missing here")
             self.fail(f"this `{opening.text}` is never closed", opening.position)

@@ -129,7 +129,7 @@ class Cursor:
             self.fail(f"this `{start.text}` is never closed", start.position)
         self.fail(f"expected `,` or `{closing}`, found `{self.now.text}`")
 
-    def unclosed(self) -> Token | None:
+    def find_unclosed(self) -> Token | None:
         """Return the innermost bracket that is never closed."""
         opened: list[Token] = []
         for token in self.ahead:

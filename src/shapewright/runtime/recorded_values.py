@@ -32,7 +32,7 @@ class _Values:
             (t, t._version) for t in _collect_tensors(nest) if not t.is_inference()
         ]
 
-    def overwritten(self) -> bool:
+    def is_overwritten(self) -> bool:
         """Whether a tensor in it was written in place since."""
         return any(tensor._version != then for tensor, then in self.versions)
 
@@ -82,7 +82,7 @@ class _RecordedCall:
         return self._read(self._returned, "output")
 
     def _read(self, values: _Values, what: str) -> Any:
-        if values.overwritten():
+        if values.is_overwritten():
             raise _NotRecorded(
                 f"the {what} of {self._name()} was written in place after it was "
                 "recorded; `recording(..., copy=True)` keeps it as it was"

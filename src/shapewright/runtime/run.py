@@ -237,7 +237,7 @@ def _watch_run(
             named = calls.paths
             modules = {named[key]: each for key, each in calls.alive.items()}
         if request.taken is not None and not taken.seen:
-            taken.seen.update(engine.unwritten())
+            taken.seen.update(engine.get_unwritten())
     notes = [
         text if n == 1 else f"{text} ({n} times)" for text, n in engine.notes.items()
     ]

@@ -78,7 +78,7 @@ class RunRequest:
     ended: Callable[[], None] | None = None
     under_way: UnderWay = field(default_factory=UnderWay)
 
-    def assuming(self, *messages: str) -> RunRequest:
+    def with_assumptions(self, *messages: str) -> RunRequest:
         """Return a request whose trace notes these assumptions from before the run."""
         return replace(self, assumed=(*self.assumed, *messages))
 

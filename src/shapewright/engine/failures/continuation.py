@@ -83,7 +83,7 @@ def _is_handled(error: BaseException, frame: FrameType | None, sites: Sites) -> 
     kinds = {kind.__name__ for kind in type(error).__mro__}
     while frame is not None:
         code = frame.f_code
-        if sites.kind_of(code) == BOUNDARY and code.co_name == "_call":
+        if sites.kind_of(code) == BOUNDARY and code.co_name == "_call_target":
             return False  # here the run begins
         if sites.kind_of(code) == USER and any(
             first <= frame.f_lineno <= last and (not names or names & kinds)

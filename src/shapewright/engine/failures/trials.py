@@ -39,7 +39,7 @@ FAILED = object()
 
 def try_call(engine: Engine, plan: Any, func: Any, args: Any, kwargs: Any) -> Any:
     """Return the result of the call, or `FAILED`."""
-    with engine.unseen(), warnings.catch_warnings():
+    with engine.undo_records(), warnings.catch_warnings():
         warnings.simplefilter("ignore")  # of a call that the program does not make
         try:
             return plan(engine, func, args, kwargs)

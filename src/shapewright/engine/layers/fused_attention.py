@@ -259,7 +259,7 @@ def _compute_first_score(
 ) -> torch.Tensor:
     """Call the program's functions as torch does, and return the first score."""
     try:
-        with engine.unrecorded(), engine:
+        with engine.suspend_recording(), engine:
             places = [torch.tensor(0, dtype=torch.int32) for _ in range(4)]
             score = score_mod(torch.tensor(1.0), *places)
             mask_mod = block_mask[-1]

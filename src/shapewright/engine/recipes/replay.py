@@ -313,7 +313,7 @@ class Deriving:
         if not isinstance(expression, SizeRead):
             found = self.values.get(expression)
             if found is None:
-                found = self.values[expression] = self.applied(expression)
+                found = self.values[expression] = self.apply_at_sizes(expression)
             return found
         column = self.columns.numbers.get(expression.tensor)
         if column is None or expression.dim >= len(column.sample.shape):
@@ -321,7 +321,7 @@ class Deriving:
         dim = expression.dim
         return tuple([None if e is None else e[0][dim] for e in column.layouts])
 
-    def applied(self, expression: Expression) -> tuple[Any, ...]:
+    def apply_at_sizes(self, expression: Expression) -> tuple[Any, ...]:
         parts = getattr(expression, "parts", None)
         if parts is None:
             return (expression,) * self.count
@@ -365,9 +365,9 @@ class Deriving:
         if all(each.constant for each in ins) and not numbers:
             outs = tuple([self.columns.constant(out.meta) for out in step.outs])
         elif step.written is not None:
-            outs = tuple([self.rewritten(step) for _ in step.outs])
+            outs = tuple([self.rewrite_tensor(step) for _ in step.outs])
         else:
-            outs = self.worked(step, ins, given)
+            outs = self.work_at_sizes(step, ins, given)
         for out, column in zip(step.outs, outs, strict=True):
             if self.own and column.layouts[0] != (out.meta.shape, out.meta.stride):
                 raise Underivable("a call that answers otherwise than in the run")
@@ -384,7 +384,7 @@ class Deriving:
             rows.append((one, two, three, told[given[at]]) if fully else None)
         return _Done(outs, rows)
 
-    def rewritten(self, step: RecipeStep) -> _Column:
+    def rewrite_tensor(self, step: RecipeStep) -> _Column:
         """A tensor that is written comes out as it went in."""
         written = step.written
         assert written is not None
@@ -397,7 +397,7 @@ class Deriving:
             raise Underivable("a call that changes a tensor's shape in place")
         return self.columns.column(self.columns.get(written).layouts, out.meta)
 
-    def worked(
+    def work_at_sizes(
         self, step: RecipeStep, ins: tuple[_Column, ...], given: list[tuple[Any, ...]]
     ) -> tuple[_Column, ...]:
         """Each size that differs from those before, asked."""

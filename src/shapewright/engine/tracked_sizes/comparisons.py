@@ -334,10 +334,10 @@ class _Told:
         demand: AssertedComparison | None = None
         if text is not None:
             span, demand = demand_at(text, span, operator, outcome)
-        left, right = (exchanged(side, self.renumbered) for side in (left, right))
+        left, right = (exchanged(side, self.renumber) for side in (left, right))
         return Guard(left, operator, right, outcome, span, count, demand)
 
-    def renumbered(self, read: SizeRead) -> SizeRead:
+    def renumber(self, read: SizeRead) -> SizeRead:
         return SizeRead(self.number_of(read.tensor), read.dim, read.value)
 
     def span(self, place: tuple[int, int]) -> Span:

@@ -140,7 +140,7 @@ def answer_gradient(
         args = tuple(wrap_in_mode(engine, v) if callable(v) else v for v in args)
     swapped = nests.swap_tensors((args, kwargs or {}), engine.blank_of)
     if (kwargs or {}).get("create_graph"):
-        engine.hang(False)
+        engine.switch_graph_reuse(False)
         engine.memo.hung.clear()  # a later run with this memory asks the same
     with _disable_nan_checks():
         out = engine.run(func, *swapped)

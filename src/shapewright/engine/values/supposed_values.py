@@ -110,7 +110,7 @@ def guess_count(engine: Engine, info: Info) -> int:
             return int(kept.value)
         if key not in engine.supposed.kept and total > MOST_TRUTHS:
             return max(1, total // 2)
-        before = asking.pinned(info, len(engine.events))
+        before = asking.find_pinned(info, len(engine.events))
         made = asking.of(info, len(engine.events), 0)
         count = int(made.value.count_nonzero())
         event = asking.maker(info, len(engine.events))
@@ -164,7 +164,7 @@ class _Asking:
         if made is not None and depth < DEEPEST:
             place, event = made
             named = self.written(place, event, info)
-            found = self.state.kept.get(named) or self.made_by(
+            found = self.state.kept.get(named) or self.compute_call(
                 place, event, info, depth, keep
             )
         truths = info.meta.dtype == "bool"
@@ -181,7 +181,7 @@ class _Asking:
                     self.state.keep(each, found)
         return found
 
-    def pinned(self, info: Info, before: int) -> Guess | None:
+    def find_pinned(self, info: Info, before: int) -> Guess | None:
         """Return the earlier answer for a tensor, or for an equal computation."""
         kept = self.state.kept.get(self.key(info, before))
         made = self.maker(info, before)
@@ -205,13 +205,13 @@ class _Asking:
         keys = tuple(self.key(each, place) for each in ins)
         return get_plain_name(answer.func), repr(answer.arguments), which, keys
 
-    def made_by(
+    def compute_call(
         self, place: int, event: Event, info: Info, depth: int, keep: bool
     ) -> Guess | None:
         """Compute a call on representatives; None if it promises nothing."""
         answer, ins, outs, _, _ = event
         name = get_plain_name(answer.func).strip("_")
-        value = self.surely(info, place + 1, 0)
+        value = self.find_sure_value(info, place + 1, 0)
         if value is not None:
             return Guess(value, told=True, sure=True)
         if name in FINITE:
@@ -239,7 +239,7 @@ class _Asking:
         told = told or counts or name in PROMISED
         return Guess(value, told, bool(given) and all(each.sure for each in given))
 
-    def surely(self, info: Info, before: int, depth: int) -> Tensor | None:
+    def find_sure_value(self, info: Info, before: int, depth: int) -> Tensor | None:
         """Return the value that follows from constants alone, else None."""
         key = self.key(info, before)
         kept = self.state.kept.get(key)
@@ -259,7 +259,7 @@ class _Asking:
         fits = all(count_elements(each.meta.shape) <= LARGEST for each in (*ins, info))
         if ins and fits and name not in RANDOM:
             for each in ins:
-                one = self.surely(each, place, depth + 1)
+                one = self.find_sure_value(each, place, depth + 1)
                 if one is None:
                     break
                 values.append(one)
@@ -271,7 +271,11 @@ class _Asking:
     def suppose_all(self, info: Info, before: int, depth: int) -> None:
         """Assume a truth without earlier answers is true, and so are its operands."""
         total = count_elements(info.meta.shape)
-        if info.meta.dtype != "bool" or depth > DEEPEST or self.pinned(info, before):
+        if (
+            info.meta.dtype != "bool"
+            or depth > DEEPEST
+            or self.find_pinned(info, before)
+        ):
             return
         made = self.maker(info, before)
         name = "" if made is None else get_plain_name(made[1][0].func).strip("_")

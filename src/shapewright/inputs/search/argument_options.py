@@ -59,9 +59,9 @@ class ArgumentEvidence:
         uses = self.uses.get(path, Uses())
         yield from self.nests(path, uses)
         for option in self.tensors(path, uses, place):
-            yield self.weighed(option, uses)
+            yield self.weigh_option(option, uses)
 
-    def weighed(self, option: ArgumentOption, uses: Uses) -> ArgumentOption:
+    def weigh_option(self, option: ArgumentOption, uses: Uses) -> ArgumentOption:
         """Return an option with its cost adjusted to other evidence, such as rank and
         dtype.
         """
@@ -160,7 +160,7 @@ class ArgumentEvidence:
         if name in MASKS:
             yield ArgumentOption(Tensor(("B", "T"), "bool", "zeros"), 2)
             yield ArgumentOption(Tensor(("T", "T"), "bool", "zeros"), 4)
-        yield from self.by_hints(path, uses)
+        yield from self.iter_hinted(path, uses)
         if place == 0 and not uses.whole:
             start = 2.0 if not uses.layers else 5 + cost
             for n, tensor in enumerate(self.first_layer[0]):
@@ -182,7 +182,7 @@ class ArgumentEvidence:
             return Tensor(dims, "int64" if said == "whole" else "bool", "zeros")
         return Tensor(dims)
 
-    def by_hints(self, path: Path, uses: Uses) -> Iterator[ArgumentOption]:
+    def iter_hinted(self, path: Path, uses: Uses) -> Iterator[ArgumentOption]:
         """Yield options by uses of the argument that are vaguer than a shape."""
         if uses.lengths:
             yield ArgumentOption(

@@ -145,12 +145,12 @@ class _Search:
                 self.patient = True
                 tried = self.tried(tried.hypothesis, PATIENT) or tried
             if tried.fits:
-                return self.nicer(tried)
+                return self.use_common_size(tried)
             nearer = 0.0
             if best is None or tried.reach > best.reach:
-                nearer = self.nearer(tried, best)
+                nearer = self.compute_progress(tried, best)
                 best = tried
-            idle = 0 if self.news(tried) else idle + 1
+            idle = 0 if self.is_new(tried) else idle + 1
             if idle == IDLE:
                 break
             each = make_mender(
@@ -161,7 +161,7 @@ class _Search:
             self.add(mend_ending(each, tried.ending), nearer - later)
         return best
 
-    def nearer(self, tried: _Tried, best: _Tried | None) -> float:
+    def compute_progress(self, tried: _Tried, best: _Tried | None) -> float:
         """Return the cost reduction for a hypothesis that came further than all before.
 
         Its changes are then tried as if it had been the first.
@@ -169,7 +169,7 @@ class _Search:
         first = best.hypothesis.cost if best is not None else tried.hypothesis.cost
         return max(tried.hypothesis.cost - first, 0.0)
 
-    def news(self, tried: _Tried) -> bool:
+    def is_new(self, tried: _Tried) -> bool:
         """Whether a run failed at another place, or otherwise, than all before."""
         failed = tuple(
             (tried.trace.ops[each.op].span, each.torch_message)
@@ -182,7 +182,7 @@ class _Search:
         self.ends.add(found)
         return not known
 
-    def flatter(self, best: _Tried) -> _Tried | None:
+    def remove_dim(self, best: _Tried) -> _Tried | None:
         """Remove a dim from every input, if that fits."""
         from shapewright.inputs.search.first_hypotheses import settle_letters
 
@@ -193,7 +193,7 @@ class _Search:
         tried = self.tried(settle_letters(hypothesis)) if wide else None
         return tried if tried is not None and tried.fits else None
 
-    def nicer(self, found: _Tried) -> _Tried:
+    def use_common_size(self, found: _Tried) -> _Tried:
         """Use a more common image size, if that fits as well."""
         sizes = found.hypothesis.sizes
         used = {dim for _, each in found.hypothesis.tensors() for dim in each.dims}
@@ -267,7 +267,7 @@ def search_inputs(loaded: Loaded) -> Found | None:
     if best.fits:
         return Found(best.candidate, True, under_way.runs)
 
-    if (flat := under_way.flatter(best)) is not None:
+    if (flat := under_way.remove_dim(best)) is not None:
         return Found(flat.candidate, True, under_way.runs)
     own = _is_error_of_program(best, under_way.tried)
     return Found(best.candidate, False, under_way.runs, own, best.failed)
@@ -323,7 +323,7 @@ def _is_failure_of_program(best: _Tried, failure: Failure, run: Run) -> bool:
         return any(RANKED.search(each.name.lower()) for each in before)
     if any(repair.kind == "dtype" for repair in failure.repairs[:1]):
         facts = [op.inputs[r.tensor] for r in failure.repairs[:4] if r.tensor >= 0]
-        return all(way.carried(fact) is None for fact in facts)
+        return all(way.find_carried(fact) is None for fact in facts)
     if unmet is None and any(way.input(fact) for fact in op.inputs):
         return False  # torch refused the input as it was given, and no rule says why
     sides = {_find_sides(failure)}

@@ -145,7 +145,7 @@ class Back:
                     todo.append(each.tensor)
         return todo
 
-    def carried(self, fact: Fact) -> Path | None:
+    def find_carried(self, fact: Fact) -> Path | None:
         """Return the input whose elements a tensor holds, moved or joined only."""
         for _ in range(MOST):
             path = self.input(fact)

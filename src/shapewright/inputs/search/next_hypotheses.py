@@ -223,7 +223,7 @@ class Mender:
         unmet = failure.unmet
         if unmet is None or unmet.got is None:
             return
-        yield from self.matched(failure, op, unmet)
+        yield from self.match_sizes(failure, op, unmet)
         names = list(failure.arguments)
         at = names.index(unmet.got.argument) if unmet.got.argument in names else -1
         if at >= 0:
@@ -233,7 +233,9 @@ class Mender:
             for each in self.ranked(fact, more) if more else ():
                 yield replace(each, cost=each.cost + doubt)
 
-    def matched(self, failure: Failure, op: Op, unmet: Unmet) -> Iterator[Hypothesis]:
+    def match_sizes(
+        self, failure: Failure, op: Op, unmet: Unmet
+    ) -> Iterator[Hypothesis]:
         """Give either of two mismatched sizes the value of the other."""
         if type(unmet.has) is not int or type(unmet.needs) is not int:
             return
@@ -263,9 +265,9 @@ class Mender:
     def of_repair(self, repair: Repair, fact: Fact, op: Op) -> Iterator[Hypothesis]:
         """Apply a repair of an operand to the inputs that it came from."""
         if repair.kind == "dtype" and isinstance(repair.new, str):
-            yield from self.typed(fact, repair.new, op)
+            yield from self.change_dtype(fact, repair.new, op)
         elif repair.kind == "values":
-            yield from self.valued(fact, op, repair)
+            yield from self.lower_indices(fact, op, repair)
         elif repair.kind == "size" and repair.dim is not None:
             if type(repair.new) is int and type(repair.old) is int:
                 yield from _mend_size(
@@ -274,9 +276,9 @@ class Mender:
         elif repair.kind in MOVING_KINDS:
             yield from self.moved(fact, repair)
 
-    def typed(self, fact: Fact, dtype: str, op: Op) -> Iterator[Hypothesis]:
+    def change_dtype(self, fact: Fact, dtype: str, op: Op) -> Iterator[Hypothesis]:
         """Give another dtype to the input whose elements are used."""
-        path = self.way.carried(fact)
+        path = self.way.find_carried(fact)
         tensor = self.hypothesis.at(path) if path is not None else None
         if path is None or not isinstance(tensor, Tensor) or tensor.dtype == dtype:
             return
@@ -296,9 +298,9 @@ class Mender:
                 self.hypothesis.with_value(path, rows, why, cost - 0.05)
             )
 
-    def valued(self, fact: Fact, op: Op, repair: Repair) -> Iterator[Hypothesis]:
+    def lower_indices(self, fact: Fact, op: Op, repair: Repair) -> Iterator[Hypothesis]:
         """Keep indices below the size of the dim that they index."""
-        path = self.way.carried(fact)
+        path = self.way.find_carried(fact)
         tensor = self.hypothesis.at(path) if path is not None else None
         if path is None or not isinstance(tensor, Tensor):
             return

@@ -344,7 +344,7 @@ def _make_replacements(shelf: Shelf, library: Any) -> list[tuple[Any, str, Any]]
         shelf.save(_Opened(tensors, metadata), filename)
 
     def safe_open(filename: Any, *args: Any, **kwargs: Any) -> Any:
-        kept = shelf.kept_in(filename)
+        kept = shelf.find_saved(filename)
         if isinstance(kept, _Opened):
             return kept
         return opening(os.fspath(shelf.layer.reading(filename)), *args, **kwargs)

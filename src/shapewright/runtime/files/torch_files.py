@@ -213,9 +213,9 @@ class Shelf:
         if self.witness is not None:
             self.witness.saved(_get_file_name(file))
 
-    def kept_in(self, file: Any) -> Any:
+    def find_saved(self, file: Any) -> Any:
         """Return what was saved to a file in this run, None if nothing was."""
-        token = self.head_of(file)
+        token = self.read_head(file)
         if not token.startswith(TOKEN):
             return None
         if self.witness is not None:
@@ -233,7 +233,7 @@ class Shelf:
         """Load what was saved in this run, else the file without
         reading its numbers.
         """
-        token, name = self.head_of(file), _get_file_name(file)
+        token, name = self.read_head(file), _get_file_name(file)
         if self.witness is not None:
             self.witness.loaded(name)
         if token.startswith(TOKEN):
@@ -254,7 +254,7 @@ class Shelf:
                     pass  # written in the old format
             return locations.claim(original(self.layer.reading(file), **named))
 
-    def head_of(self, file: Any) -> bytes:
+    def read_head(self, file: Any) -> bytes:
         """Return the first bytes of a file."""
         length = len(TOKEN) + 20
         if hasattr(file, "read"):

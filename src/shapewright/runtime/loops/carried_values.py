@@ -174,7 +174,7 @@ class Lists:
     def __init__(self) -> None:
         self.held: dict[int, Any] = {}
 
-    def grew(self, found: Any) -> None:
+    def note_growth(self, found: Any) -> None:
         """Note an object to which the program is about to add."""
         if type(found) is list or (type(found) is deque and found.maxlen is None):
             self.held[id(found)] = found

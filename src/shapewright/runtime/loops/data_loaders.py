@@ -154,7 +154,7 @@ class _Batches(LoaderPass):
         self.items: Iterator[Any] | None = None
         self.plan: list[Any] = []
         if isinstance(self.dataset, IterableDataset) or _is_iterable(loader):
-            with self.in_worker():
+            with self.claim_worker():
                 self.items = iter(self.dataset)
         else:
             self.plan = _list_batches(loader)
@@ -229,34 +229,34 @@ class _Batches(LoaderPass):
         if index >= len(self.plan):
             raise StopIteration
         picks = self.plan[index]
-        with self.keeping_values():
+        with self.keep_values():
             if self.loader.batch_sampler is None:
-                with self.in_worker():
+                with self.claim_worker():
                     item = self.dataset[picks]
                 return self.loader.collate_fn(item)
             self.lengths.add(len(picks))
-            with self.in_worker():
+            with self.claim_worker():
                 many = getattr(self.dataset, "__getitems__", None)
                 if many is not None:
                     items = many(picks)
                 else:
                     items = [self.dataset[pick] for pick in picks]
-            return self.collated(items, picks)
+            return self.collate_items(items, picks)
 
     def of_items(self) -> Any:
         """Return the next batch of a data set that is only iterated."""
         assert self.items is not None
         loader = self.loader
-        with self.keeping_values(), self.in_worker():
+        with self.keep_values(), self.claim_worker():
             if loader.batch_size is None:
                 return loader.collate_fn(next(self.items))
             items = list(islice(self.items, loader.batch_size))
         if not items or (loader.drop_last and len(items) < loader.batch_size):
             raise StopIteration
-        with self.keeping_values():
-            return self.collated(items, None)
+        with self.keep_values():
+            return self.collate_items(items, None)
 
-    def collated(self, items: Any, picks: Any) -> Any:
+    def collate_items(self, items: Any, picks: Any) -> Any:
         """Return the batch of some items; report those that do not stack."""
         self.length = len(items)
         if self.loader.collate_fn is _utils.collate.default_collate:
@@ -264,13 +264,13 @@ class _Batches(LoaderPass):
         return self.loader.collate_fn(items)
 
     @contextmanager
-    def keeping_values(self) -> Iterator[None]:
+    def keep_values(self) -> Iterator[None]:
         """Keep the numbers of items: labels, lengths and indices decide shapes."""
-        with self.stage.engine.known_up_to(KNOWN):
+        with self.stage.engine.keep_values_up_to(KNOWN):
             yield
 
     @contextmanager
-    def in_worker(self) -> Iterator[None]:
+    def claim_worker(self) -> Iterator[None]:
         """Let `get_worker_info` answer as in the first worker, if there are workers."""
         loader, worker = self.loader, _utils.worker
         before = worker._worker_info
@@ -296,7 +296,7 @@ class _Batches(LoaderPass):
             name = type(self.dataset).__name__
             items = _get_length(self.dataset)
             words = name if items is None else f"{name}, {items:,} items"
-            self.node = story.happened(self.stage.engine, "batches", words)
+            self.node = story.note_event(self.stage.engine, "batches", words)
             self.node.total = self.total
         self.node.turns[self.at] = None
         self.node.shapes.setdefault(_describe_batch(self.stage, batch))

@@ -178,7 +178,7 @@ def _set_count(
 def _note_growth(stage: RehearsalState, found: Any) -> Any:
     """Note an object to which the program is about to add, perhaps a list."""
     if stage.loops and not stage.making and stage.engine.call == 0:
-        stage.lists.grew(found)
+        stage.lists.note_growth(found)
     return found
 
 

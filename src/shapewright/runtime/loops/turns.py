@@ -228,12 +228,12 @@ class Turns(RunningLoop):
         if self.stage.hurried and (self.trains or self.loads):
             return not self.growing.lists.held or self.ran >= FEWEST
         if not (self.trains or self.loads):
-            return self.calls and self.ran >= PATIENT and self.brings_nothing()
+            return self.calls and self.ran >= PATIENT and self.can_leave_out()
         if self.ran < self.least():
             return False
         return not self.fresh or self.ran >= MOST
 
-    def brings_nothing(self) -> bool:
+    def can_leave_out(self) -> bool:
         """Whether turns of a loop that does not train may be left out.
 
         Their effects are known: lists to which every turn adds, and tensors that every
@@ -288,7 +288,7 @@ class _Epochs(Turns):
             return False
         return not self.fresh or self.ran >= MOST
 
-    def told_cut(self) -> None:
+    def report_cut(self) -> None:
         """Report the line of the program at which epochs were left out."""
         story = self.stage.story
         file, line = story.line(self.stage.engine)
@@ -317,7 +317,7 @@ def iter_epochs(
             yield item
             turns.done()
             if turns.is_enough():
-                turns.told_cut()
+                turns.report_cut()
                 if not (isinstance(source, Items) and source.skip(None)):
                     return
                 yield from source
@@ -339,7 +339,7 @@ class Asked:
         if self.began:
             self.turns.done()
             if condition and self.turns.is_enough():
-                self.turns.told_cut()
+                self.turns.report_cut()
                 return False
         self.began = True
         if condition:

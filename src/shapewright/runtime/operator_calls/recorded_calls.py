@@ -401,7 +401,7 @@ class Watch:
         self.values: dict[int, dict[int, Any]] = {}
         self.left = IN_ALL
 
-    def known_of(self, op: Op, ops: Sequence[Op]) -> dict[int, Any]:
+    def get_known(self, op: Op, ops: Sequence[Op]) -> dict[int, Any]:
         """Return the values of an op's inputs, if `ops` are the watched run's."""
         engine = self.engine
         if engine is None or len(engine.events) != len(ops):
@@ -416,7 +416,7 @@ class Watch:
                 self.engine, self.values, self.left = engine, {}, IN_ALL
             before = len(engine.events)
             given = nests.collect_tensors((args, kwargs or {}))
-            found = self.values_of(engine, given) if engine.recording else {}
+            found = self.find_known_values(engine, given) if engine.recording else {}
             try:
                 return plan(engine, func, args, kwargs)
             except Exception as error:  # of the program or torch; raised again
@@ -432,7 +432,9 @@ class Watch:
 
         return watched
 
-    def values_of(self, engine: Engine, given: list[torch.Tensor]) -> dict[int, Any]:
+    def find_known_values(
+        self, engine: Engine, given: list[torch.Tensor]
+    ) -> dict[int, Any]:
         """Return the known values among the tensors of a call, by their place."""
         found: dict[int, Any] = {}
         with torch._C.DisableTorchFunction():

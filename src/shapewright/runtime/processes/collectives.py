@@ -92,7 +92,7 @@ class Ranks(Base):  # type: ignore[misc]
 
     def allreduce(self, tensors: Sequence[Tensor], opts: Any = None) -> Done:
         for tensor in tensors:
-            if self.reaches("all_reduce", tensor):
+            if self.can_reach("all_reduce", tensor):
                 self.sum_up(tensor, opts)
         return Done(list(tensors))
 
@@ -100,13 +100,13 @@ class Ranks(Base):  # type: ignore[misc]
 
     def reduce(self, tensors: Sequence[Tensor], opts: Any = None) -> Done:
         for tensor in tensors:
-            if self.reaches("reduce", tensor) and opts.rootRank == self.at:
+            if self.can_reach("reduce", tensor) and opts.rootRank == self.at:
                 self.sum_up(tensor, opts)
         return Done(list(tensors))
 
     def broadcast(self, tensors: Sequence[Tensor], opts: Any = None) -> Done:
         for tensor in tensors:
-            self.reaches("broadcast", tensor)
+            self.can_reach("broadcast", tensor)
         return Done(list(tensors))
 
     def allgather(
@@ -128,7 +128,7 @@ class Ranks(Base):  # type: ignore[misc]
         self, output: Tensor, tensor: Tensor, opts: Any = None
     ) -> Done:
         name = "all_gather_into_tensor"
-        if self.reaches(name, tensor, output):
+        if self.can_reach(name, tensor, output):
             whole, part = _get_shape(self, output), _get_shape(self, tensor)
             asked = (self.count * part[0], *part[1:]) if part else (self.count,)
             stacked = (self.count, *part)
@@ -192,7 +192,7 @@ class Ranks(Base):  # type: ignore[misc]
         self, output: Tensor, tensor: Tensor, opts: Any = None
     ) -> Done:
         name = "reduce_scatter_tensor"
-        if self.reaches(name, tensor, output):
+        if self.can_reach(name, tensor, output):
             whole, part = _get_shape(self, tensor), _get_shape(self, output)
             if _count_elements(whole) != self.count * _count_elements(part):
                 self.refuse(
@@ -233,7 +233,7 @@ class Ranks(Base):  # type: ignore[misc]
         self, output: Tensor, tensor: Tensor, into: Any, parts: Any, opts: Any = None
     ) -> Done:
         name = "all_to_all_single"
-        if not self.reaches(name, tensor, output):
+        if not self.can_reach(name, tensor, output):
             return Done([output])
         for each, sizes in ((output, into), (tensor, parts)):
             rows = _get_shape(self, each)[0]
@@ -265,11 +265,11 @@ class Ranks(Base):  # type: ignore[misc]
         return Done()
 
     def send(self, tensors: list[Tensor], rank: int, tag: int = 0) -> Done:
-        self.reaches("send", *tensors)
+        self.can_reach("send", *tensors)
         return Done()
 
     def recv(self, tensors: list[Tensor], rank: int, tag: int = 0) -> Done:
-        self.reaches("recv", *tensors)
+        self.can_reach("recv", *tensors)
         return Done(tensors)
 
     def recv_anysource(self, tensors: list[Tensor], tag: int = 0) -> Done:
@@ -277,7 +277,7 @@ class Ranks(Base):  # type: ignore[misc]
 
     def spread(self, name: str, into: list[Tensor], tensor: Tensor) -> None:
         """Copy a tensor to every tensor of a list."""
-        if self.reaches(name, tensor) and self.has_one_each(name, into):
+        if self.can_reach(name, tensor) and self.has_one_each(name, into):
             for output in into:
                 self.copied(name, output, tensor)
 
@@ -288,7 +288,7 @@ class Ranks(Base):  # type: ignore[misc]
         same = (
             whole == part if strict else _count_elements(whole) == _count_elements(part)
         )
-        if not self.reaches(name, output):
+        if not self.can_reach(name, output):
             return
         if not same:
             self.refuse(
@@ -312,7 +312,7 @@ class Ranks(Base):  # type: ignore[misc]
         )
         return False
 
-    def reaches(self, name: str, *tensors: Tensor) -> bool:
+    def can_reach(self, name: str, *tensors: Tensor) -> bool:
         """Whether the backend accepts tensors of that device."""
         engine = self.stage.engine
         for each in tensors:

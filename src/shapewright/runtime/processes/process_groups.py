@@ -71,7 +71,7 @@ def replace_process_groups(stage: RehearsalState) -> Iterator[None]:
 
     def tell(name: str) -> None:
         words = "as torchrun sets it: ran as rank 0 of 1"
-        stage.story.happened(stage.engine, "group", words).shapes.setdefault(name)
+        stage.story.note_event(stage.engine, "group", words).shapes.setdefault(name)
 
     with ExitStack() as stack:
         stack.enter_context(_claim_launch(tell))
@@ -133,7 +133,7 @@ def _make_group_functions(stage: RehearsalState) -> dict[str, Callable[[Any], An
             original(*bound.args, **bound.kwargs)
             rank, size = here.get_rank(), here.get_world_size()
             words = f"ran as rank {rank} of {size}"
-            stage.story.happened(stage.engine, "group", words)
+            stage.story.note_event(stage.engine, "group", words)
             if size > 1:
                 stage.engine.assume(
                     "the other ranks are assumed to hold tensors as this one does"

@@ -57,7 +57,7 @@ class Owner:
         found = {}
         for path in paths:
             module = next((each for name, each in self.modules if name == path), None)
-            place = self.constructed(path) if module is not None else None
+            place = self.find_constructor_call(path) if module is not None else None
             if module is None or place is None or place[0].file.startswith(TORCH):
                 continue
             text, node = place
@@ -70,7 +70,7 @@ class Owner:
                 )
         return found
 
-    def constructed(self, path: str) -> tuple[SourceText, ast.expr] | None:
+    def find_constructor_call(self, path: str) -> tuple[SourceText, ast.expr] | None:
         """Return the only expression that is assigned to a module's name."""
         named = dict(self.modules)
         names = path.split(".")
@@ -224,7 +224,7 @@ def rebuild_layers(
     found = {}
     for path in paths:
         module = dict(owner.modules).get(path)
-        place = owner.constructed(path) if module is not None else None
+        place = owner.find_constructor_call(path) if module is not None else None
         if module is None or place is None:
             continue
         text, node = place

@@ -45,9 +45,9 @@ class Gradients:
             self.outputs[path] = _describe_tensor(made)
             self.order[path] = call.index
             if made.requires_grad and not made.is_leaf:
-                made.register_hook(partial(self.back, path))
+                made.register_hook(partial(self.note_backward, path))
 
-    def back(self, path: str, gradient: Any) -> None:
+    def note_backward(self, path: str, gradient: Any) -> None:
         """Note the gradient of a module's output."""
         with torch._C.DisableTorchFunction():
             self.came.setdefault(path, _describe_tensor(gradient))

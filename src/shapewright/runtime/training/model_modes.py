@@ -195,7 +195,7 @@ class Modes:
             else:
                 self.meet("evaluated-in-training", line, None, call.name)
 
-    def unreached(self) -> Iterator[_Evaluated]:
+    def iter_unreached(self) -> Iterator[_Evaluated]:
         """Yield evaluations in training mode of models that are trained elsewhere."""
         for one in self.evaluations.left():
             if one.model in self.trained:

@@ -65,9 +65,9 @@ class _Replays:
         own = kind.__module__.startswith("torch.optim.") and "step" in vars(kind)
         if own and kind not in self.patched and kind.__name__ not in WITH_CLOSURE:
             self.patched[kind] = kind.step
-            kind.step = copy_attributes(self.replayed(kind.step), kind.step)
+            kind.step = copy_attributes(self.wrap_step(kind.step), kind.step)
 
-    def replayed(self, original: Callable[..., Any]) -> Callable[..., Any]:
+    def wrap_step(self, original: Callable[..., Any]) -> Callable[..., Any]:
         """Return the step of a class, which runs only if it may do something new."""
 
         def step(optimizer: Any, closure: Any = None) -> Any:
@@ -237,7 +237,7 @@ def _make_backward(stage: RehearsalState) -> Callable[[Any], Any]:
             if running[0]:  # torch hands it to the run's mode, which calls it again
                 return original(self, *args, **kwargs)
             meta = stage.engine.info(self).meta
-            node = stage.story.happened(stage.engine, "backward")
+            node = stage.story.note_event(stage.engine, "backward")
             node.shapes.setdefault(f"{meta.shape} {meta.dtype}")
             stage.trained += 1
             stage.facts.before_backward(self)
@@ -265,9 +265,9 @@ def _make_zero_grad(stage: RehearsalState) -> Callable[[Any], Any]:
 
     def make(original: Any) -> Any:
         def zero_grad(self: Any, *args: Any, **kwargs: Any) -> Any:
-            stage.story.happened(stage.engine, "zero_grad", type(self).__name__)
+            stage.story.note_event(stage.engine, "zero_grad", type(self).__name__)
             stage.facts.cleared()
-            stage.facts.clearing(self, _iter_parameters(self))
+            stage.facts.note_clearing(self, _iter_parameters(self))
             return original(self, *args, **kwargs)
 
         return zero_grad
@@ -306,7 +306,7 @@ def _make_scheduler_step(stage: RehearsalState) -> Callable[[Any], Any]:
             count = getattr(self, "_step_count", 0)
             if count >= 1:
                 name = type(self).__name__
-                node = stage.story.happened(stage.engine, "schedule", name)
+                node = stage.story.note_event(stage.engine, "schedule", name)
                 node.total = getattr(self, "total_steps", None)
                 watched = stage.facts.of(self.optimizer)
                 if count == 1 and watched is not None and watched.stepped is None:
@@ -328,7 +328,7 @@ def _make_step_hook(stage: RehearsalState, replays: _Replays) -> Callable[..., N
         stage.steps += 1
         stage.facts.before_step(optimizer)
         replays.meet(optimizer)
-        stage.story.happened(stage.engine, "step", type(optimizer).__name__)
+        stage.story.note_event(stage.engine, "step", type(optimizer).__name__)
 
     return step
 
@@ -344,7 +344,7 @@ def _make_train(stage: RehearsalState) -> Callable[[Any], Any]:
             inside[0] = True
             try:
                 kind = "train" if mode else "eval"
-                stage.story.happened(stage.engine, kind, type(self).__name__)
+                stage.story.note_event(stage.engine, kind, type(self).__name__)
                 stage.facts.modes.mode(self, mode)
                 return original(self, mode)
             finally:

@@ -146,7 +146,7 @@ class Weights:
         """Note that a file is loaded."""
         self.read |= self.first is None
 
-    def into(self, module: nn.Module) -> None:
+    def note_load(self, module: nn.Module) -> None:
         """Note that a state dict was loaded into a module."""
         if self.first is None:
             self.loaded.update((id(each), each) for each in module.parameters())

@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 
 def _note_downloads(stage: RehearsalState) -> AbstractContextManager[None]:
     """Prevent downloads of weights; note the models that go without."""
-    return replace_downloads(stage.engine.assume, stage.facts.weights.into)
+    return replace_downloads(stage.engine.assume, stage.facts.weights.note_load)
 
 
 @contextmanager
@@ -51,7 +51,7 @@ def _run_processes_inline(stage: RehearsalState) -> Iterator[None]:
             *rest: Any, **named: Any,
         ) -> Any:  # fmt: skip
             words = f"ran process 0 of {nprocs}, here"
-            stage.story.happened(stage.engine, "group", words)
+            stage.story.note_event(stage.engine, "group", words)
             if nprocs > 1:
                 stage.story.skip(
                     f"{nprocs - 1} of {nprocs} processes: one was run, here"
@@ -192,7 +192,7 @@ class RehearsalRequest:
         machine = Machine(self.device) if self.device is not None else None
         rehearser = Rehearser(self, engine, calls, machine)
         stage = rehearser.stage
-        engine.hang(True)
+        engine.switch_graph_reuse(True)
         with ExitStack() as stack:
             layer = stack.enter_context(self.files.kept(_Witness(stage)))
             stack.enter_context(watch_loops(stage))
@@ -291,9 +291,9 @@ class _Witness:
 
     def saved(self, file: str) -> None:
         """Note a call of `torch.save` or a similar function."""
-        self.stage.story.happened(self.stage.engine, "save", file)
+        self.stage.story.note_event(self.stage.engine, "save", file)
 
     def loaded(self, file: str) -> None:
         """Note a call of `torch.load` or a similar function."""
         self.stage.facts.weights.reading()
-        self.stage.story.happened(self.stage.engine, "load", file)
+        self.stage.story.note_event(self.stage.engine, "load", file)

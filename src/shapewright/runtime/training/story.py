@@ -124,7 +124,7 @@ class Story:
         self.skipped: dict[str, None] = {}
         self.heard: Callable[[str, int], None] | None = None  # now and then
 
-    def happened(self, engine: Engine, kind: str, text: str = "") -> Node:
+    def note_event(self, engine: Engine, kind: str, text: str = "") -> Node:
         """Note an event at the line of the program that runs."""
         file, line = self.line(engine)
         own = f"{tempfile.tempdir}{os.sep}"

@@ -133,7 +133,7 @@ class Facts:
                 return each
         return None
 
-    def clearing(self, owner: Any, parameters: Iterable[Any]) -> None:
+    def note_clearing(self, owner: Any, parameters: Iterable[Any]) -> None:
         """Note that gradients of an optimizer or module are cleared."""
         cleared = {id(each) for each in parameters}
         mine = self.of(owner) or self.holding(cleared)
@@ -235,7 +235,7 @@ class Facts:
             return None if place is None else (format_file(place[0], folder), place[1])
 
         self.look_by_hand()
-        for one in self.modes.unreached():
+        for one in self.modes.iter_unreached():
             self.meet("evaluated-in-training", one.place, None, one.name)
         paths = self.paths()
         waiting = self.waiting()
@@ -257,7 +257,7 @@ class Facts:
                     Observation("cleared-unused", place, near(passed), each.name)
                 )
         return Training(
-            tuple(self.optimized(each, paths, near) for each in self.watched),
+            tuple(self.get_facts(each, paths, near) for each in self.watched),
             tuple(self.outside(paths)),
             tuple(met),
         )
@@ -279,7 +279,7 @@ class Facts:
                     found.setdefault(id(parameter), f"{path}.{name}" if path else name)
         return found
 
-    def optimized(
+    def get_facts(
         self, watched: _Watched, paths: dict[int, str], near: Any
     ) -> Optimized:
         """Return the facts of an optimizer."""
