@@ -67,7 +67,7 @@ class _Hung(torch.autograd.Function):
         plan: Hanging = context.plan
         saved = context.saved_tensors  # raises if a tensor was written or freed
         found: list[Tensor | None] = [None] * len(context.like)
-        given = [each for each in gradients if each is not None]
+        given = [gradient for gradient in gradients if gradient is not None]
         if given:
             for at in plan.reached:
                 if context.needs_input_grad[at + 2]:
@@ -145,7 +145,7 @@ def attach_graph(
     answer = plan.answer
     if plan.reached:
         inputs = [
-            engine.blank_of(each) for each in nests.collect_tensors((args, kwargs))
+            engine.blank_of(tensor) for tensor in nests.collect_tensors((args, kwargs))
         ]
         outs: list[Any] = [None] * len(answer.metas)
         for name, group in plan.groups:  # a node has a single name
@@ -184,7 +184,9 @@ def memoize_call(
         return
     if any(meta.layout != "strided" or meta.offset for meta in answer.metas):
         return
-    inputs = [engine.blank_of(each) for each in nests.collect_tensors((args, kwargs))]
+    inputs = [
+        engine.blank_of(tensor) for tensor in nests.collect_tensors((args, kwargs))
+    ]
     outs = nests.collect_tensors(out)
     if len(outs) != len(answer.metas) or not all(each.is_meta for each in outs):
         return
@@ -231,7 +233,7 @@ def _find_graph(
     reached: set[int] = set()
     saved: set[int] = set()
     made: set[int] = set()
-    waiting = [each.grad_fn for each in outs if each.grad_fn is not None]
+    waiting = [out.grad_fn for out in outs if out.grad_fn is not None]
     seen: set[Any] = set()
     while waiting:
         node: Any = waiting.pop()
@@ -244,10 +246,10 @@ def _find_graph(
             if name == "_saved_sparse" and getattr(node, name):
                 return None
             if name.startswith("_saved_"):
-                for each in nests.collect_tensors((getattr(node, name),)):
-                    if each.layout is not torch.strided:
+                for tensor in nests.collect_tensors((getattr(node, name),)):
+                    if tensor.layout is not torch.strided:
                         return None
-                    store = each.untyped_storage()._cdata
+                    store = tensor.untyped_storage()._cdata
                     if store in places:
                         saved.add(places[store])
                     elif store in results:
@@ -281,7 +283,7 @@ class _Joined(torch.autograd.Function):
         )
         if not torch.is_grad_enabled():
             return None, *made
-        known = [each for each in gradients if each is not None]
+        known = [gradient for gradient in gradients if gradient is not None]
         return None, *(
             None if one is None else _connect_gradient(one, known) for one in made
         )

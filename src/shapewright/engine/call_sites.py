@@ -46,7 +46,7 @@ def classify_file(filename: str) -> int:
 def is_installed(filename: str) -> bool:
     """Return whether a file belongs to an installed library, not to the program."""
     return filename.startswith(SITE_PACKAGES) or any(
-        each in filename for each in INSTALLED
+        folder in filename for folder in INSTALLED
     )
 
 

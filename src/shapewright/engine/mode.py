@@ -83,10 +83,10 @@ class Mode(Engine):
         physical = nests.swap_tensors((args, kwargs or {}), self.blank_of)
         out = self.run(func, *nests.replace_devices(physical))
         infos = [
-            self.info(each) for each in nests.collect_tensors((args, kwargs or {}))
+            self.info(tensor) for tensor in nests.collect_tensors((args, kwargs or {}))
         ]
         claim = find_claimed_device(self, infos, kwargs or {})
-        for each in nests.collect_tensors((out,)):
-            if not self.known(each):
-                self.adopt(each, claim)
+        for tensor in nests.collect_tensors((out,)):
+            if not self.known(tensor):
+                self.adopt(tensor, claim)
         return out

@@ -253,8 +253,8 @@ class Real:
             return module
         if id(module) not in self.memo:
             self.parameters += module.parameters()
-            for each in module.modules():
-                for value in list(vars(each).values()):
+            for submodule in module.modules():
+                for value in list(vars(submodule).values()):
                     nests.visit_tensors(value, self.tensor)
             self.memo[id(module)] = copy.deepcopy(module, self.memo)
             self.kept.append(module)

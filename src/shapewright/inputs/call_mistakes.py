@@ -109,7 +109,9 @@ def _refuse_keywords(
     command: str, target: Any, kwargs: Mapping[str, Any], signature: inspect.Signature
 ) -> None:
     parameters = dict(signature.parameters)
-    if any(each.kind is each.VAR_KEYWORD for each in parameters.values()):
+    if any(
+        parameter.kind is parameter.VAR_KEYWORD for parameter in parameters.values()
+    ):
         return
     positional = inspect.Parameter.POSITIONAL_ONLY
     known = [name for name, each in parameters.items() if each.kind is not positional]
@@ -261,7 +263,7 @@ def _place_tensors(
 
     def tensors(value: Any) -> list[Any]:
         if not all(map(_is_size, value)):  # torchinfo's list of sizes, one an input
-            return [tensor for each in value for tensor in tensors(each)]
+            return [tensor for item in value for tensor in tensors(item)]
         return [torch.empty(tuple(map(int, value)), dtype=dtype, device="meta")]
 
     positional: list[Any] = []

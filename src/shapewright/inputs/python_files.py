@@ -397,10 +397,10 @@ def _map_codes(file: str, change: Change) -> dict[Key, tuple[CodeType, CodeType]
 
 def _iter_inner(code: CodeType) -> Iterator[tuple[Key, CodeType]]:
     """Yield all code objects nested in a code object."""
-    for each in code.co_consts:
-        if isinstance(each, CodeType):
-            yield _get_key(each), each
-            yield from _iter_inner(each)
+    for constant in code.co_consts:
+        if isinstance(constant, CodeType):
+            yield _get_key(constant), constant
+            yield from _iter_inner(constant)
 
 
 def _get_key(code: CodeType) -> Key:

@@ -69,9 +69,9 @@ def can_resize(nest: Any) -> bool:
     if isinstance(nest, torch.Tensor):
         return type(nest) is torch.Tensor and nest.layout == torch.strided
     if isinstance(nest, dict):
-        return all(can_resize(each) for each in nest.values())
+        return all(can_resize(item) for item in nest.values())
     if isinstance(nest, list | tuple):
-        return all(can_resize(each) for each in nest)
+        return all(can_resize(item) for item in nest)
     return isinstance(nest, PLAIN)
 
 
@@ -80,7 +80,7 @@ def _find_numbers(nest: Any) -> set[int]:
     if isinstance(nest, dict):
         nest = list(nest.values())
     if isinstance(nest, list | tuple):
-        return {number for each in nest for number in _find_numbers(each)}
+        return {number for item in nest for number in _find_numbers(item)}
     return {nest} if type(nest) is int else set()
 
 
@@ -115,7 +115,7 @@ def resize_arguments(
 
 def _find_distinct_tensors(nest: Any) -> list[torch.Tensor]:
     """Return the tensors of a nest without duplicates."""
-    return list({id(each): each for each in nests.collect_tensors(nest)}.values())
+    return list({id(tensor): tensor for tensor in nests.collect_tensors(nest)}.values())
 
 
 def _resize_tensor(
@@ -153,7 +153,7 @@ def _clamp_lengths(values: torch.Tensor, shrunk: dict[int, int]) -> torch.Tensor
 
 def has_own_mode(module: nn.Module) -> bool:
     """Whether some class overrides `train` or `eval`."""
-    kinds = {type(each) for each in module.modules()}
+    kinds = {type(submodule) for submodule in module.modules()}
     return any(
         kind.train is not nn.Module.train or kind.eval is not nn.Module.eval
         for kind in kinds
@@ -170,7 +170,9 @@ def run_as_evaluated(
     """
     if module is None or training is not False:
         return nullcontext()
-    attends = any(isinstance(each, nn.MultiheadAttention) for each in module.modules())
+    attends = any(
+        isinstance(submodule, nn.MultiheadAttention) for submodule in module.modules()
+    )
     return torch.no_grad() if attends else nullcontext()
 
 
@@ -180,7 +182,7 @@ def set_mode(module: nn.Module | None, training: bool | None) -> Iterator[None]:
     if module is None or training is None:
         yield
         return
-    before = [(each, each.training) for each in module.modules()]
+    before = [(submodule, submodule.training) for submodule in module.modules()]
     try:
         module.train(training)
         yield

@@ -179,7 +179,7 @@ def find_numbers(modules: Iterable[tuple[str, nn.Module]]) -> dict[str, ModuleNu
     """
     return {
         path: ModuleNumbers(
-            tuple(each.__name__ for each in _find_classes(type(module))),
+            tuple(base.__name__ for base in _find_classes(type(module))),
             _find_whole_numbers(module),
             {
                 name: _find_whole_numbers(value)
@@ -196,7 +196,7 @@ def _find_classes(kind: type) -> list[type]:
     """Return a class and its bases, without torch's and Python's."""
     known = ("torch", "builtins")
     return [
-        each for each in kind.__mro__ if each.__module__.partition(".")[0] not in known
+        base for base in kind.__mro__ if base.__module__.partition(".")[0] not in known
     ]
 
 
@@ -206,8 +206,8 @@ def _find_whole_numbers(value: Any) -> dict[str, int]:
         return _select_public(value)
     found: dict[str, int] = {}
     kind = value if isinstance(value, type) else type(value)
-    for each in reversed(_find_classes(kind)):
-        found.update(_select_public(vars(each)))
+    for base in reversed(_find_classes(kind)):
+        found.update(_select_public(vars(base)))
     if kind is not value:
         found.update(_select_public(getattr(value, "__dict__", {})))
     return found

@@ -266,7 +266,7 @@ def _collect_infos(nest: Any) -> tuple[Info, ...]:
     if isinstance(nest, dict):
         nest = list(nest.values())
     if isinstance(nest, list | tuple):
-        return tuple(info for each in nest for info in _collect_infos(each))
+        return tuple(info for item in nest for info in _collect_infos(item))
     return ()
 
 

@@ -66,9 +66,9 @@ class SymbolReader:
         parts = found.args
         match kind:
             case "Add":
-                return total([(self.formula(each), 1) for each in parts])
-            case "Mul" if all(each.is_integer for each in parts):
-                return product([self.formula(each) for each in parts])
+                return total([(self.formula(part), 1) for part in parts])
+            case "Mul" if all(part.is_integer for part in parts):
+                return product([self.formula(part) for part in parts])
             case "Pow" if parts[1].is_Integer and parts[1] > 0:
                 return product([self.formula(parts[0])] * int(parts[1]))
             case "FloorDiv" | "CleanDiv":
@@ -81,9 +81,9 @@ class SymbolReader:
                 whole = _divide_down(self.formula(parts[0]), self.formula(parts[1]))
                 return _compute_remainder(whole, self.formula(parts[2]))
             case "Max":
-                return most([self.formula(each) for each in parts])
+                return most([self.formula(part) for part in parts])
             case "Min":
-                return least([self.formula(each) for each in parts])
+                return least([self.formula(part) for part in parts])
             case "Abs":
                 return Absolute(self.formula(parts[0]))
             case "Identity":
@@ -116,8 +116,8 @@ class SymbolReader:
         elif kind in ("Mul", "FloatMul") or found.is_Mul:
             made: list[Expression] = []
             under = 1
-            for each in parts:
-                above, below = self.fraction(each)
+            for part in parts:
+                above, below = self.fraction(part)
                 if below & (below - 1):
                     break
                 made.append(above)
@@ -140,9 +140,9 @@ class SymbolReader:
             case "BooleanFalse":
                 return Some(())
             case "And":
-                return Every(tuple(self.condition(each) for each in found.args))
+                return Every(tuple(self.condition(argument) for argument in found.args))
             case "Or":
-                return Some(tuple(self.condition(each) for each in found.args))
+                return Some(tuple(self.condition(argument) for argument in found.args))
             case "Not":
                 return denied(self.condition(found.args[0]))
         raise Unreadable(f"a condition that is not read ({found})")

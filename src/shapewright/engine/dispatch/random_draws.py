@@ -34,7 +34,9 @@ def answer_fill(engine: Engine, func: Any, args: Args, kwargs: Kwargs | None) ->
     info: Info | None = getattr(target, "_sw", None)
     if info is None or (type(target) is not Tensor and type(target) is not Buffer):
         return call_op(engine, func, args, kwargs)  # of autograd's writes we see none
-    others = [engine.info(each) for each in nests.collect_tensors((args[1:], kwargs))]
+    others = [
+        engine.info(tensor) for tensor in nests.collect_tensors((args[1:], kwargs))
+    ]
     sure = all(other.storage.known for other in others)
     if not sure or info.storage.known or not _is_fillable(engine, target, info):
         return call_op(engine, func, args, kwargs)

@@ -208,7 +208,7 @@ OF_FLOATS = operators_with("needs_equal_dtypes")
 
 def _can_refuse_dtypes(name: str, infos: list[Info]) -> bool:
     """Return whether the CPU may refuse the dtypes of a call."""
-    kinds = {each.meta.torch_dtype for each in infos}
+    kinds = {info.meta.torch_dtype for info in infos}
     floats = [kind for kind in kinds if kind.is_floating_point]
     return len(floats) > 1 or name in OF_FLOATS
 

@@ -98,13 +98,13 @@ def _is_handled(error: BaseException, frame: FrameType | None, sites: Sites) -> 
 def _find_caught_ranges(file: str) -> tuple[tuple[int, int, frozenset[str]], ...]:
     """Return the line ranges in which a file catches exceptions, and their classes."""
     found = []
-    installed = any(each in file for each in INSTALLED)
+    installed = any(folder in file for folder in INSTALLED)
     for node in SourceText(file, "".join(linecache.getlines(file))).nodes:
         if isinstance(node, ast.Try):
             last = last_line(node.body[-1])
             for handler in node.handlers:
                 kept = installed and _is_exception_kept(handler)
-                again = any(isinstance(each, ast.Raise) for each in ast.walk(handler))
+                again = any(isinstance(inner, ast.Raise) for inner in ast.walk(handler))
                 if not (kept or again):
                     found.append(
                         (node.body[0].lineno, last, _get_class_names(handler.type))
@@ -114,7 +114,7 @@ def _find_caught_ranges(file: str) -> tuple[tuple[int, int, frozenset[str]], ...
                 call = item.context_expr
                 if isinstance(call, ast.Call) and called_name(call) in CATCHING:
                     last = last_line(node.body[-1])
-                    names = frozenset(last_name(each) for each in call.args)
+                    names = frozenset(last_name(argument) for argument in call.args)
                     found.append((node.body[0].lineno, last, names))
     return tuple(found)
 
@@ -257,7 +257,7 @@ def _substitute_result(
     elif needed is not None and rule is not None:
         out = try_granted(engine, plan, func, rule, args, kwargs, needed)
     if out is not FAILED and needed is not None:
-        sizes = {size for one in _get_shapes(engine, out) for size in one}
+        sizes = {size for shape in _get_shapes(engine, out) for size in shape}
         guessed = tuple(sorted(_find_unsure_sizes(names, infos, needed) & sizes))
         if needed.guessed and not guessed:
             guessed = tuple(sorted(sizes))

@@ -101,7 +101,7 @@ def _recall_refusals(engine: Engine, func: Any, args: Any, kwargs: Any) -> set[R
 
 def _is_unchecked(func: Any, args: Any) -> bool:
     """Whether torch reads memory as sizes say that it does not compare."""
-    packed = any(isinstance(each, PackedSequence) for each in args)
+    packed = any(isinstance(argument, PackedSequence) for argument in args)
     return packed or (not isinstance(func, type) and get_plain_name(func) in PACKED)
 
 

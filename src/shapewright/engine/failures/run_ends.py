@@ -211,5 +211,5 @@ def make_failure(error: BaseException, engine: Engine, positions: Positions) -> 
             message += "; this rests on a value that was assumed"
     said = f"{kind}: {text}" if text else kind
     callers = [frame.span for frame in reversed(frames[:-1])]
-    related = tuple(Related(each, "called from here") for each in callers[:CALLERS])
+    related = tuple(Related(caller, "called from here") for caller in callers[:CALLERS])
     return Finding(code_, severity, message, span, torch_message=said, related=related)

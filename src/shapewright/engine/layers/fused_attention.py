@@ -101,7 +101,7 @@ def _is_plain(engine: Engine, tensors: Any) -> bool:
     a real run, too.
     """
     return (
-        all(type(each) in PLAIN for each in tensors)
+        all(type(tensor) in PLAIN for tensor in tensors)
         and all(mode is engine for mode in get_function_modes())
         and not is_in_transform()
     )
@@ -194,7 +194,7 @@ def answer_attention(
 ) -> Any:
     """Return the output, the log-sum-exps and the largest scores, without data."""
     tensors = args[:3]
-    infos = [engine.info(each) for each in tensors]
+    infos = [engine.info(tensor) for tensor in tensors]
     shape, others = infos[0].meta.shape, infos[1].meta.shape
     _check_batches(engine, shape[0], others[0])
     score = _compute_first_score(engine, args[3], args[4])
@@ -205,7 +205,7 @@ def answer_attention(
 
         raise NeedsGraph("flex_attention")
     with torch._C.DisableTorchFunction():
-        before = [engine.blank_of(each) for each in tensors]
+        before = [engine.blank_of(tensor) for tensor in tensors]
         versions = get_versions(before)
         query, key, value = before
         key, value = (
@@ -225,7 +225,10 @@ def answer_attention(
             attended.shape, _compute_strides_like(attended.shape, infos[0].meta.stride)
         ).copy_(attended)
         outs = out, sums, sums.clone()
-    kept = (*tensors, *(each for each in args[5:6] if isinstance(each, float)))
+    kept = (
+        *tensors,
+        *(argument for argument in args[5:6] if isinstance(argument, float)),
+    )
     return record_results(
         engine, func, kept, {}, infos, before, versions, outs, known=False
     )

@@ -78,7 +78,7 @@ def _disable_cpu_autocast(kind: str | None) -> AbstractContextManager[Any]:
 
 def _remove_dropout(args: tuple[Any, ...]) -> tuple[Any, ...]:
     """Set the dropout probability, the only float argument, to 0."""
-    return tuple(0.0 if isinstance(each, float) else each for each in args)
+    return tuple(0.0 if isinstance(argument, float) else argument for argument in args)
 
 
 def _make_small_tensor(info: Info, shape: Shape) -> Tensor:
@@ -207,7 +207,7 @@ class _Gradients:
         }
         self.outputs = list({id(each): each for each in by_place.values()}.values())
         self.mirror: Mirror | None = None
-        if any(each.requires_grad for each in self.outputs):
+        if any(output.requires_grad for output in self.outputs):
             self.mirror = Mirror([*of.inputs, *start], self.outputs)
 
     def layouts(self, inputs: tuple[Tensor, ...]) -> list[Layout]:
@@ -227,12 +227,12 @@ def attach_to_mirror(
     mirror: Mirror, inputs: list[Tensor], layouts: list[Layout]
 ) -> list[Tensor]:
     """Return data-free outputs of these layouts, with nodes as in the mirror."""
-    if not any(each.requires_grad for each in mirror.outputs):
+    if not any(output.requires_grad for output in mirror.outputs):
         return [_make_blank(layout) for layout in layouts]
     held = [_find_saved(inputs[at], small) for at, small in mirror.saved]
     joined: Any = _Joint.apply
     held += joined(*inputs)
-    name = next(name for each in mirror.outputs if (name := get_node_name(each)))
+    name = next(name for output in mirror.outputs if (name := get_node_name(output)))
     outputs: list[Tensor] = list(
         _make_named_function(_Mirrored, name).apply(mirror, held, layouts, *inputs)
     )

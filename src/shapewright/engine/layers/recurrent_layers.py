@@ -81,7 +81,7 @@ def answer_recurrent(
         lengths = _find_small_lengths(engine, layers, args[1])
         if lengths is None:
             return None
-    inputs = [engine.blank_of(each) for each in nests.collect_tensors(args)]
+    inputs = [engine.blank_of(tensor) for tensor in nests.collect_tensors(args)]
     if engine.graph and any(is_cut(each) for each in inputs):
         return None
     key = (
@@ -101,7 +101,7 @@ def answer_recurrent(
 
 def _get_flags(args: Args) -> tuple[Any, ...]:
     """Return the non-tensor arguments of a call."""
-    return tuple(each for each in args if isinstance(each, int | float))
+    return tuple(argument for argument in args if isinstance(argument, int | float))
 
 
 def _find_small_lengths(

@@ -259,7 +259,7 @@ def _make_step(
     if rule is None and find_meta_errors(answer.func):
         raise Underivable("a kernel that may be wrong without data")
     arguments = _remove_metas(answer.arguments) if note is None else note
-    if sum(1 for each in _iter_leaves(arguments) if each is TENSOR) != len(ins):
+    if sum(1 for leaf in _iter_leaves(arguments) if leaf is TENSOR) != len(ins):
         raise Underivable("a call whose tensors are not told apart")
     found = tuple(
         e for e in _iter_leaves(arguments) if isinstance(e, SizeRead | Applied)

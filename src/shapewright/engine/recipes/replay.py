@@ -59,14 +59,14 @@ class _Column:
         kind, device, grad = sample.torch_dtype, sample.device, sample.requires_grad
         made: dict[Layout, Meta] = {}
         self.metas: list[Meta | None] = []
-        for each in layouts:
-            meta = None if each is None else made.get(each)
-            if meta is None and each is not None:
-                meta = Meta(each[0], each[1], kind, 0, device, grad, "strided")
-                made[each] = meta
+        for layout in layouts:
+            meta = None if layout is None else made.get(layout)
+            if meta is None and layout is not None:
+                meta = Meta(layout[0], layout[1], kind, 0, device, grad, "strided")
+                made[layout] = meta
             self.metas.append(meta)
-        self.shapes = [None if each is None else each[0] for each in layouts]
-        self.strides = [None if each is None else each[1] for each in layouts]
+        self.shapes = [None if layout is None else layout[0] for layout in layouts]
+        self.strides = [None if layout is None else layout[1] for layout in layouts]
         self._tensors: dict[int, torch.Tensor] = {}
 
     def tensor(self, at: int) -> torch.Tensor:
@@ -218,7 +218,9 @@ def _fill_arguments(value: Any, tensors: Iterator[Any], numbers: Iterator[int]) 
         kinds = set(map(type, args))
         kinds.discard(TensorPlace)
         if PLAIN.issuperset(kinds):
-            made = [next(tensors) if each is TENSOR else each for each in args]
+            made = [
+                next(tensors) if argument is TENSOR else argument for argument in args
+            ]
             return tuple(made), kwargs
     return _change_nest(
         value, lambda each: next(tensors if each is TENSOR else numbers)
@@ -336,7 +338,7 @@ class Deriving:
         """One call at all sizes; an equal one was worked out before."""
         get = self.columns.get
         ins = tuple([get(info) for info in step.ins])
-        numbers = tuple([self.value(each) for each in step.expressions])
+        numbers = tuple([self.value(expression) for expression in step.expressions])
         key = (
             step.answer.func, step.form, ins, numbers, step.answer.kind,
             tuple([out.meta for out in step.outs]),
@@ -411,7 +413,9 @@ class Deriving:
             answers.append(made[key])
         outs = []
         for nth, out in enumerate(step.outs):
-            layouts = tuple([None if each is None else each[nth] for each in answers])
+            layouts = tuple(
+                [None if answer is None else answer[nth] for answer in answers]
+            )
             outs.append(self.columns.column(layouts, out.meta))
         return tuple(outs)
 
@@ -424,9 +428,9 @@ class Deriving:
     ) -> Sample:
         """What a run at one of the sizes would show, up to where it parts."""
         end = self.ends[at]
-        rows: list[Any] = [each[at] for each in calls[:end]]
+        rows: list[Any] = [call[at] for call in calls[:end]]
         if end > len(calls):
-            shapes = tuple([each[at][0] for each in output if each[at] is not None])  # type: ignore[index]
+            shapes = tuple([item[at][0] for item in output if item[at] is not None])  # type: ignore[index]
             if len(shapes) == len(output):
                 rows.append(((), shapes, (), ()))
         taken, gave, steps, numbers = zip(*rows, strict=True) if rows else ((),) * 4
@@ -448,7 +452,7 @@ def _collect_columns(parts: Sequence[Sequence[Any]], count: int) -> list[Any]:
     if not parts:
         return [()] * count
     found = list(zip(*parts, strict=True))
-    if any(None in each for each in parts):
+    if any(None in part for part in parts):
         return [None if None in each else each for each in found]
     return found
 

@@ -98,7 +98,7 @@ def _make_remembering(name: str, function: Callable[..., Any]) -> Callable[..., 
 
     def call(*args: Any) -> Any:
         value = function(*map(to_plain, args))
-        known = any(type(each) in KINDS for each in args)
+        known = any(type(argument) in KINDS for argument in args)
         return track_result(name, value, *args) if known else value
 
     call.__name__ = name

@@ -91,7 +91,7 @@ def choose_number(engine: Engine, usual: Any, least: float, most: float) -> Any:
         choices += number, *(near if isinstance(usual, float) else ())
         choices += number - 1, number + 1
     choices += 0, -1, 1
-    choices = [each for each in choices if least <= each <= most] or [usual]
+    choices = [choice for choice in choices if least <= choice <= most] or [usual]
     return type(usual)(choices[before % len(choices)])
 
 
@@ -195,7 +195,9 @@ def is_condition_assumed(engine: Engine, error: BaseException) -> bool:
             continue
         flow, inside = _follow_values(chosen, tree, frame, offset, names)
         if number == len(frames) - 1:
-            return any(flow.touches(each) for each in _collect_conditions(inside))
+            return any(
+                flow.touches(condition) for condition in _collect_conditions(inside)
+            )
         names = _find_parameters(flow, inside, frames[number + 1][0])
     return False
 
@@ -275,10 +277,10 @@ def _find_parameters(
     names = code.co_varnames[:count]
     if not isinstance(call, ast.Call):
         return set(names) - {"self"} if flow.touches(call) else set()
-    if not any(flow.touches(each) for each in arguments_of(call)):
+    if not any(flow.touches(argument) for argument in arguments_of(call)):
         return set()
     bound = 1 if names[:1] in (("self",), ("cls",)) else 0
-    starred = any(isinstance(each, ast.Starred) for each in call.args)
+    starred = any(isinstance(argument, ast.Starred) for argument in call.args)
     if starred or code.co_filename.startswith(TORCH):
         return set(names) - {"self"}
     placed = zip(names[bound:], call.args, strict=False)

@@ -116,7 +116,7 @@ def find_bounds(name: str, args: Any, kwargs: Any, meta: Meta) -> tuple[float, f
             given.get("to", 1.0), 1.0
         )
     if name in ("randint", "randint_like", "random"):
-        numbers = [each for each in args if type(each) is int]
+        numbers = [argument for argument in args if type(argument) is int]
         low, high = kwargs.get("low"), kwargs.get("high")
         numbers += [each for each in (low, high) if type(each) is int]
         if name == "random":

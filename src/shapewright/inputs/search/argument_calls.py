@@ -69,10 +69,12 @@ def learn_from_function(
                 walk.uses(each).number = True
         return None
     if value is zip:
-        found = [each for each in args if isinstance(each, argument_uses.Given)]
+        found = [
+            argument for argument in args if isinstance(argument, argument_uses.Given)
+        ]
         for each in found:
             walk.uses(each).iterated = True
-        firsts = tuple(_take_first(each) for each in args)
+        firsts = tuple(_take_first(argument) for argument in args)
         return argument_uses.Several((argument_uses.Several(firsts),))
     if value in (list, tuple, enumerate, reversed, sorted) and args:
         first = args[0]
@@ -245,10 +247,13 @@ def _move_dims(
     if len(args) == 1 and isinstance(args[0], argument_uses.Several):
         args = list(args[0].items)
     places = []
-    for each in args:
-        if not isinstance(each, argument_uses.Live) or type(each.value) is not int:
+    for argument in args:
+        if (
+            not isinstance(argument, argument_uses.Live)
+            or type(argument.value) is not int
+        ):
             return given.changed()
-        places.append(each.value)
+        places.append(argument.value)
     if name == "squeeze" and not places:
         return given.changed()
     return given.moved("transpose" if name == "swapaxes" else name, *places)

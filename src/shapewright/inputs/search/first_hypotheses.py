@@ -180,7 +180,7 @@ def find_beginning(loaded: Loaded) -> Beginning | None:
             f"*{name}{n}": inspect.Parameter("x", inspect.Parameter.POSITIONAL_ONLY)
             for n in range(4)
         }
-        taken = [each for each in uses if str(each[0]).startswith(f"*{name}")]
+        taken = [use for use in uses if str(use[0]).startswith(f"*{name}")]
         if taken or not needed:
             last = max((int(str(each[0])[-1]) for each in taken), default=0)
             needed |= {f"*{name}{n}": False for n in range(last + 1)}
@@ -230,7 +230,7 @@ def _find_config(loaded: Loaded) -> Any:
 def _find_patch(module: Any) -> int:
     """Return the number of elements of a patch, by the first conv or linear layer."""
     layers = [] if module is None else list(module.modules())
-    kinds = [(find_kind(each) or "", each) for each in layers]
+    kinds = [(find_kind(layer) or "", layer) for layer in layers]
     met = [(n, one) for n, one in kinds if n.startswith("Conv") or n == "Linear"]
     met = [(n, one) for n, one in met if not is_lazy(one)]
     if not met:
@@ -246,7 +246,11 @@ def _find_first_layer(module: Any) -> tuple[tuple[Tensor, ...], str]:
         found = tuple(iter_tensors(ReachedLayer(path, layer, ())))
         if found:
             return found, f"sizes by {describe_layer(path, layer)}"
-        direct = [one for one in layer.parameters(recurse=False) if one.ndim == 2]
+        direct = [
+            parameter
+            for parameter in layer.parameters(recurse=False)
+            if parameter.ndim == 2
+        ]
         if direct and not hasattr(layer, "has_uninitialized_params"):
             rows, columns = direct[0].shape
             shapes = (("B", rows), ("B", columns), ("B", "T", rows))

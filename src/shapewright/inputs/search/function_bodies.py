@@ -84,7 +84,7 @@ class _Body:
         if not isinstance(target, ast.Tuple | ast.List):
             return
         count = len(target.elts)
-        starred = any(isinstance(each, ast.Starred) for each in target.elts)
+        starred = any(isinstance(element, ast.Starred) for element in target.elts)
         parts: list[argument_uses.Value] = [None] * count
         if isinstance(value, argument_uses.Shape) and not starred:
             self.ranked(value.of, count)
@@ -186,15 +186,15 @@ class _Body:
     def of_Call(self, node: ast.Call) -> argument_uses.Value:
         called = self.value(node.func)
         args: list[argument_uses.Value] = []
-        for each in node.args:
-            if isinstance(each, ast.Starred):
-                inner = self.value(each.value)
+        for argument in node.args:
+            if isinstance(argument, ast.Starred):
+                inner = self.value(argument.value)
                 if isinstance(inner, argument_uses.Several):
                     args += inner.items
                 else:
                     args.append(None)
             else:
-                args.append(self.value(each))
+                args.append(self.value(argument))
         kwargs = {
             each.arg: self.value(each.value) for each in node.keywords if each.arg
         }
@@ -249,7 +249,7 @@ class _Body:
 
     def of_Compare(self, node: ast.Compare) -> argument_uses.Value:
         left = self.value(node.left)
-        others = [self.value(each) for each in node.comparators]
+        others = [self.value(comparator) for comparator in node.comparators]
         nothing = any(
             isinstance(each, argument_uses.Live) and each.value is None
             for each in others
@@ -266,16 +266,20 @@ class _Body:
         return one or two
 
     def of_BoolOp(self, node: ast.BoolOp) -> argument_uses.Value:
-        found = [self.value(each) for each in node.values]
+        found = [self.value(value) for value in node.values]
         return next(
             (each for each in found if isinstance(each, argument_uses.Given)), None
         )
 
     def of_Tuple(self, node: ast.Tuple) -> argument_uses.Value:
-        return argument_uses.Several(tuple(self.value(each) for each in node.elts))
+        return argument_uses.Several(
+            tuple(self.value(element) for element in node.elts)
+        )
 
     def of_List(self, node: ast.List) -> argument_uses.Value:
-        return argument_uses.Several(tuple(self.value(each) for each in node.elts))
+        return argument_uses.Several(
+            tuple(self.value(element) for element in node.elts)
+        )
 
     def of_Subscript(self, node: ast.Subscript) -> argument_uses.Value:
         base, index = self.value(node.value), None
@@ -330,14 +334,14 @@ class _Body:
             return base.changed()
         self.walk.uses(base).tensor = True
         found, place = base, 0
-        for each in node.elts:
-            if isinstance(each, ast.Slice):
+        for element in node.elts:
+            if isinstance(element, ast.Slice):
                 place += 1
-            elif isinstance(each, ast.Constant) and each.value is None:
+            elif isinstance(element, ast.Constant) and element.value is None:
                 found, place = found.moved("unsqueeze", place), place + 1
-            elif isinstance(each, ast.Constant) and each.value is Ellipsis:
+            elif isinstance(element, ast.Constant) and element.value is Ellipsis:
                 return base.changed()
-            elif isinstance(each, ast.Constant | ast.UnaryOp | ast.Name):
+            elif isinstance(element, ast.Constant | ast.UnaryOp | ast.Name):
                 found = found.moved("item", place)
             else:
                 return base.changed()
@@ -346,8 +350,8 @@ class _Body:
     def comprehended(
         self, node: ast.ListComp | ast.GeneratorExp | ast.SetComp
     ) -> argument_uses.Value:
-        for each in node.generators:
-            self.loop(each.target, self.value(each.iter))
+        for generator in node.generators:
+            self.loop(generator.target, self.value(generator.iter))
         return argument_uses.Several((self.value(node.elt),))
 
     of_ListComp = of_GeneratorExp = of_SetComp = comprehended

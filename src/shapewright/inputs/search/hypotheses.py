@@ -242,6 +242,6 @@ def _format_nest(value: Any, leaf: Any) -> str:
             + "}"
         )
     if isinstance(value, list | tuple):
-        items = ", ".join(_format_nest(each, leaf) for each in value)
+        items = ", ".join(_format_nest(item, leaf) for item in value)
         return f"[{items}]" if isinstance(value, list) else f"({items})"
     return "''" if value == "" else str(value)

@@ -172,8 +172,8 @@ class _Search:
     def is_new(self, tried: _Tried) -> bool:
         """Whether a run failed at another place, or otherwise, than all before."""
         failed = tuple(
-            (tried.trace.ops[each.op].span, each.torch_message)
-            for each in tried.failures
+            (tried.trace.ops[failure.op].span, failure.torch_message)
+            for failure in tried.failures
         )
         last = tried.trace.findings[-1] if tried.trace.findings else None
         said = (last.span, last.message, last.torch_message) if last else ()

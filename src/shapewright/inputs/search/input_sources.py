@@ -132,7 +132,7 @@ class Back:
     def ops(self, fact: Fact) -> list[Op]:
         """Return the ops that a tensor results from, the nearest first."""
         numbers = [each for each in self._history(fact) if each not in self.inputs]
-        return [self.makers[each] for each in numbers if each in self.makers]
+        return [self.makers[number] for number in numbers if number in self.makers]
 
     def _history(self, fact: Fact) -> list[int]:
         """Return a tensor and its ancestors, the nearest first, back to the inputs."""

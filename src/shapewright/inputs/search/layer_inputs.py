@@ -78,7 +78,12 @@ def _iter_recurrent_dims(layer: Any, name: str) -> Iterator[tuple[Dim, ...]]:
 def _iter_attention_dims(layer: Any, place: str) -> Iterator[tuple[Dim, ...]]:
     """Yield the dims of queries, keys, values or masks."""
     attention = next(
-        (one for one in layer.modules() if find_kind(one) == "MultiheadAttention"), None
+        (
+            submodule
+            for submodule in layer.modules()
+            if find_kind(submodule) == "MultiheadAttention"
+        ),
+        None,
     )
     if attention is None:
         return
@@ -196,7 +201,7 @@ def find_sizes(module: Any, config: Any = None) -> dict[str, int]:
     if module is None:
         return found
     image = next(_iter_image_sizes(module, config), None)
-    layers = [(find_kind(each) or "", each) for each in module.modules()]
+    layers = [(find_kind(submodule) or "", submodule) for submodule in module.modules()]
     layers = [(name, each) for name, each in layers if name and not is_lazy(each)]
     first = next((one for name, one in layers if name.endswith("2d")), None)
     channels = getattr(first, "in_channels", None) or find_setting(config, CHANNELS)

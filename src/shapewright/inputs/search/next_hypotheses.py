@@ -376,10 +376,12 @@ def change_rank(mender: Mender, path: Path, more: int) -> Iterator[Hypothesis]:
     if rank < 0 or rank > 7:
         return
     why = f"`{path[-1]}` has {rank} dims"
-    for each in mender.known.alternatives(hypothesis, path):
-        other = each.at(path)
+    for alternative in mender.known.alternatives(hypothesis, path):
+        other = alternative.at(path)
         if isinstance(other, Tensor) and len(other.dims) == rank:
-            yield replace(each, cost=hypothesis.cost + 0.5 + 0.1 * (each.cost > 8))
+            yield replace(
+                alternative, cost=hypothesis.cost + 0.5 + 0.1 * (alternative.cost > 8)
+            )
     dims = tensor.dims
     if more > 0:
         fresh = [letter for letter in FRESH if letter not in dims][:more]

@@ -109,8 +109,8 @@ def _add_arguments(mender: Mender, message: str) -> Iterator[Hypothesis]:
     for name, value in given.items():
         if value is None:
             path: Path = (name,)
-            for each in mender.known.alternatives(mender.hypothesis, path):
-                yield replace(each, cost=mender.hypothesis.cost + 0.5)
+            for alternative in mender.known.alternatives(mender.hypothesis, path):
+                yield replace(alternative, cost=mender.hypothesis.cost + 0.5)
 
 
 def _resize_by_message(mender: Mender, message: str) -> Iterator[Hypothesis]:
@@ -118,7 +118,7 @@ def _resize_by_message(mender: Mender, message: str) -> Iterator[Hypothesis]:
     sizes, found = mender.hypothesis.sizes, find_numbers(message)
     used = {dim for _, each in mender.hypothesis.tensors() for dim in each.dims}
     for number in dict.fromkeys(found):
-        letters = [one for one in sizes if one in used and sizes[one] == number]
+        letters = [size for size in sizes if size in used and sizes[size] == number]
         if not letters:
             continue
         for other in dict.fromkeys(found):

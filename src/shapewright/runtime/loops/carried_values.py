@@ -50,8 +50,8 @@ def _split_nest(value: Any) -> list[_Part] | None:
     """Return the parts of a nest in order; None if it has none, or too many."""
     found: list[_Part] = []
     try:
-        for each in _iter_leaves(value, DEEP):
-            found.append(_make_part(each))
+        for leaf in _iter_leaves(value, DEEP):
+            found.append(_make_part(leaf))
             if len(found) > MOST_PARTS:
                 return None
     except _TooMany:
@@ -99,12 +99,12 @@ def _lengthen_nest(
     if not deep:
         return value
     if type(value) is list:
-        value[:] = [_lengthen_nest(each, more, times, deep - 1) for each in value]
+        value[:] = [_lengthen_nest(item, more, times, deep - 1) for item in value]
     elif type(value) is dict:
         for key, each in value.items():
             value[key] = _lengthen_nest(each, more, times, deep - 1)
     elif isinstance(value, tuple):
-        made = [_lengthen_nest(each, more, times, deep - 1) for each in value]
+        made = [_lengthen_nest(item, more, times, deep - 1) for item in value]
         own = getattr(type(value), "_make", None)
         return own(made) if own is not None else tuple(made)
     elif is_dataclass(value) and not isinstance(value, type):

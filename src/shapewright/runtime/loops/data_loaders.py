@@ -391,7 +391,7 @@ def _describe_batch(stage: RehearsalState, batch: Any) -> str:
             for key, each in value.items():
                 look(str(key), each)
         elif isinstance(value, list | tuple):
-            if value and all(isinstance(each, str) for each in value):
+            if value and all(isinstance(item, str) for item in value):
                 found.append(f"{len(value)} texts")
                 return
             for each in value[:8]:

@@ -139,7 +139,7 @@ def _find_next_turn(turns: Turns, source: Any, bodies: list[LoaderPass]) -> int 
     """
     total, reached = source.total, source.at
     rest = min(
-        (each.total - each.at for each in _find_passes_in_step(bodies)), default=None
+        (body.total - body.at for body in _find_passes_in_step(bodies)), default=None
     )
     if turns.emptied or total is None or rest is None or rest >= total - reached:
         return turns.counts.next_wanted(total, reached)
@@ -153,17 +153,17 @@ def _find_next_turn(turns: Turns, source: Any, bodies: list[LoaderPass]) -> int 
 def _find_passes_in_step(bodies: list[LoaderPass]) -> list[Any]:
     """Return the passes that the body reads once a turn, and not for the first time."""
     return [
-        each
-        for each in bodies
-        if each.total is not None and each.at > 1 and bodies.count(each) == 1
-        if each.queue is None and not each.alone
+        body
+        for body in bodies
+        if body.total is not None and body.at > 1 and bodies.count(body) == 1
+        if body.queue is None and not body.alone
     ]
 
 
 def _pass_to(source: SkippableIterator, heads: list[LoaderPass], turn: int) -> bool:
     """Make `turn` the next turn of a loop; return whether there is such a turn."""
     if heads and not isinstance(source, Counted | Items) and source not in heads:
-        return all([each.skip(turn) for each in heads])  # noqa: C419
+        return all([head.skip(turn) for head in heads])  # noqa: C419
     return source.skip(turn)
 
 
@@ -217,7 +217,7 @@ def _find_turns(stage: RehearsalState, file: str, line: int) -> RunningLoop | No
     if not stage.loops or stage.engine.call != 0:
         return None
     place = file, line
-    return next((one for one in reversed(stage.loops) if one.place == place), None)
+    return next((loop for loop in reversed(stage.loops) if loop.place == place), None)
 
 
 class _Going:
@@ -334,13 +334,13 @@ def _skip_rest(
 ) -> bool:
     """Make the next turn of a loop its last; return whether there is such a turn."""
     if heads and not isinstance(source, Counted | Items) and source not in heads:
-        known = [each.total for each in heads if each.total is not None]
+        known = [head.total for head in heads if head.total is not None]
         both = len(known) == len(heads) > 1
         last = min(known) - 1 if both else None
-        return all([each.skip(last) for each in heads])  # noqa: C419
+        return all([head.skip(last) for head in heads])  # noqa: C419
     there = source.skip(None)
     if there:
-        for each in bodies:
-            if bodies.count(each) == 1 and each.total == source.total:
-                each.skip(None)
+        for body in bodies:
+            if bodies.count(body) == 1 and body.total == source.total:
+                body.skip(None)
     return there

@@ -341,7 +341,7 @@ def _find_maps(
     given: dict[str, Any] = {}
     many, places = "", ()
     parameters = inspect.signature(make).parameters
-    kinds = {one.kind for one in parameters.values()}
+    kinds = {parameter.kind for parameter in parameters.values()}
     known = inspect.Parameter.VAR_KEYWORD in kinds or named.keys() <= parameters.keys()
     if not known or any(key.isdigit() for key in named):
         return (), "it is called with arguments that its drawing does not support"

@@ -47,7 +47,7 @@ class Standstill:
         if now < self.looked + min(LOOKS, self.seconds / 4):
             return False
         self.looked = now
-        ticks = sum(_get_cpu_time(each) for each in _iter_family(self.process))
+        ticks = sum(_get_cpu_time(process) for process in _iter_family(self.process))
         if ticks != self.ticks or not os.path.exists("/proc/self/stat"):
             self.ticks, self.moved = ticks, now
         return now > self.moved + self.seconds

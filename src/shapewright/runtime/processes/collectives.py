@@ -315,10 +315,10 @@ class Ranks(Base):  # type: ignore[misc]
     def can_reach(self, name: str, *tensors: Tensor) -> bool:
         """Whether the backend accepts tensors of that device."""
         engine = self.stage.engine
-        for each in tensors:
-            if not engine.known(each):
+        for tensor in tensors:
+            if not engine.known(tensor):
                 continue  # made by torch in a backward pass: it claims nothing
-            device = engine.info(each).meta.device
+            device = engine.info(tensor).meta.device
             if self.backend == "nccl" and device == "cpu" and self.stage.has_gpu:
                 self.refuse(
                     f"`{name}` gets a tensor on `cpu`: `nccl` takes those on a GPU",
@@ -363,8 +363,8 @@ def _get_shape(group: Ranks, tensor: Tensor) -> tuple[int, ...]:
 def _count_elements(sizes: tuple[int, ...]) -> int:
     """Return the product of sizes."""
     count = 1
-    for each in sizes:
-        count *= each
+    for size in sizes:
+        count *= size
     return count
 
 

@@ -171,7 +171,7 @@ class _Distributed(nn.Module):
         if device_ids is not None and len(device_ids) > 1:
             raise ValueError("device_ids can only be None or contain a single element.")
         devices = {each.device for each in kept}
-        kinds = {each.type for each in devices}
+        kinds = {device.type for device in devices}
         if len(kinds) != 1:
             raise ValueError(
                 "DistributedDataParallel's input module must be on the same type of "

@@ -228,15 +228,17 @@ def _is_in_torch_modules(function: Any) -> bool:
 
 def _is_own_layer(module: nn.Module) -> bool:
     """Whether a layer and all inside it are torch's, without hooks or own functions."""
-    for each in module.modules():
-        kind: Any = type(each)
-        if isinstance(each, torch.jit.ScriptModule):
+    for submodule in module.modules():
+        kind: Any = type(submodule)
+        if isinstance(submodule, torch.jit.ScriptModule):
             return False
         if not (_is_torch_function(kind.forward) and _is_torch_function(kind.__call__)):
             return False
-        hooks = (each._forward_hooks, each._forward_pre_hooks)
+        hooks = (submodule._forward_hooks, submodule._forward_pre_hooks)
         called = [hook for group in hooks for hook in group.values()]
-        given = [each for each in vars(each).values() if isinstance(each, FunctionType)]
+        given = [
+            each for each in vars(submodule).values() if isinstance(each, FunctionType)
+        ]
         if called or not all(map(_is_torch_function, given)):
             return False
     return True

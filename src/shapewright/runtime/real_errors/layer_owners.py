@@ -113,8 +113,8 @@ class Owner:
 
     def assigned(self, kind: type, name: str) -> tuple[SourceText, ast.expr] | None:
         """Return the expression behind `self.name =` in the constructor of a class."""
-        for each in kind.__mro__:
-            made = vars(each).get("__init__")
+        for base in kind.__mro__:
+            made = vars(base).get("__init__")
             code = getattr(made, "__code__", None)
             text = self.text(code.co_filename) if code is not None else None
             if text is None or code is None:
@@ -141,7 +141,7 @@ def find_owner(
 
     `here` is the text in which it fails, `node` what fails, `written` what it calls.
     """
-    given = (each.first for each in stack.frames)
+    given = (frame.first for frame in stack.frames)
     modules = [each for each in given if isinstance(each, nn.Module)]
     if not modules:
         return Owner(here=here, node=node)

@@ -63,7 +63,7 @@ class _Rewriting(ast.NodeTransformer):
                 raise Unsafe("names the class whose parent it calls")
             return _make_check_call("above", node)
         func = _make_check_call("call", node.func, self.visit(node.func))
-        args = [self.visit(each) for each in node.args]
+        args = [self.visit(argument) for argument in node.args]
         words = [self.visit(each) for each in node.keywords]
         return ast.copy_location(ast.Call(func, args, words), node)
 
@@ -94,7 +94,7 @@ class _Rewriting(ast.NodeTransformer):
             raise Unsafe("waits")
         node = self.inside(node)
         node.iter = _make_check_call("each", node.iter, node.iter)
-        node.ifs = [_make_check_call("plain", each, each) for each in node.ifs]
+        node.ifs = [_make_check_call("plain", test, test) for test in node.ifs]
         return node
 
     def visit_BinOp(self, node: ast.BinOp) -> ast.expr:
@@ -106,11 +106,11 @@ class _Rewriting(ast.NodeTransformer):
         return ast.copy_location(made, node)
 
     def visit_BoolOp(self, node: ast.BoolOp) -> ast.expr:
-        made = ast.BoolOp(node.op, [self.plain(each) for each in node.values])
+        made = ast.BoolOp(node.op, [self.plain(value) for value in node.values])
         return ast.copy_location(made, node)
 
     def visit_Compare(self, node: ast.Compare) -> ast.expr:
-        rest = [self.plain(each) for each in node.comparators]
+        rest = [self.plain(comparator) for comparator in node.comparators]
         made = ast.Compare(self.plain(node.left), node.ops, rest)
         return ast.copy_location(made, node)
 
@@ -145,7 +145,7 @@ class _Rewriting(ast.NodeTransformer):
         parts = {}
         for name, value in ast.iter_fields(node):
             if isinstance(value, list):
-                parts[name] = [self.visit(each) for each in value]
+                parts[name] = [self.visit(item) for item in value]
             else:
                 parts[name] = self.visit(value) if isinstance(value, ast.AST) else value
         return ast.copy_location(type(node)(**parts), node)
@@ -164,9 +164,9 @@ def _place_node(made: ast.expr, at: ast.AST) -> ast.expr:
     assert isinstance(made, ast.Call)
     ast.copy_location(made, at)
     ast.copy_location(made.func, at)
-    for each in made.args:
-        if not hasattr(each, "lineno"):
-            ast.copy_location(each, at)
+    for argument in made.args:
+        if not hasattr(argument, "lineno"):
+            ast.copy_location(argument, at)
     return made
 
 

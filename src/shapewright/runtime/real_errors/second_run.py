@@ -277,10 +277,10 @@ def _move_to_place(node: ast.AST, place: FailedPlace) -> ast.AST:
     column = point.column - 1
     if text is not None:
         column = len(text.lines[point.line - 1][:column].encode())
-    for each in ast.walk(node):
-        if isinstance(each, ast.expr | ast.stmt | ast.keyword):
-            each.lineno = each.end_lineno = point.line
-            each.col_offset = each.end_col_offset = column
+    for inner in ast.walk(node):
+        if isinstance(inner, ast.expr | ast.stmt | ast.keyword):
+            inner.lineno = inner.end_lineno = point.line
+            inner.col_offset = inner.end_col_offset = column
     return node
 
 

@@ -97,7 +97,7 @@ class TracebackFrame:
         if span is not None:
             return text.node(span)
         values = (getattr(node, "value", None) for node in text.near(self.line()))
-        return next((each for each in values if isinstance(each, ast.expr)), None)
+        return next((value for value in values if isinstance(value, ast.expr)), None)
 
 
 @dataclass(frozen=True, slots=True)
@@ -168,9 +168,9 @@ def collect_stack(traceback: TracebackType | None) -> Stack | None:
 def _find_rebound(code: CodeType) -> set[str]:
     """Return the names of locals that a function rebinds."""
     found: set[str] = set()
-    for each in dis.get_instructions(code):
-        if each.opname.startswith("STORE_FAST"):
-            name = each.argval
+    for instruction in dis.get_instructions(code):
+        if instruction.opname.startswith("STORE_FAST"):
+            name = instruction.argval
             found |= {name} if isinstance(name, str) else set(name)
     return found
 
@@ -199,7 +199,7 @@ def find_operands(stack: Stack, node: ast.AST) -> dict[str, Any]:
             own = {ast.dump(node.func.value): tensor}
     else:
         return {}
-    stars = [isinstance(each, ast.Starred) for each in node.args]
+    stars = [isinstance(argument, ast.Starred) for argument in node.args]
     plain = node.args[: stars.index(True)] if True in stars else node.args
     found = {ast.dump(each): given[n] for n, each in enumerate(plain) if n in given}
     for word in node.keywords:

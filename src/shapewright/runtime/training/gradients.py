@@ -121,7 +121,7 @@ def _find_first_trained(out: Any) -> Any:
     if not isinstance(out, list | tuple):
         return None
     tensors = [each for each in out if isinstance(each, torch.Tensor)]
-    trained = (each for each in tensors if each.requires_grad)
+    trained = (tensor for tensor in tensors if tensor.requires_grad)
     return next(trained, next(iter(tensors), None))
 
 

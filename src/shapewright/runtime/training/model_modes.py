@@ -66,7 +66,7 @@ class _Evaluations:
             if not numbers:
                 continue
             self.used.update(numbers)
-            come = frozenset[int]().union(*(self.of[each] for each in numbers))
+            come = frozenset[int]().union(*(self.of[number] for number in numbers))
             for out in outs:
                 if out.meta.requires_grad:
                     self.of[out.number] = self.of.get(out.number, come) | come
@@ -112,7 +112,7 @@ def _collect_infos(nest: Any) -> list[Info]:
     if isinstance(nest, dict):
         nest = list(nest.values())
     if isinstance(nest, list | tuple):
-        return [info for each in nest for info in _collect_infos(each)]
+        return [info for item in nest for info in _collect_infos(item)]
     return []
 
 
@@ -157,7 +157,7 @@ class Modes:
         """Whether a backward pass reaches a model that ran, and not only its past."""
         root = self.run.calls.alive[call.key]
         with torch._C.DisableTorchFunction():
-            learns = any(each.requires_grad for each in root.parameters())
+            learns = any(parameter.requires_grad for parameter in root.parameters())
         return learns and _is_reaching(self.run.engine, call, loss)
 
     def called(self, call: Any) -> None:
@@ -197,9 +197,9 @@ class Modes:
 
     def iter_unreached(self) -> Iterator[_Evaluated]:
         """Yield evaluations in training mode of models that are trained elsewhere."""
-        for one in self.evaluations.left():
-            if one.model in self.trained:
-                yield one
+        for evaluation in self.evaluations.left():
+            if evaluation.model in self.trained:
+                yield evaluation
 
 
 def _has_modal_layer(root: nn.Module) -> bool:

@@ -149,7 +149,9 @@ class Weights:
     def note_load(self, module: nn.Module) -> None:
         """Note that a state dict was loaded into a module."""
         if self.first is None:
-            self.loaded.update((id(each), each) for each in module.parameters())
+            self.loaded.update(
+                (id(parameter), parameter) for parameter in module.parameters()
+            )
 
     def are_as_made(self, parameters: Collection[Any]) -> bool:
         """Whether all of these still have their initial random numbers.
@@ -160,10 +162,10 @@ class Weights:
         if self.read and not self.loaded:
             return False
         engine = self.engine
-        infos = [engine.info(each) for each in parameters]
+        infos = [engine.info(parameter) for parameter in parameters]
         if any(info.kind == THEIRS for info in infos):
             return False
-        if any(id(each) in self.loaded for each in parameters):
+        if any(id(parameter) in self.loaded for parameter in parameters):
             return False
         storages = {info.storage.number for info in infos}
         return storages.isdisjoint(_find_brought(engine.events[: self.first]))
