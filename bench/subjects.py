@@ -18,8 +18,8 @@ import shapewright as sw
 from bench.models import GPT2, Llama, ResNet50, ViT, uninitialised
 from bench.timing import AFTERWARDS, Prepare
 from shapewright.engine.memo import Memo
-from shapewright.runtime.restore.snapshot import take
-from shapewright.runtime.run import record
+from shapewright.runtime.restore.snapshot import take_snapshot
+from shapewright.runtime.run import record_run
 from shapewright.runtime.run_record import RunRequest
 
 sys.path.append(str(Path(__file__).resolve().parents[1] / "tests"))
@@ -126,9 +126,9 @@ def ours_again(make: Make) -> Prepare:
 
     def prepare() -> Callable[[], object]:
         model, given = make()
-        request = RunRequest(memo=Memo(), taken=take(model, (given,), {}))
-        record(model, (given,), {}, request)
-        return lambda: checked(record(model, (given,), {}, request).trace)
+        request = RunRequest(memo=Memo(), taken=take_snapshot(model, (given,), {}))
+        record_run(model, (given,), {}, request)
+        return lambda: checked(record_run(model, (given,), {}, request).trace)
 
     return prepare
 

@@ -129,7 +129,7 @@ def recording(
     On exit, also by an exception, the hooks are gone and the values stay readable.
     Raises `LookupError` for a pattern that matches no module.
     """
-    from shapewright.runtime.recorded_values import recording as record_calls
+    from shapewright.runtime.recorded_values import record_values as record_calls
 
     return record_calls(model, *paths, detach=detach, cpu=cpu, copy=copy)
 
@@ -178,9 +178,9 @@ def explain(call: Any, *args: Any, **kwargs: Any) -> Drawing:
     from shapewright.views.drawing.drawing import Drawing
 
     if isinstance(call, Op):
-        from shapewright.runtime.operator_calls.recorded_calls import replay
+        from shapewright.runtime.operator_calls.recorded_calls import replay_call
 
-        return Drawing(replay(call).drawn)
+        return Drawing(replay_call(call).drawn)
     if isinstance(call, str):
         from shapewright.inputs.program_lines import is_line
 
@@ -241,10 +241,10 @@ def draw(tensor: Any, name: str = "tensor") -> Drawing:
     It says whether the tensor is contiguous and why not, whether it is a view, and
     which cells of its storage it reaches. Nothing of it is changed.
     """
-    from shapewright.runtime.operator_calls.live_tensors import stored
+    from shapewright.runtime.operator_calls.live_tensors import describe_stored
     from shapewright.views.drawing.drawing import Drawing
 
-    return Drawing(stored(tensor, name))
+    return Drawing(describe_stored(tensor, name))
 
 
 def trace_target(
@@ -457,8 +457,8 @@ def _trace(
     from shapewright.engine.engine import EngineOptions
     from shapewright.engine.failures.run_ends import Stopped
     from shapewright.inputs.call_mistakes import refuse_arguments, refuse_target
-    from shapewright.runtime.limits import limited
-    from shapewright.runtime.run import before_any_call
+    from shapewright.runtime.limits import limit_time
+    from shapewright.runtime.run import make_early_trace
     from shapewright.runtime.run_record import RunRequest
 
     options = EngineOptions(
@@ -469,7 +469,7 @@ def _trace(
     refuse_target(command, target)
     refuse_arguments(command, target, args, kwargs)
     try:
-        with limited(given.timeout):
+        with limit_time(given.timeout):
             if not args and not kwargs and not freed:
                 found = searched(target, request)
                 if found is not None:
@@ -478,7 +478,7 @@ def _trace(
             return _shown(with_loops(made).trace, given)
     except Stopped as stopped:  # between two tries of inputs
         name = getattr(target, "__name__", type(target).__name__)
-        return _shown(before_any_call(name, stopped), given)
+        return _shown(make_early_trace(name, stopped), given)
 
 
 def _shown(made: Trace, given: Options) -> Trace:

@@ -63,13 +63,13 @@ def checked(name: str) -> dict[str, Any]:
 
 def row(name: str) -> Row:
     """One program, checked and compared with its label."""
-    from shapewright.runtime.processes.forks import ChildLost, in_child
+    from shapewright.runtime.processes.forks import ChildLost, run_in_child
 
     label = verify.label(name)
     mistakes = label.get("mistakes", [])
     made = Row(name, label["kind"], len(mistakes))
     try:
-        data = in_child(lambda: checked(name), SECONDS)
+        data = run_in_child(lambda: checked(name), SECONDS)
     except ChildLost:
         made.said = ["no answer: our own fault, or too slow"]
         made.false = ["lost"]
@@ -102,7 +102,7 @@ def row(name: str) -> Row:
     if mistakes and edits:
         with contextlib.suppress(Exception):
             text = fixed(name, edits)
-            shapes = in_child(lambda: verify.run(name, text).shapes, SECONDS)
+            shapes = run_in_child(lambda: verify.run(name, text).shapes, SECONDS)
             made.meant = shapes == label["meant"]["outputs"]
     return made
 

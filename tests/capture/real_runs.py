@@ -21,8 +21,8 @@ from torch.overrides import TorchFunctionMode
 from torch.utils._pytree import tree_flatten
 
 import shapewright as sw
-from shapewright.engine.function_names import OPERATORS, plain_name
-from shapewright.engine.unseen_calls import backward_seen, under
+from shapewright.engine.function_names import OPERATORS, get_plain_name
+from shapewright.engine.unseen_calls import watch_backward, wrap_in_mode
 from shapewright.record import Fact
 
 Tensor = torch.Tensor
@@ -140,13 +140,13 @@ class Noted(TorchFunctionMode):
         self, func: Any, types: Any, args: Any = (), kwargs: Any = None
     ) -> Any:
         kwargs = kwargs or {}
-        name = plain_name(func)
+        name = get_plain_name(func)
         if name in SETTINGS:
             return func(*args, **kwargs)
         if getattr(func, "__module__", "") == "torch.nn.init":
-            return self.unwritten(func(*args, **kwargs))
+            return self.get_unwritten(func(*args, **kwargs))
         if name == "register_hook":
-            args = (args[0], under(self, args[1]))
+            args = (args[0], wrap_in_mode(self, args[1]))
         given = tensors((args, kwargs))
         if any(is_lazy(tensor) for tensor in given):  # a lazy module materialises
             return func(*args, **kwargs)
@@ -222,7 +222,7 @@ def really(program: Callable[..., Any], args: Any, kwargs: Any) -> Run:
     """Run a program on real tensors."""
     noted = Noted()
     try:
-        with backward_seen(noted), unnoticed(), noted, warnings.catch_warnings():
+        with watch_backward(noted), unnoticed(), noted, warnings.catch_warnings():
             warnings.simplefilter("ignore")
             out = program(*args, **kwargs)
     except Exception as error:

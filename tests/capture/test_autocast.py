@@ -91,7 +91,7 @@ def on_cuda(name: str) -> Any:
 
 def by_the_dispatcher(name: str) -> Any:
     """The same, on a GPU that only seems to be there."""
-    with autocast.claimed(), FakeTensorMode(), torch.device("cuda"):
+    with autocast.claim_cuda_autocast(), FakeTensorMode(), torch.device("cuda"):
         if name in OPS:
             function, makers = OPS[name]
             return computed(function, [make() for make in makers])
@@ -147,7 +147,7 @@ def test_the_lists_are_those_of_the_dispatcher(kind: str) -> None:
     }
     lists = (autocast.LOWER, autocast.FULL, autocast.WIDEST, autocast.REFUSED)
     listed = frozenset().union(*(each[kind] for each in lists))
-    known = {name for name in listed if autocast.listed(name, kind)}
+    known = {name for name in listed if autocast.is_listed(name, kind)}
     assert known == registered - {"_cudnn_rnn"}  # that one stands in `CUDNN`
 
 

@@ -14,7 +14,7 @@ from shapewright.runtime.run_record import RunRequest
 
 def failures(program, graph: bool) -> list[Failure]:
     options = EngineOptions(graph=graph, going_on=GoingOn())
-    return run.record(program, (), {}, RunRequest(options=options)).failures
+    return run.record_run(program, (), {}, RunRequest(options=options)).failures
 
 
 def cells() -> None:

@@ -18,7 +18,7 @@ import torch.distributed
 import shapewright as sw
 from shapewright.engine.failures.constructions import Constructions
 from shapewright.runtime.files.program_files import ProgramFiles
-from shapewright.runtime.model_building import building
+from shapewright.runtime.model_building import build_without_data
 from tests.capture import replacements
 from tests.rehearsing.rehearsed import rehearsed
 
@@ -63,7 +63,7 @@ def test_a_check_does() -> None:
 
 def test_the_building_of_a_model_does() -> None:
     def run() -> None:
-        with building(), Constructions().watched():
+        with build_without_data(), Constructions().watched():
             program(torch.zeros(2))
 
     assert_alike(told(run), "torch.Tensor._make_subclass")

@@ -12,8 +12,8 @@ from torch import nn
 
 import shapewright as sw
 from shapewright.engine.memo import Memo
-from shapewright.runtime.restore.snapshot import take
-from shapewright.runtime.run import record
+from shapewright.runtime.restore.snapshot import take_snapshot
+from shapewright.runtime.run import record_run
 from shapewright.runtime.run_record import RunRequest
 
 CACHE: dict[str, torch.Tensor] = {}
@@ -42,9 +42,9 @@ def test_each_run_starts_from_the_same_state(device: str) -> None:
     model = Remembers().to(device)
     inputs = [torch.empty(rows, 4, device=device) for rows in (2, 3, 3, 5)]
     state = random.getstate()
-    request = RunRequest(memo=Memo(), taken=take(model, (inputs[0],), {}))
+    request = RunRequest(memo=Memo(), taken=take_snapshot(model, (inputs[0],), {}))
     for x in inputs:
-        trace = record(model, (x,), {}, request).trace
+        trace = record_run(model, (x,), {}, request).trace
         alone = sw.trace(model, x)
         assert trace.complete, trace.findings  # a cache of the run before would not fit
         assert (
@@ -70,8 +70,8 @@ class Thaws(nn.Module):
 
 def test_what_a_run_claims_of_a_parameter_ends_with_it() -> None:
     model, x = Thaws(), torch.ones(2, 3)
-    request = RunRequest(taken=take(model, (x,), {}))
-    shapes = [record(model, (x,), {}, request).trace.output.shape for _ in range(3)]
+    request = RunRequest(taken=take_snapshot(model, (x,), {}))
+    shapes = [record_run(model, (x,), {}, request).trace.output.shape for _ in range(3)]
     assert shapes == [(2, 3)] * 3
     assert not model.weight.requires_grad
 

@@ -147,13 +147,13 @@ def test_inputs_are_looked_for_once_and_not_for_each_fix(
     from shapewright.inputs import search as searching
 
     reading, writing = os.pipe()  # children write to it too
-    search = searching.search
+    search_inputs = searching.search_inputs
 
     def counted(loaded: Any) -> Any:
         os.write(writing, b"x")
-        return search(loaded)
+        return search_inputs(loaded)
 
-    monkeypatch.setattr(searching, "search", counted)
+    monkeypatch.setattr(searching, "search_inputs", counted)
     (folder / "tuple.py").write_text(TUPLE)
     report = check_target("tuple.py:Net")
     os.close(writing)

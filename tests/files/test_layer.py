@@ -14,7 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from files.trees import tree
-from shapewright.runtime.files.program_files import files_kept
+from shapewright.runtime.files.program_files import keep_files
 
 FILES = {"a": "one", "b": "two", "d/a": "three", "d/e/b": "four", "f/a": "five"}
 NAMES = ("a", "b", "c", "d", "d/a", "d/c", "d/e", "d/e/b", "f", "f/a", "g", "g/h")
@@ -117,9 +117,9 @@ def test_a_layer_is_seen_as_the_real_files_would_be(
             os.chdir(real)
             expected = done(changes)
             os.chdir(mine)
-            with files_kept():
+            with keep_files():
                 assert done(changes) == expected
-                with files_kept():  # once more, from the beginning
+                with keep_files():  # once more, from the beginning
                     assert done(changes) == expected
             assert tree(Path(mine)) == kept
         finally:
@@ -127,7 +127,7 @@ def test_a_layer_is_seen_as_the_real_files_would_be(
 
 
 def test_an_error_names_the_file_that_the_program_named(tmp_path: Path) -> None:
-    with files_kept(), pytest.raises(FileNotFoundError) as met:
+    with keep_files(), pytest.raises(FileNotFoundError) as met:
         (tmp_path / "runs" / "last.pt").write_bytes(b"")
     assert met.value.filename == str(tmp_path / "runs" / "last.pt")
 
@@ -137,7 +137,7 @@ def test_a_folder_is_renamed_without_its_files_being_read(tmp_path: Path) -> Non
     large.parent.mkdir()
     with open(large, "wb") as file:
         file.truncate(1 << 40)  # more than any disk here has
-    with files_kept():
+    with keep_files():
         shutil.move(tmp_path / "data", tmp_path / "old")
         shutil.copy(tmp_path / "old" / "train.bin", tmp_path / "copy.bin")
         assert os.path.getsize(tmp_path / "copy.bin") == 1 << 40

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from shapewright.engine.tracked_sizes.comparisons import Comparisons
-from shapewright.engine.tracked_sizes.numbers import KINDS, plain, tracked
+from shapewright.engine.tracked_sizes.numbers import KINDS, to_plain, track_number
 from shapewright.record.guards import COMPARED, SizeRead, value_of
 
 Program = Callable[[list[Any]], Any]
@@ -73,14 +73,16 @@ SIZES = st.lists(st.integers(0, 40), min_size=3, max_size=3)
 def outcome(program: Program, sizes: list[Any]) -> Any:
     """What a program gives, or how it fails; the type counts, and that 0.0 is not 0."""
     try:
-        found = plain(program(sizes))
+        found = to_plain(program(sizes))
     except (ArithmeticError, ValueError, TypeError, AttributeError) as error:
         return type(error), str(error)
     return type(found), repr(found)
 
 
 def remembering(sizes: list[int], seen: Comparisons) -> list[Any]:
-    return [tracked(s, SizeRead(1, dim, s), 1, seen) for dim, s in enumerate(sizes)]
+    return [
+        track_number(s, SizeRead(1, dim, s), 1, seen) for dim, s in enumerate(sizes)
+    ]
 
 
 @given(PROGRAMS, SIZES)
@@ -102,7 +104,7 @@ def test_an_expression_says_what_other_sizes_would_give(
     reads = [SizeRead(1, dim, size) for dim, size in enumerate(sizes)]
     if type(found) not in KINDS:
         return
-    assert value_of(found.expression, {}) == plain(found)
+    assert value_of(found.expression, {}) == to_plain(found)
     values = dict(zip(reads, others, strict=True))
     try:
         same_way = all(

@@ -18,7 +18,7 @@ from shapewright.program.assertions import AssertedComparison
 from shapewright.record.guards import Guard, outcome_of, reads_of
 from shapewright.record.ops import Fact
 from shapewright.record.trace import Trace
-from shapewright.runtime.run import record
+from shapewright.runtime.run import record_run
 from shapewright.runtime.run_record import RunRequest, RunResult
 from tests.guards import programs
 from tests.guards.thresholds import thresholds
@@ -28,9 +28,9 @@ from tests.guards.watching import shown, watched
 @pytest.mark.parametrize("name", CASES)
 def test_a_watched_run_leaves_the_same_record(name: str) -> None:
     model, args, kwargs = CASES[name]()
-    record(model, args, kwargs, RunRequest())
-    plain = record(model, args, kwargs, RunRequest()).trace
-    made = record(model, args, kwargs, RunRequest(guards=Watching()))
+    record_run(model, args, kwargs, RunRequest())
+    plain = record_run(model, args, kwargs, RunRequest()).trace
+    made = record_run(model, args, kwargs, RunRequest(guards=Watching()))
     seen = made.trace
     assert Numbers().difference(seen, plain) is None
     assert list(seen.notes) == list(plain.notes)

@@ -12,7 +12,7 @@ import torch
 
 from shapewright.engine.tracked_sizes.comparisons import Watching
 from shapewright.record.guards import reads_of
-from shapewright.runtime.run import record
+from shapewright.runtime.run import record_run
 from shapewright.runtime.run_record import RunRequest
 from tests.guards.watching import program, told, watched
 
@@ -154,8 +154,8 @@ def test_numbers_of_an_earlier_run_are_plain_numbers(tmp_path: Path) -> None:
     kept: SimpleQueue[Any] = SimpleQueue()
     run = program(tmp_path, body)
     request = RunRequest(guards=Watching())
-    record(run, (torch.zeros(3, 4), kept), {}, request)
-    second = record(run, (torch.zeros(3, 5), kept), {}, request).guards
+    record_run(run, (torch.zeros(3, 4), kept), {}, request)
+    second = record_run(run, (torch.zeros(3, 5), kept), {}, request).guards
     assert second is not None
     (guard,) = second.guards
     assert [read.dim for read in reads_of(guard.left)] == [1]

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from shapewright.engine.tracked_sizes.comparisons import Comparisons
-from shapewright.engine.tracked_sizes.numbers import tracked
+from shapewright.engine.tracked_sizes.numbers import track_number
 from shapewright.record.guards import Guard, SizeRead
 from tests.guards.thresholds import thresholds
 
@@ -66,7 +66,7 @@ def guard_of(compare: Callable[[Any], Any], size: int) -> tuple[Guard, SizeRead]
             found.append(sides)
 
     read = SizeRead(1, 0, size)
-    compare(tracked(size, read, 1, Seen()))
+    compare(track_number(size, read, 1, Seen()))
     return Guard(*found[-1], None), read
 
 

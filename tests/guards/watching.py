@@ -13,7 +13,7 @@ import shapewright as sw
 from guards.guards_of_a_run import guards_of
 from shapewright.engine.tracked_sizes.comparisons import Watching
 from shapewright.record.guards import Guard, Guards
-from shapewright.runtime.run import record
+from shapewright.runtime.run import record_run
 from shapewright.runtime.run_record import RunRequest, RunResult
 
 
@@ -21,10 +21,10 @@ def watched(
     program: Callable[..., Any], *args: Any, **kwargs: Any
 ) -> tuple[sw.Trace, Guards]:
     """The plain trace and what the watched run told of it."""
-    plain = record(program, args, kwargs, RunRequest()).trace
+    plain = record_run(program, args, kwargs, RunRequest()).trace
 
     def again(told: Watching) -> RunResult:
-        return record(program, args, kwargs, RunRequest(guards=told))
+        return record_run(program, args, kwargs, RunRequest(guards=told))
 
     return plain, guards_of(again, plain)
 

@@ -132,14 +132,14 @@ def test_a_view(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
 
 
 def test_a_kind_of_target(capsys: pytest.CaptureFixture[str]) -> None:
-    from shapewright.inputs.callables import Loaded, loaded_object
-    from shapewright.inputs.libraries import keywords, nobody
+    from shapewright.inputs.callables import Loaded, make_loaded
+    from shapewright.inputs.libraries import make_empty_program, read_keywords
     from shapewright.inputs.target import LIBRARIES, Target, TargetKind, add_target_kind
 
     def load(target: Target, building: Any) -> Loaded:
         with building:
-            model = nn.Linear(int(target.place), **keywords(target))
-        return loaded_object(model, target.text, nobody())
+            model = nn.Linear(int(target.place), **read_keywords(target))
+        return make_loaded(model, target.text, make_empty_program())
 
     with restored(LIBRARIES):
         add_target_kind(TargetKind("linear", load))

@@ -6,7 +6,7 @@ import re
 
 import pytest
 
-from shapewright.inputs.spec import parse
+from shapewright.inputs.spec import parse_spec
 from shapewright.inputs.target import parse_target
 from tests.house import pages
 
@@ -39,7 +39,7 @@ def first_column(page: str, heading: str) -> list[str]:
 
 @pytest.mark.parametrize("spec", first_column("docs/targets.md", "spec"))
 def test_every_spec_of_the_docs_can_be_read(spec: str) -> None:
-    assert parse(spec).leaves
+    assert parse_spec(spec).leaves
 
 
 @pytest.mark.parametrize("target", first_column("docs/targets.md", "target"))

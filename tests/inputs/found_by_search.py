@@ -18,15 +18,15 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 from inputs.found_programs import FOUND, label, names
 from shapewright import api
-from shapewright.inputs.spec import materialize, parse
+from shapewright.inputs.spec import materialize_spec, parse_spec
 from shapewright.inputs.spec_syntax import TensorSpec
 
 
 def real(leaf: TensorSpec) -> torch.Tensor:
     """A tensor with data; whole numbers are 0 where the spec has no values."""
-    from shapewright.inputs.spec import filled
+    from shapewright.inputs.spec import make_filled
 
-    values = filled(leaf)
+    values = make_filled(leaf)
     if values is not None:
         return values
     dtype = getattr(torch, leaf.dtype)
@@ -53,7 +53,7 @@ def found(name: str) -> tuple[bool, str]:
     torch.manual_seed(0)
     exec(compile(file.read_text("utf-8"), str(file), "exec"), space)
     model = space[label(name)["target"].split(":")[1]]()
-    args, kwargs = materialize(parse(spec), real)
+    args, kwargs = materialize_spec(parse_spec(spec), real)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         try:

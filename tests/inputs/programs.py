@@ -7,7 +7,7 @@ from pathlib import Path
 
 from shapewright.inputs.callables import Loaded
 from shapewright.inputs.target import parse_target
-from shapewright.inputs.target_objects import load
+from shapewright.inputs.target_objects import load_target
 
 MODEL = """
     import torch
@@ -80,4 +80,4 @@ def write(folder: Path, *files: tuple[str, str], **more: str) -> None:
 
 def loaded(target: str) -> Loaded:
     """The target as the command line would load it, on real tensors."""
-    return load(parse_target(target))
+    return load_target(parse_target(target))

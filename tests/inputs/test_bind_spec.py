@@ -10,10 +10,10 @@ import torch
 from torch import nn
 
 from inputs.programs import loaded, write
-from shapewright.inputs.callables import Loaded, bind, loaded_object
+from shapewright.inputs.callables import Loaded, bind_inputs, make_loaded
 from shapewright.inputs.errors import InputError
 from shapewright.inputs.python_files import ProgramFolder
-from shapewright.inputs.spec import parse
+from shapewright.inputs.spec import parse_spec
 
 
 class Net(nn.Module):
@@ -30,7 +30,7 @@ class Open(nn.Module):
 
 
 def target(found: Any, name: str = "f") -> Loaded:
-    return loaded_object(found, name, ProgramFolder(Path()))
+    return make_loaded(found, name, ProgramFolder(Path()))
 
 
 FITS = [
@@ -48,7 +48,7 @@ FITS = [
 
 @pytest.mark.parametrize(("found", "spec"), FITS)
 def test_a_spec_that_fits(found: Any, spec: str) -> None:
-    bind(target(found), parse(spec))
+    bind_inputs(target(found), parse_spec(spec))
 
 
 MISTAKES = [
@@ -109,14 +109,14 @@ MISTAKES = [
 @pytest.mark.parametrize(("found", "spec", "message"), MISTAKES)
 def test_a_spec_that_does_not_fit(found: Any, spec: str, message: str) -> None:
     with pytest.raises(InputError) as error:
-        bind(target(found), parse(spec))
+        bind_inputs(target(found), parse_spec(spec))
     assert str(error.value) == message
 
 
 def test_the_message_of_a_loaded_function(tmp_path: Path) -> None:
     write(tmp_path, own="def loss(prediction, truth): return 0")
     with pytest.raises(InputError) as error:
-        bind(loaded(f"{tmp_path}/own.py:loss"), parse(""))
+        bind_inputs(loaded(f"{tmp_path}/own.py:loss"), parse_spec(""))
     assert error.value.message == (
         "`loss` needs `prediction`, `truth`; it takes (prediction, truth)"
     )

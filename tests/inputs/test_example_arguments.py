@@ -7,12 +7,18 @@ from typing import Any, NamedTuple
 import pytest
 import torch
 
-from shapewright.inputs.spec import Candidate, declared, filled, materialize, parse
+from shapewright.inputs.spec import (
+    Candidate,
+    make_declared,
+    make_filled,
+    materialize_spec,
+    parse_spec,
+)
 
 
 def test_the_nest_with_meta_tensors() -> None:
-    spec = parse("[f32[2, 3]!grad, (None, 4)], {a: bf16[1]}, n=i64[]")
-    (nest, table), kwargs = materialize(spec)
+    spec = parse_spec("[f32[2, 3]!grad, (None, 4)], {a: bf16[1]}, n=i64[]")
+    (nest, table), kwargs = materialize_spec(spec)
     assert nest[0].shape == (2, 3)
     assert nest[0].requires_grad
     assert nest[0].is_meta
@@ -22,7 +28,9 @@ def test_the_nest_with_meta_tensors() -> None:
 
 
 def test_tensors_are_made_by_the_caller() -> None:
-    args, kwargs = materialize(parse("f32[2]@cuda, [x, f32[x=3]], y=i8[]"), str)
+    args, kwargs = materialize_spec(
+        parse_spec("f32[2]@cuda, [x, f32[x=3]], y=i8[]"), str
+    )
     assert args == ("f32[2]", [3, "f32[3]"])
     assert kwargs == {"y": "i8[]"}
 
@@ -43,8 +51,8 @@ def test_tensors_are_made_by_the_caller() -> None:
     ],
 )
 def test_stated_values(spec: str, values: Any) -> None:
-    (leaf,) = parse(spec).leaves
-    made = filled(leaf)
+    (leaf,) = parse_spec(spec).leaves
+    made = make_filled(leaf)
     assert made is not None
     assert made.tolist() == values
     assert str(made.dtype) == f"torch.{leaf.dtype}"
@@ -52,10 +60,10 @@ def test_stated_values(spec: str, values: Any) -> None:
 
 
 def test_random_integers_stay_in_range_and_touch_no_generator() -> None:
-    (leaf,) = parse("i64[50]=3..6").leaves
+    (leaf,) = parse_spec("i64[50]=3..6").leaves
     before = torch.get_rng_state()
     with torch.device("meta"):
-        first, second = filled(leaf), filled(leaf)
+        first, second = make_filled(leaf), make_filled(leaf)
     assert first is not None
     assert second is not None
     assert set(first.tolist()) == {3, 4, 5}
@@ -65,8 +73,8 @@ def test_random_integers_stay_in_range_and_touch_no_generator() -> None:
 
 def test_unknown_or_huge_tensors_have_no_values() -> None:
     for spec in ("f32[2]", "i64[1099511627776]=ones"):
-        (leaf,) = parse(spec).leaves
-        assert filled(leaf) is None
+        (leaf,) = parse_spec(spec).leaves
+        assert make_filled(leaf) is None
 
 
 class Pair(NamedTuple):
@@ -76,15 +84,15 @@ class Pair(NamedTuple):
 
 def test_what_an_author_declares() -> None:
     x = torch.zeros(1)
-    assert declared(x) == ((x,), {})
-    assert declared((x, 2)) == ((x, 2), {})
-    assert declared([x, 2]) == ((x, 2), {})
-    assert declared({"x": x}) == ((), {"x": x})
-    assert declared(((x,), {"n": 2})) == ((x,), {"n": 2})
-    assert declared(Pair(1, 2)) == ((Pair(1, 2),), {})
-    (made,), _ = declared("f32[2, 3]")
+    assert make_declared(x) == ((x,), {})
+    assert make_declared((x, 2)) == ((x, 2), {})
+    assert make_declared([x, 2]) == ((x, 2), {})
+    assert make_declared({"x": x}) == ((), {"x": x})
+    assert make_declared(((x,), {"n": 2})) == ((x,), {"n": 2})
+    assert make_declared(Pair(1, 2)) == ((Pair(1, 2),), {})
+    (made,), _ = make_declared("f32[2, 3]")
     assert made.shape == (2, 3)
-    (made,), _ = declared(parse("f32[4]"))
+    (made,), _ = make_declared(parse_spec("f32[4]"))
     assert made.shape == (4,)
 
 

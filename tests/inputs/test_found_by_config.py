@@ -8,9 +8,9 @@ from typing import Any
 import torch
 from torch import nn
 
-from shapewright.inputs.callables import loaded_object
+from shapewright.inputs.callables import make_loaded
 from shapewright.inputs.python_files import ProgramFolder
-from shapewright.inputs.search import Found, search
+from shapewright.inputs.search import Found, search_inputs
 
 
 class Config:
@@ -19,9 +19,9 @@ class Config:
 
 
 def found(model: nn.Module, config: Any = None) -> Found:
-    loaded = loaded_object(model.to("meta"), "f", ProgramFolder(Path()), config=config)
+    loaded = make_loaded(model.to("meta"), "f", ProgramFolder(Path()), config=config)
     with loaded.program.running():
-        result = search(loaded)
+        result = search_inputs(loaded)
     assert result is not None
     return result
 

@@ -9,16 +9,16 @@ from typing import Any
 import torch
 from torch import nn
 
-from shapewright.inputs.callables import loaded_object
+from shapewright.inputs.callables import make_loaded
 from shapewright.inputs.python_files import ProgramFolder
-from shapewright.inputs.search import Found, search
+from shapewright.inputs.search import Found, search_inputs
 
 
 def found(model: nn.Module) -> Found:
     """What is found for a model."""
-    loaded = loaded_object(model.eval(), "model", ProgramFolder(Path()))
+    loaded = make_loaded(model.eval(), "model", ProgramFolder(Path()))
     with loaded.program.running():
-        result = search(loaded)
+        result = search_inputs(loaded)
     assert result is not None
     return result
 
@@ -193,9 +193,9 @@ class Sizes:
 
 def test_a_product_of_settings_is_a_dim() -> None:
     model = Cut().eval()
-    loaded = loaded_object(model, "model", ProgramFolder(Path()))
+    loaded = make_loaded(model, "model", ProgramFolder(Path()))
     with loaded.program.running():
-        result = search(replace(loaded, config=Sizes()))
+        result = search_inputs(replace(loaded, config=Sizes()))
     assert result is not None
     assert result.fits
     assert result.runs == 1

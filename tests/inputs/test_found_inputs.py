@@ -10,24 +10,24 @@ import torch
 from torch import nn
 
 import shapewright as sw
-from shapewright.inputs.callables import bind, loaded_object
+from shapewright.inputs.callables import bind_inputs, make_loaded
 from shapewright.inputs.python_files import ProgramFolder
-from shapewright.inputs.search import search
-from shapewright.inputs.spec import Spec, parse
+from shapewright.inputs.search import search_inputs
+from shapewright.inputs.spec import Spec, parse_spec
 
 
 def searched(found: Any) -> tuple[str, str, Any]:
     """Spec, reason and output of what is found, run on torch's meta device."""
     found = found.to("meta") if isinstance(found, nn.Module) else found
-    loaded = loaded_object(found, "f", ProgramFolder(Path()))
+    loaded = make_loaded(found, "f", ProgramFolder(Path()))
     with loaded.program.running():
-        result = search(loaded)
+        result = search_inputs(loaded)
     assert result is not None
     assert result.fits
     candidate = result.candidate
     assert isinstance(candidate.inputs, Spec)
-    bind(loaded, candidate.inputs)
-    assert parse(str(candidate.inputs)) == candidate.inputs
+    bind_inputs(loaded, candidate.inputs)
+    assert parse_spec(str(candidate.inputs)) == candidate.inputs
     args, kwargs = candidate.arguments()
     with torch.device("meta"):
         output = found(*args, **kwargs)

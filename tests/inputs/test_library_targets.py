@@ -18,7 +18,7 @@ import torch
 from inputs.programs import loaded, write
 from shapewright.inputs.errors import InputError, ProgramError
 from shapewright.inputs.target import parse_target
-from shapewright.inputs.target_objects import load
+from shapewright.inputs.target_objects import load_target
 
 TIMM = """
     from torch import nn
@@ -127,7 +127,9 @@ def said(target: str) -> str:
 
 @pytest.mark.usefixtures("timm")
 def test_a_timm_model() -> None:
-    found = load(parse_target("timm:resnet50(num_classes=10)"), torch.device("meta"))
+    found = load_target(
+        parse_target("timm:resnet50(num_classes=10)"), torch.device("meta")
+    )
     assert (found.name, found.said) == ("resnet50(num_classes=10)", "Model.forward")
     (example,) = found.examples
     assert example.reason == "timm's `default_cfg`"
@@ -162,7 +164,7 @@ def test_mistakes_about_timm() -> None:
 
 @pytest.mark.usefixtures("torchvision")
 def test_torchvision_models() -> None:
-    found = load(parse_target("torchvision:resnet18"), torch.device("meta"))
+    found = load_target(parse_target("torchvision:resnet18"), torch.device("meta"))
     args, kwargs = found.examples[0].arguments()
     assert [tuple(each.shape) for each in args] == [(1, 3, 224, 224)]
     assert found.callable(*args, **kwargs).shape == (1, 1000)
@@ -292,7 +294,7 @@ def test_transformers_by_config(
     pytest.importorskip("transformers")
     monkeypatch.chdir(tmp_path)
     (tmp_path / "config.json").write_text(json.dumps(LLAMA))
-    found = load(parse_target(target), torch.device("meta"))
+    found = load_target(parse_target(target), torch.device("meta"))
     assert found.name == name
     assert found.module is not None
     assert str(found.examples[0].inputs) == (spec or "input_ids=i64[2, 16]=ones")
@@ -341,6 +343,6 @@ def test_mistakes_about_transformers(
 )
 def test_tied_weights_stay_tied(target: str, parameters: int) -> None:
     pytest.importorskip("transformers")
-    found = load(parse_target(target), torch.device("meta"))
+    found = load_target(parse_target(target), torch.device("meta"))
     assert found.module is not None
     assert sum(each.numel() for each in found.module.parameters()) == parameters

@@ -10,9 +10,9 @@ import torch
 
 import shapewright as sw
 from shapewright.commands.trace import found_inputs
-from shapewright.inputs.callables import loaded_object
+from shapewright.inputs.callables import make_loaded
 from shapewright.inputs.python_files import ProgramFolder
-from shapewright.inputs.spec import Spec, filled, materialize, parse
+from shapewright.inputs.spec import Spec, make_filled, materialize_spec, parse_spec
 from shapewright.inputs.spec_syntax import TensorSpec
 from tests.inputs.odd_signatures import MODELS
 
@@ -34,7 +34,7 @@ SPECS = {
 
 
 def real(leaf: TensorSpec) -> Any:
-    made = filled(leaf)
+    made = make_filled(leaf)
     if made is not None:
         return made
     return torch.zeros(leaf.shape, dtype=getattr(torch, leaf.dtype))
@@ -43,14 +43,14 @@ def real(leaf: TensorSpec) -> Any:
 @pytest.mark.parametrize("kind", MODELS, ids=lambda kind: kind.__name__)
 def test_found_inputs_run_for_real_and_can_be_pasted(kind: Any) -> None:
     model = kind()
-    loaded = loaded_object(model, kind.__name__, ProgramFolder(Path.cwd()))
+    loaded = make_loaded(model, kind.__name__, ProgramFolder(Path.cwd()))
     with loaded.program.running():
         found = found_inputs(loaded)
     assert found is not None
     assert isinstance(found.inputs, Spec)
     text = str(found.inputs)
     assert text == SPECS.get(kind.__name__, text)
-    args, kwargs = materialize(parse(text), real)
+    args, kwargs = materialize_spec(parse_spec(text), real)
     model(*args, **kwargs)
 
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 import pytest
 
 from shapewright.inputs.errors import InputError
-from shapewright.inputs.spec import IntegerRange, TensorSpec, parse
+from shapewright.inputs.spec import IntegerRange, TensorSpec, parse_spec
 
 
 def tensor(text: str) -> TensorSpec:
-    (leaf,) = parse(text).leaves
+    (leaf,) = parse_spec(text).leaves
     return leaf
 
 
@@ -53,7 +53,7 @@ def test_arithmetic_as_in_python(inside: str, size: int) -> None:
 
 
 def test_a_letter_is_one_size_everywhere() -> None:
-    spec = parse("f32[T-1, B=8], {m: bool[B, T=4]}, T, n=2*T")
+    spec = parse_spec("f32[T-1, B=8], {m: bool[B, T=4]}, T, n=2*T")
     assert [leaf.shape for leaf in spec.leaves] == [(3, 8), (8, 4)]
     assert spec.args[2] == 4
     assert spec.kwargs == {"n": 8}
@@ -63,7 +63,7 @@ def test_a_letter_is_one_size_everywhere() -> None:
 
 
 def test_a_letter_without_size_gets_a_representative_one() -> None:
-    spec = parse("f32[B, 3, H, W], i64[B=4, S]")
+    spec = parse_spec("f32[B, 3, H, W], i64[B=4, S]")
     assert spec.letters == {"B": 4, "H": 64, "W": 64, "S": 16}
     assert spec.letters_free == ("H", "W", "S")
     assert spec.leaves[0].shape == (4, 3, 64, 64)
@@ -71,7 +71,7 @@ def test_a_letter_without_size_gets_a_representative_one() -> None:
 
 
 def test_other_sizes() -> None:
-    spec = parse("f32[B=8, 2*B, T]")
+    spec = parse_spec("f32[B=8, 2*B, T]")
     other = spec.with_sizes(B=3, T=5)
     assert other.leaves[0].shape == (3, 6, 5)
     assert other.letters_free == ()
@@ -80,7 +80,7 @@ def test_other_sizes() -> None:
 
 
 def test_other_sizes_that_do_not_work() -> None:
-    spec = parse("f32[T=4, T-2]")
+    spec = parse_spec("f32[T=4, T-2]")
     with pytest.raises(InputError) as error:
         spec.with_sizes(T=1)
     assert str(error.value) == (
@@ -94,13 +94,13 @@ def test_other_sizes_that_do_not_work() -> None:
 
 @pytest.mark.parametrize("comma", [", ", "; ", ",", ";\n"])
 def test_several_inputs(comma: str) -> None:
-    spec = parse(f"i64[2, 16]{comma}f32[2, 16, 8]{comma}mask=None")
+    spec = parse_spec(f"i64[2, 16]{comma}f32[2, 16, 8]{comma}mask=None")
     assert [leaf.name for leaf in spec.leaves] == ["0", "1"]
     assert spec.kwargs == {"mask": None}
 
 
 def test_nests_keep_their_kind() -> None:
-    spec = parse("[f32[2], (f32[3], 'a')], {image: f32[3, 4], 'n': [1.5, -2]}")
+    spec = parse_spec("[f32[2], (f32[3], 'a')], {image: f32[3, 4], 'n': [1.5, -2]}")
     one, two = spec.args
     assert [type(one), type(one[1]), one[1][1]] == [list, tuple, "a"]
     assert two["n"] == [1.5, -2]
@@ -132,19 +132,19 @@ def test_nests_keep_their_kind() -> None:
     ],
 )
 def test_plain_values(text: str, value: object) -> None:
-    spec = parse(text)
+    spec = parse_spec(text)
     assert spec.args == (value,)
     assert spec.leaves == ()
 
 
 def test_brackets_of_sizes_are_a_tensor_inside_a_nest_too() -> None:
-    spec = parse("[[1, 2], [B, 3]]")
+    spec = parse_spec("[[1, 2], [B, 3]]")
     assert [leaf.shape for leaf in spec.leaves] == [(1, 2), (2, 3)]
     assert isinstance(spec.args[0], list)
 
 
 def test_no_inputs() -> None:
-    assert (parse("").args, parse(" ").kwargs) == ((), {})
+    assert (parse_spec("").args, parse_spec(" ").kwargs) == ((), {})
 
 
 @pytest.mark.parametrize(
@@ -173,4 +173,4 @@ def test_a_device_is_claimed(written: str, device: str) -> None:
 )
 def test_values(written: str, fill: object) -> None:
     assert tensor(written).fill == fill
-    assert parse(f"x={written}").kwargs["x"].fill == fill
+    assert parse_spec(f"x={written}").kwargs["x"].fill == fill

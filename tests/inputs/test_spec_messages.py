@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from shapewright.inputs.errors import InputError
-from shapewright.inputs.spec import parse
+from shapewright.inputs.spec import parse_spec
 
 MISTAKES = """\
 unknown dtype `f33`; did you mean `f32`?
@@ -151,7 +151,7 @@ def blocks() -> list[tuple[str, str]]:
 )
 def test_a_mistake_is_pointed_at(spec: str, message: str) -> None:
     with pytest.raises(InputError) as error:
-        parse(spec)
+        parse_spec(spec)
     assert str(error.value) == message
     assert error.value.text == spec
     assert error.value.exit_code == 2
@@ -159,11 +159,11 @@ def test_a_mistake_is_pointed_at(spec: str, message: str) -> None:
 
 def test_only_the_line_with_the_mistake_is_shown() -> None:
     with pytest.raises(InputError) as error:
-        parse("f32[2],\n\tf99[3],\nf32[4]")
+        parse_spec("f32[2],\n\tf99[3],\nf32[4]")
     assert str(error.value) == ("unknown dtype `f99`\n   f99[3],\n   ^")
 
 
 @pytest.mark.parametrize("text", ["(" * 4000, "[" * 4000, "f32[" + "(" * 4000])
 def test_deep_nesting_is_refused(text: str) -> None:
     with pytest.raises(InputError, match="too deeply nested"):
-        parse(text)
+        parse_spec(text)

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from shapewright.inputs.errors import InputError
-from shapewright.inputs.spec import Spec, parse
+from shapewright.inputs.spec import Spec, parse_spec
 from shapewright.inputs.spec_syntax import DTYPES
 
 SIZES = {"B": 8, "T": 16, "width": 3}
@@ -64,12 +64,12 @@ def specs(draw: st.DrawFn) -> Spec:
     items = draw(st.lists(inputs, max_size=3))
     names = draw(st.lists(st.sampled_from("xyz"), unique=True, max_size=2))
     items += [f"{name}={draw(inputs)}" for name in names]
-    return parse("; ".join(items))
+    return parse_spec("; ".join(items))
 
 
 @given(specs())
 def test_a_spec_written_out_reads_as_itself(spec: Spec) -> None:
-    again = parse(str(spec))
+    again = parse_spec(str(spec))
     assert again == spec
     assert str(again) == str(spec)
 
@@ -77,17 +77,17 @@ def test_a_spec_written_out_reads_as_itself(spec: Spec) -> None:
 @given(specs(), st.integers(1, 50))
 def test_other_sizes_written_out_read_as_themselves(spec: Spec, size: int) -> None:
     other = spec.with_sizes(**dict.fromkeys(spec.letters, size))
-    assert parse(str(other)).leaves == other.leaves
+    assert parse_spec(str(other)).leaves == other.leaves
 
 
 @given(st.text("f32i64[](){},;:=@!+-*/%. BT0189'\"\\None", max_size=25))
 def test_any_text_is_read_or_refused(text: str) -> None:
     try:
-        spec = parse(text)
+        spec = parse_spec(text)
     except InputError as error:
         position = error.position
     else:
-        assert parse(str(spec)) == spec or "nan" in str(spec)
+        assert parse_spec(str(spec)) == spec or "nan" in str(spec)
         position = 0
     assert position is not None
     assert 0 <= position <= len(text)

@@ -13,7 +13,7 @@ import torch
 from inputs.programs import MODEL, loaded, write
 from shapewright.api import trace_target
 from shapewright.inputs.target import parse_target
-from shapewright.inputs.target_objects import load
+from shapewright.inputs.target_objects import load_target
 
 
 @pytest.fixture(autouse=True)
@@ -73,7 +73,7 @@ def test_a_builder_says_that_it_was_called() -> None:
 
 
 def test_it_is_built_inside_the_given_context() -> None:
-    found = load(parse_target("model.py:Net"), torch.device("meta"))
+    found = load_target(parse_target("model.py:Net"), torch.device("meta"))
     assert found.module is not None
     assert found.module.fc.weight.device.type == "meta"
 

@@ -52,7 +52,7 @@ def test_what_follows_the_colon() -> None:
 def test_it_is_shown_as_it_was_written(written: str) -> None:
     found = parse_target(f"model.py:{written}").expression
     assert found is not None
-    assert expression.text(found) == written
+    assert expression.format_expression(found) == written
 
 
 MISTAKES = """\

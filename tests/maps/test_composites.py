@@ -215,7 +215,7 @@ def really(text: str) -> tuple[list[torch.Tensor], list[torch.Tensor]]:
     with torch.no_grad():
         names: dict[str, Any] = {"nn": nn, "F": F, "torch": torch, "T": given}
         out = eval(coded(text), names)
-    return given.tensors, nests.tensors(out)
+    return given.tensors, nests.collect_tensors(out)
 
 
 def kinds(tensors: list[torch.Tensor]) -> list[tuple[tuple[int, ...], str]]:

@@ -32,7 +32,10 @@ from shapewright.index_maps.costs import costs, repeats
 from shapewright.index_maps.drawn_calls import Drawn
 from shapewright.index_maps.evaluation import times_read
 from shapewright.operators.metadata_rules import RULES
-from shapewright.runtime.operator_calls.drawing import arguments_of, tensors_in
+from shapewright.runtime.operator_calls.drawing import (
+    iter_named_tensors,
+    name_arguments,
+)
 from shapewright.views.drawing.index_map_text import loop, reader
 
 Generator = Callable[[random.Random], Iterator[Case]]
@@ -84,10 +87,10 @@ def calls_of_the_loop(made: Drawn, tensors: dict[str, torch.Tensor]) -> int:
 def cases(generator: Generator) -> Iterator[tuple[Drawn, dict[str, torch.Tensor]]]:
     """Drawn calls with one output, and their tensors as they were before."""
     for name, args, kwargs in islice(generator(random.Random(7)), 25):
-        named = arguments_of(name, deepcopy(args), deepcopy(kwargs))
+        named = name_arguments(name, deepcopy(args), deepcopy(kwargs))
         made = drawn(name, *args, **kwargs)
         if len(made.maps) == 1 and costs(made).passes <= MOST_PASSES:
-            yield made, dict(tensors_in(named))
+            yield made, dict(iter_named_tensors(named))
 
 
 @pytest.mark.parametrize("generator", GENERATORS)

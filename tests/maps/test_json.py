@@ -14,7 +14,7 @@ from maps.families import families
 from maps.oracle import drawn
 from shapewright.index_maps.drawn_calls import Drawn, Side
 from shapewright.index_maps.json_codec import VERSION, UnreadableDrawing, decode, encode
-from shapewright.runtime.operator_calls.drawing import SHOWN, check
+from shapewright.runtime.operator_calls.drawing import SHOWN, check_map
 from shapewright.views.drawing.drawing import Drawing
 
 
@@ -42,7 +42,7 @@ def test_decoded_maps_give_the_same_elements(family: str) -> None:
             continue
         before = {side.name: tensor_of(side) for side in again.inputs}
         for one, out in zip(again.maps, again.outputs, strict=True):
-            counted = check(name, one, tensor_of(out), before, most=8)
+            counted = check_map(name, one, tensor_of(out), before, most=8)
             assert counted or not out.size
 
 

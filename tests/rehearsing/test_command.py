@@ -312,7 +312,7 @@ def test_a_story_is_told_of_a_run_that_gives_no_result() -> None:
     """Ctrl-C, or a limit met while the record is made: the story is all there is."""
     import torch
 
-    from shapewright.runtime.run import record
+    from shapewright.runtime.run import record_run
     from shapewright.runtime.run_record import RunRequest
     from shapewright.runtime.training.rehearsal import RehearsalRequest
 
@@ -323,5 +323,5 @@ def test_a_story_is_told_of_a_run_that_gives_no_result() -> None:
     told: list = []
     rehearsal = RehearsalRequest(lambda file: file == __file__, ended=told.append)
     with pytest.raises(KeyboardInterrupt):
-        record(program, (), {}, RunRequest(rehearsal=rehearsal))
+        record_run(program, (), {}, RunRequest(rehearsal=rehearsal))
     assert [each.story.device for each in told] == ["cpu"]

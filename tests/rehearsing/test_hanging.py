@@ -102,7 +102,7 @@ def traced(
     with monkeypatch.context() as patch:
         patch.setattr(Engine, "__init__", init)
         request = RunRequest(options=EngineOptions(graph=True), memo=memo)
-        trace = run.record(program, (), {}, request).trace
+        trace = run.record_run(program, (), {}, request).trace
     assert trace.complete, trace.findings
     return trace
 
@@ -176,6 +176,6 @@ def test_what_autograd_refuses_is_refused_in_later_steps(
     with monkeypatch.context() as patch:
         patch.setattr(Engine, "__init__", init)
         request = RunRequest(options=EngineOptions(graph=True))
-        trace = run.record(program, (), {}, request).trace
+        trace = run.record_run(program, (), {}, request).trace
     assert not trace.complete
     assert words in trace.findings[-1].torch_message

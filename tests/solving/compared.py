@@ -92,6 +92,6 @@ def checked(
 
 def written(spec: str, sizes: dict[str, int]) -> str:
     """The spec with sizes stated."""
-    from shapewright.inputs.spec import parse
+    from shapewright.inputs.spec import parse_spec
 
-    return str(parse(spec).with_sizes(**sizes))
+    return str(parse_spec(spec).with_sizes(**sizes))

@@ -12,13 +12,13 @@ import shapewright as sw
 from shapewright.commands.solve.proofs import proved
 from shapewright.commands.solve.runs import of_arguments
 from shapewright.record.solution import Proof, Statement
-from shapewright.runtime.symbolic_run import missing
+from shapewright.runtime.symbolic_run import find_missing
 from shapewright.sizes.demands import AtLeast, Between, Multiple
 from shapewright.sizes.expressions import Letter, Size, read
 from shapewright.views.terminal.solution import proof_text
 from solving.test_formulas import Cropped, Crossed, Encoder, LeNet, Triangle, UNet
 
-pytestmark = pytest.mark.skipif(missing() is not None, reason=str(missing()))
+pytestmark = pytest.mark.skipif(find_missing() is not None, reason=str(find_missing()))
 
 H, T, W = Letter("H"), Letter("T"), Letter("W")
 
@@ -105,9 +105,9 @@ def test_a_wrong_formula_is_refuted_with_sizes() -> None:
 
 
 def written(spec: str, sizes) -> str:
-    from shapewright.inputs.spec import parse
+    from shapewright.inputs.spec import parse_spec
 
-    return str(parse(spec).with_sizes(**sizes))
+    return str(parse_spec(spec).with_sizes(**sizes))
 
 
 def test_what_depends_on_data_is_not_decided() -> None:

@@ -26,7 +26,7 @@ from typing import Any
 import torch
 from torch import nn
 
-from shapewright.inputs.callables import Loaded, loaded_object
+from shapewright.inputs.callables import Loaded, make_loaded
 from shapewright.inputs.python_files import ProgramFolder
 from zoo.observe import TooSlow, time_limit
 
@@ -107,12 +107,12 @@ def check(name: str) -> dict[str, Any]:
 def searched(loaded: Loaded) -> dict[str, Any]:
     """What the search finds, in how many runs, and what stops the best run."""
     from shapewright.commands.trace import on_candidate
-    from shapewright.inputs.search import search
+    from shapewright.inputs.search import search_inputs
     from shapewright.runtime.run_record import RunRequest
     from zoo.ours import not_recorded
 
     with loaded.program.running(), torch.no_grad():
-        found = search(loaded)
+        found = search_inputs(loaded)
         if found is None:
             return {"verdict": "not found", "cause": "nothing to try"}
         trace = on_candidate(loaded, found.candidate, RunRequest()).trace
@@ -132,7 +132,7 @@ def searched(loaded: Loaded) -> dict[str, Any]:
 
 def bare(model: Any, name: str) -> Loaded:
     """A model with nothing declared."""
-    return replace(loaded_object(model, name, ProgramFolder(TESTS)), examples=())
+    return replace(make_loaded(model, name, ProgramFolder(TESTS)), examples=())
 
 
 def small(place: str) -> Loaded:
@@ -143,10 +143,10 @@ def small(place: str) -> Loaded:
 
 def program(place: str) -> Loaded:
     from shapewright.inputs.target import parse_target
-    from shapewright.inputs.target_objects import load
+    from shapewright.inputs.target_objects import load_target
 
     file = TESTS / "bugs" / "programs" / f"{place}.py"
-    return replace(load(parse_target(f"{file}:Model")), examples=())
+    return replace(load_target(parse_target(f"{file}:Model")), examples=())
 
 
 def of_timm(place: str) -> Loaded:
@@ -156,11 +156,11 @@ def of_timm(place: str) -> Loaded:
 
 
 def of_transformers(place: str) -> Loaded:
-    from shapewright.runtime.model_building import building
+    from shapewright.runtime.model_building import build_without_data
     from zoo.transformers_models import made, without_initialisation
 
     without_initialisation()
-    with building(put_back=False):
+    with build_without_data(put_back=False):
         model = made(place)
     return replace(bare(model, place), config=model.config)
 

@@ -13,7 +13,7 @@ from typing import Any
 import torch
 
 from shapewright.runtime.operator_calls.drawing import Wrong, draw_call
-from shapewright.runtime.operator_calls.operator_names import drawn_names
+from shapewright.runtime.operator_calls.operator_names import get_drawn_names
 from zoo.observe import time_limit
 from zoo.samples import BY_NAME, operators, samples
 
@@ -24,14 +24,14 @@ MOST = 120
 
 def names() -> list[str]:
     """Operators of torch's samples that have an index map."""
-    known = drawn_names()
+    known = get_drawn_names()
     return [name for name in operators() if BY_NAME[name].op in known]
 
 
 def check(operator: str) -> dict[str, Any]:
     """Valid samples in float32 and int64: how many are drawn, and the reasons."""
     func = BY_NAME[operator].op
-    name = drawn_names()[func]
+    name = get_drawn_names()[func]
     counts: Counter[str] = Counter()
     reasons: Counter[str] = Counter()
     valid = (one for one in samples(operator) if one.kind in ("float32", "int64"))

@@ -22,7 +22,7 @@ import torch
 ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT / "tests"))
 
-from shapewright.engine.dispatch.memory_overlap import expanded, overlap  # noqa: E402
+from shapewright.engine.dispatch.memory_overlap import find_overlap, is_expanded  # noqa: E402
 from shapewright.engine.identity import Info, Storage, intern_meta  # noqa: E402
 from zoo.meta_disagrees import Calls  # noqa: E402
 from zoo.observe import Observation, on_meta, tensors  # noqa: E402
@@ -64,10 +64,10 @@ def status(trial: Trial) -> str | None:
         written = [written]
     target = info(written[trial.written])
     if trial.read is None:
-        return "expanded" if expanded(target.meta) else None
+        return "expanded" if is_expanded(target.meta) else None
     operand = read[trial.read]
     same = operand is written[trial.written]
-    found = "full" if same else overlap(target, info(operand))
+    found = "full" if same else find_overlap(target, info(operand))
     return found if found in ("full", "partial") else None
 
 

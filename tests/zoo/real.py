@@ -62,9 +62,9 @@ def built(make: Callable[[], nn.Module]) -> nn.Module:
 
 def run(model: nn.Module, spec: Spec) -> str:
     """`ran`, or what the model or torch says of these inputs."""
-    from shapewright.inputs.spec import materialize
+    from shapewright.inputs.spec import materialize_spec
 
-    args, kwargs = materialize(spec, tensor)
+    args, kwargs = materialize_spec(spec, tensor)
     try:
         with torch.no_grad():
             model(*args, **kwargs)
@@ -76,9 +76,9 @@ def run(model: nn.Module, spec: Spec) -> str:
 
 def tensor(leaf: Any) -> torch.Tensor:
     """A real tensor of a spec: its values where they are stated, else noise."""
-    from shapewright.inputs.spec import filled
+    from shapewright.inputs.spec import make_filled
 
-    values, kind = filled(leaf), getattr(torch, leaf.dtype)
+    values, kind = make_filled(leaf), getattr(torch, leaf.dtype)
     if isinstance(values, torch.Tensor):
         return values.clone()
     if kind.is_floating_point or kind.is_complex:

@@ -32,7 +32,7 @@ def targets() -> list[str]:
 
 def findings_of(target: str) -> list[list[object]]:
     """Code, severity and line of each finding, in a child."""
-    from shapewright.runtime.processes.forks import ChildLost, in_child
+    from shapewright.runtime.processes.forks import ChildLost, run_in_child
 
     def checked() -> list[list[object]]:
         from shapewright import api
@@ -48,7 +48,7 @@ def findings_of(target: str) -> list[list[object]]:
         ]
 
     try:
-        return in_child(checked, SECONDS)
+        return run_in_child(checked, SECONDS)
     except ChildLost:
         return [["lost", "", 0]]
 

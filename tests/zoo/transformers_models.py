@@ -94,22 +94,22 @@ def check(name: str) -> dict[str, Any]:
 
 def traced(loaded: Any, name: str) -> dict[str, Any]:
     """A trace on the inputs that the search finds, else on those that are given."""
-    from shapewright.inputs.search import search
-    from shapewright.inputs.spec import Candidate, parse
+    from shapewright.inputs.search import search_inputs
+    from shapewright.inputs.spec import Candidate, parse_spec
     from zoo.given_inputs import GIVEN
 
     before = searched_before(name)
     with loaded.program.running(), torch.no_grad():
         if before is None:
-            found = search(loaded)
+            found = search_inputs(loaded)
             candidate = found.candidate if found is not None else None
             if found is not None and found.fits:
                 return {"by": "search", **ours(loaded, found.candidate)}
         else:
             spec = before.get("spec", "")
-            candidate = Candidate("found before", parse(spec)) if spec else None
+            candidate = Candidate("found before", parse_spec(spec)) if spec else None
         if name in GIVEN:
-            given = Candidate("given", parse(GIVEN[name]))
+            given = Candidate("given", parse_spec(GIVEN[name]))
             return {"by": "given", **ours(loaded, given)}
         if candidate is None:
             return {"verdict": "no input", "cause": "nothing to try", "by": ""}
@@ -124,13 +124,13 @@ def searched_before(name: str) -> dict[str, Any] | None:
 
 def for_real(name: str, spec: str) -> str:
     """`ran`, or what the model itself says of these inputs on the CPU."""
-    from shapewright.inputs.spec import parse
+    from shapewright.inputs.spec import parse_spec
     from zoo import real
 
     try:
         with time_limit(SECONDS), warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            return real.run(real.built(lambda: made(name)), parse(spec))
+            return real.run(real.built(lambda: made(name)), parse_spec(spec))
     except (Exception, TooSlow, SystemExit) as error:
         return f"not run for real: {said(error)}"
 

@@ -32,8 +32,8 @@ from shapewright.cli.parser import Unusable
 from shapewright.runtime.files.confinement import end_with_parent
 from shapewright.runtime.processes.child_processes import (
     Standstill,
-    distant,
-    distant_pipe,
+    make_distant_pipe,
+    move_descriptor,
     wait_for_end,
 )
 
@@ -198,12 +198,15 @@ def run(
     try:
         with tempfile.TemporaryFile(dir=folder) as shared:
             began = time.monotonic()
-            reading, writing = distant_pipe()
+            reading, writing = make_distant_pipe()
             child = os.fork()
             if child == 0:
                 os.close(reading)
                 tempfile.tempdir = folder
-                _work(work, _Distant(writing, distant(os.dup(shared.fileno())), folder))
+                _work(
+                    work,
+                    _Distant(writing, move_descriptor(os.dup(shared.fileno())), folder),
+                )
             os.close(writing)
             messages = _Messages()
             status = _awaited(child, reading, messages)

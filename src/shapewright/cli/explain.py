@@ -172,10 +172,10 @@ def _writable(file: Path, code: bool) -> None:
 def _page_of(code: str) -> str | None:
     """Return the page of a finding's code; None if it is no code."""
     from shapewright.findings.codes import CODES, page
-    from shapewright.inputs.errors import did_you_mean
+    from shapewright.inputs.errors import suggest_name
 
     if re.fullmatch(r"[a-z]+(-[a-z]+)*", code) and code not in CODES:
-        close = did_you_mean(code, sorted(CODES))
+        close = suggest_name(code, sorted(CODES))
         from shapewright.inputs.operator_calls import AS_CALL
 
         close = close or f"; {AS_CALL}"

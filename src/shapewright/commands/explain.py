@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 def drawn_line(line: Line, made: Trace, watch: Watch) -> DrawnLine:
     """Draw the calls of a line; every call is run again for that."""
-    from shapewright.runtime.operator_calls.recorded_calls import replay
+    from shapewright.runtime.operator_calls.recorded_calls import replay_call
     from shapewright.views.drawing.line_calls import line_calls, nearest, variants
     from shapewright.views.drawing.line_page import (
         MOST_STEPS,
@@ -42,7 +42,7 @@ def drawn_line(line: Line, made: Trace, watch: Watch) -> DrawnLine:
     states = [state.fact.tensor for state in made.states]
     steps = []
     for step in calls.steps[:MOST_STEPS]:
-        done = replay(step.shown, watch.known_of(step.shown, made.ops))
+        done = replay_call(step.shown, watch.get_known(step.shown, made.ops))
         drawn = worded(step, done.drawn, done.order, done.known)
         steps.append(DrawnStep(step, drawn, tuple(variants(step, states))))
     text = line.text.splitlines()
@@ -63,10 +63,10 @@ def explained(text: str) -> Drawing:
     call = parse_call(text)
     if call.name != "tensor":
         return Drawing(explain_call(text))
-    from shapewright.runtime.operator_calls.live_tensors import typed
+    from shapewright.runtime.operator_calls.live_tensors import describe_typed
 
     (leaf,) = call.leaves()
-    return Drawing(typed(leaf.shape, leaf.dtype, leaf.letters, call.chosen))
+    return Drawing(describe_typed(leaf.shape, leaf.dtype, leaf.letters, call.chosen))
 
 
 def explain_call(text: str) -> Drawn:
@@ -82,15 +82,15 @@ def explain_call(text: str) -> Drawn:
     call = parse_call(text)
     from shapewright.runtime.operator_calls.operator_names import (
         Unknown,
+        describe_unknown_name,
         is_layer,
-        unknown_name,
     )
-    from shapewright.runtime.operator_calls.typed_calls import perform
+    from shapewright.runtime.operator_calls.typed_calls import perform_call
 
     try:
-        return perform(call)
+        return perform_call(call)
     except Unknown as unknown:
-        message = unknown_name(unknown.name)
+        message = describe_unknown_name(unknown.name)
         if is_layer(unknown.name):
             message = f"`{unknown.name}` is a layer; call it with its input: "
             message += f"`{text.strip()}(f32[8, 3])`"

@@ -104,28 +104,30 @@ class _Script:
     ) -> RunResult:
         """Run the script once; `seen` records what the program builds."""
         from shapewright.inputs.callables import load_script
-        from shapewright.inputs.python_files import changing
-        from shapewright.runtime.files.program_files import noted
+        from shapewright.inputs.python_files import change_files
+        from shapewright.runtime.files.program_files import add_process_notes
         from shapewright.runtime.loops.turns import (
-            of_counting_library,
-            of_training_library,
+            is_of_counting_library,
+            is_of_training_library,
         )
-        from shapewright.runtime.restore.process_state import guarded
-        from shapewright.runtime.run import record
+        from shapewright.runtime.restore.process_state import guard_surroundings
+        from shapewright.runtime.run import record_run
 
         request = replace(request, memo=self.memo, rehearsal=rehearsal)
         with (
-            guarded(),
+            guard_surroundings(),
             seen.watched(),
-            changing(self.owns, with_loops_told),
-            changing(self.owns, with_periods_told),
-            changing(of_training_library, with_epochs_told),
-            changing(of_counting_library, with_settings_told),
+            change_files(self.owns, with_loops_told),
+            change_files(self.owns, with_periods_told),
+            change_files(is_of_training_library, with_epochs_told),
+            change_files(is_of_counting_library, with_settings_told),
         ):
             loaded = load_script(self.target, self.arguments)
-            made = record(_to_its_end(loaded.callable), (), {}, request)
+            made = record_run(_to_its_end(loaded.callable), (), {}, request)
             if made.rehearsed is not None:
-                made = replace(made, trace=noted(made.trace, made.rehearsed.layer))
+                made = replace(
+                    made, trace=add_process_notes(made.trace, made.rehearsed.layer)
+                )
         return made
 
     def program(
@@ -275,14 +277,14 @@ def _checked(
     """Run and explain a script; its fixes are tried in child processes."""
     from shapewright.engine.engine import EngineOptions
     from shapewright.engine.failures.run_ends import Stopped
-    from shapewright.inputs.configuration import ignored_codes
+    from shapewright.inputs.configuration import read_ignored_codes
     from shapewright.inputs.python_files import read_source
-    from shapewright.runtime.limits import limited, on_stderr
-    from shapewright.runtime.run import before_any_call
+    from shapewright.runtime.limits import limit_time, redirect_to_stderr
+    from shapewright.runtime.run import make_early_trace
     from shapewright.runtime.run_record import RunRequest
 
     read_source(script.target.place)
-    ignored = ignored_codes(folder_of_place(script.target))
+    ignored = read_ignored_codes(folder_of_place(script.target))
     if not wanted.alone:  # a rehearsal has a device, where what fails is an error
         ignored |= {CPU_TENSOR}
     rehearsed: Rehearsed | None = None
@@ -319,7 +321,11 @@ def _checked(
 
     program: Program | None = None
     began, seconds = time.perf_counter(), 0.0
-    with on_stderr(), limited(timeout, hard=True) as limit, Trying(run) as trying:
+    with (
+        redirect_to_stderr(),
+        limit_time(timeout, hard=True) as limit,
+        Trying(run) as trying,
+    ):
         try:
             program = once(script.rehearsal(heard=heard, ended=ended))
             seconds = time.perf_counter() - began
@@ -340,7 +346,7 @@ def _checked(
         except Stopped as stopped:
             limit.hold()
             if program is None:
-                program = Program(before_any_call(name, stopped))
+                program = Program(make_early_trace(name, stopped))
             session = Session(
                 program, first=wanted.first, ignored=ignored, strict=wanted.strict
             )
@@ -410,13 +416,13 @@ def rehearse_function(
     from shapewright.engine.engine import EngineOptions, GoingOn
     from shapewright.engine.failures.constructions import Constructions
     from shapewright.inputs.call_mistakes import refuse_sizes
-    from shapewright.inputs.configuration import ignored_codes
+    from shapewright.inputs.configuration import read_ignored_codes
     from shapewright.inputs.errors import InputError
-    from shapewright.inputs.python_files import functions_changed
+    from shapewright.inputs.python_files import change_functions
     from shapewright.runtime.claimed_machine import Machine, UnknownDevice
-    from shapewright.runtime.restore.process_state import guarded
-    from shapewright.runtime.restore.surroundings import owned_kept, place_of
-    from shapewright.runtime.run import record
+    from shapewright.runtime.restore.process_state import guard_surroundings
+    from shapewright.runtime.restore.surroundings import find_place, keep_owned
+    from shapewright.runtime.run import record_run
     from shapewright.runtime.run_record import RunRequest
     from shapewright.runtime.training.rehearsal import RehearsalRequest, RepeatedCalls
 
@@ -430,8 +436,8 @@ def rehearse_function(
     if steps is not None and steps < 1:
         raise ValueError(f"steps={steps}: a function is called once or more")
     args, kwargs, letters = fed(args, kwargs)
-    ignored = ignored_codes(folder_of(target))
-    place = place_of(target)
+    ignored = read_ignored_codes(folder_of(target))
+    place = find_place(target)
     holds = _holding(place[0])
     rehearsal = RehearsalRequest(
         holds, device, full, repeats=RepeatedCalls(place, steps)
@@ -450,12 +456,12 @@ def rehearse_function(
     )
     seen = Constructions()
     with (
-        owned_kept(target, (args, kwargs)),
-        guarded(),
+        keep_owned(target, (args, kwargs)),
+        guard_surroundings(),
         seen.watched(),
-        functions_changed(holds, with_loops_told),
+        change_functions(holds, with_loops_told),
     ):
-        made = record(run, args, kwargs, request)
+        made = record_run(run, args, kwargs, request)
         if not made.trace.complete or made.failures:
             refuse_sizes("rehearse", target, args, kwargs)
     program = program_of(made, seen)

@@ -13,7 +13,7 @@ from shapewright.commands.trace import Fed, run_target, unborn, with_loops
 from shapewright.findings.codes import PROGRAM_EXIT
 from shapewright.findings.finding import Finding
 from shapewright.inputs.errors import InputError
-from shapewright.inputs.python_files import read_source, shown
+from shapewright.inputs.python_files import format_file, read_source
 from shapewright.inputs.target import parse_target
 from shapewright.program.runnable_definitions import Runnable, find_runnables, outermost
 from shapewright.record.report import ChosenInputs, Report, Skipped
@@ -125,33 +125,33 @@ def _trace_one(
     """Trace a single target, as `trace_command` describes."""
     from shapewright.inputs.errors import ProgramError
     from shapewright.inputs.python_files import read_source
-    from shapewright.inputs.spec import parse
+    from shapewright.inputs.spec import parse_spec
     from shapewright.inputs.target import parse_target
 
     parsed = parse_target(target, how.arguments)
-    given = parse(spec) if spec is not None else None
+    given = parse_spec(spec) if spec is not None else None
     if parsed.kind in ("file", "script"):
         read_source(parsed.place)  # a mistake in it is told before torch is loaded
     from shapewright.commands.rehearse import trace_script
     from shapewright.commands.solve import run_lettered
     from shapewright.engine.engine import EngineOptions
     from shapewright.engine.failures.run_ends import Stopped
-    from shapewright.runtime.files.program_files import ProgramFiles, noted
-    from shapewright.runtime.limits import limited, on_stderr
-    from shapewright.runtime.restore.process_state import guarded
-    from shapewright.runtime.run import before_any_call
+    from shapewright.runtime.files.program_files import ProgramFiles, add_process_notes
+    from shapewright.runtime.limits import limit_time, redirect_to_stderr
+    from shapewright.runtime.restore.process_state import guard_surroundings
+    from shapewright.runtime.run import make_early_trace
     from shapewright.runtime.run_record import RunRequest, UnderWay
 
     under_way = UnderWay()
-    with on_stderr() as end:
+    with redirect_to_stderr() as end:
 
         def last(stopped: Stopped) -> None:
             end()
-            made = (under_way.so_far or partial(before_any_call, target))(stopped)
+            made = (under_way.so_far or partial(make_early_trace, target))(stopped)
             if how.abandoned is not None:
                 how.abandoned(Outcome(made))
 
-        with limited(how.timeout, hard=True, last=last) as limit:
+        with limit_time(how.timeout, hard=True, last=last) as limit:
             request = RunRequest(
                 target=target,
                 options=EngineOptions(watch=how.watch),
@@ -166,16 +166,21 @@ def _trace_one(
                     )
                     return Outcome(trace)
                 took: list[Fed] = []
-                with guarded(), (how.files or ProgramFiles()).kept() as layer:
+                with (
+                    guard_surroundings(),
+                    (how.files or ProgramFiles()).kept() as layer,
+                ):
                     made = run_target(
                         parsed, given, request, run_lettered, took, declared
                     )
                     chosen = took[0].chosen if took else None
-                    return Outcome(noted(with_loops(made).trace, layer), chosen)
+                    return Outcome(
+                        add_process_notes(with_loops(made).trace, layer), chosen
+                    )
             except ProgramError as error:
                 return Outcome(unborn(target, error))
             except Stopped as stopped:
-                return Outcome(before_any_call(target, stopped))
+                return Outcome(make_early_trace(target, stopped))
 
 
 Check = Callable[[str, bool], Report]
@@ -193,7 +198,7 @@ def _with_definitions(
     if parsed.kind != "script" or report.trace is None:
         return report
     runnables = find_runnables(read_source(parsed.place)[1])
-    trace, file = report.trace, shown(parsed.place)
+    trace, file = report.trace, format_file(parsed.place)
     if not _only_defines(trace, file, runnables):
         return report
     if not runnables:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from shapewright.findings.codes import PROGRAM_ERROR, PROGRAM_EXIT, TIMEOUT
 from shapewright.findings.finding import Finding
-from shapewright.inputs.spec import made_of
+from shapewright.inputs.spec import make_tensor
 from shapewright.program.spans import Span
 from shapewright.record.ops import Source
 from shapewright.record.trace import Trace
@@ -64,25 +64,25 @@ def run_target(
 
     Without `declared`, the `example_inputs` of its file are not for this target.
     """
-    from shapewright.inputs.callables import bind
+    from shapewright.inputs.callables import bind_inputs
     from shapewright.inputs.errors import InputError
-    from shapewright.inputs.target_objects import load
-    from shapewright.runtime.model_building import building
-    from shapewright.runtime.run import record
+    from shapewright.inputs.target_objects import load_target
+    from shapewright.runtime.model_building import build_without_data
+    from shapewright.runtime.run import record_run
 
     supposed: list[str] = []
-    loaded = load(parsed, building(put_back=False, supposed=supposed))
-    request = request.assuming(*dict.fromkeys(supposed))
+    loaded = load_target(parsed, build_without_data(put_back=False, supposed=supposed))
+    request = request.with_assumptions(*dict.fromkeys(supposed))
     if not declared:
         loaded = replace(loaded, examples=())
     with loaded.program.running():
         if given is not None:
-            bind(loaded, given)
+            bind_inputs(loaded, given)
             if run is not None:
                 return run(loaded, given, request)
             return run_once(loaded, given, request, took)
         if parsed.kind == "script":
-            return record(loaded.callable, (), {}, request)
+            return record_run(loaded.callable, (), {}, request)
         found = _first_that_runs(loaded, request, took)
     if found is None:
         raise InputError(f"no inputs are known for `{parsed}`; give some with -i")
@@ -94,13 +94,13 @@ def run_once(
 ) -> RunResult:
     """Run the target on a spec, at its stated and usual sizes."""
     from shapewright.inputs.call_mistakes import refuse_sizes
-    from shapewright.inputs.spec import materialize
-    from shapewright.runtime.run import record
+    from shapewright.inputs.spec import materialize_spec
+    from shapewright.runtime.run import record_run
 
-    args, kwargs = materialize(given, made_of)
+    args, kwargs = materialize_spec(given, make_tensor)
     request = replace(request, letters=dict(given.letters))
     _note(took, loaded, args, kwargs, given)
-    made = record(loaded.callable, args, kwargs, request)
+    made = record_run(loaded.callable, args, kwargs, request)
     if not made.trace.complete or made.failures:
         refuse_sizes("", loaded.callable, args, kwargs, given.text)
     return made
@@ -126,11 +126,11 @@ def searched(
     """Trace with inputs that the user did not give; None if the target takes none."""
     from pathlib import Path
 
-    from shapewright.inputs.callables import loaded_object
+    from shapewright.inputs.callables import make_loaded
     from shapewright.inputs.python_files import ProgramFolder
 
     name = getattr(target, "__name__", type(target).__name__)
-    loaded = loaded_object(target, name, ProgramFolder(Path.cwd()))
+    loaded = make_loaded(target, name, ProgramFolder(Path.cwd()))
     return _first_that_runs(loaded, request, took)
 
 
@@ -153,9 +153,9 @@ def _first_that_runs(
             best = made
     if declared:
         return best
-    from shapewright.inputs.search import search
+    from shapewright.inputs.search import search_inputs
 
-    found = search(loaded)
+    found = search_inputs(loaded)
     if found is None:
         return None
     if not found.fits and not found.own:
@@ -191,19 +191,19 @@ def found_inputs(loaded: Loaded) -> Candidate | None:
     for candidate in _declared_for(loaded):
         if on_candidate(loaded, candidate, RunRequest()).trace.complete:
             return candidate
-    from shapewright.inputs.search import search
+    from shapewright.inputs.search import search_inputs
 
-    found = search(loaded)
+    found = search_inputs(loaded)
     return found.candidate if found is not None and found.fits else None
 
 
 def _declared_for(loaded: Loaded) -> tuple[Candidate, ...]:
     """Return the inputs that the model's author or library declares."""
-    from shapewright.inputs.callables import declared_by
+    from shapewright.inputs.callables import get_declared_inputs
 
     if loaded.examples or loaded.module is None:
         return loaded.examples
-    return tuple(declared_by(loaded.module))
+    return tuple(get_declared_inputs(loaded.module))
 
 
 def on_candidate(
@@ -213,28 +213,28 @@ def on_candidate(
     took: list[Fed] | None = None,
 ) -> RunResult:
     """Run on these inputs, and note them in the result."""
-    from shapewright.runtime.run import record
+    from shapewright.runtime.run import record_run
 
-    args, kwargs = candidate.arguments(made_of)
+    args, kwargs = candidate.arguments(make_tensor)
     if args or kwargs:
-        request = request.assuming(f"inputs: {_described(candidate)}")
+        request = request.with_assumptions(f"inputs: {_described(candidate)}")
     _note(took, loaded, args, kwargs, _spec_of(candidate))
     if took is not None:
         took[:] = [replace(took[0], chosen=_chosen_in(loaded, candidate, request))]
     letters = dict(getattr(candidate.inputs, "letters", {}))
-    return record(loaded.callable, args, kwargs, replace(request, letters=letters))
+    return record_run(loaded.callable, args, kwargs, replace(request, letters=letters))
 
 
 def _chosen_in(
     loaded: Loaded, candidate: Candidate, request: RunRequest
 ) -> ChosenInputs | None:
     """Return the note on inputs found by search; None if they were declared."""
-    from shapewright.inputs.search.hypotheses import chosen_inputs
+    from shapewright.inputs.search.hypotheses import describe_chosen_inputs
 
     spec = _spec_of(candidate) if candidate.chosen else None
     if spec is None or not (spec.args or spec.kwargs):
         return None
-    return chosen_inputs(loaded, spec, request.target or None)
+    return describe_chosen_inputs(loaded, spec, request.target or None)
 
 
 def _described(candidate: Candidate) -> str:
@@ -253,7 +253,7 @@ def fed(
     if not any(isinstance(v, str) for v in (*args, *kwargs.values())):
         return args, kwargs, {}
     from shapewright.inputs.errors import InputError
-    from shapewright.inputs.spec import materialize, parse
+    from shapewright.inputs.spec import materialize_spec, parse_spec
 
     letters: dict[str, int] = {}
     fed: list[Any] = []
@@ -262,8 +262,8 @@ def fed(
         if not isinstance(value, str):
             fed.append(value)
             continue
-        spec = parse(value)
-        more, by_name = materialize(spec, made_of)
+        spec = parse_spec(value)
+        more, by_name = materialize_spec(spec, make_tensor)
         fed += more
         named |= by_name
         letters |= spec.letters
@@ -271,11 +271,11 @@ def fed(
         named[name] = value
         if isinstance(value, str):
             try:
-                spec = parse(value)
+                spec = parse_spec(value)
             except InputError:
                 continue  # a plain string that belongs to the model
             if len(spec.args) == 1 and spec.leaves:
-                named[name] = materialize(spec, made_of)[0][0]
+                named[name] = materialize_spec(spec, make_tensor)[0][0]
                 letters |= spec.letters
     return tuple(fed), named, letters
 
@@ -285,10 +285,10 @@ def with_loops(made: RunResult) -> RunResult:
     if not made.stepped:
         return made
     from shapewright.analysis.python_loops import python_loops
-    from shapewright.runtime.operator_calls.loop_trials import same
+    from shapewright.runtime.operator_calls.loop_trials import is_same
 
     trace = made.trace
-    found = python_loops(trace, same, made.stepped)
+    found = python_loops(trace, is_same, made.stepped)
     if not found:
         return made
     return replace(made, trace=replace(trace, findings=(*trace.findings, *found)))
@@ -316,9 +316,9 @@ def unborn(target: str, error: ProgramError) -> Trace:
 
 def _whole_line(file: str, line: int) -> tuple[Span, Source | None]:
     """Return the span of a line's text, and its source file."""
-    from shapewright.engine.call_sites import source_of
+    from shapewright.engine.call_sites import get_source
 
-    source = source_of(file)
+    source = get_source(file)
     text = source.text.split("\n") if source and source.text else []
     found = text[line - 1] if line <= len(text) else ""
     first = len(found) - len(found.lstrip()) + 1

@@ -17,8 +17,8 @@ import torch
 
 from shapewright.engine import nests
 from shapewright.engine.identity import Info, Meta
-from shapewright.engine.private import casts
-from shapewright.engine.replacement import resemble
+from shapewright.engine.private import is_autocast_function
+from shapewright.engine.replacement import copy_attributes
 from shapewright.operators.facts import operators_with, values_of
 
 KINDS = ("cpu", "cuda")
@@ -57,7 +57,7 @@ DTYPE_GIVEN = operators_with("overrides_autocast")
 """Ops whose explicit `dtype` argument overrides autocast."""
 
 
-def state() -> Any:
+def get_autocast_state() -> Any:
     """Return the device types with autocast enabled, each with its autocast dtype."""
     return tuple(
         (kind, torch.get_autocast_dtype(kind))
@@ -66,30 +66,30 @@ def state() -> Any:
     )
 
 
-def kind_of(metas: list[Meta]) -> str | None:
+def find_device_type(metas: list[Meta]) -> str | None:
     """Return the device type whose autocast applies to these operands, or None."""
     kinds = {meta.device.partition(":")[0] for meta in metas} - {"meta"}
     kind = "cuda" if "cuda" in kinds else "cpu"
     return kind if torch.is_autocast_enabled(kind) else None
 
 
-def listed(name: str, kind: str) -> bool:
+def is_listed(name: str, kind: str) -> bool:
     """Return whether an autocast list has a function of this name."""
     called = CALLED.get(name, name)
     if kind == "cuda" and name in CUDNN:
         return True
     lists = (LOWER, FULL, WIDEST, REFUSED)
-    return any(called in x[kind] for x in lists) and casts(called, kind)
+    return any(called in x[kind] for x in lists) and is_autocast_function(called, kind)
 
 
-def _target_dtype(
+def _find_target_dtype(
     name: str, kind: str, dtypes: list[torch.dtype]
 ) -> torch.dtype | None:
     """Return the dtype to which float operands are cast; None means no cast."""
     called = CALLED.get(name, name)
     if kind == "cuda" and name in CUDNN:
         return torch.get_autocast_dtype(kind)
-    if not casts(called, kind):  # a list grew after this torch
+    if not is_autocast_function(called, kind):  # a list grew after this torch
         return None
     if called in LOWER[kind]:
         return torch.get_autocast_dtype(kind)
@@ -101,28 +101,28 @@ def _target_dtype(
     return None
 
 
-def eligible(dtype: torch.dtype) -> bool:
+def is_castable(dtype: torch.dtype) -> bool:
     """Return whether autocast may cast this dtype: any float but float64."""
     return dtype.is_floating_point and dtype != torch.float64
 
 
-def refuse(name: str, metas: list[Meta]) -> BaseException | None:
+def find_refusal(name: str, metas: list[Meta]) -> BaseException | None:
     """Return the error of a call that autocast forbids, else None."""
-    kind = kind_of(metas)
+    kind = find_device_type(metas)
     return RuntimeError(UNSAFE) if kind and name in REFUSED[kind] else None
 
 
-def cast(name: str, arguments: Any, infos: list[Info]) -> Any:
+def cast_arguments(name: str, arguments: Any, infos: list[Info]) -> Any:
     """Return a rule's arguments after autocast; None if no rule may answer."""
-    kind = kind_of([info.meta for info in infos])
-    if kind is None or _ruled_out(name, arguments[1], kind):
+    kind = find_device_type([info.meta for info in infos])
+    if kind is None or _is_ruled_out(name, arguments[1], kind):
         return None if kind else arguments
-    dtype = _target_dtype(name, kind, [info.meta.torch_dtype for info in infos])
+    dtype = _find_target_dtype(name, kind, [info.meta.torch_dtype for info in infos])
     if dtype is None or (name in DTYPE_GIVEN and arguments[1].get("dtype")):
         return arguments
 
     def change(value: Any) -> Any:
-        if isinstance(value, Meta) and eligible(value.torch_dtype):
+        if isinstance(value, Meta) and is_castable(value.torch_dtype):
             return Meta(
                 value.shape, value.stride, dtype, value.offset, value.device,
                 value.requires_grad, value.layout,
@@ -136,9 +136,9 @@ def cast(name: str, arguments: Any, infos: list[Info]) -> Any:
     return change(arguments)
 
 
-def _ruled_out(name: str, kwargs: dict[str, Any], kind: str) -> bool:
+def _is_ruled_out(name: str, kwargs: dict[str, Any], kind: str) -> bool:
     """Return whether the casts depend on the calls inside a composite op."""
-    return name in OPEN and not listed(name, kind)
+    return name in OPEN and not is_listed(name, kind)
 
 
 def cast_tensors(name: str, physical: Any, infos: list[Info]) -> tuple[Any, str | None]:
@@ -147,24 +147,25 @@ def cast_tensors(name: str, physical: Any, infos: list[Info]) -> tuple[Any, str 
     The second item is the device type whose lists apply to the kernels of a call that
     is in no list itself, else None.
     """
-    kind = kind_of([info.meta for info in infos])
+    kind = find_device_type([info.meta for info in infos])
     if kind is None:
         return physical, None
-    if not listed(name, kind):
+    if not is_listed(name, kind):
         return physical, kind
     if name in DTYPE_GIVEN and physical[1].get("dtype") is not None:
         return physical, None
-    return below(name, kind, physical), None
+    return cast_for_kernel(name, kind, physical), None
 
 
-def below(name: str, kind: str, physical: Any) -> Any:
+def cast_for_kernel(name: str, kind: str, physical: Any) -> Any:
     """Return the operands of a kernel or call after autocast."""
-    dtypes = [tensor.dtype for tensor in nests.tensors(physical)]
-    dtype = _target_dtype(name, kind, dtypes)
+    dtypes = [tensor.dtype for tensor in nests.collect_tensors(physical)]
+    dtype = _find_target_dtype(name, kind, dtypes)
     if dtype is None:
         return physical
-    return nests.swap(
-        physical, lambda t: t.to(dtype) if eligible(t.dtype) and t.dtype != dtype else t
+    return nests.swap_tensors(
+        physical,
+        lambda t: t.to(dtype) if is_castable(t.dtype) and t.dtype != dtype else t,
     )
 
 
@@ -172,7 +173,7 @@ def below(name: str, kind: str, physical: Any) -> Any:
 
 
 @contextmanager
-def claimed() -> Iterator[None]:
+def claim_cuda_autocast() -> Iterator[None]:
     """Let `torch.autocast("cuda")` take effect for tensors that claim to be on CUDA."""
     common: Any = torch.cuda.amp.common
     known, supported = common.amp_definitely_not_available, torch.cuda.is_bf16_supported
@@ -181,8 +182,8 @@ def claimed() -> Iterator[None]:
         caller = Path(_getframe(1).f_code.co_filename).name
         return caller == "autocast_mode.py" or supported(*args, **kwargs)
 
-    common.amp_definitely_not_available = resemble(lambda: False, known)
-    torch.cuda.is_bf16_supported = resemble(is_bf16_supported, supported)
+    common.amp_definitely_not_available = copy_attributes(lambda: False, known)
+    torch.cuda.is_bf16_supported = copy_attributes(is_bf16_supported, supported)
     try:
         yield
     finally:

@@ -22,10 +22,14 @@ import torch
 from torch.autograd.graph import get_gradient_edge
 
 from shapewright.engine import nests
-from shapewright.engine.dispatch.answers import Slot, _build
+from shapewright.engine.dispatch.answers import Slot, _build_from_template
 from shapewright.engine.identity import BLANK, META, Info, Storage
 from shapewright.engine.memo import NEW, Answer, Hanging
-from shapewright.engine.private import in_dispatch_mode, in_transform, saving_hooks
+from shapewright.engine.private import (
+    has_saving_hooks,
+    is_in_dispatch_mode,
+    is_in_transform,
+)
 
 if TYPE_CHECKING:
     from shapewright.engine.engine import Engine
@@ -47,7 +51,7 @@ class _Hung(torch.autograd.Function):
     def forward(
         context: Any, plan: Hanging, group: tuple[int, ...], *inputs: Tensor
     ) -> Any:
-        outs = tuple(_blanks(plan, group))
+        outs = tuple(_create_blanks(plan, group))
         context.plan = plan
         context.like = [(each.shape, each.dtype) for each in inputs]
         made = [outs[n] for n, at in enumerate(group) if at in plan.made]
@@ -63,7 +67,7 @@ class _Hung(torch.autograd.Function):
         plan: Hanging = context.plan
         saved = context.saved_tensors  # raises if a tensor was written or freed
         found: list[Tensor | None] = [None] * len(context.like)
-        given = [each for each in gradients if each is not None]
+        given = [gradient for gradient in gradients if gradient is not None]
         if given:
             for at in plan.reached:
                 if context.needs_input_grad[at + 2]:
@@ -71,7 +75,9 @@ class _Hung(torch.autograd.Function):
                     found[at] = torch.empty(shape, dtype=dtype, device=META)
         if torch.is_grad_enabled():  # second order: gradients depend on both
             known = [*given, *saved[: len(plan.saved)]]
-            found = [None if one is None else _tie(one, known) for one in found]
+            found = [
+                None if one is None else _connect_gradient(one, known) for one in found
+            ]
         return None, None, *found
 
 
@@ -97,7 +103,7 @@ class _Tied(torch.autograd.Function):
         )
 
 
-def _tie(one: Tensor, known: list[Tensor]) -> Tensor:
+def _connect_gradient(one: Tensor, known: list[Tensor]) -> Tensor:
     """Connect a gradient to the tensors on which it depends."""
     function: Any = _Tied.apply
     hung: Tensor = function([one], *known)
@@ -105,14 +111,14 @@ def _tie(one: Tensor, known: list[Tensor]) -> Tensor:
 
 
 @cache
-def _named(node: str) -> Any:
+def _make_named_node(node: str) -> Any:
     """Return a subclass of `_Hung` whose nodes have this name."""
     kind: Any = type("Hung", (_Hung,), {})
     kind._backward_cls.__name__ = node
     return kind
 
 
-def _blanks(plan: Hanging, group: tuple[int, ...]) -> list[Tensor]:
+def _create_blanks(plan: Hanging, group: tuple[int, ...]) -> list[Tensor]:
     """Create data-free outputs of a plan for the given output indices."""
     return [
         torch.empty_strided(
@@ -122,27 +128,32 @@ def _blanks(plan: Hanging, group: tuple[int, ...]) -> list[Tensor]:
     ]
 
 
-def may_hang(engine: Engine) -> bool:
+def can_attach_graph(engine: Engine) -> bool:
     """Return whether answers may be memoized with their graph at this point."""
     return engine.hangs and not (
-        engine.verify or in_transform() or in_dispatch_mode() or saving_hooks()
+        engine.verify
+        or is_in_transform()
+        or is_in_dispatch_mode()
+        or has_saving_hooks()
     )
 
 
-def hang(
+def attach_graph(
     engine: Engine, plan: Hanging, args: Args, kwargs: Kwargs, infos: list[Info]
 ) -> Any:
     """Return the outputs of a call that equals an earlier call."""
     answer = plan.answer
     if plan.reached:
-        inputs = [engine.blank_of(each) for each in nests.tensors((args, kwargs))]
+        inputs = [
+            engine.blank_of(tensor) for tensor in nests.collect_tensors((args, kwargs))
+        ]
         outs: list[Any] = [None] * len(answer.metas)
         for name, group in plan.groups:  # a node has a single name
-            made_there = _named(name).apply(plan, group, *inputs)
+            made_there = _make_named_node(name).apply(plan, group, *inputs)
             for at, each in zip(group, made_there, strict=True):
                 outs[at] = each
     else:
-        outs = _blanks(plan, tuple(range(len(answer.metas))))
+        outs = _create_blanks(plan, tuple(range(len(answer.metas))))
     made = []
     for out, meta, node in zip(outs, answer.metas, answer.grad_fns, strict=True):
         info = Info(meta, Storage(meta.device), BLANK, node)
@@ -150,10 +161,14 @@ def hang(
         out._sw_life = engine.life
         made.append(info)
     engine.record(answer, infos, tuple(made))
-    return outs[0] if plan.template is None else _build(plan.template, list(outs))
+    return (
+        outs[0]
+        if plan.template is None
+        else _build_from_template(plan.template, list(outs))
+    )
 
 
-def learn(
+def memoize_call(
     engine: Engine,
     key: tuple[Any, ...],
     before: int,
@@ -169,8 +184,10 @@ def learn(
         return
     if any(meta.layout != "strided" or meta.offset for meta in answer.metas):
         return
-    inputs = [engine.blank_of(each) for each in nests.tensors((args, kwargs))]
-    outs = nests.tensors(out)
+    inputs = [
+        engine.blank_of(tensor) for tensor in nests.collect_tensors((args, kwargs))
+    ]
+    outs = nests.collect_tensors(out)
     if len(outs) != len(answer.metas) or not all(each.is_meta for each in outs):
         return
     if any(engine.info(each).storage.known for each in outs):
@@ -185,11 +202,11 @@ def learn(
     template = None
     if not isinstance(out, Tensor):
         counter = iter(range(1 << 30))
-        nest = nests.swap(out, lambda _: Slot(next(counter)))
+        nest = nests.swap_tensors(out, lambda _: Slot(next(counter)))
         if type(out) not in (tuple, list):
             return
         template = (None, nest)
-    graph = _graph_of(inputs, outs)
+    graph = _find_graph(inputs, outs)
     if graph is not None:
         engine.memo.hung[key] = Hanging(answer, template, *graph)
 
@@ -199,7 +216,7 @@ def is_cut(tensor: Tensor) -> bool:
     return tensor.requires_grad and tensor.grad_fn is None and tensor._is_view()
 
 
-def _graph_of(
+def _find_graph(
     inputs: list[Tensor], outs: list[Tensor]
 ) -> tuple[tuple[int, ...], tuple[int, ...], tuple[int, ...]] | None:
     """Find the inputs that a graph reaches, and the inputs and outputs it saved."""
@@ -216,7 +233,7 @@ def _graph_of(
     reached: set[int] = set()
     saved: set[int] = set()
     made: set[int] = set()
-    waiting = [each.grad_fn for each in outs if each.grad_fn is not None]
+    waiting = [out.grad_fn for out in outs if out.grad_fn is not None]
     seen: set[Any] = set()
     while waiting:
         node: Any = waiting.pop()
@@ -229,10 +246,10 @@ def _graph_of(
             if name == "_saved_sparse" and getattr(node, name):
                 return None
             if name.startswith("_saved_"):
-                for each in nests.tensors((getattr(node, name),)):
-                    if each.layout is not torch.strided:
+                for tensor in nests.collect_tensors((getattr(node, name),)):
+                    if tensor.layout is not torch.strided:
                         return None
-                    store = each.untyped_storage()._cdata
+                    store = tensor.untyped_storage()._cdata
                     if store in places:
                         saved.add(places[store])
                     elif store in results:
@@ -266,11 +283,13 @@ class _Joined(torch.autograd.Function):
         )
         if not torch.is_grad_enabled():
             return None, *made
-        known = [each for each in gradients if each is not None]
-        return None, *(None if one is None else _tie(one, known) for one in made)
+        known = [gradient for gradient in gradients if gradient is not None]
+        return None, *(
+            None if one is None else _connect_gradient(one, known) for one in made
+        )
 
 
-def joined(engine: Engine, out: Any, tensors: list[Tensor]) -> Any:
+def join_graph(engine: Engine, out: Any, tensors: list[Tensor]) -> Any:
     """Return the outputs with an autograd node that leads to the input tensors."""
     blanks = [engine.blank_of(tensor) for tensor in tensors]
 
@@ -285,11 +304,13 @@ def joined(engine: Engine, out: Any, tensors: list[Tensor]) -> Any:
 
     if any(out is tensor for tensor in tensors):
         return out
-    return nests.swap(out, with_node)
+    return nests.swap_tensors(out, with_node)
 
 
-def tied(engine: Engine, out: Any, tensors: list[Tensor], before: list[Tensor]) -> Any:
-    """Do as `joined` for tensors that are not recorded yet; keep the node's name."""
+def join_unrecorded(
+    engine: Engine, out: Any, tensors: list[Tensor], before: list[Tensor]
+) -> Any:
+    """Do as `join_graph` for tensors not recorded yet; keep the name of the node."""
     if not engine.graph or not torch.is_grad_enabled():
         return out
     blanks = [engine.blank_of(tensor) for tensor in tensors]
@@ -307,4 +328,4 @@ def tied(engine: Engine, out: Any, tensors: list[Tensor], before: list[Tensor]) 
             vars(hung)["_sw_node"] = node
         return hung
 
-    return nests.swap(out, with_node)
+    return nests.swap_tensors(out, with_node)

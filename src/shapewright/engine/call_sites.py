@@ -31,7 +31,7 @@ Site = tuple[tuple[CodeType, int], ...]
 """Code objects and instruction offsets of user frames, innermost first."""
 
 
-def classify(filename: str) -> int:
+def classify_file(filename: str) -> int:
     """Return `USER` for a file of the user; `SKIP` for torch's, ours or Python's."""
     if filename.startswith((TORCH, OURS)):
         return SKIP
@@ -46,7 +46,7 @@ def classify(filename: str) -> int:
 def is_installed(filename: str) -> bool:
     """Return whether a file belongs to an installed library, not to the program."""
     return filename.startswith(SITE_PACKAGES) or any(
-        each in filename for each in INSTALLED
+        folder in filename for folder in INSTALLED
     )
 
 
@@ -72,7 +72,7 @@ class Sites:
         kind = self.kinds.get(id(code))
         if kind is None:
             self.codes.append(code)
-            kind = self.kinds[id(code)] = classify(code.co_filename)
+            kind = self.kinds[id(code)] = classify_file(code.co_filename)
         return kind
 
     def here(self) -> Site:
@@ -96,7 +96,7 @@ class Sites:
 _texts: dict[str, tuple[int, int, Source]] = {}
 
 
-def source_of(filename: str) -> Source | None:
+def get_source(filename: str) -> Source | None:
     """Return a file's current text and hash; read it again only if it changed."""
     if STAND_INS and filename in STAND_INS:
         text = STAND_INS[filename]
@@ -109,7 +109,7 @@ def source_of(filename: str) -> Source | None:
         with open(filename, "rb") as stream:
             raw = stream.read()
     except OSError:
-        return _cell(filename)
+        return _get_cell_source(filename)
     source = Source(
         filename, hashlib.sha256(raw).hexdigest(), raw.decode("utf-8", "replace")
     )
@@ -117,7 +117,7 @@ def source_of(filename: str) -> Source | None:
     return source
 
 
-def _cell(filename: str) -> Source | None:
+def _get_cell_source(filename: str) -> Source | None:
     """Return the source of a notebook cell or prompt, kept in Python's `linecache`."""
     text = "".join(linecache.getlines(filename))
     if not text:
@@ -189,7 +189,7 @@ BINARY: dict[str, str] = {
 }
 
 
-def operator_at(site: Site, name: str) -> str:
+def find_operator(site: Site, name: str) -> str:
     """Return `+` for an `add` written as `x + y`; other names unchanged."""
     if not site:
         return name
@@ -199,7 +199,7 @@ def operator_at(site: Site, name: str) -> str:
     if opcode == "BINARY_OP":
         return BINARY.get(str(raw[offset + 1]), name)
     if opcode == "COMPARE_OP":
-        symbol = _comparison(raw[offset + 1])
+        symbol = _read_comparison(raw[offset + 1])
         return symbol or name
     if opcode == "UNARY_NEGATIVE" and name.endswith("neg"):
         return "-"
@@ -208,11 +208,11 @@ def operator_at(site: Site, name: str) -> str:
     return name
 
 
-def _comparison(argument: int) -> str:
+def _read_comparison(argument: int) -> str:
     """Return the operator of a COMPARE_OP; newer Pythons keep flags in low bits."""
     shift = 0 if sys.version_info < (3, 12) else 4 if sys.version_info < (3, 13) else 5
     index = argument >> shift
     return str(dis.cmp_op[index]) if index < len(dis.cmp_op) else ""
 
 
-__all__ = ["OPERATORS", "Positions", "operator_at", "source_of"]
+__all__ = ["OPERATORS", "Positions", "find_operator", "get_source"]

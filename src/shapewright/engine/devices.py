@@ -15,7 +15,7 @@ import torch
 from torch.utils import _device
 
 from shapewright.engine.identity import Info
-from shapewright.engine.replacement import replaced, resemble
+from shapewright.engine.replacement import copy_attributes, replace_attribute
 from shapewright.findings.codes import MISSING_DEVICE, MIXED_DEVICES
 from shapewright.operators.facts import operators_with
 
@@ -34,7 +34,7 @@ SAYINGS = {
 FREE_OF_DEVICES = operators_with("mixes_devices")
 
 
-def normal_device(device: Any, home: str = "cpu") -> str:
+def normalize_device(device: Any, home: str = "cpu") -> str:
     """Return a device's name as facts write it: `cpu`, `cuda:0`."""
     if device is None:
         return home
@@ -44,22 +44,22 @@ def normal_device(device: Any, home: str = "cpu") -> str:
     return f"{text}:0" if text in ("cuda", "xpu", "mps", "npu", "hpu") else text
 
 
-def device_asked(engine: Engine, device: Any) -> str:
+def resolve_device(engine: Engine, device: Any) -> str:
     """Return the name of a requested device, checked against the machine's devices."""
-    name = normal_device(device)
+    name = normalize_device(device)
     kind = name.partition(":")[0]
     if engine.machine is not None and kind in SAYINGS and kind != engine.machine:
-        return _without(engine, kind)
+        return _report_missing_device(engine, kind)
     if engine.gpus is None or not name.startswith("cuda:"):
         return name
     if str(device) == "cuda":
         return f"cuda:{engine.gpu}"
     if int(name[5:]) >= engine.gpus:
-        engine.raise_theirs(no_such_gpu())
+        engine.raise_theirs(make_gpu_error())
     return name
 
 
-def _without(engine: Engine, kind: str) -> str:
+def _report_missing_device(engine: Engine, kind: str) -> str:
     """Report a missing device once and fall back to the home device."""
     engine.find(
         MISSING_DEVICE,
@@ -70,16 +70,16 @@ def _without(engine: Engine, kind: str) -> str:
     return engine.home
 
 
-def no_such_gpu() -> RuntimeError:
+def make_gpu_error() -> RuntimeError:
     """Return torch's error for a GPU index that the machine does not have."""
     kind: type[RuntimeError] = getattr(torch, "AcceleratorError", RuntimeError)
     return kind("CUDA error: invalid device ordinal")
 
 
-def claim_of(engine: Engine, infos: list[Info], kwargs: Kwargs) -> str:
+def find_claimed_device(engine: Engine, infos: list[Info], kwargs: Kwargs) -> str:
     """Return the device of a result: as requested, else as of its inputs."""
     if kwargs.get("device") is not None:
-        return device_asked(engine, kwargs["device"])
+        return resolve_device(engine, kwargs["device"])
     claim = None
     for info in infos:
         device = info.meta.device
@@ -121,7 +121,7 @@ def check_devices(engine: Engine, name: str, infos: list[Info]) -> bool:
 
 
 @contextmanager
-def claimed_defaults(engine: Engine) -> Iterator[None]:
+def claim_default_device(engine: Engine) -> Iterator[None]:
     """Let `with torch.device("cuda"):` affect only calls of the program.
 
     Its mode may be below ours (`set_default_device` puts it at the bottom of the
@@ -131,7 +131,7 @@ def claimed_defaults(engine: Engine) -> Iterator[None]:
     original = kind.__torch_function__
     for mode in torch.overrides._get_current_function_mode_stack():
         if isinstance(mode, kind):
-            engine.make_on(normal_device(mode.device))
+            engine.make_on(normalize_device(mode.device))
 
     def aside(
         self: Any, func: Any, types: Any, args: Any = (), kwargs: Any = None
@@ -141,7 +141,7 @@ def claimed_defaults(engine: Engine) -> Iterator[None]:
             return func(*args, **(kwargs or {}))
         return original(self, func, types, args, kwargs)
 
-    kind.__torch_function__ = resemble(aside, original)
+    kind.__torch_function__ = copy_attributes(aside, original)
     try:
         yield
     finally:
@@ -162,7 +162,7 @@ class _AsGenerator(type(_GENERATOR)):  # type: ignore[misc]
 
 
 @contextmanager
-def generators_claimed(engine: Engine) -> Iterator[None]:
+def claim_generators(engine: Engine) -> Iterator[None]:
     """Let generators claim to be on a GPU during a run."""
     original: Any = torch.Generator
 
@@ -172,7 +172,7 @@ def generators_claimed(engine: Engine) -> Iterator[None]:
         def __new__(cls, device: Any = "cpu") -> Any:
             if get_ident() not in engine.threads:
                 return original(device)
-            claimed = device_asked(engine, device)
+            claimed = resolve_device(engine, device)
             if claimed == "cpu":
                 return original()
             made = super().__new__(cls)
@@ -191,11 +191,11 @@ def generators_claimed(engine: Engine) -> Iterator[None]:
             copy.set_state(self.get_state())
             return copy
 
-    with replaced(torch, "Generator", lambda _: Generator):
+    with replace_attribute(torch, "Generator", lambda _: Generator):
         yield
 
 
-def must_be_on(engine: Engine, generator: Any, device: str) -> None:
+def check_generator_device(engine: Engine, generator: Any, device: str) -> None:
     """Raise torch's error if a generator is not on the device of the drawn tensor."""
     kind, asked = generator.device.type, device.partition(":")[0]
     if kind != asked and asked != "meta":

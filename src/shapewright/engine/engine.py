@@ -242,7 +242,7 @@ class Engine(SeenTensors, TorchFunctionMode):
         """Note that the program holds a nested tensor of ours."""
         self.nested = True
 
-    def hang(self, on: bool) -> None:
+    def switch_graph_reuse(self, on: bool) -> None:
         """Turn the reuse of graphs for equal calls on or off from here on."""
         self.hangs = on
 
@@ -265,7 +265,7 @@ class Engine(SeenTensors, TorchFunctionMode):
             self.memo.answers.clear()  # they claim the previous GPU
 
     @contextmanager
-    def known_up_to(self, limit: int) -> Iterator[None]:
+    def keep_values_up_to(self, limit: int) -> Iterator[None]:
         """Raise the size limit of kept values in the block, if any are kept."""
         before = self.known_limit
         if before > 0:
@@ -276,7 +276,7 @@ class Engine(SeenTensors, TorchFunctionMode):
             self.known_limit = before
 
     @contextmanager
-    def unrecorded(self) -> Iterator[None]:
+    def suspend_recording(self) -> Iterator[None]:
         """Do not record calls in the block."""
         before, self.recording = self.recording, False
         try:
@@ -285,14 +285,14 @@ class Engine(SeenTensors, TorchFunctionMode):
             self.recording = before
 
     @contextmanager
-    def unseen(self) -> Iterator[None]:
+    def undo_records(self) -> Iterator[None]:
         """Undo all that calls in the block record; do not pass over failed calls."""
         error, failures = self.error, self.failures
         assumptions, findings = dict(self.assumptions), dict(self.findings)
         notes, events = dict(self.notes), len(self.events)
         self.failures = None
         try:
-            with self.unrecorded():
+            with self.suspend_recording():
                 yield
         finally:
             self.error, self.failures = error, failures

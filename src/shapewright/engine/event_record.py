@@ -11,8 +11,12 @@ from typing import Any
 
 import torch
 
-from shapewright.engine.call_sites import Positions, Site, is_installed, operator_at
-from shapewright.engine.function_names import display_name, dotted_name, long_name
+from shapewright.engine.call_sites import Positions, Site, find_operator, is_installed
+from shapewright.engine.function_names import (
+    get_display_name,
+    get_dotted_name,
+    get_long_name,
+)
 from shapewright.engine.identity import Info
 from shapewright.engine.memo import (
     COPY,
@@ -23,8 +27,8 @@ from shapewright.engine.memo import (
     SAME,
     VIEW,
     Answer,
-    arguments,
-    places,
+    find_places,
+    get_arguments,
 )
 from shapewright.engine.module_calls import RunningCall
 from shapewright.program.spans import Frame, Span
@@ -43,7 +47,7 @@ class Fold:
         assumptions: dict[Any, str],
     ) -> None:
         self.events = events
-        self.supposed = _supposed(events, assumptions)
+        self.supposed = _map_suppositions(events, assumptions)
         self.calls = calls
         self.positions = positions
         self.tensors: dict[int, int] = {}
@@ -123,10 +127,10 @@ class Fold:
             shown,
             inputs,
             outputs,
-            arguments(answer),
+            get_arguments(answer),
             KINDS[answer.kind],  # type: ignore[arg-type]
             view_of,
-            innermost(frames),
+            find_innermost(frames),
             frames,
             call.path if call else "",
             call.number if call else 1,
@@ -134,7 +138,7 @@ class Fold:
             sum(fact.nbytes for fact in inputs) if moved else 0,
             sum(fact.nbytes for fact in outputs) if moved else 0,
             answer.notes,
-            places(answer, len(ins)),
+            find_places(answer, len(ins)),
             self.function(answer, shown),
         )
 
@@ -145,8 +149,10 @@ class Fold:
         key = (answer.func, shown)
         told = self.functions.get(key)
         if told is None:
-            dotted = dotted_name(answer.func)
-            told = self.functions[key] = "" if long_name(shown) == dotted else dotted
+            dotted = get_dotted_name(answer.func)
+            told = self.functions[key] = (
+                "" if get_long_name(shown) == dotted else dotted
+            )
         return told
 
     def name(self, answer: Answer, site: Site) -> str:
@@ -155,9 +161,9 @@ class Fold:
             name = self.names[answer.func] = (
                 answer.func
                 if isinstance(answer.func, str)
-                else display_name(answer.func)
+                else get_display_name(answer.func)
             )
-        return operator_at(site, name) if name.startswith("Tensor.") else name
+        return find_operator(site, name) if name.startswith("Tensor.") else name
 
     def chain(self, site: Site, call: RunningCall | None) -> tuple[Frame, ...]:
         """Return all user frames of a call, outermost first."""
@@ -169,7 +175,7 @@ class Fold:
     def place(self, site: Site, number: int) -> tuple[Span | None, str]:
         """Return the user's span and the module path of a call site."""
         call = self.calls[number] if self.calls else None
-        return innermost(self.chain(site, call)), call.path if call else ""
+        return find_innermost(self.chain(site, call)), call.path if call else ""
 
     def outer(self, call: RunningCall | None) -> tuple[Frame, ...]:
         if call is None:
@@ -203,7 +209,7 @@ class Fold:
             self.nest(call.output),
             self.own.get(call.path, ()),
             (call.first, call.end),
-            innermost(frames),
+            find_innermost(frames),
             call.method,
             call.notes,
         )
@@ -237,7 +243,9 @@ class Fold:
         return value
 
 
-def _supposed(events: list[tuple[Any, ...]], at: dict[Any, str]) -> dict[int, str]:
+def _map_suppositions(
+    events: list[tuple[Any, ...]], at: dict[Any, str]
+) -> dict[int, str]:
     """Map the number of every tensor whose shape rests on an assumption to its text.
 
     Start at the outputs of the call that assumed, with their first size if none of its
@@ -271,7 +279,7 @@ OPAQUE_WORDS = {
 }
 
 
-def innermost(frames: tuple[Frame, ...]) -> Span | None:
+def find_innermost(frames: tuple[Frame, ...]) -> Span | None:
     """Return the innermost span of the user's code, not of an installed library."""
     for frame in reversed(frames):
         if not is_installed(frame.span.file):
@@ -289,7 +297,7 @@ AT_LEAST = 8
 less than reading the note, and small examples are often written out."""
 
 
-def stepped(events: list[tuple[Any, ...]], fold: Fold) -> tuple[Span, ...]:
+def find_stepped(events: list[tuple[Any, ...]], fold: Fold) -> tuple[Span, ...]:
     """Return the expressions that reach at least `AT_LEAST` places of tensors."""
     indexed = [event for event in events if event[0].func in INDEXING]
     if len(indexed) < AT_LEAST and all(len(e[2]) < AT_LEAST for e in indexed):
@@ -302,7 +310,7 @@ def stepped(events: list[tuple[Any, ...]], fold: Fold) -> tuple[Span, ...]:
         place = (id(site[0][0]), site[0][1])
         if place in found:
             continue
-        where = _whole_numbers(answer)
+        where = _find_whole_numbers(answer)
         if where:
             places = reached.setdefault(place, set())
             places.add(where)
@@ -316,7 +324,7 @@ def stepped(events: list[tuple[Any, ...]], fold: Fold) -> tuple[Span, ...]:
     return tuple(found.values())
 
 
-def _whole_numbers(answer: Any) -> tuple[tuple[int, int], ...]:
+def _find_whole_numbers(answer: Any) -> tuple[tuple[int, int], ...]:
     """Return the integers among the indices of `x[...]`, with their positions."""
     given = answer.arguments[0]
     if answer.func is UNBIND or len(given) < 2:

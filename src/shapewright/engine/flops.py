@@ -12,7 +12,7 @@ from torch.overrides import TorchFunctionMode
 from torch.utils._python_dispatch import TorchDispatchMode
 
 from shapewright.engine import autocast
-from shapewright.engine.function_names import plain_name
+from shapewright.engine.function_names import get_plain_name
 
 if TYPE_CHECKING:
     from shapewright.engine.engine import Engine
@@ -37,7 +37,9 @@ class _Counter(TorchDispatchMode):
     ) -> Any:
         if self.casts is not None:
             name = func._overloadpacket.__name__
-            args, kwargs = autocast.below(name, self.casts, (args, kwargs or {}))
+            args, kwargs = autocast.cast_for_kernel(
+                name, self.casts, (args, kwargs or {})
+            )
         formula = self.registry.get(func._overloadpacket)
         if formula is None:  # in inference mode composites arrive whole
             with self:
@@ -51,7 +53,7 @@ class _Counter(TorchDispatchMode):
         return out
 
 
-def counted(
+def count_flops(
     engine: Engine,
     func: Any,
     args: tuple[Any, ...],
@@ -61,7 +63,7 @@ def counted(
     """Run a call on data-free tensors; return its result and its FLOPs."""
     counter = _Counter(casts)
     above = casts is not None and engine.graph and _is_of_python(func)
-    with counter, _casting(counter) if above else nullcontext():
+    with counter, _cast_inner_calls(counter) if above else nullcontext():
         out = func(*args, **kwargs)
     return out, counter.flops
 
@@ -81,10 +83,10 @@ class _Casting(TorchFunctionMode):
     def __torch_function__(
         self, func: Any, types: Any, args: Any = (), kwargs: Any = None
     ) -> Any:
-        name, kind = plain_name(func), self.counter.casts
-        if kind is None or not autocast.listed(name, kind):
+        name, kind = get_plain_name(func), self.counter.casts
+        if kind is None or not autocast.is_listed(name, kind):
             return func(*args, **(kwargs or {}))
-        args, kwargs = autocast.below(name, kind, (args, kwargs or {}))
+        args, kwargs = autocast.cast_for_kernel(name, kind, (args, kwargs or {}))
         self.counter.casts = None  # no casts inside this call
         try:
             return func(*args, **kwargs)
@@ -93,7 +95,7 @@ class _Casting(TorchFunctionMode):
 
 
 @contextmanager
-def _casting(counter: _Counter) -> Iterator[None]:
+def _cast_inner_calls(counter: _Counter) -> Iterator[None]:
     """Run the body of a Python function of torch with autocast for every inner call.
 
     Below autograd a cast comes too late: a backward pass would meet two dtypes.

@@ -34,7 +34,7 @@ PREFIXES = {
 }  # fmt: skip
 
 
-def plain_name(func: Any) -> str:
+def get_plain_name(func: Any) -> str:
     """Return the last part of a name: `relu` for `torch.nn.functional.relu`."""
     if isinstance(func, torch._ops.OpOverloadPacket):
         return str(func.__name__)
@@ -42,15 +42,15 @@ def plain_name(func: Any) -> str:
         return str(func._schema.name.split("::")[-1])
     name = getattr(func, "__name__", None) or type(func).__name__
     if name == "fn":  # torch.nn.functional's boolean dispatch hides the name
-        name = _dispatched_names().get(func, name)
+        name = _map_dispatched_names().get(func, name)
     if name in ("__get__", "__set__"):
         return str(getattr(getattr(func, "__self__", None), "__name__", name))
     return str(name)
 
 
-def display_name(func: Any) -> str:
+def get_display_name(func: Any) -> str:
     """Return the name in the record: `F.relu`, `torch.cat`, `Tensor.view`, `+`."""
-    name = plain_name(func)
+    name = get_plain_name(func)
     if isinstance(func, torch._ops.OpOverloadPacket | torch._ops.OpOverload):
         text = str(func)
         return "torch.ops." + text
@@ -82,15 +82,17 @@ BY_SYMBOL = {
 }  # fmt: skip
 
 
-def dotted_name(func: Any) -> str:
+def get_dotted_name(func: Any) -> str:
     """Return the full name: `torch.nn.functional.relu`, `torch.Tensor.add`."""
-    name = plain_name(func)
+    name = get_plain_name(func)
     return (
-        f"torch.Tensor.{name}" if name in OPERATORS else long_name(display_name(func))
+        f"torch.Tensor.{name}"
+        if name in OPERATORS
+        else get_long_name(get_display_name(func))
     )
 
 
-def long_name(shown: str) -> str:
+def get_long_name(shown: str) -> str:
     """Return the full dotted name for a name in the record, as far as known."""
     if shown in BY_SYMBOL:
         return f"torch.Tensor.{BY_SYMBOL[shown]}"
@@ -103,7 +105,7 @@ def long_name(shown: str) -> str:
 _dispatched: dict[Any, str] = {}
 
 
-def _dispatched_names() -> dict[Any, str]:
+def _map_dispatched_names() -> dict[Any, str]:
     if not _dispatched:
         for name, value in vars(torch.nn.functional).items():
             if getattr(value, "__name__", "") == "fn":

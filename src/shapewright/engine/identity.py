@@ -129,7 +129,7 @@ def is_whole(dtype: torch.dtype) -> bool:
     return not (dtype.is_floating_point or dtype.is_complex)
 
 
-def numel(shape: tuple[int, ...]) -> int:
+def count_elements(shape: tuple[int, ...]) -> int:
     """Return the number of elements of a tensor of this shape."""
     total = 1
     for size in shape:
@@ -154,7 +154,7 @@ def intern_meta(
     return meta
 
 
-def opaque_meta(tensor: torch.Tensor, device: str, layout: str) -> Meta:
+def make_opaque_meta(tensor: torch.Tensor, device: str, layout: str) -> Meta:
     """Return metadata of a tensor without strides, or with a wrapper's strides."""
     try:
         shape = tuple(tensor.shape)
@@ -165,7 +165,7 @@ def opaque_meta(tensor: torch.Tensor, device: str, layout: str) -> Meta:
     return Meta(shape, stride, tensor.dtype, 0, device, rg, layout)
 
 
-def contiguous_stride(shape: tuple[int, ...]) -> tuple[int, ...]:
+def compute_contiguous_stride(shape: tuple[int, ...]) -> tuple[int, ...]:
     """Return row-major strides; as in torch, a dim of size 0 counts as 1."""
     stride = [1] * len(shape)
     step = 1

@@ -11,7 +11,7 @@ from torch.utils._python_dispatch import TorchDispatchMode
 from shapewright.engine import nests
 from shapewright.engine.identity import DTYPE_NAMES
 from shapewright.engine.memo import READ, Answer
-from shapewright.engine.private import in_transform
+from shapewright.engine.private import is_in_transform
 from shapewright.record.ops import SHORT
 
 if TYPE_CHECKING:
@@ -32,42 +32,47 @@ class _Seen(TorchDispatchMode):
     def __torch_dispatch__(
         self, func: Any, types: Any, args: Any = (), kwargs: Any = None
     ) -> Any:
-        given = [_shown(tensor) for tensor in nests.tensors((args, kwargs or {}))]
+        given = [
+            _format_tensor(tensor)
+            for tensor in nests.collect_tensors((args, kwargs or {}))
+        ]
         place = len(self.lines)
         out = func(*args, **(kwargs or {}))
-        made = [_shown(tensor) for tensor in nests.tensors((out,))]
+        made = [_format_tensor(tensor) for tensor in nests.collect_tensors((out,))]
         name = str(func._overloadpacket)
         text = f"inside: {name} {', '.join(given)} -> {', '.join(made)}"
         self.lines.insert(place, text)
         return out
 
 
-def _shown(tensor: Tensor) -> str:
+def _format_tensor(tensor: Tensor) -> str:
     """Return a tensor as text: `f32[8, 4]`."""
     dtype = DTYPE_NAMES[tensor.dtype]
     return f"{SHORT.get(dtype, dtype)}[{', '.join(map(str, tensor.shape))}]"
 
 
-def looked_into(plan: Plan) -> Plan:
+def note_kernels(plan: Plan) -> Plan:
     """Wrap a plan so that every op is noted with the kernels inside."""
 
     def looked(engine: Engine, func: Any, args: Any, kwargs: Any) -> Any:
         before = len(engine.events)
         copies = None
-        if engine.recording and not in_transform():
-            copies = nests.swap((args, kwargs or {}), lambda t: _copy_of(engine, t))
+        if engine.recording and not is_in_transform():
+            copies = nests.swap_tensors(
+                (args, kwargs or {}), lambda t: _copy_tensor(engine, t)
+            )
         out = plan(engine, func, args, kwargs)
         if copies is not None and len(engine.events) == before + 1:
             answer, *rest = engine.events[-1]
             if answer.kind != READ and answer.raised is None:
-                lines = tuple(_kernels(func, *nests.on_meta(copies)))
-                engine.events[-1] = (_noted(answer, lines), *rest)
+                lines = tuple(_iter_kernels(func, *nests.replace_devices(copies)))
+                engine.events[-1] = (_add_notes(answer, lines), *rest)
         return out
 
     return looked
 
 
-def _copy_of(engine: Engine, tensor: Tensor) -> Tensor:
+def _copy_tensor(engine: Engine, tensor: Tensor) -> Tensor:
     """Return a private data-free tensor with the same metadata."""
     meta = engine.info(tensor).meta
     if meta.layout != "strided":
@@ -80,7 +85,7 @@ def _copy_of(engine: Engine, tensor: Tensor) -> Tensor:
         return copy.requires_grad_() if meta.requires_grad else copy
 
 
-def _kernels(func: Any, args: Any, kwargs: Any) -> Iterator[str]:
+def _iter_kernels(func: Any, args: Any, kwargs: Any) -> Iterator[str]:
     """Yield a line of text for every kernel of a call on data-free tensors."""
     seen = _Seen()
     try:
@@ -94,7 +99,7 @@ def _kernels(func: Any, args: Any, kwargs: Any) -> Iterator[str]:
         yield f"inside: {len(seen.lines) - MOST} more kernels"
 
 
-def _noted(answer: Answer, lines: tuple[str, ...]) -> Answer:
+def _add_notes(answer: Answer, lines: tuple[str, ...]) -> Answer:
     """Return a copy of an answer with more notes; the memoized answer is unchanged."""
     copy = Answer(
         answer.func,

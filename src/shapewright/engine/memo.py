@@ -128,36 +128,40 @@ class Memo:
         self.refused: dict[tuple[Any, ...], set[Repair]] = {}  # of calls that failed
 
 
-def arguments(answer: Answer) -> tuple[tuple[str, Any], ...]:
+def get_arguments(answer: Answer) -> tuple[tuple[str, Any], ...]:
     """Return the non-tensor arguments, by position or name."""
     args, kwargs = answer.arguments
-    found = [(str(i), _readable(v)) for i, v in enumerate(args) if not _tensors(v)]
-    found += [(name, _readable(v)) for name, v in kwargs.items() if not _tensors(v)]
+    found = [
+        (str(i), _make_readable(v)) for i, v in enumerate(args) if not _is_of_tensors(v)
+    ]
+    found += [
+        (name, _make_readable(v)) for name, v in kwargs.items() if not _is_of_tensors(v)
+    ]
     return tuple(found)
 
 
-def _tensors(value: Any) -> bool:
+def _is_of_tensors(value: Any) -> bool:
     if isinstance(value, Meta):
         return True
     return (
         isinstance(value, tuple | list)
         and bool(value)
-        and all(_tensors(item) for item in value)
+        and all(_is_of_tensors(item) for item in value)
     )
 
 
-def _readable(value: Any) -> Any:
+def _make_readable(value: Any) -> Any:
     """Return a plain value unchanged and any other value as text."""
     if isinstance(value, bool | int | float | str | type(None)):
         return value
     if isinstance(value, Meta):
         return "tensor"
     if isinstance(value, tuple | list):
-        items = [_readable(item) for item in value[:100]]
+        items = [_make_readable(item) for item in value[:100]]
         return tuple(items) if isinstance(value, tuple) else items
     if isinstance(value, slice):
         parts = [value.start, value.stop, value.step]
-        texts = ["" if part is None else str(_readable(part)) for part in parts]
+        texts = ["" if part is None else str(_make_readable(part)) for part in parts]
         return ":".join(texts[:2] if value.step is None else texts)
     if value is ...:
         return "..."
@@ -173,30 +177,32 @@ UNTOLD = "?"
 """The place of a tensor whose place in the call is unknown."""
 
 
-def places(answer: Answer, count: int) -> tuple[str, ...]:
+def find_places(answer: Answer, count: int) -> tuple[str, ...]:
     """Return the place of each of `count` tensors in the call.
 
     Empty if they fill, in order, the positions that other arguments leave free.
     """
     args, kwargs = answer.arguments
-    found = [place for n, value in enumerate(args) for place in _within(value, str(n))]
+    found = [
+        place for n, value in enumerate(args) for place in _iter_places(value, str(n))
+    ]
     for name, value in kwargs.items():
-        found += _within(value, name)
+        found += _iter_places(value, name)
     if len(found) != count:
         return (UNTOLD,) * count
     free = [str(n) for n, value in enumerate(args) if isinstance(value, Meta)]
     return () if found == free else tuple(found)
 
 
-def _within(value: Any, place: str) -> Iterator[str]:
+def _iter_places(value: Any, place: str) -> Iterator[str]:
     if isinstance(value, Meta):
         yield place
     elif isinstance(value, tuple | list):
         for n, item in enumerate(value):
-            yield from _within(item, f"{place}.{n}")
+            yield from _iter_places(item, f"{place}.{n}")
     elif isinstance(value, dict):
         for key, item in value.items():
-            yield from _within(item, f"{place}.{key}")
+            yield from _iter_places(item, f"{place}.{key}")
     elif isinstance(value, slice):
         for item in (value.start, value.stop, value.step):
-            yield from _within(item, f"{place}.{UNTOLD}")
+            yield from _iter_places(item, f"{place}.{UNTOLD}")

@@ -16,11 +16,11 @@ from torch import nn
 from torch.utils._python_dispatch import TorchDispatchMode
 
 from shapewright.engine import nests
-from shapewright.engine.dispatch.results import recorded_arguments
+from shapewright.engine.dispatch.results import convert_for_record
 from shapewright.engine.identity import Info
 from shapewright.engine.memo import OPAQUE, Answer
-from shapewright.engine.nests import snapshot
-from shapewright.engine.replacement import resemble
+from shapewright.engine.nests import copy_nest
+from shapewright.engine.replacement import copy_attributes
 from shapewright.engine.tracers import FEW, Real
 
 if TYPE_CHECKING:
@@ -118,8 +118,8 @@ class Calls:
         parent = engine.call if index else None
         depth = records[parent].depth + 1 if parent is not None else 0
         look = engine.info
-        given = tuple([getattr(v, "_sw", None) or snapshot(v, look) for v in args])
-        named = {name: snapshot(v, look) for name, v in kwargs.items()}
+        given = tuple([getattr(v, "_sw", None) or copy_nest(v, look) for v in args])
+        named = {name: copy_nest(v, look) for name, v in kwargs.items()}
         first = len(engine.events)
         inputs = given, named
         call = RunningCall(
@@ -143,7 +143,7 @@ class Calls:
         replace it takes milliseconds where a library has defined thousands of modules.
         """
         original = nn.Module._call_impl
-        replacement = resemble(_watcher(self, original), original)
+        replacement = copy_attributes(_make_watcher(self, original), original)
         self.engine.sites.bound(replacement.__code__)
         nn.Module._call_impl = replacement  # type: ignore[method-assign]
         try:
@@ -153,7 +153,7 @@ class Calls:
                 nn.Module._call_impl = original  # type: ignore[method-assign]
 
 
-def _watcher(calls: Calls, original: Callable[..., Any]) -> Any:
+def _make_watcher(calls: Calls, original: Callable[..., Any]) -> Any:
     """Return the replacement of `nn.Module._call_impl`."""
     engine = calls.engine
     thread = get_ident()
@@ -177,7 +177,7 @@ def _watcher(calls: Calls, original: Callable[..., Any]) -> Any:
         call = begin(path, kind.__name__, id(module), here(), args, kwargs)
         try:
             if isinstance(module, script):
-                out = _run(engine, call, module, original, args, kwargs)
+                out = _run_scripted(engine, call, module, original, args, kwargs)
             else:
                 out = original(module, *args, **kwargs)
         except Exception as error:  # the program's `forward`
@@ -188,11 +188,13 @@ def _watcher(calls: Calls, original: Callable[..., Any]) -> Any:
             if not continuation.is_own(module, error):
                 raise
             engine.enter(call.index)
-            out = continuation.refused(engine, module, original, args, kwargs, error)
+            out = continuation.answer_refused_layer(
+                engine, module, original, args, kwargs, error
+            )
         finally:
             engine.enter(call.parent or 0)
             call.end = len(events)
-        call.output = getattr(out, "_sw", None) or snapshot(out, look)
+        call.output = getattr(out, "_sw", None) or copy_nest(out, look)
         if calls.ended is not None:
             calls.ended(call, out)
         return out
@@ -218,11 +220,13 @@ class _Below(TorchDispatchMode):
         self.kernels[name] = self.kernels.get(name, 0) + 1
         if self.real:
             return func(*args, **(kwargs or {}))
-        physical = nests.on_meta(nests.swap((args, kwargs or {}), self.engine.blank_of))
+        physical = nests.replace_devices(
+            nests.swap_tensors((args, kwargs or {}), self.engine.blank_of)
+        )
         return func(*physical[0], **physical[1])
 
 
-def _run(
+def _run_scripted(
     engine: Engine,
     call: RunningCall,
     module: torch.nn.Module,
@@ -231,11 +235,11 @@ def _run(
     kwargs: dict[str, Any],
 ) -> Any:
     """Run a scripted module on data-free tensors and record it as one op."""
-    tensors = nests.tensors((args, kwargs))
+    tensors = nests.collect_tensors((args, kwargs))
     infos = [engine.info(value) for value in tensors]
     below = _Below(engine)
     try:
-        out = _without_data(engine, below, module, original, args, kwargs)
+        out = _run_without_data(engine, below, module, original, args, kwargs)
     except Exception as error:  # the program's `forward`
         engine.raised(error)
         raise
@@ -248,12 +252,12 @@ def _run(
         outs.append(engine.info(value))
         return value
 
-    out = nests.swap(out, look)
+    out = nests.swap_tensors(out, look)
     kernels = ", ".join(f"{n} x {c}" if c > 1 else n for n, c in below.kernels.items())
     call.notes = ("scripted: seen from outside only",)
     answer = Answer(
         type(module).__name__,
-        recorded_arguments(engine, args, kwargs),
+        convert_for_record(engine, args, kwargs),
         OPAQUE,
         tuple(info.meta for info in outs),
         notes=(f"kernels: {kernels}",),
@@ -262,7 +266,7 @@ def _run(
     return out
 
 
-def _without_data(
+def _run_without_data(
     engine: Engine,
     below: _Below,
     module: torch.nn.Module,
@@ -276,12 +280,12 @@ def _without_data(
     a copy of the module computes on real tensors, if these are small.
     """
     with torch._C.DisableTorchFunction():
-        physical = nests.swap((args, kwargs), engine.blank_of)
+        physical = nests.swap_tensors((args, kwargs), engine.blank_of)
         try:
             with below:
                 return original(module, *physical[0], **physical[1])
         except RuntimeError as error:
-            sizes = [tensor.numel() for tensor in nests.tensors(physical)]
+            sizes = [tensor.numel() for tensor in nests.collect_tensors(physical)]
             if "same device" not in str(error) or sum(sizes) > FEW:
                 raise
         below.kernels.clear()
@@ -289,9 +293,9 @@ def _without_data(
         real = Real(engine).of((args, kwargs))
         with torch.random.fork_rng(devices=()), below:
             out = original(copy.deepcopy(module), *real[0], **real[1])
-        return nests.swap(out, _bare)
+        return nests.swap_tensors(out, _drop_data)
 
 
-def _bare(tensor: torch.Tensor) -> torch.Tensor:
+def _drop_data(tensor: torch.Tensor) -> torch.Tensor:
     """Drop the data of a tensor, whose values mean nothing."""
     return tensor.detach().to("meta").requires_grad_(tensor.requires_grad)

@@ -12,7 +12,7 @@ from torch.nn.utils.rnn import PackedSequence
 from shapewright.engine import random_seeds
 from shapewright.engine.identity import DTYPE_NAMES, Info
 from shapewright.engine.tracked_sizes.numbers import KINDS
-from shapewright.engine.tracked_sizes.numbers import plain as plain_number
+from shapewright.engine.tracked_sizes.numbers import to_plain as plain_number
 
 Tensor = torch.Tensor
 ATOMS = frozenset(
@@ -36,7 +36,7 @@ class _Unhashable:
 UNHASHABLE = _Unhashable()
 
 
-def key_of(engine: _Knower, value: Any, key: list[Any], infos: list[Info]) -> int:
+def append_key(engine: _Knower, value: Any, key: list[Any], infos: list[Info]) -> int:
     """Append to `key` all that an answer depends on; count tensors of known values."""
     kind = type(value)
     if isinstance(value, Tensor):
@@ -50,7 +50,7 @@ def key_of(engine: _Knower, value: Any, key: list[Any], infos: list[Info]) -> in
         known = 0
         key.append(len(value))
         for item in value:
-            known += key_of(engine, item, key, infos)
+            known += append_key(engine, item, key, infos)
         return known
     if kind in ATOMS:
         key.append((kind, value))
@@ -58,24 +58,24 @@ def key_of(engine: _Knower, value: Any, key: list[Any], infos: list[Info]) -> in
     if kind is slice:
         key.append(slice)
         for item in (value.start, value.stop, value.step):
-            key_of(engine, item, key, infos)
+            append_key(engine, item, key, infos)
         return 0
     if kind is dict:
         known = 0
         for name, item in value.items():
             key.append(name)
-            known += key_of(engine, item, key, infos)
+            known += append_key(engine, item, key, infos)
         return known
     if isinstance(value, int | float | str) or callable(value):
         key.append((kind, value))
         return 0
     if isinstance(value, tuple | list):
-        return sum(key_of(engine, item, key, infos) for item in value)
+        return sum(append_key(engine, item, key, infos) for item in value)
     key.append(UNHASHABLE)
     return 0
 
 
-def swap(value: Any, change: Callable[[Tensor], Any]) -> Any:
+def swap_tensors(value: Any, change: Callable[[Tensor], Any]) -> Any:
     """Return the nest with `change` applied to every tensor."""
     if isinstance(value, Tensor):
         return change(value)
@@ -83,44 +83,44 @@ def swap(value: Any, change: Callable[[Tensor], Any]) -> Any:
     if kind in ATOMS:
         return value
     if kind is tuple or kind is list:
-        return kind(swap(item, change) for item in value)
+        return kind(swap_tensors(item, change) for item in value)
     if kind is dict:
-        return {name: swap(item, change) for name, item in value.items()}
+        return {name: swap_tensors(item, change) for name, item in value.items()}
     if kind is slice:
         return slice(
-            swap(value.start, change),
-            swap(value.stop, change),
-            swap(value.step, change),
+            swap_tensors(value.start, change),
+            swap_tensors(value.stop, change),
+            swap_tensors(value.step, change),
         )
     if isinstance(value, tuple) and hasattr(value, "_fields"):
-        return kind(*(swap(item, change) for item in value))
+        return kind(*(swap_tensors(item, change) for item in value))
     if isinstance(value, PackedSequence):
-        return kind(*(swap(item, change) for item in value))
+        return kind(*(swap_tensors(item, change) for item in value))
     if isinstance(value, tuple) and kind is not torch.Size:
-        return kind(swap(item, change) for item in value)  # structseq
+        return kind(swap_tensors(item, change) for item in value)  # structseq
     return value
 
 
-def visit(value: Any, look: Callable[[Tensor], Any], depth: int = 0) -> None:
+def visit_tensors(value: Any, look: Callable[[Tensor], Any], depth: int = 0) -> None:
     """Call `look` with every tensor in a nest."""
     if isinstance(value, Tensor):
         look(value)
     elif isinstance(value, tuple | list):
         for item in value:
-            visit(item, look, depth + 1)
+            visit_tensors(item, look, depth + 1)
     elif isinstance(value, dict):
         for item in value.values():
-            visit(item, look, depth + 1)
+            visit_tensors(item, look, depth + 1)
 
 
-def tensors(value: Any) -> list[Tensor]:
+def collect_tensors(value: Any) -> list[Tensor]:
     """Return all tensors in a nest, in order."""
     found: list[Tensor] = []
-    visit(value, found.append)
+    visit_tensors(value, found.append)
     return found
 
 
-def on_meta(
+def replace_devices(
     physical: tuple[tuple[Any, ...], dict[str, Any]], device: str = "meta"
 ) -> tuple[tuple[Any, ...], dict[str, Any]]:
     """Return the arguments with every device among them replaced."""
@@ -133,7 +133,7 @@ def on_meta(
     if generator is not None and device == "meta":
         kwargs = {**kwargs, "generator": None}
     elif generator is not None:
-        random_seeds.lend(generator)
+        random_seeds.save_generator(generator)
     if any(isinstance(value, torch.device) for value in args):
         args = tuple(
             torch.device(device) if isinstance(value, torch.device) else value
@@ -142,7 +142,7 @@ def on_meta(
     return args, kwargs
 
 
-def plain(value: Any, meta_of: Callable[[Tensor], Any]) -> Any:
+def to_plain(value: Any, meta_of: Callable[[Tensor], Any]) -> Any:
     """Convert arguments for a rule: metadata for tensors, names for torch's types."""
     kind = type(value)
     if kind in UNCHANGED:
@@ -150,11 +150,11 @@ def plain(value: Any, meta_of: Callable[[Tensor], Any]) -> Any:
     if isinstance(value, Tensor):
         return meta_of(value)
     if kind is tuple:
-        return tuple([plain(item, meta_of) for item in value])
+        return tuple([to_plain(item, meta_of) for item in value])
     if kind is list:
-        return [plain(item, meta_of) for item in value]
+        return [to_plain(item, meta_of) for item in value]
     if kind is dict:
-        return {name: plain(item, meta_of) for name, item in value.items()}
+        return {name: to_plain(item, meta_of) for name, item in value.items()}
     if kind is torch.Size:
         return tuple(value)
     if kind is torch.dtype:
@@ -165,16 +165,16 @@ def plain(value: Any, meta_of: Callable[[Tensor], Any]) -> Any:
         return str(value).removeprefix("torch.")
     if kind is slice:
         ends = (value.start, value.stop, value.step)
-        return slice(*[plain(end, meta_of) for end in ends])
+        return slice(*[to_plain(end, meta_of) for end in ends])
     if kind is PackedSequence:
-        return tuple([plain(item, meta_of) for item in value])
+        return tuple([to_plain(item, meta_of) for item in value])
     return value
 
 
 UNCHANGED = frozenset({int, float, bool, str, type(None), complex})
 
 
-def snapshot(value: Any, look: Callable[[Tensor], Info], depth: int = 0) -> Any:
+def copy_nest(value: Any, look: Callable[[Tensor], Info], depth: int = 0) -> Any:
     """Copy a nest with infos in place of tensors, keeping no object alive."""
     if isinstance(value, Tensor):
         return look(value)
@@ -185,15 +185,15 @@ def snapshot(value: Any, look: Callable[[Tensor], Info], depth: int = 0) -> Any:
         return f"<{kind.__name__}>"
     if isinstance(value, dict):
         return {
-            str(name): snapshot(item, look, depth + 1)
-            for name, item in _first(value.items())
+            str(name): copy_nest(item, look, depth + 1)
+            for name, item in _take_first(value.items())
         }
     if isinstance(value, tuple | list):
-        items = [snapshot(item, look, depth + 1) for item in _first(value)]
+        items = [copy_nest(item, look, depth + 1) for item in _take_first(value)]
         return tuple(items) if isinstance(value, tuple) else items
     if dataclasses.is_dataclass(value) and not isinstance(value, type):
         return {
-            field.name: snapshot(getattr(value, field.name, None), look, depth + 1)
+            field.name: copy_nest(getattr(value, field.name, None), look, depth + 1)
             for field in dataclasses.fields(value)
         }
     if kind in ATOMS:
@@ -203,6 +203,6 @@ def snapshot(value: Any, look: Callable[[Tensor], Info], depth: int = 0) -> Any:
     return f"<{kind.__name__}>"
 
 
-def _first(items: Any, most: int = 1000) -> list[Any]:
+def _take_first(items: Any, most: int = 1000) -> list[Any]:
     listed = list(items)
     return listed[:most]

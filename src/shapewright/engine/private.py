@@ -51,17 +51,17 @@ unwrapped: Callable[[torch.Tensor], torch.Tensor] = torch._C._functorch.get_unwr
 """Return the tensor that the innermost transform wraps."""
 
 
-def in_transform() -> bool:
+def is_in_transform() -> bool:
     """Return whether a `torch.func` transform (vmap, grad ...) is active."""
     return torch._C._functorch.peek_interpreter_stack() is not None
 
 
-def in_dispatch_mode() -> bool:
+def is_in_dispatch_mode() -> bool:
     """Return whether a dispatch mode, such as `FakeTensorMode`, is active."""
     return torch._C._len_torch_dispatch_stack() > 0
 
 
-def saving_hooks() -> bool:
+def has_saving_hooks() -> bool:
     """Return whether saved-tensor hooks are active, as in checkpointing.
 
     torch has no public API for this.
@@ -74,18 +74,16 @@ UninitializedTensor: type = parameter.UninitializedTensorMixin  # type: ignore[a
 """The common base of lazy parameters and buffers, missing from the stubs."""
 
 
-def outside_transforms() -> AbstractContextManager[Any]:
+def suspend_transforms() -> AbstractContextManager[Any]:
     """Suspend all `torch.func` transforms in the block."""
-    if not in_transform():
+    if not is_in_transform():
         return nullcontext()
     from torch._functorch.pyfunctorch import temporarily_clear_interpreter_stack
 
     return temporarily_clear_interpreter_stack()
 
 
-def nested_of_lengths(
-    lengths: list[int], width: int, dtype: torch.dtype
-) -> torch.Tensor:
+def make_nested(lengths: list[int], width: int, dtype: torch.dtype) -> torch.Tensor:
     """Return a strided nested tensor of samples `(length, width)` on untouched memory.
 
     torch's public functions copy existing data; the one for a buffer is private.
@@ -98,7 +96,7 @@ def nested_of_lengths(
     return torch._nested_view_from_buffer(buffer, sizes, steps, places)
 
 
-def function_modes() -> list[Any]:
+def get_function_modes() -> list[Any]:
     """Return the active function modes, ours and the program's; no public API does.
 
     Example: `with torch.device("cuda"):` is a function mode.
@@ -108,7 +106,7 @@ def function_modes() -> list[Any]:
 
 
 @contextmanager
-def modes_put_aside() -> Iterator[None]:
+def suspend_modes() -> Iterator[None]:
     """Deactivate all function modes in the block; torch can only pop one by one."""
     with ExitStack() as stack:
         for _ in range(torch._C._len_torch_function_stack()):
@@ -123,7 +121,7 @@ any_autocast: Callable[[], bool] = getattr(
 
 
 @cache
-def casts(name: str, kind: str) -> bool:
+def is_autocast_function(name: str, kind: str) -> bool:
     """Return whether this torch's autocast lists for `kind` have `aten::name`.
 
     The lists grow from version to version (`rms_norm` after 2.6).
@@ -144,7 +142,7 @@ It compares the signatures of torch's own functions at import.
 
 
 @contextmanager
-def patched_but_aside(
+def patch_unless_aside(
     patch: Callable[[], None], unpatch: Callable[[], None]
 ) -> Iterator[None]:
     """Patch torch in the block, except inside the contexts of `step_aside`."""
@@ -167,7 +165,7 @@ def patched_but_aside(
 
 
 @contextmanager
-def without_dynamo() -> Iterator[None]:
+def replace_dynamo() -> Iterator[None]:
     """Replace `torch._dynamo` by a stand-in while it is not yet imported.
 
     `torch/_compile.py` imports `torch._dynamo` (1 to 2 s, with sympy) at the first call

@@ -16,28 +16,28 @@ from typing import Any
 
 import torch
 
-from shapewright.engine.replacement import resemble
+from shapewright.engine.replacement import copy_attributes
 
 SEED = 0
 _lent: list[dict[int, tuple[torch.Generator, torch.Tensor]]] = []
 """The program's generators that a run used, with their earlier states."""
 
 
-def lend(generator: torch.Generator) -> None:
+def save_generator(generator: torch.Generator) -> None:
     """Save the state of a generator before a run draws from it."""
     if _lent and id(generator) not in _lent[-1]:
         _lent[-1][id(generator)] = generator, generator.get_state()
 
 
 @contextmanager
-def seeded() -> Iterator[None]:
+def seed_generators() -> Iterator[None]:
     """Seed the default generators with `SEED`; prevent seeding by the machine."""
     torch.default_generator.manual_seed(SEED)
     random.seed(SEED)
     numpy = sys.modules.get("numpy")
     if numpy is not None:
         numpy.random.seed(SEED)
-    replaced = _replacements(numpy)
+    replaced = _make_replacements(numpy)
     before = [getattr(space, name) for space, name, _ in replaced]
     for space, name, function in replaced:
         setattr(space, name, function)
@@ -53,32 +53,34 @@ def seeded() -> Iterator[None]:
 
 
 @functools.cache
-def _replacements(numpy: Any) -> list[tuple[Any, str, Callable[..., Any]]]:
+def _make_replacements(numpy: Any) -> list[tuple[Any, str, Callable[..., Any]]]:
     """Return the functions that seed from the machine, with their replacements."""
-    found = [(random, "seed", _given(random.seed))]
-    found += [(space, "seed", _started(torch.seed)) for space in (torch, torch.random)]
+    found = [(random, "seed", _wrap_seeding(random.seed))]
+    found += [
+        (space, "seed", _replace_seed(torch.seed)) for space in (torch, torch.random)
+    ]
     if numpy is not None:
         names = ("seed", "default_rng")
         space = numpy.random
-        found += [(space, name, _given(getattr(space, name))) for name in names]
+        found += [(space, name, _wrap_seeding(getattr(space, name))) for name in names]
     return found
 
 
-def _given(original: Callable[..., Any]) -> Callable[..., Any]:
+def _wrap_seeding(original: Callable[..., Any]) -> Callable[..., Any]:
     """Wrap a function so that a call without a seed uses ours."""
 
     def replaced(*args: Any, **kwargs: Any) -> Any:
         none = not kwargs and args in ((), (None,))
         return original(SEED) if none else original(*args, **kwargs)
 
-    return resemble(replaced, original)
+    return copy_attributes(replaced, original)
 
 
-def _started(original: Callable[[], int]) -> Callable[[], int]:
+def _replace_seed(original: Callable[[], int]) -> Callable[[], int]:
     """Return a replacement of `torch.seed` that sets and returns our seed."""
 
     def replaced() -> int:
         torch.default_generator.manual_seed(SEED)
         return SEED
 
-    return resemble(replaced, original)
+    return copy_attributes(replaced, original)

@@ -15,30 +15,32 @@ CACHE_METHODS = ("cache_info", "cache_clear", "cache_parameters")
 
 
 @contextmanager
-def replaced(owner: Any, name: str, make: Callable[[Any], Any]) -> Iterator[None]:
+def replace_attribute(
+    owner: Any, name: str, make: Callable[[Any], Any]
+) -> Iterator[None]:
     """Replace `owner.name` by `make(owner.name)` in the block."""
     original = vars(owner)[name]
-    setattr(owner, name, resembling(original, make))
+    setattr(owner, name, make_resembling(original, make))
     try:
         yield
     finally:
         setattr(owner, name, original)
 
 
-def resembling(original: Any, make: Callable[[Any], Any]) -> Any:
+def make_resembling(original: Any, make: Callable[[Any], Any]) -> Any:
     """Return `make(original)` with the name and attributes of the original.
 
     A function that the original wraps is replaced as well: calling `f.__wrapped__()`
     to bypass a cache must not bypass the replacement.
     """
-    made = resemble(make(original), original)
+    made = copy_attributes(make(original), original)
     inner = getattr(original, "__wrapped__", None)
     if inner is not None and not isinstance(original, type):
-        made.__wrapped__ = resembling(inner, make)
+        made.__wrapped__ = make_resembling(inner, make)
     return made
 
 
-def resemble(replacement: Replacement, original: Any) -> Replacement:
+def copy_attributes(replacement: Replacement, original: Any) -> Replacement:
     """Give a function or class the name, documentation and attributes of another.
 
     Example: the stand-in of a function under `functools.lru_cache` has `cache_clear`,
@@ -71,7 +73,7 @@ def _is_class(value: object) -> bool:
 
 
 @contextmanager
-def one_thread() -> Iterator[None]:
+def limit_to_one_thread() -> Iterator[None]:
     """Limit torch to this thread, so that no fork copies its thread pool."""
     import torch
 

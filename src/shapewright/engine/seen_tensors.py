@@ -14,16 +14,16 @@ from shapewright.engine.identity import (
     VALUED,
     Info,
     Storage,
+    count_elements,
     intern_meta,
     is_whole,
-    numel,
-    opaque_meta,
+    make_opaque_meta,
 )
 from shapewright.engine.memo import Memo
 from shapewright.engine.private import (
     UninitializedTensor,
     is_transformed,
-    outside_transforms,
+    suspend_transforms,
     unwrapped,
 )
 
@@ -82,13 +82,13 @@ class SeenTensors:
                 and not (tensor.is_nested or tensor.is_quantized)
                 and not is_transformed(tensor)
             ):
-                info = self.plain_sight(tensor, device or self.home)
+                info = self.add_plain(tensor, device or self.home)
             else:
                 info = self.first_sight(tensor, device)
         self.theirs[id(tensor)] = (tensor, info)
         return info
 
-    def plain_sight(self, tensor: Tensor, claim: str) -> Info:
+    def add_plain(self, tensor: Tensor, claim: str) -> Info:
         """Create the info of a data-free tensor quickly; meta models have thousands."""
         rg = tensor.requires_grad
         meta = intern_meta(self.memo.metas, tensor, claim, rg)
@@ -113,7 +113,7 @@ class SeenTensors:
                 if info.kind == BLANK and info.meta.requires_grad and not self.graph:
                     info.twin = tensor.detach()
 
-    def unwritten(self) -> dict[int, tuple[Tensor, Info]]:
+    def get_unwritten(self) -> dict[int, tuple[Tensor, Info]]:
         """Return parameters and data-free buffers whose infos a next run may reuse."""
         return {
             key: (tensor, info)
@@ -150,15 +150,15 @@ class SeenTensors:
             inner = unwrapped(tensor)
             claim = self.info(inner).meta.device if self.known(inner) else self.home
             claim = device or claim
-            return Info(opaque_meta(tensor, claim, "functorch"), Storage(claim))
+            return Info(make_opaque_meta(tensor, claim, "functorch"), Storage(claim))
         if _is_odd(tensor):
             claim = device or (self.home if tensor.is_meta else str(tensor.device))
             layout = str(tensor.layout).removeprefix("torch.")
             layout = "nested" if tensor.is_nested else layout
             kind = BLANK if tensor.is_meta else THEIRS
-            return Info(opaque_meta(tensor, claim, layout), Storage(claim), kind)
+            return Info(make_opaque_meta(tensor, claim, layout), Storage(claim), kind)
         if tensor.is_meta:
-            return self.plain_sight(tensor, device or self.home)
+            return self.add_plain(tensor, device or self.home)
         claim = device or getattr(tensor, FROM_FILE, None) or str(tensor.device)
         storage = self.storage_of(tensor, claim)
         meta = intern_meta(self.memo.metas, tensor, claim, tensor.requires_grad)
@@ -188,7 +188,9 @@ class SeenTensors:
 
     def limit_for(self, infos: list[Info]) -> int:
         """Return the size limit for results of known tensors: that of the largest."""
-        sizes = [numel(info.meta.shape) for info in infos if info.storage.known]
+        sizes = [
+            count_elements(info.meta.shape) for info in infos if info.storage.known
+        ]
         return max([self.known_limit, *sizes]) if self.known_limit > 0 else -1
 
     def storage_of(self, tensor: Tensor, claim: str) -> Storage:
@@ -205,7 +207,7 @@ class SeenTensors:
             return info.twin if info.twin is not None and not self.graph else tensor
         twin = info.twin
         if twin is None:
-            with outside_transforms():
+            with suspend_transforms():
                 twin = info.twin = self.make_twin(tensor, info)
         return twin
 

@@ -15,14 +15,18 @@ import torch
 
 from shapewright.engine import nests
 from shapewright.engine.dispatch import indexing, ordinary_calls, view_operators
-from shapewright.engine.dispatch.plan_tables import wrong_in
-from shapewright.engine.dispatch.results import node_of, writes
-from shapewright.engine.flops import counted
-from shapewright.engine.function_names import display_name, plain_name
-from shapewright.engine.identity import Info, Meta, contiguous_stride
+from shapewright.engine.dispatch.plan_tables import find_meta_errors
+from shapewright.engine.dispatch.results import get_node_name, is_in_place
+from shapewright.engine.flops import count_flops
+from shapewright.engine.function_names import get_display_name, get_plain_name
+from shapewright.engine.identity import Info, Meta, compute_contiguous_stride
 from shapewright.engine.layers import fused_attention
 from shapewright.engine.memo import INPLACE, READ, Answer
-from shapewright.engine.private import UninitializedTensor, any_autocast, in_transform
+from shapewright.engine.private import (
+    UninitializedTensor,
+    any_autocast,
+    is_in_transform,
+)
 from shapewright.engine.values import representatives
 from shapewright.findings.codes import SELF_CHECK
 from shapewright.operators.facts import operators_with
@@ -46,9 +50,9 @@ CHOOSES = operators_with("chooses_kernel")
 
 ASKED_AGAIN = (
     ordinary_calls.call_op,
-    view_operators.view,
-    indexing.index,
-    fused_attention.fused,
+    view_operators.answer_view,
+    indexing.answer_index,
+    fused_attention.answer_fused_layer,
 )
 """Plans whose answers can be compared with torch's."""
 
@@ -65,42 +69,47 @@ class _Way:
     ask: Callable[[], list[str]]
 
 
-def verified(plan: Plan) -> Plan:
+def check_plan(plan: Plan) -> Plan:
     """Wrap a plan so that its answers are compared with torch's."""
     if plan not in ASKED_AGAIN:
         return plan
 
     def checked(engine: Engine, func: Any, args: Args, kwargs: Kwargs | None) -> Any:
-        tensors = nests.tensors((args, kwargs))
-        if engine.graph or not engine.recording or in_transform() or _lazy(tensors):
+        tensors = nests.collect_tensors((args, kwargs))
+        if (
+            engine.graph
+            or not engine.recording
+            or is_in_transform()
+            or _has_lazy_tensor(tensors)
+        ):
             return plan(engine, func, args, kwargs)
         infos = [engine.info(tensor) for tensor in tensors]
-        if _odd(infos):
+        if _has_odd_tensor(infos):
             return plan(engine, func, args, kwargs)
         call = (args, kwargs or {})
-        ways = _prepared(engine, func, call, infos)
+        ways = _prepare_ways(engine, func, call, infos)
         before, supposed = len(engine.events), len(engine.assumptions)
         try:
             out = plan(engine, func, args, kwargs)
         except Exception as error:  # of the program or torch; raised again
             if error is engine.error:
-                _refused(engine, func, ways, error)
+                _check_refusal(engine, func, ways, error)
             raise
         if len(engine.events) == before + 1:
             answer, _, outs, *_ = engine.events[-1]
             if answer.kind != READ and len(engine.assumptions) == supposed:
-                _compare(engine, func, answer, infos, outs, ways)
+                _compare_answer(engine, func, answer, infos, outs, ways)
         return out
 
     return checked
 
 
-def _odd(infos: list[Info]) -> bool:
+def _has_odd_tensor(infos: list[Info]) -> bool:
     """Return whether a tensor has no strides of its own."""
     return any(info.meta.layout != "strided" for info in infos)
 
 
-def _lazy(tensors: list[Tensor]) -> bool:
+def _has_lazy_tensor(tensors: list[Tensor]) -> bool:
     """Return whether a tensor has no shape yet."""
     return any(isinstance(tensor, UninitializedTensor) for tensor in tensors)
 
@@ -120,59 +129,63 @@ class _Source(torch.autograd.Function):
         return gradients[0], None
 
 
-def _prepared(engine: Engine, func: Any, call: Call, infos: list[Info]) -> list[_Way]:
+def _prepare_ways(
+    engine: Engine, func: Any, call: Call, infos: list[Info]
+) -> list[_Way]:
     """Return the ways to repeat a call: on the CPU if small, and without data."""
     ways = []
-    if _count(infos) <= LIMIT and not (any_autocast() and _on_gpu(infos)):
-        ways.append(_way(engine, func, call, "cpu"))
-    if not (any_autocast() or wrong_in(func) or plain_name(func) in CHOOSES):
-        ways.append(_way(engine, func, call, "meta"))
+    if _count_elements(infos) <= LIMIT and not (any_autocast() and _is_on_gpu(infos)):
+        ways.append(_prepare_way(engine, func, call, "cpu"))
+    if not (
+        any_autocast() or find_meta_errors(func) or get_plain_name(func) in CHOOSES
+    ):
+        ways.append(_prepare_way(engine, func, call, "meta"))
     return ways
 
 
-def _count(infos: list[Info]) -> int:
+def _count_elements(infos: list[Info]) -> int:
     """Return the total number of elements of all operands."""
     return sum(math.prod(info.meta.shape) for info in infos)
 
 
-def _on_gpu(infos: list[Info]) -> bool:
+def _is_on_gpu(infos: list[Info]) -> bool:
     """Return whether a tensor claims a device other than the CPU."""
     return any(info.meta.device != "cpu" for info in infos)
 
 
-def _way(engine: Engine, func: Any, call: Call, device: str) -> _Way:
+def _prepare_way(engine: Engine, func: Any, call: Call, device: str) -> _Way:
     """Prepare the call on separate tensors, before the original can write any."""
-    written = writes(plain_name(func), call[1]) or "out" in call[1]
+    written = is_in_place(get_plain_name(func), call[1]) or "out" in call[1]
     made: dict[int, Tensor] = {}
 
     def twin_of(tensor: Tensor) -> Tensor:
         twin = made.get(id(tensor))
         if twin is None:
-            twin = made[id(tensor)] = _lone(engine, tensor, device, written)
+            twin = made[id(tensor)] = _copy_alone(engine, tensor, device, written)
         return twin
 
-    args, kwargs = nests.on_meta(nests.swap(call, twin_of), device)
+    args, kwargs = nests.replace_devices(nests.swap_tensors(call, twin_of), device)
     if device == "meta" and not made:
         kwargs = {**kwargs, "device": "meta"}
     given = list(made.values())
 
     def again() -> list[str]:
-        return _described(func(*args, **kwargs), given, written)
+        return _describe_outputs(func(*args, **kwargs), given, written)
 
     return _Way(device, again)
 
 
-def _lone(engine: Engine, tensor: Tensor, device: str, written: bool) -> Tensor:
+def _copy_alone(engine: Engine, tensor: Tensor, device: str, written: bool) -> Tensor:
     """Return a tensor of the same metadata that shares no memory with the run's."""
     info = engine.info(tensor)
     meta = info.meta
     with torch.inference_mode(tensor.is_inference()), torch.no_grad():
         if device == "cpu":
-            twin = _shifted(
-                representatives.stand_in(engine, tensor).detach(), meta.offset
+            twin = _copy_shifted(
+                representatives.make_stand_in(engine, tensor).detach(), meta.offset
             )
         else:
-            room = torch.UntypedStorage(_extent(meta), device="meta")
+            room = torch.UntypedStorage(_compute_extent(meta), device="meta")
             twin = torch.empty(0, dtype=meta.torch_dtype, device="meta")
             twin.set_(room, meta.offset, meta.shape, meta.stride)
     if not meta.requires_grad:
@@ -184,7 +197,7 @@ def _lone(engine: Engine, tensor: Tensor, device: str, written: bool) -> Tensor:
     return apply(seed, [twin])  # type: ignore[no-any-return, no-untyped-call]
 
 
-def _shifted(value: Tensor, offset: int) -> Tensor:
+def _copy_shifted(value: Tensor, offset: int) -> Tensor:
     """Copy a tensor with its strides, at the given storage offset."""
     size, stride = value.shape, value.stride()
     last = sum((n - 1) * s for n, s in zip(size, stride, strict=True) if n) + 1
@@ -196,14 +209,14 @@ def _shifted(value: Tensor, offset: int) -> Tensor:
     return bare.set_(copy.untyped_storage(), offset, size, stride)
 
 
-def _extent(meta: Any) -> int:
+def _compute_extent(meta: Any) -> int:
     """Return the bytes from the start of the storage to the last element's end."""
     steps = zip(meta.shape, meta.stride, strict=True)
     last = 0 if 0 in meta.shape else sum((n - 1) * s for n, s in steps) + 1
     return int((meta.offset + last) * meta.torch_dtype.itemsize)
 
 
-def _asked(ways: list[_Way]) -> list[str]:
+def _ask_torch(ways: list[_Way]) -> list[str]:
     """Return torch's answer from the first way that works: CPU, else without data."""
     state = torch.get_rng_state()
     try:
@@ -220,7 +233,7 @@ def _asked(ways: list[_Way]) -> list[str]:
 # -- comparison ---------------------------------------------------------------
 
 
-def _compare(
+def _compare_answer(
     engine: Engine,
     func: Any,
     answer: Answer,
@@ -230,37 +243,39 @@ def _compare(
 ) -> None:
     """Compare an answer with torch's; report a difference as a finding."""
     try:
-        theirs = _asked(ways)
+        theirs = _ask_torch(ways)
     except _NoAnswer:
         engine.note(UNDONE)
         return
     engine.note(DONE)
-    ours = _claimed(outs, ins, answer.kind == INPLACE)
+    ours = _describe_recorded(outs, ins, answer.kind == INPLACE)
     if ours != theirs:
-        _differs(engine, func, "; ".join(ours), "; ".join(theirs))
-    _flops(engine, func, answer, ways)
+        _report_difference(engine, func, "; ".join(ours), "; ".join(theirs))
+    _compare_flops(engine, func, answer, ways)
 
 
-def _claimed(outs: tuple[Info, ...], ins: list[Info], written: bool) -> list[str]:
+def _describe_recorded(
+    outs: tuple[Info, ...], ins: list[Info], written: bool
+) -> list[str]:
     """Describe our recorded outputs in words."""
     given = list(dict.fromkeys(info.number for info in ins))
     found = []
     for info in outs:
-        text = _words(info.meta, info.meta.requires_grad, info.grad_fn)
+        text = _describe_tensor(info.meta, info.meta.requires_grad, info.grad_fn)
         itself = info.number in given
         place = f"input {given.index(info.number)}" if itself else ""
         found.append(place if itself and not written else f"{place} {text}".strip())
     return found
 
 
-def _described(out: Any, given: list[Tensor], written: bool) -> list[str]:
+def _describe_outputs(out: Any, given: list[Tensor], written: bool) -> list[str]:
     """Describe torch's outputs in words."""
     found = []
-    for tensor in nests.tensors(out):
+    for tensor in nests.collect_tensors(out):
         meta = Meta(
             tuple(tensor.shape), tensor.stride(), tensor.dtype, 0, "", False, "strided"
         )
-        text = _words(meta, tensor.requires_grad, node_of(tensor))
+        text = _describe_tensor(meta, tensor.requires_grad, get_node_name(tensor))
         index = next((i for i, value in enumerate(given) if value is tensor), None)
         itself = index is not None
         place = f"input {index}" if itself else ""
@@ -268,44 +283,46 @@ def _described(out: Any, given: list[Tensor], written: bool) -> list[str]:
     return found
 
 
-def _words(meta: Meta, requires_grad: bool, grad_fn: str | None) -> str:
+def _describe_tensor(meta: Meta, requires_grad: bool, grad_fn: str | None) -> str:
     """Describe a tensor in a few words, the same for torch's and ours if they agree."""
     if grad_fn in (None, "_SourceBackward") or not torch.is_grad_enabled():
         grad_fn = "leaf" if requires_grad else None
     text = f"{meta.dtype}{list(meta.shape)}"
-    if meta.stride != contiguous_stride(meta.shape):
+    if meta.stride != compute_contiguous_stride(meta.shape):
         text += f" by {meta.stride}"
     return f"{text} {grad_fn}" if grad_fn else text
 
 
-def _flops(engine: Engine, func: Any, answer: Answer, ways: list[_Way]) -> None:
+def _compare_flops(engine: Engine, func: Any, answer: Answer, ways: list[_Way]) -> None:
     """Compare the FLOPs of a rule with torch's own formulas."""
     if answer.flops is None or not ways:
         return
-    if plain_name(func) in CHOOSES and ways[-1].device == "cpu":
+    if get_plain_name(func) in CHOOSES and ways[-1].device == "cpu":
         return  # its kernels for attention are not counted
     try:
-        _, theirs = counted(engine, ways[-1].ask, (), {})
+        _, theirs = count_flops(engine, ways[-1].ask, (), {})
     except Exception:  # torch refuses to count
         return
     if theirs is not None and theirs != answer.flops:
-        _differs(engine, func, f"{answer.flops} FLOPs", f"{theirs} FLOPs")
+        _report_difference(engine, func, f"{answer.flops} FLOPs", f"{theirs} FLOPs")
 
 
-def _refused(engine: Engine, func: Any, ways: list[_Way], error: Exception) -> None:
+def _check_refusal(
+    engine: Engine, func: Any, ways: list[_Way], error: Exception
+) -> None:
     """Check that a refused call fails on the CPU, too; meta kernels are too lenient."""
-    if not ways or ways[0].device != "cpu" or representatives.autograd_error(error):
+    if not ways or ways[0].device != "cpu" or representatives.is_autograd_error(error):
         return  # what refuses to write a view is its base, which is not here
     try:
-        theirs = _asked(ways[:1])
+        theirs = _ask_torch(ways[:1])
     except _NoAnswer:
         return
-    _differs(engine, func, f"`{error}`", "; ".join(theirs))
+    _report_difference(engine, func, f"`{error}`", "; ".join(theirs))
 
 
-def _differs(engine: Engine, func: Any, ours: str, theirs: str) -> None:
+def _report_difference(engine: Engine, func: Any, ours: str, theirs: str) -> None:
     """Report a disagreement with torch, which is a bug of ours."""
     engine.find(
         SELF_CHECK,
-        f"`{display_name(func)}` is recorded as {ours}, torch says {theirs}",
+        f"`{get_display_name(func)}` is recorded as {ours}, torch says {theirs}",
     )

@@ -11,14 +11,14 @@ from contextlib import contextmanager
 from threading import Thread, get_ident
 from typing import TYPE_CHECKING, Any, NoReturn
 
-from shapewright.engine.replacement import resemble
+from shapewright.engine.replacement import copy_attributes
 
 if TYPE_CHECKING:
     from shapewright.engine.engine import Engine
 
 
 @contextmanager
-def followed(engine: Engine) -> Iterator[None]:
+def follow_threads(engine: Engine) -> Iterator[None]:
     """Answer torch calls in threads started during the run like those of the run.
 
     A thread that outlives the run is ended at its next call of torch, since its
@@ -29,11 +29,13 @@ def followed(engine: Engine) -> Iterator[None]:
     def start(thread: Thread) -> None:
         if get_ident() in engine.threads:
             inner: Any = thread
-            inner._bootstrap_inner = _follow(engine, inner._bootstrap_inner)
-            inner._invoke_excepthook = _quiet(engine, inner._invoke_excepthook)
+            inner._bootstrap_inner = _wrap_bootstrap(engine, inner._bootstrap_inner)
+            inner._invoke_excepthook = _wrap_exception_hook(
+                engine, inner._invoke_excepthook
+            )
         original(thread)
 
-    Thread.start = resemble(start, original)  # type: ignore[assignment, method-assign]
+    Thread.start = copy_attributes(start, original)  # type: ignore[assignment, method-assign]
     try:
         yield
     finally:
@@ -41,7 +43,7 @@ def followed(engine: Engine) -> Iterator[None]:
         engine.close(_Over())
 
 
-def _follow(engine: Engine, bootstrap: Any) -> Any:
+def _wrap_bootstrap(engine: Engine, bootstrap: Any) -> Any:
     """Wrap a thread's bootstrap function in the run's mode."""
 
     def inner() -> None:
@@ -60,7 +62,7 @@ class _RunIsOver(SystemExit):
     """Raised to end a thread that outlives its run."""
 
 
-def _quiet(engine: Engine, report: Any) -> Any:
+def _wrap_exception_hook(engine: Engine, report: Any) -> Any:
     """Wrap a thread's exception hook so that it ignores our own exceptions."""
     from shapewright.engine.engine import NeedsGraph
 
@@ -77,9 +79,9 @@ class _Over(dict[Any, Any]):
     """The plans after the end of a run: every call ends its thread."""
 
     def get(self, key: Any, default: Any = None) -> Any:
-        return _ended
+        return _end_thread
 
 
-def _ended(*_: Any) -> NoReturn:
+def _end_thread(*_: Any) -> NoReturn:
     """End the thread."""
     raise _RunIsOver("the trace that this thread belonged to is over")

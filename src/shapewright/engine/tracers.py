@@ -21,8 +21,8 @@ from torch import nn
 from shapewright.engine import nests
 from shapewright.engine.identity import FROM_FILE
 from shapewright.engine.memo import READ, Answer
-from shapewright.engine.private import import_compiler, modes_put_aside, step_aside
-from shapewright.engine.replacement import replaced
+from shapewright.engine.private import import_compiler, step_aside, suspend_modes
+from shapewright.engine.replacement import replace_attribute
 
 if TYPE_CHECKING:
     from shapewright.engine.engine import Engine
@@ -54,25 +54,27 @@ FEW = 1 << 22
 
 
 @contextmanager
-def tracers_kept() -> Iterator[None]:
+def keep_tracers() -> Iterator[None]:
     """Make torch's tracers work during a run or while a model is built."""
     makes = (
-        (TRACERS, _tracing),
-        (SYMBOLIC, _looking),
-        (MAKERS, _making),
-        (FUNCTIONAL, _passing),
+        (TRACERS, _wrap_tracer),
+        (SYMBOLIC, _wrap_proxy_tracer),
+        (MAKERS, _wrap_tracer_maker),
+        (FUNCTIONAL, _wrap_transform),
     )
     with ExitStack() as stack:
         for names, make in makes:
             for module, name in names:
                 owner = sys.modules.get(module)
                 if owner is not None and name in vars(owner):
-                    stack.enter_context(replaced(owner, name, make))
-        stack.enter_context(replaced(torch.fx.Tracer, "trace", _looking))
+                    stack.enter_context(replace_attribute(owner, name, make))
+        stack.enter_context(
+            replace_attribute(torch.fx.Tracer, "trace", _wrap_proxy_tracer)
+        )
         yield
 
 
-def _running_engine() -> Engine | None:
+def _find_running_engine() -> Engine | None:
     """Return the engine of the run in progress, or None.
 
     It may differ from the engine of the run in which a file imported a tracer by
@@ -85,43 +87,43 @@ def _running_engine() -> Engine | None:
     return next((e for e in reversed(engines) if get_ident() in e.threads), None)
 
 
-def _tracing(original: Callable[..., Any]) -> Callable[..., Any]:
+def _wrap_tracer(original: Callable[..., Any]) -> Callable[..., Any]:
     """Wrap a tracer so that it runs on real tensors."""
 
     def trace(*args: Any, **kwargs: Any) -> Any:
-        engine = _running_engine()
+        engine = _find_running_engine()
         if engine is None:
             return original(*args, **kwargs)
         if original.__module__.startswith("torch.export"):
             import_compiler()
-        return _traced_for_real(engine, original, args, kwargs)
+        return _trace_for_real(engine, original, args, kwargs)
 
     return trace
 
 
-def _looking(original: Callable[..., Any]) -> Callable[..., Any]:
+def _wrap_proxy_tracer(original: Callable[..., Any]) -> Callable[..., Any]:
     """Wrap a tracer that uses tensors of its own kind, such as proxies."""
 
     def trace(*args: Any, **kwargs: Any) -> Any:
-        engine = _running_engine()
+        engine = _find_running_engine()
         if engine is None:
             return original(*args, **kwargs)
-        with _put_aside(engine):
+        with _suspend_engine(engine):
             return engine.run(original, args, kwargs)
 
     return trace
 
 
-def _making(original: Callable[..., Any]) -> Callable[..., Any]:
+def _wrap_tracer_maker(original: Callable[..., Any]) -> Callable[..., Any]:
     """Wrap a function such as `make_fx`, whose result traces when called."""
 
     def made(function: Any, *args: Any, **kwargs: Any) -> Any:
         def trace(*inputs: Any, **named: Any) -> Any:
-            engine = _running_engine()
+            engine = _find_running_engine()
             if engine is None:
                 return traced(function, *inputs, **named)
             import_compiler()
-            return _traced_for_real(engine, traced, (function, *inputs), named)
+            return _trace_for_real(engine, traced, (function, *inputs), named)
 
         def traced(real: Any, *given: Any, **words: Any) -> Any:
             return original(real, *args, **kwargs)(*given, **words)
@@ -131,12 +133,12 @@ def _making(original: Callable[..., Any]) -> Callable[..., Any]:
     return made
 
 
-def _passing(original: Callable[..., Any]) -> Callable[..., Any]:
+def _wrap_transform(original: Callable[..., Any]) -> Callable[..., Any]:
     """Wrap a function such as `functionalize`: in a run, call its argument directly."""
 
     def made(function: Any, *args: Any, **kwargs: Any) -> Any:
         def called(*inputs: Any, **named: Any) -> Any:
-            if _running_engine() is not None:
+            if _find_running_engine() is not None:
                 return function(*inputs, **named)
             return original(function, *args, **kwargs)(*inputs, **named)
 
@@ -145,7 +147,7 @@ def _passing(original: Callable[..., Any]) -> Callable[..., Any]:
     return made
 
 
-def _traced_for_real(
+def _trace_for_real(
     engine: Engine, function: Callable[..., Any], args: Any, kwargs: Any
 ) -> Any:
     """Run torch's tracer on copies with data; return its result without data."""
@@ -154,20 +156,20 @@ def _traced_for_real(
     infos = [engine.info(tensor) for tensor in real.parameters]
     if infos:  # the program has used them
         engine.record(Answer(function, ((), {}), READ, notes=("traced",)), infos, ())
-    return nests.swap(made, partial(_without_data, engine))
+    return nests.swap_tensors(made, partial(_drop_data, engine))
 
 
 def _run_for_real(
     engine: Engine, real: Real, function: Callable[..., Any], args: Any, kwargs: Any
 ) -> Any:
     """Call torch's tracer on copies with data; its result has data, too."""
-    with _put_aside(engine), torch.random.fork_rng(devices=()):
+    with _suspend_engine(engine), torch.random.fork_rng(devices=()):
         args, kwargs = real.of(args), real.of(kwargs)
         with real.in_closures(args):
             return function(*args, **kwargs)
 
 
-def _without_data(engine: Engine, tensor: torch.Tensor) -> torch.Tensor:
+def _drop_data(engine: Engine, tensor: torch.Tensor) -> torch.Tensor:
     """Make a tracer's result data-free, since its values are meaningless."""
     with torch._C.DisableTorchFunction():
         blank = tensor.detach().to("meta")
@@ -176,15 +178,15 @@ def _without_data(engine: Engine, tensor: torch.Tensor) -> torch.Tensor:
 
 
 @contextmanager
-def _put_aside(engine: Engine) -> Iterator[None]:
+def _suspend_engine(engine: Engine) -> Iterator[None]:
     """Remove our mode and patches from torch in the block."""
     thread = get_ident()
     with ExitStack() as stack:
         for unpatched in step_aside:
             stack.enter_context(unpatched())
-        stack.enter_context(modes_put_aside())
+        stack.enter_context(suspend_modes())
         engine.threads.discard(thread)
-        stack.enter_context(engine.unrecorded())
+        stack.enter_context(engine.suspend_recording())
         try:
             yield
         finally:
@@ -251,9 +253,9 @@ class Real:
             return module
         if id(module) not in self.memo:
             self.parameters += module.parameters()
-            for each in module.modules():
-                for value in list(vars(each).values()):
-                    nests.visit(value, self.tensor)
+            for submodule in module.modules():
+                for value in list(vars(submodule).values()):
+                    nests.visit_tensors(value, self.tensor)
             self.memo[id(module)] = copy.deepcopy(module, self.memo)
             self.kept.append(module)
         return self.memo[id(module)]  # type: ignore[no-any-return]

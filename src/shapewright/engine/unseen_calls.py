@@ -23,15 +23,19 @@ from torch.autograd.graph import saved_tensors_hooks
 
 from shapewright.engine import nests
 from shapewright.engine.identity import BLANK, THEIRS, VALUED, Info, Meta, intern_meta
-from shapewright.engine.private import GROUPING, patched_but_aside
-from shapewright.engine.replacement import replaced, resemble, resembling
+from shapewright.engine.private import GROUPING, patch_unless_aside
+from shapewright.engine.replacement import (
+    copy_attributes,
+    make_resembling,
+    replace_attribute,
+)
 
 if TYPE_CHECKING:
     from shapewright.engine.engine import Engine
 
 
 @contextmanager
-def applied(engine: Engine) -> Iterator[None]:
+def watch_apply(engine: Engine) -> Iterator[None]:
     """Make `Function.apply` pass stand-ins to autograd and keep its results' nodes."""
     kind = torch.autograd.Function
     original = kind.__dict__["apply"]
@@ -45,27 +49,30 @@ def applied(engine: Engine) -> Iterator[None]:
             or get_ident() not in engine.threads
             or not torch.is_grad_enabled()
             or not any(
-                engine.info(value).meta.requires_grad for value in nests.tensors(args)
+                engine.info(value).meta.requires_grad
+                for value in nests.collect_tensors(args)
             )
         ):
             return called(*args, **kwargs)
         if not engine.graph:
             raise NeedsGraph(cls.__name__)
         with torch._C.DisableTorchFunction():
-            ready = nests.swap(args, lambda value: _stand_in(engine, value))
+            ready = nests.swap_tensors(
+                args, lambda value: _make_stand_in(engine, value)
+            )
         out = called(*ready, **kwargs)
         with torch._C.DisableTorchFunction():
-            nests.visit(out, lambda value: _refresh(engine, value))
+            nests.visit_tensors(out, lambda value: _refresh_info(engine, value))
         return out
 
-    kind.apply = resemble(classmethod(apply), original)  # type: ignore[assignment]
+    kind.apply = copy_attributes(classmethod(apply), original)  # type: ignore[assignment]
     try:
         yield
     finally:
         kind.apply = original  # type: ignore[method-assign]
 
 
-def _stand_in(engine: Engine, value: torch.Tensor) -> torch.Tensor:
+def _make_stand_in(engine: Engine, value: torch.Tensor) -> torch.Tensor:
     """Return a data-free stand-in with the same identity; integers keep their values.
 
     The user's own tensors must not enter the graph, and in it no device may mix.
@@ -79,7 +86,7 @@ def _stand_in(engine: Engine, value: torch.Tensor) -> torch.Tensor:
     return engine.tell(twin, new)
 
 
-def _refresh(engine: Engine, value: torch.Tensor) -> None:
+def _refresh_info(engine: Engine, value: torch.Tensor) -> None:
     """Read the metadata of a result again: autograd has given it a node."""
     if not value.requires_grad:
         return
@@ -98,13 +105,17 @@ ENTRIES = (
 
 
 @contextmanager
-def transforms_seen(engine: Engine) -> Iterator[None]:
+def watch_transforms(engine: Engine) -> Iterator[None]:
     """Make `torch.func` transforms wrap data-free tensors."""
     with ExitStack() as stack:
         for module, name in ENTRIES:
-            stack.enter_context(_wrapped_entry(module, name, _entry(engine)))
+            stack.enter_context(
+                _wrap_function(module, name, _make_entry_wrapper(engine))
+            )
         for module, name in EXITS:
-            stack.enter_context(_wrapped_entry(module, name, _left(engine)))
+            stack.enter_context(
+                _wrap_function(module, name, _make_exit_wrapper(engine))
+            )
         yield
 
 
@@ -116,10 +127,10 @@ Wrap = Callable[[Callable[..., Any]], Callable[..., Any]]
 
 
 @contextmanager
-def _wrapped_entry(module: Any, name: str, wrap: Wrap) -> Iterator[None]:
+def _wrap_function(module: Any, name: str, wrap: Wrap) -> Iterator[None]:
     """Wrap a function of torch's during the run."""
     original = vars(module)[name]
-    wrapped = resembling(original, wrap)
+    wrapped = make_resembling(original, wrap)
     setattr(module, name, wrapped)
     try:
         yield
@@ -128,7 +139,7 @@ def _wrapped_entry(module: Any, name: str, wrap: Wrap) -> Iterator[None]:
             setattr(module, name, original)
 
 
-def _left(engine: Engine) -> Wrap:
+def _make_exit_wrapper(engine: Engine) -> Wrap:
     """Return a wrapper by which an unwrapped tensor claims the wrapped one's device."""
 
     def wrap(original: Callable[..., Any]) -> Callable[..., Any]:
@@ -145,7 +156,7 @@ def _left(engine: Engine) -> Wrap:
     return wrap
 
 
-def _entry(engine: Engine) -> Wrap:
+def _make_entry_wrapper(engine: Engine) -> Wrap:
     """Return a wrapper that passes data-free stand-ins to a transform."""
     from shapewright.engine.engine import NeedsGraph
 
@@ -156,8 +167,8 @@ def _entry(engine: Engine) -> Wrap:
             if not engine.graph:
                 raise NeedsGraph(original.__name__)
             with torch._C.DisableTorchFunction():
-                args, kwargs = nests.swap(
-                    (args, kwargs), lambda value: _stand_in(engine, value)
+                args, kwargs = nests.swap_tensors(
+                    (args, kwargs), lambda value: _make_stand_in(engine, value)
                 )
             return original(*args, **kwargs)
 
@@ -167,7 +178,7 @@ def _entry(engine: Engine) -> Wrap:
 
 
 @contextmanager
-def storages_kept(engine: Engine) -> Iterator[None]:
+def keep_storages(engine: Engine) -> Iterator[None]:
     """Make `set_` only claim the new storage; a user's tensor keeps its own."""
     original = torch.Tensor.set_
 
@@ -176,9 +187,9 @@ def storages_kept(engine: Engine) -> Iterator[None]:
         if engine not in torch.overrides._get_current_function_mode_stack():
             return original(tensor, *args, **kwargs)
         with torch._C.DisableTorchFunction():
-            return _claim(engine, original, tensor, args, kwargs)
+            return _claim_storage(engine, original, tensor, args, kwargs)
 
-    resemble(set_, original)
+    copy_attributes(set_, original)
 
     def patch() -> None:
         torch.Tensor.set_ = set_  # type: ignore[method-assign, assignment]
@@ -186,11 +197,11 @@ def storages_kept(engine: Engine) -> Iterator[None]:
     def unpatch() -> None:
         del torch.Tensor.set_
 
-    with patched_but_aside(patch, unpatch):
+    with patch_unless_aside(patch, unpatch):
         yield
 
 
-def _claim(
+def _claim_storage(
     engine: Engine, original: Any, tensor: Any, args: Any, kwargs: Any
 ) -> torch.Tensor:
     """Apply `set_` to a stand-in and update the tensor's info."""
@@ -242,7 +253,7 @@ STEPS = frozenset({torch.float32, torch.float64})
 
 
 @contextmanager
-def tensors_grouped(engine: Engine) -> Iterator[None]:
+def group_claimed_tensors(engine: Engine) -> Iterator[None]:
     """Make torch group tensors by their claimed device and dtype during a run."""
 
     def make(original: Callable[..., Any]) -> Callable[..., Any]:
@@ -257,7 +268,7 @@ def tensors_grouped(engine: Engine) -> Iterator[None]:
     if not hasattr(*GROUPING):
         yield
         return
-    with replaced(*GROUPING, make):
+    with replace_attribute(*GROUPING, make):
         yield
 
 
@@ -274,7 +285,9 @@ def _group_tensors(
         meta = engine.info(first).meta
         row = [each[place] if each else None for each in lists]
         for tensor in row:
-            if tensor is not None and not _goes_with(engine.info(tensor).meta, meta):
+            if tensor is not None and not _is_grouped_with(
+                engine.info(tensor).meta, meta
+            ):
                 engine.raise_theirs(RuntimeError(
                     "Tensors of the same index must be on the same device and the same "
                     "dtype except `step` tensors that can be CPU and float32/64 "
@@ -290,7 +303,7 @@ def _group_tensors(
     return groups
 
 
-def _goes_with(meta: Meta, first: Meta) -> bool:
+def _is_grouped_with(meta: Meta, first: Meta) -> bool:
     """Return whether torch groups a tensor with a parameter; a step may be on CPU."""
     if meta.device == first.device:
         lower = meta.torch_dtype is torch.bfloat16  # an optimizer's state may be
@@ -298,7 +311,7 @@ def _goes_with(meta: Meta, first: Meta) -> bool:
     return meta.device == "cpu" and meta.torch_dtype in STEPS
 
 
-def under(engine: Engine, function: Callable[..., Any]) -> Callable[..., Any]:
+def wrap_in_mode(engine: Engine, function: Callable[..., Any]) -> Callable[..., Any]:
     """Wrap a function so that it runs under the run's mode."""
 
     def called(*args: Any, **kwargs: Any) -> Any:
@@ -312,7 +325,7 @@ def under(engine: Engine, function: Callable[..., Any]) -> Callable[..., Any]:
 
 
 @contextmanager
-def backward_seen(engine: Engine) -> Iterator[None]:
+def watch_backward(engine: Engine) -> Iterator[None]:
     """Run backward methods of custom functions and saved-tensor hooks in our mode."""
     node: Any = BackwardCFunction
     hooks: Any = saved_tensors_hooks
@@ -321,12 +334,15 @@ def backward_seen(engine: Engine) -> Iterator[None]:
     def applied(self: Any, *args: Any) -> Any:
         if getattr(self._forward_cls, "of_ours", False):
             return apply(self, *args)
-        return under(engine, apply)(self, *args)
+        return wrap_in_mode(engine, apply)(self, *args)
 
     def started(self: Any, pack_hook: Any, unpack_hook: Any) -> None:
-        start(self, under(engine, pack_hook), under(engine, unpack_hook))
+        start(self, wrap_in_mode(engine, pack_hook), wrap_in_mode(engine, unpack_hook))
 
-    node.apply, hooks.__init__ = resemble(applied, apply), resemble(started, start)
+    node.apply, hooks.__init__ = (
+        copy_attributes(applied, apply),
+        copy_attributes(started, start),
+    )
     try:
         yield
     finally:

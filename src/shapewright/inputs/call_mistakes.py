@@ -14,9 +14,9 @@ from collections.abc import Callable, Mapping
 from numbers import Integral
 from typing import Any
 
-from shapewright.inputs.callables import takes
-from shapewright.inputs.errors import InputError, did_you_mean
-from shapewright.inputs.target_names import required, signature_of
+from shapewright.inputs.callables import format_parameters
+from shapewright.inputs.errors import InputError, suggest_name
+from shapewright.inputs.target_names import find_required, find_signature
 
 SIZE_KEYWORDS = ("input_size", "input_shape", "input_data", "input_sizes")
 """How other tools name the sizes of the inputs."""
@@ -44,10 +44,10 @@ def refuse_target(command: str, target: Any) -> None:
         raise InputError(
             f"`sw.{command}` takes a model or a function, not the text"
             f" {os.fspath(target)!r}; import it and write `sw.{command}(Net(), ...)`,"
-            f" or in a shell `shapewright {shell} {_shell_target(target)}`"
+            f" or in a shell `shapewright {shell} {_format_shell_target(target)}`"
         )
     if _is_module_class(target):
-        missing = ", ".join(f"{name}=..." for name in required(target))
+        missing = ", ".join(f"{name}=..." for name in find_required(target))
         name = target.__name__
         raise InputError(
             f"`{name}` is a class; pass an instance:"
@@ -61,7 +61,7 @@ def refuse_target(command: str, target: Any) -> None:
         )
 
 
-def _shell_target(text: Any) -> str:
+def _format_shell_target(text: Any) -> str:
     written = os.fspath(text)
     is_file = isinstance(written, str) and written.endswith(".py")
     return f"{written}:Net" if is_file else str(written)
@@ -81,26 +81,27 @@ def refuse_arguments(
     Example: ``sw.trace(net, input_size=(2, 8))`` is refused with "`Net.forward` has no
     argument `input_size`; write `sw.trace(model, "f32[2, 8]")`".
     """
-    signature = _signature(target)
+    signature = _find_signature(target)
     if signature is None:
         return
     _refuse_keywords(command, target, kwargs, signature)
     if command in LETTERED and not any(isinstance(value, str) for value in args):
-        sizes = _sizes_among(args, kwargs)
+        sizes = _find_sizes(args, kwargs)
         if sizes and len(sizes) == len(args) + len(kwargs):
             raise InputError(
                 "no input has a letter: write sizes that vary as letters, as in"
-                f" `{_call(command, sizes)}`"
+                f" `{_format_call(command, sizes)}`"
             )
     if len(args) < 2 or not all(_is_size(value) for value in args):
         return
     try:
         signature.bind(*args, **kwargs)
     except TypeError:
+        parameters = format_parameters(dict(signature.parameters))
         raise InputError(
-            f"`{_said(target)}` takes {takes(dict(signature.parameters))}, not"
-            f" {len(args)} numbers; a tensor of these sizes is written"
-            f" `{_call(command, {0: tuple(args)})}`"
+            f"`{_get_called_name(target)}` takes {parameters}, not {len(args)} numbers;"
+            f" a tensor of these sizes is written"
+            f" `{_format_call(command, {0: tuple(args)})}`"
         ) from None
 
 
@@ -108,47 +109,50 @@ def _refuse_keywords(
     command: str, target: Any, kwargs: Mapping[str, Any], signature: inspect.Signature
 ) -> None:
     parameters = dict(signature.parameters)
-    if any(each.kind is each.VAR_KEYWORD for each in parameters.values()):
+    if any(
+        parameter.kind is parameter.VAR_KEYWORD for parameter in parameters.values()
+    ):
         return
     positional = inspect.Parameter.POSITIONAL_ONLY
     known = [name for name, each in parameters.items() if each.kind is not positional]
     for name, value in kwargs.items():
         if name in known:
             continue
-        said = f"`{_said(target)}` has no argument `{name}`"
+        said = f"`{_get_called_name(target)}` has no argument `{name}`"
         if name in SIZE_KEYWORDS:
-            sizes = value if _sizes(value) else (2, 3, 32, 32)
-            raise InputError(f"{said}; write `{_call(command, {0: sizes})}`")
-        hint = did_you_mean(name, known)
+            sizes = value if _is_sizes(value) else (2, 3, 32, 32)
+            raise InputError(f"{said}; write `{_format_call(command, {0: sizes})}`")
+        hint = suggest_name(name, known)
         raise InputError(
-            f"{said}{hint}{'' if hint else ';'} it takes {takes(parameters)}, and every"
-            f" keyword of `sw.{command}` belongs to it"
+            f"{said}{hint}{'' if hint else ';'} it takes"
+            f" {format_parameters(parameters)}, and every keyword of"
+            f" `sw.{command}` belongs to it"
         )
 
 
-def _signature(target: Any) -> inspect.Signature | None:
+def _find_signature(target: Any) -> inspect.Signature | None:
     """Return the signature that the arguments must match; None if hooks may change
     them.
     """
     torch = sys.modules.get("torch")
     target = getattr(target, "_orig_mod", target)  # torch.compile's wrapper
     if torch is None or not isinstance(target, torch.nn.Module):
-        return signature_of(target)
+        return find_signature(target)
     forward = target.forward
-    if target._forward_pre_hooks or type(target).__call__ is not _plain_call():
+    if target._forward_pre_hooks or type(target).__call__ is not _get_plain_call():
         return None
     if getattr(forward, "__func__", None) is torch.nn.Module.forward:
         return None
-    return signature_of(forward)
+    return find_signature(forward)
 
 
-def _plain_call() -> object:
+def _get_plain_call() -> object:
     import torch
 
     return torch.nn.Module.__call__
 
 
-def _said(target: Any) -> str:
+def _get_called_name(target: Any) -> str:
     """Return the name of the called object for messages: `Net.forward`, `loss`."""
     target = getattr(target, "_orig_mod", target)
     torch = sys.modules.get("torch")
@@ -174,50 +178,52 @@ def refuse_sizes(
     of these sizes, or past an error which says that a tuple is no tensor. `spec` is
     the text of the command line. The program must be running.
     """
-    sizes = _sizes_among(args, kwargs)
+    sizes = _find_sizes(args, kwargs)
     if not sizes:
         return
-    meant = {path for path in sizes if _wants_tensor(target, path)}
-    if not meant and _goes_further(target, args, kwargs, sizes):
+    meant = {path for path in sizes if _is_tensor_parameter(target, path)}
+    if not meant and _is_further(target, args, kwargs, sizes):
         meant = set(sizes)
     if not meant:
         return
     wrong = {path: value for path, value in sizes.items() if path in meant}
     path, first = next(iter(wrong.items()))
-    written = _call(command, wrong) if spec is None else f"-i {_texts(wrong)}"
+    written = (
+        _format_call(command, wrong) if spec is None else f"-i {_format_specs(wrong)}"
+    )
     name = f" for `{path}`" if isinstance(path, str) else ""
     raise InputError(
-        f"`{_said(target)}` needs a tensor{name}, got the sizes {tuple(first)}; a"
-        f" tensor of these sizes is written `{written}`"
+        f"`{_get_called_name(target)}` needs a tensor{name}, got the sizes"
+        f" {tuple(first)}; a tensor of these sizes is written `{written}`"
     )
 
 
-def _goes_further(
+def _is_further(
     target: Callable[..., Any],
     args: tuple[Any, ...],
     kwargs: Mapping[str, Any],
     sizes: Mapping[Path, Any],
 ) -> bool:
     """Whether a program that failed on sizes runs further on tensors of these sizes."""
-    count, error = _run(target, args, dict(kwargs))
+    count, error = _run_plainly(target, args, dict(kwargs))
     for kind in KINDS:
-        others, other = _run(target, *_tensors_at(sizes, args, kwargs, kind))
+        others, other = _run_plainly(target, *_place_tensors(sizes, args, kwargs, kind))
         past = other != error and others >= count and _is_about_tensors(error)
         if others > count or past:
             return True
     return False
 
 
-def _run(
+def _run_plainly(
     target: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]
 ) -> tuple[int, str]:
     """Return how many calls of a plain run return tensors, and the error
     that ends it.
     """
-    from shapewright.runtime.run import record
+    from shapewright.runtime.run import record_run
     from shapewright.runtime.run_record import RunRequest
 
-    made = record(target, args, kwargs, RunRequest()).trace
+    made = record_run(target, args, kwargs, RunRequest()).trace
     last = made.findings[-1] if made.findings else None
     said = f"{last.message} {last.torch_message or ''}" if last is not None else ""
     return sum(1 for op in made.ops if op.outputs), said
@@ -231,20 +237,20 @@ def _is_size(value: Any) -> bool:
     return whole and int(value) >= 0
 
 
-def _sizes(value: Any) -> bool:
+def _is_sizes(value: Any) -> bool:
     """Whether a value is a tuple or list of sizes, or of such tuples."""
     if not isinstance(value, tuple | list) or not value or hasattr(value, "_fields"):
         return False
-    return all(map(_is_size, value)) or all(map(_sizes, value))
+    return all(map(_is_size, value)) or all(map(_is_sizes, value))
 
 
-def _sizes_among(args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> dict[Path, Any]:
+def _find_sizes(args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> dict[Path, Any]:
     places: dict[Path, Any] = dict(enumerate(args))
     places.update(kwargs)
-    return {path: value for path, value in places.items() if _sizes(value)}
+    return {path: value for path, value in places.items() if _is_sizes(value)}
 
 
-def _tensors_at(
+def _place_tensors(
     sizes: Mapping[Path, Any],
     args: tuple[Any, ...],
     kwargs: Mapping[str, Any],
@@ -257,7 +263,7 @@ def _tensors_at(
 
     def tensors(value: Any) -> list[Any]:
         if not all(map(_is_size, value)):  # torchinfo's list of sizes, one an input
-            return [tensor for each in value for tensor in tensors(each)]
+            return [tensor for item in value for tensor in tensors(item)]
         return [torch.empty(tuple(map(int, value)), dtype=dtype, device="meta")]
 
     positional: list[Any] = []
@@ -267,9 +273,9 @@ def _tensors_at(
     return tuple(positional), named
 
 
-def _wants_tensor(target: Any, path: Path) -> bool:
+def _is_tensor_parameter(target: Any, path: Path) -> bool:
     """Whether the parameter at a place is annotated as a tensor."""
-    signature = _signature(target)
+    signature = _find_signature(target)
     if signature is None:
         return False
     parameters = list(signature.parameters.values())
@@ -294,13 +300,13 @@ def _is_about_tensors(error: str) -> bool:
     return hasattr(torch.Tensor, found["name"])
 
 
-def _call(command: str, sizes: Mapping[Path, Any]) -> str:
+def _format_call(command: str, sizes: Mapping[Path, Any]) -> str:
     """Return a corrected call: ``sw.trace(model, "f32[2, 3, 32, 32]")``."""
     letters = command in LETTERED
-    return f"sw.{command}(model, {_texts(sizes, letters)})"
+    return f"sw.{command}(model, {_format_specs(sizes, letters)})"
 
 
-def _texts(sizes: Mapping[Path, Any], letters: bool = False) -> str:
+def _format_specs(sizes: Mapping[Path, Any], letters: bool = False) -> str:
     """Return specs of tensors of these sizes; keyword arguments keep their names."""
     parts = []
     for path, value in sizes.items():

@@ -14,11 +14,11 @@ from types import ModuleType
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from shapewright.inputs import python_files
-from shapewright.inputs.errors import InputError, did_you_mean
-from shapewright.inputs.python_files import ProgramFolder, program_of, read_source
+from shapewright.inputs.errors import InputError, suggest_name
+from shapewright.inputs.python_files import ProgramFolder, find_program, read_source
 from shapewright.inputs.spec import Candidate, Spec
 from shapewright.inputs.target import Target
-from shapewright.inputs.target_names import is_module, signature_of
+from shapewright.inputs.target_names import find_signature, is_module
 
 if TYPE_CHECKING:
     from typing import TypeAlias
@@ -57,7 +57,7 @@ class Loaded:
         return self.name
 
 
-def loaded_object(
+def make_loaded(
     found: Callable[..., Any],
     name: str,
     program: ProgramFolder,
@@ -67,7 +67,7 @@ def loaded_object(
     notes: tuple[str, ...] = (),
 ) -> Loaded:
     """Return the `Loaded` for an object that can be called."""
-    owner = owner_of(found)
+    owner = find_owner(found)
     module = owner if is_module(owner) else None
     method = "forward"
     if module is not found:
@@ -75,12 +75,12 @@ def loaded_object(
     return Loaded(found, module, name, file, method, program, examples, config, notes)
 
 
-def owner_of(found: Any) -> Any:
+def find_owner(found: Any) -> Any:
     """Return the module that an object is, or that a bound method belongs to."""
     return found if is_module(found) else getattr(found, "__self__", None)
 
 
-def declared_by(model: Any) -> list[Candidate]:
+def get_declared_inputs(model: Any) -> list[Candidate]:
     """Return the inputs that the model's author declares on the model itself.
 
     `example_input_array` is Lightning's name for it, `dummy_inputs` transformers'.
@@ -92,12 +92,12 @@ def declared_by(model: Any) -> list[Candidate]:
         )
     if inspect.getattr_static(model, "dummy_inputs", None) is not None:
         found.append(
-            Candidate("its `dummy_inputs`", lambda: _called(model.dummy_inputs))
+            Candidate("its `dummy_inputs`", lambda: _get_called(model.dummy_inputs))
         )
     return found
 
 
-def _called(found: Any) -> Any:
+def _get_called(found: Any) -> Any:
     return found() if callable(found) else found
 
 
@@ -109,21 +109,23 @@ def load_script(target: Target, arguments: Sequence[str] = ()) -> Loaded:
     """
     assert target.kind == "script"
     _, tree = read_source(target.place)
-    program = ProgramFolder(program_of(target.place, tree)[0].folder)
-    code = python_files.compiled(tree, os.path.abspath(target.place))
+    program = ProgramFolder(find_program(target.place, tree)[0].folder)
+    code = python_files.compile_file(tree, os.path.abspath(target.place))
 
     def run() -> None:
-        _run(code, target.place, list(arguments), program)
+        _run_script(code, target.place, list(arguments), program)
 
     run.__name__ = os.path.basename(target.place)  # the root's name in the record
     return Loaded(run, None, target.place, target.place, "__main__", program)
 
 
-def _run(code: object, file: str, arguments: list[str], program: ProgramFolder) -> None:
+def _run_script(
+    code: object, file: str, arguments: list[str], program: ProgramFolder
+) -> None:
     module = ModuleType("__main__")
     module.__file__ = os.path.abspath(file)
     main = sys.modules["__main__"]
-    with program.running(), command_line(file, arguments):
+    with program.running(), set_command_line(file, arguments):
         sys.modules["__main__"] = module
         try:
             exec(code, module.__dict__)  # type: ignore[arg-type]
@@ -132,7 +134,7 @@ def _run(code: object, file: str, arguments: list[str], program: ProgramFolder) 
 
 
 @contextmanager
-def command_line(file: str, arguments: Sequence[str]) -> Iterator[None]:
+def set_command_line(file: str, arguments: Sequence[str]) -> Iterator[None]:
     """Set `sys.argv` as for a file that is run with these arguments."""
     before = sys.argv
     sys.argv = [file, *arguments]
@@ -152,31 +154,31 @@ _BY_NAME = (
 )
 
 
-def parameters_of(loaded: Loaded) -> dict[str, inspect.Parameter] | None:
+def find_parameters(loaded: Loaded) -> dict[str, inspect.Parameter] | None:
     """Return the parameters that receive the inputs, without `self`;
     None if unknown.
     """
     called = loaded.callable
     if loaded.module is loaded.callable:
         called = loaded.module.forward
-        if getattr(called, "__func__", None) is _unimplemented():
+        if getattr(called, "__func__", None) is _get_unimplemented():
             return None
-    signature = signature_of(called)
+    signature = find_signature(called)
     return None if signature is None else dict(signature.parameters)
 
 
-def bind(loaded: Loaded, spec: Spec) -> None:
+def bind_inputs(loaded: Loaded, spec: Spec) -> None:
     """Raise `InputError`, pointing into the spec, where it cannot fit the target.
 
     Example: ``f32[1, 3], f32[1, 3]`` for a ``forward(self, x)`` is refused with
     "`Net.forward` takes 1 input (x), the spec gives 2".
     """
-    parameters = parameters_of(loaded)
+    parameters = find_parameters(loaded)
     if parameters is None:
         return
-    _too_many(loaded, spec, parameters)
-    _by_name(loaded, spec, parameters)
-    given = set(list(_positional(parameters))[: len(spec.args)]) | set(spec.kwargs)
+    _make_too_many_error(loaded, spec, parameters)
+    _bind_by_name(loaded, spec, parameters)
+    given = set(list(_list_positional(parameters))[: len(spec.args)]) | set(spec.kwargs)
     missing = [
         name
         for name, parameter in parameters.items()
@@ -188,35 +190,37 @@ def bind(loaded: Loaded, spec: Spec) -> None:
         also = "also needs" if given else "needs"
         names = ", ".join(f"`{name}`" for name in missing)
         raise InputError(
-            f"`{loaded.said}` {also} {names}; it takes {takes(parameters)}",
+            f"`{loaded.said}` {also} {names}; it takes {format_parameters(parameters)}",
             spec.text,
             len(spec.text),
         )
 
 
-def _too_many(
+def _make_too_many_error(
     loaded: Loaded, spec: Spec, parameters: dict[str, inspect.Parameter]
 ) -> None:
     kinds = {parameter.kind for parameter in parameters.values()}
-    most = len(_positional(parameters))
+    most = len(_list_positional(parameters))
     if inspect.Parameter.VAR_POSITIONAL in kinds or len(spec.args) <= most:
         return
     inputs = "no input" if most == 0 else f"{most} input{'s' if most > 1 else ''}"
-    unnamed = "" if len(_positional(parameters)) == len(parameters) else " by position"
+    unnamed = (
+        "" if len(_list_positional(parameters)) == len(parameters) else " by position"
+    )
     sizes = all(type(value) is int for value in spec.args)
     tensor = f"; a tensor of these sizes is `f32[{spec.text.strip()}]`" if sizes else ""
     raise InputError(
-        f"`{loaded.said}` takes {inputs}{unnamed} {takes(parameters)},"
+        f"`{loaded.said}` takes {inputs}{unnamed} {format_parameters(parameters)},"
         f" the spec gives {len(spec.args)}{tensor}",
         spec.text,
         spec.positions[most],
     )
 
 
-def _by_name(
+def _bind_by_name(
     loaded: Loaded, spec: Spec, parameters: dict[str, inspect.Parameter]
 ) -> None:
-    positional = list(_positional(parameters))
+    positional = list(_list_positional(parameters))
     open_ended = any(p.kind is p.VAR_KEYWORD for p in parameters.values())
     for name in spec.kwargs:
         if name in positional[: len(spec.args)]:
@@ -224,32 +228,32 @@ def _by_name(
             raise InputError(message, spec.text, spec.positions[name])
         known = [key for key, value in parameters.items() if value.kind in _BY_NAME]
         if name not in known and not open_ended:
-            _unknown(loaded, spec, name, known, parameters)
+            _make_unknown_error(loaded, spec, name, known, parameters)
 
 
-def _unknown(
+def _make_unknown_error(
     loaded: Loaded,
     spec: Spec,
     name: str,
     known: list[str],
     parameters: dict[str, inspect.Parameter],
 ) -> NoReturn:
-    hint = did_you_mean(name, known)
+    hint = suggest_name(name, known)
     raise InputError(
         f"`{loaded.said}` has no input `{name}`{hint}"
-        f"{'' if hint else ';'} it takes {takes(parameters)}",
+        f"{'' if hint else ';'} it takes {format_parameters(parameters)}",
         spec.text,
         spec.positions[name],
     )
 
 
-def _positional(
+def _list_positional(
     parameters: dict[str, inspect.Parameter],
 ) -> dict[str, inspect.Parameter]:
     return {n: p for n, p in parameters.items() if p.kind in _BY_POSITION}
 
 
-def takes(parameters: dict[str, inspect.Parameter]) -> str:
+def format_parameters(parameters: dict[str, inspect.Parameter]) -> str:
     """Return parameters as text, without annotations: ``(x,
     mask=None, *, scale=1.0)``.
     """
@@ -258,7 +262,7 @@ def takes(parameters: dict[str, inspect.Parameter]) -> str:
     return text if len(text) <= 160 else text[:160].rpartition(",")[0] + ", ...)"
 
 
-def _unimplemented() -> object:
+def _get_unimplemented() -> object:
     import torch
 
     return torch.nn.Module.forward

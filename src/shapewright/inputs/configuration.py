@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from shapewright.findings.codes import CODES
-from shapewright.inputs.errors import InputError, did_you_mean
+from shapewright.inputs.errors import InputError, suggest_name
 
 FILE = "pyproject.toml"
 
@@ -15,7 +15,7 @@ KEYS = ("ignore",)
 """What `[tool.shapewright]` may hold."""
 
 
-def ignored_codes(folder: str | None = None) -> frozenset[str]:
+def read_ignored_codes(folder: str | None = None) -> frozenset[str]:
     """Codes of hazards that the project switches off::
 
         [tool.shapewright]
@@ -45,7 +45,7 @@ def _read_table(file: Path) -> dict[str, Any]:
         raise InputError(f"`tool.shapewright` in `{file}` must be a table of settings")
     for key in own:
         if key not in KEYS:
-            hint = did_you_mean(key, KEYS) or f"; there is {', '.join(KEYS)}"
+            hint = suggest_name(key, KEYS) or f"; there is {', '.join(KEYS)}"
             raise InputError(f"`[tool.shapewright]` in `{file}`: no key `{key}`{hint}")
     return own
 
@@ -62,6 +62,6 @@ def _read_codes(file: Path, given: Any) -> frozenset[str]:
                 f"`ignore` in `{file}`: `{code}` is the code of an error, and errors "
                 "are not switched off; remove it"
             )
-        hint = did_you_mean(code, sorted(CODES))
+        hint = suggest_name(code, sorted(CODES))
         raise InputError(f"`ignore` in `{file}`: no code `{code}`{hint}")
     return frozenset(given)

@@ -22,13 +22,13 @@ class InputError(Exception):
     def __init__(
         self, message: str, text: str | None = None, position: int | None = None
     ) -> None:
-        super().__init__(message + _pointing(text, position))
+        super().__init__(message + _format_pointer(text, position))
         self.message = message
         self.text = text
         self.position = position
 
 
-def _pointing(text: str | None, position: int | None) -> str:
+def _format_pointer(text: str | None, position: int | None) -> str:
     if text is None or position is None:
         return ""
     start = text.rfind("\n", 0, position) + 1
@@ -63,7 +63,7 @@ class ProgramError(Exception):
         self.doing = doing
 
 
-def did_you_mean(name: str, known: Any) -> str:
+def suggest_name(name: str, known: Any) -> str:
     """Return `; did you mean `f32`?` for the closest known name, or an empty string.
 
     >>> did_you_mean("f33", ["f32", "i64"])

@@ -14,24 +14,24 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-from shapewright.inputs.callables import Loaded, declared_by, loaded_object
-from shapewright.inputs.errors import InputError, did_you_mean
+from shapewright.inputs.callables import Loaded, get_declared_inputs, make_loaded
+from shapewright.inputs.errors import InputError, suggest_name
 from shapewright.inputs.libraries import (
-    constructing,
-    display,
-    importable,
-    keywords,
-    library,
-    nobody,
+    explain_constructor_errors,
+    explain_import_errors,
+    format_name,
+    import_library,
+    make_empty_program,
+    read_keywords,
 )
-from shapewright.inputs.spec import Candidate, parse
+from shapewright.inputs.spec import Candidate, parse_spec
 from shapewright.inputs.target import Target
 
 _TOKENS = "i64[2, 16]=ones"
 _PARTS = ("vision_config", "image_config", "backbone_config", "encoder", "audio_config")
 
 
-def _candidates(model: Any, config: Any) -> tuple[Candidate, ...]:
+def _make_candidates(model: Any, config: Any) -> tuple[Candidate, ...]:
     """Return likely inputs of a transformers model: the obvious inputs, then more of
     them.
 
@@ -43,44 +43,48 @@ def _candidates(model: Any, config: Any) -> tuple[Candidate, ...]:
     """
     main = getattr(model, "main_input_name", "input_ids")
     taken = inspect.signature(model.forward).parameters
-    made = {main: _input(main, config)}
+    made = {main: _make_input(main, config)}
     found = [made]
     if "decoder_input_ids" in taken:
         found.insert(0, made | {"decoder_input_ids": _TOKENS})
     needed = [name for name in _OTHERS if name in taken and name != main]
-    if "pixel_values" in needed and _compares(model, config):
-        found.insert(0, made | {"pixel_values": _input("pixel_values", config)})
+    if "pixel_values" in needed and _is_contrastive(model, config):
+        found.insert(0, made | {"pixel_values": _make_input("pixel_values", config)})
     required = [n for n in needed if taken[n].default is inspect.Parameter.empty]
     if required:
-        found.insert(0, made | {name: _input(name, config) for name in required})
-    found += [made | {name: _input(name, config)} for name in needed]
+        found.insert(0, made | {name: _make_input(name, config) for name in required})
+    found += [made | {name: _make_input(name, config)} for name in needed]
     reason = f"the main input of {type(model).__name__}, sizes by its config"
     specs = dict.fromkeys(
         ", ".join(f"{name}={spec}" for name, spec in inputs.items()) for inputs in found
     )
-    return tuple(Candidate(reason, parse(spec)) for spec in specs)
+    return tuple(Candidate(reason, parse_spec(spec)) for spec in specs)
 
 
-def _input(name: str, config: Any) -> str:
+def _make_input(name: str, config: Any) -> str:
     if name in ("input_ids", "decoder_input_ids", "attention_mask", "token_type_ids"):
         return _TOKENS
-    if name == "pixel_values_videos" or (name == "pixel_values" and _video(config)):
-        return f"f32[2, {_of(config, 'num_frames', 16)}, {_image(config)}]"
+    if name == "pixel_values_videos" or (
+        name == "pixel_values" and _format_video(config)
+    ):
+        return (
+            f"f32[2, {_get_setting(config, 'num_frames', 16)}, {_format_image(config)}]"
+        )
     if name in ("pixel_values", "pixel_mask"):
-        return f"f32[2, {_image(config)}]"
+        return f"f32[2, {_format_image(config)}]"
     if name == "input_features":
-        return _features(config)
+        return _format_features(config)
     if name == "bbox":
         return "i64[2, 16, 4]=zeros"
     if name == "inputs_embeds":
-        return f"f32[2, 16, {_of(config, 'hidden_size', 64)}]"
+        return f"f32[2, 16, {_get_setting(config, 'hidden_size', 64)}]"
     return "f32[2, 16000]"  # input_values: a second of sound
 
 
 _OTHERS = ("input_ids", "pixel_values", "input_features", "input_values", "bbox")
 
 
-def _compares(model: Any, config: Any) -> bool:
+def _is_contrastive(model: Any, config: Any) -> bool:
     """Whether a model embeds text and image separately, like CLIP, and so needs both.
 
     A model that puts the image between the tokens runs on text alone.
@@ -89,35 +93,35 @@ def _compares(model: Any, config: Any) -> bool:
     return both and not hasattr(model, "get_placeholder_mask")
 
 
-def _video(config: Any) -> bool:
+def _format_video(config: Any) -> bool:
     return getattr(config, "num_frames", None) is not None and hasattr(
         config, "tubelet_size"
     )
 
 
-def _image(config: Any) -> str:
+def _format_image(config: Any) -> str:
     """Return `C, H, W` from the config's `num_channels` and `image_size`."""
-    size = _of(config, "image_size", 224)
+    size = _get_setting(config, "image_size", 224)
     if isinstance(size, dict):
         size = (size.get("height", 224), size.get("width", 224))
     height, width = (size, size) if isinstance(size, int) else tuple(size)[:2]
-    return f"{_of(config, 'num_channels', 3)}, {height}, {width}"
+    return f"{_get_setting(config, 'num_channels', 3)}, {height}, {width}"
 
 
-def _features(config: Any) -> str:
+def _format_features(config: Any) -> str:
     """Return log-mel sizes: `(batch, bins, frames)` for Whisper, frames first for
     others.
     """
-    bins = _of(config, "num_mel_bins", None)
-    positions = _of(config, "max_source_positions", None)
+    bins = _get_setting(config, "num_mel_bins", None)
+    positions = _get_setting(config, "max_source_positions", None)
     if bins and positions and hasattr(config, "decoder_start_token_id"):
         return f"f32[2, {bins}, {2 * positions}]"
-    width = _of(config, "feature_projection_input_dim", None)
-    width = width or _of(config, "input_feat_per_channel", None)
+    width = _get_setting(config, "feature_projection_input_dim", None)
+    width = width or _get_setting(config, "input_feat_per_channel", None)
     return f"f32[2, 64, {width or bins or 80}]"
 
 
-def _of(config: Any, name: str, default: Any) -> Any:
+def _get_setting(config: Any, name: str, default: Any) -> Any:
     """Return a setting of the config, or of the nested config that has it."""
     found = getattr(config, name, None)
     for part in _PARTS:
@@ -134,26 +138,32 @@ def load_transformers(target: Target, building: AbstractContextManager[Any]) -> 
 
     `hf:PLACE:CLASS` names the class for a config that is given by file or name.
     """
-    transformers = library("transformers", target)
+    transformers = import_library("transformers", target)
     place, _, head = target.place.partition(":")
-    settings = keywords(target)
-    with _offline():
-        with importable("transformers", target):  # it imports its parts late
-            config, model_class = _config(transformers, place, settings, target)
+    settings = read_keywords(target)
+    with _block_network():
+        with explain_import_errors("transformers", target):  # it imports its parts late
+            config, model_class = _find_config(transformers, place, settings, target)
             if head:
-                model_class = _class(transformers, head, target)
+                model_class = _find_class(transformers, head, target)
             base = transformers.PreTrainedModel
-        with _uninitialised(base), building, constructing(target.place):
-            model = _model(transformers, config, model_class, target)
-    examples = _candidates(model, config)
+        with (
+            _skip_initialisation(base),
+            building,
+            explain_constructor_errors(target.place),
+        ):
+            model = _build_model(transformers, config, model_class, target)
+    examples = _make_candidates(model, config)
     if model.main_input_name == "input_ids":  # the others inherit the same dummies
-        examples += tuple(declared_by(model))
-    name = display(target, type(model).__name__)
-    return loaded_object(model, name, nobody(), examples=examples, config=config)
+        examples += tuple(get_declared_inputs(model))
+    name = format_name(target, type(model).__name__)
+    return make_loaded(
+        model, name, make_empty_program(), examples=examples, config=config
+    )
 
 
 @contextmanager
-def _offline() -> Iterator[None]:
+def _block_network() -> Iterator[None]:
     """Block the network for the Hub's client while a model is built."""
     from huggingface_hub import constants
 
@@ -166,7 +176,7 @@ def _offline() -> Iterator[None]:
 
 
 @contextmanager
-def _uninitialised(base: Any) -> Iterator[None]:
+def _skip_initialisation(base: Any) -> Iterator[None]:
     """Skip weight initialisation, as transformers itself does on the meta device.
 
     `init_weights` still ties them; `no_init_weights` of transformers would not.
@@ -181,27 +191,29 @@ def _uninitialised(base: Any) -> Iterator[None]:
             base.initialize_weights = before
 
 
-def _config(
+def _find_config(
     transformers: ModuleType, place: str, settings: dict[str, Any], target: Target
 ) -> tuple[Any, Any]:
     """Return the config that `place` refers to, and the model class if it names one."""
     known = transformers.CONFIG_MAPPING
     if _is_path(place):
-        data = _read(Path(place)) | settings
-        return _made(_class_of_type(known, data, place), data, settings, target), None
+        data = _read_file(Path(place)) | settings
+        return _build_config(
+            _find_class_of_type(known, data, place), data, settings, target
+        ), None
     if place in known:
-        return _made(known[place], settings, settings, target), None
-    found = _class(transformers, place, target)
+        return _build_config(known[place], settings, settings, target), None
+    found = _find_class(transformers, place, target)
     if issubclass(found, transformers.PreTrainedModel):
-        return _made(found.config_class, settings, settings, target), found
-    return _made(found, settings, settings, target), None
+        return _build_config(found.config_class, settings, settings, target), found
+    return _build_config(found, settings, settings, target), None
 
 
 def _is_path(place: str) -> bool:
     return place.endswith((".json", "/")) or Path(place).exists()
 
 
-def _read(path: Path) -> dict[str, Any]:
+def _read_file(path: Path) -> dict[str, Any]:
     file = path / "config.json" if path.is_dir() else path
     try:
         data = json.loads(file.read_text(encoding="utf-8"))
@@ -222,14 +234,14 @@ def _read(path: Path) -> dict[str, Any]:
     return data
 
 
-def _class_of_type(known: Any, data: dict[str, Any], place: str) -> Any:
+def _find_class_of_type(known: Any, data: dict[str, Any], place: str) -> Any:
     kind = data.get("model_type")
     if kind is None:
         raise InputError(
             f"`{place}` has no `model_type`, so it is not the config of a model"
         )
     if kind not in known:
-        hint = did_you_mean(str(kind), list(known))
+        hint = suggest_name(str(kind), list(known))
         raise InputError(
             f"`{place}` is of the type `{kind}`, which this version of transformers"
             f" does not have{hint}"
@@ -237,7 +249,7 @@ def _class_of_type(known: Any, data: dict[str, Any], place: str) -> Any:
     return known[kind]
 
 
-def _class(transformers: ModuleType, name: str, target: Target) -> Any:
+def _find_class(transformers: ModuleType, name: str, target: Target) -> Any:
     """Return a config or model class of transformers by name."""
     at = target.text.index(name, _START)
     if "/" in name:
@@ -251,19 +263,19 @@ def _class(transformers: ModuleType, name: str, target: Target) -> Any:
     accepted = (transformers.PreTrainedModel, transformers.PretrainedConfig)
     if isinstance(found, type) and issubclass(found, accepted):
         return found
-    names = [*transformers.CONFIG_MAPPING, *_classes(transformers)]
-    hint = did_you_mean(name, names)
+    names = [*transformers.CONFIG_MAPPING, *_list_classes(transformers)]
+    hint = suggest_name(name, names)
     raise InputError(
         f"transformers has no config or model `{name}`{hint}", target.text, at
     )
 
 
-def _classes(transformers: ModuleType) -> list[str]:
+def _list_classes(transformers: ModuleType) -> list[str]:
     endings = ("Config", "Model", "LMHeadModel")
     return [n for n in dir(transformers) if n.endswith(endings) or "For" in n]
 
 
-def _made(
+def _build_config(
     config_class: Any, data: dict[str, Any], settings: dict[str, Any], target: Target
 ) -> Any:
     """Build a config; an unknown setting is an error."""
@@ -275,7 +287,7 @@ def _made(
         if not hasattr(default, name):
             fields = [field for field in default.to_dict() if field[0] != "_"]
             raise InputError(
-                f"{config_class.__name__} has no `{name}`{did_you_mean(name, fields)}",
+                f"{config_class.__name__} has no `{name}`{suggest_name(name, fields)}",
                 target.text,
                 target.text.index(name, target.text.index("(")),
             )
@@ -288,7 +300,7 @@ def _made(
         ) from error
 
 
-def _model(
+def _build_model(
     transformers: ModuleType, config: Any, model_class: Any, target: Target
 ) -> Any:
     if model_class is not None:

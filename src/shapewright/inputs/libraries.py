@@ -15,15 +15,15 @@ from types import ModuleType
 from typing import Any
 
 from shapewright.inputs import target as expression
-from shapewright.inputs.callables import Loaded, loaded_object
-from shapewright.inputs.errors import InputError, ProgramError, did_you_mean
+from shapewright.inputs.callables import Loaded, make_loaded
+from shapewright.inputs.errors import InputError, ProgramError, suggest_name
 from shapewright.inputs.python_files import ProgramFolder
-from shapewright.inputs.spec import Candidate, parse
+from shapewright.inputs.spec import Candidate, parse_spec
 from shapewright.inputs.target import Call, Target
 from shapewright.inputs.target_names import Lookup
 
 
-def library(name: str, target: Target) -> ModuleType:
+def import_library(name: str, target: Target) -> ModuleType:
     """Import a library that a target names; raise a one-sentence error
     if that fails.
     """
@@ -32,13 +32,13 @@ def library(name: str, target: Target) -> ModuleType:
             f"`{target}` needs the package {name}, which is not installed here;"
             f" `pip install {name}`"
         )
-    with importable(name, target, Exception):
+    with explain_import_errors(name, target, Exception):
         module = importlib.import_module(name)
     return module
 
 
 @contextmanager
-def importable(
+def explain_import_errors(
     name: str, target: Target, kind: type[Exception] = ImportError
 ) -> Iterator[None]:
     """Turn a failed import of a library, or of a part imported late, into a short
@@ -57,12 +57,12 @@ def importable(
         ) from error
 
 
-def nobody() -> ProgramFolder:
+def make_empty_program() -> ProgramFolder:
     """Return the program of a library's model, which has no files of the user's own."""
     return ProgramFolder(Path(os.getcwd()))
 
 
-def _arguments(target: Target) -> tuple[list[Any], dict[str, Any]]:
+def _read_arguments(target: Target) -> tuple[list[Any], dict[str, Any]]:
     """Return the arguments that a library target carries: ``(num_classes=10)``.
 
     Values are literals; `torch` is the one name known.
@@ -70,16 +70,18 @@ def _arguments(target: Target) -> tuple[list[Any], dict[str, Any]]:
     call = target.expression
     if not isinstance(call, Call):
         return [], {}
-    lookup = Lookup(ModuleType(target.kind), target.kind, target.text, nobody())
+    lookup = Lookup(
+        ModuleType(target.kind), target.kind, target.text, make_empty_program()
+    )
     return (
         [lookup.value(arg) for arg in call.args],
         {name: lookup.value(value) for name, value in call.kwargs},
     )
 
 
-def keywords(target: Target) -> dict[str, Any]:
+def read_keywords(target: Target) -> dict[str, Any]:
     """Return the arguments of a library target, all of them by name."""
-    args, kwargs = _arguments(target)
+    args, kwargs = _read_arguments(target)
     if args:
         assert isinstance(target.expression, Call)
         raise InputError(
@@ -91,7 +93,7 @@ def keywords(target: Target) -> dict[str, Any]:
 
 
 @contextmanager
-def constructing(name: str) -> Iterator[None]:
+def explain_constructor_errors(name: str) -> Iterator[None]:
     """Extend an error of a library's constructor by the name of what
     was being built.
     """
@@ -104,25 +106,27 @@ def constructing(name: str) -> Iterator[None]:
         raise ProgramError(error, None, None, said, f"building `{name}`") from error
 
 
-def display(target: Target, name: str) -> str:
+def format_name(target: Target, name: str) -> str:
     """Return the model's name with its arguments, `resnet50(num_classes=10)`."""
     if not isinstance(target.expression, Call):
         return name
-    return name + expression.text(target.expression).removeprefix("_")
+    return name + expression.format_expression(target.expression).removeprefix("_")
 
 
-def _fits(called: Callable[..., Any], target: Target, kwargs: dict[str, Any]) -> None:
+def _check_arguments(
+    called: Callable[..., Any], target: Target, kwargs: dict[str, Any]
+) -> None:
     """Raise an error if a builder does not accept one of the arguments."""
-    from shapewright.inputs.target_names import described, signature_of
+    from shapewright.inputs.target_names import describe_call, find_signature
 
-    signature = signature_of(called)
+    signature = find_signature(called)
     if signature is None:
         return
     try:
         signature.bind_partial(**kwargs)
     except TypeError as error:
         assert isinstance(target.expression, Call)
-        accepts = described(called.__name__, called)
+        accepts = describe_call(called.__name__, called)
         raise InputError(
             f"{accepts}: {error}", target.text, target.expression.position
         ) from None
@@ -130,19 +134,22 @@ def _fits(called: Callable[..., Any], target: Target, kwargs: dict[str, Any]) ->
 
 def load_timm(target: Target, building: AbstractContextManager[Any]) -> Loaded:
     """Build a timm model without weights."""
-    timm = library("timm", target)
-    name, kwargs = target.place, keywords(target)
+    timm = import_library("timm", target)
+    name, kwargs = target.place, read_keywords(target)
     if not timm.is_model(name.partition(".")[0]):
-        hint = did_you_mean(name, timm.list_models())
+        hint = suggest_name(name, timm.list_models())
         raise InputError(f"timm has no model `{name}`{hint}", target.text, len("timm:"))
-    with building, constructing(name):
+    with building, explain_constructor_errors(name):
         model = timm.create_model(name, **({"pretrained": False} | kwargs))
-    return loaded_object(
-        model, display(target, name), nobody(), examples=_examples(model, kwargs)
+    return make_loaded(
+        model,
+        format_name(target, name),
+        make_empty_program(),
+        examples=_make_examples(model, kwargs),
     )
 
 
-def _examples(model: Any, kwargs: dict[str, Any]) -> tuple[Candidate, ...]:
+def _make_examples(model: Any, kwargs: dict[str, Any]) -> tuple[Candidate, ...]:
     """Return the input size of timm's `default_cfg`, as changed by the arguments."""
     config = getattr(model, "pretrained_cfg", None) or {}
     size = config.get("input_size") or getattr(model, "default_cfg", {}).get(
@@ -155,7 +162,7 @@ def _examples(model: Any, kwargs: dict[str, Any]) -> tuple[Candidate, ...]:
     if side is not None:
         height, width = (side, side) if isinstance(side, int) else side
     channels = kwargs.get("in_chans", channels)
-    spec = parse(f"f32[1, {channels}, {height}, {width}]")
+    spec = parse_spec(f"f32[1, {channels}, {height}, {width}]")
     return (Candidate("timm's `default_cfg`", spec),)
 
 
@@ -172,24 +179,30 @@ _SIDES = {"inception_v3": 299, "mvit": 224, "swin3d": 224}
 
 def load_torchvision(target: Target, building: AbstractContextManager[Any]) -> Loaded:
     """Build a torchvision model without weights."""
-    models = library("torchvision", target).models
-    name, kwargs = target.place, keywords(target)
+    models = import_library("torchvision", target).models
+    name, kwargs = target.place, read_keywords(target)
     if name not in models.list_models():
-        hint = did_you_mean(name, models.list_models())
+        hint = suggest_name(name, models.list_models())
         raise InputError(
             f"torchvision has no model `{name}`{hint}", target.text, len("torchvision:")
         )
     builder = models.get_model_builder(name)
-    _fits(builder, target, kwargs)
-    with building, constructing(name):
-        model = builder(**(_no_weights(builder) | kwargs))
+    _check_arguments(builder, target, kwargs)
+    with building, explain_constructor_errors(name):
+        model = builder(**(_make_weightless_arguments(builder) | kwargs))
     if "detection" in builder.__module__ and "targets" not in kwargs:
         model.eval()  # in training its forward needs targets
-    examples = (Candidate("torchvision's usual size", parse(_usual(name, builder))),)
-    return loaded_object(model, display(target, name), nobody(), examples=examples)
+    examples = (
+        Candidate(
+            "torchvision's usual size", parse_spec(_find_usual_input(name, builder))
+        ),
+    )
+    return make_loaded(
+        model, format_name(target, name), make_empty_program(), examples=examples
+    )
 
 
-def _no_weights(builder: Callable[..., Any]) -> dict[str, Any]:
+def _make_weightless_arguments(builder: Callable[..., Any]) -> dict[str, Any]:
     """Return arguments that keep detection and segmentation models from downloading
     backbone weights.
     """
@@ -197,7 +210,7 @@ def _no_weights(builder: Callable[..., Any]) -> dict[str, Any]:
     return {name: None for name in ("weights", "weights_backbone") if name in taken}
 
 
-def _usual(name: str, builder: Callable[..., Any]) -> str:
+def _find_usual_input(name: str, builder: Callable[..., Any]) -> str:
     side = next((side for key, side in _SIDES.items() if name.startswith(key)), 224)
     for family, spec in _FAMILIES.items():
         if family in builder.__module__:

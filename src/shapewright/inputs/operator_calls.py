@@ -20,7 +20,7 @@ from itertools import count
 from math import lcm
 from typing import Any
 
-from shapewright.inputs.errors import InputError, did_you_mean
+from shapewright.inputs.errors import InputError, suggest_name
 from shapewright.inputs.spec_syntax import (
     DTYPES,
     Arithmetic,
@@ -29,8 +29,8 @@ from shapewright.inputs.spec_syntax import (
     Size,
     StatedSize,
     TensorSpec,
-    letters_in,
-    value,
+    compute_size,
+    find_letters,
 )
 from shapewright.program.syntax_nodes import dotted_name, parse_expression
 
@@ -57,7 +57,7 @@ def _as_python(text: str) -> str:
     return _TENSOR.sub(lambda found: _STATED.sub(":", found[0]), text)
 
 
-def _letters_of_call(tree: ast.expr, text: str) -> _Letters:
+def _find_letters(tree: ast.expr, text: str) -> _Letters:
     """Return all letters of a call with their sizes; free letters get a small size.
 
     Chosen sizes differ from each other and from those that were stated, so that what
@@ -66,9 +66,9 @@ def _letters_of_call(tree: ast.expr, text: str) -> _Letters:
     found = _Letters()
     stated: dict[str, tuple[int, int]] = {}
     free: dict[str, int] = {}
-    for node in _sizes_in(tree):
+    for node in _iter_sizes(tree):
         if isinstance(node, ast.Slice):
-            letter, size = _stated_in(node, text)
+            letter, size = _read_stated(node, text)
             before = stated.setdefault(letter.name, (size, letter.position))
             if before[0] != size:
                 message = (
@@ -77,10 +77,10 @@ def _letters_of_call(tree: ast.expr, text: str) -> _Letters:
                 )
                 raise InputError(message, text, letter.position)
             continue
-        written = _size_of(node, text)
-        for letter in letters_in(written):
+        written = _read_size(node, text)
+        for letter in find_letters(written):
             free.setdefault(letter.name, 1)
-        for name, divisor in _divided(written):
+        for name, divisor in _iter_divided(written):
             free[name] = lcm(free[name], divisor)
     found.sizes = {name: size for name, (size, _) in stated.items()}
     for name, multiple in free.items():
@@ -92,7 +92,7 @@ def _letters_of_call(tree: ast.expr, text: str) -> _Letters:
     return found
 
 
-def _sizes_in(tree: ast.expr) -> Iterator[ast.expr]:
+def _iter_sizes(tree: ast.expr) -> Iterator[ast.expr]:
     """Yield the size expressions inside tensor brackets, in the order of the text."""
     found = [
         item
@@ -100,17 +100,17 @@ def _sizes_in(tree: ast.expr) -> Iterator[ast.expr]:
         if isinstance(node, ast.Subscript)
         and isinstance(node.value, ast.Name)
         and node.value.id in DTYPES
-        for item in _items(node)
+        for item in _get_items(node)
     ]
     yield from sorted(found, key=lambda node: (node.lineno, node.col_offset))
 
 
-def _items(node: ast.Subscript) -> list[ast.expr]:
+def _get_items(node: ast.Subscript) -> list[ast.expr]:
     """Return the sizes of a tensor."""
     return node.slice.elts if isinstance(node.slice, ast.Tuple) else [node.slice]
 
 
-def _stated_in(node: ast.Slice, text: str) -> tuple[NamedSize, int]:
+def _read_stated(node: ast.Slice, text: str) -> tuple[NamedSize, int]:
     """Read `B=8`, which was rewritten as `B:8` for Python."""
     name, size = node.lower, node.upper
     written = text[node.col_offset : node.end_col_offset]
@@ -124,11 +124,11 @@ def _stated_in(node: ast.Slice, text: str) -> tuple[NamedSize, int]:
     return NamedSize(name.id, node.col_offset), number
 
 
-def _size_of(node: ast.expr, text: str) -> Size:
+def _read_size(node: ast.expr, text: str) -> Size:
     """Read a size as data: a number, a letter, or arithmetic on them."""
     at = node.col_offset
     if isinstance(node, ast.Slice):
-        return _stated_in(node, text)[0]
+        return _read_stated(node, text)[0]
     if isinstance(node, ast.Constant) and type(node.value) is int:
         return StatedSize(node.value, at)
     if isinstance(node, ast.Name):
@@ -136,28 +136,30 @@ def _size_of(node: ast.expr, text: str) -> Size:
             raise InputError(f"`{node.id}` cannot be a size", text, at)
         return NamedSize(node.id, at)
     if isinstance(node, ast.BinOp) and type(node.op) in _SYMBOLS:
-        sides = _size_of(node.left, text), _size_of(node.right, text)
+        sides = _read_size(node.left, text), _read_size(node.right, text)
         return Arithmetic(_SYMBOLS[type(node.op)], *sides, at)
     if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Div):
         raise InputError("sizes are divided by `//`", text, at)
     raise InputError("a size is an integer, 0 or more", text, at)
 
 
-def _divided(size: Size) -> Iterator[tuple[str, int]]:
+def _iter_divided(size: Size) -> Iterator[tuple[str, int]]:
     """Yield letters that are divided by a number, with the number."""
     if isinstance(size, Arithmetic):
         if size.operator in ("//", "%") and isinstance(size.right, StatedSize):
-            for letter in letters_in(size.left):
+            for letter in find_letters(size.left):
                 yield letter.name, size.right.value or 1
-        yield from _divided(size.left)
-        yield from _divided(size.right)
+        yield from _iter_divided(size.left)
+        yield from _iter_divided(size.right)
 
 
-def _sized(node: ast.expr, text: str, letters: _Letters) -> tuple[int, str | None]:
+def _compute_size(
+    node: ast.expr, text: str, letters: _Letters
+) -> tuple[int, str | None]:
     """Return the number that a size evaluates to, and its letter if it is one."""
-    written = _size_of(node, text)
+    written = _read_size(node, text)
     try:
-        number = value(written, letters.sizes)
+        number = compute_size(written, letters.sizes)
     except DividedByZero as error:
         message = "this size divides by zero"
         raise InputError(message, text, error.position) from None
@@ -194,10 +196,10 @@ class _OperationCall:
 
     def leaves(self) -> Iterator[TensorSpec]:
         """Yield the tensors that are typed in the call, in order."""
-        yield from _tensors((self.args, tuple(self.kwargs.values())))
+        yield from _iter_tensors((self.args, tuple(self.kwargs.values())))
 
 
-def _tensors(nest: Any) -> Iterator[TensorSpec]:
+def _iter_tensors(nest: Any) -> Iterator[TensorSpec]:
     """Yield the tensors in a nest of arguments."""
     if isinstance(nest, TensorSpec):
         yield nest
@@ -205,7 +207,7 @@ def _tensors(nest: Any) -> Iterator[TensorSpec]:
         yield from nest.leaves()
     elif isinstance(nest, tuple | list):
         for item in nest:
-            yield from _tensors(item)
+            yield from _iter_tensors(item)
 
 
 def _is_tensor(value: Any) -> bool:
@@ -223,7 +225,7 @@ def parse_call(text: str) -> _OperationCall:
     except SyntaxError as error:
         said = f"not an expression: {error.msg}"
         raise InputError(said, text, (error.offset or 1) - 1) from None
-    letters = _letters_of_call(tree, text)
+    letters = _find_letters(tree, text)
     if isinstance(tree, ast.Name) and tree.id not in DTYPES:
         raise InputError(f"`{tree.id}` is not a call; {AS_CALL}", text, 0)
     made = _Reader(text, letters).value(tree)
@@ -275,7 +277,7 @@ class _Reader:
         if isinstance(node, ast.BinOp) and type(node.op) in OPERATORS:
             sides = self.value(node.left), self.value(node.right)
             if all(type(side) is int for side in sides):  # `f32[B=8, T].view(B*T)`
-                return _sized(node, self.text, self.letters)[0]
+                return _compute_size(node, self.text, self.letters)[0]
             return self.made(OPERATORS[type(node.op)], sides, {}, node)
         if isinstance(node, ast.UnaryOp) and type(node.op) in OPERATORS:
             inside = self.value(node.operand)
@@ -287,7 +289,7 @@ class _Reader:
                 sides = self.value(node.left), self.value(node.comparators[0])
                 return self.made(name, sides, {}, node)
         if isinstance(node, ast.Attribute):
-            if node.attr in ("T", "mT", "H", "mH") and not self.dotted(node):
+            if node.attr in ("T", "mT", "H", "mH") and not self.read_dotted_name(node):
                 name = f"torch.Tensor.{node.attr}"
                 return self.made(name, (self.value(node.value),), {}, node)
             return self.attribute(node)
@@ -310,7 +312,7 @@ class _Reader:
         except ValueError:
             pass
         if isinstance(node, ast.Name):
-            hint = did_you_mean(node.id, DTYPES) or AS_TENSOR
+            hint = suggest_name(node.id, DTYPES) or AS_TENSOR
             raise self.refuse(f"unknown name `{node.id}`{hint}", node)
         raise self.refuse("only tensors, literals and torch's names are read", node)
 
@@ -320,7 +322,7 @@ class _Reader:
         text = ast.get_source_segment(self.text, node) or self.text
         return _OperationCall(name, args, kwargs, text)
 
-    def dotted(self, node: ast.expr) -> str:
+    def read_dotted_name(self, node: ast.expr) -> str:
         """Return `torch.nn.functional.relu` for a chain of names, else
         an empty string.
         """
@@ -328,7 +330,7 @@ class _Reader:
         return "" if first in DTYPES else f"{PREFIXES.get(first, first)}{dot}{rest}"
 
     def attribute(self, node: ast.Attribute) -> Any:
-        name = self.dotted(node)
+        name = self.read_dotted_name(node)
         if name.startswith("torch.") and name.count(".") == 1:
             return _Named(name)
         if name:
@@ -343,7 +345,7 @@ class _Reader:
                 raise self.refuse("`*` and `**` are not supported", node)
         args = tuple(self.value(argument) for argument in node.args)
         kwargs = {str(one.arg): self.value(one.value) for one in node.keywords}
-        name = self.dotted(node.func)
+        name = self.read_dotted_name(node.func)
         if name.startswith("torch."):
             return self.made(name, args, kwargs, node)
         if name == "len" and len(args) == 1 and _is_tensor(args[0]):
@@ -374,7 +376,10 @@ class _Reader:
     def subscript(self, node: ast.Subscript) -> Any:
         base = node.value
         if isinstance(base, ast.Name) and base.id in DTYPES:
-            sizes = [_sized(item, self.text, self.letters) for item in _items(node)]
+            sizes = [
+                _compute_size(item, self.text, self.letters)
+                for item in _get_items(node)
+            ]
             letters = tuple(letter for _, letter in sizes)
             return TensorSpec(
                 tuple(number for number, _ in sizes), DTYPES[base.id], letters=letters

@@ -54,10 +54,18 @@ class _Program:
 
     def __init__(self, tree: ast.Module) -> None:
         self.body = tree.body
-        self.classes = {one.name: one for one in tree.body if type(one) is ast.ClassDef}
+        self.classes = {
+            statement.name: statement
+            for statement in tree.body
+            if type(statement) is ast.ClassDef
+        }
         self.modules = [name for name in self.classes if self.is_module(name, ())]
-        functions = [one for one in tree.body if isinstance(one, ast.FunctionDef)]
-        self.functions = {one.name: one for one in functions}
+        functions = [
+            statement
+            for statement in tree.body
+            if isinstance(statement, ast.FunctionDef)
+        ]
+        self.functions = {function.name: function for function in functions}
 
     def target(self, line: int, fed: bool, file: str) -> str:
         """Return the name of the target to run for a line; empty for the file as a
@@ -108,7 +116,11 @@ class _Program:
                     return True
             elif last.endswith(("Module", "Model", "Sequential")):
                 return True
-        defined = {one.name for one in node.body if isinstance(one, ast.FunctionDef)}
+        defined = {
+            statement.name
+            for statement in node.body
+            if isinstance(statement, ast.FunctionDef)
+        }
         return bool(node.bases) and "forward" in defined
 
     def needed(self, name: str) -> bool:
@@ -134,16 +146,16 @@ class _Program:
             inner for outer in users for inner in names_in(self.classes[outer])
             if inner != outer
         }  # fmt: skip
-        roots = [one for one in users if one not in used]
+        roots = [user for user in users if user not in used]
         return roots[0] if len(roots) == 1 else None
 
     def runs_itself(self, name: str) -> bool:
         """Whether code at the top level of the file uses this name."""
         code = [
-            one
-            for one in self.body
+            statement
+            for statement in self.body
             if not isinstance(
-                one, ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef
+                statement, ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef
             )
         ]
         met = {inner for one in code for inner in names_in(one)}

@@ -22,7 +22,7 @@ from pathlib import Path
 from types import CodeType, FunctionType, ModuleType, TracebackType
 from typing import Any
 
-from shapewright.inputs.errors import InputError, ProgramError, did_you_mean
+from shapewright.inputs.errors import InputError, ProgramError, suggest_name
 from shapewright.program.spans import STAND_INS
 from shapewright.program.syntax_nodes import parse
 
@@ -33,22 +33,22 @@ CHANGES: list[tuple[Callable[[str], bool], Change]] = []
 """Which files are changed, and how."""
 
 
-def _text_of(file: str) -> str | None:
+def _get_text(file: str) -> str | None:
     """Return the text that replaces a file's own; None if the file itself counts."""
     return STAND_INS.get(os.path.abspath(file)) if STAND_INS else None
 
 
-def install(texts: Mapping[str, str]) -> None:
+def install_texts(texts: Mapping[str, str]) -> None:
     """Replace the text of these files, and of no others, from now on."""
     STAND_INS.clear()
     STAND_INS.update(texts)
-    _hook()
+    _install_hook()
 
 
 @contextmanager
-def changing(holds: Callable[[str], bool], change: Change) -> Iterator[None]:
+def change_files(holds: Callable[[str], bool], change: Change) -> Iterator[None]:
     """Change the files imported in the block for which `holds` returns true."""
-    _hook()
+    _install_hook()
     CHANGES.append((holds, change))
     try:
         yield
@@ -56,7 +56,7 @@ def changing(holds: Callable[[str], bool], change: Change) -> Iterator[None]:
         CHANGES.pop()
 
 
-def compiled(tree: ast.Module, file: str) -> CodeType:
+def compile_file(tree: ast.Module, file: str) -> CodeType:
     """Compile a file, with its change if it has one."""
     for holds, change in CHANGES:
         if holds(file):
@@ -64,7 +64,7 @@ def compiled(tree: ast.Module, file: str) -> CodeType:
     return compile(tree, file, "exec", dont_inherit=True)
 
 
-def _hook() -> None:
+def _install_hook() -> None:
     loader = importlib.machinery.SourceFileLoader
     if loader.get_code.__module__ == __name__:
         return
@@ -75,7 +75,7 @@ def _hook() -> None:
         if path in STAND_INS or any(holds(path) for holds, _ in CHANGES):
             text = STAND_INS.get(path)
             data = self.get_data(path) if text is None else text.encode()
-            return compiled(parse(data, path), path)
+            return compile_file(parse(data, path), path)
         return original(self, fullname)
 
     loader.get_code = get_code  # type: ignore[method-assign]
@@ -196,12 +196,12 @@ class ProgramFolder:
         while traceback is not None:
             file = traceback.tb_frame.f_code.co_filename
             if self.holds(file):
-                found = (shown(file), traceback.tb_lineno)
+                found = (format_file(file), traceback.tb_lineno)
             traceback = traceback.tb_next
         return found
 
 
-def shown(file: str | Path) -> str:
+def format_file(file: str | Path) -> str:
     """Return a file's path, relative to the working directory if below it."""
     path, here = Path(os.path.abspath(file)), Path(os.getcwd())
     return str(path.relative_to(here)) if here in path.parents else str(path)
@@ -214,13 +214,13 @@ def read_source(file: str) -> tuple[str, ast.Module]:
     """Return the text and tree of a Python file; raise `InputError` if it is none."""
     path = Path(file)
     if not path.exists():
-        raise InputError(_no_such_file(path))
+        raise InputError(_make_missing_error(path))
     try:
-        changed = _text_of(file)
+        changed = _get_text(file)
         source = changed or importlib.util.decode_source(path.read_bytes())
-        return source, parse(source, shown(file))
+        return source, parse(source, format_file(file))
     except SyntaxError as error:
-        raise _syntax_error(error, file) from None
+        raise _make_syntax_error(error, file) from None
     except OSError as error:
         raise InputError(f"cannot read `{file}`: {error.strerror}") from None
     except UnicodeDecodeError as error:
@@ -229,37 +229,37 @@ def read_source(file: str) -> tuple[str, ast.Module]:
         raise InputError(f"`{file}` is not Python text: {error}") from None
 
 
-def _no_such_file(path: Path) -> str:
+def _make_missing_error(path: Path) -> str:
     folder = path.parent
     if not folder.is_dir():
         return f"no such file: `{path}` (there is no folder `{folder}`)"
     names = sorted(entry.name for entry in folder.glob("*.py"))
-    hint = did_you_mean(path.name, names)
+    hint = suggest_name(path.name, names)
     if not hint and names:
         several = ", ".join(f"`{name}`" for name in names[:8])
         hint = f"; the folder has {several}" + (", ..." if len(names) > 8 else "")
     return f"no such file: `{path}`{hint}"
 
 
-def _syntax_error(error: SyntaxError, file: str) -> InputError:
+def _make_syntax_error(error: SyntaxError, file: str) -> InputError:
     """Return an error with a syntax error's sentence, and the line with a caret."""
-    where = shown(error.filename if error.filename else file)
+    where = format_file(error.filename if error.filename else file)
     if error.lineno is None:
         return InputError(f"{where}: {error.msg}")
     column = max(error.offset or 1, 1)
     place = f"{where}:{error.lineno}:{column}"
-    line = (error.text or _line(where, error.lineno)).rstrip("\n")
+    line = (error.text or _get_line(where, error.lineno)).rstrip("\n")
     return InputError(f"{place}: {error.msg}", line, min(column - 1, len(line)))
 
 
-def _line(file: str, number: int) -> str:
+def _get_line(file: str, number: int) -> str:
     try:
         return Path(file).read_text(errors="replace").splitlines()[number - 1]
     except (OSError, IndexError):
         return ""
 
 
-def program_of(file: str, tree: ast.Module) -> tuple[ProgramFolder, str]:
+def find_program(file: str, tree: ast.Module) -> tuple[ProgramFolder, str]:
     """Return the program that a file belongs to, and the file's module name in it.
 
     A file with relative imports is a member of its package, as under ``python -m``;
@@ -270,7 +270,7 @@ def program_of(file: str, tree: ast.Module) -> tuple[ProgramFolder, str]:
     package_file = path.name == "__init__.py"
     levels = [n.level for n in ast.walk(tree) if isinstance(n, ast.ImportFrom)]
     depth = max(levels, default=0) or int(package_file)
-    packages = _packages(path.parent, depth)
+    packages = _find_packages(path.parent, depth)
     parent = packages[0].parent if packages else None
     if not depth:
         stem = path.stem + "_" if path.stem in _TAKEN else path.stem
@@ -281,7 +281,7 @@ def program_of(file: str, tree: ast.Module) -> tuple[ProgramFolder, str]:
     )
 
 
-def _packages(folder: Path, depth: int) -> list[Path]:
+def _find_packages(folder: Path, depth: int) -> list[Path]:
     """Return the folders that are packages around a file, outermost first.
 
     A folder with `__init__.py` is one; so are the `depth` nearest ones of a file whose
@@ -304,7 +304,7 @@ def import_file(
     Raises `ProgramError` for what its code raises.
     """
     path = os.path.abspath(file)
-    with program.running(), guarded(program, f"importing `{shown(file)}`"):
+    with program.running(), guard_program(program, f"importing `{format_file(file)}`"):
         if os.path.basename(path) == "__init__.py":
             return importlib.import_module(name)
         package = name.rpartition(".")[0]
@@ -321,7 +321,7 @@ def import_file(
 
 
 @contextmanager
-def guarded(program: ProgramFolder, doing: str) -> Iterator[None]:
+def guard_program(program: ProgramFolder, doing: str) -> Iterator[None]:
     """Turn what the user's code raises into `ProgramError` with its file and line."""
     try:
         yield
@@ -329,20 +329,20 @@ def guarded(program: ProgramFolder, doing: str) -> Iterator[None]:
         raise
     except SyntaxError as error:
         if error.filename and program.holds(error.filename):
-            raise _syntax_error(error, error.filename) from None
-        raise _program_error(error, program, doing) from error
+            raise _make_syntax_error(error, error.filename) from None
+        raise _make_program_error(error, program, doing) from error
     except (Exception, SystemExit) as error:
-        raise _program_error(error, program, doing) from error
+        raise _make_program_error(error, program, doing) from error
 
 
-def _program_error(
+def _make_program_error(
     error: BaseException, program: ProgramFolder, doing: str
 ) -> ProgramError:
     file, line = program.place(error.__traceback__)
-    return ProgramError(error, file, line, _said(error), doing)
+    return ProgramError(error, file, line, _get_message(error), doing)
 
 
-def _said(error: BaseException) -> str:
+def _get_message(error: BaseException) -> str:
     if isinstance(error, SystemExit):
         return f"the program exited with status {error.code or 0}"
     said = f"{type(error).__name__}: {error}".strip().removesuffix(":")
@@ -356,16 +356,16 @@ Key = tuple[str, int]
 
 
 @contextmanager
-def functions_changed(holds: Callable[[str], bool], change: Change) -> Iterator[None]:
+def change_functions(holds: Callable[[str], bool], change: Change) -> Iterator[None]:
     """Change the functions of a program's files for which `holds` returns true."""
     before: list[tuple[FunctionType, CodeType]] = []
     files: dict[str, dict[Key, tuple[CodeType, CodeType]]] = {}
-    for function in _functions():
+    for function in _find_functions():
         code = function.__code__
         file = code.co_filename
         if file not in files:
-            files[file] = _codes_of(file, change) if holds(file) else {}
-        old, new = files[file].get(_key_of(code), (None, None))
+            files[file] = _map_codes(file, change) if holds(file) else {}
+        old, new = files[file].get(_get_key(code), (None, None))
         if old is None or new is None or old != code:
             continue
         if new.co_freevars == code.co_freevars and new != code:
@@ -378,12 +378,12 @@ def functions_changed(holds: Callable[[str], bool], change: Change) -> Iterator[
             function.__code__ = code
 
 
-def _functions() -> list[FunctionType]:
+def _find_functions() -> list[FunctionType]:
     """Return all existing functions."""
     return [each for each in gc.get_objects() if type(each) is FunctionType]
 
 
-def _codes_of(file: str, change: Change) -> dict[Key, tuple[CodeType, CodeType]]:
+def _map_codes(file: str, change: Change) -> dict[Key, tuple[CodeType, CodeType]]:
     """Return the code of every function of a file, as written and as changed."""
     text = "".join(linecache.getlines(file))
     try:
@@ -391,17 +391,17 @@ def _codes_of(file: str, change: Change) -> dict[Key, tuple[CodeType, CodeType]]
         changed = compile(change(parse(text, file), file), file, "exec")
     except (SyntaxError, ValueError, RecursionError):
         return {}
-    old, new = dict(_inner(plain)), dict(_inner(changed))
+    old, new = dict(_iter_inner(plain)), dict(_iter_inner(changed))
     return {key: (code, new[key]) for key, code in old.items() if key in new}
 
 
-def _inner(code: CodeType) -> Iterator[tuple[Key, CodeType]]:
+def _iter_inner(code: CodeType) -> Iterator[tuple[Key, CodeType]]:
     """Yield all code objects nested in a code object."""
-    for each in code.co_consts:
-        if isinstance(each, CodeType):
-            yield _key_of(each), each
-            yield from _inner(each)
+    for constant in code.co_consts:
+        if isinstance(constant, CodeType):
+            yield _get_key(constant), constant
+            yield from _iter_inner(constant)
 
 
-def _key_of(code: CodeType) -> Key:
+def _get_key(code: CodeType) -> Key:
     return code.co_qualname, code.co_firstlineno

@@ -13,7 +13,7 @@ from math import prod
 from typing import TYPE_CHECKING, Any
 
 from shapewright.inputs import spec_syntax as sizes
-from shapewright.inputs.errors import InputError, did_you_mean
+from shapewright.inputs.errors import InputError, suggest_name
 from shapewright.inputs.spec_parser import Reader, Written
 from shapewright.inputs.spec_syntax import IntegerRange, TensorSpec
 from shapewright.record.ops import ITEMSIZE, SHORT
@@ -52,7 +52,7 @@ class Spec:
     @property
     def leaves(self) -> tuple[TensorSpec, ...]:
         """Return the tensors in the order in which they are written."""
-        return tuple(_leaves([*self.args, *self.kwargs.values()]))
+        return tuple(_iter_leaves([*self.args, *self.kwargs.values()]))
 
     def with_sizes(self, **letters: int) -> Spec:
         """Return the same spec with other sizes for some of its letters.
@@ -62,7 +62,7 @@ class Spec:
         for name, size in letters.items():
             if name not in self.letters:
                 known = ", ".join(f"`{letter}`" for letter in self.letters) or "none"
-                hint = did_you_mean(name, self.letters)
+                hint = suggest_name(name, self.letters)
                 raise InputError(
                     f"the spec has no letter `{name}`{hint} (it has {known})"
                 )
@@ -70,7 +70,7 @@ class Spec:
                 raise InputError(f"the size {size} of `{name}` is negative")
         free = tuple(name for name in self.letters_free if name not in letters)
         stated = self.letters | letters
-        return _worked_out(self.written, stated, free, self.text, self.positions)
+        return _compute_sizes(self.written, stated, free, self.text, self.positions)
 
     def __str__(self) -> str:
         stated = {
@@ -79,12 +79,14 @@ class Spec:
             if name not in self.letters_free
         }
         args, kwargs = self.written
-        items = [_text(value, stated) for value in args]
-        items += [f"{name}={_text(value, stated)}" for name, value in kwargs.items()]
+        items = [_format_value(value, stated) for value in args]
+        items += [
+            f"{name}={_format_value(value, stated)}" for name, value in kwargs.items()
+        ]
         return ", ".join(items)
 
 
-def parse(text: str) -> Spec:
+def parse_spec(text: str) -> Spec:
     """Read a spec.
 
     Example: ``parse("f32[B=8, 3, H=32, W=32]").leaves[0].shape == (8, 3, 32, 32)``.
@@ -100,10 +102,10 @@ def parse(text: str) -> Spec:
     free = tuple(name for name in reader.met if name not in letters)
     letters |= {name: REPRESENTATIVE.get(name, 16) for name in free}
     ordered = {name: letters[name] for name in reader.met}
-    return _worked_out(written, ordered, free, text, reader.positions)
+    return _compute_sizes(written, ordered, free, text, reader.positions)
 
 
-def _worked_out(
+def _compute_sizes(
     written: tuple[tuple[Any, ...], dict[str, Any]],
     letters: dict[str, int],
     free: tuple[str, ...],
@@ -112,45 +114,45 @@ def _worked_out(
 ) -> Spec:
     def leaf(value: Any, name: str) -> Any:
         if isinstance(value, Written):
-            return _tensor(value, name, letters, text)
+            return _make_tensor(value, name, letters, text)
         if isinstance(value, sizes.NamedSize | sizes.Arithmetic):
-            return _size(value, letters, text)
+            return _make_size(value, letters, text)
         return value
 
-    args = tuple(mapped(value, leaf, str(i)) for i, value in enumerate(written[0]))
-    kwargs = {name: mapped(value, leaf, name) for name, value in written[1].items()}
+    args = tuple(map_leaves(value, leaf, str(i)) for i, value in enumerate(written[0]))
+    kwargs = {name: map_leaves(value, leaf, name) for name, value in written[1].items()}
     return Spec(args, kwargs, letters, free, text, positions, written)
 
 
-def mapped(nest: Any, leaf: Callable[[Any, str], Any], name: str = "") -> Any:
+def map_leaves(nest: Any, leaf: Callable[[Any, str], Any], name: str = "") -> Any:
     """Return the nest with `leaf(value, path)` in place of every value.
 
     Paths join keys and positions by dots: `0.image`, `batch.1`.
     """
     if isinstance(nest, dict):
         return {
-            key: mapped(value, leaf, f"{name}.{key}") for key, value in nest.items()
+            key: map_leaves(value, leaf, f"{name}.{key}") for key, value in nest.items()
         }
     if isinstance(nest, list | tuple):
-        items = [mapped(value, leaf, f"{name}.{i}") for i, value in enumerate(nest)]
+        items = [map_leaves(value, leaf, f"{name}.{i}") for i, value in enumerate(nest)]
         return items if isinstance(nest, list) else tuple(items)
     return leaf(nest, name)
 
 
-def _leaves(nest: Any) -> Iterator[TensorSpec]:
+def _iter_leaves(nest: Any) -> Iterator[TensorSpec]:
     if isinstance(nest, TensorSpec):
         yield nest
     elif isinstance(nest, dict):
-        yield from _leaves(list(nest.values()))
+        yield from _iter_leaves(list(nest.values()))
     elif isinstance(nest, list | tuple):
         for value in nest:
-            yield from _leaves(value)
+            yield from _iter_leaves(value)
 
 
-def _tensor(
+def _make_tensor(
     written: Written, name: str, letters: dict[str, int], text: str
 ) -> TensorSpec:
-    shape = tuple(_size(size, letters, text) for size in written.sizes)
+    shape = tuple(_make_size(size, letters, text) for size in written.sizes)
     if prod(shape) * ITEMSIZE[written.dtype] > _LARGEST:
         bytes_ = prod(shape) * ITEMSIZE[written.dtype]
         raise InputError(
@@ -158,8 +160,8 @@ def _tensor(
             text,
             written.position,
         )
-    if isinstance(written.fill, tuple) and _shape_of(written.fill) != shape:
-        given = _shape_of(written.fill)
+    if isinstance(written.fill, tuple) and _find_shape(written.fill) != shape:
+        given = _find_shape(written.fill)
         raise InputError(
             f"the values have shape {given}, the tensor {shape}"
             if given
@@ -173,7 +175,7 @@ def _tensor(
         written.device,
         name,
         tuple(
-            None if isinstance(size, sizes.StatedSize) else sizes.text(size)
+            None if isinstance(size, sizes.StatedSize) else sizes.format_size(size)
             for size in written.sizes
         ),
         written.fill,
@@ -181,16 +183,18 @@ def _tensor(
     )
 
 
-def _size(size: sizes.Size, letters: dict[str, int], text: str) -> int:
+def _make_size(size: sizes.Size, letters: dict[str, int], text: str) -> int:
     try:
-        found = sizes.value(size, letters)
+        found = sizes.compute_size(size, letters)
     except sizes.DividedByZero as error:
         raise InputError("this size divides by zero", text, error.position) from None
     if found < 0:
-        used = {letter.name: letters[letter.name] for letter in sizes.letters_in(size)}
+        used = {
+            letter.name: letters[letter.name] for letter in sizes.find_letters(size)
+        }
         where = ", ".join(f"{name}={value}" for name, value in used.items())
         raise InputError(
-            f"the size `{sizes.text(size)}` is {found}"
+            f"the size `{sizes.format_size(size)}` is {found}"
             + (f" at {where}" if where else ""),
             text,
             size.position,
@@ -198,55 +202,59 @@ def _size(size: sizes.Size, letters: dict[str, int], text: str) -> int:
     return found
 
 
-def _shape_of(values: Any) -> tuple[int, ...] | None:
+def _find_shape(values: Any) -> tuple[int, ...] | None:
     """Return the shape of nested tuples of numbers, or None if they are ragged."""
     if not isinstance(values, tuple):
         return ()
-    inner = {_shape_of(value) for value in values}
+    inner = {_find_shape(value) for value in values}
     if len(inner) > 1 or None in inner:
         return None
     return (len(values), *(inner.pop() or () if inner else ()))
 
 
-def _text(value: Any, stated: dict[str, int]) -> str:
+def _format_value(value: Any, stated: dict[str, int]) -> str:
     if isinstance(value, Written):
-        return _tensor_text(value, stated)
+        return _format_tensor(value, stated)
     if isinstance(value, sizes.NamedSize | sizes.Arithmetic):
-        return sizes.text(value)
+        return sizes.format_size(value)
     if isinstance(value, dict):
-        items = [f"{key!r}: {_text(item, stated)}" for key, item in value.items()]
+        items = [
+            f"{key!r}: {_format_value(item, stated)}" for key, item in value.items()
+        ]
         return "{" + ", ".join(items) + "}"
     if isinstance(value, list):
-        kind = "list" if _looks_like_sizes(value) else ""
-        return kind + "[" + ", ".join(_text(item, stated) for item in value) + "]"
+        kind = "list" if _is_like_sizes(value) else ""
+        return (
+            kind + "[" + ", ".join(_format_value(item, stated) for item in value) + "]"
+        )
     if isinstance(value, tuple):
-        items = [_text(item, stated) for item in value]
+        items = [_format_value(item, stated) for item in value]
         return f"({items[0]},)" if len(items) == 1 else f"({', '.join(items)})"
     return repr(value)
 
 
-def _looks_like_sizes(items: list[Any]) -> bool:
+def _is_like_sizes(items: list[Any]) -> bool:
     plain = (int, sizes.NamedSize, sizes.Arithmetic)
     return bool(items) and all(
         isinstance(item, plain) and not isinstance(item, bool) for item in items
     )
 
 
-def _tensor_text(written: Written, stated: dict[str, int]) -> str:
-    inside = ", ".join(sizes.text(size, stated) for size in written.sizes)
+def _format_tensor(written: Written, stated: dict[str, int]) -> str:
+    inside = ", ".join(sizes.format_size(size, stated) for size in written.sizes)
     device = "" if written.device == "cpu" else f"@{written.device}"
     grad = "!grad" if written.requires_grad else ""
-    fill = "" if written.fill is None else f"={_fill_text(written.fill)}"
+    fill = "" if written.fill is None else f"={_format_fill(written.fill)}"
     return f"{SHORT.get(written.dtype, written.dtype)}[{inside}]{device}{grad}{fill}"
 
 
-def _fill_text(fill: Any) -> str:
+def _format_fill(fill: Any) -> str:
     if isinstance(fill, tuple):
-        return f"[{', '.join(_fill_text(value) for value in fill)}]"
+        return f"[{', '.join(_format_fill(value) for value in fill)}]"
     return fill if isinstance(fill, str) else str(fill)
 
 
-__all__ = ["IntegerRange", "Spec", "TensorSpec", "mapped", "parse"]
+__all__ = ["IntegerRange", "Spec", "TensorSpec", "map_leaves", "parse_spec"]
 
 
 Make = Callable[[TensorSpec], Any]
@@ -274,11 +282,11 @@ class Candidate:
     ) -> tuple[tuple[Any, ...], dict[str, Any]]:
         """Return `(args, kwargs)`; a declared example runs the user's code."""
         if isinstance(self.inputs, Spec):
-            return materialize(self.inputs, make)
-        return declared(self.inputs(), make)
+            return materialize_spec(self.inputs, make)
+        return make_declared(self.inputs(), make)
 
 
-def declared(
+def make_declared(
     value: Any, make: Make | None = None
 ) -> tuple[tuple[Any, ...], dict[str, Any]]:
     """Return an author's example as `(args, kwargs)`.
@@ -287,9 +295,9 @@ def declared(
     ``{"x": x}`` is ``((), {"x": x})``, ``((x,), {"y": y})`` is itself.
     """
     if isinstance(value, str):
-        return materialize(parse(value), make)
+        return materialize_spec(parse_spec(value), make)
     if isinstance(value, Spec):
-        return materialize(value, make)
+        return materialize_spec(value, make)
     if isinstance(value, Mapping):
         return (), {str(name): item for name, item in value.items()}
     if not isinstance(value, list | tuple) or hasattr(value, "_fields"):
@@ -299,7 +307,7 @@ def declared(
     return tuple(value), {}
 
 
-def materialize(
+def materialize_spec(
     spec: Spec, make: Make | None = None
 ) -> tuple[tuple[Any, ...], dict[str, Any]]:
     """Return the arguments that a spec describes; `make` creates each tensor.
@@ -307,17 +315,17 @@ def materialize(
     Example: ``materialize(parse("f32[2, 3], mask=None"))`` is
     ``((<meta tensor of shape (2, 3)>,), {"mask": None})``.
     """
-    making = make or _data_free
+    making = make or _make_meta
 
     def leaf(value: Any, name: str) -> Any:
         return making(value) if isinstance(value, TensorSpec) else value
 
-    args = tuple(mapped(value, leaf) for value in spec.args)
-    return args, {name: mapped(value, leaf) for name, value in spec.kwargs.items()}
+    args = tuple(map_leaves(value, leaf) for value in spec.args)
+    return args, {name: map_leaves(value, leaf) for name, value in spec.kwargs.items()}
 
 
-def _data_free(leaf: TensorSpec) -> torch.Tensor:
-    """Return a meta tensor, which has no data; the default of `materialize`."""
+def _make_meta(leaf: TensorSpec) -> torch.Tensor:
+    """Return a meta tensor, which has no data; the default of `materialize_spec`."""
     import torch
 
     return torch.empty(
@@ -328,7 +336,7 @@ def _data_free(leaf: TensorSpec) -> torch.Tensor:
     )
 
 
-def filled(leaf: TensorSpec) -> torch.Tensor | None:
+def make_filled(leaf: TensorSpec) -> torch.Tensor | None:
     """Return the values that a spec states, on the CPU, or None if it states none.
 
     Example: for ``i64[3]=[3, 2, 1]`` a tensor of 3, 2, 1. Random integers come from a
@@ -357,11 +365,11 @@ def filled(leaf: TensorSpec) -> torch.Tensor | None:
     return torch.full(leaf.shape, number, dtype=dtype, device="cpu")
 
 
-def made_of(leaf: TensorSpec) -> Any:
+def make_tensor(leaf: TensorSpec) -> Any:
     """Return the tensor of a spec that a run is given."""
-    from shapewright.runtime.input_tensors import feed
+    from shapewright.runtime.input_tensors import make_input_tensor
 
     device = f"{leaf.device}:0" if leaf.device == "cuda" else leaf.device
-    return feed(
-        leaf.shape, leaf.dtype, device, leaf.name, filled(leaf), leaf.requires_grad
+    return make_input_tensor(
+        leaf.shape, leaf.dtype, device, leaf.name, make_filled(leaf), leaf.requires_grad
     )

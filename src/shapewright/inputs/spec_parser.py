@@ -24,7 +24,7 @@ from dataclasses import dataclass, field
 from typing import Any, NoReturn
 from warnings import catch_warnings, simplefilter
 
-from shapewright.inputs.errors import did_you_mean
+from shapewright.inputs.errors import suggest_name
 from shapewright.inputs.spec_syntax import (
     DEVICES,
     DTYPES,
@@ -37,8 +37,8 @@ from shapewright.inputs.spec_syntax import (
     Size,
     StatedSize,
     Token,
-    letters_in,
-    value,
+    compute_size,
+    find_letters,
 )
 
 PLAIN = {
@@ -77,7 +77,7 @@ class _TensorReader(Cursor):
         """Read the name of a dtype."""
         token = self.take()
         if token.text not in DTYPES:
-            hint = did_you_mean(token.text, DTYPES)
+            hint = suggest_name(token.text, DTYPES)
             self.fail(f"unknown dtype `{token.text}`{hint}", token.position)
         return DTYPES[token.text]
 
@@ -89,7 +89,7 @@ class _TensorReader(Cursor):
             sizes.append(self.size())
             self.between(start, "]")
         for size in sizes:
-            for letter in letters_in(size):
+            for letter in find_letters(size):
                 self.met.setdefault(letter.name, letter.position)
         return self._suffixes(tuple(sizes), dtype, start.position)
 
@@ -108,7 +108,7 @@ class _TensorReader(Cursor):
     def _device(self) -> str:
         token = self.take()
         if token.text not in DEVICES:
-            hint = did_you_mean("cuda" if token.text == "gpu" else token.text, DEVICES)
+            hint = suggest_name("cuda" if token.text == "gpu" else token.text, DEVICES)
             self.fail(f"unknown device `{token.text}`{hint}", token.position)
         if self.now.text == ":" and self.peek(1).kind == "integer":
             self.take()
@@ -132,7 +132,7 @@ class _TensorReader(Cursor):
         if token.kind == "integer" and self.peek(1).text == "..":
             return self._range()
         if token.kind == "name" and token.text not in PLAIN:
-            hint = did_you_mean(token.text, _FILLS)
+            hint = suggest_name(token.text, _FILLS)
             self.fail(f"unknown values `{token.text}`{hint}")
         return self._element(dtype)
 
@@ -176,10 +176,10 @@ class _TensorReader(Cursor):
     def scalar(self) -> Any:
         """Read a size that is an input by itself; without letters it is a number."""
         size = self.size()
-        letters = list(letters_in(size))
+        letters = list(find_letters(size))
         self.scalars.extend(letters)
         try:
-            return size if letters else value(size, {})
+            return size if letters else compute_size(size, {})
         except DividedByZero as error:
             self.fail("this size divides by zero", error.position)
 
@@ -213,7 +213,7 @@ class _TensorReader(Cursor):
                 " (a list of numbers is written `list[-1, 2]`)"
             )
         if token.kind == "end":
-            opening = self.unclosed()
+            opening = self.find_unclosed()
             if opening is None:
                 self.fail("a size is missing here")
             self.fail(f"this `{opening.text}` is never closed", opening.position)
@@ -316,7 +316,7 @@ class Reader(_TensorReader):
     def _unknown_word(self, letter: NamedSize) -> NoReturn:
         known = [*self.met, *PLAIN]
         self.fail(
-            f"`{letter.name}` is not a value{did_you_mean(letter.name, known)}"
+            f"`{letter.name}` is not a value{suggest_name(letter.name, known)}"
             " (text is written in quotes)",
             letter.position,
         )

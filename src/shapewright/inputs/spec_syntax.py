@@ -37,7 +37,7 @@ class Token:
     position: int
 
 
-def _tokens(text: str) -> list[Token]:
+def _split_tokens(text: str) -> list[Token]:
     """Return the tokens of a spec, with an `end` token last.
 
     Example: ``f32[B=8]`` has the tokens ``f32 [ B = 8 ]`` and the end.
@@ -47,14 +47,14 @@ def _tokens(text: str) -> list[Token]:
     while position < len(text):
         match = _TOKEN.match(text, position)
         if match is None:
-            raise InputError(_stray(text[position]), text, position)
+            raise InputError(_make_stray_error(text[position]), text, position)
         if match.lastgroup != "space":
             found.append(Token(match.lastgroup, match.group(), position))  # type: ignore[arg-type]
         position = match.end()
     return [*found, Token("end", "", len(text))]
 
 
-def _stray(character: str) -> str:
+def _make_stray_error(character: str) -> str:
     if character in "'\"":
         return "this string has no closing quote"
     return f"unexpected character `{character}`"
@@ -69,7 +69,7 @@ class Cursor:
     index: int = 0
 
     def __post_init__(self) -> None:
-        self.ahead = _tokens(self.text)
+        self.ahead = _split_tokens(self.text)
 
     @property
     def now(self) -> Token:
@@ -129,7 +129,7 @@ class Cursor:
             self.fail(f"this `{start.text}` is never closed", start.position)
         self.fail(f"expected `,` or `{closing}`, found `{self.now.text}`")
 
-    def unclosed(self) -> Token | None:
+    def find_unclosed(self) -> Token | None:
         """Return the innermost bracket that is never closed."""
         opened: list[Token] = []
         for token in self.ahead:
@@ -190,7 +190,7 @@ class DividedByZero(Exception):
         self.position = position
 
 
-def value(size: Size, letters: Mapping[str, int]) -> int:
+def compute_size(size: Size, letters: Mapping[str, int]) -> int:
     """Return the value of a size: ``2*B`` with ``B=8`` is 16."""
     match size:
         case StatedSize(number):
@@ -198,22 +198,22 @@ def value(size: Size, letters: Mapping[str, int]) -> int:
         case NamedSize(name):
             return letters[name]
         case Arithmetic(operator, left, right, position):
-            divisor = value(right, letters)
+            divisor = compute_size(right, letters)
             if divisor == 0 and operator in ("//", "%"):
                 raise DividedByZero(position)
-            return _OPERATORS[operator](value(left, letters), divisor)
+            return _OPERATORS[operator](compute_size(left, letters), divisor)
 
 
-def letters_in(size: Size) -> Iterator[NamedSize]:
+def find_letters(size: Size) -> Iterator[NamedSize]:
     """Return the letters of a size, from left to right."""
     if isinstance(size, NamedSize):
         yield size
     elif isinstance(size, Arithmetic):
-        yield from letters_in(size.left)
-        yield from letters_in(size.right)
+        yield from find_letters(size.left)
+        yield from find_letters(size.right)
 
 
-def text(size: Size, stated: dict[str, int] | None = None) -> str:
+def format_size(size: Size, stated: dict[str, int] | None = None) -> str:
     """Return the size as it is written in a spec.
 
     Letters in `stated` are written with their size where they first stand (`B=8`),
@@ -221,25 +221,25 @@ def text(size: Size, stated: dict[str, int] | None = None) -> str:
     """
     stated = {} if stated is None else stated
     if isinstance(size, NamedSize):
-        return _letter(size, stated)
-    return _text(size, stated, 0)
+        return _format_letter(size, stated)
+    return _format_size(size, stated, 0)
 
 
-def _text(size: Size, stated: dict[str, int], around: int) -> str:
+def _format_size(size: Size, stated: dict[str, int], around: int) -> str:
     match size:
         case StatedSize(number):
             return str(number)
         case NamedSize():
-            written = _letter(size, stated)
+            written = _format_letter(size, stated)
             return f"({written})" if "=" in written else written
         case Arithmetic(operator, left, right):
             strength = PRECEDENCE[operator]
-            first = _text(left, stated, strength)
-            whole = f"{first}{operator}{_text(right, stated, strength + 1)}"
+            first = _format_size(left, stated, strength)
+            whole = f"{first}{operator}{_format_size(right, stated, strength + 1)}"
             return f"({whole})" if strength < around else whole
 
 
-def _letter(letter: NamedSize, stated: dict[str, int]) -> str:
+def _format_letter(letter: NamedSize, stated: dict[str, int]) -> str:
     if letter.name not in stated:
         return letter.name
     return f"{letter.name}={stated.pop(letter.name)}"

@@ -16,7 +16,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any, NoReturn
 
-from shapewright.inputs.errors import InputError, did_you_mean
+from shapewright.inputs.errors import InputError, suggest_name
 from shapewright.program.syntax_nodes import parse_expression
 
 
@@ -102,45 +102,45 @@ def _read_expression(target: str, start: int) -> Expression:
         at = start + max((getattr(error, "offset", 1) or 1) - 1, 0)
         reason = getattr(error, "msg", None) or "too deeply nested"
         reading.fail(f"`{target[start:]}` is not readable: {reason}", at)
-    return _expression(tree, reading)
+    return _read_node(tree, reading)
 
 
-def _expression(node: ast.expr, reading: _Reading) -> Expression:
+def _read_node(node: ast.expr, reading: _Reading) -> Expression:
     match node:
         case ast.Name(name):
             return Name(name, reading.position(node))
         case ast.Attribute(of, name):
             at = reading.position(node, end=True) - len(name)
-            return Attribute(_expression(of, reading), name, at)
+            return Attribute(_read_node(of, reading), name, at)
         case ast.Call(of, args, keywords):
-            return _call(of, args, keywords, reading)
+            return _read_call(of, args, keywords, reading)
         case ast.List(items) | ast.Tuple(items) | ast.Set(items):
-            parts = tuple(_expression(item, reading) for item in items)
+            parts = tuple(_read_node(item, reading) for item in items)
             return _Nest(_NESTS[type(node)], parts)
         case ast.Dict(keys, values) if None not in keys:
             return _Nest(
                 "dict",
-                tuple(_expression(value, reading) for value in values),
-                tuple(_expression(key, reading) for key in keys if key),
+                tuple(_read_node(value, reading) for value in values),
+                tuple(_read_node(key, reading) for key in keys if key),
             )
-    return _constant(node, reading)
+    return _read_constant(node, reading)
 
 
-def _call(
+def _read_call(
     of: ast.expr, args: list[ast.expr], keywords: list[ast.keyword], reading: _Reading
 ) -> Call:
     for keyword in keywords:
         if keyword.arg is None:
             reading.fail("`**` is not read here", reading.position(keyword.value))
     return Call(
-        _expression(of, reading),
-        tuple(_expression(arg, reading) for arg in args),
-        tuple((k.arg, _expression(k.value, reading)) for k in keywords if k.arg),
+        _read_node(of, reading),
+        tuple(_read_node(arg, reading) for arg in args),
+        tuple((k.arg, _read_node(k.value, reading)) for k in keywords if k.arg),
         reading.position(of, end=True),
     )
 
 
-def _constant(node: ast.expr, reading: _Reading) -> Constant:
+def _read_constant(node: ast.expr, reading: _Reading) -> Constant:
     """Parse a literal, which may be a negative or complex number."""
     try:
         return Constant(ast.literal_eval(node))
@@ -152,7 +152,7 @@ def _constant(node: ast.expr, reading: _Reading) -> Constant:
         )
 
 
-def text(expression: Expression) -> str:
+def format_expression(expression: Expression) -> str:
     """Return the expression as a user would write it: `Net(10, width=2).encode`."""
     match expression:
         case Constant(value):
@@ -160,18 +160,29 @@ def text(expression: Expression) -> str:
         case Name(name):
             return name
         case Attribute(of, name):
-            return f"{text(of)}.{name}"
+            return f"{format_expression(of)}.{name}"
         case Call(of, args, kwargs):
-            inside = [text(arg) for arg in args]
-            inside += [f"{name}={text(value)}" for name, value in kwargs]
-            return f"{text(of)}({', '.join(inside)})"
+            inside = [format_expression(arg) for arg in args]
+            inside += [f"{name}={format_expression(value)}" for name, value in kwargs]
+            return f"{format_expression(of)}({', '.join(inside)})"
         case _Nest("dict", items, keys):
             pairs = zip(keys, items, strict=True)
-            return "{" + ", ".join(f"{text(k)}: {text(v)}" for k, v in pairs) + "}"
+            return (
+                "{"
+                + ", ".join(
+                    f"{format_expression(k)}: {format_expression(v)}" for k, v in pairs
+                )
+                + "}"
+            )
         case _Nest(kind, items):
             brackets = {"list": "[]", "tuple": "()", "set": "{}"}[kind]
             comma = "," if kind == "tuple" and len(items) == 1 else ""
-            return brackets[0] + ", ".join(map(text, items)) + comma + brackets[1]
+            return (
+                brackets[0]
+                + ", ".join(map(format_expression, items))
+                + comma
+                + brackets[1]
+            )
 
 
 Load = Callable[["Target", AbstractContextManager[Any]], Any]
@@ -204,7 +215,7 @@ def add_target_kind(kind: TargetKind) -> None:
     LIBRARIES[kind.prefix] = kind
 
 
-def _loaded_by(module: str, name: str) -> Load:
+def _make_loader(module: str, name: str) -> Load:
     """Return a loader that is imported when it is first needed."""
 
     def load(target: Target, building: AbstractContextManager[Any]) -> Any:
@@ -216,16 +227,16 @@ def _loaded_by(module: str, name: str) -> Load:
 add_target_kind(
     TargetKind(
         "hf",
-        _loaded_by("shapewright.inputs.hf_models", "load_transformers"),
+        _make_loader("shapewright.inputs.hf_models", "load_transformers"),
         "settings of a config are given by name, as in `(n_layer=2)`",
     )
 )
 add_target_kind(
-    TargetKind("timm", _loaded_by("shapewright.inputs.libraries", "load_timm"))
+    TargetKind("timm", _make_loader("shapewright.inputs.libraries", "load_timm"))
 )
 add_target_kind(
     TargetKind(
-        "torchvision", _loaded_by("shapewright.inputs.libraries", "load_torchvision")
+        "torchvision", _make_loader("shapewright.inputs.libraries", "load_torchvision")
     )
 )
 
@@ -263,7 +274,7 @@ def parse_target(text: str, arguments: Sequence[str] = ()) -> Target:
     Raises `InputError` for anything that cannot be a target, and for arguments to a
     library's model.
     """
-    target = _read(text)
+    target = _read_target(text)
     if arguments and target.kind in LIBRARIES:
         raise InputError(
             f"`{arguments[0]}` is for a script, and `{text}` is a model of a library"
@@ -271,34 +282,34 @@ def parse_target(text: str, arguments: Sequence[str] = ()) -> Target:
     return replace(target, arguments=tuple(arguments)) if arguments else target
 
 
-def _read(text: str) -> Target:
+def _read_target(text: str) -> Target:
     if not text.strip():
         raise InputError("the target is empty; write FILE.py:NAME")
     prefix, colon, rest = text.partition(":")
     if colon and prefix in LIBRARIES:
-        return _library(text, prefix, rest)
+        return _read_library(text, prefix, rest)
     if (match := _FILE.match(text)) is not None:
-        return _file(text, match)
+        return _read_file(text, match)
     if colon:
-        return _module(text, prefix)
-    raise InputError(_unreadable(text), text, 0)
+        return _read_module(text, prefix)
+    raise InputError(_make_unreadable_error(text), text, 0)
 
 
-def _file(text: str, match: re.Match[str]) -> Target:
+def _read_file(text: str, match: re.Match[str]) -> Target:
     if match["rest"] is None:
         return Target(text, "script", match["file"])
-    found = _after_colon(text, match.start("rest"))
+    found = _read_after_colon(text, match.start("rest"))
     return Target(text, "file", match["file"], found)
 
 
-def _module(text: str, place: str) -> Target:
+def _read_module(text: str, place: str) -> Target:
     if not _MODULE.fullmatch(place):
-        hint = did_you_mean(place, list(LIBRARIES))
+        hint = suggest_name(place, list(LIBRARIES))
         raise InputError(f"`{place}` is neither a file nor a module{hint}", text, 0)
-    return Target(text, "module", place, _after_colon(text, len(place) + 1))
+    return Target(text, "module", place, _read_after_colon(text, len(place) + 1))
 
 
-def _after_colon(text: str, start: int) -> Expression:
+def _read_after_colon(text: str, start: int) -> Expression:
     if not text[start:].strip():
         raise InputError("a name is missing after the colon", text, len(text))
     found = _read_expression(text, start)
@@ -310,7 +321,7 @@ def _after_colon(text: str, start: int) -> Expression:
     return found
 
 
-def _library(text: str, prefix: str, rest: str) -> Target:
+def _read_library(text: str, prefix: str, rest: str) -> Target:
     """`PREFIX:NAME`, `PREFIX:NAME(arguments)`; for hf also a path, and `:CLASS`."""
     kind = LIBRARIES[prefix]
     bracket = rest.find("(")
@@ -329,7 +340,7 @@ def _library(text: str, prefix: str, rest: str) -> Target:
     return Target(text, prefix, place, call)
 
 
-def _unreadable(text: str) -> str:
+def _make_unreadable_error(text: str) -> str:
     path = Path(text)
     if path.name and path.with_suffix(".py").is_file():  # `.` and `/` have no name
         return (

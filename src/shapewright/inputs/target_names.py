@@ -10,8 +10,8 @@ from types import FunctionType, ModuleType
 from typing import Any
 
 from shapewright.inputs import target
-from shapewright.inputs.errors import InputError, did_you_mean
-from shapewright.inputs.python_files import ProgramFolder, guarded
+from shapewright.inputs.errors import InputError, suggest_name
+from shapewright.inputs.python_files import ProgramFolder, guard_program
 from shapewright.inputs.target import Attribute, Call, Constant, Expression, Name
 
 _NESTS = {"list": list, "tuple": tuple, "set": set}
@@ -53,10 +53,10 @@ class Lookup:
         if found is missing and name.name == "torch":
             found = sys.modules.get("torch", missing)
         if found is missing:
-            hint = did_you_mean(name.name, _public(self.module))
+            hint = suggest_name(name.name, _list_public(self.module))
             raise InputError(
                 f"`{self.place}` does not define `{name.name}`{hint}"
-                f" ({_definitions(self.module)})",
+                f" ({_describe_definitions(self.module)})",
                 self.text,
                 name.position,
             )
@@ -64,17 +64,19 @@ class Lookup:
 
     def _attribute(self, written: Attribute) -> Any:
         owner = self.value(written.of)
-        if isinstance(owner, type) and _needs_instance(owner, written.name):
+        if isinstance(owner, type) and _is_instance_method(owner, written.name):
             owner = self.built(owner, written.of)
-        with guarded(self.program, f"reading `{target.text(written)}`"):
+        with guard_program(
+            self.program, f"reading `{target.format_expression(written)}`"
+        ):
             try:
                 return getattr(owner, written.name)
             except AttributeError:
                 if inspect.getattr_static(owner, written.name, None) is not None:
                     raise  # its own code raised it
-        hint = did_you_mean(written.name, [n for n in dir(owner) if n[0] != "_"])
+        hint = suggest_name(written.name, [n for n in dir(owner) if n[0] != "_"])
         raise InputError(
-            f"`{target.text(written.of)}` has no `{written.name}`{hint}",
+            f"`{target.format_expression(written.of)}` has no `{written.name}`{hint}",
             self.text,
             written.position,
         )
@@ -83,49 +85,49 @@ class Lookup:
         called = self.value(written.of)
         args = [self.value(arg) for arg in written.args]
         kwargs = {name: self.value(value) for name, value in written.kwargs}
-        said = target.text(written)
+        said = target.format_expression(written)
         if not callable(called):
             kind = type(called).__name__
-            of = target.text(written.of)
+            of = target.format_expression(written.of)
             raise InputError(
                 f"`{of}` is of type {kind} and cannot be called",
                 self.text,
                 written.position,
             )
         try:
-            signature = signature_of(called)
+            signature = find_signature(called)
             if signature is not None:
                 signature.bind(*args, **kwargs)
         except TypeError as error:
-            accepts = described(target.text(written.of), called)
+            accepts = describe_call(target.format_expression(written.of), called)
             raise InputError(
                 f"`{said}` does not fit {accepts}: {error}", self.text, written.position
             ) from None
-        with guarded(self.program, f"building `{said}`"):
+        with guard_program(self.program, f"building `{said}`"):
             return called(*args, **kwargs)
 
     def built(self, made: type, written: Expression) -> Any:
         """Return an instance of a class that the target names without brackets."""
-        name = target.text(written)
-        needed = required(made)
+        name = target.format_expression(written)
+        needed = find_required(made)
         if needed:
             missing = ", ".join(f"`{each}`" for each in needed)
             values = ", ".join(f"{each}=..." for each in needed)
             start = self.text[: self.text.index(":") + 1]
             raise InputError(
-                f"`{name}` needs {missing}; it is {described(name, made)};"
+                f"`{name}` needs {missing}; it is {describe_call(name, made)};"
                 f" write `{start}{name}({values})`"
             )
-        with guarded(self.program, f"building `{name}()`"):
+        with guard_program(self.program, f"building `{name}()`"):
             return made()
 
 
-def _needs_instance(owner: type, name: str) -> bool:
+def _is_instance_method(owner: type, name: str) -> bool:
     """Whether a class attribute is a method that must be called on an instance."""
     return isinstance(inspect.getattr_static(owner, name, None), FunctionType)
 
 
-def signature_of(called: Callable[..., Any]) -> inspect.Signature | None:
+def find_signature(called: Callable[..., Any]) -> inspect.Signature | None:
     """Return the signature, or None if Python cannot tell."""
     try:
         return inspect.signature(called)
@@ -133,9 +135,9 @@ def signature_of(called: Callable[..., Any]) -> inspect.Signature | None:
         return None
 
 
-def required(called: Callable[..., Any]) -> list[str]:
+def find_required(called: Callable[..., Any]) -> list[str]:
     """Return the names of the arguments that must be given."""
-    signature = signature_of(called)
+    signature = find_signature(called)
     if signature is None:
         return []
     return [
@@ -146,9 +148,9 @@ def required(called: Callable[..., Any]) -> list[str]:
     ]
 
 
-def described(name: str, called: Callable[..., Any]) -> str:
+def describe_call(name: str, called: Callable[..., Any]) -> str:
     """Return how an object is called: ``Net(hidden: int, depth: int = 2)``."""
-    signature = signature_of(called)
+    signature = find_signature(called)
     if signature is None:
         return f"{name}(...)"
     text = str(signature.replace(return_annotation=inspect.Signature.empty))
@@ -157,16 +159,16 @@ def described(name: str, called: Callable[..., Any]) -> str:
     return f"`{name}{text}`"
 
 
-def _definitions(module: ModuleType) -> str:
+def _describe_definitions(module: ModuleType) -> str:
     """Describe what a file defines: modules first, then other classes and functions."""
     own = [
         (name, value)
         for name, value in vars(module).items()
-        if not name.startswith("_") and _defined_here(value, module)
+        if not name.startswith("_") and _is_defined_here(value, module)
     ]
     groups: dict[str, list[str]] = {"modules": [], "classes": [], "functions": []}
     for name, value in own:
-        groups[_group(value)].append(f"`{name}`")
+        groups[_get_group(value)].append(f"`{name}`")
     parts = [
         f"{group} {', '.join(names[:12])}{', ...' if len(names) > 12 else ''}"
         for group, names in groups.items()
@@ -175,17 +177,17 @@ def _definitions(module: ModuleType) -> str:
     return "it defines " + "; ".join(parts) if parts else "it defines nothing to call"
 
 
-def _public(module: ModuleType) -> list[str]:
+def _list_public(module: ModuleType) -> list[str]:
     return [name for name in vars(module) if not name.startswith("_")]
 
 
-def _defined_here(value: Any, module: ModuleType) -> bool:
+def _is_defined_here(value: Any, module: ModuleType) -> bool:
     if isinstance(value, type | FunctionType):
         return value.__module__ == module.__name__
     return is_module(value)
 
 
-def _group(value: Any) -> str:
+def _get_group(value: Any) -> str:
     torch = sys.modules.get("torch")
     if isinstance(value, type):
         derived = torch is not None and issubclass(value, torch.nn.Module)

@@ -20,23 +20,23 @@ from typing import Any
 from shapewright.inputs import target as expression
 from shapewright.inputs.callables import (
     Loaded,
-    command_line,
-    declared_by,
+    find_owner,
+    get_declared_inputs,
     load_script,
-    loaded_object,
-    owner_of,
+    make_loaded,
+    set_command_line,
 )
-from shapewright.inputs.errors import InputError, ProgramError, did_you_mean
+from shapewright.inputs.errors import InputError, ProgramError, suggest_name
 from shapewright.inputs.python_files import (
     ProgramFolder,
-    guarded,
+    find_program,
+    guard_program,
     import_file,
-    program_of,
     read_source,
 )
 from shapewright.inputs.spec import Candidate
 from shapewright.inputs.target import LIBRARIES, Target
-from shapewright.inputs.target_names import Lookup, is_module, required
+from shapewright.inputs.target_names import Lookup, find_required, is_module
 from shapewright.program.source_text import text_of_function
 from shapewright.program.syntax_nodes import is_generator, own_nodes
 
@@ -55,22 +55,22 @@ def _is_builder(found: Any) -> bool:
     Its annotation or its text shows that it returns a module, or it is named like a
     builder (`build`, `make_model`, `get_net`) and has no annotation.
     """
-    if not isinstance(found, FunctionType) or required(found):
+    if not isinstance(found, FunctionType) or find_required(found):
         return False
-    if _returns_module(found):
+    if _is_module_returned(found):
         return True
     named = _BUILDER.fullmatch(found.__name__) is not None
     return found.__annotations__.get("return") is None and named
 
 
-def _returns_module(found: Any, deep: int = _DEEP) -> bool:
+def _is_module_returned(found: Any, deep: int = _DEEP) -> bool:
     """Return whether a function's annotation or text shows that it returns a module."""
     if not isinstance(found, FunctionType) or not deep:
         return False
     returned = found.__annotations__.get("return")
     if returned is not None:
         named = isinstance(returned, str) and returned.endswith("Module")
-        return named or _is_module_class(_resolved(found, returned))
+        return named or _is_module_class(_resolve_name(found, returned))
     text = text_of_function(found)
     function = text.function if text is not None else None
     if function is None or is_generator(function):
@@ -79,19 +79,19 @@ def _returns_module(found: Any, deep: int = _DEEP) -> bool:
     made = {
         target.id
         for node in nodes
-        if isinstance(node, ast.Assign) and _makes_module(found, node.value, deep)
+        if isinstance(node, ast.Assign) and _is_module_built(found, node.value, deep)
         for target in node.targets
         if isinstance(target, ast.Name)
     }
-    values = [_unwrapped(n.value) for n in nodes if isinstance(n, ast.Return)]
+    values = [_unwrap_module(n.value) for n in nodes if isinstance(n, ast.Return)]
     return any(
         (isinstance(value, ast.Name) and value.id in made)
-        or (value is not None and _makes_module(found, value, deep))
+        or (value is not None and _is_module_built(found, value, deep))
         for value in values
     )
 
 
-def _unwrapped(value: ast.expr | None) -> ast.expr | None:
+def _unwrap_module(value: ast.expr | None) -> ast.expr | None:
     """Return the expression of the module in ``module.to(device).eval()``."""
     while isinstance(value, ast.Call) and isinstance(value.func, ast.Attribute):
         if value.func.attr not in _SELF:
@@ -100,16 +100,16 @@ def _unwrapped(value: ast.expr | None) -> ast.expr | None:
     return value
 
 
-def _makes_module(found: FunctionType, value: ast.expr, deep: int) -> bool:
+def _is_module_built(found: FunctionType, value: ast.expr, deep: int) -> bool:
     """Return whether an expression in a function builds a module: ``Net(3).eval()``."""
-    call = _unwrapped(value)
+    call = _unwrap_module(value)
     if not isinstance(call, ast.Call):
         return False
-    called = _resolved(found, ast.unparse(call.func))
-    return _is_module_class(called) or _returns_module(called, deep - 1)
+    called = _resolve_name(found, ast.unparse(call.func))
+    return _is_module_class(called) or _is_module_returned(called, deep - 1)
 
 
-def _resolved(found: FunctionType, name: Any) -> Any:
+def _resolve_name(found: FunctionType, name: Any) -> Any:
     """Return what a dotted name stands for in a function's file; None if local."""
     if not isinstance(name, str):
         return name
@@ -129,7 +129,9 @@ def _is_module_class(value: Any) -> bool:
     )
 
 
-def load(target: Target, building: AbstractContextManager[Any] | None = None) -> Loaded:
+def load_target(
+    target: Target, building: AbstractContextManager[Any] | None = None
+) -> Loaded:
     """Import a target's code and build it inside the context `building`.
 
     Raises `InputError` for a target that cannot be used and `ProgramError` for what
@@ -145,75 +147,79 @@ def load(target: Target, building: AbstractContextManager[Any] | None = None) ->
 
 
 def _load_python(target: Target, building: AbstractContextManager[Any]) -> Loaded:
-    bring, program = _python_code(target)
-    with program.running(), command_line(target.place, target.arguments), building:
+    bring, program = _find_python_code(target)
+    with program.running(), set_command_line(target.place, target.arguments), building:
         module = bring()
         lookup = Lookup(module, target.place, target.text, program)
-        return _from_module(target, lookup)
+        return _load_from_module(target, lookup)
 
 
-def _python_code(target: Target) -> tuple[Callable[[], ModuleType], ProgramFolder]:
+def _find_python_code(target: Target) -> tuple[Callable[[], ModuleType], ProgramFolder]:
     """Return the importer of the target's module, and the program it belongs to."""
     if target.kind == "module":
         program = ProgramFolder(Path(os.getcwd()))
         return partial(_import_module, target, program), program
     _, tree = read_source(target.place)
-    program, name = program_of(target.place, tree)
+    program, name = find_program(target.place, tree)
     return partial(import_file, target.place, tree, program, name), program
 
 
 def _import_module(target: Target, program: ProgramFolder) -> ModuleType:
     name = target.place
     try:
-        with guarded(program, f"importing `{name}`"):
+        with guard_program(program, f"importing `{name}`"):
             return importlib.import_module(name)
     except ProgramError as error:
         missing = error.cause
         absent = isinstance(missing, ModuleNotFoundError) and missing.name
         if absent and f"{name}.".startswith(f"{absent}."):
-            raise InputError(_no_module(name), target.text, 0) from None
+            raise InputError(_make_missing_error(name), target.text, 0) from None
         raise
 
 
-def _no_module(name: str) -> str:
+def _make_missing_error(name: str) -> str:
     file = f"{name.replace('.', '/')}.py"
     if Path(file).is_file():
         return f"there is no module `{name}`; write `{file}:NAME` for a file"
     names = [entry.stem for entry in Path(os.getcwd()).glob("*.py")] + [*LIBRARIES]
-    return f"there is no module `{name}` here or installed{did_you_mean(name, names)}"
+    return f"there is no module `{name}` here or installed{suggest_name(name, names)}"
 
 
-def _from_module(target: Target, lookup: Lookup) -> Loaded:
+def _load_from_module(target: Target, lookup: Lookup) -> Loaded:
     """Return the object that the target names, built so that it can be called."""
     assert target.expression is not None
     found = lookup.value(target.expression)
     notes: tuple[str, ...] = ()
     if isinstance(found, type):
         found = lookup.built(found, target.expression)
-    elif isinstance(found, FunctionType) and required(found) and _returns_module(found):
-        raise _unbuilt(target, found)
+    elif (
+        isinstance(found, FunctionType)
+        and find_required(found)
+        and _is_module_returned(found)
+    ):
+        raise _make_unbuilt_error(target, found)
     elif _is_builder(found):
-        said = expression.text(target.expression)
-        with guarded(lookup.program, f"building `{said}()`"):
+        said = expression.format_expression(target.expression)
+        with guard_program(lookup.program, f"building `{said}()`"):
             returned = found()
         if is_module(returned):
             found = returned
             notes = (f"`{said}` was called, the target is the module it returned",)
-    name = expression.text(target.expression)
+    name = expression.format_expression(target.expression)
     if not callable(found):
-        raise InputError(_not_callable(name, found), target.text, _start(target))
-    examples = [*_beside(lookup), *declared_by(owner_of(found))]
+        raise InputError(
+            _make_not_callable_error(name, found), target.text, _find_start(target)
+        )
+    examples = [*_find_examples(lookup), *get_declared_inputs(find_owner(found))]
     file = getattr(lookup.module, "__file__", None)
-    return loaded_object(
-        found, name, lookup.program, file, tuple(examples), notes=notes
-    )
+    return make_loaded(found, name, lookup.program, file, tuple(examples), notes=notes)
 
 
-def _start(target: Target) -> int:
+def _find_start(target: Target) -> int:
     return target.text.index(":", len(target.place)) + 1
 
 
-def _not_callable(name: str, found: Any) -> str:
+def _make_not_callable_error(name: str, found: Any) -> str:
     methods = [
         method
         for method, value in vars(type(found)).items()
@@ -223,10 +229,10 @@ def _not_callable(name: str, found: Any) -> str:
     return f"`{name}` is of type {type(found).__name__} and cannot be called{hint}"
 
 
-def _unbuilt(target: Target, found: Callable[..., Any]) -> InputError:
+def _make_unbuilt_error(target: Target, found: Callable[..., Any]) -> InputError:
     """Return the error for a builder that must first be called with arguments."""
-    names = required(found)
-    said = expression.text(target.expression) if target.expression else ""
+    names = find_required(found)
+    said = expression.format_expression(target.expression) if target.expression else ""
     start = target.text[: target.text.index(":") + 1]
     values = ", ".join(f"{name}=..." for name in names)
     needs = ", ".join(f"`{name}`" for name in names)
@@ -235,7 +241,7 @@ def _unbuilt(target: Target, found: Callable[..., Any]) -> InputError:
     )
 
 
-def _beside(lookup: Lookup) -> list[Candidate]:
+def _find_examples(lookup: Lookup) -> list[Candidate]:
     """Return the `example_inputs` of the file that defines the model."""
     found = getattr(lookup.module, "example_inputs", None)
     if found is None:

@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import torch
 
-from shapewright.engine.devices import no_such_gpu
-from shapewright.engine.replacement import replaced, resembling
+from shapewright.engine.devices import make_gpu_error
+from shapewright.engine.replacement import make_resembling, replace_attribute
 
 if TYPE_CHECKING:
     from shapewright.engine.engine import Engine
@@ -83,7 +83,7 @@ class Machine:
 
 
 @contextmanager
-def claimed_machine(machine: Machine, engine: Engine) -> Iterator[None]:
+def claim_machine(machine: Machine, engine: Engine) -> Iterator[None]:
     """Answer queries to `torch.cuda` and others for the claimed machine."""
     has_gpu = machine.kind == "cuda"
     engine.claim(machine.kind, machine.count if has_gpu else None)
@@ -91,35 +91,38 @@ def claimed_machine(machine: Machine, engine: Engine) -> Iterator[None]:
         "is_available": machine.kind == "mps", "is_built": machine.kind == "mps",
     })]  # fmt: skip
     if has_gpu:
-        answers = _of_gpus(machine, engine)
+        answers = _make_gpu_functions(machine, engine)
         spaces += [(torch.cuda, answers), (torch.cuda.random, answers)]
     else:
         spaces.append((torch.cuda, {"is_available": False, "device_count": 0}))
     accelerator = getattr(torch, "accelerator", None)
     if accelerator is not None:
-        spaces.append((accelerator, _of_accelerator(machine, engine)))
+        spaces.append((accelerator, _make_accelerator_functions(machine, engine)))
     with ExitStack() as stack:
         for space, said in spaces:
             for name, value in said.items():
                 if name in vars(space):
-                    stack.enter_context(replaced(space, name, _answering(value)))
+                    stack.enter_context(
+                        replace_attribute(space, name, _make_answering(value))
+                    )
         if has_gpu:
             for name, make in {
-                "Stream": _subclass(_Stream), "Event": _subclass(_Stream),
-                "device": _subclass(_Chosen, engine=engine),
-                "device_of": _subclass(_Chosen, engine=engine),
-                "stream": _answering(_Stream()),
+                "Stream": _make_subclass_maker(_Stream),
+                "Event": _make_subclass_maker(_Stream),
+                "device": _make_subclass_maker(_Chosen, engine=engine),
+                "device_of": _make_subclass_maker(_Chosen, engine=engine),
+                "stream": _make_answering(_Stream()),
             }.items():  # fmt: skip
-                stack.enter_context(replaced(torch.cuda, name, make))
-            stack.enter_context(replaced(torch.nn.Module, "to", _moved))
+                stack.enter_context(replace_attribute(torch.cuda, name, make))
+            stack.enter_context(replace_attribute(torch.nn.Module, "to", _wrap_move))
             if "record_stream" not in vars(torch.Tensor):  # it is its base's
-                recorded = resembling(torch.Tensor.record_stream, _unheard)
+                recorded = make_resembling(torch.Tensor.record_stream, _ignore_stream)
                 setattr(torch.Tensor, "record_stream", recorded)  # noqa: B010
                 stack.callback(delattr, torch.Tensor, "record_stream")
         yield
 
 
-def _of_gpus(machine: Machine, engine: Engine) -> dict[str, Any]:
+def _make_gpu_functions(machine: Machine, engine: Engine) -> dict[str, Any]:
     """Return the `torch.cuda` stand-ins: constants, or functions of their arguments."""
     memory, name = machine.memory * GIB, machine.name
     major, minor = machine.capability
@@ -133,7 +136,7 @@ def _of_gpus(machine: Machine, engine: Engine) -> dict[str, Any]:
         """Answer with `value` for any GPU that exists."""
 
         def tell(device: Any = None, *args: Any, **kwargs: Any) -> Any:
-            if device is not None and not 0 <= index_of(device) < machine.count:
+            if device is not None and not 0 <= get_device_index(device) < machine.count:
                 raise AssertionError("Invalid device id")
             return value
 
@@ -150,7 +153,7 @@ def _of_gpus(machine: Machine, engine: Engine) -> dict[str, Any]:
         "memory_allocated": 0, "max_memory_allocated": 0, "memory_reserved": 0,
         "max_memory_reserved": 0, "mem_get_info": (memory, memory),
         "is_initialized": True, "is_current_stream_capturing": False,
-        "init": None, "set_device": _Asked(partial(_choose, engine)),
+        "init": None, "set_device": _Asked(partial(_choose_gpu, engine)),
         "synchronize": None, "empty_cache": None, "manual_seed": None,
         "manual_seed_all": None, "reset_peak_memory_stats": None, "ipc_collect": None,
         "memory_summary": "", "memory_stats": {}, "utilization": 0,
@@ -163,10 +166,10 @@ def _of_gpus(machine: Machine, engine: Engine) -> dict[str, Any]:
     }  # fmt: skip
 
 
-def _of_accelerator(machine: Machine, engine: Engine) -> dict[str, Any]:
+def _make_accelerator_functions(machine: Machine, engine: Engine) -> dict[str, Any]:
     """Return the stand-ins for `torch.accelerator`."""
     there = machine.kind != "cpu"
-    now, number = _Asked(lambda: engine.gpu), _Asked(partial(_choose, engine))
+    now, number = _Asked(lambda: engine.gpu), _Asked(partial(_choose_gpu, engine))
     return {
         "is_available": there, "device_count": machine.count if there else 0,
         "current_accelerator": torch.device(machine.kind) if there else None,
@@ -178,16 +181,16 @@ def _of_accelerator(machine: Machine, engine: Engine) -> dict[str, Any]:
     }  # fmt: skip
 
 
-def index_of(device: Any) -> int:
+def get_device_index(device: Any) -> int:
     """Return the number of a GPU: 1 for `cuda:1`."""
     return device if isinstance(device, int) else torch.device(device).index or 0
 
 
-def _choose(engine: Engine, device: Any) -> None:
+def _choose_gpu(engine: Engine, device: Any) -> None:
     """Make another GPU the one that `cuda` means from here on."""
-    number = index_of(device)
+    number = get_device_index(device)
     if number >= (engine.gpus or 1):
-        raise no_such_gpu()
+        raise make_gpu_error()
     if number >= 0:
         engine.use_gpu(number)
 
@@ -200,17 +203,17 @@ class _Chosen:
     def __init__(self, device: Any) -> None:
         if isinstance(device, torch.Tensor):
             device = device.device
-        self.number = -1 if device is None else index_of(device)
+        self.number = -1 if device is None else get_device_index(device)
 
     def __enter__(self) -> None:
         self.before = self.engine.gpu
-        _choose(self.engine, self.number)
+        _choose_gpu(self.engine, self.number)
 
     def __exit__(self, *args: object) -> None:
-        _choose(self.engine, self.before)
+        _choose_gpu(self.engine, self.before)
 
 
-def _moved(original: Any) -> Any:
+def _wrap_move(original: Any) -> Any:
     """Wrap `model.to` for `model.to(0)`: torch itself has no GPU to number."""
 
     @wraps(original)
@@ -224,12 +227,12 @@ def _moved(original: Any) -> Any:
     return to
 
 
-def _unheard(original: Any) -> Any:
+def _ignore_stream(original: Any) -> Any:
     """Ignore `x.record_stream(stream)`: no memory is reused."""
     return lambda tensor, stream: None
 
 
-def _subclass(kind: type, **attributes: Any) -> Callable[[Any], type]:
+def _make_subclass_maker(kind: type, **attributes: Any) -> Callable[[Any], type]:
     """Return a maker of a subclass of `kind` that carries the name of the original."""
     return lambda original: type(kind)(original.__name__, (kind,), attributes)
 
@@ -241,7 +244,7 @@ class _Asked:
         self.answer = answer
 
 
-def _answering(value: Any) -> Any:
+def _make_answering(value: Any) -> Any:
     """Return a maker of functions that answer `value`, or call it if it is `_Asked`."""
 
     def make(original: Any) -> Any:

@@ -23,7 +23,7 @@ from shapewright.engine.identity import (
 )
 
 
-def feed(
+def make_input_tensor(
     shape: tuple[int, ...],
     dtype: str,
     device: str,
@@ -69,18 +69,18 @@ def can_resize(nest: Any) -> bool:
     if isinstance(nest, torch.Tensor):
         return type(nest) is torch.Tensor and nest.layout == torch.strided
     if isinstance(nest, dict):
-        return all(can_resize(each) for each in nest.values())
+        return all(can_resize(item) for item in nest.values())
     if isinstance(nest, list | tuple):
-        return all(can_resize(each) for each in nest)
+        return all(can_resize(item) for item in nest)
     return isinstance(nest, PLAIN)
 
 
-def _numbers_in(nest: Any) -> set[int]:
+def _find_numbers(nest: Any) -> set[int]:
     """Return the plain numbers among arguments."""
     if isinstance(nest, dict):
         nest = list(nest.values())
     if isinstance(nest, list | tuple):
-        return {number for each in nest for number in _numbers_in(each)}
+        return {number for item in nest for number in _find_numbers(item)}
     return {nest} if type(nest) is int else set()
 
 
@@ -88,7 +88,7 @@ Sizes = Mapping[tuple[int, int], int]
 """New sizes, by tensor (each counted once, in order) and dim."""
 
 
-def resized(
+def resize_arguments(
     args: tuple[Any, ...], kwargs: dict[str, Any], sizes: Sizes
 ) -> tuple[tuple[Any, ...], dict[str, Any]]:
     """Return the arguments with other sizes at these places.
@@ -101,24 +101,24 @@ def resized(
     shrunk = {
         tensor.shape[dim]: size
         for (at, dim), size in sizes.items()
-        for tensor in _distinct((args, kwargs))[at : at + 1]
+        for tensor in _find_distinct_tensors((args, kwargs))[at : at + 1]
         if size < tensor.shape[dim]
     }
-    for at, tensor in enumerate(_distinct((args, kwargs))):
+    for at, tensor in enumerate(_find_distinct_tensors((args, kwargs))):
         mine = {dim: size for (n, dim), size in sizes.items() if n == at}
-        made[id(tensor)] = _one(tensor, mine, shrunk) if mine else tensor
-    nest: tuple[tuple[Any, ...], dict[str, Any]] = nests.swap(
+        made[id(tensor)] = _resize_tensor(tensor, mine, shrunk) if mine else tensor
+    nest: tuple[tuple[Any, ...], dict[str, Any]] = nests.swap_tensors(
         (args, kwargs), lambda tensor: made[id(tensor)]
     )
     return nest
 
 
-def _distinct(nest: Any) -> list[torch.Tensor]:
+def _find_distinct_tensors(nest: Any) -> list[torch.Tensor]:
     """Return the tensors of a nest without duplicates."""
-    return list({id(each): each for each in nests.tensors(nest)}.values())
+    return list({id(tensor): tensor for tensor in nests.collect_tensors(nest)}.values())
 
 
-def _one(
+def _resize_tensor(
     tensor: torch.Tensor, sizes: dict[int, int], shrunk: dict[int, int]
 ) -> torch.Tensor:
     """Return a tensor with other sizes of some dims."""
@@ -135,12 +135,12 @@ def _one(
         for dim, size in sizes.items():
             index = torch.arange(size) % values.shape[dim]
             values = values.index_select(dim, index)
-        values = _counted(values, shrunk)
+        values = _clamp_lengths(values, shrunk)
     kind = DTYPE_NAMES[tensor.dtype]
-    return feed(shape, kind, device, "", values, tensor.requires_grad)
+    return make_input_tensor(shape, kind, device, "", values, tensor.requires_grad)
 
 
-def _counted(values: torch.Tensor, shrunk: dict[int, int]) -> torch.Tensor:
+def _clamp_lengths(values: torch.Tensor, shrunk: dict[int, int]) -> torch.Tensor:
     """Clamp lengths to the new sizes that they count."""
     whole = not values.is_floating_point() and not values.is_complex()
     if values.dim() != 1 or not whole or values.dtype == torch.bool:
@@ -153,14 +153,14 @@ def _counted(values: torch.Tensor, shrunk: dict[int, int]) -> torch.Tensor:
 
 def has_own_mode(module: nn.Module) -> bool:
     """Whether some class overrides `train` or `eval`."""
-    kinds = {type(each) for each in module.modules()}
+    kinds = {type(submodule) for submodule in module.modules()}
     return any(
         kind.train is not nn.Module.train or kind.eval is not nn.Module.eval
         for kind in kinds
     )
 
 
-def as_evaluated(
+def run_as_evaluated(
     module: nn.Module | None, training: bool | None
 ) -> AbstractContextManager[None]:
     """Run attention in evaluation without gradients, as most programs evaluate.
@@ -170,17 +170,19 @@ def as_evaluated(
     """
     if module is None or training is not False:
         return nullcontext()
-    attends = any(isinstance(each, nn.MultiheadAttention) for each in module.modules())
+    attends = any(
+        isinstance(submodule, nn.MultiheadAttention) for submodule in module.modules()
+    )
     return torch.no_grad() if attends else nullcontext()
 
 
 @contextmanager
-def in_mode(module: nn.Module | None, training: bool | None) -> Iterator[None]:
+def set_mode(module: nn.Module | None, training: bool | None) -> Iterator[None]:
     """Set a module to training or evaluation, and restore each part afterwards."""
     if module is None or training is None:
         yield
         return
-    before = [(each, each.training) for each in module.modules()]
+    before = [(submodule, submodule.training) for submodule in module.modules()]
     try:
         module.train(training)
         yield

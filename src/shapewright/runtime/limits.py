@@ -18,7 +18,7 @@ from types import FrameType, TracebackType
 from typing import Any, TextIO
 
 from shapewright.engine.failures.run_ends import Stopped
-from shapewright.runtime.processes.child_processes import distant
+from shapewright.runtime.processes.child_processes import move_descriptor
 
 MOST_PRINTED = 1 << 20
 """Characters of the program's own output that are passed on."""
@@ -67,7 +67,7 @@ class Limit:
 
 
 @contextmanager
-def limited(
+def limit_time(
     seconds: float | None, *, hard: bool = False, last: Last | None = None
 ) -> Iterator[Limit]:
     """Stop the program after `seconds`.
@@ -83,14 +83,14 @@ def limited(
         return
     with ExitStack() as stack:
         if threading.current_thread() is threading.main_thread():
-            stack.enter_context(_alarm(limit, seconds))
+            stack.enter_context(_set_alarm(limit, seconds))
         if hard:
-            stack.enter_context(_watchdog(limit, seconds + GRACE, last))
+            stack.enter_context(_start_watchdog(limit, seconds + GRACE, last))
         yield limit
 
 
 @contextmanager
-def _alarm(limit: Limit, seconds: float) -> Iterator[None]:
+def _set_alarm(limit: Limit, seconds: float) -> Iterator[None]:
     def stop(number: int, frame: FrameType | None) -> None:
         limit.is_over = True
         if not limit.held:
@@ -113,7 +113,7 @@ def _alarm(limit: Limit, seconds: float) -> Iterator[None]:
 
 
 @contextmanager
-def _watchdog(limit: Limit, wait: float, last: Last | None) -> Iterator[None]:
+def _start_watchdog(limit: Limit, wait: float, last: Last | None) -> Iterator[None]:
     """End the process from a thread, or from C if Python itself stands still."""
 
     def watch() -> None:
@@ -124,7 +124,7 @@ def _watchdog(limit: Limit, wait: float, last: Last | None) -> Iterator[None]:
             return
         try:
             if last is not None and not limit.held:
-                last(limit.stopped().with_traceback(_standing(owner)))
+                last(limit.stopped().with_traceback(_make_traceback(owner)))
         finally:
             LEAVE(1)
 
@@ -142,7 +142,7 @@ def _watchdog(limit: Limit, wait: float, last: Last | None) -> Iterator[None]:
         faulthandler.cancel_dump_traceback_later()
 
 
-def _standing(thread: int) -> TracebackType | None:
+def _make_traceback(thread: int) -> TracebackType | None:
     """Return where a thread stands, as a traceback."""
     frame = sys._current_frames().get(thread)
     found: TracebackType | None = None
@@ -220,7 +220,7 @@ class _OfOneThread:
 
 
 @contextmanager
-def on_stderr() -> Iterator[Callable[[], None]]:
+def redirect_to_stderr() -> Iterator[Callable[[], None]]:
     """Send what the program prints to stderr, since stdout belongs to the result.
 
     This includes writes to file descriptor 1 (C code, `os.write`, child processes).
@@ -229,7 +229,7 @@ def on_stderr() -> Iterator[Callable[[], None]]:
     out, error = sys.stdout, sys.stderr
     chatter: Any = _Chatter(error)
     threads = set(threading.enumerate())
-    with _descriptor() as restore:
+    with _redirect_descriptor() as restore:
 
         def end() -> None:
             restore()
@@ -245,11 +245,11 @@ def on_stderr() -> Iterator[Callable[[], None]]:
 
 
 @contextmanager
-def _descriptor() -> Iterator[Callable[[], None]]:
+def _redirect_descriptor() -> Iterator[Callable[[], None]]:
     """Redirect file descriptor 1 to 2, until the yielded function is called."""
     try:
         sys.stdout.flush()
-        kept = distant(os.dup(1))
+        kept = move_descriptor(os.dup(1))
     except (OSError, ValueError):  # closed, or no file
         yield lambda: None
         return
@@ -273,7 +273,7 @@ Heard = Callable[[], AbstractContextManager[None]]
 
 
 @contextmanager
-def undisturbed() -> Iterator[Heard]:
+def delay_signals() -> Iterator[Heard]:
     """Delay signals, except inside the context that this yields.
 
     Signals that wait at the end are delivered then; a time limit that ran out only
@@ -296,23 +296,23 @@ def undisturbed() -> Iterator[Heard]:
 
     @contextmanager
     def heard() -> Iterator[None]:
-        _install(theirs)
+        _install_handlers(theirs)
         try:
             deliver()
             yield
         finally:
-            _install(dict.fromkeys(theirs, wait))
+            _install_handlers(dict.fromkeys(theirs, wait))
 
-    _install(dict.fromkeys(theirs, wait))
+    _install_handlers(dict.fromkeys(theirs, wait))
     try:
         yield heard
     finally:
-        _install(theirs)
+        _install_handlers(theirs)
         waiting[:] = [one for one in waiting if one[0] == signal.SIGINT]
         deliver()
 
 
-def _install(handlers: dict[Any, Any]) -> None:
+def _install_handlers(handlers: dict[Any, Any]) -> None:
     """Set handlers; a signal that arrives meanwhile is raised once all are set."""
     caught: BaseException | None = None
     for number, handler in handlers.items():

@@ -11,17 +11,17 @@ from typing import Any
 import torch
 from torch import nn
 
-from shapewright.engine.devices import claimed_defaults, generators_claimed
+from shapewright.engine.devices import claim_default_device, claim_generators
 from shapewright.engine.engine import Engine, EngineOptions
 from shapewright.engine.identity import BLANK, Info, Storage, intern_meta
-from shapewright.engine.layers.nested_tensors import nested_tensors_refused
+from shapewright.engine.layers.nested_tensors import refuse_nested_tensors
 from shapewright.engine.mode import Mode
-from shapewright.engine.private import UninitializedTensor, patched_but_aside
-from shapewright.engine.replacement import replaced, resemble
-from shapewright.engine.threads import followed
-from shapewright.engine.tracers import tracers_kept
+from shapewright.engine.private import UninitializedTensor, patch_unless_aside
+from shapewright.engine.replacement import copy_attributes, replace_attribute
+from shapewright.engine.threads import follow_threads
+from shapewright.engine.tracers import keep_tracers
 from shapewright.record.formulas import ModuleNumbers
-from shapewright.runtime.restore.process_state import guarded, patched
+from shapewright.runtime.restore.process_state import apply_patches, guard_surroundings
 
 LOADER = "load_state_dict_from_url"
 
@@ -31,7 +31,7 @@ class _Downloaded(dict[str, Any]):
 
 
 @contextmanager
-def downloads_stood_for(
+def replace_downloads(
     suppose: Callable[[str], None], loaded: Callable[[nn.Module], None] | None = None
 ) -> Iterator[None]:
     """Download nothing in the block; call `suppose` with what is assumed to fit.
@@ -65,15 +65,17 @@ def downloads_stood_for(
 
     try:
         with ExitStack() as stack:
-            for module in _modules_with_loader():
-                stack.enter_context(replaced(module, LOADER, downloaded))
-            stack.enter_context(replaced(nn.Module, "load_state_dict", loading))
+            for module in _find_modules_with_loader():
+                stack.enter_context(replace_attribute(module, LOADER, downloaded))
+            stack.enter_context(
+                replace_attribute(nn.Module, "load_state_dict", loading)
+            )
             yield
     finally:
         within.clear()
 
 
-def _modules_with_loader() -> list[Any]:
+def _find_modules_with_loader() -> list[Any]:
     """Return `torch.hub`, and the modules that imported its function by name."""
     original = vars(torch.hub)[LOADER]
     return [
@@ -84,7 +86,7 @@ def _modules_with_loader() -> list[Any]:
 
 
 @contextmanager
-def building(
+def build_without_data(
     *, put_back: bool = True, supposed: list[str] | None = None
 ) -> Iterator[Engine]:
     """Run constructors for real, but allocate no data.
@@ -97,30 +99,30 @@ def building(
     """
     engine = Mode(options=EngineOptions(recording=False))
     with ExitStack() as stack:
-        stack.enter_context(guarded() if put_back else patched())
-        stack.enter_context(torch_claimed(engine))
+        stack.enter_context(guard_surroundings() if put_back else apply_patches())
+        stack.enter_context(patch_torch(engine))
         told = [] if supposed is None else supposed
-        stack.enter_context(downloads_stood_for(told.append))
-        stack.enter_context(followed(engine))
+        stack.enter_context(replace_downloads(told.append))
+        stack.enter_context(follow_threads(engine))
         stack.enter_context(engine)
         yield engine
 
 
 @contextmanager
-def torch_claimed(engine: Engine) -> Iterator[None]:
+def patch_torch(engine: Engine) -> Iterator[None]:
     """Patch torch as a program finds it while an engine answers, in or before a run."""
     with (
-        _blank_parameters(engine),
-        generators_claimed(engine),
-        tracers_kept(),
-        nested_tensors_refused(engine),
-        claimed_defaults(engine),
+        _make_blank_parameters(engine),
+        claim_generators(engine),
+        keep_tracers(),
+        refuse_nested_tensors(engine),
+        claim_default_device(engine),
     ):
         yield
 
 
 @contextmanager
-def _blank_parameters(engine: Engine) -> Iterator[None]:
+def _make_blank_parameters(engine: Engine) -> Iterator[None]:
     """Let `nn.Parameter(x)` keep what is claimed of x, and none of its data.
 
     `Parameter.__new__` ends in `Tensor._make_subclass`, which no mode sees.
@@ -151,7 +153,7 @@ def _blank_parameters(engine: Engine) -> Iterator[None]:
         engine.tell(made, new)
         return made
 
-    resemble(make_subclass, original)
+    copy_attributes(make_subclass, original)
 
     def patch() -> None:
         torch.Tensor._make_subclass = staticmethod(make_subclass)  # type: ignore[method-assign]
@@ -162,7 +164,7 @@ def _blank_parameters(engine: Engine) -> Iterator[None]:
         else:
             torch.Tensor._make_subclass = original  # type: ignore[method-assign]
 
-    with patched_but_aside(patch, unpatch):
+    with patch_unless_aside(patch, unpatch):
         yield
 
 
@@ -170,48 +172,48 @@ CONFIGS = ("config", "cfg", "conf", "args")
 """Attributes in which models keep the numbers from which they were built."""
 
 
-def numbers_of(modules: Iterable[tuple[str, nn.Module]]) -> dict[str, ModuleNumbers]:
+def find_numbers(modules: Iterable[tuple[str, nn.Module]]) -> dict[str, ModuleNumbers]:
     """Return the named numbers of each module that is no layer of torch, by its path.
 
     No code of the program runs: values of properties are not known.
     """
     return {
         path: ModuleNumbers(
-            tuple(each.__name__ for each in _classes_of(type(module))),
-            _numbers_in(module),
+            tuple(base.__name__ for base in _find_classes(type(module))),
+            _find_whole_numbers(module),
             {
-                name: _numbers_in(value)
+                name: _find_whole_numbers(value)
                 for name in CONFIGS
                 if (value := vars(module).get(name)) is not None
             },
         )
         for path, module in modules
-        if _classes_of(type(module))[:1] == [type(module)]
+        if _find_classes(type(module))[:1] == [type(module)]
     }
 
 
-def _classes_of(kind: type) -> list[type]:
+def _find_classes(kind: type) -> list[type]:
     """Return a class and its bases, without torch's and Python's."""
     known = ("torch", "builtins")
     return [
-        each for each in kind.__mro__ if each.__module__.partition(".")[0] not in known
+        base for base in kind.__mro__ if base.__module__.partition(".")[0] not in known
     ]
 
 
-def _numbers_in(value: Any) -> dict[str, int]:
+def _find_whole_numbers(value: Any) -> dict[str, int]:
     """Return the whole numbers of an object or a dict, with those of its class."""
     if type(value) is dict:
-        return _plain(value)
+        return _select_public(value)
     found: dict[str, int] = {}
     kind = value if isinstance(value, type) else type(value)
-    for each in reversed(_classes_of(kind)):
-        found.update(_plain(vars(each)))
+    for base in reversed(_find_classes(kind)):
+        found.update(_select_public(vars(base)))
     if kind is not value:
-        found.update(_plain(getattr(value, "__dict__", {})))
+        found.update(_select_public(getattr(value, "__dict__", {})))
     return found
 
 
-def _plain(values: Mapping[Any, Any]) -> dict[str, int]:
+def _select_public(values: Mapping[Any, Any]) -> dict[str, int]:
     """Return the whole numbers with a public name."""
     return {
         name: value

@@ -29,10 +29,10 @@ class _Values:
     def __init__(self, nest: Any) -> None:
         self.nest = nest
         self.versions = [
-            (t, t._version) for t in _tensors(nest) if not t.is_inference()
+            (t, t._version) for t in _collect_tensors(nest) if not t.is_inference()
         ]
 
-    def overwritten(self) -> bool:
+    def is_overwritten(self) -> bool:
         """Whether a tensor in it was written in place since."""
         return any(tensor._version != then for tensor, then in self.versions)
 
@@ -82,7 +82,7 @@ class _RecordedCall:
         return self._read(self._returned, "output")
 
     def _read(self, values: _Values, what: str) -> Any:
-        if values.overwritten():
+        if values.is_overwritten():
             raise _NotRecorded(
                 f"the {what} of {self._name()} was written in place after it was "
                 "recorded; `recording(..., copy=True)` keeps it as it was"
@@ -118,7 +118,7 @@ class Recording(Sequence[_RecordedCall]):
             return self._calls[key]
         path, call = key if isinstance(key, tuple) else (key, 1)
         if path not in self._paths:
-            near = _closest(path, list(self._paths))
+            near = _describe_closest(path, list(self._paths))
             raise _NotRecorded(f"`{path}` is not recorded; {near}")
         made = [c for c in self._calls if c.path == self._paths[path]]
         if not made:
@@ -152,7 +152,7 @@ class Recording(Sequence[_RecordedCall]):
 
 
 @contextmanager
-def recording(
+def record_values(
     model: nn.Module,
     *paths: str,
     detach: bool = False,
@@ -161,32 +161,34 @@ def recording(
 ) -> Iterator[Recording]:
     """Record what modules get and return: see `shapewright.recording`."""
     if not isinstance(model, nn.Module):
-        raise TypeError(f"`recording` takes an `nn.Module`, got `{_kind(model)}`")
-    compiled = any(_runs_compiled(module) for module in model.modules())
+        raise TypeError(
+            f"`recording` takes an `nn.Module`, got `{_get_type_name(model)}`"
+        )
+    compiled = any(_is_compiled(module) for module in model.modules())
     model = getattr(model, "_orig_mod", model)  # torch.compile's wrapper
-    modules, aliases = _chosen(model, paths or ("*",))
+    modules, aliases = _choose_modules(model, paths or ("*",))
     seen = Recording(aliases)
-    keep = _keeper(detach, cpu, copy)
+    keep = _make_keeper(detach, cpu, copy)
     with ExitStack() as stack:
         if compiled:
             stack.enter_context(torch.compiler.set_stance("force_eager"))
         for path, module in modules.items():
-            _hook(seen, path, module, keep, stack)
+            _hook_module(seen, path, module, keep, stack)
         yield seen
 
 
-def _kind(value: Any) -> str:
+def _get_type_name(value: Any) -> str:
     return value.__name__ if isinstance(value, type) else type(value).__name__
 
 
-def _runs_compiled(module: nn.Module) -> bool:
+def _is_compiled(module: nn.Module) -> bool:
     """Whether compiled code replaces the module, which was made without our hooks."""
     return hasattr(module, "_orig_mod") or (
         vars(module).get("_compiled_call_impl") is not None
     )
 
 
-def _chosen(
+def _choose_modules(
     model: nn.Module, patterns: Sequence[str]
 ) -> tuple[dict[str, nn.Module], dict[str, str]]:
     """Return the modules that the patterns match, and the first path of each path."""
@@ -199,7 +201,7 @@ def _chosen(
     for pattern in patterns:
         found = [(p, m) for p, m in every if fnmatchcase(p, pattern)]
         if not found:
-            near = _closest(pattern, [path for path, _ in every if path])
+            near = _describe_closest(pattern, [path for path, _ in every if path])
             raise _NotRecorded(
                 f"no module of `{type(model).__name__}` matches `{pattern}`; {near}"
             )
@@ -209,7 +211,7 @@ def _chosen(
     return modules, aliases
 
 
-def _closest(asked: str, paths: list[str]) -> str:
+def _describe_closest(asked: str, paths: list[str]) -> str:
     """Return the paths that resemble the requested path, in words."""
     near = get_close_matches(asked, paths, n=3, cutoff=0.5)
     shown = near or paths[:6]
@@ -222,7 +224,7 @@ def _closest(asked: str, paths: list[str]) -> str:
     return f"there are {names}" + (f" and {more} more" if more else "")
 
 
-def _hook(
+def _hook_module(
     seen: Recording,
     path: str,
     module: nn.Module,
@@ -249,7 +251,7 @@ def _hook(
 # -- nests of real tensors -----------------------------------------------------
 
 
-def _keeper(detach: bool, cpu: bool, copy: bool) -> Callable[[Any], Any]:
+def _make_keeper(detach: bool, cpu: bool, copy: bool) -> Callable[[Any], Any]:
     """Return a function that copies a nest, its tensors as the arguments ask."""
 
     def one(tensor: Tensor) -> Tensor:
@@ -259,32 +261,32 @@ def _keeper(detach: bool, cpu: bool, copy: bool) -> Callable[[Any], Any]:
         # Inference tensors have no version that would tell of a write.
         return kept.clone() if copy or tensor.is_inference() else kept
 
-    return lambda nest: _changed(nest, one)
+    return lambda nest: _change_tensors(nest, one)
 
 
-def _changed(nest: Any, change: Callable[[Tensor], Tensor]) -> Any:
+def _change_tensors(nest: Any, change: Callable[[Tensor], Tensor]) -> Any:
     """Return the same nest with every tensor changed, in containers of its own."""
     if isinstance(nest, Tensor):
         return change(nest)
     if type(nest) in (list, tuple) or hasattr(nest, "n_fields"):  # torch's own tuples
-        return type(nest)([_changed(item, change) for item in nest])
+        return type(nest)([_change_tensors(item, change) for item in nest])
     if isinstance(nest, tuple) and hasattr(nest, "_fields"):
-        return type(nest)(*[_changed(item, change) for item in nest])
+        return type(nest)(*[_change_tensors(item, change) for item in nest])
     if isinstance(nest, Mapping) and hasattr(nest, "__setitem__"):
         made: Any = copying.copy(nest)
         for name, item in nest.items():
-            made[name] = _changed(item, change)
+            made[name] = _change_tensors(item, change)
         return made
     if dataclasses.is_dataclass(nest) and not isinstance(nest, type):
         made = copying.copy(nest)
         for field in dataclasses.fields(nest):
-            value = _changed(getattr(nest, field.name, None), change)
+            value = _change_tensors(getattr(nest, field.name, None), change)
             object.__setattr__(made, field.name, value)
         return made
     return nest
 
 
-def _tensors(nest: Any) -> list[Tensor]:
+def _collect_tensors(nest: Any) -> list[Tensor]:
     """Return every tensor in a nest."""
     found: list[Tensor] = []
 
@@ -292,5 +294,5 @@ def _tensors(nest: Any) -> list[Tensor]:
         found.append(tensor)
         return tensor
 
-    _changed(nest, look)
+    _change_tensors(nest, look)
     return found

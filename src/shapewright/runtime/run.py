@@ -15,36 +15,40 @@ from torch import nn
 
 from shapewright.engine import autocast, nests
 from shapewright.engine.call_sites import Positions
-from shapewright.engine.dispatch.torch_answers import up_to_date
+from shapewright.engine.dispatch.torch_answers import update_node
 from shapewright.engine.engine import Engine, NeedsGraph
 from shapewright.engine.failures.run_ends import (
     Stopped,
-    failure,
+    make_failure,
 )
-from shapewright.engine.layers.fused_attention import fast_paths_decided
+from shapewright.engine.layers.fused_attention import decide_fast_paths
 from shapewright.engine.mode import Mode
 from shapewright.engine.module_calls import Calls
-from shapewright.engine.threads import followed
+from shapewright.engine.threads import follow_threads
 from shapewright.engine.tracked_sizes.comparisons import Comparisons
-from shapewright.engine.tracked_sizes.size_reads import remembered
+from shapewright.engine.tracked_sizes.size_reads import remember_sizes
 from shapewright.engine.unseen_calls import (
-    applied,
-    backward_seen,
-    storages_kept,
-    tensors_grouped,
-    transforms_seen,
+    group_claimed_tensors,
+    keep_storages,
+    watch_apply,
+    watch_backward,
+    watch_transforms,
 )
-from shapewright.engine.values.control_flow import rests_on_chosen
+from shapewright.engine.values.control_flow import is_condition_assumed
 from shapewright.record.trace import Trace
-from shapewright.runtime.limits import Heard, undisturbed
-from shapewright.runtime.model_building import torch_claimed
+from shapewright.runtime.limits import Heard, delay_signals
+from shapewright.runtime.model_building import patch_torch
 from shapewright.runtime.restore.process_state import leave_if_forked
-from shapewright.runtime.restore.snapshot import as_taken, module_of, take
+from shapewright.runtime.restore.snapshot import (
+    find_module,
+    restore_snapshot,
+    take_snapshot,
+)
 from shapewright.runtime.run_record import (
     RunRequest,
     RunResult,
-    finish,
-    states_of,
+    collect_states,
+    finish_record,
 )
 
 if TYPE_CHECKING:
@@ -54,7 +58,7 @@ LARGE = 1 << 18
 """Elements of the largest tensor whose values are kept after a run failed without."""
 
 
-def record(
+def record_run(
     target: Callable[..., Any],
     args: tuple[Any, ...],
     kwargs: dict[str, Any],
@@ -62,13 +66,13 @@ def record(
 ) -> RunResult:
     """Run `target(*args, **kwargs)` without data and return what was seen."""
     try:
-        return _recorded(target, args, kwargs, request)
+        return _record_repeatedly(target, args, kwargs, request)
     finally:
         if request.ended is not None:
             request.ended()
 
 
-def _recorded(
+def _record_repeatedly(
     target: Callable[..., Any],
     args: tuple[Any, ...],
     kwargs: dict[str, Any],
@@ -80,30 +84,30 @@ def _recorded(
     try:
         if taken is not None and "graph" in taken.needs:
             raise NeedsGraph("as the runs before")
-        made = _attempt(target, args, kwargs, request)
+        made = _attempt_run(target, args, kwargs, request)
     except NeedsGraph:
         if taken is not None:
             taken.needs.add("graph")
-        with _kept_around(target, request):
-            made = _attempt(target, args, kwargs, request, True)
+        with _keep_optimizers(target, request):
+            made = _attempt_run(target, args, kwargs, request, True)
     failed = not made.trace.complete or bool(made.failures)
     if failed and made.lost and isinstance(target, nn.Module):
-        return _with_larger_values(made, target, args, kwargs, request)
+        return _record_larger_values(made, target, args, kwargs, request)
     return made
 
 
-def _kept_around(
+def _keep_optimizers(
     target: Callable[..., Any], request: RunRequest
 ) -> AbstractContextManager[None]:
     """Restore optimizers and schedulers that a function changes by training."""
-    if request.rehearsal is not None or module_of(target) is not None:
+    if request.rehearsal is not None or find_module(target) is not None:
         return nullcontext()
-    from shapewright.runtime.restore.surroundings import optimizers_kept
+    from shapewright.runtime.restore.surroundings import keep_optimizers
 
-    return optimizers_kept()
+    return keep_optimizers()
 
 
-def _with_larger_values(
+def _record_larger_values(
     made: RunResult,
     target: nn.Module,
     args: tuple[Any, ...],
@@ -116,22 +120,22 @@ def _with_larger_values(
     """
     again = replace(request, options=replace(request.options, known=LARGE))
     try:
-        better = _attempt(target, args, kwargs, again)
+        better = _attempt_run(target, args, kwargs, again)
     except NeedsGraph:
-        better = _attempt(target, args, kwargs, again, True)
+        better = _attempt_run(target, args, kwargs, again, True)
     return made if not better.trace.complete or better.failures else better
 
 
-def before_any_call(target: str, error: BaseException) -> Trace:
+def make_early_trace(target: str, error: BaseException) -> Trace:
     """Return the trace of a program that ended while it was imported or built."""
-    finding = failure(error, Mode(), Positions(os.getcwd(), {}))
+    finding = make_failure(error, Mode(), Positions(os.getcwd(), {}))
     return Trace(
         target=target, ops=(), calls=(), states=(), output=None,
         findings=(finding,), complete=False,
     )  # fmt: skip
 
 
-def _attempt(
+def _attempt_run(
     target: Callable[..., Any],
     args: tuple[Any, ...],
     kwargs: dict[str, Any],
@@ -140,13 +144,13 @@ def _attempt(
 ) -> RunResult:
     """Run the program once; with `again` with torch's own autograd below."""
     try:
-        with undisturbed() as heard:
-            return _watched_run(heard, target, args, kwargs, request, again)
+        with delay_signals() as heard:
+            return _watch_run(heard, target, args, kwargs, request, again)
     finally:
         request.under_way.so_far = None  # it holds the run
 
 
-def _watched_run(
+def _watch_run(
     heard: Heard,
     target: Callable[..., Any],
     args: tuple[Any, ...],
@@ -157,7 +161,7 @@ def _watched_run(
     """Set up, run what is watched, restore, and fold the events of the run."""
     began = time.perf_counter()
     folder = os.getcwd()
-    taken = request.taken or take(target, args, kwargs)
+    taken = request.taken or take_snapshot(target, args, kwargs)
     root = taken.root
     options = request.options
     graph = again or options.graph
@@ -167,7 +171,7 @@ def _watched_run(
     engine = Mode(request.memo, replace(options, graph=graph))
     calls = Calls(engine, taken.modules)
     calls.progress = request.progress
-    engine.sites.bound(_call.__code__)
+    engine.sites.bound(_call_target.__code__)
     error: BaseException | None = None
     output: Any = None
     modules: dict[str, nn.Module] = {}
@@ -175,33 +179,38 @@ def _watched_run(
 
     def so_far(stopped: Stopped) -> Trace:
         """Return the trace until now, for a program that cannot be stopped."""
-        return finish(
+        return finish_record(
             engine, calls, [], None, stopped, folder, [], request, began, root, {}
         ).trace
 
     request.under_way.so_far = so_far
     with ExitStack() as stack:
-        changes = stack.enter_context(as_taken(taken, args, kwargs, engine.life))
+        changes = stack.enter_context(
+            restore_snapshot(taken, args, kwargs, engine.life)
+        )
         engine.recall(taken.seen)
-        _prepare(engine, taken.near, args, kwargs, options.values)
+        _prepare_tensors(engine, taken.near, args, kwargs, options.values)
         if engine.comparisons is not None:
             engine.comparisons.begin(
-                engine.events, tuple(map(engine.info, nests.tensors((args, kwargs))))
+                engine.events,
+                tuple(map(engine.info, nests.collect_tensors((args, kwargs)))),
             )
         stack.enter_context(calls.watched())
-        stack.enter_context(torch_claimed(engine))
-        stack.enter_context(applied(engine))
-        stack.enter_context(storages_kept(engine))
-        stack.enter_context(tensors_grouped(engine))
-        stack.enter_context(fast_paths_decided(engine))
+        stack.enter_context(patch_torch(engine))
+        stack.enter_context(watch_apply(engine))
+        stack.enter_context(keep_storages(engine))
+        stack.enter_context(group_claimed_tensors(engine))
+        stack.enter_context(decide_fast_paths(engine))
         if graph:
-            stack.enter_context(backward_seen(engine))
-        stack.enter_context(transforms_seen(engine))
-        stack.enter_context(autocast.claimed())
-        stack.enter_context(followed(engine))
+            stack.enter_context(watch_backward(engine))
+        stack.enter_context(watch_transforms(engine))
+        stack.enter_context(autocast.claim_cuda_autocast())
+        stack.enter_context(follow_threads(engine))
         if engine.comparisons is not None:
             near = [module for _, module in taken.modules]
-            stack.enter_context(remembered(engine, engine.comparisons, target, near))
+            stack.enter_context(
+                remember_sizes(engine, engine.comparisons, target, near)
+            )
         stack.enter_context(engine)
         if request.rehearsal is not None:
             around = request.rehearsal.watched(engine, calls)
@@ -209,24 +218,26 @@ def _watched_run(
             target = rehearser.repeated(target)
         try:
             with heard():
-                output = _call(engine, calls, target, root, args, kwargs)
+                output = _call_target(engine, calls, target, root, args, kwargs)
             with torch._C.DisableTorchFunction():
-                look = partial(up_to_date, engine) if graph else engine.info
-                output = nests.snapshot(output, look)
+                look = partial(update_node, engine) if graph else engine.info
+                output = nests.copy_nest(output, look)
         except (NeedsGraph, KeyboardInterrupt):
             raise
         except BaseException as caught:  # whatever ends the program
             error = caught
-            engine.end_with(rests_on_chosen(engine, error))  # while objects are as then
+            engine.end_with(
+                is_condition_assumed(engine, error)
+            )  # while objects are as then
         leave_if_forked(taken.did["pid"], error)
         if engine.needs_graph and not graph:
             raise NeedsGraph("in a thread")
-        states = states_of(engine, calls)
+        states = collect_states(engine, calls)
         if engine.failures is not None:
             named = calls.paths
             modules = {named[key]: each for key, each in calls.alive.items()}
         if request.taken is not None and not taken.seen:
-            taken.seen.update(engine.unwritten())
+            taken.seen.update(engine.get_unwritten())
     notes = [
         text if n == 1 else f"{text} ({n} times)" for text, n in engine.notes.items()
     ]
@@ -243,13 +254,13 @@ def _watched_run(
         notes.append(
             "run again with torch's own autograd below, for gradients or written views"
         )
-    return finish(
+    return finish_record(
         engine, calls, states, output, error, folder, notes, request, began, root,
         modules, rehearser,
     )  # fmt: skip
 
 
-def _call(
+def _call_target(
     engine: Engine,
     calls: Calls,
     target: Callable[..., Any],
@@ -270,11 +281,11 @@ def _call(
         out = target(*args, **kwargs)
     finally:
         calls.end(call)
-    call.output = nests.snapshot(out, engine.info)
+    call.output = nests.copy_nest(out, engine.info)
     return out
 
 
-def _prepare(
+def _prepare_tensors(
     engine: Engine,
     modules: list[tuple[str, nn.Module]],
     args: tuple[Any, ...],
@@ -287,8 +298,8 @@ def _prepare(
             if buffer is not None and getattr(buffer, "_sw", None) is not None:
                 engine.meet(buffer)  # the others when the program first uses them
     if not values:
-        nests.visit((args, kwargs), lambda t: engine.unknown_ids.add(id(t)))
-    given = nests.tensors((args, kwargs))
+        nests.visit_tensors((args, kwargs), lambda t: engine.unknown_ids.add(id(t)))
+    given = nests.collect_tensors((args, kwargs))
     for tensor in given:
         engine.meet(tensor, mine=getattr(tensor, "_sw", None) is not None)
     own = [t for t in given if getattr(t, "_sw", None) is None]

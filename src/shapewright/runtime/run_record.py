@@ -11,20 +11,25 @@ from typing import TYPE_CHECKING, Any
 import torch
 from torch import nn
 
-from shapewright.engine.call_sites import USER, Positions, source_of
+from shapewright.engine.call_sites import USER, Positions, get_source
 from shapewright.engine.engine import Engine, EngineOptions
-from shapewright.engine.event_record import Fold, stepped
+from shapewright.engine.event_record import Fold, find_stepped
 from shapewright.engine.failures.run_ends import (
     Frozen,
     Stopped,
-    findings_of,
-    frozen,
+    collect_findings,
+    freeze_names,
     is_own,
 )
 from shapewright.engine.identity import Info
 from shapewright.engine.memo import Memo
 from shapewright.engine.module_calls import Calls
-from shapewright.engine.recipes.recipe import Sample, sample_of, seen_of, shapes
+from shapewright.engine.recipes.recipe import (
+    Sample,
+    collect_calls,
+    get_shapes,
+    make_sample,
+)
 from shapewright.engine.tracked_sizes.comparisons import WatchedCalls, Watching
 from shapewright.operators.failed_calls import Ending, Failure
 from shapewright.program.spans import Span
@@ -73,7 +78,7 @@ class RunRequest:
     ended: Callable[[], None] | None = None
     under_way: UnderWay = field(default_factory=UnderWay)
 
-    def assuming(self, *messages: str) -> RunRequest:
+    def with_assumptions(self, *messages: str) -> RunRequest:
         """Return a request whose trace notes these assumptions from before the run."""
         return replace(self, assumed=(*self.assumed, *messages))
 
@@ -106,7 +111,7 @@ class RunResult:
 # -- the end of a run ----------------------------------------------------------
 
 
-def states_of(engine: Engine, calls: Calls) -> list[Any]:
+def collect_states(engine: Engine, calls: Calls) -> list[Any]:
     """Return parameters and buffers of modules: (path, name, info, identity ...)."""
     found: list[Any] = []
     theirs, info_of = engine.theirs, engine.info
@@ -120,7 +125,7 @@ def states_of(engine: Engine, calls: Calls) -> list[Any]:
                 identity = id(tensor)
                 pair = theirs.get(identity)
                 info = info_of(tensor) if pair is None else pair[1]
-                grad = _grad_shape(engine, tensor, info) if engine.graph else None
+                grad = _get_grad_shape(engine, tensor, info) if engine.graph else None
                 found.append((path, name, info, identity, False, True, grad))
         if buffers:
             hidden = module._non_persistent_buffers_set
@@ -131,7 +136,7 @@ def states_of(engine: Engine, calls: Calls) -> list[Any]:
     return found
 
 
-def _grad_shape(
+def _get_grad_shape(
     engine: Engine, tensor: torch.Tensor, info: Info
 ) -> tuple[int, ...] | None:
     """Return the shape of a parameter's gradient at the end of the run."""
@@ -143,7 +148,7 @@ def _grad_shape(
     return None if grad is None else tuple(grad.shape)
 
 
-def finish(
+def finish_record(
     engine: Engine,
     calls: Calls,
     states: list[Any],
@@ -166,7 +171,7 @@ def finish(
     for code in list(engine.sites.codes):
         kind = engine.sites.kind_of(code)
         if kind == USER and code.co_filename not in sources:
-            source = source_of(code.co_filename)
+            source = get_source(code.co_filename)
             if source is not None:
                 sources[code.co_filename] = source
     positions = Positions(folder, sources)
@@ -174,19 +179,23 @@ def finish(
     fold = Fold(engine.events, calls.records, positions, states, said)
     sample: Sample | None = None
     if request.sampled:
-        sample = sample_of(
+        sample = make_sample(
             engine.events,
             calls.records,
             dict(request.letters),
-            shapes(_infos_in(output)) if error is None else None,
+            get_shapes(_collect_infos(output)) if error is None else None,
         )
-    steps = stepped(engine.events, fold)
+    steps = find_stepped(engine.events, fold)
     ended = error is None or isinstance(error, Exception)
     several = request.options.known is not None or request.guards is not None
     own = isinstance(error, Exception) and is_own(error, engine) and not engine.rests
     is_try = engine.going_on.gone is not None
     passing = engine.failures is not None
-    names = frozen(engine, error) if own and passing and error and not is_try else None
+    names = (
+        freeze_names(engine, error)
+        if own and passing and error and not is_try
+        else None
+    )
     ops = Lazy(len(engine.events), fold.ops)
     module_calls = Lazy(len(calls.records), fold.module_calls)
     all_states = Lazy(len(states), fold.all_states)
@@ -196,14 +205,14 @@ def finish(
         return names.ending(fold)
 
     made = Trace(
-        target=request.target or _name_of(root, calls),
+        target=request.target or _get_name(root, calls),
         ops=ops,
         calls=module_calls,
         states=all_states,
         output=fold.last(output, engine.writes),
-        findings=tuple(findings_of(engine, fold, error, positions)),
+        findings=tuple(collect_findings(engine, fold, error, positions)),
         assumptions=(
-            *_supposed(engine, fold),
+            *_collect_assumptions(engine, fold),
             *map(Assumption, request.assumed),
         ),
         notes=tuple(notes),
@@ -228,11 +237,13 @@ def finish(
     if engine.comparisons is not None and watching is not None:
         number_of = int if watching.own else fold.number_of
         guards = engine.comparisons.close(folder, number_of)
-        watched = partial(seen_of, engine, engine.comparisons, _infos_in(output))
+        watched = partial(
+            collect_calls, engine, engine.comparisons, _collect_infos(output)
+        )
     batches: frozenset[int] = frozenset()
     if rehearser is not None:
         batches = frozenset(map(fold.number_of, rehearser.stage.batched))
-    _release(engine)
+    _release_tensors(engine)
     return RunResult(
         made,
         tuple(engine.failures or ()),
@@ -248,18 +259,18 @@ def finish(
     )
 
 
-def _infos_in(nest: Any) -> tuple[Info, ...]:
+def _collect_infos(nest: Any) -> tuple[Info, ...]:
     """Return the infos of the tensors that the target returned, in order."""
     if isinstance(nest, Info):
         return (nest,)
     if isinstance(nest, dict):
         nest = list(nest.values())
     if isinstance(nest, list | tuple):
-        return tuple(info for each in nest for info in _infos_in(each))
+        return tuple(info for item in nest for info in _collect_infos(item))
     return ()
 
 
-def _supposed(engine: Engine, fold: Fold) -> list[Assumption]:
+def _collect_assumptions(engine: Engine, fold: Fold) -> list[Assumption]:
     """Return the assumptions of the run, without repetition on a line."""
     counts: dict[tuple[str, str, int], tuple[Assumption, int]] = {}
     for (message, place), count in engine.assumptions.items():
@@ -270,13 +281,13 @@ def _supposed(engine: Engine, fold: Fold) -> list[Assumption]:
     return [replace(first, count=count) for first, count in counts.values()]
 
 
-def _name_of(root: nn.Module | None, calls: Calls) -> str:
+def _get_name(root: nn.Module | None, calls: Calls) -> str:
     if root is not None:
         return type(root).__name__
     return calls.records[0].name if calls.records else ""
 
 
-def _release(engine: Engine) -> None:
+def _release_tensors(engine: Engine) -> None:
     """Drop all references to tensors: the record has numbers and metadata only."""
     for _, info in engine.theirs.values():
         info.twin = None

@@ -25,18 +25,18 @@ from torch.nn.modules.module import (
 )
 
 from shapewright.engine import nests
-from shapewright.engine.call_sites import USER, Positions, classify
-from shapewright.engine.failures.run_ends import Stopped, said_by
+from shapewright.engine.call_sites import USER, Positions, classify_file
+from shapewright.engine.failures.run_ends import Stopped, get_message
 from shapewright.engine.private import UninitializedTensor
 from shapewright.program.spans import Span
-from shapewright.runtime.limits import limited, undisturbed
-from shapewright.runtime.restore.snapshot import Snapshot, as_taken
+from shapewright.runtime.limits import delay_signals, limit_time
+from shapewright.runtime.restore.snapshot import Snapshot, restore_snapshot
 from shapewright.runtime.symbolic_sizes import SymbolReader, Unreadable
 from shapewright.sizes.conditions import Condition
 from shapewright.sizes.expressions import Expression
 
 
-def _shape_of(tensor: torch.Tensor) -> Any:
+def _get_shape(tensor: torch.Tensor) -> Any:
     """Return a leaf of a nest of results."""
     return _Leaf(tuple(tensor.shape))
 
@@ -47,7 +47,7 @@ class _Leaf:
 
 
 @contextmanager
-def _quiet() -> Iterator[None]:
+def _silence_log() -> Iterator[None]:
     """Silence torch's log of calls that it refuses; here a refusal is an answer."""
     names = ("torch._subclasses.fake_tensor", "torch.fx.experimental.symbolicshape_ofs")
     loggers = [logging.getLogger(name) for name in names]
@@ -62,29 +62,33 @@ def _quiet() -> Iterator[None]:
 
 
 @contextmanager
-def _plain_kernels() -> Iterator[None]:
+def _use_plain_kernels() -> Iterator[None]:
     """Disable CPU kernels that convolutions choose by the batch (`B < 16`).
 
     The public switch of oneDNN warns about other flags, so its private counterpart is
     used.
     """
-    kinds = [kind for kind in ("mkldnn", "nnpack") if hasattr(torch._C, _switch(kind))]
+    kinds = [
+        kind
+        for kind in ("mkldnn", "nnpack")
+        if hasattr(torch._C, _get_switch_name(kind))
+    ]
     before = {kind: getattr(torch._C, f"_get_{kind}_enabled")() for kind in kinds}
     for kind in kinds:
-        getattr(torch._C, _switch(kind))(False)
+        getattr(torch._C, _get_switch_name(kind))(False)
     try:
         yield
     finally:
         for kind, enabled in before.items():
-            getattr(torch._C, _switch(kind))(enabled)
+            getattr(torch._C, _get_switch_name(kind))(enabled)
 
 
-def _switch(kind: str) -> str:
+def _get_switch_name(kind: str) -> str:
     return f"_set_{kind}_enabled"
 
 
 @contextmanager
-def _faked(modules: list[nn.Module]) -> Iterator[None]:
+def _replace_by_fakes(modules: list[nn.Module]) -> Iterator[None]:
     """Replace parameters and buffers by fake tensors on the devices they claim."""
     made: dict[int, Any] = {}
     before: list[tuple[dict[str, Any], dict[str, Any]]] = []
@@ -94,7 +98,7 @@ def _faked(modules: list[nn.Module]) -> Iterator[None]:
                 before.append((states, dict(states)))
                 for name, tensor in states.items():
                     if tensor is not None and id(tensor) not in made:
-                        made[id(tensor)] = _fake(tensor)
+                        made[id(tensor)] = _make_fake(tensor)
                     if tensor is not None:
                         states[name] = made[id(tensor)]
             if isinstance(module, nn.RNNBase):  # it holds its weights twice
@@ -109,7 +113,7 @@ def _faked(modules: list[nn.Module]) -> Iterator[None]:
             states.update(tensors)
 
 
-def _fake(tensor: torch.Tensor) -> torch.Tensor:
+def _make_fake(tensor: torch.Tensor) -> torch.Tensor:
     """Return a fake tensor like another; one without a device stands on the CPU."""
     if tensor.layout is not torch.strided or isinstance(tensor, UninitializedTensor):
         return tensor
@@ -127,7 +131,7 @@ def _fake(tensor: torch.Tensor) -> torch.Tensor:
 
 
 @contextmanager
-def _watched(
+def _watch_modules(
     modules: list[tuple[str, nn.Module]], seen: dict[tuple[str, int], Any]
 ) -> Iterator[None]:
     """Note what each call of a module returns, by its path and count."""
@@ -146,7 +150,7 @@ def _watched(
         while path is not None and running:
             key = running.pop()
             if key[0] == path:
-                seen[key] = nests.snapshot(output, _shape_of)
+                seen[key] = nests.copy_nest(output, _get_shape)
                 return
 
     hooks = [register_module_forward_pre_hook(begin)]
@@ -158,7 +162,7 @@ def _watched(
             hook.remove()
 
 
-def fed(shape: list[Any], dtype: str, device: str) -> torch.Tensor:
+def make_symbolic_input(shape: list[Any], dtype: str, device: str) -> torch.Tensor:
     """Return an input of a symbolic run, some of its sizes symbols."""
     claimed = "cpu" if device == "meta" else device
     return torch.empty(tuple(shape), dtype=getattr(torch, dtype), device=claimed)
@@ -199,7 +203,7 @@ class Symbolic:
     undecided: str | None = None
 
 
-def missing() -> str | None:
+def find_missing() -> str | None:
     """Return what torch lacks for symbolic runs, None if it has everything."""
     try:
         _Torch()
@@ -259,7 +263,7 @@ class _Torch:
         return made.name, number
 
 
-def symbolic_run(
+def run_symbolically(
     target: Callable[..., Any],
     make: Make,
     sizes: Mapping[str, int],
@@ -284,32 +288,32 @@ def symbolic_run(
     output: Any = None
     refused = undecided = None
     life, held = object(), list[object]()
-    with undisturbed() as heard, ExitStack() as stack:
-        stack.enter_context(as_taken(taken, (), {}, life))
+    with delay_signals() as heard, ExitStack() as stack:
+        stack.enter_context(restore_snapshot(taken, (), {}, life))
         held.append(life)  # the surroundings are looked at after every such run
-        for each in (_quiet(), torch.no_grad(), parts.mode, parts.dispatcher()):
+        for each in (_silence_log(), torch.no_grad(), parts.mode, parts.dispatcher()):
             stack.enter_context(each)
         if not kernels:
-            stack.enter_context(_plain_kernels())
-        stack.enter_context(_faked([module for _, module in taken.near]))
-        stack.enter_context(_watched(taken.modules, seen))
+            stack.enter_context(_use_plain_kernels())
+        stack.enter_context(_replace_by_fakes([module for _, module in taken.near]))
+        stack.enter_context(_watch_modules(taken.modules, seen))
         try:
-            with limited(seconds), heard():
+            with limit_time(seconds), heard():
                 args, kwargs = make(given)
                 output = target(*args, **kwargs)
-                output = nests.snapshot(output, _shape_of)
+                output = nests.copy_nest(output, _get_shape)
         except KeyboardInterrupt:
             raise
         except BaseException as error:  # whatever ends the program
-            refused, undecided = _why(error, parts.unknown)
+            refused, undecided = _explain_error(error, parts.unknown)
     guards = tuple(lines.guards(reading))
     done = refused is None and undecided is None
-    outputs = tuple(_dims(output, reading)) if done else ()
-    calls = {key: tuple(_dims(nest, reading)) for key, nest in seen.items()}
+    outputs = tuple(_iter_dims(output, reading)) if done else ()
+    calls = {key: tuple(_iter_dims(nest, reading)) for key, nest in seen.items()}
     return Symbolic(sizes, fixed, guards, outputs, calls, refused, undecided)
 
 
-def _why(
+def _explain_error(
     error: BaseException, unknown: tuple[type[BaseException], ...]
 ) -> tuple[str | None, str | None]:
     """Return why a run was refused, or why it proves nothing."""
@@ -318,13 +322,13 @@ def _why(
     cause: BaseException | None = error
     while cause is not None:
         if isinstance(cause, unknown):
-            return None, f"{type(cause).__name__}: {_first_line(cause)}"
+            return None, f"{type(cause).__name__}: {_get_first_line(cause)}"
         cause = cause.__cause__ or cause.__context__
-    return f"{type(error).__name__}: {_first_line(error)}", None
+    return f"{type(error).__name__}: {_get_first_line(error)}", None
 
 
-def _first_line(error: BaseException) -> str:
-    lines = said_by(error).splitlines()
+def _get_first_line(error: BaseException) -> str:
+    lines = get_message(error).splitlines()
     return lines[0] if lines else ""
 
 
@@ -338,7 +342,7 @@ class _Lines(list[Any]):
     def append(self, guard: Any) -> None:
         super().append(guard)
         frame: FrameType | None = sys._getframe(1)
-        while frame is not None and classify(frame.f_code.co_filename) != USER:
+        while frame is not None and classify_file(frame.f_code.co_filename) != USER:
             frame = frame.f_back
         self.sites.append(None if frame is None else (frame.f_code, frame.f_lasti))
 
@@ -359,19 +363,19 @@ class _Lines(list[Any]):
                 yield SymbolicGuard(condition, str(condition), span)
 
 
-def _dims(nest: Any, reading: SymbolReader) -> Iterator[Dims]:
+def _iter_dims(nest: Any, reading: SymbolReader) -> Iterator[Dims]:
     """Yield the shapes in a nest of results, in order."""
     if isinstance(nest, _Leaf):
-        yield tuple(_read(size, reading) for size in nest.sizes)
+        yield tuple(_read_size(size, reading) for size in nest.sizes)
     elif isinstance(nest, dict):
         for value in nest.values():
-            yield from _dims(value, reading)
+            yield from _iter_dims(value, reading)
     elif isinstance(nest, list | tuple):
         for value in nest:
-            yield from _dims(value, reading)
+            yield from _iter_dims(value, reading)
 
 
-def _read(size: Any, reading: SymbolReader) -> Expression | None:
+def _read_size(size: Any, reading: SymbolReader) -> Expression | None:
     try:
         return reading.size(size)
     except Unreadable:

@@ -66,36 +66,40 @@ class SymbolReader:
         parts = found.args
         match kind:
             case "Add":
-                return total([(self.formula(each), 1) for each in parts])
-            case "Mul" if all(each.is_integer for each in parts):
-                return product([self.formula(each) for each in parts])
+                return total([(self.formula(part), 1) for part in parts])
+            case "Mul" if all(part.is_integer for part in parts):
+                return product([self.formula(part) for part in parts])
             case "Pow" if parts[1].is_Integer and parts[1] > 0:
                 return product([self.formula(parts[0])] * int(parts[1]))
             case "FloorDiv" | "CleanDiv":
-                return _over(self.formula(parts[0]), self.formula(parts[1]))
+                return _divide_down(self.formula(parts[0]), self.formula(parts[1]))
             case "Mod" | "PythonMod":
-                return _rest(self.formula(parts[0]), self.formula(parts[1]))
+                return _compute_remainder(
+                    self.formula(parts[0]), self.formula(parts[1])
+                )
             case "ModularIndexing":
-                whole = _over(self.formula(parts[0]), self.formula(parts[1]))
-                return _rest(whole, self.formula(parts[2]))
+                whole = _divide_down(self.formula(parts[0]), self.formula(parts[1]))
+                return _compute_remainder(whole, self.formula(parts[2]))
             case "Max":
-                return most([self.formula(each) for each in parts])
+                return most([self.formula(part) for part in parts])
             case "Min":
-                return least([self.formula(each) for each in parts])
+                return least([self.formula(part) for part in parts])
             case "Abs":
                 return Absolute(self.formula(parts[0]))
             case "Identity":
                 return self.formula(parts[0])
             case "FloorToInt" | "floor":
                 above, under = self.fraction(parts[0])
-                return _over(above, number(under))
+                return _divide_down(above, number(under))
             case "TruncToInt":  # towards zero, from both sides
                 above, under = self.fraction(parts[0])
                 up, down = (most([e, number(0)]) for e in (above, -above))
-                return _over(up, number(under)) - _over(down, number(under))
+                return _divide_down(up, number(under)) - _divide_down(
+                    down, number(under)
+                )
             case "CeilToInt" | "ceiling":
                 above, under = self.fraction(parts[0])
-                return -_over(-above, number(under))
+                return -_divide_down(-above, number(under))
         raise Unreadable(f"a size that no formula is read from ({found})")
 
     def fraction(self, found: Any) -> tuple[Expression, int]:
@@ -112,8 +116,8 @@ class SymbolReader:
         elif kind in ("Mul", "FloatMul") or found.is_Mul:
             made: list[Expression] = []
             under = 1
-            for each in parts:
-                above, below = self.fraction(each)
+            for part in parts:
+                above, below = self.fraction(part)
                 if below & (below - 1):
                     break
                 made.append(above)
@@ -136,15 +140,15 @@ class SymbolReader:
             case "BooleanFalse":
                 return Some(())
             case "And":
-                return Every(tuple(self.condition(each) for each in found.args))
+                return Every(tuple(self.condition(argument) for argument in found.args))
             case "Or":
-                return Some(tuple(self.condition(each) for each in found.args))
+                return Some(tuple(self.condition(argument) for argument in found.args))
             case "Not":
                 return denied(self.condition(found.args[0]))
         raise Unreadable(f"a condition that is not read ({found})")
 
 
-def _over(one: Expression, two: Expression) -> Expression:
+def _divide_down(one: Expression, two: Expression) -> Expression:
     """Return `one` divided by `two`, rounded down."""
     if two.letters():
         return Over(one, two)
@@ -154,7 +158,7 @@ def _over(one: Expression, two: Expression) -> Expression:
     return one if divisor == 1 else Quotient(one, divisor)
 
 
-def _rest(one: Expression, two: Expression) -> Expression:
+def _compute_remainder(one: Expression, two: Expression) -> Expression:
     """Return the remainder of `one` divided by `two`."""
     if two.letters():
         return Rest(one, two)

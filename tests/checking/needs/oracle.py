@@ -20,7 +20,7 @@ import torch
 
 from checking.needs.metas import Seen, filled, mapped, seen, shown
 from rules.oracle import fresh
-from shapewright.engine.dispatch.answers import needs_of
+from shapewright.engine.dispatch.answers import find_needs
 from shapewright.engine.failures.continuation import with_layer
 from shapewright.engine.failures.trials import with_grants
 from shapewright.findings.codes import CODES
@@ -44,9 +44,9 @@ def judged(func: Any, args: Any, kwargs: Any = None, fill: int = 0) -> str:
 def asked_of(func: Any) -> Any:
     """The need of a function, or of a layer whose own Python refuses."""
     if isinstance(func, torch.nn.Module):
-        need = with_layer(needs_of(type(func)), func)
+        need = with_layer(find_needs(type(func)), func)
     else:
-        need = needs_of(func)
+        need = find_needs(func)
     assert need is not None, f"no need for {func}"
     return need
 

@@ -56,25 +56,25 @@ def check_model(target: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> R
     from shapewright.commands.check.other_sizes import in_letters, runner, with_edges
     from shapewright.engine.engine import EngineOptions, GoingOn
     from shapewright.inputs.call_mistakes import refuse_sizes
-    from shapewright.inputs.configuration import ignored_codes
-    from shapewright.inputs.spec import parse
-    from shapewright.runtime.restore.snapshot import module_of
-    from shapewright.runtime.run import record
+    from shapewright.inputs.configuration import read_ignored_codes
+    from shapewright.inputs.spec import parse_spec
+    from shapewright.runtime.restore.snapshot import find_module
+    from shapewright.runtime.run import record_run
     from shapewright.runtime.run_record import RunRequest
 
     request = RunRequest(options=EngineOptions(going_on=GoingOn()))
     took: list[Fed] = []
     if not args and not kwargs:
         found = searched(target, request, took)
-        made = found if found is not None else record(target, (), {}, request)
+        made = found if found is not None else record_run(target, (), {}, request)
     else:
-        spec = parse(args[0]) if _is_one_spec(args, kwargs) else None
+        spec = parse_spec(args[0]) if _is_one_spec(args, kwargs) else None
         args, kwargs, letters = fed(args, kwargs)
-        took.append(Fed(target, module_of(target), args, kwargs, spec))
-        made = record(target, args, kwargs, replace(request, letters=letters))
+        took.append(Fed(target, find_module(target), args, kwargs, spec))
+        made = record_run(target, args, kwargs, replace(request, letters=letters))
         if not made.trace.complete or made.failures:
             refuse_sizes("check", target, args, kwargs)
-    ignored = ignored_codes(folder_of(target))
+    ignored = read_ignored_codes(folder_of(target))
     program = program_of(with_loops(made), None)
     report = _with_choice(Session(program, ignored=ignored).report(), took)
     report = in_letters(report, program, took)
@@ -106,23 +106,23 @@ def check_one_target(
     from shapewright.engine.engine import EngineOptions
     from shapewright.engine.failures.constructions import Constructions
     from shapewright.engine.failures.run_ends import Stopped
-    from shapewright.inputs.configuration import ignored_codes
+    from shapewright.inputs.configuration import read_ignored_codes
     from shapewright.inputs.errors import ProgramError
     from shapewright.inputs.python_files import read_source
-    from shapewright.inputs.spec import parse
+    from shapewright.inputs.spec import parse_spec
     from shapewright.inputs.target import parse_target
-    from shapewright.runtime.files.program_files import ProgramFiles, noted
-    from shapewright.runtime.limits import limited, on_stderr
+    from shapewright.runtime.files.program_files import ProgramFiles, add_process_notes
+    from shapewright.runtime.limits import limit_time, redirect_to_stderr
     from shapewright.runtime.processes.forks import Children
-    from shapewright.runtime.restore.process_state import guarded
-    from shapewright.runtime.run import before_any_call
+    from shapewright.runtime.restore.process_state import guard_surroundings
+    from shapewright.runtime.run import make_early_trace
     from shapewright.runtime.run_record import RunRequest, RunResult
 
     parsed = parse_target(target, arguments)
-    given = parse(spec) if spec is not None else None
+    given = parse_spec(spec) if spec is not None else None
     if parsed.kind in ("file", "script"):
         read_source(parsed.place)
-    ignored = ignored_codes(folder_of_place(parsed))
+    ignored = read_ignored_codes(folder_of_place(parsed))
 
     took: list[Fed] = []
     seen = Constructions()
@@ -139,19 +139,19 @@ def check_one_target(
         if inputs is None:
             inputs = _chosen_spec(took)
         try:
-            with guarded(), seen.watched():
+            with guard_surroundings(), seen.watched():
                 made = run_target(parsed, inputs, request, None, took, declared)
         except ProgramError as error:
             made = RunResult(unborn(target, error))
         if loops:
             made = with_loops(made)
-            made = replace(made, trace=noted(made.trace, layer))
+            made = replace(made, trace=add_process_notes(made.trace, layer))
         return program_of(made, seen)
 
     kept = (files or ProgramFiles()).kept()
     program: Program | None = None
     with (
-        on_stderr(), limited(timeout, hard=True) as limit, kept as layer,
+        redirect_to_stderr(), limit_time(timeout, hard=True) as limit, kept as layer,
         Trying(run) as trying,
     ):  # fmt: skip
         try:
@@ -172,7 +172,7 @@ def check_one_target(
         except Stopped as stopped:
             limit.hold()
             if program is None:
-                program = Program(before_any_call(target, stopped))
+                program = Program(make_early_trace(target, stopped))
             session = Session(program, first=first, ignored=ignored, strict=strict)
             return _with_choice(session.report(), took)
 

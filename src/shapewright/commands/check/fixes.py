@@ -120,10 +120,10 @@ class Trying:
 
     def __enter__(self) -> Trying:
         import shapewright.analysis.hazards  # noqa: F401, not in each child
-        from shapewright.engine.replacement import one_thread
+        from shapewright.engine.replacement import limit_to_one_thread
         from shapewright.runtime.processes.forks import Children
 
-        self.stack.enter_context(one_thread())
+        self.stack.enter_context(limit_to_one_thread())
         self.children: Children[tuple[Overlay, Place], Tried] = (
             self.stack.enter_context(Children(self.tried, self.allowed, processors()))
         )
@@ -140,18 +140,18 @@ class Trying:
     def changed(self, texts: Overlay, gone: Place | None) -> Program:
         """Run the program with changed texts in this process."""
         from shapewright.inputs import python_files
-        from shapewright.runtime.files.program_files import files_kept
+        from shapewright.runtime.files.program_files import keep_files
 
-        python_files.install(texts)
-        with files_kept():
+        python_files.install_texts(texts)
+        with keep_files():
             return self.run(gone)
 
     def again(self, texts: Overlay) -> Program | None:
         """Run the whole program with changed texts."""
-        from shapewright.runtime.processes.forks import ChildLost, in_child
+        from shapewright.runtime.processes.forks import ChildLost, run_in_child
 
         try:
-            return in_child(lambda: kept(self.changed(texts, None)), self.allowed)
+            return run_in_child(lambda: kept(self.changed(texts, None)), self.allowed)
         except ChildLost:
             return None
 

@@ -95,8 +95,12 @@ def runner(
     """
     from shapewright.engine.engine import EngineOptions, GoingOn
     from shapewright.engine.memo import Memo
-    from shapewright.runtime.input_tensors import as_evaluated, has_own_mode, in_mode
-    from shapewright.runtime.run import record
+    from shapewright.runtime.input_tensors import (
+        has_own_mode,
+        run_as_evaluated,
+        set_mode,
+    )
+    from shapewright.runtime.run import record_run
     from shapewright.runtime.run_record import RunRequest
 
     memo = Memo()
@@ -121,9 +125,9 @@ def runner(
             if mode not in (None, getattr(fed.module, "training", mode)):
                 return RunOutcome("unsure")
             mode = None
-        evaluated = as_evaluated(fed.module, mode)
-        with fed.running(), in_mode(fed.module, mode), evaluated:
-            result = record(fed.callable, *made, how)
+        evaluated = run_as_evaluated(fed.module, mode)
+        with fed.running(), set_mode(fed.module, mode), evaluated:
+            result = record_run(fed.callable, *made, how)
             return seen(as_program(result), request.look == "steps")
 
     return run
@@ -132,14 +136,14 @@ def runner(
 def _at(fed: Fed, request: Request) -> tuple[tuple[Any, ...], dict[str, Any]] | None:
     """Return the arguments at other sizes; None if they cannot have these sizes."""
     from shapewright.inputs.errors import InputError
-    from shapewright.inputs.spec import made_of, materialize
-    from shapewright.runtime.input_tensors import resized
+    from shapewright.inputs.spec import make_tensor, materialize_spec
+    from shapewright.runtime.input_tensors import resize_arguments
 
     args, kwargs = fed.args, fed.kwargs
     letters = {free.letter: size for free, size in request.sizes if free.stated}
     if letters and fed.spec is not None:
         try:
-            args, kwargs = materialize(fed.spec.with_sizes(**letters), made_of)
+            args, kwargs = materialize_spec(fed.spec.with_sizes(**letters), make_tensor)
         except InputError:
             return None
     places = {
@@ -148,7 +152,7 @@ def _at(fed: Fed, request: Request) -> tuple[tuple[Any, ...], dict[str, Any]] | 
         if not free.stated
         for place in free.places
     }
-    return resized(args, kwargs, places) if places else (args, kwargs)
+    return resize_arguments(args, kwargs, places) if places else (args, kwargs)
 
 
 FITTED, CHECKED = 16, 4
@@ -221,21 +225,21 @@ def _samples(fed: Fed, free: Sequence[str]) -> list[Sample | None]:
     from shapewright.engine.engine import EngineOptions, GoingOn
     from shapewright.engine.memo import Memo
     from shapewright.inputs.errors import InputError
-    from shapewright.inputs.spec import made_of, materialize
-    from shapewright.runtime.restore.snapshot import take
-    from shapewright.runtime.run import record
+    from shapewright.inputs.spec import make_tensor, materialize_spec
+    from shapewright.runtime.restore.snapshot import take_snapshot
+    from shapewright.runtime.run import record_run
     from shapewright.runtime.run_record import RunRequest
 
     assert fed.spec is not None
     usual = {name: fed.spec.letters[name] for name in free}
-    memo, taken = Memo(), take(fed.callable, fed.args, fed.kwargs)
+    memo, taken = Memo(), take_snapshot(fed.callable, fed.args, fed.kwargs)
     draw = random.Random(0)
     found: list[Sample | None] = []
     failing: set[Any] = set()
     for nth in range(1 + FITTED + CHECKED):
         sizes = _somewhere(usual, nth, draw) if nth else usual
         try:
-            args, kwargs = materialize(fed.spec.with_sizes(**sizes), made_of)
+            args, kwargs = materialize_spec(fed.spec.with_sizes(**sizes), make_tensor)
         except InputError:
             found.append(None)
             continue
@@ -247,7 +251,7 @@ def _samples(fed: Fed, free: Sequence[str]) -> list[Sample | None]:
             sampled=True,
         )
         with fed.running():
-            made = record(fed.callable, args, kwargs, request)
+            made = record_run(fed.callable, args, kwargs, request)
         if any(each.code == TIMEOUT for each in made.trace.findings):
             return [None]
         sample = made.sample

@@ -71,25 +71,25 @@ def _met_again(place: FailedPlace, error: BaseException) -> _Met | None:
     run did.
     """
     from shapewright.runtime.real_errors.second_run import (
-        apart,
-        layers_again,
-        lines_again,
-        may_fork,
-        own_again,
+        can_fork,
+        iter_layer_calls,
+        iter_own_expressions,
+        iter_torch_lines,
+        run_apart,
     )
-    from shapewright.runtime.real_errors.tracebacks import may_be_torchs
+    from shapewright.runtime.real_errors.tracebacks import can_be_of_torch
 
-    own = list(own_again(place))
+    own = list(iter_own_expressions(place))
     needs_own = False
-    for again in (*own, *layers_again(place), *lines_again(place)):
+    for again in (*own, *iter_layer_calls(place), *iter_torch_lines(place)):
         run = again.run(quick=True)
         needs_own = needs_own or (run.own and again in own)
         program = _program_of(place, run)
         if program is not None and _is_same(program, again.at, error):
             return _Met(place, again, _with_repairs(place, again, program))
-    needs_own = needs_own and may_be_torchs(error) and may_fork()
+    needs_own = needs_own and can_be_of_torch(error) and can_fork()
     for again in own if needs_own else ():
-        (program,) = apart([partial(_run_apart, place, again)], SECONDS)
+        (program,) = run_apart([partial(_run_apart, place, again)], SECONDS)
         if program is not None and _is_same(program, again.at, error, sizes=True):
             return _Met(place, again, program, True)
     return None
@@ -192,14 +192,14 @@ def explained(error: BaseException) -> tuple[Finding, Trace] | None:
     It is said of calls of torch's functions, methods, operators and layers, and of
     `load_state_dict`. Nothing of the run is changed.
     """
-    from shapewright.runtime.real_errors.second_run import load_of, place_of
-    from shapewright.runtime.real_errors.tracebacks import is_explainable, stack_of
+    from shapewright.runtime.real_errors.second_run import find_load, find_place
+    from shapewright.runtime.real_errors.tracebacks import collect_stack, is_explainable
 
-    stack = stack_of(error.__traceback__) if is_explainable(error) else None
+    stack = collect_stack(error.__traceback__) if is_explainable(error) else None
     if stack is None:
         return None
-    place = place_of(stack)
-    load = load_of(stack, error)
+    place = find_place(stack)
+    load = find_load(stack, error)
     if load is not None:
         return _of_load(place, load)
     met = _met_again(place, error)
@@ -323,18 +323,18 @@ def _attempts(
     runs = [partial(_attempt, met, *each) for each in zip(many, gone, strict=True)]
     if not met.every:
         return [run() for run in runs]
-    from shapewright.runtime.real_errors.second_run import apart
+    from shapewright.runtime.real_errors.second_run import run_apart
 
-    return [each or Tried() for each in apart(runs, SECONDS)]
+    return [each or Tried() for each in run_apart(runs, SECONDS)]
 
 
 def _attempt(met: _Met, texts: Overlay, gone: Line) -> Tried:
     """Run the call with one changed text."""
     from shapewright.program.source_text import SourceText
-    from shapewright.runtime.real_errors.layer_owners import rebuilt
+    from shapewright.runtime.real_errors.layer_owners import rebuild_layers
 
     again = met.again
-    layers = rebuilt(met.place.owner, met.program.built, texts)
+    layers = rebuild_layers(met.place.owner, met.program.built, texts)
     new = texts.get(os.path.abspath(again.file))
     text = None if new is None or again.text is None else SourceText(again.file, new)
     run = again.run(text, met.every, quick=True, layers=layers)
@@ -344,12 +344,12 @@ def _attempt(met: _Met, texts: Overlay, gone: Line) -> Tried:
 
 def _of_load(place: FailedPlace, load: Load) -> tuple[Finding, Trace] | None:
     """Explain a state dict that does not fit."""
-    from shapewright.engine.call_sites import source_of
-    from shapewright.runtime.real_errors.layer_owners import relative
+    from shapewright.engine.call_sites import get_source
+    from shapewright.runtime.real_errors.layer_owners import make_relative
 
-    span = relative(place.span)
+    span = make_relative(place.span)
     finding = state_dicts.explained_load(span, load.refused)
-    source = source_of(place.stack.here.file)
+    source = get_source(place.stack.here.file)
     if source is not None:
         source = replace(source, file=span.file)
     trace = nothing("", finding, source)

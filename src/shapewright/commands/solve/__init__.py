@@ -35,19 +35,19 @@ def solve_command(
     from shapewright.commands.solve.solution import solved
     from shapewright.engine.failures.constructions import Constructions
     from shapewright.engine.failures.run_ends import Stopped
-    from shapewright.engine.replacement import one_thread
+    from shapewright.engine.replacement import limit_to_one_thread
     from shapewright.inputs.errors import InputError, ProgramError
     from shapewright.inputs.python_files import read_source
-    from shapewright.inputs.spec import parse
+    from shapewright.inputs.spec import parse_spec
     from shapewright.inputs.target import parse_target
-    from shapewright.inputs.target_objects import load
+    from shapewright.inputs.target_objects import load_target
     from shapewright.runtime.files.program_files import ProgramFiles
-    from shapewright.runtime.limits import limited, on_stderr
-    from shapewright.runtime.model_building import building
-    from shapewright.runtime.restore.process_state import guarded
+    from shapewright.runtime.limits import limit_time, redirect_to_stderr
+    from shapewright.runtime.model_building import build_without_data
+    from shapewright.runtime.restore.process_state import guard_surroundings
 
     parsed = parse_target(target, arguments)
-    given = parse(spec) if spec is not None else None
+    given = parse_spec(spec) if spec is not None else None
     wanted = _wanted_shapes(want)
     if parsed.kind == "script":
         raise InputError(
@@ -57,10 +57,16 @@ def solve_command(
         read_source(parsed.place)
     try:
         kept = (files or ProgramFiles()).kept()
-        with on_stderr(), limited(timeout, hard=True), one_thread(), guarded(), kept:
+        with (
+            redirect_to_stderr(),
+            limit_time(timeout, hard=True),
+            limit_to_one_thread(),
+            guard_surroundings(),
+            kept,
+        ):
             seen = Constructions()
             with seen.watched():
-                loaded = load(parsed, building(put_back=False))
+                loaded = load_target(parsed, build_without_data(put_back=False))
             with loaded.program.running():
                 feeding = _feeding_of(loaded, given)
                 if training is not None and loaded.module is not None:
@@ -112,7 +118,7 @@ def traced(
     With `freed`, letters that have a size are varied as well.
     """
     from shapewright.inputs.call_mistakes import refuse_sizes
-    from shapewright.runtime.run import record
+    from shapewright.runtime.run import record_run
 
     feeding = of_arguments(args, kwargs)
     if freed:
@@ -121,7 +127,7 @@ def traced(
         return _formulas_of(target, feeding, request)
     fed_args, fed_kwargs = feeding.arguments({})
     request = replace(request, letters=dict(feeding.letters))
-    made = record(target, fed_args, fed_kwargs, request)
+    made = record_run(target, fed_args, fed_kwargs, request)
     if not made.trace.complete:
         refuse_sizes("formulas" if freed else "trace", target, fed_args, fed_kwargs)
     return made
@@ -143,9 +149,9 @@ def _formulas_of(
 def _feeding_of(loaded: Loaded, given: Spec | None) -> Feeding:
     """Return the target's inputs: the spec, or those known or found for it."""
     from shapewright.commands.trace import found_inputs
-    from shapewright.inputs.callables import bind
+    from shapewright.inputs.callables import bind_inputs
     from shapewright.inputs.errors import InputError
-    from shapewright.inputs.spec import Spec, parse
+    from shapewright.inputs.spec import Spec, parse_spec
 
     if given is None:
         found = found_inputs(loaded)
@@ -156,8 +162,8 @@ def _feeding_of(loaded: Loaded, given: Spec | None) -> Feeding:
             )
         given = found.inputs
         if not given.letters:
-            given = parse(_with_letters(str(given)))
-    bind(loaded, given)
+            given = parse_spec(_with_letters(str(given)))
+    bind_inputs(loaded, given)
     feeding = of_spec(given)
     return feeding if feeding.free else feeding.freed()
 
@@ -194,12 +200,12 @@ def _with_letters(text: str) -> str:
 def _wanted_shapes(want: str | None) -> list[Wanted]:
     """Return the shapes requested by a text: ``[B, 10, 64, 64]``, ``f32[B, 10]``."""
     from shapewright.inputs.errors import InputError
-    from shapewright.inputs.spec import parse
+    from shapewright.inputs.spec import parse_spec
 
     if not want:
         return []
     text = want.strip()
-    spec = parse(f"f32{text}" if text.startswith("[") else text)
+    spec = parse_spec(f"f32{text}" if text.startswith("[") else text)
     shapes: list[Wanted] = []
     for leaf in spec.leaves:
         shapes.append(

@@ -152,10 +152,10 @@ def proved(
     `trace` is one with formulas, and `feeding` that of its runs; without formulas,
     only the demands are looked at.
     """
-    from shapewright.runtime.symbolic_run import missing
+    from shapewright.runtime.symbolic_run import find_missing
 
     explorer = Explorer(target, feeding, seconds)
-    explorer.reason = missing() or ""
+    explorer.reason = find_missing() or ""
     regions: list[Region] = []
     statements: list[Statement] = []
     if trace.formulas is not None:

@@ -79,7 +79,7 @@ class Feeding:
 
     def arguments(self, sizes: Mapping[str, int]) -> Arguments:
         """Return the arguments at these sizes of the letters."""
-        from shapewright.inputs.spec import made_of, materialize
+        from shapewright.inputs.spec import make_tensor, materialize_spec
 
         specs = dict(self.sized(sizes))
         args: list[Any] = []
@@ -88,13 +88,13 @@ class Feeding:
             if at not in specs:
                 args.append(value)
                 continue
-            more, by_name = materialize(specs[at], made_of)
+            more, by_name = materialize_spec(specs[at], make_tensor)
             args += more
             named |= by_name
         for name, value in self.kwargs.items():
             named[name] = value
             if name in specs:
-                named[name] = materialize(specs[name], made_of)[0][0]
+                named[name] = materialize_spec(specs[name], make_tensor)[0][0]
         return tuple(args), named
 
     def shapes(self, sizes: Mapping[str, int]) -> list[tuple[int, ...]]:
@@ -112,16 +112,16 @@ def of_spec(spec: Spec) -> Feeding:
 def of_arguments(args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Feeding:
     """Return the arguments of a call; strings among them are specs."""
     from shapewright.inputs.errors import InputError
-    from shapewright.inputs.spec import parse
+    from shapewright.inputs.spec import parse_spec
 
     specs: list[tuple[int | str, Spec]] = []
     for at, value in enumerate(args):
         if isinstance(value, str):
-            specs.append((at, parse(value)))
+            specs.append((at, parse_spec(value)))
     for name, value in kwargs.items():
         if isinstance(value, str):
             try:
-                spec = parse(value)
+                spec = parse_spec(value)
             except InputError:
                 continue  # a plain string that belongs to the model
             if len(spec.args) == 1 and spec.leaves:
@@ -142,24 +142,24 @@ def symbolic_arguments(
 ) -> tuple[tuple[Any, ...], dict[str, Any]]:
     """Return the arguments of a call, with tensors of symbolic sizes."""
     from shapewright.inputs import spec_syntax
-    from shapewright.inputs.spec import mapped
+    from shapewright.inputs.spec import map_leaves
     from shapewright.inputs.spec_parser import Written
-    from shapewright.runtime.symbolic_run import fed
+    from shapewright.runtime.symbolic_run import make_symbolic_input
 
     letters = {**feeding.letters, **given}
 
     def leaf(value: Any, name: str) -> Any:
         if isinstance(value, Written):
-            shape = [spec_syntax.value(each, letters) for each in value.sizes]
-            return fed(shape, value.dtype, value.device)
+            shape = [spec_syntax.compute_size(each, letters) for each in value.sizes]
+            return make_symbolic_input(shape, value.dtype, value.device)
         if isinstance(value, spec_syntax.NamedSize | spec_syntax.Arithmetic):
-            return spec_syntax.value(value, letters)
+            return spec_syntax.compute_size(value, letters)
         return value
 
     def of(spec: Spec) -> tuple[list[Any], dict[str, Any]]:
         args, kwargs = spec.written
-        named = {name: mapped(value, leaf) for name, value in kwargs.items()}
-        return [mapped(value, leaf) for value in args], named
+        named = {name: map_leaves(value, leaf) for name, value in kwargs.items()}
+        return [map_leaves(value, leaf) for value in args], named
 
     specs = dict(feeding.specs)
     args: list[Any] = []
@@ -290,10 +290,10 @@ class Runner:
 
     def numbers(self) -> dict[str, ModuleNumbers]:
         """Return the whole numbers for which the target's modules have names."""
-        from shapewright.runtime.model_building import numbers_of
+        from shapewright.runtime.model_building import find_numbers
 
         assert self.taken is not None, "it has not run"
-        return numbers_of(self.taken.near)
+        return find_numbers(self.taken.near)
 
     def run(self, sizes: dict[str, int]) -> SizedRun:
         """Make a plain run that is not kept."""
@@ -306,13 +306,13 @@ class Runner:
         """Return the result of a single run."""
         from shapewright.engine.failures.run_ends import Stopped
         from shapewright.engine.memo import Memo
-        from shapewright.runtime.restore.snapshot import take
-        from shapewright.runtime.run import record
+        from shapewright.runtime.restore.snapshot import take_snapshot
+        from shapewright.runtime.run import record_run
 
         args, kwargs = self.feeding.arguments(sizes)
         if self.memo is None:
             self.memo = Memo()
-            self.taken = take(self.target, args, kwargs)
+            self.taken = take_snapshot(self.target, args, kwargs)
         request = replace(
             self.request,
             memo=self.memo,
@@ -321,7 +321,7 @@ class Runner:
             guards=watching,
             letters={**self.feeding.letters, **sizes},
         )
-        made = record(self.target, args, kwargs, request)
+        made = record_run(self.target, args, kwargs, request)
         for finding in made.trace.findings:
             if finding.code == TIMEOUT:  # for all runs, not for this one
                 raise Stopped(finding.message)

@@ -318,13 +318,13 @@ class Explorer:
 
     def run(self, sizes: Mapping[str, int]) -> Symbolic:
         """Make a symbolic run guided by these sizes."""
-        from shapewright.runtime.symbolic_run import symbolic_run
+        from shapewright.runtime.symbolic_run import run_symbolically
 
         self.plain(sizes)  # so that the model has been looked at
         make = partial(symbolic_arguments, self.feeding)
         left = max(self.ends - time.monotonic(), 0.1)
         assert self.runner.taken is not None, "a plain run has taken it"
-        made = symbolic_run(
+        made = run_symbolically(
             self.target, make, sizes, self.runner.taken, left, self.kernels
         )
         self.runs.append(made)

@@ -11,15 +11,15 @@ from torch.autograd.graph import increment_version
 
 import shapewright.operators.all_shapes  # noqa: F401  (before a run, whose time is limited)
 from shapewright.engine import autocast, nests
-from shapewright.engine.devices import claim_of
+from shapewright.engine.devices import find_claimed_device
 from shapewright.engine.dispatch import memory_overlap
 from shapewright.engine.dispatch.results import (
-    failed,
-    follow,
-    poison,
-    recorded_arguments,
+    convert_for_record,
+    follow_write,
+    poison_storage,
+    record_failure,
 )
-from shapewright.engine.function_names import plain_name
+from shapewright.engine.function_names import get_plain_name
 from shapewright.engine.identity import (
     BLANK,
     DTYPE_NAMES,
@@ -28,7 +28,7 @@ from shapewright.engine.identity import (
     Info,
     Meta,
     Storage,
-    contiguous_stride,
+    compute_contiguous_stride,
 )
 from shapewright.engine.memo import INPLACE, NEW, SAME, Answer
 from shapewright.engine.private import any_autocast
@@ -60,7 +60,7 @@ class Slot:
         self.index = index
 
 
-def template_of(made: Any, func: Any) -> Any:
+def make_template(made: Any, func: Any) -> Any:
     counter = iter(range(1 << 30))
 
     def place(item: Any) -> Any:
@@ -71,13 +71,13 @@ def template_of(made: Any, func: Any) -> Any:
         return item
 
     nest = place(made)
-    structure = getattr(torch.return_types, plain_name(func), None)
+    structure = getattr(torch.return_types, get_plain_name(func), None)
     if structure is not None and isinstance(nest, tuple | list):
         return (structure, tuple(nest))
     return (None, nest)
 
 
-def _build(template: tuple[Any, Any], made: list[Tensor]) -> Any:
+def _build_from_template(template: tuple[Any, Any], made: list[Tensor]) -> Any:
     def place(item: Any) -> Any:
         if isinstance(item, Slot):
             return made[item.index]
@@ -90,17 +90,17 @@ def _build(template: tuple[Any, Any], made: list[Tensor]) -> Any:
     return structure(built) if structure is not None else built
 
 
-def apply(
+def apply_answer(
     engine: Engine, answer: Answer, args: Args, kwargs: Kwargs, infos: list[Info]
 ) -> Any:
     """Create the outputs that a memoized or ruled answer describes."""
     for index in answer.hidden:  # torch leaves their version as it was
-        poison(infos[index].storage)
+        poison_storage(infos[index].storage)
     if answer.kind == INPLACE:
-        return _write(engine, answer, args, kwargs, infos)
+        return _record_write(engine, answer, args, kwargs, infos)
     if answer.kind == SAME:
         engine.record(answer, infos, (infos[0],))
-        return nests.tensors((args, kwargs))[0]
+        return nests.collect_tensors((args, kwargs))[0]
     outs = []
     made = []
     for meta, grad_fn in zip(answer.metas, answer.grad_fns, strict=True):
@@ -113,25 +113,29 @@ def apply(
         outs.append(info)
         made.append(out)
     engine.record(answer, infos, tuple(outs))
-    return made[0] if answer.template is None else _build(answer.template, made)
+    return (
+        made[0]
+        if answer.template is None
+        else _build_from_template(answer.template, made)
+    )
 
 
-def _write(
+def _record_write(
     engine: Engine, answer: Answer, args: Args, kwargs: Kwargs, infos: list[Info]
 ) -> Any:
     """Apply an in-place answer: compute nothing, but record the write."""
     simple = bool(args) and type(args[0]) is Tensor
-    target = args[0] if simple else nests.tensors((args, kwargs))[0]
+    target = args[0] if simple else nests.collect_tensors((args, kwargs))[0]
     info = infos[0]
     for other in infos[1:]:  # who shares memory is in no key
         if other.storage is info.storage:
-            name = plain_name(answer.func)
-            memory_overlap.check(engine, answer.func, name, args, kwargs, infos)
+            name = get_plain_name(answer.func)
+            memory_overlap.check_overlap(engine, answer.func, name, args, kwargs, infos)
             break
-    follow(engine, infos, info)
+    follow_write(engine, infos, info)
     if info.kind == BLANK and not target.is_inference():
         increment_version(target)
-    poison(info.storage)
+    poison_storage(info.storage)
     meta = answer.metas[0]
     rg = meta.requires_grad
     if rg and not info.meta.requires_grad:
@@ -157,10 +161,10 @@ _by_function: dict[Any, Rule] = {}
 _seen = 0
 
 
-def rule_of(func: Any) -> Rule | None:
+def find_rule(func: Any) -> Rule | None:
     """Return the rule of a torch function, or None."""
     if _seen != len(RULES) or not _seen:
-        _resolve()
+        _map_rules()
     try:
         return _by_function.get(func)
     except TypeError:
@@ -168,18 +172,18 @@ def rule_of(func: Any) -> Rule | None:
 
 
 @cache
-def _needs_by_function(count: int) -> dict[Any, Needs]:
+def _map_needs(count: int) -> dict[Any, Needs]:
     """Map functions to the needs that are registered now, `count` of them."""
     from shapewright.operators.needs_registry import NEEDS
 
     return {
         func: need
         for name, need in NEEDS.items()
-        if (func := _function_named(name)) is not None
+        if (func := _find_function(name)) is not None
     }
 
 
-def needs_of(func: Any) -> Needs | None:
+def find_needs(func: Any) -> Needs | None:
     """Return the needs of a torch function's calls, or None if none are defined.
 
     Called only after a failure, as imports take time.
@@ -188,12 +192,12 @@ def needs_of(func: Any) -> Needs | None:
     from shapewright.operators.needs_registry import NEEDS
 
     try:
-        return _needs_by_function(len(NEEDS)).get(func)
+        return _map_needs(len(NEEDS)).get(func)
     except TypeError:
         return None
 
 
-def _function_named(name: str) -> Any:
+def _find_function(name: str) -> Any:
     """Return a function of torch by its dotted name; None if this torch has none."""
     found: Any = torch
     for part in name.split(".")[1:]:
@@ -201,41 +205,41 @@ def _function_named(name: str) -> Any:
     return None if found is torch else found
 
 
-def _resolve() -> None:
+def _map_rules() -> None:
     global _seen
     _by_function.clear()
     for name, rule in RULES.items():
-        found = _function_named(name)
+        found = _find_function(name)
         if found is not None:
             _by_function[found] = rule
     _seen = len(RULES)
 
 
 @cache
-def _einsum_swaps() -> bool:
+def _is_einsum_row_major() -> bool:
     """Return whether this torch's result of `ij,ki->kj` is row-major."""
     with torch._C.DisableTorchFunction(), torch.no_grad():
         one, other = (torch.ones(shape, device="cpu") for shape in ((2, 3), (2, 2)))
         return bool(torch.einsum("ij,ki->kj", one, other).is_contiguous())
 
 
-def ruled(
+def answer_by_rule(
     engine: Engine, func: Any, name: str, args: Args, kwargs: Kwargs, infos: list[Info]
 ) -> Answer | None:
     """Return the answer of the operator's rule if a rule covers this call."""
-    rule = rule_of(func)
+    rule = find_rule(func)
     if rule is None or (rule.random and "generator" in kwargs and kwargs["generator"]):
         return None
-    arguments = recorded_arguments(engine, args, kwargs)
+    arguments = convert_for_record(engine, args, kwargs)
     asked = arguments
     if any_autocast():
-        cast = autocast.cast(name, arguments, infos)
+        cast = autocast.cast_arguments(name, arguments, infos)
         if cast is None:
             return None
         asked = cast
     setting.default_dtype = DTYPE_NAMES[torch.get_default_dtype()]
     if name == "einsum":
-        setting.einsum_swaps = _einsum_swaps()
+        setting.einsum_swaps = _is_einsum_row_major()
     try:
         made = rule.metadata(*asked[0], **asked[1])
     except Misfit as misfit:
@@ -243,20 +247,20 @@ def ruled(
             torch, misfit.error, None
         )
         error: BaseException = (kind or RuntimeError)(str(misfit))
-        engine.raise_theirs(failed(engine, func, arguments, infos, error))
+        engine.raise_theirs(record_failure(engine, func, arguments, infos, error))
     except (TypeError, AttributeError):  # arguments that the rule does not know
         return None
     if made is NotImplemented:
         return None
     grad = torch.is_grad_enabled() and any(i.meta.requires_grad for i in infos)
     if isinstance(made, Same):
-        return _itself(engine, func, arguments, infos, made, grad)
-    flat = flat_of(made)
+        return _answer_with_first(engine, func, arguments, infos, made, grad)
+    flat = flatten_outputs(made)
     if flat is None or (grad and any(m.grad_fn is None for m in flat)):
         return None
-    device = claim_of(engine, infos, kwargs)
+    device = find_claimed_device(engine, infos, kwargs)
     metas = tuple(
-        intern_made(engine, m, device, grad and bool(m.grad_fn)) for m in flat
+        intern_outputs(engine, m, device, grad and bool(m.grad_fn)) for m in flat
     )
     names = tuple((m.grad_fn or None) if grad else None for m in flat)
     written = rule.writes
@@ -266,15 +270,15 @@ def ruled(
     if kind == INPLACE:
         _check_leaf(engine, infos[0], grad)
     flops = rule.flops(*asked[0], **asked[1]) if rule.flops is not None else None
-    template = None if isinstance(made, Made) else template_of(made, func)
+    template = None if isinstance(made, Made) else make_template(made, func)
     answer = Answer(
         func, arguments, kind, metas, names, template, flops, written=written
     )
-    answer.hidden = _statistics(name, arguments, infos)
+    answer.hidden = _find_statistics(name, arguments, infos)
     return answer
 
 
-def _itself(
+def _answer_with_first(
     engine: Engine,
     func: Any,
     arguments: tuple[Args, Kwargs],
@@ -296,7 +300,7 @@ TRAINING = {"batch_norm": (5, "training"), "instance_norm": (5, "use_input_stats
 """Position and name of the argument that makes a norm update its statistics."""
 
 
-def _statistics(name: str, arguments: Any, infos: list[Info]) -> tuple[int, ...]:
+def _find_statistics(name: str, arguments: Any, infos: list[Info]) -> tuple[int, ...]:
     """Return the indices of the running statistics that a norm writes in training."""
     if name not in TRAINING:
         return ()
@@ -321,7 +325,7 @@ def _check_leaf(engine: Engine, info: Info, grad: bool) -> None:
         )
 
 
-def flat_of(made: Any) -> list[Made] | None:
+def flatten_outputs(made: Any) -> list[Made] | None:
     if isinstance(made, Made):
         return [made]
     if isinstance(made, tuple | list):
@@ -329,7 +333,7 @@ def flat_of(made: Any) -> list[Made] | None:
         for item in made:
             if item is None:
                 continue
-            inner = flat_of(item)
+            inner = flatten_outputs(item)
             if inner is None:
                 return None
             flat += inner
@@ -337,9 +341,11 @@ def flat_of(made: Any) -> list[Made] | None:
     return None
 
 
-def intern_made(engine: Engine, made: Made, device: str, rg: bool) -> Meta:
+def intern_outputs(engine: Engine, made: Made, device: str, rg: bool) -> Meta:
     shape = tuple(made.shape)
-    stride = contiguous_stride(shape) if made.stride is None else tuple(made.stride)
+    stride = (
+        compute_contiguous_stride(shape) if made.stride is None else tuple(made.stride)
+    )
     dtype = DTYPES[made.dtype]
     key = (shape, stride, dtype, 0, device, rg)
     meta = engine.memo.metas.get(key)

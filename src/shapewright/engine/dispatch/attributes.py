@@ -16,7 +16,7 @@ from shapewright.engine.identity import (
     intern_meta,
 )
 from shapewright.engine.memo import SAME, Answer
-from shapewright.engine.private import UninitializedTensor, in_transform
+from shapewright.engine.private import UninitializedTensor, is_in_transform
 
 if TYPE_CHECKING:
     from shapewright.engine.engine import Engine
@@ -26,7 +26,9 @@ Args = tuple[Any, ...]
 Kwargs = dict[str, Any]
 
 
-def deepcopy(engine: Engine, func: Any, args: Args, kwargs: Kwargs | None) -> Any:
+def answer_deepcopy(
+    engine: Engine, func: Any, args: Args, kwargs: Kwargs | None
+) -> Any:
     """Answer `copy.deepcopy` of a tensor with a new tensor of the same claims."""
     target, memo = args
     if id(target) in memo:
@@ -58,15 +60,15 @@ def set_attribute(engine: Engine, func: Any, args: Args, kwargs: Kwargs | None) 
     name = func.__self__.__name__
     if isinstance(target, UninitializedTensor):
         engine.theirs.pop(id(target), None)
-        engine.run(func, (target, _physical(engine, value)), {})
+        engine.run(func, (target, _get_physical(engine, value)), {})
         if name == "data" and isinstance(value, Tensor):
-            _materialised(engine, target, value)
+            _materialize_parameter(engine, target, value)
         return None
     info = engine.info(target)
     if name == "requires_grad":
         return _set_requires_grad(engine, func, target, info, bool(value))
     if info.kind != THEIRS and (name != "data" or not isinstance(value, Tensor)):
-        given = _physical(engine, value)
+        given = _get_physical(engine, value)
         if given is not value:  # the stand-in has the claims of what it stands for
             device = engine.info(value).meta.device
             claim = intern_meta(engine.memo.metas, given, device, False)
@@ -92,7 +94,7 @@ def set_attribute(engine: Engine, func: Any, args: Args, kwargs: Kwargs | None) 
     return None
 
 
-def _materialised(engine: Engine, target: Any, value: Tensor) -> None:
+def _materialize_parameter(engine: Engine, target: Any, value: Tensor) -> None:
     """Materialize a lazy parameter: it shares the storage assigned to it."""
     info = engine.info(value)
     source = engine.blank_of(value)
@@ -103,7 +105,7 @@ def _materialised(engine: Engine, target: Any, value: Tensor) -> None:
     engine.tell(target, new)
 
 
-def _physical(engine: Engine, value: Any) -> Any:
+def _get_physical(engine: Engine, value: Any) -> Any:
     return engine.blank_of(value) if isinstance(value, Tensor) else value
 
 
@@ -111,7 +113,7 @@ def require_grad(engine: Engine, func: Any, args: Args, kwargs: Kwargs | None) -
     """Answer `x.requires_grad_()`, which sets the attribute and returns x."""
     target = args[0]
     value = args[1] if len(args) > 1 else (kwargs or {}).get("requires_grad", True)
-    if in_transform():
+    if is_in_transform():
         return engine.run(func, args, kwargs or {})
     info = engine.info(target)
     if value and info.meta.requires_grad:
@@ -127,7 +129,7 @@ def detach_in_place(
     """Answer `x.detach_()`, which cuts x from the graph."""
     target = args[0]
     info = engine.info(target)
-    if in_transform() or info.meta.layout != "strided":
+    if is_in_transform() or info.meta.layout != "strided":
         return engine.run(func, args, kwargs or {})
     source = engine.blank_of(target)
     engine.run(func, (source,), {})

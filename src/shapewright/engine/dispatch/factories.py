@@ -8,10 +8,14 @@ import torch
 from torch.utils import _device
 
 from shapewright.engine import nests
-from shapewright.engine.devices import claim_of, device_asked, must_be_on
+from shapewright.engine.devices import (
+    check_generator_device,
+    find_claimed_device,
+    resolve_device,
+)
 from shapewright.engine.dispatch import plan_tables
-from shapewright.engine.dispatch.results import settle, versions_of
-from shapewright.engine.function_names import display_name
+from shapewright.engine.dispatch.results import get_versions, record_results
+from shapewright.engine.function_names import get_display_name
 from shapewright.engine.identity import (
     BLANK,
     META,
@@ -32,52 +36,52 @@ Args = tuple[Any, ...]
 Kwargs = dict[str, Any]
 
 
-def factory(engine: Engine, func: Any, args: Args, kwargs: Kwargs | None) -> Any:
+def answer_factory(engine: Engine, func: Any, args: Args, kwargs: Kwargs | None) -> Any:
     """Answer a factory: small tensors are real with known values, large data-free."""
     kwargs = kwargs or {}
     name = func.__name__
-    tensors = nests.tensors((args, kwargs))
+    tensors = nests.collect_tensors((args, kwargs))
     infos = [engine.info(value) for value in tensors]
     if kwargs.get("out") is not None:
         return engine.call_op(func, args, kwargs)
     if name in plan_tables.LIKE or name in ("new_tensor", "new"):
-        return _like_another(engine, func, name, args, kwargs, infos)
+        return _create_like(engine, func, name, args, kwargs, infos)
     if any(not info.storage.known for info in infos):
-        return _from_unknown(engine, func, name, args, kwargs, infos)
-    device = _device_of(engine, kwargs, infos)
+        return _create_from_unknown(engine, func, name, args, kwargs, infos)
+    device = _find_device(engine, kwargs, infos)
     if kwargs.get("generator") is not None:
-        must_be_on(engine, kwargs["generator"], device)
-    size = _numel(name, args, kwargs)
+        check_generator_device(engine, kwargs["generator"], device)
+    size = _count_elements(name, args, kwargs)
     if size is None or size <= engine.known_limit:
         if size is not None and name not in plan_tables.BLANK_FACTORIES:
-            return known(engine, func, name, args, kwargs, infos, device)
+            return create_known(engine, func, name, args, kwargs, infos, device)
         if size is None and name in plan_tables.DATA:
-            return known(engine, func, name, args, kwargs, infos, device)
+            return create_known(engine, func, name, args, kwargs, infos, device)
     if name not in plan_tables.BLANK_FACTORIES:
         engine.lose()
-    return _blank(engine, func, args, kwargs, infos, device)
+    return _create_blank(engine, func, args, kwargs, infos, device)
 
 
-def _device_of(engine: Engine, kwargs: Kwargs, infos: list[Info]) -> str:
+def _find_device(engine: Engine, kwargs: Kwargs, infos: list[Info]) -> str:
     """Return the device that a factory's result claims."""
     if kwargs.get("device") is not None:
-        return device_asked(engine, kwargs["device"])
+        return resolve_device(engine, kwargs["device"])
     if infos:
         return infos[0].meta.device
     default = _device.CURRENT_DEVICE  # `with torch.device("cuda"):`
     return (
-        engine.home_of_factories if default is None else device_asked(engine, default)
+        engine.home_of_factories if default is None else resolve_device(engine, default)
     )
 
 
-def of_numbers(func: Any, args: Args) -> bool:
+def has_only_numbers(func: Any, args: Args) -> bool:
     """Return whether a call turns plain numbers into a tensor: `torch.div(7, 2)`."""
     return getattr(func, "__name__", "") in plan_tables.OF_NUMBERS and all(
         isinstance(value, int | float | complex) for value in args
     )
 
 
-def known(
+def create_known(
     engine: Engine,
     func: Any,
     name: str,
@@ -88,27 +92,29 @@ def known(
 ) -> Any:
     """Create a small tensor for real, since its values follow from constants."""
     if not infos and not engine.graph:
-        return _from_constants(engine, func, name, args, kwargs, device)
-    physical = nests.on_meta(nests.swap((args, kwargs), engine.value_of), "cpu")
-    before = nests.tensors(physical)
-    versions = versions_of(before)
+        return _create_from_constants(engine, func, name, args, kwargs, device)
+    physical = nests.replace_devices(
+        nests.swap_tensors((args, kwargs), engine.value_of), "cpu"
+    )
+    before = nests.collect_tensors(physical)
+    versions = get_versions(before)
     out = engine.run(func, *physical)
     assumed = "a random draw" if name in plan_tables.RANDOM else None
     if not isinstance(out, torch.Tensor):
         return out
-    return settle(
+    return record_results(
         engine, func, args, kwargs, infos, before, versions, out,
         assumed=assumed, device=device,
     )  # fmt: skip
 
 
-def _from_constants(
+def _create_from_constants(
     engine: Engine, func: Any, name: str, args: Args, kwargs: Kwargs, device: str
 ) -> Any:
     """Answer the common case: no input tensor, a single new output tensor."""
     called = kwargs
     if "device" in kwargs or "pin_memory" in kwargs or "generator" in kwargs:
-        called = nests.on_meta(((), kwargs), "cpu")[1]
+        called = nests.replace_devices(((), kwargs), "cpu")[1]
     out = engine.run(func, args, called)
     if type(out) is not torch.Tensor or out.layout is not torch.strided:
         return out if not isinstance(out, torch.Tensor) else engine.info(out) and out
@@ -122,13 +128,13 @@ def _from_constants(
     out._sw = info  # type: ignore[attr-defined]
     out._sw_life = engine.life  # type: ignore[attr-defined]
     if engine.recording:
-        arguments = nests.plain((args, kwargs), lambda t: engine.info(t).meta)
+        arguments = nests.to_plain((args, kwargs), lambda t: engine.info(t).meta)
         answer = Answer(func, arguments, NEW, (meta,), (None,))
         engine.events.append((answer, (), (info,), engine.sites.here(), engine.call))
     return out
 
 
-def _blank(
+def _create_blank(
     engine: Engine,
     func: Any,
     args: Args,
@@ -137,19 +143,21 @@ def _blank(
     device: str,
 ) -> Any:
     """Create the result without data."""
-    args, kwargs = unknown_lengths.counted(engine, args, kwargs, display_name(func))
-    infos = [engine.info(value) for value in nests.tensors((args, kwargs))]
-    physical = nests.on_meta(
-        nests.swap((args, {**kwargs, "device": "meta"}), engine.blank_of)
+    args, kwargs = unknown_lengths.replace_counts(
+        engine, args, kwargs, get_display_name(func)
+    )
+    infos = [engine.info(value) for value in nests.collect_tensors((args, kwargs))]
+    physical = nests.replace_devices(
+        nests.swap_tensors((args, {**kwargs, "device": "meta"}), engine.blank_of)
     )
     out = engine.run(func, *physical)
-    return settle(
-        engine, func, args, kwargs, infos, nests.tensors(physical), [0] * len(infos),
-        out, device=device, known=False,
+    return record_results(
+        engine, func, args, kwargs, infos, nests.collect_tensors(physical),
+        [0] * len(infos), out, device=device, known=False,
     )  # fmt: skip
 
 
-def _like_another(
+def _create_like(
     engine: Engine, func: Any, name: str, args: Args, kwargs: Kwargs, infos: list[Info]
 ) -> Any:
     """Answer `zeros_like(x)`, `x.new_zeros(...)`: values do not depend on x."""
@@ -157,52 +165,52 @@ def _like_another(
     info = engine.info(model)
     if info.meta.layout != "strided":
         return engine.call_op(func, args, kwargs)
-    device = claim_of(engine, [info], kwargs)
+    device = find_claimed_device(engine, [info], kwargs)
     others = [i for i in infos if i is not info]
     size: int | None = None
     if name.endswith("_like"):
         size = model.numel()
-    elif not _unknown(others):
-        size = _numel(name, args[1:], kwargs)
+    elif not _has_unknown(others):
+        size = _count_elements(name, args[1:], kwargs)
     small = size is not None and size <= engine.known_limit
     if name in ("new_tensor", "new") and not others:
         small = size is None or small
-    if not small or name in plan_tables.BLANK_FACTORIES or _unknown(others):
+    if not small or name in plan_tables.BLANK_FACTORIES or _has_unknown(others):
         if not small and name not in plan_tables.BLANK_FACTORIES:
             engine.lose()
         if name.endswith("_like"):
             return engine.call_op(func, args, kwargs)
-        return _blank(engine, func, args, kwargs, infos, device)
+        return _create_blank(engine, func, args, kwargs, infos, device)
     shape = info.meta.shape if name.endswith("_like") else (0,) * model.dim()
     stride = info.meta.stride if name.endswith("_like") else (1,) * model.dim()
     stand_in = torch.empty_strided(shape, stride, dtype=info.meta.torch_dtype)
-    rest = nests.swap((args[1:], kwargs), engine.value_of)
-    called = nests.on_meta(((stand_in, *rest[0]), rest[1]), "cpu")
+    rest = nests.swap_tensors((args[1:], kwargs), engine.value_of)
+    called = nests.replace_devices(((stand_in, *rest[0]), rest[1]), "cpu")
     out = engine.run(func, *called)
     assumed = "a random draw" if name in plan_tables.RANDOM else None
-    before = nests.tensors(called)
-    return settle(
-        engine, func, args, kwargs, infos, before, versions_of(before), out,
+    before = nests.collect_tensors(called)
+    return record_results(
+        engine, func, args, kwargs, infos, before, get_versions(before), out,
         assumed=assumed, device=device,
     )  # fmt: skip
 
 
-def _unknown(infos: list[Info]) -> bool:
+def _has_unknown(infos: list[Info]) -> bool:
     return any(not info.storage.known for info in infos)
 
 
-def _from_unknown(
+def _create_from_unknown(
     engine: Engine, func: Any, name: str, args: Args, kwargs: Kwargs, infos: list[Info]
 ) -> Any:
     """Create a tensor from unknown values: its shape is known, its values are not."""
-    device = _device_of(engine, kwargs, infos)
+    device = _find_device(engine, kwargs, infos)
     data = args[0] if args else kwargs.get("data")
     if name in plan_tables.DATA and isinstance(data, torch.Tensor):
         dtype = kwargs.get("dtype")
         moved = data.to(dtype) if dtype is not None else data
-        return _carried(engine, func, args, kwargs, infos, moved, device, name)
-    physical = nests.on_meta(
-        nests.swap(
+        return _copy_tensor(engine, func, args, kwargs, infos, moved, device, name)
+    physical = nests.replace_devices(
+        nests.swap_tensors(
             (args, kwargs),
             lambda value: torch.ones(value.shape, dtype=value.dtype).squeeze(),
         ),
@@ -212,17 +220,17 @@ def _from_unknown(
         physical[1]["device"] = "meta"
         engine.assume(f"`{name}` took a size or value that is not known as 1")
     out = engine.run(func, *physical).to("meta")
-    return settle(
-        engine, func, args, kwargs, infos, [v.to("meta") for v in _parts(infos)],
+    return record_results(
+        engine, func, args, kwargs, infos, [v.to("meta") for v in _make_parts(infos)],
         [0] * len(infos), out, device=device, known=False,
     )  # fmt: skip
 
 
-def _parts(infos: list[Info]) -> list[torch.Tensor]:
+def _make_parts(infos: list[Info]) -> list[torch.Tensor]:
     return [torch.empty(0) for _ in infos]
 
 
-def _carried(
+def _copy_tensor(
     engine: Engine,
     func: Any,
     args: Args,
@@ -233,15 +241,15 @@ def _carried(
     name: str,
 ) -> Any:
     """Answer `torch.tensor(x)`, a copy, and `torch.as_tensor(x)`, possibly x itself."""
-    original = nests.tensors((args, kwargs))[0]
+    original = nests.collect_tensors((args, kwargs))[0]
     info = infos[0]
     if name != "tensor" and moved is original and device == info.meta.device:
         return original
     out = torch.empty_strided(
         moved.shape, moved.stride(), dtype=moved.dtype, device="meta"
     )
-    return settle(
-        engine, func, args, kwargs, infos, _parts(infos), [0] * len(infos), out,
+    return record_results(
+        engine, func, args, kwargs, infos, _make_parts(infos), [0] * len(infos), out,
         device=device, known=False,
     )  # fmt: skip
 
@@ -249,11 +257,11 @@ def _carried(
 SIZED = operators_with("is_sized_factory")
 
 
-def _numel(name: str, args: Args, kwargs: Kwargs) -> int | None:
+def _count_elements(name: str, args: Args, kwargs: Kwargs) -> int | None:
     """Return a factory's number of elements from its arguments; None if unclear."""
     try:
         if name in ("arange", "range"):
-            return _arange(args, kwargs)
+            return _count_arange(args, kwargs)
         if name in ("linspace", "logspace"):
             steps: Any = kwargs.get("steps", args[2] if len(args) > 2 else 100)
             return int(steps)
@@ -270,14 +278,14 @@ def _numel(name: str, args: Args, kwargs: Kwargs) -> int | None:
             size = kwargs.get("size")
             if size is None:
                 size = next(a for a in args if isinstance(a, tuple | list))
-            return _product(size)
+            return _multiply_sizes(size)
         if name == "normal":
-            return _product(kwargs["size"] if "size" in kwargs else args[2])
+            return _multiply_sizes(kwargs["size"] if "size" in kwargs else args[2])
         if name in SIZED:
             size = kwargs.get("size", args[0] if args else ())
             if not isinstance(size, tuple | list):
                 size = [a for a in args if isinstance(a, int | torch.Tensor)]
-            return _product(size)
+            return _multiply_sizes(size)
     except (
         TypeError, ValueError, StopIteration, KeyError, IndexError, OverflowError
     ):  # fmt: skip
@@ -285,14 +293,14 @@ def _numel(name: str, args: Args, kwargs: Kwargs) -> int | None:
     return None
 
 
-def _product(sizes: Any) -> int:
+def _multiply_sizes(sizes: Any) -> int:
     total = 1
     for size in sizes:
         total *= int(size)
     return total
 
 
-def _arange(args: Args, kwargs: Kwargs) -> int:
+def _count_arange(args: Args, kwargs: Kwargs) -> int:
     numbers = [float(a) for a in args]
     start, step = 0.0, 1.0
     if len(numbers) == 1:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import torch
 
-from shapewright.engine.function_names import plain_name
+from shapewright.engine.function_names import get_plain_name
 from shapewright.operators.facts import operators_with
 
 if TYPE_CHECKING:
@@ -30,55 +30,57 @@ RANGED = ALONG | PACKED | {CELL} | operators_with("has_index_bounds")
 _ranged: dict[Any, bool] = {}
 
 
-def check(engine: Engine, func: Any, args: Any, kwargs: Any) -> None:
+def check_indices(engine: Engine, func: Any, args: Any, kwargs: Any) -> None:
     """Raise torch's error if a known index is out of range."""
     try:
         ranged = _ranged.get(func)
         if ranged is None:
-            ranged = _ranged[func] = plain_name(func) in RANGED
+            ranged = _ranged[func] = get_plain_name(func) in RANGED
     except TypeError:
         return
     if ranged:
-        error = _refusal(engine, plain_name(func), args, kwargs or {})
+        error = _find_refusal(engine, get_plain_name(func), args, kwargs or {})
         if error is not None:
             engine.raise_theirs(error)
 
 
-def _refusal(engine: Engine, name: str, args: Any, kwargs: Any) -> Exception | None:
+def _find_refusal(
+    engine: Engine, name: str, args: Any, kwargs: Any
+) -> Exception | None:
     """Return the error of an index out of range, None if all are in range."""
     if name == CELL:
-        return _cell_refusal(engine, args)
+        return _find_cell_refusal(engine, args)
     if name in PACKED:
-        return _packed_refusal(engine, args)
-    for index, size, dim, negative in _indices(engine, name, args, kwargs):
+        return _find_packed_refusal(engine, args)
+    for index, size, dim, negative in _iter_indices(engine, name, args, kwargs):
         loss = kwargs if name in ("cross_entropy", "nll_loss") else None
-        low, high = _extremes(engine, index, loss)
+        low, high = _find_extremes(engine, index, loss)
         bad = high if high >= size else low
         if -size * negative <= low and high < size:
             continue
-        return _worded(name, bad, dim, size)
+        return _make_error(name, bad, dim, size)
     return None
 
 
-def _cell_refusal(engine: Engine, args: Any) -> Exception | None:
+def _find_cell_refusal(engine: Engine, args: Any) -> Exception | None:
     """Return an error if a state is not 2D, as torch would read beyond its end."""
-    for state in _leaves(args[1]) if len(args) > 1 else ():
-        rank = len(_shape_of(engine, state))
+    for state in _list_states(args[1]) if len(args) > 1 else ():
+        rank = len(_get_shape(engine, state))
         if rank != 2:
             text = f"Expected the states of lstm_cell to be 2D, got {rank}D tensors"
             return RuntimeError(text)
     return None
 
 
-def _packed_refusal(engine: Engine, args: Any) -> Exception | None:
+def _find_packed_refusal(engine: Engine, args: Any) -> Exception | None:
     """Return torch's error for lengths longer than the packed sequence."""
-    if not takes_packed("lstm", args) or not _known(engine, args[1]):
+    if not is_packed_call("lstm", args) or not _is_known(engine, args[1]):
         return None
-    layers = [_shape_of(engine, each)[:1] for each in _leaves(args[2])]
+    layers = [_get_shape(engine, each)[:1] for each in _list_states(args[2])]
     if len(set(layers)) > 1:  # torch reads beyond the shorter one
         return RuntimeError("Expected more hidden states in stacked_rnn")
-    rows, features = (*_shape_of(engine, args[0]), 0, 0)[:2]
-    if _shape_of(engine, args[3][0])[-1:] != (features,):
+    rows, features = (*_get_shape(engine, args[0]), 0, 0)[:2]
+    if _get_shape(engine, args[3][0])[-1:] != (features,):
         return None  # which torch says first
     start = 0
     with torch._C.DisableTorchFunction():
@@ -91,18 +93,18 @@ def _packed_refusal(engine: Engine, args: Any) -> Exception | None:
     return None
 
 
-def takes_packed(name: str, args: Any) -> bool:
+def is_packed_call(name: str, args: Any) -> bool:
     """Return whether a kernel gets packed steps: batch sizes second, weights fourth."""
     weights = args[3] if len(args) > 3 else None
     return name in PACKED and isinstance(weights, tuple | list) and bool(weights)
 
 
-def _leaves(states: Any) -> tuple[Any, ...]:
+def _list_states(states: Any) -> tuple[Any, ...]:
     """Return a state and a cell, or a single state, as a tuple."""
     return tuple(states) if isinstance(states, tuple | list) else (states,)
 
 
-def _indices(
+def _iter_indices(
     engine: Engine, name: str, args: Any, kwargs: Any
 ) -> Iterator[tuple[Tensor, int, int, bool]]:
     """Yield every known index with the size of the dim it reads, and that dim."""
@@ -110,35 +112,35 @@ def _indices(
     if name == "embedding":
         given = dict(zip(("input", "weight"), args, strict=False)) | kwargs
         index = given.get("input")
-        shape = _shape_of(engine, given.get("weight"))
-        if _known(engine, index) and shape:
+        shape = _get_shape(engine, given.get("weight"))
+        if _is_known(engine, index) and shape:
             yield index, shape[0], 0, False
     elif name in ALONG:
         given = dict(zip(("input", "dim", "index"), args, strict=False)) | kwargs
         index = given.get("index")
         dim: Any = given.get("dim")
-        shape = _shape_of(engine, given.get("input"))
+        shape = _get_shape(engine, given.get("input"))
         inside = type(dim) is int and -len(shape) <= dim < len(shape)
-        if inside and _known(engine, index):
+        if inside and _is_known(engine, index):
             yield index, shape[dim], dim % len(shape), name in NEGATIVE
     elif name in ("__getitem__", "__setitem__"):
         where = args[1] if isinstance(args[1], tuple) else (args[1],)
-        yield from _of_items(engine, _shape_of(engine, args[0]), where)
+        yield from _iter_item_indices(engine, _get_shape(engine, args[0]), where)
     elif name.startswith("index_put"):
-        yield from _of_items(engine, _shape_of(engine, args[0]), args[1])
+        yield from _iter_item_indices(engine, _get_shape(engine, args[0]), args[1])
     elif name in ("cross_entropy", "nll_loss"):
         given = dict(zip(("input", "target"), args, strict=False)) | kwargs
-        shape, target = _shape_of(engine, given.get("input")), given.get("target")
-        if shape and _known(engine, target) and not target.is_floating_point():
+        shape, target = _get_shape(engine, given.get("input")), given.get("target")
+        if shape and _is_known(engine, target) and not target.is_floating_point():
             yield target, shape[1 if len(shape) > 1 else 0], 0, False
 
 
-def _of_items(
+def _iter_item_indices(
     engine: Engine, shape: tuple[int, ...], where: Any
 ) -> Iterator[tuple[Tensor, int, int, bool]]:
     """Yield the tensors among the items in brackets with the dims they index."""
     taken = sum(
-        item.dim() if _masks(item) else 1
+        item.dim() if _is_mask(item) else 1
         for item in where
         if item is not None and item is not ...
     )
@@ -148,10 +150,10 @@ def _of_items(
             continue
         if item is ...:
             at += len(shape) - taken
-        elif _masks(item):
+        elif _is_mask(item):
             at += item.dim()
         else:
-            if isinstance(item, Tensor) and _known(engine, item) and at < len(shape):
+            if isinstance(item, Tensor) and _is_known(engine, item) and at < len(shape):
                 yield item, shape[at], at, True
             at += 1
 
@@ -159,24 +161,24 @@ def _of_items(
 def check_masks(engine: Engine, target: Tensor, where: Any) -> None:
     """Raise torch's error for a mask in brackets whose shape differs from its dims."""
     items = where if isinstance(where, tuple) else (where,)
-    if not any(_masks(item) for item in items):
+    if not any(_is_mask(item) for item in items):
         return
-    error = _mask_refusal(_shape_of(engine, target), items)
+    error = _find_mask_refusal(_get_shape(engine, target), items)
     if error is not None:
         engine.raise_theirs(error)
 
 
-def _mask_refusal(shape: tuple[int, ...], items: Any) -> Exception | None:
+def _find_mask_refusal(shape: tuple[int, ...], items: Any) -> Exception | None:
     """Return torch's error for a mask that does not fit its dims, None if all fit."""
     plain: list[Any] = []
     places: list[tuple[int, Tensor]] = []
     for item in items:
-        if isinstance(item, Tensor) and not (item.dim() == 0 and not _masks(item)):
-            if _masks(item) and item.dim():
+        if isinstance(item, Tensor) and not (item.dim() == 0 and not _is_mask(item)):
+            if _is_mask(item) and item.dim():
                 places.append((len(plain), item))
-            elif _masks(item):
+            elif _is_mask(item):
                 return None  # a single true or false adds a dim
-            plain += [slice(None)] * (item.dim() if _masks(item) else 1)
+            plain += [slice(None)] * (item.dim() if _is_mask(item) else 1)
         elif isinstance(item, Tensor):
             plain.append(0)
         elif isinstance(item, list | range) or item is True or item is False:
@@ -193,7 +195,7 @@ def _mask_refusal(shape: tuple[int, ...], items: Any) -> Exception | None:
             return IndexError(text)
         return None
     for place, mask in places:
-        at = _dims_before(plain[:place], plain, len(left))
+        at = _count_dims_before(plain[:place], plain, len(left))
         for n, size in enumerate(mask.shape):
             if at + n < len(left) and left[at + n] != size:
                 return IndexError(
@@ -204,7 +206,7 @@ def _mask_refusal(shape: tuple[int, ...], items: Any) -> Exception | None:
     return None
 
 
-def _dims_before(before: list[Any], items: list[Any], rank: int) -> int:
+def _count_dims_before(before: list[Any], items: list[Any], rank: int) -> int:
     """Count the result dims that come from the items before a position."""
     kept = sum(item is None or isinstance(item, slice) for item in before)
     if any(item is ... for item in before):
@@ -213,17 +215,17 @@ def _dims_before(before: list[Any], items: list[Any], rank: int) -> int:
     return kept
 
 
-def _masks(item: Any) -> bool:
+def _is_mask(item: Any) -> bool:
     """Return whether an item in brackets is a boolean mask."""
     return isinstance(item, Tensor) and item.dtype in (torch.bool, torch.uint8)
 
 
-def _shape_of(engine: Engine, value: Any) -> tuple[int, ...]:
+def _get_shape(engine: Engine, value: Any) -> tuple[int, ...]:
     """Return the shape of a tensor, `()` for any other value."""
     return engine.info(value).meta.shape if isinstance(value, Tensor) else ()
 
 
-def _known(engine: Engine, value: Any) -> bool:
+def _is_known(engine: Engine, value: Any) -> bool:
     """Return whether a tensor holds integers that are known, not assumed."""
     if not isinstance(value, Tensor) or value.dtype not in WHOLE or not value.numel():
         return False
@@ -234,7 +236,7 @@ def _known(engine: Engine, value: Any) -> bool:
 WHOLE = frozenset({torch.int64, torch.int32, torch.int16, torch.int8})
 
 
-def _extremes(engine: Engine, index: Tensor, loss: Any) -> tuple[int, int]:
+def _find_extremes(engine: Engine, index: Tensor, loss: Any) -> tuple[int, int]:
     """Return the smallest and largest index; a loss skips its `ignore_index`."""
     with torch._C.DisableTorchFunction(), torch.no_grad():
         values = engine.value_of(index)
@@ -245,7 +247,7 @@ def _extremes(engine: Engine, index: Tensor, loss: Any) -> tuple[int, int]:
         return int(values.min()), int(values.max())
 
 
-def _worded(name: str, bad: int, dim: int, size: int) -> Exception:
+def _make_error(name: str, bad: int, dim: int, size: int) -> Exception:
     """Return the error of the CPU's kernel."""
     if name in ("embedding", "index_select"):
         return IndexError("index out of range in self")

@@ -10,7 +10,12 @@ from torch.nn.parameter import Parameter
 from shapewright.engine import nests
 from shapewright.engine.dispatch import index_bounds, memory_overlap, torch_answers
 from shapewright.engine.dispatch.ordinary_calls import call_op
-from shapewright.engine.dispatch.view_operators import _computable, general, seen, slow
+from shapewright.engine.dispatch.view_operators import (
+    _can_compute,
+    answer_general_view,
+    answer_plain_view,
+    answer_slow_view,
+)
 from shapewright.engine.identity import VALUED, Info, Storage, intern_meta
 from shapewright.engine.values import known_values, unknown_lengths
 
@@ -23,7 +28,7 @@ Kwargs = dict[str, Any]
 BASIC_INDEX = frozenset({int, slice, type(None), type(...)})
 
 
-def index(engine: Engine, func: Any, args: Args, kwargs: Kwargs | None) -> Any:
+def answer_index(engine: Engine, func: Any, args: Args, kwargs: Kwargs | None) -> Any:
     """Answer `x[...]`: a view for slices, a gather for tensors or a mask."""
     target, where = args
     items = where if type(where) is tuple else (where,)
@@ -35,44 +40,44 @@ def index(engine: Engine, func: Any, args: Args, kwargs: Kwargs | None) -> Any:
         elif kind in BASIC_INDEX:
             hashed.append(item)
         else:
-            return _advanced(engine, func, target, where)
+            return _answer_advanced(engine, func, target, where)
     if type(target) is not Tensor and type(target) is not Parameter:
-        return general(engine, func, args, {})
+        return answer_general_view(engine, func, args, {})
     info: Info = getattr(target, "_sw", None) or engine.info(target)
-    return seen(engine, func, target, info, (where,), tuple(hashed))
+    return answer_plain_view(engine, func, target, info, (where,), tuple(hashed))
 
 
-def _advanced(engine: Engine, func: Any, target: Any, where: Any) -> Any:
+def _answer_advanced(engine: Engine, func: Any, target: Any, where: Any) -> Any:
     """Answer indexing by tensors, lists or numpy values."""
-    from shapewright.engine.values.reads import mask_rows
+    from shapewright.engine.values.reads import find_mask_rows
 
-    where = unknown_lengths.cut(engine, where)
+    where = unknown_lengths.replace_slice_bounds(engine, where)
     items = where if type(where) is tuple else (where,)
-    infos = [engine.info(value) for value in nests.tensors((target, where))]
-    if _computable(engine, infos):
-        done = known_values.compute(engine, func, (target, where), {}, infos)
+    infos = [engine.info(value) for value in nests.collect_tensors((target, where))]
+    if _can_compute(engine, infos):
+        done = known_values.compute_known(engine, func, (target, where), {}, infos)
         if done is not known_values.TOO_LARGE:
             return done
     index_bounds.check_masks(engine, target, where)
     changed = []
     for item in items:
         if isinstance(item, Tensor) and item.dtype in (torch.bool, torch.uint8):
-            changed += mask_rows(engine, item)
+            changed += find_mask_rows(engine, item)
         elif isinstance(item, Tensor) and item.dim() == 0:
-            changed.append(_scalar_index(engine, item))
+            changed.append(_convert_scalar(engine, item))
         elif type(item) is list and all(type(number) is int for number in item):
-            changed.append(_listed(engine, item, target))
+            changed.append(_convert_list(engine, item, target))
         else:
             changed.append(item)
     index_ = (
         tuple(changed) if isinstance(where, tuple) or len(changed) != 1 else changed[0]
     )
-    if not nests.tensors(index_):
-        return slow(engine, func, (target, index_), {})
+    if not nests.collect_tensors(index_):
+        return answer_slow_view(engine, func, (target, index_), {})
     return call_op(engine, func, (target, index_), None)
 
 
-def _listed(engine: Engine, numbers: list[int], target: Tensor) -> Tensor:
+def _convert_list(engine: Engine, numbers: list[int], target: Tensor) -> Tensor:
     """Convert a list of numbers to the index tensor that torch would create."""
     made = torch.tensor(numbers, dtype=torch.int64, device="cpu")
     device = engine.info(target).meta.device
@@ -80,7 +85,7 @@ def _listed(engine: Engine, numbers: list[int], target: Tensor) -> Tensor:
     return engine.tell(made, Info(meta, Storage(device, known=True), VALUED))
 
 
-def _scalar_index(engine: Engine, item: Tensor) -> Any:
+def _convert_scalar(engine: Engine, item: Tensor) -> Any:
     """Convert a 0-dim integer tensor to a plain number; its value changes no shape."""
     info = engine.info(item)
     if info.storage.known:
@@ -90,15 +95,15 @@ def _scalar_index(engine: Engine, item: Tensor) -> Any:
 
 def set_index(engine: Engine, func: Any, args: Args, kwargs: Kwargs | None) -> Any:
     """Answer `x[...] = y`, a write; the result is unknown if y is."""
-    from shapewright.engine.values.reads import mask_rows
+    from shapewright.engine.values.reads import find_mask_rows
 
     target, where, value = args
-    where = unknown_lengths.cut(engine, where)
+    where = unknown_lengths.replace_slice_bounds(engine, where)
     args = (target, where, value)
-    infos = [engine.info(tensor) for tensor in nests.tensors(args)]
-    if _computable(engine, infos):
-        return known_values.compute(engine, func, args, {}, infos)
-    memory_overlap.check_item(engine, func, (target, where, value), infos)
+    infos = [engine.info(tensor) for tensor in nests.collect_tensors(args)]
+    if _can_compute(engine, infos):
+        return known_values.compute_known(engine, func, args, {}, infos)
+    memory_overlap.check_item_assignment(engine, func, (target, where, value), infos)
     items = where if type(where) is tuple else (where,)
     index_bounds.check_masks(engine, target, where)
     changed: list[Any] = []
@@ -108,19 +113,19 @@ def set_index(engine: Engine, func: Any, args: Args, kwargs: Kwargs | None) -> A
             if (not masked.storage.known and not isinstance(value, Tensor)) or (
                 not masked.storage.known and value.dim() == 0
             ):
-                rows = mask_rows(engine, item, quiet=True)
+                rows = find_mask_rows(engine, item, quiet=True)
             else:
-                rows = mask_rows(engine, item)
+                rows = find_mask_rows(engine, item)
             changed += rows
         elif isinstance(item, Tensor) and item.dim() == 0:
-            changed.append(_scalar_index(engine, item))
+            changed.append(_convert_scalar(engine, item))
         else:
             changed.append(item)
     where = (
         tuple(changed) if isinstance(where, tuple) or len(changed) != 1 else changed[0]
     )
-    index_bounds.check(engine, func, (target, where), None)
+    index_bounds.check_indices(engine, func, (target, where), None)
     return torch_answers.ask_torch(
         engine, func, "__setitem__", (target, where, value), {},
-        [engine.info(tensor) for tensor in nests.tensors((target, where, value))], None,
+        [engine.info(x) for x in nests.collect_tensors((target, where, value))], None,
     )  # fmt: skip

@@ -17,8 +17,12 @@ from typing import TYPE_CHECKING, Any
 import torch
 
 from shapewright.engine import nests
-from shapewright.engine.dispatch.results import failed, recorded_arguments, writes
-from shapewright.engine.function_names import display_name
+from shapewright.engine.dispatch.results import (
+    convert_for_record,
+    is_in_place,
+    record_failure,
+)
+from shapewright.engine.function_names import get_display_name
 from shapewright.engine.identity import Info, Meta
 from shapewright.sizes.strides import is_dense
 
@@ -47,38 +51,40 @@ REFUSED = {("partial", "partial"), ("partial", "any"), ("full", "any")}
 _asked: dict[str, dict[Any, list[Asked]]] = {}
 
 
-def check(
+def check_overlap(
     engine: Engine, func: Any, name: str, args: Args, kwargs: Kwargs, infos: list[Info]
 ) -> None:
     """Raise torch's error if a written tensor overlaps itself or an operand."""
     out = kwargs.get("out")
     if out is not None:
         rest = {key: value for key, value in kwargs.items() if key != "out"}
-        written = [engine.info(tensor) for tensor in nests.tensors(out)]
-        read = [engine.info(tensor) for tensor in nests.tensors((args, rest))]
+        written = [engine.info(tensor) for tensor in nests.collect_tensors(out)]
+        read = [engine.info(tensor) for tensor in nests.collect_tensors((args, rest))]
         form = "out"
-    elif infos and writes(name, kwargs):
+    elif infos and is_in_place(name, kwargs):
         written, read = infos[:1], infos[1:]
         form = "in place" if read else "alone"
     else:
         return
     for place, target in enumerate(written):
-        one = target.meta.layout == "strided" and _found(target, read)
+        one = target.meta.layout == "strided" and _can_overlap(target, read)
         if not one:
             continue
-        asked = _checks_of(func, form)
-        _refuse(
+        asked = _find_checks(func, form)
+        _check_written(
             engine, func, (args, kwargs), infos, target, read,
             asked[min(place, len(asked) - 1)],
         )  # fmt: skip
 
 
-def _found(target: Info, read: list[Info]) -> bool:
+def _can_overlap(target: Info, read: list[Info]) -> bool:
     """Return whether any overlap is possible."""
-    return any(info.storage is target.storage for info in read) or expanded(target.meta)
+    return any(info.storage is target.storage for info in read) or is_expanded(
+        target.meta
+    )
 
 
-def _refuse(
+def _check_written(
     engine: Engine,
     func: Any,
     call: tuple[Args, Kwargs],
@@ -91,29 +97,29 @@ def _refuse(
     itself, operands = asked
     words = ""
     unsure = False
-    if expanded(target.meta):
+    if is_expanded(target.meta):
         words = ITSELF if itself == "yes" else ""
         unsure = itself == "maybe"
     for place, info in enumerate(read):
         if words or info.storage is not target.storage:
             continue
-        status = overlap(target, info)
+        status = find_overlap(target, info)
         word = operands[min(place, len(operands) - 1)] if operands else "maybe"
         if (status, word) in REFUSED:
             words = OPERAND
         unsure = unsure or (word == "maybe" and status in ("partial", "full"))
     if words:
-        arguments = recorded_arguments(engine, *call)
+        arguments = convert_for_record(engine, *call)
         error = RuntimeError(words)
-        engine.raise_theirs(failed(engine, func, arguments, infos, error))
+        engine.raise_theirs(record_failure(engine, func, arguments, infos, error))
     if unsure:
         engine.assume(
-            f"`{display_name(func)}` writes into memory that it also reads; torch is "
-            "assumed to accept it"
+            f"`{get_display_name(func)}` writes into memory that it also reads; torch "
+            "is assumed to accept it"
         )
 
 
-def expanded(meta: Meta) -> bool:
+def is_expanded(meta: Meta) -> bool:
     """Whether several elements surely share one place (torch's `has_internal_overlap`).
 
     Example: `x.expand(3, 4)` of a (4,) tensor; windows that overlap are not looked for.
@@ -126,7 +132,7 @@ def expanded(meta: Meta) -> bool:
     return any(step == 0 and size > 1 for size, step in zip(shape, stride, strict=True))
 
 
-def overlap(one: Info, other: Info) -> str:
+def find_overlap(one: Info, other: Info) -> str:
     """How two tensors of one storage overlap: `full`, `partial`, `no` or `unclear`.
 
     As torch's `get_overlap_status`, which looks at dense tensors only.
@@ -140,32 +146,32 @@ def overlap(one: Info, other: Info) -> str:
         return "no"
     if not is_dense(a.shape, a.stride) or not is_dense(b.shape, b.stride):
         return "unclear"
-    a_begin, a_end = _reach(a)
-    b_begin, b_end = _reach(b)
+    a_begin, a_end = _find_byte_range(a)
+    b_begin, b_end = _find_byte_range(b)
     if a_begin == b_begin and a_end == b_end:
         return "full" if a.stride == b.stride else "partial"
     return "partial" if a_begin < b_end and b_begin < a_end else "no"
 
 
-def _reach(meta: Meta) -> tuple[int, int]:
+def _find_byte_range(meta: Meta) -> tuple[int, int]:
     """Return a dense tensor's first byte in its storage and the byte after its last."""
     width = meta.torch_dtype.itemsize
     begin = meta.offset * width
     return begin, begin + prod(meta.shape) * width
 
 
-def check_item(
+def check_item_assignment(
     engine: Engine, func: Any, args: tuple[Any, Any, Any], infos: list[Info]
 ) -> None:
     """`x[where] = value`: a copy into a view, or `index_put_` where tensors index."""
     target, where, value = args
     info = engine.info(target)
-    if not _found(info, infos[1:]) or info.meta.layout != "strided":
+    if not _can_overlap(info, infos[1:]) or info.meta.layout != "strided":
         return
     items = where if type(where) is tuple else (where,)
     indices = [item for item in items if isinstance(item, Tensor) and item.dim()]
     fancy = bool(indices) or any(type(item) is list for item in items)
-    basic = tuple(slice(None) if _fancy(item) else item for item in items)
+    basic = tuple(slice(None) if _is_tensor_index(item) else item for item in items)
     try:
         view = engine.blank_of(target)[basic]
     except (IndexError, TypeError, ValueError):
@@ -176,7 +182,7 @@ def check_item(
         meta.device, False, "strided",
     )  # fmt: skip
     goal = Info(seen, info.storage)
-    read = [engine.info(item) for item in nests.tensors(value)]
+    read = [engine.info(item) for item in nests.collect_tensors(value)]
     if fancy:
         whole = [
             item for item in indices if item.dtype not in (torch.bool, torch.uint8)
@@ -186,25 +192,29 @@ def check_item(
         read += [engine.info(item) for item in whole]
         asked: Asked = ("no", ("any",))
     else:
-        read = [item for item in read if _bare(item.meta.shape) == _bare(seen.shape)]
+        read = [
+            item
+            for item in read
+            if _drop_leading_ones(item.meta.shape) == _drop_leading_ones(seen.shape)
+        ]
         asked = ("yes", ("partial",))
-    _refuse(engine, func, (args, {}), infos, goal, read, asked)
+    _check_written(engine, func, (args, {}), infos, goal, read, asked)
 
 
-def _fancy(item: Any) -> bool:
+def _is_tensor_index(item: Any) -> bool:
     return type(item) is list or (isinstance(item, Tensor) and item.dim() > 0)
 
 
-def _bare(shape: tuple[int, ...]) -> tuple[int, ...]:
+def _drop_leading_ones(shape: tuple[int, ...]) -> tuple[int, ...]:
     """Return a shape without leading ones, which an assignment drops."""
     start = next((i for i, size in enumerate(shape) if size != 1), len(shape))
     return shape[start:]
 
 
-def _checks_of(func: Any, form: str) -> list[Asked]:
+def _find_checks(func: Any, form: str) -> list[Asked]:
     """Return the overlap checks of a function's kernels per written tensor."""
     if not _asked:
-        _read()
+        _read_checks()
     try:
         told = _asked[form].get(func)
         if told is None and form == "alone":
@@ -214,7 +224,7 @@ def _checks_of(func: Any, form: str) -> list[Asked]:
         return [UNTRIED]
 
 
-def _read() -> None:
+def _read_checks() -> None:
     text = (files("shapewright.engine.dispatch") / "overlap_checks.json").read_text()
     _asked.update({"out": {}, "in place": {}, "alone": {}})
     for name, forms in json.loads(text)["functions"].items():

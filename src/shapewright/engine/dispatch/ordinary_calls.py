@@ -16,10 +16,10 @@ from shapewright.engine.dispatch import (
     memory_overlap,
     torch_answers,
 )
-from shapewright.engine.dispatch.answers import apply, ruled
-from shapewright.engine.dispatch.results import poison, writes
+from shapewright.engine.dispatch.answers import answer_by_rule, apply_answer
+from shapewright.engine.dispatch.results import is_in_place, poison_storage
 from shapewright.engine.dispatch.torch_answers import ask_torch
-from shapewright.engine.function_names import plain_name
+from shapewright.engine.function_names import get_plain_name
 from shapewright.engine.identity import BLANK, THEIRS, VALUED, Info, Storage
 from shapewright.engine.memo import NEW
 from shapewright.engine.private import any_autocast
@@ -34,7 +34,7 @@ Args = tuple[Any, ...]
 Kwargs = dict[str, Any]
 
 
-def _miss(
+def _answer_first_call(
     engine: Engine,
     func: Any,
     args: Args,
@@ -43,25 +43,25 @@ def _miss(
     key: tuple[Any, ...] | None,
 ) -> Any:
     """Answer the first call with a key by a rule, else by torch."""
-    name = plain_name(func)
+    name = get_plain_name(func)
     if check_devices(engine, name, infos):
         key = None  # what is remembered is not checked again, at another line
-    if "out" in kwargs or writes(name, kwargs):
-        memory_overlap.check(engine, func, name, args, kwargs, infos)
+    if "out" in kwargs or is_in_place(name, kwargs):
+        memory_overlap.check_overlap(engine, func, name, args, kwargs, infos)
     if any_autocast():
-        error = autocast.refuse(name, [info.meta for info in infos])
+        error = autocast.find_refusal(name, [info.meta for info in infos])
         if error is not None:
             engine.raise_theirs(error)
     if all(info.meta.layout == "strided" for info in infos):
-        answer = ruled(engine, func, name, args, kwargs, infos)
+        answer = answer_by_rule(engine, func, name, args, kwargs, infos)
         if answer is not None:
             if key is not None:
                 engine.memo.answers[key] = answer
-            return apply(engine, answer, args, kwargs, infos)
+            return apply_answer(engine, answer, args, kwargs, infos)
     return ask_torch(engine, func, name, args, kwargs, infos, key)
 
 
-def initialise(engine: Engine, func: Any, args: Args, kwargs: Kwargs | None) -> Any:
+def answer_init(engine: Engine, func: Any, args: Args, kwargs: Kwargs | None) -> Any:
     """Answer `nn.init` without drawing: a parameter's values are unknown anyway."""
     kwargs = kwargs or {}
     target = kwargs.get("tensor", args[0] if args else None)
@@ -69,7 +69,7 @@ def initialise(engine: Engine, func: Any, args: Args, kwargs: Kwargs | None) -> 
         info = engine.info(target)
         if info.kind == VALUED and info.storage.known:
             return engine.run(func, args, kwargs)
-        poison(info.storage)
+        poison_storage(info.storage)
     return target
 
 
@@ -81,7 +81,7 @@ get_default_dtype = torch.get_default_dtype
 META_DEVICE = torch.device("meta")
 
 
-def passed(
+def answer_from_tensor(
     engine: Engine, func: Any, args: tuple[Any, ...], kwargs: dict[str, Any] | None
 ) -> Any:
     """Answer a read of sizes or settings from the tensor itself."""
@@ -118,7 +118,7 @@ def call_op(
         elif kind in MARKED:
             key.append((kind, value))
         else:
-            known += nests.key_of(engine, value, key, infos)
+            known += nests.append_key(engine, value, key, infos)
     if kwargs:
         for name, value in kwargs.items():
             key.append(name)
@@ -136,27 +136,29 @@ def call_op(
             elif kind in MARKED:
                 key.append((kind, value))
             else:
-                known += nests.key_of(engine, value, key, infos)
-    if not infos and factories.of_numbers(func, args):
-        return factories.known(
+                known += nests.append_key(engine, value, key, infos)
+    if not infos and factories.has_only_numbers(func, args):
+        return factories.create_known(
             engine, func, func.__name__, args, kwargs or {}, [], "cpu"
         )
-    if known and known == len(infos) and known_values.allowed(engine, infos):
-        done = known_values.compute(engine, func, args, kwargs or {}, infos)
+    if known and known == len(infos) and known_values.can_compute(engine, infos):
+        done = known_values.compute_known(engine, func, args, kwargs or {}, infos)
         if done is not known_values.TOO_LARGE:
             return done
     if known:
-        index_bounds.check(engine, func, args, kwargs)
+        index_bounds.check_indices(engine, func, args, kwargs)
     if engine.graph:
-        return torch_answers.direct(engine, func, args, kwargs or {}, infos, key)
+        return torch_answers.answer_in_graph(
+            engine, func, args, kwargs or {}, infos, key
+        )
     if any_autocast():
-        key.append(autocast.state())
+        key.append(autocast.get_autocast_state())
     try:
         answer = engine.memo.answers.get(tuple(key))
     except TypeError:
-        return _miss(engine, func, args, kwargs or {}, infos, None)
+        return _answer_first_call(engine, func, args, kwargs or {}, infos, None)
     if answer is None:
-        return _miss(engine, func, args, kwargs or {}, infos, tuple(key))
+        return _answer_first_call(engine, func, args, kwargs or {}, infos, tuple(key))
     if answer.kind == NEW and answer.template is None and not answer.hidden:
         meta = answer.metas[0]
         out = empty_strided(
@@ -170,4 +172,4 @@ def call_op(
                 (answer, infos, (info,), engine.sites.here(), engine.call)
             )
         return out
-    return answers.apply(engine, answer, args, kwargs or {}, infos)
+    return answers.apply_answer(engine, answer, args, kwargs or {}, infos)

@@ -75,17 +75,17 @@ WRONG = frozenset({"stride", "shape", "dtype", "alias", "accepts-error"})
 _kinds: dict[Any, frozenset[str]] = {}
 
 
-def wrong_in(func: Any) -> frozenset[str]:
+def find_meta_errors(func: Any) -> frozenset[str]:
     """Return the kinds of error of a function's data-free kernel; mostly none."""
     if not _kinds:
-        _read()
+        _read_tables()
     try:
         return _kinds.get(func, frozenset())
     except TypeError:
         return frozenset()
 
 
-def _read() -> None:
+def _read_tables() -> None:
     text = (files("shapewright.engine.dispatch") / "meta_disagrees.json").read_text()
     for name, entries in json.loads(text)["functions"].items():
         kinds = frozenset(kind for entry in entries for kind in entry["kinds"]) & WRONG

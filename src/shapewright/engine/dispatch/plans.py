@@ -16,8 +16,8 @@ from shapewright.engine.dispatch import (
     random_draws,
     view_operators,
 )
-from shapewright.engine.dispatch.ordinary_calls import call_op, passed
-from shapewright.engine.function_names import plain_name
+from shapewright.engine.dispatch.ordinary_calls import answer_from_tensor, call_op
+from shapewright.engine.function_names import get_plain_name
 from shapewright.engine.layers import fused_attention, nested_tensors
 from shapewright.engine.private import FUNCTION_GETTER
 from shapewright.engine.values import reads
@@ -27,8 +27,8 @@ if TYPE_CHECKING:
 
 PADDED_SEQUENCES: dict[str, Plan] = {
     "_nested_tensor_from_mask_left_aligned": nested_tensors.is_left_aligned,
-    "_nested_tensor_from_mask": nested_tensors.cut,
-    "to_padded_tensor": nested_tensors.pad,
+    "_nested_tensor_from_mask": nested_tensors.cut_samples,
+    "to_padded_tensor": nested_tensors.pad_samples,
 }
 """Plans of functions that `nn.TransformerEncoder` calls around its layers."""
 
@@ -38,63 +38,63 @@ def _is_profiler(func: Any) -> bool:
     return str(func).startswith("profiler.") or "(op='profiler." in str(func)
 
 
-def plan_for(func: Any) -> Plan:
+def find_plan(func: Any) -> Plan:
     """Return the plan for calls of this function."""
-    name = plain_name(func)
+    name = get_plain_name(func)
     if isinstance(func, FUNCTION_GETTER) and func.__name__ == "__set__":
         return attributes.set_attribute
     if name == "_has_compatible_shallow_copy_type":
-        return reads.compatible
+        return reads.is_compatible
     if name in plan_tables.PASS or func is torch.device or _is_profiler(func):
-        return passed
+        return answer_from_tensor
     if name in plan_tables.DEVICE_READS or name in (
         "requires_grad",
         "grad_fn",
         "is_leaf",
     ):
-        return reads.claims
+        return reads.answer_claim
     if name in ("dtype",):
-        return passed
+        return answer_from_tensor
     if name == "grad" and isinstance(func, FUNCTION_GETTER):
-        return reads.grad
+        return reads.answer_grad
     if name in plan_tables.GRADIENT:
-        return reads.gradient
+        return reads.answer_gradient
     if name in plan_tables.READS:
-        return reads.value
+        return reads.answer_value
     if name in plan_tables.MOVES:
-        return view_operators.move
+        return view_operators.answer_move
     if name == "normal":
-        return random_draws.drawn
+        return random_draws.answer_normal
     if name in plan_tables.FACTORIES:
-        return factories.factory
+        return factories.answer_factory
     if name == "__getitem__":
-        return indexing.index
+        return indexing.answer_index
     if name == "__setitem__":
         return indexing.set_index
     if name in plan_tables.DATA_DEPENDENT:
-        return reads.data_dependent
+        return reads.answer_data_dependent
     if name == "__deepcopy__":
-        return attributes.deepcopy
+        return attributes.answer_deepcopy
     if name in ("_set_grad_enabled", "set_grad_enabled", "manual_seed"):
-        return passed
+        return answer_from_tensor
     if name == "flex_attention" and isinstance(func, HigherOrderOperator):
-        return fused_attention.attend
+        return fused_attention.answer_attention
     if name in fused_attention.WEIGHTS:
-        return fused_attention.fused
+        return fused_attention.answer_fused_layer
     if name in PADDED_SEQUENCES:
         return PADDED_SEQUENCES[name]
     if name == "_assert":
-        return reads.asserted
+        return reads.answer_assert
     if getattr(func, "__module__", "") == "torch.nn.init":
-        return ordinary_calls.initialise
+        return ordinary_calls.answer_init
     if name in plan_tables.FILLING:
-        return random_draws.fill
+        return random_draws.answer_fill
     if name == "detach_":
         return attributes.detach_in_place
     if name == "requires_grad_":
         return attributes.require_grad
     if name in plan_tables.VIEWS:
-        return view_operators.view
+        return view_operators.answer_view
     if name in ("__reversed__", "__iter__"):
-        return passed
+        return answer_from_tensor
     return call_op

@@ -14,9 +14,9 @@ from torch.nn.parameter import Buffer
 from shapewright.engine import nests
 from shapewright.engine.dispatch import factories, plan_tables
 from shapewright.engine.dispatch.ordinary_calls import call_op
-from shapewright.engine.function_names import plain_name
-from shapewright.engine.identity import BLANK, Info, numel
-from shapewright.engine.private import in_transform
+from shapewright.engine.function_names import get_plain_name
+from shapewright.engine.identity import BLANK, Info, count_elements
+from shapewright.engine.private import is_in_transform
 from shapewright.engine.values import known_values
 
 if TYPE_CHECKING:
@@ -27,26 +27,28 @@ Args = tuple[Any, ...]
 Kwargs = dict[str, Any]
 
 
-def fill(engine: Engine, func: Any, args: Args, kwargs: Kwargs | None) -> Any:
+def answer_fill(engine: Engine, func: Any, args: Args, kwargs: Kwargs | None) -> Any:
     """Answer `uniform_`, `normal_`, `fill_`, `copy_` ...; run small calls for real."""
     kwargs = kwargs or {}
     target: Any = args[0] if args else kwargs.get("self")
     info: Info | None = getattr(target, "_sw", None)
     if info is None or (type(target) is not Tensor and type(target) is not Buffer):
         return call_op(engine, func, args, kwargs)  # of autograd's writes we see none
-    others = [engine.info(each) for each in nests.tensors((args[1:], kwargs))]
+    others = [
+        engine.info(tensor) for tensor in nests.collect_tensors((args[1:], kwargs))
+    ]
     sure = all(other.storage.known for other in others)
-    if not sure or info.storage.known or not _fillable(engine, target, info):
+    if not sure or info.storage.known or not _is_fillable(engine, target, info):
         return call_op(engine, func, args, kwargs)
     storage = info.storage
     if info.kind == BLANK:
-        size = info.meta.torch_dtype.itemsize * numel(info.meta.shape)
+        size = info.meta.torch_dtype.itemsize * count_elements(info.meta.shape)
         storage.clone = torch.UntypedStorage(size)
         storage.blank = target.untyped_storage()
     storage.known, storage.assumed = True, None
     done: Any = known_values.TOO_LARGE
     try:
-        done = known_values.compute(engine, func, args, kwargs, [info, *others])
+        done = known_values.compute_known(engine, func, args, kwargs, [info, *others])
     finally:
         if done is known_values.TOO_LARGE:
             storage.known = False
@@ -54,7 +56,7 @@ def fill(engine: Engine, func: Any, args: Args, kwargs: Kwargs | None) -> Any:
         return call_op(engine, func, args, kwargs)
     if info.kind == BLANK and not target.is_inference():
         increment_version(target)
-    if plain_name(func) in plan_tables.RANDOM:
+    if get_plain_name(func) in plan_tables.RANDOM:
         storage.assumed = "a random draw"
     else:
         told = (other.storage.assumed for other in others)
@@ -62,13 +64,13 @@ def fill(engine: Engine, func: Any, args: Args, kwargs: Kwargs | None) -> Any:
     return done
 
 
-def _fillable(engine: Engine, target: Tensor, info: Info) -> bool:
+def _is_fillable(engine: Engine, target: Tensor, info: Info) -> bool:
     """Return whether a tensor is small, plain, and fills its storage."""
     meta = info.meta
-    count = numel(meta.shape)
+    count = count_elements(meta.shape)
     if not 0 < count <= engine.known_limit or meta.layout != "strided":
         return False
-    if meta.requires_grad or meta.offset or in_transform():
+    if meta.requires_grad or meta.offset or is_in_transform():
         return False
     steps = zip(meta.shape, meta.stride, strict=True)
     if 1 + sum((size - 1) * step for size, step in steps) != count:
@@ -77,8 +79,8 @@ def _fillable(engine: Engine, target: Tensor, info: Info) -> bool:
     return bool(nbytes == count * meta.torch_dtype.itemsize)
 
 
-def drawn(engine: Engine, func: Any, args: Args, kwargs: Kwargs | None) -> Any:
+def answer_normal(engine: Engine, func: Any, args: Args, kwargs: Kwargs | None) -> Any:
     """Answer `torch.normal`: a factory for plain numbers, else an ordinary op."""
-    if nests.tensors((args, kwargs)):
+    if nests.collect_tensors((args, kwargs)):
         return call_op(engine, func, args, kwargs)
-    return factories.factory(engine, func, args, kwargs)
+    return factories.answer_factory(engine, func, args, kwargs)

@@ -8,9 +8,9 @@ import torch
 from torch.autograd.graph import increment_version
 
 from shapewright.engine import nests
-from shapewright.engine.devices import claim_of
+from shapewright.engine.devices import find_claimed_device
 from shapewright.engine.dispatch import plan_tables
-from shapewright.engine.function_names import plain_name
+from shapewright.engine.function_names import get_plain_name
 from shapewright.engine.identity import (
     BLANK,
     META,
@@ -19,10 +19,10 @@ from shapewright.engine.identity import (
     Info,
     Meta,
     Storage,
-    contiguous_stride,
+    compute_contiguous_stride,
     intern_meta,
     is_whole,
-    opaque_meta,
+    make_opaque_meta,
 )
 from shapewright.engine.memo import COPY, INPLACE, NEW, SAME, VIEW, Answer
 from shapewright.engine.private import is_transformed
@@ -43,15 +43,15 @@ INPLACE_OPERATORS = frozenset(
 )
 
 
-def recorded_arguments(
+def convert_for_record(
     engine: Engine, args: Args, kwargs: Kwargs
 ) -> tuple[Args, Kwargs]:
     """Return the arguments for the record, with metadata in place of tensors."""
-    plain = nests.plain((args, kwargs), lambda tensor: engine.info(tensor).meta)
+    plain = nests.to_plain((args, kwargs), lambda tensor: engine.info(tensor).meta)
     return plain  # type: ignore[no-any-return]
 
 
-def settle(
+def record_results(
     engine: Engine,
     func: Any,
     args: Args,
@@ -72,12 +72,12 @@ def settle(
     `before` are the physical tensors that went in, in the order of `infos`; what comes
     out may be one of them, share storage with one, or be new.
     """
-    name = plain_name(func)
-    originals = nests.tensors((args, kwargs))
-    written = written_of(func, kwargs, before, versions)
+    name = get_plain_name(func)
+    originals = nests.collect_tensors((args, kwargs))
+    written = find_written(func, kwargs, before, versions)
     given = "out" in kwargs and name not in LAYS_ANEW
     if device is None:
-        device = claim_of(engine, infos, kwargs)
+        device = find_claimed_device(engine, infos, kwargs)
     owners = {
         value.untyped_storage()._cdata: i
         for i, value in enumerate(before)
@@ -92,12 +92,12 @@ def settle(
             if value is physical:
                 info = infos[i]
                 if written is not None:
-                    info = refreshed(engine, originals[i], value, info, given)
+                    info = refresh_info(engine, originals[i], value, info, given)
                 elif kind == NEW:
                     kind = SAME
                 outs.append(info)
                 return originals[i]
-        info, aliased = _new_info(
+        info, aliased = _make_info(
             engine, value, infos, owners, device, assumed,
             known=known, name=name, originals=originals,
         )  # fmt: skip
@@ -108,16 +108,16 @@ def settle(
             info.kind == VALUED
             and value.numel() > engine.known_limit
             and not aliased
-            and value.numel() > _limit_of(engine, name, value, infos)
+            and value.numel() > _find_limit(engine, name, value, infos)
         ):
-            value = _blank_like(engine, value, info)
+            value = _make_blank_like(engine, value, info)
         engine.tell(value, info)
         return value
 
-    result = nests.swap(out, hand_out)
+    result = nests.swap_tensors(out, hand_out)
     if written is not None and not outs:
         outs.append(
-            refreshed(
+            refresh_info(
                 engine,
                 originals[written],
                 before[written],
@@ -126,15 +126,15 @@ def settle(
             )
         )
     if written is not None:
-        if "out" in kwargs and _grown(infos, outs):
+        if "out" in kwargs and _has_grown(infos, outs):
             # Real kernels let `out=` grow first, and ask for overlap then.
             now = [engine.info(tensor) for tensor in originals]
             engine.check_overlap(func, name, args, kwargs, now)
-        follow(engine, infos, infos[written])
+        follow_write(engine, infos, infos[written])
         if engine.graph:
             _age_twin(infos[written], before[written])
         if not known:
-            poison(infos[written].storage)
+            poison_storage(infos[written].storage)
     if notes and notes[0].startswith("torch's data-free"):
         for info in outs:
             info.unsure = notes[0]
@@ -143,7 +143,7 @@ def settle(
     metas = tuple(info.meta for info in outs)
     answer = Answer(
         func,
-        recorded_arguments(engine, args, kwargs),
+        convert_for_record(engine, args, kwargs),
         kind,
         metas,
         tuple(info.grad_fn for info in outs),
@@ -155,47 +155,47 @@ def settle(
     return result
 
 
-def _limit_of(engine: Engine, name: str, value: Tensor, infos: list[Info]) -> int:
+def _find_limit(engine: Engine, name: str, value: Tensor, infos: list[Info]) -> int:
     """Return the largest number of elements for which a result keeps its values."""
     if name in plan_tables.DATA and is_whole(value.dtype):
         return engine.held_limit
     return engine.limit_for(infos)
 
 
-def _grown(before: list[Info], after: list[Info]) -> bool:
+def _has_grown(before: list[Info], after: list[Info]) -> bool:
     """Return whether an input tensor changed its shape."""
     shapes = {info.number: info.meta.shape for info in before}
     return any(shapes.get(i.number, i.meta.shape) != i.meta.shape for i in after)
 
 
-def versions_of(tensors: list[Tensor]) -> list[int]:
+def get_versions(tensors: list[Tensor]) -> list[int]:
     """Return the tensors' version counters; inference tensors have none."""
     return [-1 if value.is_inference() else value._version for value in tensors]
 
 
-def written_of(
+def find_written(
     func: Any, kwargs: Kwargs, before: list[Tensor], versions: list[int]
 ) -> int | None:
     """Find the input that was written, by its version counter, else by name."""
-    now = versions_of(before)
+    now = get_versions(before)
     for i, version in enumerate(versions):
         if min(version, now[i]) >= 0 and now[i] != version:
             return i
     if -1 not in now:
         return None
     if isinstance(kwargs.get("out"), Tensor):
-        return _place_of_out(before, kwargs)
-    return 0 if writes(plain_name(func), kwargs) else None
+        return _find_out(before, kwargs)
+    return 0 if is_in_place(get_plain_name(func), kwargs) else None
 
 
-def _place_of_out(before: list[Tensor], kwargs: Kwargs) -> int:
+def _find_out(before: list[Tensor], kwargs: Kwargs) -> int:
     """Return the index of `out=` among the tensors of a call."""
     names = list(kwargs)
     after = [kwargs[name] for name in names[names.index("out") :]]
-    return len(before) - len(nests.tensors(after))
+    return len(before) - len(nests.collect_tensors(after))
 
 
-def writes(name: str, kwargs: Kwargs) -> bool:
+def is_in_place(name: str, kwargs: Kwargs) -> bool:
     """Whether a function of this name writes its first tensor."""
     if name.endswith("__"):
         return name == "__setitem__" or name in INPLACE_OPERATORS
@@ -214,7 +214,7 @@ VIEW_NODES = frozenset(
 """Autograd nodes whose output is a view of an input or of an internal tensor."""
 
 
-def follow(engine: Engine, infos: list[Info], target: Info) -> None:
+def follow_write(engine: Engine, infos: list[Info], target: Info) -> None:
     """Handle a write through a view, which changes nodes that only torch can follow."""
     if engine.graph or not torch.is_grad_enabled():
         return
@@ -233,12 +233,12 @@ def _age_twin(info: Info, written: Tensor) -> None:
         increment_version(twin)
 
 
-def poison(storage: Storage) -> None:
+def poison_storage(storage: Storage) -> None:
     """Mark a storage as unknown after unknown data was written to it."""
     storage.known = False
 
 
-def _blank_like(engine: Engine, value: Tensor, info: Info) -> Tensor:
+def _make_blank_like(engine: Engine, value: Tensor, info: Info) -> Tensor:
     info.kind = BLANK
     info.storage.known = False
     return torch.empty_strided(
@@ -246,7 +246,7 @@ def _blank_like(engine: Engine, value: Tensor, info: Info) -> Tensor:
     )
 
 
-def refreshed(
+def refresh_info(
     engine: Engine, original: Tensor, physical: Tensor, info: Info, given: bool = False
 ) -> Info:
     """Return the new info of a written tensor, with its metadata read again.
@@ -263,7 +263,7 @@ def refreshed(
         with torch.no_grad():
             physical.as_strided_(old.shape, old.stride, old.offset)
     meta = intern_meta(engine.memo.metas, physical, info.meta.device, rg)
-    name = node_of(physical) or info.grad_fn
+    name = get_node_name(physical) or info.grad_fn
     if meta is info.meta and name == info.grad_fn:
         return info
     new = Info(meta, info.storage, info.kind, name, info.number)
@@ -278,7 +278,7 @@ def refreshed(
     return new
 
 
-def node_of(tensor: Tensor) -> str | None:
+def get_node_name(tensor: Tensor) -> str | None:
     """Return the name of a tensor's node; None if it has none or torch raises.
 
     torch raises for a view made without grad whose base was written since.
@@ -290,20 +290,22 @@ def node_of(tensor: Tensor) -> str | None:
     return None if node is None else node.name()
 
 
-def differentiable(dtype: torch.dtype, base: Meta) -> bool:
+def is_differentiable(dtype: torch.dtype, base: Meta) -> bool:
     """Return whether autograd follows a view of this dtype; not in `x.view(int32)`."""
     parts = dtype.is_complex != base.torch_dtype.is_complex
     whole = not (dtype.is_complex or dtype.is_floating_point)
     return not whole and (parts or dtype == base.torch_dtype)
 
 
-def _contiguous(meta: Meta) -> bool:
+def _is_contiguous(meta: Meta) -> bool:
     """Whether the elements stand in row-major order; dims of size 1 do not count."""
-    steps = zip(meta.shape, meta.stride, contiguous_stride(meta.shape), strict=True)
+    steps = zip(
+        meta.shape, meta.stride, compute_contiguous_stride(meta.shape), strict=True
+    )
     return 0 in meta.shape or all(n == 1 or a == b for n, a, b in steps)
 
 
-def _new_info(
+def _make_info(
     engine: Engine,
     value: Tensor,
     infos: list[Info],
@@ -316,13 +318,13 @@ def _new_info(
     originals: list[Tensor],
 ) -> tuple[Info, bool]:
     """Return the info of a tensor that torch created, and whether it shares storage."""
-    grad_fn = node_of(value)
+    grad_fn = get_node_name(value)
     if is_transformed(value):
-        meta = opaque_meta(value, device, "functorch")
+        meta = make_opaque_meta(value, device, "functorch")
         return Info(meta, Storage(device), BLANK, grad_fn), False
     if value.layout is not torch.strided or value.is_nested or value.is_quantized:
         layout = "nested" if value.is_nested else str(value.layout)[6:]
-        meta = opaque_meta(value, device, layout)
+        meta = make_opaque_meta(value, device, layout)
         return Info(meta, Storage(device), BLANK, grad_fn), False
     kind = BLANK if value.is_meta else VALUED
     node = vars(value).pop("_sw_node", None) if value.is_meta else None
@@ -336,9 +338,9 @@ def _new_info(
         if base.requires_grad and not torch.is_grad_enabled():
             # Made without grad, a view still requires grad if its base does.
             cut = name in plan_tables.CUTS or originals[owner].is_inference()
-            rg = not cut and differentiable(value.dtype, base)
+            rg = not cut and is_differentiable(value.dtype, base)
         if grad_fn == "ViewBackward0" and name in plan_tables.RESHAPES:
-            grad_fn = grad_fn if _contiguous(base) else "ReshapeAliasBackward0"
+            grad_fn = grad_fn if _is_contiguous(base) else "ReshapeAliasBackward0"
         meta = intern_meta(engine.memo.metas, value, storage.device, rg)
         return Info(meta, storage, kind, grad_fn), True
     storage = Storage(device, known=known and kind == VALUED, assumed=assumed)
@@ -346,7 +348,7 @@ def _new_info(
     return Info(meta, storage, kind, grad_fn), False
 
 
-def failed(
+def record_failure(
     engine: Engine,
     func: Any,
     arguments: tuple[Args, Kwargs],

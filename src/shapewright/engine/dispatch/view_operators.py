@@ -8,9 +8,9 @@ import torch
 from torch.nn.parameter import Parameter
 
 from shapewright.engine import nests
-from shapewright.engine.devices import device_asked
+from shapewright.engine.devices import resolve_device
 from shapewright.engine.dispatch import plan_tables, results, torch_answers
-from shapewright.engine.function_names import plain_name
+from shapewright.engine.function_names import get_plain_name
 from shapewright.engine.identity import BLANK, VALUED, Info, Meta, Storage, intern_meta
 from shapewright.engine.memo import COPY, NEW, SAME, VIEW, Answer
 from shapewright.engine.private import UninitializedTensor
@@ -25,24 +25,24 @@ Args = tuple[Any, ...]
 Kwargs = dict[str, Any]
 
 
-def view(engine: Engine, func: Any, args: Args, kwargs: Kwargs | None) -> Any:
+def answer_view(engine: Engine, func: Any, args: Args, kwargs: Kwargs | None) -> Any:
     """Answer a call whose result may be its input, a view of it, or a copy.
 
     The call always runs, because it may share storage; its answer is memoized.
     """
     first = args[0] if args else None
     if type(first) is not Tensor and type(first) is not Parameter:
-        return general(engine, func, args, kwargs or {})
+        return answer_general_view(engine, func, args, kwargs or {})
     info: Info = getattr(first, "_sw", None) or engine.info(first)
     if not kwargs:
-        return seen(engine, func, first, info, args[1:], args[1:])
+        return answer_plain_view(engine, func, first, info, args[1:], args[1:])
     if not (info.meta.requires_grad and torch.is_grad_enabled()):
-        return general(engine, func, args, kwargs)
+        return answer_general_view(engine, func, args, kwargs)
     hashed = (*args[1:], *kwargs.items())
-    return seen(engine, func, first, info, args[1:], hashed, kwargs)
+    return answer_plain_view(engine, func, first, info, args[1:], hashed, kwargs)
 
 
-def seen(
+def answer_plain_view(
     engine: Engine,
     func: Any,
     first: Tensor,
@@ -63,11 +63,11 @@ def seen(
     storage = info.storage
     if answer is None or info.kind != BLANK or engine.graph or storage.known:
         if not followed or engine.graph:
-            return general(engine, func, (first, *rest), kwargs, hashed)
+            return answer_general_view(engine, func, (first, *rest), kwargs, hashed)
         events = len(engine.events)
-        out = general(engine, func, (first, *rest), kwargs, hashed)
+        out = answer_general_view(engine, func, (first, *rest), kwargs, hashed)
         if len(engine.events) == events + 1 and not engine.verify:
-            _remember(engine, key, first, info)
+            _memoize_view(engine, key, first, info)
         return out
     out = func(first if info.twin is None else info.twin, *rest, **kwargs)
     kind = answer.kind
@@ -100,7 +100,9 @@ def seen(
 GRAD = "followed by autograd"
 
 
-def _remember(engine: Engine, key: tuple[Any, ...], first: Tensor, info: Info) -> None:
+def _memoize_view(
+    engine: Engine, key: tuple[Any, ...], first: Tensor, info: Info
+) -> None:
     """Memoize the answer to a differentiable view, which depends on metadata alone."""
     answer, ins, outs, _, _ = engine.events[-1]
     plain = answer.func is key[0] and len(ins) == 1 and ins[0] is info
@@ -112,7 +114,7 @@ def _remember(engine: Engine, key: tuple[Any, ...], first: Tensor, info: Info) -
         return
     if not (one or same or (answer.kind == VIEW and shared)):
         return
-    name = plain_name(answer.func)
+    name = get_plain_name(answer.func)
     if first.is_inference() or (name.endswith("_") and not name.startswith("_")):
         return
     try:
@@ -121,19 +123,19 @@ def _remember(engine: Engine, key: tuple[Any, ...], first: Tensor, info: Info) -
         return
 
 
-def general(
+def answer_general_view(
     engine: Engine, func: Any, args: Args, kwargs: Kwargs, hashed: Args | None = None
 ) -> Any:
     """Answer a view in any form; memoize it if its arguments are plain values."""
     if func is Tensor.__getitem__:
-        where = unknown_lengths.cut(engine, args[1])
+        where = unknown_lengths.replace_slice_bounds(engine, args[1])
         if where is not args[1]:
             args, hashed = (args[0], where), (where,)
     first, rest = args[0] if args else None, args[1:]
     if type(first) is not Tensor and type(first) is not Parameter:
         if isinstance(first, UninitializedTensor):
             return engine.run(func, args, kwargs)
-        return slow(engine, func, args, kwargs)
+        return answer_slow_view(engine, func, args, kwargs)
     info = engine.info(first)
     if (
         engine.graph
@@ -141,28 +143,32 @@ def general(
         or info.storage.known
         or info.meta.layout != "strided"
         or (info.meta.requires_grad and torch.is_grad_enabled())
-        or nests.tensors((rest, kwargs))
+        or nests.collect_tensors((rest, kwargs))
     ):
-        return slow(engine, func, args, kwargs)
+        return answer_slow_view(engine, func, args, kwargs)
     physical = first if info.twin is None else info.twin
     arguments = ((info.meta, *rest), kwargs)
     try:
         out = func(physical, *rest, **kwargs)
     except BaseException as error:  # torch refuses
-        error = _in_eager_words(engine, func, args, kwargs, error)
-        engine.raise_theirs(results.failed(engine, func, arguments, [info], error))
+        error = _reword_error(engine, func, args, kwargs, error)
+        engine.raise_theirs(
+            results.record_failure(engine, func, arguments, [info], error)
+        )
     kept = info.meta.requires_grad and not first.is_inference()
-    kept = kept and plain_name(func) not in plan_tables.CUTS
+    kept = kept and get_plain_name(func) not in plan_tables.CUTS
     if out is physical:
         answer = Answer(func, arguments, SAME, (info.meta,), (info.grad_fn,))
         engine.record(answer, (info,), (info,))
         out = first
     elif isinstance(out, Tensor):
-        shared, new = _attach(engine, out, physical, info, kept)
+        shared, new = _attach_storage(engine, out, physical, info, kept)
         answer = Answer(func, arguments, VIEW if shared else COPY, (new.meta,), (None,))
         engine.record(answer, (info,), (new,))
     elif isinstance(out, tuple | list):
-        outs = tuple(_attach(engine, item, physical, info, kept)[1] for item in out)
+        outs = tuple(
+            _attach_storage(engine, item, physical, info, kept)[1] for item in out
+        )
         metas = tuple(item.meta for item in outs)
         answer = Answer(func, arguments, VIEW, metas, (None,) * len(outs))
         engine.record(answer, (info,), outs)
@@ -178,7 +184,7 @@ def general(
     return out
 
 
-def _attach(
+def _attach_storage(
     engine: Engine, out: Tensor, physical: Tensor, info: Info, follows: bool
 ) -> tuple[bool, Info]:
     """Return whether a result shares its data-free input's storage, and its info.
@@ -188,36 +194,38 @@ def _attach(
     shared = out.untyped_storage()._cdata == physical.untyped_storage()._cdata
     storage = info.storage if shared else Storage(info.meta.device)
     storage.viewed = storage.viewed or shared
-    rg = shared and follows and results.differentiable(out.dtype, info.meta)
+    rg = shared and follows and results.is_differentiable(out.dtype, info.meta)
     meta = intern_meta(engine.memo.metas, out, info.meta.device, rg)
     new = Info(meta, storage, BLANK)
     engine.tell(out, new)
     return shared, new
 
 
-def slow(engine: Engine, func: Any, args: Args, kwargs: Kwargs) -> Any:
+def answer_slow_view(engine: Engine, func: Any, args: Args, kwargs: Kwargs) -> Any:
     """Answer the general form: any operands, gradients, known values."""
-    infos = [engine.info(value) for value in nests.tensors((args, kwargs))]
-    if _computable(engine, infos):
-        done = known_values.compute(engine, func, args, kwargs, infos)
+    infos = [engine.info(value) for value in nests.collect_tensors((args, kwargs))]
+    if _can_compute(engine, infos):
+        done = known_values.compute_known(engine, func, args, kwargs, infos)
         if done is not known_values.TOO_LARGE:
             return done
     if any(info.storage.known for info in infos) and len(infos) > 1:
-        args, kwargs = _sizes(engine, args, kwargs)
-        infos = [engine.info(value) for value in nests.tensors((args, kwargs))]
-    name = plain_name(func)
+        args, kwargs = _convert_sizes(engine, args, kwargs)
+        infos = [engine.info(value) for value in nests.collect_tensors((args, kwargs))]
+    name = get_plain_name(func)
     if name in ("narrow", "tensor_split") and len(infos) > 1:
-        args, kwargs = unknown_lengths.placed(engine, func, name, args, kwargs)
-        infos = [engine.info(value) for value in nests.tensors((args, kwargs))]
+        args, kwargs = unknown_lengths.replace_positions(
+            engine, func, name, args, kwargs
+        )
+        infos = [engine.info(value) for value in nests.collect_tensors((args, kwargs))]
     return torch_answers.ask_torch(engine, func, name, args, kwargs, infos, None)
 
 
-def _computable(engine: Engine, infos: list[Info]) -> bool:
+def _can_compute(engine: Engine, infos: list[Info]) -> bool:
     known = bool(infos) and all(info.storage.known for info in infos)
-    return known and known_values.allowed(engine, infos)
+    return known and known_values.can_compute(engine, infos)
 
 
-def _sizes(engine: Engine, args: Args, kwargs: Kwargs) -> tuple[Args, Kwargs]:
+def _convert_sizes(engine: Engine, args: Args, kwargs: Kwargs) -> tuple[Args, Kwargs]:
     """Convert known 0-dim integers among the later arguments, sizes, to numbers."""
 
     def size(value: Any) -> Any:
@@ -234,7 +242,7 @@ def _sizes(engine: Engine, args: Args, kwargs: Kwargs) -> tuple[Args, Kwargs]:
     }
 
 
-def _in_eager_words(
+def _reword_error(
     engine: Engine, func: Any, args: Args, kwargs: Kwargs, error: BaseException
 ) -> BaseException:
     """Return the error with the CPU's message, if asking the CPU costs nothing.
@@ -249,45 +257,49 @@ def _in_eager_words(
             torch.empty_strided(
                 info.meta.shape, info.meta.stride, dtype=info.meta.torch_dtype
             )
-            if _bytes(info.meta) <= 1 << 20
+            if _count_bytes(info.meta) <= 1 << 20
             else torch.empty((), dtype=info.meta.torch_dtype).expand(info.meta.shape)
-            for info in (engine.info(v) for v in nests.tensors((args, kwargs)))
+            for info in (engine.info(v) for v in nests.collect_tensors((args, kwargs)))
         ]
         parts = iter(stand_in)
-        swapped = nests.swap((args, kwargs), lambda _: next(parts))
+        swapped = nests.swap_tensors((args, kwargs), lambda _: next(parts))
         func(*swapped[0], **swapped[1])
     except Exception as eager:  # torch refuses
         return eager
     return error
 
 
-def _bytes(meta: Meta) -> int:
+def _count_bytes(meta: Meta) -> int:
     total = meta.torch_dtype.itemsize
     for size in meta.shape:
         total *= size
     return total
 
 
-def move(engine: Engine, func: Any, args: Args, kwargs: Kwargs | None) -> Any:
+def answer_move(engine: Engine, func: Any, args: Args, kwargs: Kwargs | None) -> Any:
     """Answer `to`, `cuda`, `cpu`: devices are claimed, so a move changes the claim."""
-    name = plain_name(func)
+    name = get_plain_name(func)
     target, kwargs = args[0], dict(kwargs or {})
     info = engine.info(target)
     device, cast = (
-        _asked(engine, list(args[1:]), kwargs)
+        _read_to(engine, list(args[1:]), kwargs)
         if name == "to"
-        else _asked_by_name(engine, name, info, list(args[1:]), kwargs)
+        else _read_named_move(engine, name, info, list(args[1:]), kwargs)
     )
     if info.meta.layout != "strided":
-        return slow(engine, func, (target,), cast) if cast and name == "to" else target
+        return (
+            answer_slow_view(engine, func, (target,), cast)
+            if cast and name == "to"
+            else target
+        )
     if device is None or device == info.meta.device:
         if not cast:
-            return _same(engine, func, target, info, args[1:])
-        return view(engine, Tensor.to, (target,), cast)
-    return _moved(engine, func, target, info, cast, device, args[1:])
+            return _record_same(engine, func, target, info, args[1:])
+        return answer_view(engine, Tensor.to, (target,), cast)
+    return _copy_to_device(engine, func, target, info, cast, device, args[1:])
 
 
-def _asked_by_name(
+def _read_named_move(
     engine: Engine, name: str, info: Info, rest: list[Any], kwargs: Kwargs
 ) -> tuple[str, Kwargs]:
     """Return device and cast of `x.cuda(1)`, `x.cpu()`, `x.pin_memory()`."""
@@ -295,18 +307,20 @@ def _asked_by_name(
     if name == "pin_memory":
         return info.meta.device, cast
     asked = kwargs.get("device", rest[0] if rest else None)
-    return device_asked(engine, name if asked is None else asked), cast
+    return resolve_device(engine, name if asked is None else asked), cast
 
 
-def _same(engine: Engine, func: Any, target: Tensor, info: Info, rest: Args) -> Tensor:
-    plain = nests.plain(rest, lambda t: engine.info(t).meta)
+def _record_same(
+    engine: Engine, func: Any, target: Tensor, info: Info, rest: Args
+) -> Tensor:
+    plain = nests.to_plain(rest, lambda t: engine.info(t).meta)
     arguments: Any = ((info.meta, *plain), {})
     answer = Answer(func, arguments, SAME, (info.meta,), (info.grad_fn,))
     engine.record(answer, (info,), (info,))
     return target
 
 
-def _asked(
+def _read_to(
     engine: Engine, rest: list[Any], kwargs: Kwargs
 ) -> tuple[str | None, Kwargs]:
     """Return device and cast of a call of `to`, in any of its three forms."""
@@ -327,10 +341,10 @@ def _asked(
         kwargs["dtype"] = other.dtype
         found = engine.info(other).meta.device
     cast = {k: v for k, v in kwargs.items() if v is not None and v is not False}
-    return (device_asked(engine, found) if found is not None else None), cast
+    return (resolve_device(engine, found) if found is not None else None), cast
 
 
-def _moved(
+def _copy_to_device(
     engine: Engine,
     func: Any,
     target: Tensor,
@@ -355,7 +369,7 @@ def _moved(
     kind = VALUED if known else BLANK
     new = Info(meta, storage, kind, name)
     engine.tell(out, new)
-    plain = nests.plain((rest, cast), lambda t: engine.info(t).meta)
+    plain = nests.to_plain((rest, cast), lambda t: engine.info(t).meta)
     answer = Answer(func, ((info.meta, *plain[0]), plain[1]), NEW, (meta,), (name,))
     engine.record(answer, (info,), (new,))
     return out

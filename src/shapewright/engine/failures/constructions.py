@@ -17,9 +17,9 @@ from shapewright.engine.call_sites import (
     USER,
     Positions,
     Sites,
-    source_of,
+    get_source,
 )
-from shapewright.engine.replacement import resemble
+from shapewright.engine.replacement import copy_attributes
 from shapewright.operators.failed_calls import Misloaded
 from shapewright.program.spans import Span
 from shapewright.record.ops import Source
@@ -52,7 +52,7 @@ class _Loads:
                     raise
                 return original(self, kept, False, assign)
 
-        nn.Module.load_state_dict = resemble(load_state_dict, original)  # type: ignore[method-assign]
+        nn.Module.load_state_dict = copy_attributes(load_state_dict, original)  # type: ignore[method-assign]
         try:
             yield
         finally:
@@ -63,7 +63,7 @@ class _Loads:
         self, module: nn.Module, given: Any, error: Exception, frame: FrameType | None
     ) -> dict[str, Any] | None:
         """Note what does not fit; the keys that do, None where it is something else."""
-        found = misloaded(module, given, str(error))
+        found = compare_state_dict(module, given, str(error))
         frame = self.asking(frame)
         if frame is None or found is None:
             return None
@@ -83,7 +83,7 @@ class _Loads:
         return first
 
 
-def misloaded(module: nn.Module, given: Any, message: str) -> Misloaded | None:
+def compare_state_dict(module: nn.Module, given: Any, message: str) -> Misloaded | None:
     """How the keys and shapes of a state dict differ from a module's, if they do."""
     try:
         own = module.state_dict()
@@ -137,7 +137,7 @@ class Constructions:
             original(self, *args, **kwargs)
             note(self, sys._getframe(1))
 
-        nn.Module.__init__ = resemble(__init__, original)  # type: ignore[method-assign]
+        nn.Module.__init__ = copy_attributes(__init__, original)  # type: ignore[method-assign]
         try:
             with self.loads.watched():
                 yield
@@ -166,7 +166,7 @@ class Constructions:
         sources: dict[str, Source] = {}
         refused = self.loads.refused
         for code, _, _ in [*self.seen.values(), *refused]:
-            source = source_of(code.co_filename)
+            source = get_source(code.co_filename)
             if source is not None:
                 sources[code.co_filename] = source
         positions = Positions(folder, sources)
@@ -176,15 +176,17 @@ class Constructions:
             if noted is not None and noted[2] is module:
                 span = positions.span(noted[0], noted[1])
                 kind = type(module)
-                names = constructor_arguments(kind)
-                kept = tuple(kept_values(module, names))
+                names = get_constructor_arguments(kind)
+                kept = tuple(iter_kept_values(module, names))
                 found[path] = ModuleConstruction(span, kind.__name__, names, kept)
         loads = [(positions.span(code, at), one) for code, at, one in refused]
         texts = {positions.relative(name): each for name, each in sources.items()}
         return found, texts, loads
 
 
-def kept_values(module: nn.Module, names: tuple[str, ...]) -> Iterator[tuple[str, Any]]:
+def iter_kept_values(
+    module: nn.Module, names: tuple[str, ...]
+) -> Iterator[tuple[str, Any]]:
     """Yield the arguments that a module keeps as attributes, as plain values."""
     for name in names:
         value = module.__dict__.get(name)
@@ -200,7 +202,7 @@ RECURRENT = (
 """What `nn.LSTM`, `nn.GRU` and `nn.RNN` take: their signatures only say `*args`."""
 
 
-def constructor_arguments(kind: type) -> tuple[str, ...]:
+def get_constructor_arguments(kind: type) -> tuple[str, ...]:
     """Return the names of a class's arguments, without `self`."""
     if issubclass(kind, nn.RNNBase) and kind.__module__ == nn.RNNBase.__module__:
         return RECURRENT

@@ -28,19 +28,19 @@ from torch.nn.parameter import Parameter
 from torch.utils.checkpoint import _StopRecomputationError
 
 from shapewright.engine import nests
-from shapewright.engine.autograd_graph import joined
+from shapewright.engine.autograd_graph import join_graph
 from shapewright.engine.call_sites import BOUNDARY, TORCH, USER, Sites
-from shapewright.engine.dispatch.answers import intern_made, needs_of, rule_of
-from shapewright.engine.dispatch.results import recorded_arguments
-from shapewright.engine.failures.repairs import repairs
+from shapewright.engine.dispatch.answers import find_needs, find_rule, intern_outputs
+from shapewright.engine.dispatch.results import convert_for_record
+from shapewright.engine.failures.repairs import find_repairs
 from shapewright.engine.failures.trials import (
     FAILED,
     as_repairs,
-    fresh,
-    granted,
-    seen_by_needs,
+    convert_for_needs,
+    make_fresh,
+    try_granted,
 )
-from shapewright.engine.function_names import plain_name
+from shapewright.engine.function_names import get_plain_name
 from shapewright.engine.identity import (
     BLANK,
     DTYPE_NAMES,
@@ -48,11 +48,11 @@ from shapewright.engine.identity import (
     Info,
     Meta,
     Storage,
-    contiguous_stride,
+    compute_contiguous_stride,
 )
 from shapewright.engine.layers.nested_tensors import has_nested
 from shapewright.engine.memo import NEW, Answer
-from shapewright.engine.values.reads import described
+from shapewright.engine.values.reads import format_tensor
 from shapewright.findings.codes import NORMALIZED_SHAPE
 from shapewright.operators.failed_calls import OF_HISTORY, Failure, Repair, Unmet
 from shapewright.operators.metadata_rules import Made
@@ -83,11 +83,11 @@ def _is_handled(error: BaseException, frame: FrameType | None, sites: Sites) -> 
     kinds = {kind.__name__ for kind in type(error).__mro__}
     while frame is not None:
         code = frame.f_code
-        if sites.kind_of(code) == BOUNDARY and code.co_name == "_call":
+        if sites.kind_of(code) == BOUNDARY and code.co_name == "_call_target":
             return False  # here the run begins
         if sites.kind_of(code) == USER and any(
             first <= frame.f_lineno <= last and (not names or names & kinds)
-            for first, last, names in _caught(code.co_filename)
+            for first, last, names in _find_caught_ranges(code.co_filename)
         ):
             return True
         frame = frame.f_back
@@ -95,29 +95,31 @@ def _is_handled(error: BaseException, frame: FrameType | None, sites: Sites) -> 
 
 
 @lru_cache(64)
-def _caught(file: str) -> tuple[tuple[int, int, frozenset[str]], ...]:
+def _find_caught_ranges(file: str) -> tuple[tuple[int, int, frozenset[str]], ...]:
     """Return the line ranges in which a file catches exceptions, and their classes."""
     found = []
-    installed = any(each in file for each in INSTALLED)
+    installed = any(folder in file for folder in INSTALLED)
     for node in SourceText(file, "".join(linecache.getlines(file))).nodes:
         if isinstance(node, ast.Try):
             last = last_line(node.body[-1])
             for handler in node.handlers:
-                kept = installed and _keeps(handler)
-                again = any(isinstance(each, ast.Raise) for each in ast.walk(handler))
+                kept = installed and _is_exception_kept(handler)
+                again = any(isinstance(inner, ast.Raise) for inner in ast.walk(handler))
                 if not (kept or again):
-                    found.append((node.body[0].lineno, last, _names_of(handler.type)))
+                    found.append(
+                        (node.body[0].lineno, last, _get_class_names(handler.type))
+                    )
         elif isinstance(node, ast.With | ast.AsyncWith):
             for item in node.items:
                 call = item.context_expr
                 if isinstance(call, ast.Call) and called_name(call) in CATCHING:
                     last = last_line(node.body[-1])
-                    names = frozenset(last_name(each) for each in call.args)
+                    names = frozenset(last_name(argument) for argument in call.args)
                     found.append((node.body[0].lineno, last, names))
     return tuple(found)
 
 
-def _keeps(handler: ast.ExceptHandler) -> bool:
+def _is_exception_kept(handler: ast.ExceptHandler) -> bool:
     """Return whether a handler stores the exception itself: `self.error = error`."""
     return any(
         isinstance(value, ast.Name)
@@ -127,7 +129,7 @@ def _keeps(handler: ast.ExceptHandler) -> bool:
     )
 
 
-def _names_of(kind: ast.expr | None) -> frozenset[str]:
+def _get_class_names(kind: ast.expr | None) -> frozenset[str]:
     """Return the classes that a handler names; none for a bare `except`."""
     if kind is None:
         return frozenset()
@@ -135,19 +137,25 @@ def _names_of(kind: ast.expr | None) -> frozenset[str]:
     return frozenset(map(last_name, each))
 
 
-def _argument_names(func: Any, need: Any, args: Any, kwargs: Any) -> tuple[str, ...]:
+def _name_arguments(func: Any, need: Any, args: Any, kwargs: Any) -> tuple[str, ...]:
     """Return a name for each tensor of a call, in the order of the call."""
-    rule = None if isinstance(func, str) else rule_of(func)
+    rule = None if isinstance(func, str) else find_rule(func)
     for mirror in (need, rule.metadata if rule is not None else None):
-        names = _bound(mirror, args, kwargs) if mirror is not None else None
+        names = _bind_names(mirror, args, kwargs) if mirror is not None else None
         if names is not None:
             return names
-    found = [name for at, item in enumerate(args) for name in _tensors(str(at), item)]
-    found += [name for key, item in kwargs.items() for name in _tensors(key, item)]
+    found = [
+        name
+        for at, item in enumerate(args)
+        for name in _iter_tensor_names(str(at), item)
+    ]
+    found += [
+        name for key, item in kwargs.items() for name in _iter_tensor_names(key, item)
+    ]
     return tuple(found)
 
 
-def _bound(mirror: Any, args: Any, kwargs: Any) -> tuple[str, ...] | None:
+def _bind_names(mirror: Any, args: Any, kwargs: Any) -> tuple[str, ...] | None:
     """Return the names by a rule's signature; None if it does not fit the call."""
     try:
         signature = inspect.signature(mirror)
@@ -161,25 +169,25 @@ def _bound(mirror: Any, args: Any, kwargs: Any) -> tuple[str, ...] | None:
         name = last.name
         if last.kind is inspect.Parameter.VAR_POSITIONAL:
             name = f"{name}.{at - parameters.index(last)}"
-        found += _tensors(name, item)
+        found += _iter_tensor_names(name, item)
     for key, item in kwargs.items():
-        found += _tensors(key, item)
+        found += _iter_tensor_names(key, item)
     return tuple(found)
 
 
-def _tensors(name: str, value: Any) -> Iterator[str]:
+def _iter_tensor_names(name: str, value: Any) -> Iterator[str]:
     """Yield the names of the tensors in an argument."""
     if isinstance(value, Meta):
         yield name
     elif isinstance(value, tuple | list):
         for at, item in enumerate(value):
-            yield from _tensors(f"{name}.{at}", item)
+            yield from _iter_tensor_names(f"{name}.{at}", item)
     elif isinstance(value, dict):
         for key, item in value.items():
-            yield from _tensors(f"{name}.{key}", item)
+            yield from _iter_tensor_names(f"{name}.{key}", item)
 
 
-def going_on(plan: Plan) -> Plan:
+def continue_after_refusals(plan: Plan) -> Plan:
     """Wrap the plan of a function so that refused calls do not end the run."""
 
     def answered(engine: Engine, func: Any, args: Any, kwargs: Any) -> Any:
@@ -197,13 +205,15 @@ def going_on(plan: Plan) -> Plan:
                 raise
             del engine.events[before:]
             engine.failures[:] = [f for f in engine.failures if f.op < before]
-            rule, frame = needs_of(func), sys._getframe(1)
-            return _passed(engine, plan, func, args, kwargs or {}, error, rule, frame)
+            rule, frame = find_needs(func), sys._getframe(1)
+            return _substitute_result(
+                engine, plan, func, args, kwargs or {}, error, rule, frame
+            )
 
     return answered
 
 
-def _passed(
+def _substitute_result(
     engine: Engine,
     plan: Plan,
     func: Any,
@@ -222,39 +232,39 @@ def _passed(
         raise error
     if (
         engine.going_on.gone is not None
-        and _user_line(frame, engine.sites) == engine.going_on.gone
+        and _find_user_line(frame, engine.sites) == engine.going_on.gone
     ):
         raise error
-    tensors = nests.tensors((args, kwargs))
+    tensors = nests.collect_tensors((args, kwargs))
     infos = tuple(engine.info(tensor) for tensor in tensors)
-    arguments = recorded_arguments(engine, args, kwargs)
+    arguments = convert_for_record(engine, args, kwargs)
     needed = None
     if rule is not None:
-        needed = unmet(rule, *seen_by_needs(engine, args, kwargs))
-    first = plain_name(func)
+        needed = unmet(rule, *convert_for_needs(engine, args, kwargs))
+    first = get_plain_name(func)
     of_history = any(words in str(error) for words in OF_HISTORY)
-    search = repairs(engine, plan, func, args, kwargs, more, engine.going_on.quick)
+    search = find_repairs(engine, plan, func, args, kwargs, more, engine.going_on.quick)
     if of_history or first == "__format__":  # fresh tensors have none
         search = iter(())
-    names = _argument_names(func, rule, *arguments)
+    names = _name_arguments(func, rule, *arguments)
     out: Any = FAILED
     guessed: tuple[int, ...] = ()
     found: list[tuple[Repair, Any]] = [] if engine.going_on.quick else list(search)
     if first == "__format__":
-        out = described(infos[0])  # a text, whatever the tensor
+        out = format_tensor(infos[0])  # a text, whatever the tensor
     elif needed is not None and needed.makes:
-        out = _made_of(engine, needed.makes, infos)
+        out = _make_stated_results(engine, needed.makes, infos)
     elif needed is not None and rule is not None:
-        out = granted(engine, plan, func, rule, args, kwargs, needed)
+        out = try_granted(engine, plan, func, rule, args, kwargs, needed)
     if out is not FAILED and needed is not None:
-        sizes = {size for one in _shapes_of(engine, out) for size in one}
-        guessed = tuple(sorted(_unsure_sizes(names, infos, needed) & sizes))
+        sizes = {size for shape in _get_shapes(engine, out) for size in shape}
+        guessed = tuple(sorted(_find_unsure_sizes(names, infos, needed) & sizes))
         if needed.guessed and not guessed:
             guessed = tuple(sorted(sizes))
     else:
         found = found or list(islice(search, 1))
         if found:
-            out, guessed = _chosen(engine, found)
+            out, guessed = _choose_repair(engine, found)
         elif of_history and first == "backward":
             out = None
     if needed is not None:
@@ -267,7 +277,7 @@ def _passed(
     out = out if goes_on else None
     if goes_on and tensors and _is_in_place(first, kwargs):
         out = tensors[0]
-    outs = tuple(engine.info(tensor) for tensor in nests.tensors((out,)))
+    outs = tuple(engine.info(tensor) for tensor in nests.collect_tensors((out,)))
     answer = Answer(func, arguments, NEW, notes=(f"torch refuses: {error}",))
     failures.append(
         Failure(
@@ -285,10 +295,10 @@ def _passed(
     if not goes_on:
         raise error
     engine.raised(None)
-    return joined(engine, out, tensors) if engine.graph else out
+    return join_graph(engine, out, tensors) if engine.graph else out
 
 
-def _user_line(frame: FrameType | None, sites: Sites) -> tuple[str, int]:
+def _find_user_line(frame: FrameType | None, sites: Sites) -> tuple[str, int]:
     """Return the file and line of the program at which a call was made."""
     while frame is not None and sites.kind_of(frame.f_code) != USER:
         frame = frame.f_back
@@ -299,7 +309,7 @@ def _user_line(frame: FrameType | None, sites: Sites) -> tuple[str, int]:
     return os.path.abspath(frame.f_code.co_filename), line or frame.f_lineno
 
 
-def _unsure_sizes(
+def _find_unsure_sizes(
     names: tuple[str, ...], infos: tuple[Info, ...], needed: Unmet
 ) -> set[int]:
     """Return sizes that only one side of a mismatch supports.
@@ -326,7 +336,7 @@ def _is_in_place(name: str, kwargs: Any) -> bool:
     return plain or kwargs.get("inplace") is True
 
 
-def _chosen(
+def _choose_repair(
     engine: Engine, found: list[tuple[Repair, Any]]
 ) -> tuple[Any, tuple[int, ...]]:
     """Return the result of the likeliest repair, and sizes that other repairs change.
@@ -339,11 +349,11 @@ def _chosen(
     first = first or [pair for pair in likely if pair[0].kind == "size"]
     first = first or likely
     out = first[0][1]
-    mine = _shapes_of(engine, out)
+    mine = _get_shapes(engine, out)
     unsure: set[int] = set()
     others = [pair for pair in found if pair[0].kind == "size" and pair[0].parameter]
     for _, other in [*first[1:], *others]:
-        theirs = _shapes_of(engine, other)
+        theirs = _get_shapes(engine, other)
         for one, two in zip(mine, theirs, strict=False):
             if len(one) != len(two):
                 unsure |= set(one)
@@ -352,23 +362,25 @@ def _chosen(
     return out, tuple(sorted(unsure))
 
 
-def _shapes_of(engine: Engine, nest: Any) -> list[tuple[int, ...]]:
+def _get_shapes(engine: Engine, nest: Any) -> list[tuple[int, ...]]:
     """Return the shapes of the tensors in the result of a call."""
-    return [engine.info(tensor).meta.shape for tensor in nests.tensors((nest,))]
+    return [engine.info(tensor).meta.shape for tensor in nests.collect_tensors((nest,))]
 
 
-def _made_of(engine: Engine, makes: tuple[Made, ...], infos: tuple[Info, ...]) -> Any:
+def _make_stated_results(
+    engine: Engine, makes: tuple[Made, ...], infos: tuple[Info, ...]
+) -> Any:
     """Return the tensors that a need states as the call's results."""
     grad = torch.is_grad_enabled() and any(info.meta.requires_grad for info in infos)
     device = next((info.meta.device for info in infos), engine.home)
     made = []
     for each in makes:
         floating = DTYPES[each.dtype].is_floating_point
-        meta = intern_made(engine, each, device, grad and floating)
+        meta = intern_outputs(engine, each, device, grad and floating)
         with torch._C.DisableTorchFunction(), torch.no_grad():
             tensor = torch.empty_strided(
                 each.shape,
-                each.stride or contiguous_stride(each.shape),
+                each.stride or compute_contiguous_stride(each.shape),
                 dtype=meta.torch_dtype,
                 device="meta",
             )
@@ -378,7 +390,7 @@ def _made_of(engine: Engine, makes: tuple[Made, ...], infos: tuple[Info, ...]) -
     return made[0] if len(made) == 1 else tuple(made)
 
 
-__all__ = ["fresh", "going_on"]
+__all__ = ["continue_after_refusals", "make_fresh"]
 
 
 CONTAINERS = (nn.Sequential, nn.ModuleList, nn.ModuleDict)
@@ -392,10 +404,10 @@ def is_own(module: nn.Module, error: BaseException) -> bool:
     while where is not None and where.tb_next is not None:
         where = where.tb_next
     file = where.tb_frame.f_code.co_filename if where is not None else ""
-    return file.startswith(f"{TORCH}nn") and _class_of(module) is not None
+    return file.startswith(f"{TORCH}nn") and _find_torch_class(module) is not None
 
 
-def _class_of(module: nn.Module) -> type | None:
+def _find_torch_class(module: nn.Module) -> type | None:
     """Return the nearest base class of a layer that is torch's own."""
     return next(
         (
@@ -407,22 +419,24 @@ def _class_of(module: nn.Module) -> type | None:
     )
 
 
-def refused(
+def answer_refused_layer(
     engine: Engine, module: nn.Module, original: Any, args: Any, kwargs: Any, error: Any
 ) -> Any:
     """Return the layer's result for valid input; raise if no repair is known."""
-    kind = _class_of(module)
-    need = with_layer(needs_of(kind), module)
+    kind = _find_torch_class(module)
+    need = with_layer(find_needs(kind), module)
 
     def plan(engine: Engine, func: Any, args: Any, kwargs: Any) -> Any:
         return original(module, *args, **kwargs)
 
     engine.raised(error)
-    frame, more = sys._getframe(2), tuple(_settings_of(module))
-    return _passed(engine, plan, kind, args, kwargs, error, need, frame, more)
+    frame, more = sys._getframe(2), tuple(_iter_settings(module))
+    return _substitute_result(
+        engine, plan, kind, args, kwargs, error, need, frame, more
+    )
 
 
-def _settings_of(module: nn.Module) -> Iterator[int]:
+def _iter_settings(module: nn.Module) -> Iterator[int]:
     """Yield integers among a layer's settings, which may be sizes."""
     for value in vars(module).values():
         each = value if isinstance(value, tuple) else (value,)

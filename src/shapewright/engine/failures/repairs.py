@@ -18,12 +18,12 @@ from shapewright.engine import autocast, nests
 from shapewright.engine.dispatch.index_bounds import PACKED
 from shapewright.engine.failures.trials import (
     FAILED,
-    copies,
-    fresh,
-    replaced,
-    tried,
+    copy_tensors,
+    make_fresh,
+    replace_tensors,
+    try_call,
 )
-from shapewright.engine.function_names import plain_name
+from shapewright.engine.function_names import get_plain_name
 from shapewright.engine.identity import Info
 from shapewright.engine.private import any_autocast
 from shapewright.operators.failed_calls import Kind, Repair
@@ -41,7 +41,7 @@ LARGEST = 1 << 20
 """A whole number above it is no size of a tensor that is meant."""
 
 
-def repairs(
+def find_repairs(
     engine: Engine,
     plan: Any,
     func: Any,
@@ -56,15 +56,17 @@ def repairs(
     numbers that may be sizes, as a layer's settings are. `quick` looks only for
     changes that the run can go on with.
     """
-    given = nests.tensors((args, kwargs))
+    given = nests.collect_tensors((args, kwargs))
     infos = [engine.info(tensor) for tensor in given]
-    if any(info.meta.layout != "strided" for info in infos) or _unchecked(func, args):
+    if any(info.meta.layout != "strided" for info in infos) or _is_unchecked(
+        func, args
+    ):
         return
     declared = [isinstance(tensor, Parameter) for tensor in given]
-    numbers = [*_whole_numbers((args, list(kwargs.values()))), *more]
-    refused = _remembered(engine, func, args, kwargs)
+    numbers = [*_find_whole_numbers((args, list(kwargs.values()))), *more]
+    refused = _recall_refusals(engine, func, args, kwargs)
     found = tries = 0
-    for repair in _candidates(infos, declared, numbers):
+    for repair in _iter_candidates(infos, declared, numbers):
         if quick and repair.kind not in FIRST:
             continue
         tries += 1
@@ -72,9 +74,9 @@ def repairs(
             return
         if repair in refused:
             continue
-        tensors = copies(engine, args, kwargs)
-        tensors[repair.tensor] = _repaired(engine, infos[repair.tensor], repair)
-        out = tried(engine, plan, func, *replaced(args, kwargs, tensors))
+        tensors = copy_tensors(engine, args, kwargs)
+        tensors[repair.tensor] = _apply_repair(engine, infos[repair.tensor], repair)
+        out = try_call(engine, plan, func, *replace_tensors(args, kwargs, tensors))
         if out is FAILED:
             refused.add(repair)
         else:
@@ -82,64 +84,64 @@ def repairs(
             yield repair, out
 
 
-def _remembered(engine: Engine, func: Any, args: Any, kwargs: Any) -> set[Repair]:
+def _recall_refusals(engine: Engine, func: Any, args: Any, kwargs: Any) -> set[Repair]:
     """Changes with which torch refuses the call too, as far as they were tried.
 
     A call that a loop repeats fails in each turn.
     """
     key: list[Any] = [func, torch.is_grad_enabled(), torch.get_default_dtype()]
-    if nests.key_of(engine, (args, kwargs), key, []) or isinstance(func, type):
+    if nests.append_key(engine, (args, kwargs), key, []) or isinstance(func, type):
         return set()  # which depends on values, or on the settings of a layer
-    key.append(autocast.state() if any_autocast() else None)
+    key.append(autocast.get_autocast_state() if any_autocast() else None)
     try:
         return engine.memo.refused.setdefault(tuple(key), set())
     except TypeError:
         return set()
 
 
-def _unchecked(func: Any, args: Any) -> bool:
+def _is_unchecked(func: Any, args: Any) -> bool:
     """Whether torch reads memory as sizes say that it does not compare."""
-    packed = any(isinstance(each, PackedSequence) for each in args)
-    return packed or (not isinstance(func, type) and plain_name(func) in PACKED)
+    packed = any(isinstance(argument, PackedSequence) for argument in args)
+    return packed or (not isinstance(func, type) and get_plain_name(func) in PACKED)
 
 
-def _candidates(
+def _iter_candidates(
     infos: list[Info], declared: list[bool], numbers: list[int]
 ) -> Iterator[Repair]:
     """Changes worth trying, the likeliest first."""
     order = sorted(range(len(infos)), key=lambda n: declared[n])
     for n in order:
-        if infos[n].storage.known and _whole(infos[n]):
+        if infos[n].storage.known and _is_whole(infos[n]):
             yield Repair("values", n, parameter=declared[n])
     for n in order:
-        yield from _dtypes(n, infos, declared[n])
+        yield from _iter_dtypes(n, infos, declared[n])
     for n in order:
         meta = infos[n].meta
         if not declared[n] and len(meta.shape) > 1:
             yield Repair("contiguous", n)
     for n in order:
         if not declared[n]:
-            yield from _orders(n, infos[n].meta.shape)
+            yield from _iter_orders(n, infos[n].meta.shape)
     for n in order:
-        yield from _sizes(n, infos, declared[n], numbers)
+        yield from _iter_sizes(n, infos, declared[n], numbers)
     for n in order:
         if not declared[n]:
-            yield from _ranks(n, infos[n].meta.shape)
+            yield from _iter_ranks(n, infos[n].meta.shape)
     most = max((len(info.meta.shape) for info in infos), default=0)
     for n in order:
         if not declared[n] and 0 < len(infos[n].meta.shape) <= most - 2:
-            yield from _twice(n, len(infos[n].meta.shape))
+            yield from _iter_added_pairs(n, len(infos[n].meta.shape))
     for n in order:
         if declared[n] and len(infos[n].meta.shape) == 2:
-            yield from _orders(n, infos[n].meta.shape)
+            yield from _iter_orders(n, infos[n].meta.shape)
 
 
-def _whole(info: Info) -> bool:
+def _is_whole(info: Info) -> bool:
     """Return whether a tensor holds integers, which may be indices."""
     return info.meta.dtype.startswith(("int", "uint"))
 
 
-def _dtypes(n: int, infos: list[Info], declared: bool) -> Iterator[Repair]:
+def _iter_dtypes(n: int, infos: list[Info], declared: bool) -> Iterator[Repair]:
     """The dtype of another tensor, or one that most calls take."""
     own = infos[n].meta.dtype
     others = [info.meta.dtype for info in infos]
@@ -148,7 +150,7 @@ def _dtypes(n: int, infos: list[Info], declared: bool) -> Iterator[Repair]:
             yield Repair("dtype", n, None, own, dtype, parameter=declared)
 
 
-def _orders(n: int, shape: tuple[int, ...]) -> Iterator[Repair]:
+def _iter_orders(n: int, shape: tuple[int, ...]) -> Iterator[Repair]:
     """Yield repairs that swap two dims or move the channels to or from the end."""
     rank = len(shape)
     found = []
@@ -166,7 +168,7 @@ def _orders(n: int, shape: tuple[int, ...]) -> Iterator[Repair]:
         yield Repair("permute", n, None, tuple(range(rank)), each)
 
 
-def _sizes(
+def _iter_sizes(
     n: int, infos: list[Info], declared: bool, numbers: list[int]
 ) -> Iterator[Repair]:
     """Yield repairs that give a dim another size: one of the call or a common one."""
@@ -181,7 +183,7 @@ def _sizes(
                 yield Repair("size", n, dim, shape[dim], size, parameter=declared)
 
 
-def _ranks(n: int, shape: tuple[int, ...]) -> Iterator[Repair]:
+def _iter_ranks(n: int, shape: tuple[int, ...]) -> Iterator[Repair]:
     """Yield repairs that add or remove a dim."""
     for dim, size in enumerate(shape):
         if size == 1:
@@ -192,45 +194,45 @@ def _ranks(n: int, shape: tuple[int, ...]) -> Iterator[Repair]:
         yield Repair("flatten", n, dim)
 
 
-def _twice(n: int, rank: int) -> Iterator[Repair]:
+def _iter_added_pairs(n: int, rank: int) -> Iterator[Repair]:
     """Two dims more, as in `mask[:, None, None]`; `new` has their places at the end."""
     for one, other in combinations(range(rank + 2), 2):
         yield Repair("unsqueeze", n, one, None, (one, other))
 
 
-def _repaired(engine: Engine, info: Info, repair: Repair) -> Any:
+def _apply_repair(engine: Engine, info: Info, repair: Repair) -> Any:
     """The tensor with the change of a repair."""
     meta = info.meta
     shape = meta.shape
     dim = repair.dim or 0
     if repair.kind in ("values", "contiguous"):
-        return fresh(engine, info, shape)
+        return make_fresh(engine, info, shape)
     if repair.kind == "dtype":
-        return fresh(engine, info, dtype=repair.new)
+        return make_fresh(engine, info, dtype=repair.new)
     if repair.kind == "permute":
         stride = tuple(meta.stride[at] for at in repair.new)
-        return fresh(engine, info, tuple(shape[at] for at in repair.new), stride)
+        return make_fresh(engine, info, tuple(shape[at] for at in repair.new), stride)
     if repair.kind == "size":
-        return fresh(engine, info, (*shape[:dim], repair.new, *shape[dim + 1 :]))
+        return make_fresh(engine, info, (*shape[:dim], repair.new, *shape[dim + 1 :]))
     if repair.kind == "squeeze":
-        return fresh(engine, info, (*shape[:dim], *shape[dim + 1 :]))
+        return make_fresh(engine, info, (*shape[:dim], *shape[dim + 1 :]))
     if repair.kind == "unsqueeze" and repair.new is not None:
         sizes = list(shape)
         for place in repair.new:
             sizes.insert(place, 1)
-        return fresh(engine, info, tuple(sizes))
+        return make_fresh(engine, info, tuple(sizes))
     if repair.kind == "unsqueeze":
-        return fresh(engine, info, (*shape[:dim], 1, *shape[dim:]))
+        return make_fresh(engine, info, (*shape[:dim], 1, *shape[dim:]))
     count = 1
     for size in shape[dim:]:
         count *= size
-    return fresh(engine, info, (*shape[:dim], count))
+    return make_fresh(engine, info, (*shape[:dim], count))
 
 
-def _whole_numbers(nest: Any) -> Iterator[int]:
+def _find_whole_numbers(nest: Any) -> Iterator[int]:
     """The whole numbers among arguments."""
     if type(nest) is int:
         yield nest
     elif isinstance(nest, tuple | list):
         for item in nest:
-            yield from _whole_numbers(item)
+            yield from _find_whole_numbers(item)

@@ -15,7 +15,7 @@ from torch import nn
 
 from shapewright.engine.call_sites import USER, Positions, is_installed
 from shapewright.engine.engine import Engine
-from shapewright.engine.event_record import Fold, innermost
+from shapewright.engine.event_record import Fold, find_innermost
 from shapewright.engine.identity import Info
 from shapewright.findings.codes import PROGRAM_ERROR, PROGRAM_EXIT, TIMEOUT, TORCH_ERROR
 from shapewright.findings.finding import Finding, Related, Severity
@@ -45,7 +45,7 @@ class Frozen:
         return Ending(self.error, self.message, tensors, self.values, self.library)
 
 
-def frozen(engine: Engine, error: BaseException) -> Frozen | None:
+def freeze_names(engine: Engine, error: BaseException) -> Frozen | None:
     """What names meant in the innermost frame of the program."""
     frame: FrameType | None = None
     where = error.__traceback__
@@ -57,7 +57,7 @@ def frozen(engine: Engine, error: BaseException) -> Frozen | None:
         return None
     tensors: dict[str, Info] = {}
     values: dict[str, Any] = {}
-    for name, value in _named(dict(frame.f_locals)):
+    for name, value in _iter_named_values(dict(frame.f_locals)):
         if len(tensors) + len(values) >= MOST:
             break
         if isinstance(value, torch.Tensor):
@@ -68,7 +68,7 @@ def frozen(engine: Engine, error: BaseException) -> Frozen | None:
     return Frozen(type(error).__name__, str(error), tensors, values, library)
 
 
-def _named(names: dict[str, Any]) -> Iterator[tuple[str, Any]]:
+def _iter_named_values(names: dict[str, Any]) -> Iterator[tuple[str, Any]]:
     """Each name with its value; attributes and items of it by a path."""
     for name, value in names.items():
         yield name, value
@@ -92,7 +92,7 @@ def _is_plain(value: Any) -> bool:
     return type(value) in (int, float, bool)
 
 
-def _reason_of_exit(error: BaseException) -> str:
+def _find_exit_reason(error: BaseException) -> str:
     """What argparse said before it ended the program, without its usage."""
     where = error.__traceback__
     while where is not None:
@@ -116,17 +116,17 @@ class Stopped(BaseException):
     """Raised when the allowed time is over."""
 
 
-def findings_of(
+def collect_findings(
     engine: Engine, fold: Fold, error: BaseException | None, positions: Positions
 ) -> list[Finding]:
     """What the engine met while running, the error that ended it last."""
-    found = _met_while_running(engine, fold)
-    if error is not None and not _follows(error, engine):
-        found.append(failure(error, engine, positions))
+    found = _collect_met_findings(engine, fold)
+    if error is not None and not _is_after_change(error, engine):
+        found.append(make_failure(error, engine, positions))
     return found
 
 
-def _met_while_running(engine: Engine, fold: Fold) -> list[Finding]:
+def _collect_met_findings(engine: Engine, fold: Fold) -> list[Finding]:
     """Each finding once a line of the program, however often it was met there."""
     found: dict[tuple[Any, ...], Finding] = {}
     for (code, message, place), (torch_message, count) in engine.findings.items():
@@ -141,7 +141,7 @@ def _met_while_running(engine: Engine, fold: Fold) -> list[Finding]:
     return list(found.values())
 
 
-def _follows(error: BaseException, engine: Engine) -> bool:
+def _is_after_change(error: BaseException, engine: Engine) -> bool:
     """Whether an error is met in a loop whose batches are not as the program's."""
     where = error.__traceback__ if isinstance(error, OF_KINDS) else None
     while where is not None:
@@ -155,7 +155,7 @@ def _follows(error: BaseException, engine: Engine) -> bool:
     return False
 
 
-def said_by(error: BaseException) -> str:
+def get_message(error: BaseException) -> str:
     """Return an exception's message; `str` of the program's class may itself raise."""
     try:
         return str(error).strip()
@@ -172,7 +172,7 @@ def is_own(error: BaseException, engine: Engine) -> bool:
     return error is not engine.error or asserted
 
 
-def failure(error: BaseException, engine: Engine, positions: Positions) -> Finding:
+def make_failure(error: BaseException, engine: Engine, positions: Positions) -> Finding:
     """The error that ended the program, at the user's own line."""
     frames = []
     where = error.__traceback__
@@ -183,8 +183,8 @@ def failure(error: BaseException, engine: Engine, positions: Positions) -> Findi
         where = where.tb_next
     if isinstance(error, RecursionError) and frames:
         frames = [Counter(frames).most_common(1)[0][0]]  # where the circle closes
-    span = innermost(tuple(frames))
-    text = said_by(error)
+    span = find_innermost(tuple(frames))
+    text = get_message(error)
     first = text.splitlines()[0] if text else ""
     kind = type(error).__name__
     severity: Severity = "error"
@@ -193,7 +193,7 @@ def failure(error: BaseException, engine: Engine, positions: Positions) -> Findi
         given = "" if error.code is None else repr(error.code)
         call = getattr(error, "call", "sys.exit")
         message = f"the program called `{call}({given})`"
-        reason = _reason_of_exit(error)
+        reason = _find_exit_reason(error)
         message += f": {reason}" if reason else ""
     elif isinstance(error, RecursionError):
         code_, message = (
@@ -211,5 +211,5 @@ def failure(error: BaseException, engine: Engine, positions: Positions) -> Findi
             message += "; this rests on a value that was assumed"
     said = f"{kind}: {text}" if text else kind
     callers = [frame.span for frame in reversed(frames[:-1])]
-    related = tuple(Related(each, "called from here") for each in callers[:CALLERS])
+    related = tuple(Related(caller, "called from here") for caller in callers[:CALLERS])
     return Finding(code_, severity, message, span, torch_message=said, related=related)

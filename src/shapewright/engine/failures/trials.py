@@ -20,7 +20,7 @@ from shapewright.engine.identity import (
     Info,
     Meta,
     Storage,
-    contiguous_stride,
+    compute_contiguous_stride,
     intern_meta,
 )
 from shapewright.findings.faults import raise_in_tests
@@ -37,9 +37,9 @@ FAILED = object()
 """The result of a try that torch refuses."""
 
 
-def tried(engine: Engine, plan: Any, func: Any, args: Any, kwargs: Any) -> Any:
+def try_call(engine: Engine, plan: Any, func: Any, args: Any, kwargs: Any) -> Any:
     """Return the result of the call, or `FAILED`."""
-    with engine.unseen(), warnings.catch_warnings():
+    with engine.undo_records(), warnings.catch_warnings():
         warnings.simplefilter("ignore")  # of a call that the program does not make
         try:
             return plan(engine, func, args, kwargs)
@@ -47,7 +47,7 @@ def tried(engine: Engine, plan: Any, func: Any, args: Any, kwargs: Any) -> Any:
             return FAILED
 
 
-def fresh(
+def make_fresh(
     engine: Engine,
     info: Info,
     shape: tuple[int, ...] | None = None,
@@ -62,17 +62,17 @@ def fresh(
     grad = meta.requires_grad and (kind.is_floating_point or kind.is_complex)
     with torch._C.DisableTorchFunction(), torch.no_grad():
         made = torch.empty_strided(
-            shape, stride or contiguous_stride(shape), dtype=kind, device="meta"
+            shape, stride or compute_contiguous_stride(shape), dtype=kind, device="meta"
         )
         made.requires_grad_(grad)
     known = intern_meta(engine.memo.metas, made, meta.device, grad)
     return engine.tell(made, Info(known, Storage(meta.device), BLANK, info.grad_fn))
 
 
-def copies(engine: Engine, args: Any, kwargs: Any) -> list[Tensor]:
+def copy_tensors(engine: Engine, args: Any, kwargs: Any) -> list[Tensor]:
     """A copy of each tensor of a call, small known ones with their values."""
     found = []
-    for tensor in nests.tensors((args, kwargs)):
+    for tensor in nests.collect_tensors((args, kwargs)):
         info = engine.info(tensor)
         if info.storage.known and info.kind != BLANK and info.meta.stride:
             with torch._C.DisableTorchFunction(), torch.no_grad():
@@ -81,14 +81,14 @@ def copies(engine: Engine, args: Any, kwargs: Any) -> list[Tensor]:
             meta = intern_meta(engine.memo.metas, copy, info.meta.device, False)
             found.append(engine.tell(copy, Info(meta, storage, VALUED)))
         else:
-            found.append(fresh(engine, info))
+            found.append(make_fresh(engine, info))
     return found
 
 
-def replaced(args: Any, kwargs: Any, tensors: list[Tensor]) -> tuple[Any, Any]:
+def replace_tensors(args: Any, kwargs: Any, tensors: list[Tensor]) -> tuple[Any, Any]:
     """The arguments with their tensors replaced, in order."""
     each = iter(tensors)
-    changed = nests.swap((args, kwargs), lambda tensor: next(each))
+    changed = nests.swap_tensors((args, kwargs), lambda tensor: next(each))
     return changed  # type: ignore[no-any-return]
 
 
@@ -116,7 +116,7 @@ class _Known(Meta):
         self.values = values
 
 
-def seen_by_needs(engine: Engine, args: Any, kwargs: Any) -> tuple[Any, Any]:
+def convert_for_needs(engine: Engine, args: Any, kwargs: Any) -> tuple[Any, Any]:
     """The arguments as needs see them: metadata, and the values of known indices."""
 
     def seen(tensor: torch.Tensor) -> Meta:
@@ -128,28 +128,28 @@ def seen_by_needs(engine: Engine, args: Any, kwargs: Any) -> tuple[Any, Any]:
         with torch._C.DisableTorchFunction():
             return _Known(info.meta, tuple(engine.value_of(tensor).flatten().tolist()))
 
-    plain = nests.plain((args, kwargs), seen)
+    plain = nests.to_plain((args, kwargs), seen)
     return plain  # type: ignore[no-any-return]
 
 
-def granted(
+def try_granted(
     engine: Engine, plan: Any, func: Any, need: Needs, args: Any, kwargs: Any, no: Unmet
 ) -> Any:
     """Return the result of the call with its needs granted, or `FAILED`."""
     for _ in range(MOST):
         if not no.grants:
             return FAILED
-        args, kwargs = replaced(args, kwargs, copies(engine, args, kwargs))
-        make = partial(_like, engine)
+        args, kwargs = replace_tensors(args, kwargs, copy_tensors(engine, args, kwargs))
+        make = partial(_make_like, engine)
         try:
             args, kwargs = with_grants(need, args, kwargs, no.grants, make)
         except Exception as fault:  # ours: the call then counts as refused
             raise_in_tests(fault)
             return FAILED
-        out = tried(engine, plan, func, args, kwargs)
+        out = try_call(engine, plan, func, args, kwargs)
         if out is not FAILED:
             return out
-        more = unmet(need, *seen_by_needs(engine, args, kwargs))
+        more = unmet(need, *convert_for_needs(engine, args, kwargs))
         if more is None or more.grants == no.grants:
             return FAILED
         no = more
@@ -166,7 +166,7 @@ def with_grants(
     """The call with some of its arguments replaced; `make` makes a tensor."""
     for grant in grants:
         name, *path = grant.argument.split(".")
-        change = partial(_placed, path=path, grant=grant, make=make)
+        change = partial(_place_grant, path=path, grant=grant, make=make)
         args, kwargs = _with_argument(need, args, kwargs, name, change)
     return args, kwargs
 
@@ -186,23 +186,23 @@ def _with_argument(
     return args, {**kwargs, name: change(None)}
 
 
-def _placed(
+def _place_grant(
     old: Any, path: list[str], grant: Grant, make: Callable[[Any, Made], Any]
 ) -> Any:
     """An argument with its granted value, at a place in a nest."""
     if path:
         place = int(path[0])
         items = list(old)
-        items[place] = _placed(items[place], path[1:], grant, make)
+        items[place] = _place_grant(items[place], path[1:], grant, make)
         if isinstance(old, PackedSequence):
             return PackedSequence(*items)
         return tuple(items) if isinstance(old, tuple) else items
     return make(old, grant.value) if isinstance(grant.value, Made) else grant.value
 
 
-def _like(engine: Engine, old: torch.Tensor, made: Made) -> torch.Tensor:
+def _make_like(engine: Engine, old: torch.Tensor, made: Made) -> torch.Tensor:
     """A tensor as it was granted, in the place of another."""
-    return fresh(engine, engine.info(old), made.shape, made.stride, made.dtype)
+    return make_fresh(engine, engine.info(old), made.shape, made.stride, made.dtype)
 
 
 def as_repairs(
@@ -236,7 +236,7 @@ def _as_repair(n: int, info: Info, made: Made, declared: bool) -> Repair | None:
         if len(changed) == 1:
             d = changed[0]
             return Repair("size", n, d, one[d], two[d], parameter=declared)
-        order = _order_of(meta.shape, made)
+        order = _find_order(meta.shape, made)
         if order is not None:
             rank = tuple(range(len(one)))
             return Repair("permute", n, None, rank, order, parameter=declared)
@@ -252,7 +252,7 @@ def _as_repair(n: int, info: Info, made: Made, declared: bool) -> Repair | None:
     return None
 
 
-def _order_of(shape: tuple[int, ...], made: Made) -> tuple[int, ...] | None:
+def _find_order(shape: tuple[int, ...], made: Made) -> tuple[int, ...] | None:
     """The order of dims that makes one shape of another, all sizes told apart."""
     if sorted(shape) != sorted(made.shape):
         return None

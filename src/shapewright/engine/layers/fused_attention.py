@@ -22,20 +22,20 @@ from torch.nn import functional
 from torch.nn.parameter import Buffer, Parameter
 
 from shapewright.engine import nests
-from shapewright.engine.autocast import eligible, kind_of
+from shapewright.engine.autocast import find_device_type, is_castable
 from shapewright.engine.dispatch.ordinary_calls import call_op
 from shapewright.engine.dispatch.results import (
-    failed,
-    recorded_arguments,
-    settle,
-    versions_of,
+    convert_for_record,
+    get_versions,
+    record_failure,
+    record_results,
 )
-from shapewright.engine.dispatch.torch_answers import by_rule
-from shapewright.engine.function_names import plain_name
+from shapewright.engine.dispatch.torch_answers import answer_graph_by_rule
+from shapewright.engine.function_names import get_plain_name
 from shapewright.engine.identity import DTYPE_NAMES
-from shapewright.engine.layers.nested_tensors import call_of_padded, padded_of
-from shapewright.engine.private import any_autocast, function_modes, in_transform
-from shapewright.engine.replacement import replaced
+from shapewright.engine.layers.nested_tensors import answer_padded_call, find_padded
+from shapewright.engine.private import any_autocast, get_function_modes, is_in_transform
+from shapewright.engine.replacement import replace_attribute
 from shapewright.operators.attention.encoder_layer_shapes import UNMERGED
 from shapewright.operators.metadata_rules import SCALAR_TYPE
 
@@ -51,7 +51,7 @@ PLAIN = frozenset({torch.Tensor, Parameter, Buffer, type(None)})
 
 
 @contextmanager
-def fast_paths_decided(engine: Engine) -> Iterator[None]:
+def decide_fast_paths(engine: Engine) -> Iterator[None]:
     """During a run, let torch's layers choose fast paths as they do without our mode.
 
     Example: in `nn.TransformerEncoderLayer.forward`, under `eval()` and `no_grad()`,
@@ -77,8 +77,8 @@ def fast_paths_decided(engine: Engine) -> Iterator[None]:
         return merge_masks
 
     with (
-        replaced(torch.overrides, "has_torch_function", make),
-        replaced(nn.MultiheadAttention, "merge_masks", make_merge),
+        replace_attribute(torch.overrides, "has_torch_function", make),
+        replace_attribute(nn.MultiheadAttention, "merge_masks", make_merge),
     ):
         yield
 
@@ -101,9 +101,9 @@ def _is_plain(engine: Engine, tensors: Any) -> bool:
     a real run, too.
     """
     return (
-        all(type(each) in PLAIN for each in tensors)
-        and all(mode is engine for mode in function_modes())
-        and not in_transform()
+        all(type(tensor) in PLAIN for tensor in tensors)
+        and all(mode is engine for mode in get_function_modes())
+        and not is_in_transform()
     )
 
 
@@ -116,51 +116,69 @@ LAYERS = {ATTENTION: "nn.MultiheadAttention", LAYER: "nn.TransformerEncoderLayer
 """The layers that these kernels run."""
 
 
-def fused(engine: Engine, func: Any, args: Args, kwargs: Kwargs | None) -> Any:
+def answer_fused_layer(
+    engine: Engine, func: Any, args: Args, kwargs: Kwargs | None
+) -> Any:
     """Answer a call of a kernel that runs a whole layer."""
     kwargs = kwargs or {}
     engine.note(
-        f"`{LAYERS[plain_name(func)]}`: one fused kernel in evaluation, as in a real "
-        "run; the modules inside are not called"
+        f"`{LAYERS[get_plain_name(func)]}`: one fused kernel in evaluation, as in a "
+        "real run; the modules inside are not called"
     )
-    words = _refusal(engine, func, args, kwargs)
+    words = _find_refusal(engine, func, args, kwargs)
     if words:
-        infos = [engine.info(tensor) for tensor in nests.tensors((args, kwargs))]
-        arguments = recorded_arguments(engine, args, kwargs)
-        engine.raise_theirs(failed(engine, func, arguments, infos, RuntimeError(words)))
-    done = call_of_padded(engine, func, args, kwargs, _by_rule)
-    return _by_rule(engine, func, args, kwargs) if done is NotImplemented else done
+        infos = [
+            engine.info(tensor) for tensor in nests.collect_tensors((args, kwargs))
+        ]
+        arguments = convert_for_record(engine, args, kwargs)
+        engine.raise_theirs(
+            record_failure(engine, func, arguments, infos, RuntimeError(words))
+        )
+    done = answer_padded_call(engine, func, args, kwargs, _answer_by_rule)
+    return (
+        _answer_by_rule(engine, func, args, kwargs) if done is NotImplemented else done
+    )
 
 
-def _by_rule(engine: Engine, func: Any, args: Args, kwargs: Kwargs) -> Any:
+def _answer_by_rule(engine: Engine, func: Any, args: Args, kwargs: Kwargs) -> Any:
     """Answer by rule even with autograd: data-free kernels accept calls that real ones
 
     refuse. A kernel is only called if nothing requires grad.
     """
     if engine.graph:
-        infos = [engine.info(tensor) for tensor in nests.tensors((args, kwargs))]
-        done = by_rule(engine, func, plain_name(func), args, kwargs, infos)
+        infos = [
+            engine.info(tensor) for tensor in nests.collect_tensors((args, kwargs))
+        ]
+        done = answer_graph_by_rule(
+            engine, func, get_plain_name(func), args, kwargs, infos
+        )
         if done is not None:
             return done[0]
     return call_op(engine, func, args, kwargs)
 
 
-def _refusal(engine: Engine, func: Any, args: Args, kwargs: Kwargs) -> str | None:
+def _find_refusal(engine: Engine, func: Any, args: Args, kwargs: Kwargs) -> str | None:
     """Return torch's error for nested tensors and CPU autocast, which the rule lacks.
 
     Autocast casts only some of the kernels inside. Example: an encoder layer of float32
     with a nested tensor, under bfloat16.
     """
-    name, weight = plain_name(func), args[WEIGHTS[plain_name(func)]]
-    padded = padded_of(args[0])
+    name, weight = get_plain_name(func), args[WEIGHTS[get_plain_name(func)]]
+    padded = find_padded(args[0])
     if padded is not None and padded.batch.shape[-1] != weight.shape[-1]:
         return (
             "Shape mismatch for NestedTensor Matmul: Expected input's (a nested "
             f"tensor) 'last_dim' to equal 'weight.size(0), but got: last_dim = "
             f"{padded.batch.shape[-1]}, and weight.size(0) = {weight.shape[-1]}"
         )
-    metas = [engine.info(tensor).meta for tensor in nests.tensors((args, kwargs))]
-    if not any_autocast() or kind_of(metas) != "cpu" or not eligible(weight.dtype):
+    metas = [
+        engine.info(tensor).meta for tensor in nests.collect_tensors((args, kwargs))
+    ]
+    if (
+        not any_autocast()
+        or find_device_type(metas) != "cpu"
+        or not is_castable(weight.dtype)
+    ):
         return None
     cast = torch.get_autocast_dtype("cpu")
     if padded is not None and weight.dtype != cast:
@@ -171,13 +189,15 @@ def _refusal(engine: Engine, func: Any, args: Args, kwargs: Kwargs) -> str | Non
     return None
 
 
-def attend(engine: Engine, func: Any, args: Args, kwargs: Kwargs | None) -> Any:
+def answer_attention(
+    engine: Engine, func: Any, args: Args, kwargs: Kwargs | None
+) -> Any:
     """Return the output, the log-sum-exps and the largest scores, without data."""
     tensors = args[:3]
-    infos = [engine.info(each) for each in tensors]
+    infos = [engine.info(tensor) for tensor in tensors]
     shape, others = infos[0].meta.shape, infos[1].meta.shape
     _check_batches(engine, shape[0], others[0])
-    score = _first_score(engine, args[3], args[4])
+    score = _compute_first_score(engine, args[3], args[4])
     scored = engine.info(score)
     grad = any(info.meta.requires_grad for info in (*infos, scored))
     if grad and torch.is_grad_enabled() and not engine.graph:
@@ -185,8 +205,8 @@ def attend(engine: Engine, func: Any, args: Args, kwargs: Kwargs | None) -> Any:
 
         raise NeedsGraph("flex_attention")
     with torch._C.DisableTorchFunction():
-        before = [engine.blank_of(each) for each in tensors]
-        versions = versions_of(before)
+        before = [engine.blank_of(tensor) for tensor in tensors]
+        versions = get_versions(before)
         query, key, value = before
         key, value = (
             each.expand(shape[0], *each.shape[1:]).repeat_interleave(
@@ -202,14 +222,21 @@ def attend(engine: Engine, func: Any, args: Args, kwargs: Kwargs | None) -> Any:
         if attended.requires_grad:
             sums = attended.sum(-1, dtype=working)
         out = attended.new_empty_strided(
-            attended.shape, _strides_like(attended.shape, infos[0].meta.stride)
+            attended.shape, _compute_strides_like(attended.shape, infos[0].meta.stride)
         ).copy_(attended)
         outs = out, sums, sums.clone()
-    kept = (*tensors, *(each for each in args[5:6] if isinstance(each, float)))
-    return settle(engine, func, kept, {}, infos, before, versions, outs, known=False)
+    kept = (
+        *tensors,
+        *(argument for argument in args[5:6] if isinstance(argument, float)),
+    )
+    return record_results(
+        engine, func, kept, {}, infos, before, versions, outs, known=False
+    )
 
 
-def _strides_like(shape: tuple[int, ...], model: tuple[int, ...]) -> tuple[int, ...]:
+def _compute_strides_like(
+    shape: tuple[int, ...], model: tuple[int, ...]
+) -> tuple[int, ...]:
     """Return strides of a dense tensor whose dims lie in the order of another tensor's.
 
     Example: for a query that is a transposed ``(B, T, H, D)``, so is the output.
@@ -230,10 +257,12 @@ def _check_batches(engine: Engine, query: int, keys: int) -> None:
         )
 
 
-def _first_score(engine: Engine, score_mod: Any, block_mask: Any) -> torch.Tensor:
+def _compute_first_score(
+    engine: Engine, score_mod: Any, block_mask: Any
+) -> torch.Tensor:
     """Call the program's functions as torch does, and return the first score."""
     try:
-        with engine.unrecorded(), engine:
+        with engine.suspend_recording(), engine:
             places = [torch.tensor(0, dtype=torch.int32) for _ in range(4)]
             score = score_mod(torch.tensor(1.0), *places)
             mask_mod = block_mask[-1]

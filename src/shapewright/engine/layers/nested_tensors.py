@@ -25,15 +25,15 @@ import torch
 from shapewright.engine import nests
 from shapewright.engine.dispatch.ordinary_calls import call_op
 from shapewright.engine.dispatch.results import (
-    failed,
-    recorded_arguments,
-    settle,
-    versions_of,
+    convert_for_record,
+    get_versions,
+    record_failure,
+    record_results,
 )
-from shapewright.engine.function_names import display_name, plain_name
-from shapewright.engine.identity import BLANK, Info, Meta, numel
-from shapewright.engine.private import INNER_NESTED_MAKERS, nested_of_lengths
-from shapewright.engine.replacement import replaced
+from shapewright.engine.function_names import get_display_name, get_plain_name
+from shapewright.engine.identity import BLANK, Info, Meta, count_elements
+from shapewright.engine.private import INNER_NESTED_MAKERS, make_nested
+from shapewright.engine.replacement import replace_attribute
 from shapewright.engine.values import representatives
 from shapewright.operators.facts import operators_with
 
@@ -60,7 +60,7 @@ class _NotFollowed(NotImplementedError):
     """Raised for an operation that torch supports but a data-free run cannot."""
 
 
-def refusal(error: Exception, args: Any, kwargs: Any) -> Exception:
+def find_refusal(error: Exception, args: Any, kwargs: Any) -> Exception:
     """Return our own error in place of torch's if nested tensors are involved."""
     if isinstance(error, _NotFollowed) or not has_nested(args, kwargs):
         return error
@@ -77,12 +77,12 @@ def has_nested(args: Any, kwargs: Any) -> bool:
     with torch._C.DisableTorchFunction():
         return any(
             tensor.is_nested and not hasattr(tensor, PADDED)
-            for tensor in nests.tensors((args, kwargs or {}))
+            for tensor in nests.collect_tensors((args, kwargs or {}))
         )
 
 
 @contextmanager
-def nested_tensors_refused(engine: Engine) -> Iterator[None]:
+def refuse_nested_tensors(engine: Engine) -> Iterator[None]:
     """Refuse nested tensors of the program during a run."""
 
     def make(original: Callable[..., Any]) -> Callable[..., Any]:
@@ -100,7 +100,7 @@ def nested_tensors_refused(engine: Engine) -> Iterator[None]:
     with ExitStack() as stack:
         for owner, name in MAKERS:
             if name in vars(owner):  # not in every torch
-                stack.enter_context(replaced(owner, name, make))
+                stack.enter_context(replace_attribute(owner, name, make))
         yield
 
 
@@ -125,7 +125,7 @@ class _Padded:
         self.lengths = lengths
 
 
-def padded_of(tensor: Tensor) -> _Padded | None:
+def find_padded(tensor: Tensor) -> _Padded | None:
     """Return the batch that a nested tensor of ours stands for, or None."""
     return getattr(tensor, PADDED, None)
 
@@ -138,7 +138,7 @@ def is_left_aligned(
     Return whether in each sample all kept elements precede the padding. An unknown mask
     is assumed to be so; the shapes are the same wherever the padding is.
     """
-    answer = bool(_asked(engine, func, args, kwargs or {}))
+    answer = bool(_check_mask(engine, func, args, kwargs or {}))
     if not _is_known(engine, args[1]):
         engine.assume(
             "an unknown padding mask is assumed to pad at the ends, so that the layers "
@@ -148,34 +148,34 @@ def is_left_aligned(
     return answer
 
 
-def cut(engine: Engine, func: Any, args: Args, kwargs: Kwargs | None) -> Tensor:
+def cut_samples(engine: Engine, func: Any, args: Args, kwargs: Kwargs | None) -> Tensor:
     """Run `torch._nested_tensor_from_mask(src, mask)`: cut samples to their lengths."""
     batch, mask = args[0], args[1]
-    _asked(engine, func, args, kwargs or {})
-    lengths = [int(count) for count in _values(engine, mask).sum(1)]
+    _check_mask(engine, func, args, kwargs or {})
+    lengths = [int(count) for count in _find_mask_values(engine, mask).sum(1)]
     with torch.no_grad():
         blank = torch.empty(batch.shape, dtype=batch.dtype, device="meta")
-    return _nested(
-        engine, _settled(engine, func, args, kwargs or {}, blank, NOTE), lengths
+    return _make_nested(
+        engine, _record_result(engine, func, args, kwargs or {}, blank, NOTE), lengths
     )
 
 
 NOTE = "a nested tensor, shown with its padding"
 
 
-def _asked(engine: Engine, func: Any, args: Args, kwargs: Kwargs) -> Any:
+def _check_mask(engine: Engine, func: Any, args: Args, kwargs: Kwargs) -> Any:
     """Run torch's checks on the mask and the sizes of the batch."""
     sizes = args[0].shape
     real = torch.empty((*sizes[:2], *(1 for _ in sizes[2:])))
-    given = (real, _values(engine, args[1]), *args[2:])
+    given = (real, _find_mask_values(engine, args[1]), *args[2:])
     try:
         with warnings.catch_warnings():  # that nested tensors are a prototype
             warnings.simplefilter("ignore")
             return func(*given, **kwargs)
     except Exception as error:  # torch refuses
         infos = [engine.info(tensor) for tensor in args[:2]]
-        arguments = recorded_arguments(engine, args, kwargs)
-        engine.raise_theirs(failed(engine, func, arguments, infos, error))
+        arguments = convert_for_record(engine, args, kwargs)
+        engine.raise_theirs(record_failure(engine, func, arguments, infos, error))
 
 
 def _is_known(engine: Engine, mask: Tensor) -> bool:
@@ -184,7 +184,7 @@ def _is_known(engine: Engine, mask: Tensor) -> bool:
     return storage.known and storage.assumed is None
 
 
-def _values(engine: Engine, mask: Tensor) -> Tensor:
+def _find_mask_values(engine: Engine, mask: Tensor) -> Tensor:
     """Return a mask's values; an unknown mask keeps all but the end of the last sample.
 
     With samples of equal length torch would see a batch without padding.
@@ -197,106 +197,118 @@ def _values(engine: Engine, mask: Tensor) -> Tensor:
     return made
 
 
-def pad(engine: Engine, func: Any, args: Args, kwargs: Kwargs | None) -> Any:
+def pad_samples(engine: Engine, func: Any, args: Args, kwargs: Kwargs | None) -> Any:
     """Run `x.to_padded_tensor(0.0, size)`, which returns the whole batch again."""
     kwargs = kwargs or {}
     nested = args[0]
-    padded = padded_of(nested)
+    padded = find_padded(nested)
     if padded is None and engine.failures and not nested.is_nested:
         return nested  # a layer failed, and the run went on with its batch
     if padded is None:
         return call_op(engine, func, args, kwargs)
     given = (padded.batch, *args[1:])
     width = padded.batch.shape[-1]
-    real = nested_of_lengths(padded.lengths, 1 if width else 0, nested.dtype)
+    real = make_nested(padded.lengths, 1 if width else 0, nested.dtype)
     size = kwargs.get("output_size", args[2] if len(args) > 2 else None)
     narrow = None if size is None else (*size[:-1], size[-1] - width + real.size(2))
     try:
         shape = func(real, 0.0, narrow).shape
     except Exception as error:  # torch refuses
         infos = [engine.info(padded.batch)]
-        arguments = recorded_arguments(engine, given, kwargs)
-        engine.raise_theirs(failed(engine, func, arguments, infos, error))
+        arguments = convert_for_record(engine, given, kwargs)
+        engine.raise_theirs(record_failure(engine, func, arguments, infos, error))
     shape = (*shape[:-1], width if size is None else size[-1])
     with torch.no_grad():
         blank = torch.empty(shape, dtype=nested.dtype, device="meta")
-    return _settled(engine, func, given, kwargs, blank)
+    return _record_result(engine, func, given, kwargs, blank)
 
 
-def call_of_padded(
+def answer_padded_call(
     engine: Engine, func: Any, args: Args, kwargs: Kwargs, call: Any = call_op
 ) -> Any:
     """Answer other calls with a nested tensor of ours; else NotImplemented."""
-    tensors = nests.tensors((args, kwargs))
-    nested = [(t, padded) for t in tensors if (padded := padded_of(t)) is not None]
+    tensors = nests.collect_tensors((args, kwargs))
+    nested = [(t, padded) for t in tensors if (padded := find_padded(t)) is not None]
     if not nested:
         return NotImplemented
-    if plain_name(func) not in BY_SAMPLE:
-        return _tried(engine, func, args, kwargs)
+    if get_plain_name(func) not in BY_SAMPLE:
+        return _try_real_call(engine, func, args, kwargs)
     owners = {id(padded.batch): tensor for tensor, padded in nested}
 
     def batch_of(tensor: Tensor) -> Tensor:
-        padded = padded_of(tensor)
+        padded = find_padded(tensor)
         return tensor if padded is None else padded.batch
 
-    plain = nests.swap((args, kwargs), batch_of)
+    plain = nests.swap_tensors((args, kwargs), batch_of)
     out = call(engine, func, *plain)
     first = out[0] if isinstance(out, tuple) else out
     made = owners.get(id(first))
     if made is None:
-        made = _nested(engine, first, nested[0][1].lengths)
+        made = _make_nested(engine, first, nested[0][1].lengths)
     return (made, *out[1:]) if isinstance(out, tuple) else made
 
 
-def _nested(engine: Engine, batch: Tensor, lengths: list[int]) -> Tensor:
+def _make_nested(engine: Engine, batch: Tensor, lengths: list[int]) -> Tensor:
     """Return the nested tensor that the program gets for a padded batch."""
     info = engine.info(batch)
     old = info.meta
-    nested = nested_of_lengths(lengths, batch.shape[-1], batch.dtype)
+    nested = make_nested(lengths, batch.shape[-1], batch.dtype)
     meta = Meta(old.shape, (), old.torch_dtype, 0, old.device, False, "nested")
     setattr(nested, PADDED, _Padded(batch, lengths))
     engine.hold_nested()
     return engine.tell(nested, Info(meta, info.storage, BLANK, None, info.number))
 
 
-def _tried(engine: Engine, func: Any, args: Args, kwargs: Kwargs) -> Any:
+def _try_real_call(engine: Engine, func: Any, args: Args, kwargs: Kwargs) -> Any:
     """Run the call on real tensors of these sizes; mostly, torch refuses it."""
-    tensors = nests.tensors((args, kwargs))
+    tensors = nests.collect_tensors((args, kwargs))
     infos = [engine.info(tensor) for tensor in tensors]
-    arguments = recorded_arguments(engine, args, kwargs)
-    if sum(numel(info.meta.shape) for info in infos) > MOST:
-        words = f"shapewright does not follow `{display_name(func)}` of nested tensors"
+    arguments = convert_for_record(engine, args, kwargs)
+    if sum(count_elements(info.meta.shape) for info in infos) > MOST:
+        words = (
+            f"shapewright does not follow `{get_display_name(func)}` of nested tensors"
+        )
         error = NotImplementedError(words)
-        engine.raise_theirs(failed(engine, func, arguments, infos, error))
+        engine.raise_theirs(record_failure(engine, func, arguments, infos, error))
 
     def real(tensor: Tensor) -> Tensor:
-        padded = padded_of(tensor)
+        padded = find_padded(tensor)
         if padded is None:
-            return representatives.stand_in(engine, tensor)
+            return representatives.make_stand_in(engine, tensor)
         width = padded.batch.shape[-1]
-        return nested_of_lengths(padded.lengths, width, tensor.dtype).fill_(0)
+        return make_nested(padded.lengths, width, tensor.dtype).fill_(0)
 
-    physical = nests.on_meta(nests.swap((args, kwargs), real), "cpu")
+    physical = nests.replace_devices(nests.swap_tensors((args, kwargs), real), "cpu")
     try:
         with torch.no_grad():
             out = func(*physical[0], **physical[1])
     except Exception as error:  # torch refuses
-        engine.raise_theirs(failed(engine, func, arguments, infos, error))
-    before = nests.tensors(physical)
-    out = nests.swap(out, lambda tensor: representatives.to_blank(tensor, before))
-    return settle(
-        engine, func, args, kwargs, infos, before, versions_of(before), out, known=False
+        engine.raise_theirs(record_failure(engine, func, arguments, infos, error))
+    before = nests.collect_tensors(physical)
+    out = nests.swap_tensors(
+        out, lambda tensor: representatives.to_blank(tensor, before)
+    )
+    return record_results(
+        engine,
+        func,
+        args,
+        kwargs,
+        infos,
+        before,
+        get_versions(before),
+        out,
+        known=False,
     )
 
 
-def _settled(
+def _record_result(
     engine: Engine, func: Any, args: Args, kwargs: Kwargs, out: Tensor, note: str = ""
 ) -> Any:
     """Record a new data-free tensor as the result of a call."""
-    infos = [engine.info(tensor) for tensor in nests.tensors((args, kwargs))]
+    infos = [engine.info(tensor) for tensor in nests.collect_tensors((args, kwargs))]
     before = [torch.empty(0) for _ in infos]
     notes = (note,) if note else ()
-    return settle(
+    return record_results(
         engine, func, args, kwargs, infos, before, [0] * len(infos), out,
         known=False, notes=notes,
     )  # fmt: skip

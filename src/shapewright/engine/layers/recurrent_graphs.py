@@ -24,7 +24,7 @@ import torch
 
 from shapewright.engine import autocast, nests
 from shapewright.engine.identity import META, Info
-from shapewright.engine.replacement import one_thread
+from shapewright.engine.replacement import limit_to_one_thread
 
 Tensor = torch.Tensor
 Shape = tuple[int, ...]
@@ -54,43 +54,44 @@ def run_miniature(
     `lengths` are the batch sizes of packed steps, which are the second operand.
     """
     made = [
-        _small_tensor(info, shape) for info, shape in zip(infos, shapes, strict=True)
+        _make_small_tensor(info, shape)
+        for info, shape in zip(infos, shapes, strict=True)
     ]
     if lengths is not None:
         made[1] = torch.tensor(lengths, device="cpu")
     counter = iter(made)
-    small = nests.swap(_without_dropout(args), lambda _: next(counter))
-    kind = autocast.kind_of([info.meta for info in infos])
+    small = nests.swap_tensors(_remove_dropout(args), lambda _: next(counter))
+    kind = autocast.find_device_type([info.meta for info in infos])
     if kind == "cuda":
         small, _ = autocast.cast_tensors(func.__name__, small, infos)
-    with one_thread(), _cpu_autocast(kind):
+    with limit_to_one_thread(), _disable_cpu_autocast(kind):
         out = func(*small)
-    return _Miniature(made, nests.tensors(out))
+    return _Miniature(made, nests.collect_tensors(out))
 
 
-def _cpu_autocast(kind: str | None) -> AbstractContextManager[Any]:
+def _disable_cpu_autocast(kind: str | None) -> AbstractContextManager[Any]:
     """Disable the CPU's autocast unless the operands are on the CPU."""
     if kind == "cpu" or not torch.is_autocast_enabled("cpu"):
         return nullcontext()
     return torch.autocast("cpu", enabled=False)
 
 
-def _without_dropout(args: tuple[Any, ...]) -> tuple[Any, ...]:
+def _remove_dropout(args: tuple[Any, ...]) -> tuple[Any, ...]:
     """Set the dropout probability, the only float argument, to 0."""
-    return tuple(0.0 if isinstance(each, float) else each for each in args)
+    return tuple(0.0 if isinstance(argument, float) else argument for argument in args)
 
 
-def _small_tensor(info: Info, shape: Shape) -> Tensor:
+def _make_small_tensor(info: Info, shape: Shape) -> Tensor:
     """Return zeros of this shape, strided as the operand is."""
     meta = info.meta
-    stride = _laid_like(meta.shape, meta.stride, shape)
+    stride = _compute_strides_like(meta.shape, meta.stride, shape)
     tensor = torch.empty_strided(shape, stride, dtype=meta.torch_dtype, device="cpu")
     storage: Any = tensor.untyped_storage()
     storage.fill_(0)
     return tensor.requires_grad_(meta.requires_grad)
 
 
-def _laid_like(shape: Shape, stride: Shape, other: Shape) -> Shape:
+def _compute_strides_like(shape: Shape, stride: Shape, other: Shape) -> Shape:
     """Return strides for another shape that keep the order of the dims in memory.
 
     `(3, 2, 5)` by `(5, 15, 1)` and `(8, 200, 64)` give `(64, 512, 1)`. Expanded dims
@@ -145,7 +146,7 @@ class Mirror:
         found: list[Tensor] = []
         for node in waiting:
             names = [name for name in dir(node) if name.startswith("_saved_")]
-            found += nests.tensors([getattr(node, name) for name in names])
+            found += nests.collect_tensors([getattr(node, name) for name in names])
             for after, _ in node.next_functions:
                 if after is not None and after not in nodes:
                     nodes[after] = None
@@ -159,7 +160,11 @@ class Mirror:
         """
         key = given, again
         if key not in self._gradients:
-            with torch._C.DisableTorchFunction(), one_thread(), torch.enable_grad():
+            with (
+                torch._C.DisableTorchFunction(),
+                limit_to_one_thread(),
+                torch.enable_grad(),
+            ):
                 self._gradients[key] = self._differentiate(given, again)
         return self._gradients[key]
 
@@ -202,57 +207,61 @@ class _Gradients:
         }
         self.outputs = list({id(each): each for each in by_place.values()}.values())
         self.mirror: Mirror | None = None
-        if any(each.requires_grad for each in self.outputs):
+        if any(output.requires_grad for output in self.outputs):
             self.mirror = Mirror([*of.inputs, *start], self.outputs)
 
     def layouts(self, inputs: tuple[Tensor, ...]) -> list[Layout]:
         """Return the layouts of the gradients of these inputs."""
         shapes = {n: inputs[at].shape for at, n in self.by_place.items()}
         return [
-            (shapes[n], _laid_like(each.shape, each.stride(), shapes[n]), each.dtype)
+            (
+                shapes[n],
+                _compute_strides_like(each.shape, each.stride(), shapes[n]),
+                each.dtype,
+            )
             for n, each in enumerate(self.outputs)
         ]
 
 
-def hang_on_mirror(
+def attach_to_mirror(
     mirror: Mirror, inputs: list[Tensor], layouts: list[Layout]
 ) -> list[Tensor]:
     """Return data-free outputs of these layouts, with nodes as in the mirror."""
-    if not any(each.requires_grad for each in mirror.outputs):
-        return [_blank(layout) for layout in layouts]
-    held = [_saved_of(inputs[at], small) for at, small in mirror.saved]
+    if not any(output.requires_grad for output in mirror.outputs):
+        return [_make_blank(layout) for layout in layouts]
+    held = [_find_saved(inputs[at], small) for at, small in mirror.saved]
     joined: Any = _Joint.apply
     held += joined(*inputs)
-    name = next(name for each in mirror.outputs if (name := node_of(each)))
+    name = next(name for output in mirror.outputs if (name := get_node_name(output)))
     outputs: list[Tensor] = list(
-        _with_name(_Mirrored, name).apply(mirror, held, layouts, *inputs)
+        _make_named_function(_Mirrored, name).apply(mirror, held, layouts, *inputs)
     )
     first = True
     for at, small in enumerate(mirror.outputs):
-        own = node_of(small)
+        own = get_node_name(small)
         if own and not (first and own == name):
-            outputs[at] = _with_name(_Renamed, own).apply(outputs[at])
+            outputs[at] = _make_named_function(_Renamed, own).apply(outputs[at])
         first = first and not own
     return outputs
 
 
-def node_of(tensor: Tensor) -> str | None:
+def get_node_name(tensor: Tensor) -> str | None:
     """Return the name of a tensor's node."""
     return None if tensor.grad_fn is None else tensor.grad_fn.name()
 
 
-def _blank(layout: Layout) -> Tensor:
+def _make_blank(layout: Layout) -> Tensor:
     """Return a data-free tensor of this layout."""
     shape, stride, dtype = layout
     return torch.empty_strided(shape, stride, dtype=dtype, device=META)
 
 
-def _saved_of(tensor: Tensor, small: Tensor) -> Tensor:
+def _find_saved(tensor: Tensor, small: Tensor) -> Tensor:
     """Return what a node saves of an input: the input or a view, as in the miniature.
 
     The name of its node appears where an in-place write is refused.
     """
-    node = node_of(small)
+    node = get_node_name(small)
     if node == "TBackward0":
         return tensor.t()
     if node == "SelectBackward0":
@@ -284,7 +293,7 @@ class _Mirrored(torch.autograd.Function):
         layouts: list[Layout],
         *inputs: Tensor,
     ) -> tuple[Tensor, ...]:
-        outputs = tuple(_blank(layout) for layout in layouts)
+        outputs = tuple(_make_blank(layout) for layout in layouts)
         context.mirror = mirror
         context.first = len(mirror.saved)
         context.last = len(held)
@@ -309,9 +318,9 @@ class _Mirrored(torch.autograd.Function):
             made = mirror.gradients(given, again)
             layouts = made.layouts(inputs)
             if made.mirror is None or again is None:
-                outputs = [_blank(layout) for layout in layouts]
+                outputs = [_make_blank(layout) for layout in layouts]
             else:
-                outputs = hang_on_mirror(made.mirror, [*inputs, *start], layouts)
+                outputs = attach_to_mirror(made.mirror, [*inputs, *start], layouts)
             for at, n in made.by_place.items():
                 if context.needs_input_grad[3 + at]:
                     found[at] = outputs[n]
@@ -349,7 +358,7 @@ class _Renamed(torch.autograd.Function):
 
     @staticmethod
     def forward(context: Any, tensor: Tensor) -> Tensor:
-        return _blank((tensor.shape, tensor.stride(), tensor.dtype))
+        return _make_blank((tensor.shape, tensor.stride(), tensor.dtype))
 
     @staticmethod
     def backward(context: Any, *gradients: Any) -> Any:
@@ -357,7 +366,7 @@ class _Renamed(torch.autograd.Function):
 
 
 @cache
-def _with_name(kind: type[torch.autograd.Function], node: str) -> Any:
+def _make_named_function(kind: type[torch.autograd.Function], node: str) -> Any:
     """Return a function of this kind whose nodes have this name."""
     made: Any = type(kind.__name__, (kind,), {})
     made._backward_cls.__name__ = node

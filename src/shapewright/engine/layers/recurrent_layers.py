@@ -16,16 +16,21 @@ import torch
 
 from shapewright.engine import autocast, nests
 from shapewright.engine.autograd_graph import is_cut
-from shapewright.engine.devices import claim_of
-from shapewright.engine.dispatch.answers import apply, intern_made, rule_of, template_of
-from shapewright.engine.dispatch.results import recorded_arguments
+from shapewright.engine.devices import find_claimed_device
+from shapewright.engine.dispatch.answers import (
+    apply_answer,
+    find_rule,
+    intern_outputs,
+    make_template,
+)
+from shapewright.engine.dispatch.results import convert_for_record
 from shapewright.engine.identity import (
     BLANK,
     DTYPE_NAMES,
     DTYPES,
     Info,
     Storage,
-    contiguous_stride,
+    compute_contiguous_stride,
 )
 from shapewright.engine.layers.recurrent_graphs import (
     HIDDEN,
@@ -36,15 +41,15 @@ from shapewright.engine.layers.recurrent_graphs import (
     Layout,
     Mirror,
     Shape,
-    hang_on_mirror,
-    node_of,
+    attach_to_mirror,
+    get_node_name,
     run_miniature,
 )
 from shapewright.engine.memo import NEW, Answer, RecurrentPlan
 from shapewright.engine.private import (
-    in_dispatch_mode,
-    in_transform,
-    saving_hooks,
+    has_saving_hooks,
+    is_in_dispatch_mode,
+    is_in_transform,
 )
 from shapewright.operators.metadata_rules import Made
 from shapewright.operators.recurrent.shapes import GATES, Layers, layers_of, outputs_of
@@ -62,44 +67,46 @@ def answer_recurrent(
     engine: Engine, func: Any, name: str, args: Args, kwargs: Kwargs, infos: list[Info]
 ) -> Any:
     """Answer a recurrent call; None if torch must answer it."""
-    if kwargs or in_transform() or in_dispatch_mode():
+    if kwargs or is_in_transform() or is_in_dispatch_mode():
         return None
-    if engine.graph and saving_hooks():  # the program sees what torch saves
+    if engine.graph and has_saving_hooks():  # the program sees what torch saves
         return None
     if any(info.meta.layout != "strided" for info in infos):
         return None
-    layers = layers_of(GATES[name], *recorded_arguments(engine, args, kwargs)[0])
+    layers = layers_of(GATES[name], *convert_for_record(engine, args, kwargs)[0])
     if layers is None:
         return None
     lengths = None
     if layers.rows is not None:
-        lengths = _small_lengths(engine, layers, args[1])
+        lengths = _find_small_lengths(engine, layers, args[1])
         if lengths is None:
             return None
-    inputs = [engine.blank_of(each) for each in nests.tensors(args)]
+    inputs = [engine.blank_of(tensor) for tensor in nests.collect_tensors(args)]
     if engine.graph and any(is_cut(each) for each in inputs):
         return None
     key = (
         func, torch.is_grad_enabled(), torch.is_inference_mode_enabled(),
-        tuple(info.meta for info in infos), tuple(lengths or ()), _flags_of(args),
-        autocast.state(), torch.backends.mkldnn.enabled,
+        tuple(info.meta for info in infos), tuple(lengths or ()), _get_flags(args),
+        autocast.get_autocast_state(), torch.backends.mkldnn.enabled,
     )  # fmt: skip
     plan = engine.memo.recurrent.get(key)
     if plan is None:
         try:
-            plan = _plan_of(engine, func, args, infos, layers, lengths)
+            plan = _make_plan(engine, func, args, infos, layers, lengths)
         except RuntimeError:  # no kernel of the CPU for these dtypes
             return None
         engine.memo.recurrent[key] = plan
-    return _give(engine, plan, layers, inputs, infos)
+    return _make_outputs(engine, plan, layers, inputs, infos)
 
 
-def _flags_of(args: Args) -> tuple[Any, ...]:
+def _get_flags(args: Args) -> tuple[Any, ...]:
     """Return the non-tensor arguments of a call."""
-    return tuple(each for each in args if isinstance(each, int | float))
+    return tuple(argument for argument in args if isinstance(argument, int | float))
 
 
-def _small_lengths(engine: Engine, layers: Layers, sizes: Tensor) -> list[int] | None:
+def _find_small_lengths(
+    engine: Engine, layers: Layers, sizes: Tensor
+) -> list[int] | None:
     """Return the batch sizes of a miniature, or None if the given ones are invalid."""
     rows = min(layers.batch, ROWS)
     steps = min(layers.steps, STEPS)
@@ -115,7 +122,7 @@ def _small_lengths(engine: Engine, layers: Layers, sizes: Tensor) -> list[int] |
     return [rows, *(max(rows - 1, 1) for _ in range(steps - 1))]
 
 
-def _plan_of(
+def _make_plan(
     engine: Engine,
     func: Any,
     args: Args,
@@ -124,20 +131,20 @@ def _plan_of(
     lengths: list[int] | None,
 ) -> RecurrentPlan:
     """Return the answer by rule, with nodes and dtypes taken from a miniature."""
-    arguments = recorded_arguments(engine, args, {})
+    arguments = convert_for_record(engine, args, {})
     metas = [info.meta for info in infos]
     made = outputs_of(layers, metas[0].dtype)
     grad = torch.is_grad_enabled() and any(meta.requires_grad for meta in metas)
     small = None
-    if grad or autocast.kind_of(metas) is not None:
-        shapes = _small_shapes(layers, lengths)
+    if grad or autocast.find_device_type(metas) is not None:
+        shapes = _compute_small_shapes(layers, lengths)
         with torch._C.DisableTorchFunction():
             small = run_miniature(func, args, infos, shapes, lengths)
         made = tuple(
             replace(one, dtype=DTYPE_NAMES[out.dtype])
             for one, out in zip(made, small.outputs, strict=True)
         )
-    device = claim_of(engine, infos, {})
+    device = find_claimed_device(engine, infos, {})
     outs = small.outputs if small is not None else [None] * len(made)
     flags = [out is not None and out.requires_grad for out in outs]
     answer = Answer(
@@ -145,12 +152,12 @@ def _plan_of(
         arguments,
         NEW,
         tuple(
-            intern_made(engine, one, device, flag)
+            intern_outputs(engine, one, device, flag)
             for one, flag in zip(made, flags, strict=True)
         ),
-        tuple(None if out is None else node_of(out) for out in outs),
-        template_of(made, func),
-        _flops_of(func, arguments),
+        tuple(None if out is None else get_node_name(out) for out in outs),
+        make_template(made, func),
+        _compute_flops(func, arguments),
     )
     if small is None or not any(flags):
         return RecurrentPlan(answer)
@@ -158,16 +165,16 @@ def _plan_of(
     base = first._base
     mirror = Mirror(small.inputs, [first if base is None else base, *lasts])
     is_view = base is not None
-    return RecurrentPlan(answer, mirror, _layouts_of(layers, made, is_view), is_view)
+    return RecurrentPlan(answer, mirror, _make_layouts(layers, made, is_view), is_view)
 
 
-def _flops_of(func: Any, arguments: tuple[Args, Kwargs]) -> int | None:
+def _compute_flops(func: Any, arguments: tuple[Args, Kwargs]) -> int | None:
     """Return the FLOPs by the function's rule; None if it has none."""
-    rule = rule_of(func)
+    rule = find_rule(func)
     return None if rule is None or rule.flops is None else rule.flops(*arguments[0])
 
 
-def _small_shapes(layers: Layers, lengths: list[int] | None) -> list[Shape]:
+def _compute_small_shapes(layers: Layers, lengths: list[int] | None) -> list[Shape]:
     """Return the shapes of the operands of a miniature."""
     hidden, projected = min(layers.hidden, HIDDEN), min(layers.projected, PROJECTED)
     few = replace(
@@ -183,21 +190,23 @@ def _small_shapes(layers: Layers, lengths: list[int] | None) -> list[Shape]:
     return [few.input(), *sizes, *few.states(), *few.weights()]
 
 
-def _layouts_of(layers: Layers, made: tuple[Made, ...], is_view: bool) -> list[Layout]:
+def _make_layouts(
+    layers: Layers, made: tuple[Made, ...], is_view: bool
+) -> list[Layout]:
     """Return the layouts of the nodes' outputs.
 
     The tensor that the output is a view of has the steps first, and is contiguous.
     """
     shapes = [one.shape for one in made]
-    strides = [one.stride or contiguous_stride(one.shape) for one in made]
+    strides = [one.stride or compute_contiguous_stride(one.shape) for one in made]
     if is_view:
         shapes[0] = (layers.steps, layers.batch, shapes[0][-1])
-        strides[0] = contiguous_stride(shapes[0])
+        strides[0] = compute_contiguous_stride(shapes[0])
     dtypes = [DTYPES[one.dtype] for one in made]
     return list(zip(shapes, strides, dtypes, strict=True))
 
 
-def _give(
+def _make_outputs(
     engine: Engine,
     plan: RecurrentPlan,
     layers: Layers,
@@ -207,8 +216,8 @@ def _give(
     """Return the outputs of a call, on the nodes of its mirror."""
     answer = plan.answer
     if plan.mirror is None or not engine.graph:
-        return apply(engine, answer, (), {}, infos)
-    outs = hang_on_mirror(plan.mirror, inputs, plan.layouts)
+        return apply_answer(engine, answer, (), {}, infos)
+    outs = attach_to_mirror(plan.mirror, inputs, plan.layouts)
     if plan.is_view:
         whole = outs[0]
         packed = layers.rows is not None

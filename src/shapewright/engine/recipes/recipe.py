@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Any
 
 import torch
 
-from shapewright.engine.dispatch.answers import rule_of
-from shapewright.engine.dispatch.plan_tables import wrong_in
+from shapewright.engine.dispatch.answers import find_rule
+from shapewright.engine.dispatch.plan_tables import find_meta_errors
 from shapewright.engine.identity import Info, Meta
-from shapewright.engine.memo import INPLACE, OPAQUE, Answer, arguments
+from shapewright.engine.memo import INPLACE, OPAQUE, Answer, get_arguments
 from shapewright.engine.module_calls import RunningCall
 from shapewright.engine.tracked_sizes.comparisons import (
     Comparisons,
@@ -20,7 +20,7 @@ from shapewright.engine.tracked_sizes.comparisons import (
     StandInType,
     WatchedCalls,
 )
-from shapewright.engine.tracked_sizes.numbers import KINDS, plain
+from shapewright.engine.tracked_sizes.numbers import KINDS, to_plain
 from shapewright.operators.metadata_rules import Rule
 from shapewright.record.guards import Applied, Expression, SizeRead
 
@@ -51,7 +51,7 @@ class Sample:
     numbers: tuple[tuple[int, ...], ...]
 
 
-def sample_of(
+def make_sample(
     events: Iterable[tuple[Any, ...]],
     calls: list[RunningCall],
     letters: Mapping[str, int],
@@ -65,14 +65,14 @@ def sample_of(
         call = calls[number] if calls else None
         kinds = tuple([info.meta.dtype for info in outs])
         keys.append((answer.func, site, call.path if call else "", kinds))
-        taken.append(shapes(ins))
-        given.append(shapes(outs))
+        taken.append(get_shapes(ins))
+        given.append(get_shapes(outs))
         steps.append(tuple([info.meta.stride for info in outs]))
         found = known.get(id(answer))
         if found is None:
-            given_to = arguments(answer)
-            ends = of_slices(given_to) if is_index(answer.func) else ()
-            found = known[id(answer)] = (*whole_numbers(given_to), *ends)
+            given_to = get_arguments(answer)
+            ends = find_slice_numbers(given_to) if is_index(answer.func) else ()
+            found = known[id(answer)] = (*find_whole_numbers(given_to), *ends)
         numbers.append(found)
     if output is not None:
         keys.append(("output", len(output)))
@@ -91,25 +91,25 @@ def is_index(function: Any) -> bool:
     return getattr(function, "__name__", "") in ("__getitem__", "__setitem__")
 
 
-def of_slices(nest: Any) -> Iterator[int]:
+def find_slice_numbers(nest: Any) -> Iterator[int]:
     """The whole numbers of slices, which stand in arguments as text."""
     if isinstance(nest, tuple | list):
         for item in nest:
-            yield from of_slices(item)
+            yield from find_slice_numbers(item)
     elif isinstance(nest, str):
         yield from map(int, WHOLE.findall(nest))
 
 
-def shapes(infos: Iterable[Info]) -> Shapes:
+def get_shapes(infos: Iterable[Info]) -> Shapes:
     """The shapes of some tensors."""
     return tuple([info.meta.shape for info in infos])
 
 
-def whole_numbers(nest: Any) -> Iterator[int]:
+def find_whole_numbers(nest: Any) -> Iterator[int]:
     """The whole numbers of a nest, in order."""
     if isinstance(nest, tuple | list):
         for item in nest:
-            yield from whole_numbers(item)
+            yield from find_whole_numbers(item)
     elif isinstance(nest, int) and not isinstance(nest, bool):
         yield int(nest)
 
@@ -167,32 +167,36 @@ class Recipe:
     guards: list[tuple[int, Sides]]
 
 
-def noted(args: Any, kwargs: Any) -> Nest:
+def note_arguments(args: Any, kwargs: Any) -> Nest:
     """The arguments of a call without tensors, sizes that remember as expressions."""
-    return _bare(tuple(args)), _bare(kwargs or {})
+    return _drop_tensors(tuple(args)), _drop_tensors(kwargs or {})
 
 
-def _bare(value: Any) -> Any:
+def _drop_tensors(value: Any) -> Any:
     """A nest without tensors, sizes as expressions."""
     kind = type(value)
     if kind in KINDS:
-        return value.expression if value.seen.open else plain(value)
+        return value.expression if value.seen.open else to_plain(value)
     if kind is StandInType:
         return value.stands_for
     if isinstance(value, torch.Tensor):
         return TENSOR
     if kind is tuple or kind is torch.Size:
-        return tuple([_bare(item) for item in value])
+        return tuple([_drop_tensors(item) for item in value])
     if kind is list:
-        return [_bare(item) for item in value]
+        return [_drop_tensors(item) for item in value]
     if kind is dict:
-        return {name: _bare(item) for name, item in value.items()}
+        return {name: _drop_tensors(item) for name, item in value.items()}
     if kind is slice:
-        return slice(_bare(value.start), _bare(value.stop), _bare(value.step))
+        return slice(
+            _drop_tensors(value.start),
+            _drop_tensors(value.stop),
+            _drop_tensors(value.step),
+        )
     return value
 
 
-def _recipe_of(
+def _make_recipe(
     engine: Engine,
     seen: Comparisons,
     output: tuple[Info, ...],
@@ -205,16 +209,16 @@ def _recipe_of(
     made: dict[int, RecipeStep] = {}
     steps = []
     for at, (answer, ins, outs, _, _) in enumerate(engine.events):
-        steps.append(_step_of(answer, ins, outs, seen.arguments.get(at), made))
+        steps.append(_make_step(answer, ins, outs, seen.arguments.get(at), made))
     return Recipe(steps, seen.given, output, seen.order)
 
 
-def seen_of(
+def collect_calls(
     engine: Engine, seen: Comparisons, output: tuple[Info, ...]
 ) -> WatchedCalls:
     """What a watched run leaves beside its record."""
     try:
-        recipe = _recipe_of(engine, seen, output)
+        recipe = _make_recipe(engine, seen, output)
     except Underivable:
         recipe = None
     places = {info.number: (-1, nth) for nth, info in enumerate(seen.given)}
@@ -226,8 +230,8 @@ def seen_of(
         if is_index(answer.func) and ins:
             ends = known.get(id(answer))
             if ends is None:
-                told = arguments(answer)
-                found = {*whole_numbers(told), *of_slices(told)}
+                told = get_arguments(answer)
+                found = {*find_whole_numbers(told), *find_slice_numbers(told)}
                 ends = known[id(answer)] = tuple(sorted(n for n in found if n > 1))
             if ends:
                 slices.append((at, ins[0].number, ends))
@@ -235,7 +239,7 @@ def seen_of(
     return WatchedCalls(recipe, places, slices, returned)
 
 
-def _step_of(
+def _make_step(
     answer: Answer,
     ins: Any,
     outs: Any,
@@ -251,16 +255,18 @@ def _step_of(
             answer, before.rule, tuple(ins), tuple(outs), before.arguments,
             before.torchs, (), before.form,
         )  # fmt: skip
-    rule = rule_of(answer.func)
-    if rule is None and wrong_in(answer.func):
+    rule = find_rule(answer.func)
+    if rule is None and find_meta_errors(answer.func):
         raise Underivable("a kernel that may be wrong without data")
-    arguments = _without_metas(answer.arguments) if note is None else note
-    if sum(1 for each in _walk(arguments) if each is TENSOR) != len(ins):
+    arguments = _remove_metas(answer.arguments) if note is None else note
+    if sum(1 for leaf in _iter_leaves(arguments) if leaf is TENSOR) != len(ins):
         raise Underivable("a call whose tensors are not told apart")
-    found = tuple(e for e in _walk(arguments) if isinstance(e, SizeRead | Applied))
+    found = tuple(
+        e for e in _iter_leaves(arguments) if isinstance(e, SizeRead | Applied)
+    )
     step = RecipeStep(
         answer, rule, tuple(ins), tuple(outs), arguments, note is not None,
-        found, _form_of(arguments),
+        found, _make_form(arguments),
     )  # fmt: skip
     if note is None:
         made[id(answer)] = step
@@ -282,34 +288,34 @@ def change_leaves(value: Any, change: Callable[[Any], Any]) -> Any:
     return change(value)
 
 
-def _without_metas(value: Any) -> Any:
+def _remove_metas(value: Any) -> Any:
     """Return recorded arguments with `TENSOR` for metadata."""
     return change_leaves(value, lambda leaf: TENSOR if isinstance(leaf, Meta) else leaf)
 
 
-def _walk(value: Any) -> Iterator[Any]:
+def _iter_leaves(value: Any) -> Iterator[Any]:
     """Yield the leaves of a nest, in order."""
     if isinstance(value, tuple | list):
         for item in value:
-            yield from _walk(item)
+            yield from _iter_leaves(item)
     elif isinstance(value, dict):
         for item in value.values():
-            yield from _walk(item)
+            yield from _iter_leaves(item)
     elif isinstance(value, slice):
-        yield from _walk((value.start, value.stop, value.step))
+        yield from _iter_leaves((value.start, value.stop, value.step))
     else:
         yield value
 
 
-def _form_of(value: Any) -> Any:
+def _make_form(value: Any) -> Any:
     """A nest as something that compares and hashes; expressions stand aside."""
     kind = type(value)
     if kind is tuple or kind is list:
-        return (kind, *[_form_of(item) for item in value])
+        return (kind, *[_make_form(item) for item in value])
     if kind is dict:
-        return (kind, *[(name, _form_of(item)) for name, item in value.items()])
+        return (kind, *[(name, _make_form(item)) for name, item in value.items()])
     if kind is slice:
-        return (kind, *map(_form_of, (value.start, value.stop, value.step)))
+        return (kind, *map(_make_form, (value.start, value.stop, value.step)))
     if kind is SizeRead or kind is Applied:
         return SizeRead
     try:

@@ -9,15 +9,15 @@ from typing import Any
 import torch
 
 from shapewright.engine import nests
-from shapewright.engine.dispatch.answers import flat_of
+from shapewright.engine.dispatch.answers import flatten_outputs
 from shapewright.engine.identity import (
     DTYPE_NAMES,
     DTYPES,
     Info,
     Meta,
-    contiguous_stride,
+    compute_contiguous_stride,
 )
-from shapewright.engine.memo import Answer, arguments
+from shapewright.engine.memo import Answer, get_arguments
 from shapewright.engine.recipes.recipe import (
     TENSOR,
     Recipe,
@@ -26,9 +26,9 @@ from shapewright.engine.recipes.recipe import (
     TensorPlace,
     Underivable,
     change_leaves,
+    find_slice_numbers,
+    find_whole_numbers,
     is_index,
-    of_slices,
-    whole_numbers,
 )
 from shapewright.findings.faults import raise_in_tests
 from shapewright.operators.metadata_rules import Misfit, Same, setting
@@ -59,14 +59,14 @@ class _Column:
         kind, device, grad = sample.torch_dtype, sample.device, sample.requires_grad
         made: dict[Layout, Meta] = {}
         self.metas: list[Meta | None] = []
-        for each in layouts:
-            meta = None if each is None else made.get(each)
-            if meta is None and each is not None:
-                meta = Meta(each[0], each[1], kind, 0, device, grad, "strided")
-                made[each] = meta
+        for layout in layouts:
+            meta = None if layout is None else made.get(layout)
+            if meta is None and layout is not None:
+                meta = Meta(layout[0], layout[1], kind, 0, device, grad, "strided")
+                made[layout] = meta
             self.metas.append(meta)
-        self.shapes = [None if each is None else each[0] for each in layouts]
-        self.strides = [None if each is None else each[1] for each in layouts]
+        self.shapes = [None if layout is None else layout[0] for layout in layouts]
+        self.strides = [None if layout is None else layout[1] for layout in layouts]
         self._tensors: dict[int, torch.Tensor] = {}
 
     def tensor(self, at: int) -> torch.Tensor:
@@ -135,7 +135,7 @@ PLAIN = frozenset({int, float, bool, str, type(None)})
 Layouts = tuple[Layout, ...]
 
 
-def _answered(
+def _answer_step(
     step: RecipeStep, columns: Sequence[_Column], at: int, numbers: Sequence[int]
 ) -> Layouts | None:
     """What comes out of a call at one of the sizes; None where it is refused."""
@@ -143,9 +143,9 @@ def _answered(
     if any(meta is None for meta in metas):
         return None
     if step.rule is not None:
-        arguments = _filled(step.arguments, iter(metas), iter(numbers))
+        arguments = _fill_arguments(step.arguments, iter(metas), iter(numbers))
         if step.torchs:
-            arguments = nests.plain(arguments, lambda _: None)
+            arguments = nests.to_plain(arguments, lambda _: None)
         try:
             made = step.rule.metadata(*arguments[0], **arguments[1])
         except (TypeError, AttributeError):
@@ -159,11 +159,11 @@ def _answered(
             meta = metas[made.argument] if isinstance(made.argument, int) else None
             return None if meta is None else ((meta.shape, meta.stride),)
         if made is not NotImplemented:
-            return _told(flat_of(made), step.outs)
-    return _by_torch(step, columns, at, numbers)
+            return _answer_by_rule(flatten_outputs(made), step.outs)
+    return _ask_torch(step, columns, at, numbers)
 
 
-def _told(made: Any, outs: Sequence[Info]) -> Layouts | None:
+def _answer_by_rule(made: Any, outs: Sequence[Info]) -> Layouts | None:
     """What a rule says, where it speaks of the same tensors as the run."""
     if made is None or len(made) != len(outs):
         return None
@@ -172,21 +172,23 @@ def _told(made: Any, outs: Sequence[Info]) -> Layouts | None:
     return tuple(
         (
             tuple(m.shape),
-            contiguous_stride(tuple(m.shape)) if m.stride is None else tuple(m.stride),
+            compute_contiguous_stride(tuple(m.shape))
+            if m.stride is None
+            else tuple(m.stride),
         )
         for m in made
     )
 
 
-def _by_torch(
+def _ask_torch(
     step: RecipeStep, columns: Sequence[_Column], at: int, numbers: Sequence[int]
 ) -> Layouts | None:
     """Return torch's own answer on data-free tensors."""
     tensors = iter([column.tensor(at) for column in columns])
-    arguments = _filled(step.arguments, tensors, iter(numbers))
+    arguments = _fill_arguments(step.arguments, tensors, iter(numbers))
     if not step.torchs:
-        arguments = _unnamed(arguments)
-    args, kwargs = nests.on_meta(arguments)
+        arguments = _resolve_types(arguments)
+    args, kwargs = nests.replace_devices(arguments)
     try:
         if columns:
             out = step.answer.func(*args, **kwargs)
@@ -195,33 +197,37 @@ def _by_torch(
                 out = step.answer.func(*args, **kwargs)
     except Exception:  # torch refuses these sizes
         return None
-    found = nests.tensors(out)
+    found = nests.collect_tensors(out)
     kinds = [each.meta.torch_dtype for each in step.outs]
     if [each.dtype for each in found] != kinds:
         return None
     return tuple((tuple(each.shape), each.stride()) for each in found)
 
 
-def _unnamed(value: Any) -> Any:
+def _resolve_types(value: Any) -> Any:
     """Convert names among the arguments to torch's types."""
     return change_leaves(
         value, lambda leaf: NAMED.get(leaf, leaf) if type(leaf) is str else leaf
     )
 
 
-def _filled(value: Any, tensors: Iterator[Any], numbers: Iterator[int]) -> Any:
+def _fill_arguments(value: Any, tensors: Iterator[Any], numbers: Iterator[int]) -> Any:
     """Arguments with tensors and sizes in their places."""
     args, kwargs = value
     if not kwargs or PLAIN.issuperset(map(type, kwargs.values())):
         kinds = set(map(type, args))
         kinds.discard(TensorPlace)
         if PLAIN.issuperset(kinds):
-            made = [next(tensors) if each is TENSOR else each for each in args]
+            made = [
+                next(tensors) if argument is TENSOR else argument for argument in args
+            ]
             return tuple(made), kwargs
-    return _changed(value, lambda each: next(tensors if each is TENSOR else numbers))
+    return _change_nest(
+        value, lambda each: next(tensors if each is TENSOR else numbers)
+    )
 
 
-def _changed(value: Any, change: Callable[[Any], Any]) -> Any:
+def _change_nest(value: Any, change: Callable[[Any], Any]) -> Any:
     """Return a nest with its tensors and expressions changed, in order."""
 
     def changed(leaf: Any) -> Any:
@@ -271,7 +277,9 @@ class Deriving:
         self.values: dict[Expression, tuple[Any, ...]] = {}
         for nth, info in enumerate(recipe.given):
             each = tuple([tuple(map(int, one[nth])) for one in shapes])
-            layouts = tuple([(shape, contiguous_stride(shape)) for shape in each])
+            layouts = tuple(
+                [(shape, compute_contiguous_stride(shape)) for shape in each]
+            )
             self.columns.put(info, self.columns.column(layouts, info.meta))
 
     def samples(self, letters: Sequence[Mapping[str, int]]) -> list[Sample]:
@@ -307,7 +315,7 @@ class Deriving:
         if not isinstance(expression, SizeRead):
             found = self.values.get(expression)
             if found is None:
-                found = self.values[expression] = self.applied(expression)
+                found = self.values[expression] = self.apply_at_sizes(expression)
             return found
         column = self.columns.numbers.get(expression.tensor)
         if column is None or expression.dim >= len(column.sample.shape):
@@ -315,7 +323,7 @@ class Deriving:
         dim = expression.dim
         return tuple([None if e is None else e[0][dim] for e in column.layouts])
 
-    def applied(self, expression: Expression) -> tuple[Any, ...]:
+    def apply_at_sizes(self, expression: Expression) -> tuple[Any, ...]:
         parts = getattr(expression, "parts", None)
         if parts is None:
             return (expression,) * self.count
@@ -323,14 +331,14 @@ class Deriving:
         made: dict[tuple[Any, ...], Any] = {}
         for each in inner:
             if each not in made:
-                made[each] = None if None in each else _calculated(expression, each)
+                made[each] = None if None in each else _apply_operator(expression, each)
         return tuple([made[each] for each in inner])
 
     def step(self, step: RecipeStep, at: int) -> list[Row | None]:
         """One call at all sizes; an equal one was worked out before."""
         get = self.columns.get
         ins = tuple([get(info) for info in step.ins])
-        numbers = tuple([self.value(each) for each in step.expressions])
+        numbers = tuple([self.value(expression) for expression in step.expressions])
         key = (
             step.answer.func, step.form, ins, numbers, step.answer.kind,
             tuple([out.meta for out in step.outs]),
@@ -359,16 +367,16 @@ class Deriving:
         if all(each.constant for each in ins) and not numbers:
             outs = tuple([self.columns.constant(out.meta) for out in step.outs])
         elif step.written is not None:
-            outs = tuple([self.rewritten(step) for _ in step.outs])
+            outs = tuple([self.rewrite_tensor(step) for _ in step.outs])
         else:
-            outs = self.worked(step, ins, given)
+            outs = self.work_at_sizes(step, ins, given)
         for out, column in zip(step.outs, outs, strict=True):
             if self.own and column.layouts[0] != (out.meta.shape, out.meta.stride):
                 raise Underivable("a call that answers otherwise than in the run")
-        taken = _beside([column.shapes for column in ins], self.count)
-        gave = _beside([column.shapes for column in outs], self.count)
-        steps = _beside([column.strides for column in outs], self.count)
-        plain = [_numbers_of(step, each) for each in dict.fromkeys(given)]
+        taken = _collect_columns([column.shapes for column in ins], self.count)
+        gave = _collect_columns([column.shapes for column in outs], self.count)
+        steps = _collect_columns([column.strides for column in outs], self.count)
+        plain = [_find_whole_numbers(step, each) for each in dict.fromkeys(given)]
         told = dict(zip(dict.fromkeys(given), plain, strict=True))
         rows: list[Row | None] = []
         for at in range(self.count):
@@ -378,7 +386,7 @@ class Deriving:
             rows.append((one, two, three, told[given[at]]) if fully else None)
         return _Done(outs, rows)
 
-    def rewritten(self, step: RecipeStep) -> _Column:
+    def rewrite_tensor(self, step: RecipeStep) -> _Column:
         """A tensor that is written comes out as it went in."""
         written = step.written
         assert written is not None
@@ -391,7 +399,7 @@ class Deriving:
             raise Underivable("a call that changes a tensor's shape in place")
         return self.columns.column(self.columns.get(written).layouts, out.meta)
 
-    def worked(
+    def work_at_sizes(
         self, step: RecipeStep, ins: tuple[_Column, ...], given: list[tuple[Any, ...]]
     ) -> tuple[_Column, ...]:
         """Each size that differs from those before, asked."""
@@ -401,11 +409,13 @@ class Deriving:
             key = (tuple([column.layouts[at] for column in ins]), given[at])
             if key not in made:
                 known = None not in given[at]
-                made[key] = _answered(step, ins, at, given[at]) if known else None
+                made[key] = _answer_step(step, ins, at, given[at]) if known else None
             answers.append(made[key])
         outs = []
         for nth, out in enumerate(step.outs):
-            layouts = tuple([None if each is None else each[nth] for each in answers])
+            layouts = tuple(
+                [None if answer is None else answer[nth] for answer in answers]
+            )
             outs.append(self.columns.column(layouts, out.meta))
         return tuple(outs)
 
@@ -418,9 +428,9 @@ class Deriving:
     ) -> Sample:
         """What a run at one of the sizes would show, up to where it parts."""
         end = self.ends[at]
-        rows: list[Any] = [each[at] for each in calls[:end]]
+        rows: list[Any] = [call[at] for call in calls[:end]]
         if end > len(calls):
-            shapes = tuple([each[at][0] for each in output if each[at] is not None])  # type: ignore[index]
+            shapes = tuple([item[at][0] for item in output if item[at] is not None])  # type: ignore[index]
             if len(shapes) == len(output):
                 rows.append(((), shapes, (), ()))
         taken, gave, steps, numbers = zip(*rows, strict=True) if rows else ((),) * 4
@@ -428,7 +438,7 @@ class Deriving:
         return Sample(dict(letters), keys, taken, gave, steps, numbers)
 
 
-def _calculated(expression: Any, parts: tuple[Any, ...]) -> Any:
+def _apply_operator(expression: Any, parts: tuple[Any, ...]) -> Any:
     """An operator applied; None where Python refuses."""
     bare = type(expression)(expression.operator, parts)
     try:
@@ -437,17 +447,17 @@ def _calculated(expression: Any, parts: tuple[Any, ...]) -> Any:
         return None
 
 
-def _beside(parts: Sequence[Sequence[Any]], count: int) -> list[Any]:
+def _collect_columns(parts: Sequence[Sequence[Any]], count: int) -> list[Any]:
     """Shapes or strides of some tensors at each of the sizes; None where one is."""
     if not parts:
         return [()] * count
     found = list(zip(*parts, strict=True))
-    if any(None in each for each in parts):
+    if any(None in part for part in parts):
         return [None if None in each else each for each in found]
     return found
 
 
-def _numbers_of(step: RecipeStep, given: tuple[Any, ...]) -> tuple[int, ...]:
+def _find_whole_numbers(step: RecipeStep, given: tuple[Any, ...]) -> tuple[int, ...]:
     """The whole numbers among the arguments of a call, as a sample has them."""
     values = iter(given)
 
@@ -456,8 +466,8 @@ def _numbers_of(step: RecipeStep, given: tuple[Any, ...]) -> tuple[int, ...]:
 
     answer = step.answer
     if step.expressions:
-        filled = _changed(step.arguments, fill)
+        filled = _change_nest(step.arguments, fill)
         answer = Answer(step.answer.func, filled, step.answer.kind)
-    told = arguments(answer)
-    ends = of_slices(told) if is_index(answer.func) else ()
-    return (*whole_numbers(told), *ends)
+    told = get_arguments(answer)
+    ends = find_slice_numbers(told) if is_index(answer.func) else ()
+    return (*find_whole_numbers(told), *ends)

@@ -15,9 +15,16 @@ from dataclasses import dataclass
 from types import CodeType, FrameType, FunctionType
 from typing import TYPE_CHECKING, Any
 
-from shapewright.engine.call_sites import OURS, TORCH, USER, Positions, Sites, source_of
-from shapewright.engine.replacement import resemble
-from shapewright.engine.tracked_sizes.numbers import KINDS, made, plain
+from shapewright.engine.call_sites import (
+    OURS,
+    TORCH,
+    USER,
+    Positions,
+    Sites,
+    get_source,
+)
+from shapewright.engine.replacement import copy_attributes
+from shapewright.engine.tracked_sizes.numbers import KINDS, to_plain, track_result
 from shapewright.program.assertions import AssertedComparison, demand_at
 from shapewright.program.source_text import SourceText
 from shapewright.program.spans import Span
@@ -41,7 +48,7 @@ class StandInType(type):
 
     def __call__(cls, *args: Any, **kwargs: Any) -> Any:
         if len(args) == 1 and not kwargs and type(args[0]) in KINDS:
-            return _converted(cls.stands_for, args[0])
+            return _convert_number(cls.stands_for, args[0])
         return cls.stands_for(*args, **kwargs)
 
     def __instancecheck__(cls, value: Any) -> bool:
@@ -65,11 +72,11 @@ class StandInType(type):
         return sys.modules["numpy"].dtype(cls.stands_for)
 
 
-def _converted(kind: type, number: Any) -> Any:
+def _convert_number(kind: type, number: Any) -> Any:
     """`int(h / 2)`, `float(h)`; a number of that kind already is as it is."""
     if isinstance(number, kind):
         return number
-    return made(kind.__name__, kind(plain(number)), number)
+    return track_result(kind.__name__, kind(to_plain(number)), number)
 
 
 class _Whole(int, metaclass=StandInType):
@@ -86,20 +93,20 @@ for _name, _kind in STANDING.items():
     _kind.stands_for = getattr(builtins, _name)
 
 
-def _remembering(name: str, function: Callable[..., Any]) -> Callable[..., Any]:
+def _make_remembering(name: str, function: Callable[..., Any]) -> Callable[..., Any]:
     """A function of numbers, whose result remembers where an argument does."""
 
     def call(*args: Any) -> Any:
-        value = function(*map(plain, args))
-        known = any(type(each) in KINDS for each in args)
-        return made(name, value, *args) if known else value
+        value = function(*map(to_plain, args))
+        known = any(type(argument) in KINDS for argument in args)
+        return track_result(name, value, *args) if known else value
 
     call.__name__ = name
     return call
 
 
 FUNCTIONS = {
-    function: _remembering(name, function)
+    function: _make_remembering(name, function)
     for name in "sqrt isqrt log log2 log10 exp gcd lcm pow".split()
     for function in [getattr(math, name)]
 }
@@ -138,16 +145,18 @@ BUILTIN = type(math.sqrt)
 
 
 @contextmanager
-def standing(names: _Names, length: Callable[[Any, int], int]) -> Iterator[None]:
+def replace_functions(
+    names: _Names, length: Callable[[Any, int], int]
+) -> Iterator[None]:
     """For the time of a run; `length` says what `len` of a tensor is."""
     original = builtins.len
 
     def len(value: Any, /) -> int:
         return length(value, original(value))
 
-    builtins.len = resemble(len, original)
+    builtins.len = copy_attributes(len, original)
     for function, ours in FUNCTIONS.items():
-        setattr(math, ours.__name__, resemble(ours, function))
+        setattr(math, ours.__name__, copy_attributes(ours, function))
     try:
         yield
     finally:
@@ -296,7 +305,7 @@ class _Told:
         self.seen = seen
         self.number_of = number_of
         files = {code.co_filename for code, _ in seen.places.values()}
-        found = {name: source_of(name) for name in files}
+        found = {name: get_source(name) for name in files}
         sources = {name: source for name, source in found.items() if source}
         self.positions = Positions(folder, sources)
 
@@ -325,10 +334,10 @@ class _Told:
         demand: AssertedComparison | None = None
         if text is not None:
             span, demand = demand_at(text, span, operator, outcome)
-        left, right = (exchanged(side, self.renumbered) for side in (left, right))
+        left, right = (exchanged(side, self.renumber) for side in (left, right))
         return Guard(left, operator, right, outcome, span, count, demand)
 
-    def renumbered(self, read: SizeRead) -> SizeRead:
+    def renumber(self, read: SizeRead) -> SizeRead:
         return SizeRead(self.number_of(read.tensor), read.dim, read.value)
 
     def span(self, place: tuple[int, int]) -> Span:

@@ -32,7 +32,9 @@ class _Watcher(Protocol):
     def meet(self) -> None: ...
 
 
-def _written(symbol: str, parts: tuple[Expression, ...], whole: bool) -> Expression:
+def _build_expression(
+    symbol: str, parts: tuple[Expression, ...], whole: bool
+) -> Expression:
     """The operator applied; numbers added or multiplied in a row become one.
 
     `while h > 4: h = h - 2` makes ``h - 6``, not ``h - 2 - 2 - 2``. Only of whole
@@ -94,10 +96,10 @@ class _TrackedSize(int):
         return self
 
     def __reduce_ex__(self, protocol: Any) -> Any:
-        return int, (plain(self),)
+        return int, (to_plain(self),)
 
     def bit_length(self) -> int:
-        return made("bit_length", int.bit_length(self), self)  # type: ignore[no-any-return]
+        return track_result("bit_length", int.bit_length(self), self)  # type: ignore[no-any-return]
 
 
 class _TrackedNumber(float):
@@ -131,7 +133,7 @@ class _TrackedNumber(float):
         return self
 
     def __reduce_ex__(self, protocol: Any) -> Any:
-        return float, (plain(self),)
+        return float, (to_plain(self),)
 
     def is_integer(self) -> bool:
         outcome = float.is_integer(self)
@@ -143,14 +145,16 @@ class _TrackedNumber(float):
 KINDS = (_TrackedSize, _TrackedNumber)
 
 
-def plain(value: Any) -> Any:
+def to_plain(value: Any) -> Any:
     """Return the plain number of a tracked number; any other value unchanged."""
     if type(value) is _TrackedSize:
         return int.__int__(value)
     return float.__float__(value) if type(value) is _TrackedNumber else value
 
 
-def tracked(value: Any, expression: Expression, length: int, seen: _Watcher) -> Any:
+def track_number(
+    value: Any, expression: Expression, length: int, seen: _Watcher
+) -> Any:
     """Return a number that remembers its expression."""
     kind = _TrackedSize if type(value) is int else _TrackedNumber
     number = kind(value)
@@ -158,9 +162,9 @@ def tracked(value: Any, expression: Expression, length: int, seen: _Watcher) -> 
     return number
 
 
-def made(symbol: str, value: Any, *parts: Any) -> Any:
+def track_result(symbol: str, value: Any, *parts: Any) -> Any:
     """Return the tracked result of an operator on numbers, at least one tracked."""
-    seen = _record_of(*parts)
+    seen = _find_record(*parts)
     if seen is None or type(value) not in (int, float):
         return value
     seen.meet()
@@ -169,13 +173,13 @@ def made(symbol: str, value: Any, *parts: Any) -> Any:
         seen.lose(f"more than {LONGEST} operators")
         return value
     whole = all(isinstance(part, int) for part in parts)
-    expression = _written(symbol, tuple(map(_expression_of, parts)), whole)
+    expression = _build_expression(symbol, tuple(map(_get_expression, parts)), whole)
     if not isinstance(expression, Applied | SizeRead):
         return value
-    return tracked(value, expression, length, seen)
+    return track_number(value, expression, length, seen)
 
 
-def _record_of(*parts: Any) -> _Watcher | None:
+def _find_record(*parts: Any) -> _Watcher | None:
     """The record of the run that some of these numbers belong to, if it still runs."""
     for part in parts:
         if type(part) in KINDS and part.seen.open:
@@ -183,10 +187,10 @@ def _record_of(*parts: Any) -> _Watcher | None:
     return None
 
 
-def _expression_of(number: Any) -> Any:
+def _get_expression(number: Any) -> Any:
     """Return a number's expression; None for any other value."""
     if type(number) in KINDS:
-        return number.expression if number.seen.open else plain(number)
+        return number.expression if number.seen.open else to_plain(number)
     if isinstance(number, int):
         return int.__int__(number)
     if isinstance(number, float):
@@ -199,78 +203,80 @@ def _expression_of(number: Any) -> Any:
 # -- what Python calls ---------------------------------------------------------
 
 
-def _comparison(symbol: str) -> Callable[[Any, Any], Any]:
+def _make_comparison(symbol: str) -> Callable[[Any, Any], Any]:
     """Return a comparison such as `a < b` that is recorded if both are numbers."""
     compare = COMPARED[symbol]
 
     def method(self: Any, other: Any) -> Any:
-        outcome = compare(plain(self), plain(other))
-        right = _expression_of(other)
-        seen = _record_of(self, other)
+        outcome = compare(to_plain(self), to_plain(other))
+        right = _get_expression(other)
+        seen = _find_record(self, other)
         if right is not None and seen is not None:
-            seen.compared(_expression_of(self), symbol, right, bool(outcome))
+            seen.compared(_get_expression(self), symbol, right, bool(outcome))
         return outcome
 
     return method
 
 
-def _forward(symbol: str, apply: Callable[[Any, Any], Any]) -> Callable[..., Any]:
+def _make_forward(symbol: str, apply: Callable[[Any, Any], Any]) -> Callable[..., Any]:
     """Return an operator `a + b` for a tracked first operand."""
 
     def method(self: Any, other: Any) -> Any:
-        return made(symbol, apply(plain(self), plain(other)), self, other)
+        return track_result(symbol, apply(to_plain(self), to_plain(other)), self, other)
 
     return method
 
 
-def _backward(symbol: str, apply: Callable[[Any, Any], Any]) -> Callable[..., Any]:
+def _make_backward(symbol: str, apply: Callable[[Any, Any], Any]) -> Callable[..., Any]:
     """Return an operator `b + a` of which only the second operand is tracked."""
 
     def method(self: Any, other: Any) -> Any:
-        return made(symbol, apply(plain(other), plain(self)), other, self)
+        return track_result(symbol, apply(to_plain(other), to_plain(self)), other, self)
 
     return method
 
 
-def _single(symbol: str, apply: Callable[[Any], Any]) -> Callable[[Any], Any]:
+def _make_single(symbol: str, apply: Callable[[Any], Any]) -> Callable[[Any], Any]:
     """`-a`, `abs(a)`, `math.floor(a)`."""
-    return lambda self: made(symbol, apply(plain(self)), self)
+    return lambda self: track_result(symbol, apply(to_plain(self)), self)
 
 
-def _same(self: Any) -> Any:
+def _keep_number(self: Any) -> Any:
     """`+a`, and `math.floor` of what is whole."""
     return self
 
 
-def _rounded(self: Any, digits: Any = None) -> Any:
+def _round_number(self: Any, digits: Any = None) -> Any:
     """`round(a)`, `round(a, 2)`."""
     if digits is None:
-        return made("round", round(plain(self)), self)
-    return made("round", round(plain(self), digits), self, digits)
+        return track_result("round", round(to_plain(self)), self)
+    return track_result("round", round(to_plain(self), digits), self, digits)
 
 
-def _power(self: Any, other: Any, modulus: Any = None) -> Any:
+def _raise_number(self: Any, other: Any, modulus: Any = None) -> Any:
     """`a ** b`."""
     if modulus is not None:
-        return pow(plain(self), plain(other), plain(modulus))
-    return made("**", plain(self) ** plain(other), self, other)
+        return pow(to_plain(self), to_plain(other), to_plain(modulus))
+    return track_result("**", to_plain(self) ** to_plain(other), self, other)
 
 
-def _both(self: Any, other: Any) -> Any:
+def _divide_number(self: Any, other: Any) -> Any:
     """`divmod(a, b)`."""
-    return _halves(divmod(plain(self), plain(other)), self, other)
+    return _track_halves(divmod(to_plain(self), to_plain(other)), self, other)
 
 
-def _both_backward(self: Any, other: Any) -> Any:
+def _divide_by_number(self: Any, other: Any) -> Any:
     """`divmod(b, a)`."""
-    return _halves(divmod(plain(other), plain(self)), other, self)
+    return _track_halves(divmod(to_plain(other), to_plain(self)), other, self)
 
 
-def _halves(found: Any, left: Any, right: Any) -> Any:
+def _track_halves(found: Any, left: Any, right: Any) -> Any:
     """Quotient and remainder, each with its memory."""
     if not isinstance(found, tuple):
         return found
-    return made("//", found[0], left, right), made("%", found[1], left, right)
+    return track_result("//", found[0], left, right), track_result(
+        "%", found[1], left, right
+    )
 
 
 ORDERS = {order.__name__: sign for sign, order in COMPARED.items()}
@@ -286,42 +292,42 @@ APPLY: dict[str, Callable[[Any, Any], Any]] = {
 
 
 BOTH: dict[str, Callable[..., Any]] = {
-    "__neg__": _single("-", operator.neg),
-    "__pos__": _same,
-    "__abs__": _single("abs", abs),
-    "__round__": _rounded,
-    "__pow__": _power,
-    "__rpow__": _backward("**", operator.pow),
-    "__divmod__": _both,
-    "__rdivmod__": _both_backward,
+    "__neg__": _make_single("-", operator.neg),
+    "__pos__": _keep_number,
+    "__abs__": _make_single("abs", abs),
+    "__round__": _round_number,
+    "__pow__": _raise_number,
+    "__rpow__": _make_backward("**", operator.pow),
+    "__divmod__": _divide_number,
+    "__rdivmod__": _divide_by_number,
 }
 WHOLE: dict[str, Callable[..., Any]] = {
-    "__invert__": _single("~", operator.invert),
-    "__floor__": _same,
-    "__ceil__": _same,
-    "__trunc__": _same,
+    "__invert__": _make_single("~", operator.invert),
+    "__floor__": _keep_number,
+    "__ceil__": _keep_number,
+    "__trunc__": _keep_number,
 }
 FRACTION: dict[str, Callable[..., Any]] = {
-    "__floor__": _single("floor", math.floor),
-    "__ceil__": _single("ceil", math.ceil),
-    "__trunc__": _single("int", math.trunc),
+    "__floor__": _make_single("floor", math.floor),
+    "__ceil__": _make_single("ceil", math.ceil),
+    "__trunc__": _make_single("int", math.trunc),
 }
 
 
-def _equip(
+def _add_operators(
     kind: type, symbols: dict[str, str], methods: dict[str, Callable[..., Any]]
 ) -> None:
     """Give a class of numbers its operators."""
     for name, symbol in ORDERS.items():
-        setattr(kind, f"__{name}__", _comparison(symbol))
+        setattr(kind, f"__{name}__", _make_comparison(symbol))
     for name, symbol in symbols.items():
-        setattr(kind, f"__{name}__", _forward(symbol, APPLY[symbol]))
-        setattr(kind, f"__r{name}__", _backward(symbol, APPLY[symbol]))
+        setattr(kind, f"__{name}__", _make_forward(symbol, APPLY[symbol]))
+        setattr(kind, f"__r{name}__", _make_backward(symbol, APPLY[symbol]))
     for name, method in methods.items():
         setattr(kind, name, method)
 
 
 _TrackedSize.__name__ = _TrackedSize.__qualname__ = "int"  # as errors name it
 _TrackedNumber.__name__ = _TrackedNumber.__qualname__ = "float"
-_equip(_TrackedSize, ARITHMETIC | BITS, BOTH | WHOLE)
-_equip(_TrackedNumber, ARITHMETIC, BOTH | FRACTION)
+_add_operators(_TrackedSize, ARITHMETIC | BITS, BOTH | WHOLE)
+_add_operators(_TrackedNumber, ARITHMETIC, BOTH | FRACTION)

@@ -10,13 +10,17 @@ from typing import TYPE_CHECKING, Any
 
 import torch
 
-from shapewright.engine.dispatch.answers import rule_of
-from shapewright.engine.function_names import plain_name
-from shapewright.engine.identity import Info, contiguous_stride
+from shapewright.engine.dispatch.answers import find_rule
+from shapewright.engine.function_names import get_plain_name
+from shapewright.engine.identity import Info, compute_contiguous_stride
 from shapewright.engine.private import is_transformed
-from shapewright.engine.recipes.recipe import noted
-from shapewright.engine.tracked_sizes.comparisons import STANDING, Comparisons, standing
-from shapewright.engine.tracked_sizes.numbers import KINDS, plain, tracked
+from shapewright.engine.recipes.recipe import note_arguments
+from shapewright.engine.tracked_sizes.comparisons import (
+    STANDING,
+    Comparisons,
+    replace_functions,
+)
+from shapewright.engine.tracked_sizes.numbers import KINDS, to_plain, track_number
 from shapewright.operators.facts import operators_with
 from shapewright.record.guards import SizeRead
 
@@ -27,32 +31,32 @@ Tensor = torch.Tensor
 SIZES = operators_with("reads_size")
 
 
-def watched(plan: Plan, func: Any, seen: Comparisons) -> Plan:
+def watch_reads(plan: Plan, func: Any, seen: Comparisons) -> Plan:
     """The plan of a function, given plain numbers; what it reads of a tensor remembers.
 
     Nothing behind this border meets a size that remembers: no key, no event.
     """
-    name = plain_name(func)
+    name = get_plain_name(func)
     reads = name if name in SIZES else None
 
-    unruled = rule_of(func) is None
+    unruled = find_rule(func) is None
 
     def run(engine: Engine, func: Any, args: Any, kwargs: Any) -> Any:
-        asked, named = _plainly(args), _plainly(kwargs)
+        asked, named = _to_plain(args), _to_plain(kwargs)
         events = len(engine.events)
         out = plan(engine, func, asked, named)
         same = asked is args and named is kwargs
         if len(engine.events) == events + 1 and (unruled or not same):
-            seen.arguments[events] = noted(args, kwargs)
+            seen.arguments[events] = note_arguments(args, kwargs)
         args, kwargs = asked, named
         if reads is None or not args or not isinstance(args[0], Tensor):
             return out
-        return _told(engine, reads, args[0], out, args[1:], kwargs or {}, seen)
+        return _track_read(engine, reads, args[0], out, args[1:], kwargs or {}, seen)
 
     return run
 
 
-def _told(
+def _track_read(
     engine: Engine,
     name: str,
     tensor: Tensor,
@@ -70,7 +74,7 @@ def _told(
     seen.meet()
     with torch._C.DisableTorchFunction():
         info = engine.info(tensor)
-    sizes = _steps(info, seen) if name == "stride" else _dims(info, seen)
+    sizes = _track_strides(info, seen) if name == "stride" else _track_dims(info, seen)
     found: Any = sizes
     if name in ("numel", "nelement"):
         found = reduce(mul, sizes, 1)
@@ -79,48 +83,48 @@ def _told(
     else:
         dim = args[0] if args else kwargs.get("dim")
         found = sizes[dim] if isinstance(dim, int) and -len(sizes) <= dim else out
-    return found if _plainly(found) == out else out
+    return found if _to_plain(found) == out else out
 
 
-def _dims(info: Info, seen: Comparisons) -> list[Any]:
+def _track_dims(info: Info, seen: Comparisons) -> list[Any]:
     """Return the sizes of a tensor as tracked reads."""
     return [
-        tracked(size, SizeRead(info.number, dim, size), 1, seen)
+        track_number(size, SizeRead(info.number, dim, size), 1, seen)
         for dim, size in enumerate(info.meta.shape)
     ]
 
 
-def _steps(info: Info, seen: Comparisons) -> list[Any]:
+def _track_strides(info: Info, seen: Comparisons) -> list[Any]:
     """The strides: products of sizes, where the elements stand in row-major order."""
     stride = info.meta.stride
-    if stride != contiguous_stride(info.meta.shape) or 0 in info.meta.shape:
+    if stride != compute_contiguous_stride(info.meta.shape) or 0 in info.meta.shape:
         return list(stride)
-    sizes = _dims(info, seen)
+    sizes = _track_dims(info, seen)
     return [reduce(mul, sizes[dim + 1 :], 1) for dim in range(len(sizes))]
 
 
-def _plainly(value: Any) -> Any:
+def _to_plain(value: Any) -> Any:
     """The same nest with plain numbers; itself, where it has no others."""
     kind = type(value)
     if kind in KINDS:
-        return plain(value)
+        return to_plain(value)
     if kind is type(STANDING["int"]):
         return value.stands_for
     if kind is tuple or kind is list or kind is torch.Size:
-        items = [_plainly(item) for item in value]
+        items = [_to_plain(item) for item in value]
         same = all(new is old for new, old in zip(items, value, strict=True))
         return value if same else kind(items)
     if kind is slice:
-        ends = [_plainly(end) for end in (value.start, value.stop, value.step)]
+        ends = [_to_plain(end) for end in (value.start, value.stop, value.step)]
         return slice(*ends)
     if kind is dict:
-        named = {name: _plainly(item) for name, item in value.items()}
+        named = {name: _to_plain(item) for name, item in value.items()}
         same = all(named[name] is item for name, item in value.items())
         return value if same else named
     return value
 
 
-def remembered(
+def remember_sizes(
     engine: Engine, seen: Comparisons, target: Any, modules: list[Any]
 ) -> AbstractContextManager[None]:
     """For the time of a run, `len(x)`, `int(size)` and the like remember, too."""
@@ -128,7 +132,7 @@ def remembered(
     def length(value: Any, size: int) -> int:
         if not isinstance(value, Tensor) or not seen.open:
             return size
-        found: int = _told(engine, "size", value, size, (0,), {}, seen)
+        found: int = _track_read(engine, "size", value, size, (0,), {}, seen)
         return found
 
     if seen.names is None:
@@ -138,4 +142,4 @@ def remembered(
         function = getattr(function, "__func__", function)
         if isinstance(function, FunctionType):
             seen.enter(function)
-    return standing(seen.names, length)
+    return replace_functions(seen.names, length)

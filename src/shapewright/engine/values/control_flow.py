@@ -18,7 +18,7 @@ from contextlib import suppress
 from types import CodeType, FrameType
 from typing import TYPE_CHECKING, Any
 
-from shapewright.engine.call_sites import OURS, TORCH, source_of
+from shapewright.engine.call_sites import OURS, TORCH, get_source
 from shapewright.program.expression_values import SIGNED, UnknownValue, value_of
 from shapewright.program.loop_conditions import (
     NOTHING,
@@ -48,18 +48,20 @@ DEEPEST = 12
 """Maximum number of callers that are searched for a loop."""
 
 
-def _next_turn(waits: Waits, truth: bool) -> tuple[FrameType, Waiting, int] | None:
+def _find_ending_loop(
+    waits: Waits, truth: bool
+) -> tuple[FrameType, Waiting, int] | None:
     """Return the loop whose patience ends with this read, and how often it did before.
 
     Return None if no loop waits for the read, or if the loop may wait longer.
     """
-    found = _waiting_frame()
+    found = _find_waiting_frame()
     if found is None:
         return None
     reader, frame, waiting, patience = found
     if not truth and patience == TURNS:
         patience = NUMBERS
-    key = (reader.f_code, _place_at(reader.f_code, reader.f_lasti))
+    key = (reader.f_code, _get_span(reader.f_code, reader.f_lasti))
     count = waits.asked[key] = waits.asked.get(key, 0) + 1
     if count <= patience:
         return None
@@ -69,31 +71,31 @@ def _next_turn(waits: Waits, truth: bool) -> tuple[FrameType, Waiting, int] | No
     return frame, waiting, before
 
 
-def loop_ends(engine: Engine) -> bool:
+def is_loop_over(engine: Engine) -> bool:
     """Return whether a loop that waits for this truth has turned often enough."""
-    return _next_turn(engine.waits, truth=True) is not None
+    return _find_ending_loop(engine.waits, truth=True) is not None
 
 
-def number_to_end(engine: Engine, usual: Any, least: float, most: float) -> Any:
+def choose_number(engine: Engine, usual: Any, least: float, most: float) -> Any:
     """Return the value for a number: the usual value, or a value that ends the loop.
 
     It stays between `least` and `most`, the bounds of the call that computed it.
     """
-    turned = _next_turn(engine.waits, truth=False)
+    turned = _find_ending_loop(engine.waits, truth=False)
     if turned is None:
         return usual
     frame, waiting, before = turned
     choices: list[Any] = []
-    for number in _compared_with(frame, waiting):
+    for number in _find_compared_numbers(frame, waiting):
         near = number / 2, number * 2  # on both sides, of the same sign
         choices += number, *(near if isinstance(usual, float) else ())
         choices += number - 1, number + 1
     choices += 0, -1, 1
-    choices = [each for each in choices if least <= each <= most] or [usual]
+    choices = [choice for choice in choices if least <= choice <= most] or [usual]
     return type(usual)(choices[before % len(choices)])
 
 
-def _compared_with(frame: FrameType, waiting: Waiting) -> list[float]:
+def _find_compared_numbers(frame: FrameType, waiting: Waiting) -> list[float]:
     """Return the plain numbers with which a loop's condition compares a read."""
     found: list[float] = []
     for side in waiting.compared:
@@ -108,7 +110,7 @@ def _compared_with(frame: FrameType, waiting: Waiting) -> list[float]:
     return found
 
 
-def _waiting_frame() -> tuple[FrameType, FrameType, Waiting, int] | None:
+def _find_waiting_frame() -> tuple[FrameType, FrameType, Waiting, int] | None:
     """Return the reading frame, the frame whose loop waits, why, and for how long.
 
     No loop outside of torch waits for what torch reads in its own checks.
@@ -121,11 +123,11 @@ def _waiting_frame() -> tuple[FrameType, FrameType, Waiting, int] | None:
         return None
     inside = reader.f_code.co_filename.startswith(TORCH)
     for _ in range(DEEPEST):
-        while frame is not None and _skipped(frame, inside):
+        while frame is not None and _is_skipped(frame, inside):
             frame = frame.f_back
         if frame is None or inside != frame.f_code.co_filename.startswith(TORCH):
             return None
-        waiting = _waiting_of(frame.f_code, frame.f_lasti)
+        waiting = _find_waiting(frame.f_code, frame.f_lasti)
         if waiting.endless:
             return reader, frame, waiting, TURNS if frame is reader else CALLED
         if waiting.bounded:
@@ -136,13 +138,13 @@ def _waiting_frame() -> tuple[FrameType, FrameType, Waiting, int] | None:
     return None
 
 
-def _skipped(frame: FrameType, inside: bool) -> bool:
+def _is_skipped(frame: FrameType, inside: bool) -> bool:
     """Return whether a frame only passes a call on: ours, or torch's between."""
     name = frame.f_code.co_filename
     return name.startswith(OURS) or (not inside and name.startswith(TORCH))
 
 
-def _place_at(code: CodeType, offset: int) -> tuple[int | None, ...]:
+def _get_span(code: CodeType, offset: int) -> tuple[int | None, ...]:
     """Return line, end line, column and end column of an instruction."""
     for number, place in enumerate(code.co_positions()):
         if number == offset // 2:
@@ -153,14 +155,14 @@ def _place_at(code: CodeType, offset: int) -> tuple[int | None, ...]:
 _seen: dict[tuple[int, int], tuple[CodeType, Waiting]] = {}
 
 
-def _waiting_of(code: CodeType, offset: int) -> Waiting:
+def _find_waiting(code: CodeType, offset: int) -> Waiting:
     """Return what depends on the instruction at an offset, cached by code identity."""
     found = _seen.get((id(code), offset))
     if found is not None and found[0] is code:
         return found[1]
     waiting = NOTHING
-    line, end_line, column, end_column = _place_at(code, offset)
-    tree = _tree_of(code.co_filename)
+    line, end_line, column, end_column = _get_span(code, offset)
+    tree = _parse_file(code.co_filename)
     if tree is not None and None not in (line, end_line, column, end_column):
         place: Any = (line, column, end_line, end_column)
         waiting = waiting_at(tree, place)
@@ -168,13 +170,13 @@ def _waiting_of(code: CodeType, offset: int) -> Waiting:
     return waiting
 
 
-def _tree_of(filename: str) -> ast.Module | None:
+def _parse_file(filename: str) -> ast.Module | None:
     """Return a file's syntax tree; None if it has no source or is not Python."""
-    source = source_of(filename)
+    source = get_source(filename)
     return SourceText(filename, source.text).tree if source and source.text else None
 
 
-def rests_on_chosen(engine: Engine, error: BaseException) -> bool:
+def is_condition_assumed(engine: Engine, error: BaseException) -> bool:
     """Return whether the condition of an error reads a value that was assumed."""
     chosen = engine.chosen
     if not chosen.places or not isinstance(error, Exception):
@@ -187,18 +189,20 @@ def rests_on_chosen(engine: Engine, error: BaseException) -> bool:
         where = where.tb_next
     names: set[str] = set()
     for number, (frame, offset) in enumerate(frames):
-        tree = _tree_of(frame.f_code.co_filename)
+        tree = _parse_file(frame.f_code.co_filename)
         if tree is None:
             names = set()
             continue
-        flow, inside = _followed(chosen, tree, frame, offset, names)
+        flow, inside = _follow_values(chosen, tree, frame, offset, names)
         if number == len(frames) - 1:
-            return any(flow.touches(each) for each in _conditions(inside))
-        names = _passed_on(flow, inside, frames[number + 1][0])
+            return any(
+                flow.touches(condition) for condition in _collect_conditions(inside)
+            )
+        names = _find_parameters(flow, inside, frames[number + 1][0])
     return False
 
 
-def _followed(
+def _follow_values(
     chosen: ChosenValues,
     tree: ast.Module,
     frame: FrameType,
@@ -207,11 +211,12 @@ def _followed(
 ) -> tuple[NameFlow, list[ast.AST]]:
     """Return the names that chosen values flow into, and the instruction's nodes."""
     code = frame.f_code
-    path = path_to(tree, _place_of(code, offset))
+    path = path_to(tree, _get_position(code, offset))
     cuts = [i for i, node in enumerate(path) if isinstance(node, Function)]
     inside = path[cuts[-1] :] if cuts else path
     reads = [
-        path_to(tree, _place_of(code, each))[-1] for each in chosen.places.get(code, ())
+        path_to(tree, _get_position(code, each))[-1]
+        for each in chosen.places.get(code, ())
     ]
     held = {
         name
@@ -226,13 +231,13 @@ def _followed(
     return NameFlow(inside[0], *reads, names=names | held), inside
 
 
-def _place_of(code: CodeType, offset: int) -> Any:
+def _get_position(code: CodeType, offset: int) -> Any:
     """Return the position of an instruction in the order that syntax trees use."""
-    line, end_line, column, end_column = _place_at(code, offset)
+    line, end_line, column, end_column = _get_span(code, offset)
     return line or 0, column or 0, end_line or 0, end_column or 0
 
 
-def _conditions(inside: list[ast.AST]) -> list[ast.AST]:
+def _collect_conditions(inside: list[ast.AST]) -> list[ast.AST]:
     """Return the conditions that lead to a statement, and its own expressions."""
     found: list[ast.AST] = [
         node.test
@@ -241,12 +246,12 @@ def _conditions(inside: list[ast.AST]) -> list[ast.AST]:
     ]
     statement = next(n for n in reversed(inside) if isinstance(n, ast.stmt | ast.mod))
     if isinstance(statement, ast.Raise):
-        block = _blocks_before(inside, statement)
+        block = _find_blocks_before(inside, statement)
         return found + block
     return [*found, inside[-1]]
 
 
-def _blocks_before(inside: list[ast.AST], statement: ast.Raise) -> list[ast.AST]:
+def _find_blocks_before(inside: list[ast.AST], statement: ast.Raise) -> list[ast.AST]:
     """Return the earlier conditions of a block that would leave before a `raise`."""
     for node in reversed(inside):
         body = getattr(node, "body", None)
@@ -262,7 +267,9 @@ def _blocks_before(inside: list[ast.AST], statement: ast.Raise) -> list[ast.AST]
     return []
 
 
-def _passed_on(flow: NameFlow, inside: list[ast.AST], called: FrameType) -> set[str]:
+def _find_parameters(
+    flow: NameFlow, inside: list[ast.AST], called: FrameType
+) -> set[str]:
     """Return the parameters that receive a call's chosen arguments."""
     call = inside[-1]
     code = called.f_code
@@ -270,10 +277,10 @@ def _passed_on(flow: NameFlow, inside: list[ast.AST], called: FrameType) -> set[
     names = code.co_varnames[:count]
     if not isinstance(call, ast.Call):
         return set(names) - {"self"} if flow.touches(call) else set()
-    if not any(flow.touches(each) for each in arguments_of(call)):
+    if not any(flow.touches(argument) for argument in arguments_of(call)):
         return set()
     bound = 1 if names[:1] in (("self",), ("cls",)) else 0
-    starred = any(isinstance(each, ast.Starred) for each in call.args)
+    starred = any(isinstance(argument, ast.Starred) for argument in call.args)
     if starred or code.co_filename.startswith(TORCH):
         return set(names) - {"self"}
     placed = zip(names[bound:], call.args, strict=False)

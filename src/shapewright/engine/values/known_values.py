@@ -10,10 +10,14 @@ from torch import Tensor
 from shapewright.engine import autocast, nests
 from shapewright.engine.devices import check_devices
 from shapewright.engine.dispatch import plan_tables
-from shapewright.engine.dispatch.answers import flat_of, rule_of
-from shapewright.engine.dispatch.results import recorded_arguments, settle, versions_of
-from shapewright.engine.function_names import plain_name
-from shapewright.engine.identity import Info, numel
+from shapewright.engine.dispatch.answers import find_rule, flatten_outputs
+from shapewright.engine.dispatch.results import (
+    convert_for_record,
+    get_versions,
+    record_results,
+)
+from shapewright.engine.function_names import get_plain_name
+from shapewright.engine.identity import Info, count_elements
 from shapewright.engine.private import any_autocast
 from shapewright.operators.facts import operators_with
 
@@ -23,54 +27,56 @@ if TYPE_CHECKING:
 Args = tuple[Any, ...]
 Kwargs = dict[str, Any]
 TOO_LARGE = object()
-"""Returned by `compute` in place of a result that would be large."""
+"""Returned by `compute_known` in place of a result that would be large."""
 GROWING = operators_with("outgrows_inputs")
 
 
-def allowed(engine: Engine, infos: list[Info]) -> bool:
+def can_compute(engine: Engine, infos: list[Info]) -> bool:
     """Return whether known values may be computed: no graph has to be kept."""
     return not engine.graph or not any(info.meta.requires_grad for info in infos)
 
 
-def compute(
+def compute_known(
     engine: Engine, func: Any, args: Args, kwargs: Kwargs, infos: list[Info]
 ) -> Any:
     """Compute small known tensors; TOO_LARGE if the result would not be small."""
-    name = plain_name(func)
-    if any_autocast() and autocast.kind_of([i.meta for i in infos]) == "cuda":
+    name = get_plain_name(func)
+    if any_autocast() and autocast.find_device_type([i.meta for i in infos]) == "cuda":
         return TOO_LARGE  # the CPU's numbers have the dtypes of the CPU
     first = infos[0].meta.device
     if any(info.meta.device != first for info in infos):
         check_devices(engine, name, infos)
-    sizes = sorted((numel(info.meta.shape) for info in infos), reverse=True)
+    sizes = sorted((count_elements(info.meta.shape) for info in infos), reverse=True)
     largest = sizes[0] * (sizes[1] if len(sizes) > 1 else 1)
-    if (name in GROWING or largest > engine.known_limit) and not _fits(
+    if (name in GROWING or largest > engine.known_limit) and not _is_small_result(
         engine, func, args, kwargs, infos
     ):
         engine.lose()
         return TOO_LARGE
     value_of: Callable[[Tensor], Tensor] = engine.value_of
     if "out" in kwargs or name[-1] == "_":  # torch asks whether it is the same tensor
-        value_of = _once(value_of)
-    physical = nests.on_meta(nests.swap((args, kwargs), value_of), "cpu")
-    before = nests.tensors(physical)
-    versions = versions_of(before)
+        value_of = _cache_change(value_of)
+    physical = nests.replace_devices(
+        nests.swap_tensors((args, kwargs), value_of), "cpu"
+    )
+    before = nests.collect_tensors(physical)
+    versions = get_versions(before)
     out = engine.run(func, *physical)
     assumed = next((i.storage.assumed for i in infos if i.storage.assumed), None)
     if assumed is None and name in plan_tables.RANDOM:
         assumed = "a random draw"
     if assumed and (name[-1] == "_" or "out" in kwargs):
         for info, now, version in zip(
-            infos, versions_of(before), versions, strict=True
+            infos, get_versions(before), versions, strict=True
         ):
             if now != version:  # what was written is no surer than what it is of
                 info.storage.assumed = info.storage.assumed or assumed
-    return settle(
+    return record_results(
         engine, func, args, kwargs, infos, before, versions, out, assumed=assumed
     )
 
 
-def _once(change: Callable[[Tensor], Tensor]) -> Callable[[Tensor], Tensor]:
+def _cache_change(change: Callable[[Tensor], Tensor]) -> Callable[[Tensor], Tensor]:
     """Cache `change`, so that a tensor gets the same stand-in throughout a call."""
     made: dict[int, Tensor] = {}
 
@@ -82,24 +88,28 @@ def _once(change: Callable[[Tensor], Tensor]) -> Callable[[Tensor], Tensor]:
     return changed
 
 
-def _fits(
+def _is_small_result(
     engine: Engine, func: Any, args: Args, kwargs: Kwargs, infos: list[Info]
 ) -> bool:
     """Return whether the result is small enough, by the rule or torch's meta kernel."""
     shape = infos[0].meta.shape
     limit = engine.limit_for(infos)
-    if plain_name(func) not in GROWING and all(i.meta.shape == shape for i in infos):
+    if get_plain_name(func) not in GROWING and all(
+        i.meta.shape == shape for i in infos
+    ):
         return True
-    rule = rule_of(func)
+    rule = find_rule(func)
     try:
         if rule is not None:
-            arguments = recorded_arguments(engine, args, kwargs)
+            arguments = convert_for_record(engine, args, kwargs)
             made = rule.metadata(*arguments[0], **arguments[1])
-            flat = None if made is NotImplemented else flat_of(made)
+            flat = None if made is NotImplemented else flatten_outputs(made)
             if flat is not None:
-                return all(numel(m.shape) <= limit for m in flat)
-        physical = nests.on_meta(nests.swap((args, kwargs), engine.blank_of))
+                return all(count_elements(m.shape) <= limit for m in flat)
+        physical = nests.replace_devices(
+            nests.swap_tensors((args, kwargs), engine.blank_of)
+        )
         out = func(*physical[0], **physical[1])
     except Exception:  # let the real kernel say what is wrong
         return True
-    return all(value.numel() <= limit for value in nests.tensors(out))
+    return all(value.numel() <= limit for value in nests.collect_tensors(out))

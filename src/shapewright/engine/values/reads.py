@@ -9,13 +9,20 @@ from typing import TYPE_CHECKING, Any
 import torch
 
 from shapewright.engine import nests
-from shapewright.engine.autograd_graph import tied
+from shapewright.engine.autograd_graph import join_unrecorded
 from shapewright.engine.dispatch import memory_overlap, results
-from shapewright.engine.function_names import display_name, plain_name
-from shapewright.engine.identity import BLANK, THEIRS, VALUED, Info, Storage, numel
+from shapewright.engine.function_names import get_display_name, get_plain_name
+from shapewright.engine.identity import (
+    BLANK,
+    THEIRS,
+    VALUED,
+    Info,
+    Storage,
+    count_elements,
+)
 from shapewright.engine.memo import READ, Answer
-from shapewright.engine.private import in_transform
-from shapewright.engine.unseen_calls import under
+from shapewright.engine.private import is_in_transform
+from shapewright.engine.unseen_calls import wrap_in_mode
 from shapewright.engine.values import (
     control_flow,
     known_values,
@@ -51,9 +58,9 @@ class _GradFn:
         raise NeedsGraph(attribute)
 
 
-def claims(engine: Engine, func: Any, args: Args, kwargs: Kwargs | None) -> Any:
+def answer_claim(engine: Engine, func: Any, args: Args, kwargs: Kwargs | None) -> Any:
     """Answer `device`, `requires_grad`, `grad_fn`, `is_leaf` as a real run would."""
-    name = plain_name(func)
+    name = get_plain_name(func)
     info = engine.info(args[0])
     device = info.meta.device
     if name == "device":
@@ -79,7 +86,7 @@ DENSE = {"cpu", "cuda", "mps", "hip", "xpu", "hpu", "mtia"}
 """Devices between which a parameter remains the same object."""
 
 
-def compatible(engine: Engine, func: Any, args: Args, kwargs: Kwargs | None) -> bool:
+def is_compatible(engine: Engine, func: Any, args: Args, kwargs: Kwargs | None) -> bool:
     """Return whether `x.data = y` is possible, which `module.to` asks.
 
     As in `TensorImpl::has_compatible_shallow_copy_type`: from CPU to GPU, too.
@@ -89,15 +96,15 @@ def compatible(engine: Engine, func: Any, args: Args, kwargs: Kwargs | None) -> 
     return one.layout == other.layout and (here == there or {here, there} <= DENSE)
 
 
-def grad(engine: Engine, func: Any, args: Args, kwargs: Kwargs | None) -> Any:
+def answer_grad(engine: Engine, func: Any, args: Args, kwargs: Kwargs | None) -> Any:
     """Answer `x.grad`, from the stand-in if the tensor is the user's."""
-    found = _grad_of(engine, func, args)
+    found = _find_grad(engine, func, args)
     if engine.grads_read is not None and isinstance(found, Tensor):
         engine.grads_read[id(args[0])] = args[0], found
     return found
 
 
-def _grad_of(engine: Engine, func: Any, args: Args) -> Any:
+def _find_grad(engine: Engine, func: Any, args: Args) -> Any:
     """Return the gradient that a run computed or the program assigned."""
     target = args[0]
     info = engine.info(target)
@@ -105,15 +112,15 @@ def _grad_of(engine: Engine, func: Any, args: Args) -> Any:
     if given is not None:
         return given
     if info.twin is not None and info.twin.grad is not None:
-        return _claimed(engine, info.twin.grad, target)
+        return _claim_gradient(engine, info.twin.grad, target)
     if id(target) in engine.grads:
         return None
     if info.kind == THEIRS:
         return func(target) if not engine.graph else None
-    return _claimed(engine, engine.run(func, args, {}), target)
+    return _claim_gradient(engine, engine.run(func, args, {}), target)
 
 
-def _claimed(engine: Engine, gradient: Any, owner: Any) -> Any:
+def _claim_gradient(engine: Engine, gradient: Any, owner: Any) -> Any:
     """Let a computed gradient claim the device of its tensor."""
     tensors = isinstance(gradient, Tensor) and isinstance(owner, Tensor)
     if tensors and not engine.known(gradient):
@@ -121,29 +128,31 @@ def _claimed(engine: Engine, gradient: Any, owner: Any) -> Any:
     return gradient
 
 
-def gradient(engine: Engine, func: Any, args: Args, kwargs: Kwargs | None) -> Any:
+def answer_gradient(
+    engine: Engine, func: Any, args: Args, kwargs: Kwargs | None
+) -> Any:
     """Answer `backward`, `torch.autograd.grad`, `register_hook`; they need a graph."""
     from shapewright.engine.engine import NeedsGraph
 
-    if not engine.graph and not in_transform():
-        raise NeedsGraph(plain_name(func))
-    if "hook" in plain_name(func):
-        args = tuple(under(engine, v) if callable(v) else v for v in args)
-    swapped = nests.swap((args, kwargs or {}), engine.blank_of)
+    if not engine.graph and not is_in_transform():
+        raise NeedsGraph(get_plain_name(func))
+    if "hook" in get_plain_name(func):
+        args = tuple(wrap_in_mode(engine, v) if callable(v) else v for v in args)
+    swapped = nests.swap_tensors((args, kwargs or {}), engine.blank_of)
     if (kwargs or {}).get("create_graph"):
-        engine.hang(False)
+        engine.switch_graph_reuse(False)
         engine.memo.hung.clear()  # a later run with this memory asks the same
-    with _without_nan_checks():
+    with _disable_nan_checks():
         out = engine.run(func, *swapped)
-    if plain_name(func) == "grad":
+    if get_plain_name(func) == "grad":
         of = args[1]  # torch passes them on as a tuple
         for made, owner in zip(out, of, strict=False):
-            _claimed(engine, made, owner)
-    infos = [engine.info(value) for value in nests.tensors((args, kwargs))]
-    outs = tuple(engine.info(value) for value in nests.tensors(out))
+            _claim_gradient(engine, made, owner)
+    infos = [engine.info(value) for value in nests.collect_tensors((args, kwargs))]
+    outs = tuple(engine.info(value) for value in nests.collect_tensors(out))
     answer = Answer(
         func,
-        results.recorded_arguments(engine, args, kwargs or {}),
+        results.convert_for_record(engine, args, kwargs or {}),
         READ,
         tuple(info.meta for info in outs),
         tuple(info.grad_fn for info in outs),
@@ -154,7 +163,7 @@ def gradient(engine: Engine, func: Any, args: Args, kwargs: Kwargs | None) -> An
 
 
 @contextmanager
-def _without_nan_checks() -> Iterator[None]:
+def _disable_nan_checks() -> Iterator[None]:
     """Disable the NaN check of `detect_anomaly`, as gradients have no data."""
     if not torch.is_anomaly_enabled():
         yield
@@ -170,35 +179,37 @@ def _without_nan_checks() -> Iterator[None]:
 REPRESENTATIVE = values_of("has_representative")
 
 
-def value(engine: Engine, func: Any, args: Args, kwargs: Kwargs | None) -> Any:
+def answer_value(engine: Engine, func: Any, args: Args, kwargs: Kwargs | None) -> Any:
     """Answer `item()`, `bool(x)`, `tolist()`, `numpy()`: a value reaches Python."""
-    name = plain_name(func)
-    tensors = nests.tensors((args, kwargs))
+    name = get_plain_name(func)
+    tensors = nests.collect_tensors((args, kwargs))
     infos = [engine.info(tensor) for tensor in tensors]
     if name in ("__repr__", "__str__"):
-        return described(infos[0])
+        return format_tensor(infos[0])
     if name == "__format__":
-        return _formatted(engine, func, args, infos[0])
+        return _answer_format(engine, func, args, infos[0])
     known = bool(infos) and all(info.storage.known for info in infos)
     if known:
         assumed = next((i.storage.assumed for i in infos if i.storage.assumed), None)
         if assumed:
             engine.assume(f"a value was read that is {assumed}")
-        swapped = nests.swap((args, kwargs or {}), engine.value_of)
+        swapped = nests.swap_tensors((args, kwargs or {}), engine.value_of)
         out = engine.run(func, *swapped)
     else:
         _check_one(engine, name, infos)
-        out, sure = _supposed(engine, name, infos[0])
+        out, sure = _suppose_value(engine, name, infos[0])
         if not sure:
-            said = f"`{display_name(func)}` of unknown data taken as {_short(out)}"
-            engine.assume(said)
+            shown = _format_short(out)
+            engine.assume(
+                f"`{get_display_name(func)}` of unknown data taken as {shown}"
+            )
             engine.chosen.add(out)
-    answer = Answer(func, results.recorded_arguments(engine, args, kwargs or {}), READ)
+    answer = Answer(func, results.convert_for_record(engine, args, kwargs or {}), READ)
     engine.record(answer, infos, ())
     return out
 
 
-def _formatted(engine: Engine, func: Any, args: Args, info: Info) -> str:
+def _answer_format(engine: Engine, func: Any, args: Args, info: Info) -> str:
     """Answer `f"{x}"`: a 0-dim tensor shows as its number, as a real tensor does.
 
     No other tensor accepts a format, nor does a parameter, whatever its dims.
@@ -211,37 +222,37 @@ def _formatted(engine: Engine, func: Any, args: Args, info: Info) -> str:
     if info.storage.known:
         return str(engine.run(func, (engine.value_of(args[0]), how), {}))
     if not plain:
-        return described(info)
-    out, _ = _supposed(engine, "item", info)
+        return format_tensor(info)
+    out, _ = _suppose_value(engine, "item", info)
     engine.chosen.add(out)
-    engine.assume(f"unknown data in text shown as {_short(out)}")
+    engine.assume(f"unknown data in text shown as {_format_short(out)}")
     return str(engine.run(format, (out, how), {}))
 
 
-def _supposed(engine: Engine, name: str, info: Info) -> tuple[Any, bool]:
+def _suppose_value(engine: Engine, name: str, info: Info) -> tuple[Any, bool]:
     """Return the value that stands for unknown data, and whether it is certain.
 
     If a loop waits for the value, it finally becomes a value that ends the loop.
     """
     if name in ("equal", "allclose", "__contains__"):
-        return not control_flow.loop_ends(engine), False
+        return not control_flow.is_loop_over(engine), False
     if info.meta.layout != "strided":
-        return _representative(name, info), False
+        return _choose_representative(name, info), False
     if name in ("__bool__", "is_nonzero"):
-        guess = supposed_values.truth(engine, info)
+        guess = supposed_values.guess_truth(engine, info)
         out: Any = bool(guess.value)
-        if not guess.sure and control_flow.loop_ends(engine):
+        if not guess.sure and control_flow.is_loop_over(engine):
             out = not out
     else:
-        guess = supposed_values.guess(engine, info)
+        guess = supposed_values.guess_value(engine, info)
         out = _as_python(name, guess.value, info)
-        if type(out) is bool and not guess.sure and control_flow.loop_ends(engine):
+        if type(out) is bool and not guess.sure and control_flow.is_loop_over(engine):
             out = not out
         elif type(out) in (int, float) and not guess.sure:
-            least, most = supposed_values.range_of(engine, info)
-            out = control_flow.number_to_end(engine, out, least, most)
-    if numel(info.meta.shape) == 1 and type(out) in (bool, int, float):
-        supposed_values.settle_on(engine, info, out)
+            least, most = supposed_values.find_range(engine, info)
+            out = control_flow.choose_number(engine, out, least, most)
+    if count_elements(info.meta.shape) == 1 and type(out) in (bool, int, float):
+        supposed_values.fix_value(engine, info, out)
     return out, guess.sure
 
 
@@ -276,7 +287,7 @@ def _check_one(engine: Engine, name: str, infos: list[Info]) -> None:
     """Raise torch's error unless a tensor read by `item` or `bool` has one element."""
     if name not in ("item", "__bool__", "__int__", "__float__", "__index__"):
         return
-    count = numel(infos[0].meta.shape)
+    count = count_elements(infos[0].meta.shape)
     if count == 1:
         return
     if name == "__bool__":
@@ -296,19 +307,19 @@ def _check_one(engine: Engine, name: str, infos: list[Info]) -> None:
     engine.raise_theirs(RuntimeError(text))
 
 
-def _short(value: Any) -> str:
+def _format_short(value: Any) -> str:
     """Return a representative value as short text."""
     text = repr(value)
     return text if len(text) < 30 else f"{text[:27]}..."
 
 
-def described(info: Info) -> str:
+def format_tensor(info: Info) -> str:
     """Return the text that `print(x)` shows for a tensor without data."""
     meta = info.meta
     return f"tensor(..., size={meta.shape}, dtype={meta.dtype}, device='{meta.device}')"
 
 
-def _representative(name: str, info: Info) -> Any:
+def _choose_representative(name: str, info: Info) -> Any:
     """Return the value that stands for unknown data: one or true."""
     if name in REPRESENTATIVE:
         return REPRESENTATIVE[name]
@@ -330,25 +341,25 @@ def _representative(name: str, info: Info) -> Any:
 # -- shapes that depend on values ----------------------------------------------
 
 
-def mask_rows(engine: Engine, mask: Tensor, quiet: bool = False) -> list[Tensor]:
+def find_mask_rows(engine: Engine, mask: Tensor, quiet: bool = False) -> list[Tensor]:
     """Return the index tensors of a boolean mask: known, or half of its elements."""
     info = engine.info(mask)
     if info.storage.known:
         known = engine.value_of(mask).nonzero(as_tuple=True)
-        return [_indices(engine, item, info) for item in known]
-    total = numel(info.meta.shape)
-    rows = supposed_values.count_of(engine, info)
-    if rows and control_flow.loop_ends(engine):
+        return [_adopt_indices(engine, item, info) for item in known]
+    total = count_elements(info.meta.shape)
+    rows = supposed_values.guess_count(engine, info)
+    if rows and control_flow.is_loop_over(engine):
         rows = 0
         engine.assume("a mask of unknown data keeps none: a loop waits for that")
     elif not quiet:
         share = "" if rows != max(1, total // 2) else "half: "
         engine.assume(f"a mask of unknown data keeps {share}{rows} of {total}")
     found = [torch.empty(rows, dtype=torch.int64, device="meta") for _ in mask.shape]
-    return [_indices(engine, item, info) for item in found]
+    return [_adopt_indices(engine, item, info) for item in found]
 
 
-def _indices(engine: Engine, item: Tensor, info: Info) -> Tensor:
+def _adopt_indices(engine: Engine, item: Tensor, info: Info) -> Tensor:
     from shapewright.engine.identity import intern_meta
 
     device = info.meta.device
@@ -358,18 +369,20 @@ def _indices(engine: Engine, item: Tensor, info: Info) -> Tensor:
     return engine.tell(item, Info(meta, storage, kind))
 
 
-def data_dependent(engine: Engine, func: Any, args: Args, kwargs: Kwargs | None) -> Any:
+def answer_data_dependent(
+    engine: Engine, func: Any, args: Args, kwargs: Kwargs | None
+) -> Any:
     """Answer `nonzero`, `unique`, `masked_select`, `repeat_interleave` and others."""
     from shapewright.engine.dispatch.ordinary_calls import call_op
     from shapewright.engine.values import representatives
 
     kwargs = kwargs or {}
-    name = plain_name(func)
-    tensors = nests.tensors((args, kwargs))
+    name = get_plain_name(func)
+    tensors = nests.collect_tensors((args, kwargs))
     infos = [engine.info(tensor) for tensor in tensors]
     known = bool(infos) and all(info.storage.known for info in infos)
-    if known and known_values.allowed(engine, infos):
-        done = known_values.compute(engine, func, args, kwargs, infos)
+    if known and known_values.can_compute(engine, infos):
+        done = known_values.compute_known(engine, func, args, kwargs, infos)
         if done is not known_values.TOO_LARGE:
             return done
     if name == "where" and len(args) + len(kwargs) > 1:
@@ -379,20 +392,22 @@ def data_dependent(engine: Engine, func: Any, args: Args, kwargs: Kwargs | None)
     ):
         return call_op(engine, func, args, kwargs)
     if name == "_pack_padded_sequence":
-        return _packed(engine, func, args, kwargs, infos)
+        return _answer_packing(engine, func, args, kwargs, infos)
     if name == "_pad_packed_sequence":
         return call_op(engine, func, args, kwargs)
     if "out" in kwargs:
-        memory_overlap.check(engine, func, name, args, kwargs, infos)
+        memory_overlap.check_overlap(engine, func, name, args, kwargs, infos)
     if name == "repeat_interleave":
-        return unknown_lengths.repeated(engine, func, args, kwargs, infos)
-    return representatives.by_share(engine, func, name, args, kwargs, infos)
+        return unknown_lengths.answer_repeat_interleave(
+            engine, func, args, kwargs, infos
+        )
+    return representatives.answer_by_share(engine, func, name, args, kwargs, infos)
 
 
 __all__ = ["GROWING"]
 
 
-def _packed(
+def _answer_packing(
     engine: Engine, func: Any, args: Args, kwargs: Kwargs, infos: list[Info]
 ) -> Any:
     """Answer `pack_padded_sequence`: lengths decide, so batch sizes stay known.
@@ -417,18 +432,18 @@ def _packed(
     grad = torch.is_grad_enabled() and infos[0].meta.requires_grad
     if grad:
         vars(blank)["_sw_node"] = ("PackPaddedSequenceBackward0",)
-    blank = tied(engine, blank, [data], [])
-    result = results.settle(
+    blank = join_unrecorded(engine, blank, [data], [])
+    result = results.record_results(
         engine, func, args, kwargs, infos, before, [0] * len(infos), (blank, sizes)
     )
     engine.info(result[1]).storage.assumed = info.storage.assumed
     return result
 
 
-def asserted(engine: Engine, func: Any, args: Args, kwargs: Kwargs | None) -> Any:
+def answer_assert(engine: Engine, func: Any, args: Args, kwargs: Kwargs | None) -> Any:
     """Answer `torch._assert(condition, message)`: a check of the program's own."""
     condition = args[0] if args else (kwargs or {}).get("condition")
     if isinstance(condition, Tensor):
-        condition = value(engine, Tensor.__bool__, (condition,), None)
+        condition = answer_value(engine, Tensor.__bool__, (condition,), None)
         return engine.run(func, (condition, *args[1:]), {})
     return engine.run(func, args, kwargs or {})

@@ -8,10 +8,10 @@ import torch
 from torch.autograd.graph import increment_version
 
 from shapewright.engine import autocast, nests
-from shapewright.engine.autograd_graph import tied
+from shapewright.engine.autograd_graph import join_unrecorded
 from shapewright.engine.dispatch import memory_overlap
-from shapewright.engine.function_names import display_name
-from shapewright.engine.identity import BLANK, Info, Storage, numel
+from shapewright.engine.function_names import get_display_name
+from shapewright.engine.identity import BLANK, Info, Storage, count_elements
 from shapewright.engine.private import any_autocast
 from shapewright.engine.values import control_flow, supposed_values
 from shapewright.operators.facts import operators_with
@@ -30,7 +30,7 @@ ENTRIES = 3
 """Tensors in `grad.new(indices, values, size)`, which creates a sparse tensor."""
 
 
-def stand_in(
+def make_stand_in(
     engine: Engine, tensor: Tensor, distinct: bool = False, whole_number: int = 0
 ) -> Tensor:
     """Return a real CPU tensor of the same metadata: known values or placeholders."""
@@ -53,12 +53,12 @@ def stand_in(
     else:
         whole.fill_(whole_number)
     square = out.dim() >= 2 and out.shape[-1] == out.shape[-2]
-    if square and out.is_floating_point() and not memory_overlap.expanded(meta):
+    if square and out.is_floating_point() and not memory_overlap.is_expanded(meta):
         out.copy_(torch.eye(out.shape[-1], dtype=torch.float32).expand(out.shape))
     return out
 
 
-def small(infos: list[Info]) -> bool:
+def is_small(infos: list[Info]) -> bool:
     """Return whether the operands are small enough to be allocated."""
     total = 0
     for info in infos:
@@ -84,58 +84,60 @@ def try_for_real(
 ) -> Any:
     """Run the CPU's kernel on representative values if the operands are small."""
     from shapewright.engine.dispatch.results import (
-        failed,
-        recorded_arguments,
-        settle,
-        versions_of,
-        writes,
+        convert_for_record,
+        get_versions,
+        is_in_place,
+        record_failure,
+        record_results,
     )
 
-    arguments = recorded_arguments(engine, args, kwargs)
-    if error is not None and not autograd_error(error):
+    arguments = convert_for_record(engine, args, kwargs)
+    if error is not None and not is_autograd_error(error):
         sparse = _as_dense(engine, func, name, args, kwargs, infos)
         if sparse is not None:
             return sparse
-    if error is not None and (not small(infos) or autograd_error(error)):
-        engine.raise_theirs(failed(engine, func, arguments, infos, error))
+    if error is not None and (not is_small(infos) or is_autograd_error(error)):
+        engine.raise_theirs(record_failure(engine, func, arguments, infos, error))
     distinct = name.startswith(("unique", "_unique"))
     whole = 1 if name == "cov" else 0  # weights; elsewhere mostly indices
 
     grad = torch.is_grad_enabled()
-    written = writes(name, kwargs)
+    written = is_in_place(name, kwargs)
 
     def real(tensor: Tensor) -> Tensor:
-        value = stand_in(engine, tensor, distinct, whole)
+        value = make_stand_in(engine, tensor, distinct, whole)
         if not grad or not engine.info(tensor).meta.requires_grad:
             return value
         value = value.detach().requires_grad_()
         return value.clone() if written else value
 
-    physical = nests.on_meta(nests.swap((args, kwargs), real), "cpu")
+    physical = nests.replace_devices(nests.swap_tensors((args, kwargs), real), "cpu")
     if any_autocast():
-        kind = autocast.kind_of([info.meta for info in infos])
+        kind = autocast.find_device_type([info.meta for info in infos])
         if kind == "cuda":
             physical, _ = autocast.cast_tensors(name, physical, infos)
-    before = nests.tensors(physical)
-    versions = versions_of(before)
+    before = nests.collect_tensors(physical)
+    versions = get_versions(before)
     try:
         out = func(*physical[0], **physical[1])
     except Exception as eager:  # torch refuses
-        engine.raise_theirs(failed(engine, func, arguments, infos, eager))
-    if error is not None and any(v.numel() > LIMIT * 4 for v in nests.tensors(out)):
-        engine.raise_theirs(failed(engine, func, arguments, infos, error))
+        engine.raise_theirs(record_failure(engine, func, arguments, infos, eager))
+    if error is not None and any(
+        v.numel() > LIMIT * 4 for v in nests.collect_tensors(out)
+    ):
+        engine.raise_theirs(record_failure(engine, func, arguments, infos, error))
     if not isinstance(out, Tensor | tuple | list):
-        engine.assume(f"`{display_name(func)}` of unknown data taken as {out!r}")
+        engine.assume(f"`{get_display_name(func)}` of unknown data taken as {out!r}")
         return out
-    if error is not None and data_dependent_error(error):
+    if error is not None and is_data_dependent_error(error):
         engine.assume(
-            f"`{display_name(func)}` depends on values; its shape is that for "
+            f"`{get_display_name(func)}` depends on values; its shape is that for "
             + ("all different" if name.startswith("unique") else "representative")
             + " ones"
         )
-    out = nests.swap(out, lambda t: to_blank(t, before))
-    out = tied(engine, out, nests.tensors((args, kwargs)), before)
-    return settle(
+    out = nests.swap_tensors(out, lambda t: to_blank(t, before))
+    out = join_unrecorded(engine, out, nests.collect_tensors((args, kwargs)), before)
+    return record_results(
         engine, func, args, kwargs, infos, before, versions, out, known=False,
         notes=("asked of the CPU's kernel on representative values",),
     )  # fmt: skip
@@ -148,7 +150,7 @@ def _as_dense(
 
     torch has few data-free kernels for them. Return None if that gives no answer.
     """
-    from shapewright.engine.dispatch.results import settle
+    from shapewright.engine.dispatch.results import record_results
 
     sparse = {
         info.number
@@ -156,16 +158,18 @@ def _as_dense(
         if info.meta.layout.startswith("sparse") and info.kind == BLANK
     }
     out: Any = None
-    tensors = nests.tensors((args, kwargs))
+    tensors = nests.collect_tensors((args, kwargs))
     if name == "to_sparse" and infos and not sparse and infos[0].kind == BLANK:
         meta = infos[0].meta
         make: Any = torch.sparse_coo_tensor
         out = make(size=meta.shape, dtype=meta.torch_dtype, device="meta")
     elif sparse and name in ("coalesce", "sparse_mask"):
-        physical = nests.on_meta(nests.swap((args, kwargs), engine.blank_of))
-        out = _coalesced(*nests.tensors(physical))
-    elif sparse and name == "new" and len(nests.tensors(args)) == ENTRIES:
-        _, *given = nests.swap(args, engine.blank_of)
+        physical = nests.replace_devices(
+            nests.swap_tensors((args, kwargs), engine.blank_of)
+        )
+        out = _coalesce_entries(*nests.collect_tensors(physical))
+    elif sparse and name == "new" and len(nests.collect_tensors(args)) == ENTRIES:
+        _, *given = nests.swap_tensors(args, engine.blank_of)
         out = torch.sparse_coo_tensor(*given, check_invariants=False)
     elif sparse:
 
@@ -176,7 +180,7 @@ def _as_dense(
             return torch.empty(info.meta.shape, dtype=tensor.dtype, device="meta")
 
         instead = torch.mm if name in ("_sparse_mm", "mm") else func
-        physical = nests.on_meta(nests.swap((args, kwargs), dense))
+        physical = nests.replace_devices(nests.swap_tensors((args, kwargs), dense))
         try:
             out = instead(*physical[0], **physical[1])
         except Exception:  # torch refuses
@@ -184,13 +188,17 @@ def _as_dense(
     if not isinstance(out, Tensor):
         return None
     before = [torch.empty(0) for _ in infos]
-    out = tied(engine, out, tensors, before) if out.layout is torch.strided else out
-    return settle(
+    out = (
+        join_unrecorded(engine, out, tensors, before)
+        if out.layout is torch.strided
+        else out
+    )
+    return record_results(
         engine, func, args, kwargs, infos, before, [0] * len(infos), out, known=False
     )
 
 
-def _coalesced(value: Tensor, like: Tensor | None = None) -> Tensor | None:
+def _coalesce_entries(value: Tensor, like: Tensor | None = None) -> Tensor | None:
     """Return a sparse tensor whose entries have distinct indices, or None."""
     last = value if like is None else like
     if last.layout is not torch.sparse_coo:
@@ -205,28 +213,31 @@ def _coalesced(value: Tensor, like: Tensor | None = None) -> Tensor | None:
     return made._coalesced_(True)
 
 
-def refused(
+def check_on_cpu(
     engine: Engine, func: Any, args: Args, kwargs: Kwargs, infos: list[Info]
 ) -> None:
     """Raise the CPU's error for a call that it refuses, if operands are small."""
-    from shapewright.engine.dispatch.results import failed, recorded_arguments
+    from shapewright.engine.dispatch.results import convert_for_record, record_failure
 
-    if not small(infos) or any_autocast():
+    if not is_small(infos) or any_autocast():
         return
-    physical = nests.on_meta(
-        nests.swap((args, kwargs), lambda tensor: stand_in(engine, tensor)), "cpu"
+    physical = nests.replace_devices(
+        nests.swap_tensors(
+            (args, kwargs), lambda tensor: make_stand_in(engine, tensor)
+        ),
+        "cpu",
     )
     with torch.random.fork_rng(devices=[]), torch.no_grad():
         try:
             func(*physical[0], **physical[1])
         except Exception as eager:  # torch refuses
-            arguments = recorded_arguments(engine, args, kwargs)
-            engine.raise_theirs(failed(engine, func, arguments, infos, eager))
+            arguments = convert_for_record(engine, args, kwargs)
+            engine.raise_theirs(record_failure(engine, func, arguments, infos, eager))
 
 
 def to_blank(value: Tensor, before: list[Tensor]) -> Tensor:
     """Return a tensor of the same metadata without data."""
-    from shapewright.engine.dispatch.results import node_of
+    from shapewright.engine.dispatch.results import get_node_name
 
     if any(value is physical for physical in before):
         return value
@@ -236,11 +247,11 @@ def to_blank(value: Tensor, before: list[Tensor]) -> Tensor:
         value.shape, value.stride(), dtype=value.dtype, device="meta"
     )
     if value.requires_grad:
-        vars(blank)["_sw_node"] = (node_of(value),)
+        vars(blank)["_sw_node"] = (get_node_name(value),)
     return blank
 
 
-def autograd_error(error: Exception) -> bool:
+def is_autograd_error(error: Exception) -> bool:
     """Return whether autograd refused, which holds for real tensors too."""
     text = str(error)
     return (
@@ -253,7 +264,7 @@ def autograd_error(error: Exception) -> bool:
     )
 
 
-def data_dependent_error(error: Exception) -> bool:
+def is_data_dependent_error(error: Exception) -> bool:
     """Return whether torch refused because a value would have been needed."""
     text = str(error)
     return (
@@ -264,39 +275,40 @@ def data_dependent_error(error: Exception) -> bool:
     )
 
 
-def by_share(
+def answer_by_share(
     engine: Engine, func: Any, name: str, args: Args, kwargs: Kwargs, infos: list[Info]
 ) -> Any:
     """Return the result of an op with a data-dependent shape, by an assumed share."""
-    from shapewright.engine.dispatch.results import settle
+    from shapewright.engine.dispatch.results import record_results
 
     try:
-        made = _kept(engine, name, args, kwargs, infos)
+        made = _select_known(engine, name, args, kwargs, infos)
         if made is None:
-            ends = engine.recording and control_flow.loop_ends(engine)
-            made = _share(engine, name, args, kwargs, infos, none=ends)
+            ends = engine.recording and control_flow.is_loop_over(engine)
+            made = _assume_share(engine, name, args, kwargs, infos, none=ends)
     except RuntimeError as refused:  # masks that do not broadcast
-        return engine.raise_theirs(_mismatch(infos) or refused)
+        return engine.raise_theirs(_find_mismatch(infos) or refused)
     if made is None:
         error = NotImplementedError(
-            f"the shape of {display_name(func)} depends on values that are not known"
+            f"the shape of {get_display_name(func)} depends on values that are "
+            "not known"
         )
         return try_for_real(engine, func, name, args, kwargs, infos, error)
     out, words, node = made
     if words:
-        engine.assume(f"`{display_name(func)}` of unknown data {words}")
+        engine.assume(f"`{get_display_name(func)}` of unknown data {words}")
     if node and torch.is_grad_enabled() and infos[0].meta.requires_grad:
         vars(out)["_sw_node"] = (node,)
     if isinstance(kwargs.get("out"), Tensor):
-        return _into(engine, func, args, kwargs, infos, out)
+        return _write_out(engine, func, args, kwargs, infos, out)
     before = [torch.empty(0) for _ in infos]
-    out = tied(engine, out, nests.tensors((args, kwargs)), before)
-    return settle(
+    out = join_unrecorded(engine, out, nests.collect_tensors((args, kwargs)), before)
+    return record_results(
         engine, func, args, kwargs, infos, before, [0] * len(infos), out, known=False
     )
 
 
-def _mismatch(infos: list[Info]) -> RuntimeError | None:
+def _find_mismatch(infos: list[Info]) -> RuntimeError | None:
     """Return eager torch's error for two shapes that do not broadcast, or None."""
     from shapewright.operators.metadata_rules import Misfit
     from shapewright.operators.promotion_and_broadcasting import broadcast
@@ -308,7 +320,7 @@ def _mismatch(infos: list[Info]) -> RuntimeError | None:
     return None
 
 
-def _kept(
+def _select_known(
     engine: Engine, name: str, args: Args, kwargs: Kwargs, infos: list[Info]
 ) -> tuple[Any, str, str] | None:
     """Return the elements that a known mask selects from unknown data."""
@@ -325,7 +337,7 @@ def _kept(
     return made, "", "MaskedSelectBackward0"
 
 
-def _into(
+def _write_out(
     engine: Engine,
     func: Any,
     args: Args,
@@ -334,21 +346,23 @@ def _into(
     out: Tensor,
 ) -> Any:
     """Write a result into `out=`, which is resized to its shape."""
-    from shapewright.engine.dispatch.results import settle, versions_of
+    from shapewright.engine.dispatch.results import get_versions, record_results
 
-    before = [engine.blank_of(tensor) for tensor in nests.tensors((args, kwargs))]
-    versions = versions_of(before)
+    before = [
+        engine.blank_of(tensor) for tensor in nests.collect_tensors((args, kwargs))
+    ]
+    versions = get_versions(before)
     target = engine.blank_of(kwargs["out"])
     with torch.no_grad():
         if target.shape != out.shape:
             target.resize_(out.shape).as_strided_(out.shape, out.stride())
         increment_version(target)
-    return settle(
+    return record_results(
         engine, func, args, kwargs, infos, before, versions, target, known=False
     )
 
 
-def _share(
+def _assume_share(
     engine: Engine,
     name: str,
     args: Args,
@@ -369,13 +383,13 @@ def _share(
         shape = torch.broadcast_shapes(*(info.meta.shape for info in infos[:2]))
     elif name not in FINDING:
         return None
-    total = numel(shape)
+    total = count_elements(shape)
     known = chosen.storage.known or chosen.meta.layout != "strided"
     count = max(1, total // 2) if total else 0
     if not known and total:
-        count = supposed_values.count_of(engine, chosen)
-        if chosen.meta.shape != shape and numel(chosen.meta.shape):
-            count = count * total // numel(chosen.meta.shape)
+        count = supposed_values.guess_count(engine, chosen)
+        if chosen.meta.shape != shape and count_elements(chosen.meta.shape):
+            count = count * total // count_elements(chosen.meta.shape)
     count = 0 if none else count
     verb = "keep" if name == "masked_select" else "find"
     part = "half: " if count == max(1, total // 2) else ""
@@ -395,4 +409,4 @@ def _share(
     ), words, ""  # fmt: skip
 
 
-__all__ = ["Storage", "by_share", "try_for_real"]
+__all__ = ["Storage", "answer_by_share", "try_for_real"]

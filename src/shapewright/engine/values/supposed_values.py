@@ -17,8 +17,8 @@ import torch
 
 from shapewright.engine import nests
 from shapewright.engine.dispatch.plan_tables import RANDOM
-from shapewright.engine.function_names import plain_name
-from shapewright.engine.identity import DTYPES, Info, Meta, numel
+from shapewright.engine.function_names import get_plain_name
+from shapewright.engine.identity import DTYPES, Info, Meta, count_elements
 from shapewright.engine.memo import INPLACE, Answer
 from shapewright.engine.suppositions import KEPT, Event, Guess, Key
 from shapewright.engine.values.value_ranges import (
@@ -30,11 +30,11 @@ from shapewright.engine.values.value_ranges import (
     PROMISED,
     REPEATED,
     SEEN,
-    bounds,
-    exact,
-    half_true,
+    find_bounds,
     is_ranged,
-    ones_within,
+    make_constant,
+    make_half_true,
+    make_ones_within,
 )
 from shapewright.operators.facts import operators_with
 
@@ -51,14 +51,14 @@ DEEPEST = 24
 """Largest number of calls traced back."""
 
 
-def guess(engine: Engine, info: Info) -> Guess:
+def guess_value(engine: Engine, info: Info) -> Guess:
     """Return the assumed value of an unknown tensor, the same each time."""
     with torch._C.DisableTorchFunction(), torch.no_grad():
         engine.supposed.look(engine.events)
         return _Asking(engine).of(info, len(engine.events), 0)
 
 
-def truth(engine: Engine, info: Info) -> Guess:
+def guess_truth(engine: Engine, info: Info) -> Guess:
     """Return the guess of a single truth; a check of all elements is taken to hold."""
     with torch._C.DisableTorchFunction(), torch.no_grad():
         engine.supposed.look(engine.events)
@@ -67,7 +67,7 @@ def truth(engine: Engine, info: Info) -> Guess:
         return asking.of(info, len(engine.events), 0)
 
 
-def range_of(engine: Engine, info: Info) -> tuple[float, float]:
+def find_range(engine: Engine, info: Info) -> tuple[float, float]:
     """Return the smallest and largest possible value, by the call that produced it."""
     engine.supposed.look(engine.events)
     asking, before = _Asking(engine), len(engine.events)
@@ -76,16 +76,16 @@ def range_of(engine: Engine, info: Info) -> tuple[float, float]:
         if made is None:
             break
         before, (answer, ins, _, _, _) = made
-        name = plain_name(answer.func).strip("_")
+        name = get_plain_name(answer.func).strip("_")
         if name in SEEN and len(ins) == 1 and ins[0].meta.dtype == info.meta.dtype:
             info = ins[0]
             continue
         args, kwargs = answer.arguments
-        return bounds(name, args, kwargs, info.meta)
+        return find_bounds(name, args, kwargs, info.meta)
     return ANY
 
 
-def settle_on(engine: Engine, info: Info, value: Any) -> None:
+def fix_value(engine: Engine, info: Info, value: Any) -> None:
     """Fix the value returned for a tensor of one element from now on."""
     with torch._C.DisableTorchFunction(), torch.no_grad():
         engine.supposed.look(engine.events)
@@ -93,9 +93,9 @@ def settle_on(engine: Engine, info: Info, value: Any) -> None:
         _Asking(engine).pin(info, len(engine.events), Guess(made, told=True))
 
 
-def count_of(engine: Engine, info: Info) -> int:
+def guess_count(engine: Engine, info: Info) -> int:
     """Count the elements that are true or not zero, and keep to that answer."""
-    total = numel(info.meta.shape)
+    total = count_elements(info.meta.shape)
     if not total:
         return 0
     with torch._C.DisableTorchFunction(), torch.no_grad():
@@ -110,18 +110,18 @@ def count_of(engine: Engine, info: Info) -> int:
             return int(kept.value)
         if key not in engine.supposed.kept and total > MOST_TRUTHS:
             return max(1, total // 2)
-        before = asking.pinned(info, len(engine.events))
+        before = asking.find_pinned(info, len(engine.events))
         made = asking.of(info, len(engine.events), 0)
         count = int(made.value.count_nonzero())
         event = asking.maker(info, len(engine.events))
-        name = "" if event is None else plain_name(event[1][0].func).strip("_")
+        name = "" if event is None else get_plain_name(event[1][0].func).strip("_")
         if (
             before is None
             and name in COMPARED
             and count in (0, total)
             and not made.sure
         ):
-            made = Guess(half_true(info.meta.shape))
+            made = Guess(make_half_true(info.meta.shape))
             count = max(1, total // 2)
         asking.pin(info, len(engine.events), replace(made, told=True))
         return count
@@ -158,30 +158,30 @@ class _Asking:
             return kept
         made = self.maker(info, before)
         if info.meta.layout != "strided":
-            return _ones_or(None, info.meta)
+            return _expand_number(None, info.meta)
         found: Guess | None = None
         named: Key | None = None
         if made is not None and depth < DEEPEST:
             place, event = made
             named = self.written(place, event, info)
-            found = self.state.kept.get(named) or self.made_by(
+            found = self.state.kept.get(named) or self.compute_call(
                 place, event, info, depth, keep
             )
         truths = info.meta.dtype == "bool"
         limit = MOST_TRUTHS if truths else LARGEST
-        if found is None and numel(info.meta.shape) > limit:
-            return _ones_or(self.large(info, made), info.meta)
+        if found is None and count_elements(info.meta.shape) > limit:
+            return _expand_number(self.large(info, made), info.meta)
         if found is None:
             within = None if made is None else made[1][0]
             told = within is not None and is_ranged(within, info.meta)
-            found = Guess(_representative(info.meta, within), told=told)
+            found = Guess(_make_representative(info.meta, within), told=told)
         if keep:
             for each in (key, named):
                 if each is not None:
                     self.state.keep(each, found)
         return found
 
-    def pinned(self, info: Info, before: int) -> Guess | None:
+    def find_pinned(self, info: Info, before: int) -> Guess | None:
         """Return the earlier answer for a tensor, or for an equal computation."""
         kept = self.state.kept.get(self.key(info, before))
         made = self.maker(info, before)
@@ -203,15 +203,15 @@ class _Asking:
         if answer.kind == INPLACE:
             return "written", place, which
         keys = tuple(self.key(each, place) for each in ins)
-        return plain_name(answer.func), repr(answer.arguments), which, keys
+        return get_plain_name(answer.func), repr(answer.arguments), which, keys
 
-    def made_by(
+    def compute_call(
         self, place: int, event: Event, info: Info, depth: int, keep: bool
     ) -> Guess | None:
         """Compute a call on representatives; None if it promises nothing."""
         answer, ins, outs, _, _ = event
-        name = plain_name(answer.func).strip("_")
-        value = self.surely(info, place + 1, 0)
+        name = get_plain_name(answer.func).strip("_")
+        value = self.find_sure_value(info, place + 1, 0)
         if value is not None:
             return Guess(value, told=True, sure=True)
         if name in FINITE:
@@ -222,7 +222,9 @@ class _Asking:
             return None
         counts = name in COUNTED and bool(ins) and ins[0].meta.dtype == "bool"
         limit = MOST_TRUTHS if counts else LARGEST
-        largest = max((numel(each.meta.shape) for each in (*ins, info)), default=0)
+        largest = max(
+            (count_elements(each.meta.shape) for each in (*ins, info)), default=0
+        )
         if largest > limit and name not in SEEN:
             return None
         if any(each.storage.known for each in ins):
@@ -231,13 +233,13 @@ class _Asking:
         told = any(each.told for each in given)
         if not (told or counts or always):
             return None
-        value = _again(answer, [each.value for each in given], info, outs)
+        value = _repeat_call(answer, [each.value for each in given], info, outs)
         if value is None:
             return None
         told = told or counts or name in PROMISED
         return Guess(value, told, bool(given) and all(each.sure for each in given))
 
-    def surely(self, info: Info, before: int, depth: int) -> Tensor | None:
+    def find_sure_value(self, info: Info, before: int, depth: int) -> Tensor | None:
         """Return the value that follows from constants alone, else None."""
         key = self.key(info, before)
         kept = self.state.kept.get(key)
@@ -247,32 +249,36 @@ class _Asking:
         if key in self.state.unsure or made is None or depth > DEEPEST:
             return None
         place, (answer, ins, outs, _, _) = made
-        name = plain_name(answer.func)
-        if numel(info.meta.shape) > KEPT:
+        name = get_plain_name(answer.func)
+        if count_elements(info.meta.shape) > KEPT:
             return None
-        value = exact(name.strip("_"), answer.arguments, info.meta)
+        value = make_constant(name.strip("_"), answer.arguments, info.meta)
         if value is not None:
             return value
         values: list[Tensor] = []
-        fits = all(numel(each.meta.shape) <= LARGEST for each in (*ins, info))
+        fits = all(count_elements(each.meta.shape) <= LARGEST for each in (*ins, info))
         if ins and fits and name not in RANDOM:
             for each in ins:
-                one = self.surely(each, place, depth + 1)
+                one = self.find_sure_value(each, place, depth + 1)
                 if one is None:
                     break
                 values.append(one)
             else:
-                return _again(answer, values, info, outs)
+                return _repeat_call(answer, values, info, outs)
         self.state.unsure.add(key)
         return None
 
     def suppose_all(self, info: Info, before: int, depth: int) -> None:
         """Assume a truth without earlier answers is true, and so are its operands."""
-        total = numel(info.meta.shape)
-        if info.meta.dtype != "bool" or depth > DEEPEST or self.pinned(info, before):
+        total = count_elements(info.meta.shape)
+        if (
+            info.meta.dtype != "bool"
+            or depth > DEEPEST
+            or self.find_pinned(info, before)
+        ):
             return
         made = self.maker(info, before)
-        name = "" if made is None else plain_name(made[1][0].func).strip("_")
+        name = "" if made is None else get_plain_name(made[1][0].func).strip("_")
         if made is not None and name in BOTH:
             for each in made[1][1]:
                 self.suppose_all(each, made[0], depth + 1)
@@ -286,15 +292,15 @@ class _Asking:
         if made is None:
             return None
         answer = made[1][0]
-        name, (args, kwargs) = plain_name(answer.func), answer.arguments
+        name, (args, kwargs) = get_plain_name(answer.func), answer.arguments
         if name in ("softmax", "log_softmax"):
             dim = kwargs.get("dim", args[1] if len(args) > 1 else -1)
             share = torch.tensor(1 / info.meta.shape[dim])
             return share.log() if name == "log_softmax" else share
-        return ones_within((1,), answer, info.meta)
+        return make_ones_within((1,), answer, info.meta)
 
 
-def _ones_or(value: Tensor | None, meta: Meta) -> Guess:
+def _expand_number(value: Tensor | None, meta: Meta) -> Guess:
     """Return a single number expanded to the tensor's shape without memory."""
     if value is None:
         value = torch.ones(1, dtype=meta.torch_dtype)
@@ -302,14 +308,14 @@ def _ones_or(value: Tensor | None, meta: Meta) -> Guess:
     return Guess(value.expand(meta.shape), told=bool(value.ne(1).any()))
 
 
-def _representative(meta: Meta, answer: Answer | None) -> Tensor:
+def _make_representative(meta: Meta, answer: Answer | None) -> Tensor:
     """Return the representative of data of which only the range is known."""
     if meta.torch_dtype == torch.bool:
-        return half_true(meta.shape)
-    return ones_within(meta.shape, answer, meta)
+        return make_half_true(meta.shape)
+    return make_ones_within(meta.shape, answer, meta)
 
 
-def _again(
+def _repeat_call(
     answer: Answer, values: list[Tensor], info: Info, outs: tuple[Info, ...]
 ) -> Tensor | None:
     """Repeat a call on representatives; None if it cannot be repeated."""
@@ -333,7 +339,7 @@ def _again(
     except Exception:  # torch refuses; no value is known
         return None
     which = next(i for i, out in enumerate(outs) if out.number == info.number)
-    tensors = nests.tensors(made)
+    tensors = nests.collect_tensors(made)
     if which >= len(tensors) or tuple(tensors[which].shape) != info.meta.shape:
         return None
     value: Tensor = tensors[which].to(info.meta.torch_dtype)

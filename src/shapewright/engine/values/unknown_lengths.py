@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, Any
 import torch
 
 from shapewright.engine import nests
-from shapewright.engine.dispatch.results import recorded_arguments
-from shapewright.engine.function_names import display_name
-from shapewright.engine.identity import Info, numel
+from shapewright.engine.dispatch.results import convert_for_record
+from shapewright.engine.function_names import get_display_name
+from shapewright.engine.identity import Info, count_elements
 from shapewright.engine.values import supposed_values
 from shapewright.operators.promotion_and_broadcasting import not_implemented
 
@@ -25,18 +25,18 @@ Args = tuple[Any, ...]
 Kwargs = dict[str, Any]
 
 
-def placed(
+def replace_positions(
     engine: Engine, func: Any, name: str, args: Args, kwargs: Kwargs
 ) -> tuple[Args, Kwargs]:
     """Replace unknown positions of `narrow` and `tensor_split` by plain numbers."""
     if name == "narrow":
         start: Any = args[2] if len(args) > 2 else kwargs.get("start")
-        if _unknown(engine, start) and not start.dim():
-            engine.assume(f"`{display_name(func)}` at an unknown place: taken at 0")
-            return _with(args, kwargs, 2, "start", "start", 0)
+        if _is_unknown(engine, start) and not start.dim():
+            engine.assume(f"`{get_display_name(func)}` at an unknown place: taken at 0")
+            return _with_argument(args, kwargs, 2, "start", "start", 0)
     word = "tensor_indices_or_sections"
     where: Any = args[1] if len(args) > 1 else kwargs.get(word)
-    if name != "tensor_split" or not _unknown(engine, where):
+    if name != "tensor_split" or not _is_unknown(engine, where):
         return args, kwargs
     if where.dtype != torch.int64 or where.dim() > 1:
         return args, kwargs
@@ -44,7 +44,7 @@ def placed(
         engine.assume(
             "`torch.tensor_split` into an unknown number of parts: taken as 1"
         )
-        return _with(args, kwargs, 1, word, "sections", 1)
+        return _with_argument(args, kwargs, 1, word, "sections", 1)
     dim: Any = kwargs.get("dim", args[2] if len(args) > 2 else 0)
     whole = args[0] if args else kwargs["input"]
     shape, count = engine.info(whole).meta.shape, where.shape[0]
@@ -53,10 +53,10 @@ def placed(
     if count:
         engine.assume("`torch.tensor_split` at unknown places: taken as equal parts")
     ends = [-(-shape[dim] * (i + 1) // (count + 1)) for i in range(count)]
-    return _with(args, kwargs, 1, word, "indices", ends)
+    return _with_argument(args, kwargs, 1, word, "indices", ends)
 
 
-def counted(
+def replace_counts(
     engine: Engine, args: Args, kwargs: Kwargs, supposed: str = ""
 ) -> tuple[Args, Kwargs]:
     """Replace known integer tensors by plain numbers, as sizes of the result.
@@ -69,13 +69,13 @@ def counted(
         if value.dim() or fraction or value.dtype == torch.bool:
             return value
         if engine.info(value).storage.known:
-            return _known_number(engine, value)
+            return _read_known_number(engine, value)
         if not supposed:
             return value
         engine.assume(f"`{supposed}` took a size or value that is not known as 1")
         return 1
 
-    changed: tuple[Args, Kwargs] = nests.swap((args, kwargs), number)
+    changed: tuple[Args, Kwargs] = nests.swap_tensors((args, kwargs), number)
     return changed
 
 
@@ -86,13 +86,13 @@ SCALES = frozenset({"scale_factor", "size"})
 """Arguments that decide a size, whatever their dtype."""
 
 
-def scalars(engine: Engine, args: Args, kwargs: Kwargs) -> tuple[Args, Kwargs]:
+def replace_scalars(engine: Engine, args: Args, kwargs: Kwargs) -> tuple[Args, Kwargs]:
     """Replace 0-dim tensors by plain numbers of their kind if torch takes a number.
 
     The value of `alpha` in `x.add_(y, alpha=-step_size)` does not change the result's
     metadata. Keywords go first; else what comes after the first tensor. A whole
-    number may be a size, which decides the shape: it is left to `counted`, unless its
-    name says that it is none.
+    number may be a size, which decides the shape: it is left to
+    `replace_counts`, unless its name says that it is none.
     """
 
     def number(value: Tensor) -> Any:
@@ -107,20 +107,20 @@ def scalars(engine: Engine, args: Args, kwargs: Kwargs) -> tuple[Args, Kwargs]:
         with torch._C.DisableTorchFunction(), torch.no_grad():
             if info.storage.known:
                 return engine.value_of(value).item()
-        return supposed_values.guess(engine, info).value.item()
+        return supposed_values.guess_value(engine, info).value.item()
 
     named = {
-        key: nests.swap(value, read if key in FACTORS else number)
+        key: nests.swap_tensors(value, read if key in FACTORS else number)
         if key not in SCALES
         else value
         for key, value in kwargs.items()
     }
-    if len(nests.tensors(named)) < len(nests.tensors(kwargs)):
+    if len(nests.collect_tensors(named)) < len(nests.collect_tensors(kwargs)):
         return args, named
-    return (*args[:1], *nests.swap(args[1:], number)), kwargs
+    return (*args[:1], *nests.swap_tensors(args[1:], number)), kwargs
 
 
-def _known_number(engine: Engine, value: Tensor) -> int:
+def _read_known_number(engine: Engine, value: Tensor) -> int:
     """Return the value of a known 0-dim tensor, and report what was assumed of it."""
     assumed = engine.info(value).storage.assumed
     if assumed:
@@ -128,17 +128,17 @@ def _known_number(engine: Engine, value: Tensor) -> int:
     return int(engine.value_of(value))
 
 
-def cut(engine: Engine, where: Any) -> Any:
+def replace_slice_bounds(engine: Engine, where: Any) -> Any:
     """Replace the bounds of slices by plain numbers, and unknown bounds by None."""
     items = where if type(where) is tuple else (where,)
-    if not any(type(item) is slice and _by_tensors(item) for item in items):
+    if not any(type(item) is slice and _has_tensor_bounds(item) for item in items):
         return where
 
     def bound(value: Any) -> Any:
         if not isinstance(value, Tensor):
             return value
-        if not _unknown(engine, value):
-            return _known_number(engine, value)
+        if not _is_unknown(engine, value):
+            return _read_known_number(engine, value)
         engine.assume("a slice to or from an unknown place: taken to the end")
         return None
 
@@ -151,18 +151,18 @@ def cut(engine: Engine, where: Any) -> Any:
     return made if type(where) is tuple else made[0]
 
 
-def _by_tensors(item: slice) -> bool:
+def _has_tensor_bounds(item: slice) -> bool:
     return any(isinstance(each, Tensor) for each in (item.start, item.stop, item.step))
 
 
-def _unknown(engine: Engine, value: Any) -> bool:
+def _is_unknown(engine: Engine, value: Any) -> bool:
     """Return whether this is an integer tensor whose values are unknown."""
     if not isinstance(value, Tensor) or value.is_floating_point() or value.is_complex():
         return False
     return value.dtype != torch.bool and not engine.info(value).storage.known
 
 
-def _with(
+def _with_argument(
     args: Args, kwargs: Kwargs, place: int, word: str, new: str, value: Any
 ) -> tuple[Args, Kwargs]:
     """Return the arguments with a replacement, by position or by name."""
@@ -172,7 +172,7 @@ def _with(
     return args, {**rest, new: value}
 
 
-def repeated(
+def answer_repeat_interleave(
     engine: Engine, func: Any, args: Args, kwargs: Kwargs, infos: list[Info]
 ) -> Any:
     """Run `repeat_interleave` with unknown counts: `output_size`, else each once."""
@@ -189,7 +189,7 @@ def repeated(
     if given.get("output_size") is None:
         shape, dim = infos[0].meta.shape, given.get("dim")
         inside = dim is None or -len(shape) <= dim < len(shape)
-        size = numel(shape) if dim is None else shape[dim] if inside else 0
+        size = count_elements(shape) if dim is None else shape[dim] if inside else 0
         counts = given["input" if alone else "repeats"]
         told = infos[0 if alone else 1].storage
         if told.known and size:
@@ -198,10 +198,10 @@ def repeated(
                 one = values.numel() == 1 and not alone
                 size = int(values.sum()) * (size if one else 1)
         elif size:
-            name = display_name(func)
+            name = get_display_name(func)
             engine.assume(f"`{name}` of unknown data is taken to repeat each once")
         called = {**kwargs, "output_size": size}
     out = engine.ask_torch(func, "repeat_interleave", args, called, infos, None)
     if engine.recording:
-        engine.events[-1][0].arguments = recorded_arguments(engine, args, kwargs)
+        engine.events[-1][0].arguments = convert_for_record(engine, args, kwargs)
     return out

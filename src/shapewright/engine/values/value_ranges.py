@@ -6,7 +6,7 @@ from typing import Any
 
 import torch
 
-from shapewright.engine.function_names import plain_name
+from shapewright.engine.function_names import get_plain_name
 from shapewright.engine.identity import Meta
 from shapewright.engine.memo import Answer
 from shapewright.operators.facts import operators_with, values_of
@@ -32,7 +32,7 @@ CARRIED = COUNTED | SEEN | COMPARED | operators_with("carries_guesses")
 CONSTANT = values_of("fills_with")
 
 
-def exact(name: str, arguments: Any, meta: Meta) -> Tensor | None:
+def make_constant(name: str, arguments: Any, meta: Meta) -> Tensor | None:
     """Return the result of a factory of constants, however large."""
     args, kwargs = arguments
     name = name.removeprefix("new_")
@@ -51,7 +51,7 @@ def exact(name: str, arguments: Any, meta: Meta) -> Tensor | None:
     return None
 
 
-def half_true(shape: tuple[int, ...]) -> Tensor:
+def make_half_true(shape: tuple[int, ...]) -> Tensor:
     """Set every second element true; the smaller part, but at least one element."""
     total = 1
     for size in shape:
@@ -61,22 +61,24 @@ def half_true(shape: tuple[int, ...]) -> Tensor:
     return made.reshape(shape)
 
 
-def ones_within(shape: tuple[int, ...], answer: Answer | None, meta: Meta) -> Tensor:
+def make_ones_within(
+    shape: tuple[int, ...], answer: Answer | None, meta: Meta
+) -> Tensor:
     """Return ones, or the nearest values in the range of the call."""
     dtype = meta.torch_dtype
     total = 1
     for size in shape:
         total *= size
     if answer is not None:
-        name = plain_name(answer.func).strip("_")
+        name = get_plain_name(answer.func).strip("_")
         args, kwargs = answer.arguments
         if name == "randperm":
             return torch.arange(total).reshape(shape).to(dtype)
         if name == "bernoulli":
-            return half_true(shape).to(dtype)
-        least, most = bounds(name, args, kwargs, meta)
+            return make_half_true(shape).to(dtype)
+        least, most = find_bounds(name, args, kwargs, meta)
         number: Any = min(max(1, least), most)
-        if (least, most) != ANY and number == most and not _whole(dtype):
+        if (least, most) != ANY and number == most and not _is_whole(dtype):
             number = least + (most - least) * 0.75  # the end may be left out
         if name == "multinomial":
             step = torch.arange(total).remainder_(max(1, int(most) + 1))
@@ -87,22 +89,22 @@ def ones_within(shape: tuple[int, ...], answer: Answer | None, meta: Meta) -> Te
 
 def is_ranged(answer: Answer, meta: Meta) -> bool:
     """Return whether a call promises a range."""
-    name = plain_name(answer.func).strip("_")
+    name = get_plain_name(answer.func).strip("_")
     if name in ("randperm", "bernoulli"):
         return True
     args, kwargs = answer.arguments
-    return bounds(name, args, kwargs, meta) != ANY
+    return find_bounds(name, args, kwargs, meta) != ANY
 
 
 ANY = (float("-inf"), float("inf"))
 
 
-def _whole(dtype: torch.dtype) -> bool:
+def _is_whole(dtype: torch.dtype) -> bool:
     """Return whether a dtype holds integers or bools."""
     return not (dtype.is_floating_point or dtype.is_complex)
 
 
-def bounds(name: str, args: Any, kwargs: Any, meta: Meta) -> tuple[float, float]:
+def find_bounds(name: str, args: Any, kwargs: Any, meta: Meta) -> tuple[float, float]:
     """Return the bounds of a call's result, inclusive for integers."""
     first = args[0] if args else kwargs.get("input")
     if name in ("rand", "rand_like"):
@@ -110,9 +112,11 @@ def bounds(name: str, args: Any, kwargs: Any, meta: Meta) -> tuple[float, float]
     if name == "uniform":
         given = dict(zip(("from", "to"), args[1:], strict=False))
         given |= {word: kwargs[word] for word in ("from", "to") if word in kwargs}
-        return _plain(given.get("from", 0.0), 0.0), _plain(given.get("to", 1.0), 1.0)
+        return _to_plain(given.get("from", 0.0), 0.0), _to_plain(
+            given.get("to", 1.0), 1.0
+        )
     if name in ("randint", "randint_like", "random"):
-        numbers = [each for each in args if type(each) is int]
+        numbers = [argument for argument in args if type(argument) is int]
         low, high = kwargs.get("low"), kwargs.get("high")
         numbers += [each for each in (low, high) if type(each) is int]
         if name == "random":
@@ -122,19 +126,19 @@ def bounds(name: str, args: Any, kwargs: Any, meta: Meta) -> tuple[float, float]
         start = numbers[0] if len(numbers) > 1 else 0
         return start, max(start, numbers[-1] - 1)
     if name in INDICES | PICKS:
-        return _index_bounds(name, first, args, kwargs, meta)
+        return _find_index_bounds(name, first, args, kwargs, meta)
     if name in ("logsigmoid", "log_softmax"):
         return -1.0, -0.5
     if name in CLAMPS:
         words = ("min_val", "max_val") if name == "hardtanh" else ("min", "max")
         given = dict(zip(words, args[1:], strict=False)) | kwargs
-        least = _plain(given.get(words[0]), -1.0 if name == "hardtanh" else ANY[0])
-        most = _plain(given.get(words[1]), 1.0 if name == "hardtanh" else ANY[1])
+        least = _to_plain(given.get(words[0]), -1.0 if name == "hardtanh" else ANY[0])
+        most = _to_plain(given.get(words[1]), 1.0 if name == "hardtanh" else ANY[1])
         return least, max(least, most)
     return ANY
 
 
-def _index_bounds(
+def _find_index_bounds(
     name: str, first: Any, args: Any, kwargs: Any, meta: Meta
 ) -> tuple[float, float]:
     """Return the bounds of indices into a dim: they lie below its size."""
@@ -151,6 +155,6 @@ def _index_bounds(
     return 0, max(0, size - 1)
 
 
-def _plain(value: Any, otherwise: float) -> float:
+def _to_plain(value: Any, otherwise: float) -> float:
     """Return a plain number as a float, else the default."""
     return float(value) if type(value) in (int, float) else otherwise

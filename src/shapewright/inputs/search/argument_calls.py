@@ -23,7 +23,7 @@ JOINS = operators_with("joins_tensors")
 LAYERS = operators_with("is_convolution")
 
 
-def called_method(
+def learn_from_method(
     walk: argument_uses.Walk,
     method: argument_uses.Method,
     args: list[argument_uses.Value],
@@ -32,8 +32,8 @@ def called_method(
     """Learn from a method call: `x.transpose(1, 2)`, `batch.get("key")`."""
     given, name = method.of, method.name
     uses = walk.uses(given)
-    if name in ("get", "pop") and args and _text(args[0]) is not None:
-        key = _text(args[0])
+    if name in ("get", "pop") and args and _get_text(args[0]) is not None:
+        key = _get_text(args[0])
         assert key is not None
         if name == "get" and len(args) > 1:
             return None  # it can be left out
@@ -45,10 +45,10 @@ def called_method(
     uses.tensor = True
     if name == "size":
         return argument_uses.Shape(given) if not args else None
-    return _of_tensor(walk, name, [given, *args], kwargs)
+    return _learn_of_tensor(walk, name, [given, *args], kwargs)
 
 
-def called_function(
+def learn_from_function(
     walk: argument_uses.Walk,
     called: argument_uses.Live,
     args: list[argument_uses.Value],
@@ -69,59 +69,63 @@ def called_function(
                 walk.uses(each).number = True
         return None
     if value is zip:
-        found = [each for each in args if isinstance(each, argument_uses.Given)]
+        found = [
+            argument for argument in args if isinstance(argument, argument_uses.Given)
+        ]
         for each in found:
             walk.uses(each).iterated = True
-        firsts = tuple(_first(each) for each in args)
+        firsts = tuple(_take_first(argument) for argument in args)
         return argument_uses.Several((argument_uses.Several(firsts),))
     if value in (list, tuple, enumerate, reversed, sorted) and args:
         first = args[0]
         if value is enumerate:
             return argument_uses.Several(
-                (argument_uses.Several((None, _item(walk, first))),)
+                (argument_uses.Several((None, _take_item(walk, first))),)
             )
         return first
-    if isinstance(value, MethodType) and not _of_torch(value.__func__):
+    if isinstance(value, MethodType) and not _is_of_torch(value.__func__):
         names = walk.bound(value, args, kwargs)
         if names is None:
             return None
-        own = argument_uses.first_parameter(value.__func__)
+        own = argument_uses.get_first_parameter(value.__func__)
         path = called.path.rpartition(".")[0]
         return walk.function(
             value, {own: argument_uses.Live(value.__self__, path), **names}
         )
-    if isinstance(value, FunctionType) and not _of_torch(value):
+    if isinstance(value, FunctionType) and not _is_of_torch(value):
         names = walk.bound(value, args, kwargs)
         return walk.function(value, names) if names is not None else None
     if name:
-        return _of_tensor(walk, name, args, kwargs)
+        return _learn_of_tensor(walk, name, args, kwargs)
     return None
 
 
-def _first(value: argument_uses.Value) -> argument_uses.Value:
+def _take_first(value: argument_uses.Value) -> argument_uses.Value:
     if isinstance(value, argument_uses.Given):
         return argument_uses.Given((*value.path, 0))
     if isinstance(value, argument_uses.Several) and value.items:
         found: argument_uses.Value = value.items[0]
         return found
     if isinstance(value, argument_uses.Live):
-        found_first = next(argument_uses.each_of(value.value), None)
+        found_first = next(argument_uses.iter_members(value.value), None)
         if found_first is not None:
             return argument_uses.Live(found_first, f"{value.path}.0")
     return None
 
 
-def _item(walk: argument_uses.Walk, value: argument_uses.Value) -> argument_uses.Value:
+def _take_item(
+    walk: argument_uses.Walk, value: argument_uses.Value
+) -> argument_uses.Value:
     if isinstance(value, argument_uses.Given):
         walk.uses(value).iterated = True
-    return _first(value)
+    return _take_first(value)
 
 
-def _of_torch(function: Any) -> bool:
+def _is_of_torch(function: Any) -> bool:
     return (getattr(function, "__module__", None) or "").split(".")[0] == "torch"
 
 
-def _of_tensor(
+def _learn_of_tensor(
     walk: argument_uses.Walk,
     name: str,
     args: list[argument_uses.Value],
@@ -132,21 +136,21 @@ def _of_tensor(
         args = [kwargs.get("input")]
     first = args[0] if args else None
     for other in args[1:]:
-        _beside(walk, name, first, other)
+        _learn_of_second(walk, name, first, other)
     if name in JOINS:
         if isinstance(first, argument_uses.Given):
             walk.uses(first).joined = True
         return None
     if not isinstance(first, argument_uses.Given):
-        return _of_others(walk, name, args, kwargs)
+        return _learn_of_others(walk, name, args, kwargs)
     uses = walk.uses(first)
     uses.tensor = True
     if name in MOVES:
-        return _moved(first, name, args[1:])
+        return _move_dims(first, name, args[1:])
     if name in OF_INTEGERS:
         uses.whole = True
         if name == "embedding" and len(args) > 1:
-            shape = argument_uses.shape_of(args[1])
+            shape = argument_uses.get_shape(args[1])
             if shape:
                 uses.below(shape[0])
         if (
@@ -168,22 +172,22 @@ def _of_tensor(
     if (
         name == "linear"
         and len(args) > 1
-        and (shape := argument_uses.shape_of(args[1]))
+        and (shape := argument_uses.get_shape(args[1]))
     ):
         uses.beside.append(ModelOperand("linear", shape, first.moves))
         return None
-    if name in LAYERS and len(args) > 1 and (shape := argument_uses.shape_of(args[1])):
+    if name in LAYERS and len(args) > 1 and (shape := argument_uses.get_shape(args[1])):
         uses.beside.append(ModelOperand(name, shape, first.moves))
         return None
     if (
         name in ("matmul", "mm")
         and len(args) > 1
-        and (shape := argument_uses.shape_of(args[1]))
+        and (shape := argument_uses.get_shape(args[1]))
     ):
         uses.beside.append(ModelOperand("@", shape, first.moves))
         return None
     if name in ("bmm",):
-        _ranked(walk, first, 3)
+        _note_rank(walk, first, 3)
         return None
     if name in REGROUPS:
         return first.changed()
@@ -195,7 +199,7 @@ def _of_tensor(
     return None
 
 
-def _of_others(
+def _learn_of_others(
     walk: argument_uses.Walk,
     name: str,
     args: list[argument_uses.Value],
@@ -210,7 +214,7 @@ def _of_others(
     return None
 
 
-def _beside(
+def _learn_of_second(
     walk: argument_uses.Walk,
     name: str,
     first: argument_uses.Value,
@@ -231,27 +235,30 @@ def _beside(
         walk.uses(first).peers.append(other.path)
 
 
-def _ranked(walk: argument_uses.Walk, given: argument_uses.Given, rank: int) -> None:
+def _note_rank(walk: argument_uses.Walk, given: argument_uses.Given, rank: int) -> None:
     if given.moves == ():
         walk.uses(given).ranks.append(rank)
 
 
-def _moved(
+def _move_dims(
     given: argument_uses.Given, name: str, args: list[argument_uses.Value]
 ) -> argument_uses.Value:
     """Learn from `x.permute(0, 2, 1)` and similar calls."""
     if len(args) == 1 and isinstance(args[0], argument_uses.Several):
         args = list(args[0].items)
     places = []
-    for each in args:
-        if not isinstance(each, argument_uses.Live) or type(each.value) is not int:
+    for argument in args:
+        if (
+            not isinstance(argument, argument_uses.Live)
+            or type(argument.value) is not int
+        ):
             return given.changed()
-        places.append(each.value)
+        places.append(argument.value)
     if name == "squeeze" and not places:
         return given.changed()
     return given.moved("transpose" if name == "swapaxes" else name, *places)
 
 
-def _text(value: argument_uses.Value) -> str | None:
+def _get_text(value: argument_uses.Value) -> str | None:
     known = isinstance(value, argument_uses.Live) and isinstance(value.value, str)
     return value.value if known and isinstance(value, argument_uses.Live) else None

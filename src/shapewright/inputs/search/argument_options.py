@@ -15,10 +15,10 @@ from shapewright.inputs.search.docstrings import (
     PATCHED_BY,
     SOUND,
     DocumentedArguments,
-    meaning,
+    find_meaning,
 )
 from shapewright.inputs.search.hypotheses import Dim, Path, Tensor
-from shapewright.inputs.search.layer_inputs import tensors_beside, tensors_for
+from shapewright.inputs.search.layer_inputs import iter_tensors, iter_tensors_beside
 
 MOST = 12
 """Options of one argument."""
@@ -59,9 +59,9 @@ class ArgumentEvidence:
         uses = self.uses.get(path, Uses())
         yield from self.nests(path, uses)
         for option in self.tensors(path, uses, place):
-            yield self.weighed(option, uses)
+            yield self.weigh_option(option, uses)
 
-    def weighed(self, option: ArgumentOption, uses: Uses) -> ArgumentOption:
+    def weigh_option(self, option: ArgumentOption, uses: Uses) -> ArgumentOption:
         """Return an option with its cost adjusted to other evidence, such as rank and
         dtype.
         """
@@ -71,13 +71,13 @@ class ArgumentEvidence:
         if uses.ranks and len(value.dims) not in uses.ranks:
             cost += 6
         if uses.whole and value.dtype == "float32":
-            value = replace(value, dtype="int64", fill=_whole_fill(uses))
+            value = replace(value, dtype="int64", fill=_format_fill(uses))
         elif uses.boolean and value.dtype == "float32" and not uses.layers:
             value = replace(value, dtype="bool", fill="zeros")
         elif uses.complex and value.dtype == "float32":
             value = replace(value, dtype="complex64")
         if value.dtype == "int64" and uses.high is not None:
-            value = replace(value, fill=_whole_fill(uses))
+            value = replace(value, fill=_format_fill(uses))
         return ArgumentOption(value, cost, option.why)
 
     # -- what is no tensor --------------------------------------------------------
@@ -89,7 +89,7 @@ class ArgumentEvidence:
         if uses.keys:
             inner = {key: self.best((*path, key)) for key in uses.keys}
             keys = ", ".join(f"`{key}`" for key in list(uses.keys)[:3])
-            yield ArgumentOption(inner, 0, f"{_said_of(path)} is asked for {keys}")
+            yield ArgumentOption(inner, 0, f"{_format_path(path)} is asked for {keys}")
         if (
             uses.joined
             or said in ("list", "tuple")
@@ -101,16 +101,16 @@ class ArgumentEvidence:
             items: Any = [item] * count
             if said == "tuple" or (uses.parts > 1 and not uses.joined):
                 items = tuple(self.best((*path, n)) for n in range(count))
-            yield ArgumentOption(items, cost, f"{_said_of(path)} is taken apart")
+            yield ArgumentOption(items, cost, f"{_format_path(path)} is taken apart")
         elif uses.parts > 1 and not uses.tensor:
             items = tuple(self.best((*path, n)) for n in range(uses.parts))
-            yield ArgumentOption(items, 3, f"{_said_of(path)} is unpacked")
+            yield ArgumentOption(items, 3, f"{_format_path(path)} is unpacked")
         if said in NUMBERS:
             yield ArgumentOption(
-                NUMBERS[said], 0, f"{_said_of(path)} is annotated `{said}`"
+                NUMBERS[said], 0, f"{_format_path(path)} is annotated `{said}`"
             )
         elif uses.number and not uses.tensor:
-            yield ArgumentOption(2, 0.5, f"{_said_of(path)} is used as a number")
+            yield ArgumentOption(2, 0.5, f"{_format_path(path)} is used as a number")
         needed = len(path) == 1 and path[0] == self.main
         if (uses.optional or name in MASKS) and not needed:
             main = name.startswith(("pixel_values", "input_"))
@@ -139,17 +139,17 @@ class ArgumentEvidence:
             yield ArgumentOption(self.like(name, dims), cost, why)
             cost += 0.3
         for met in uses.layers:
-            for tensor in tensors_for(met):
+            for tensor in iter_tensors(met):
                 yield ArgumentOption(
-                    tensor, cost, f"sizes by {described(met.path, met.layer)}"
+                    tensor, cost, f"sizes by {describe_layer(met.path, met.layer)}"
                 )
                 cost += 1
         for beside in uses.beside:
-            for tensor in tensors_beside(beside):
-                why = f"{_said_of(path)} meets a tensor of {beside.shape}"
+            for tensor in iter_tensors_beside(beside):
+                why = f"{_format_path(path)} meets a tensor of {beside.shape}"
                 yield ArgumentOption(tensor, cost, why)
                 cost += 1
-        meant = meaning(name)
+        meant = find_meaning(name)
         if meant is not None:
             listed = meant.fill.startswith("[")
             yield ArgumentOption(
@@ -160,7 +160,7 @@ class ArgumentEvidence:
         if name in MASKS:
             yield ArgumentOption(Tensor(("B", "T"), "bool", "zeros"), 2)
             yield ArgumentOption(Tensor(("T", "T"), "bool", "zeros"), 4)
-        yield from self.by_hints(path, uses)
+        yield from self.iter_hinted(path, uses)
         if place == 0 and not uses.whole:
             start = 2.0 if not uses.layers else 5 + cost
             for n, tensor in enumerate(self.first_layer[0]):
@@ -171,7 +171,7 @@ class ArgumentEvidence:
 
     def like(self, name: str, dims: tuple[Dim, ...]) -> Tensor:
         """Return a tensor of these dims, with the dtype of its name or annotation."""
-        said, meant = self.reading.annotations.get(name), meaning(name)
+        said, meant = self.reading.annotations.get(name), find_meaning(name)
         if meant == SOUND and dims[-1] in ("T", "L"):
             dims = (*(1 if dim == "C" else dim for dim in dims[:-1]), "A")
         if isinstance(meant, Tensor) and meant.fill.startswith("["):
@@ -182,21 +182,24 @@ class ArgumentEvidence:
             return Tensor(dims, "int64" if said == "whole" else "bool", "zeros")
         return Tensor(dims)
 
-    def by_hints(self, path: Path, uses: Uses) -> Iterator[ArgumentOption]:
+    def iter_hinted(self, path: Path, uses: Uses) -> Iterator[ArgumentOption]:
         """Yield options by uses of the argument that are vaguer than a shape."""
         if uses.lengths:
             yield ArgumentOption(
-                Tensor(("B",), "int64", "T"), 0, f"{_said_of(path)} are lengths"
+                Tensor(("B",), "int64", "T"), 0, f"{_format_path(path)} are lengths"
             )
         for rank in dict.fromkeys(uses.ranks):
             if rank in RANKS:
-                why = f"{_said_of(path)} has {rank} dims where it is unpacked"
+                why = f"{_format_path(path)} has {rank} dims where it is unpacked"
                 yield ArgumentOption(Tensor(RANKS[rank]), 1.5, why)
                 if rank == 4:
                     yield ArgumentOption(Tensor(("B", "T", "S", "F")), 3, why)
         if uses.whole or self.reading.annotations.get(str(path[-1])) == "whole":
             for n, dims in enumerate((("B", "T"), ("B",), ())):
-                fill, why = _whole_fill(uses), f"{_said_of(path)} holds whole numbers"
+                fill, why = (
+                    _format_fill(uses),
+                    f"{_format_path(path)} holds whole numbers",
+                )
                 yield ArgumentOption(Tensor(dims, "int64", fill), 2 + n, why)
         if uses.parts > 1 and uses.tensor and uses.whole:
             yield ArgumentOption(Tensor((uses.parts, "E"), "int64", "zeros"), 1.2)
@@ -209,7 +212,7 @@ class ArgumentEvidence:
             known = self.uses.get(peer)
             if peer != path and known is not None and (known.layers or known.beside):
                 for met in known.layers[:1]:
-                    for tensor in tensors_for(met):
+                    for tensor in iter_tensors(met):
                         yield ArgumentOption(
                             tensor, 3, f"like `{peer[-1]}`, which it meets"
                         )
@@ -252,19 +255,19 @@ FUNCTIONS = (
 )
 
 
-def _whole_fill(uses: Uses) -> str:
+def _format_fill(uses: Uses) -> str:
     if uses.high is None:
         return "zeros"
     return f"0..{uses.high}" if uses.high > 1 else "zeros"
 
 
-def _said_of(path: Path) -> str:
+def _format_path(path: Path) -> str:
     """Return a path as text: `batch["image"]`."""
     first, *rest = path
     return f"`{first}{''.join(f'[{key!r}]' for key in rest)}`"
 
 
-def described(path: str, layer: Any) -> str:
+def describe_layer(path: str, layer: Any) -> str:
     """Describe a layer: `conv1`, Conv2d(1, 6)."""
     arguments = layer.extra_repr().split(", ")[:2]
     text = f"{type(layer).__name__}({', '.join(arguments)})".removesuffix("()")

@@ -86,7 +86,7 @@ class Uses:
         self.high = count if self.high is None else min(self.high, count)
 
 
-def undone(dims: tuple[Any, ...], moves: Moves) -> tuple[Any, ...] | None:
+def undo_moves(dims: tuple[Any, ...], moves: Moves) -> tuple[Any, ...] | None:
     """Return the dims before these moves, given the dims after them.
 
     Example: ``("B", 20, "T")`` after ``transpose(1, 2)`` was ``("B", "T", 20)``.
@@ -199,12 +199,12 @@ class Walk:
         function = inspect.unwrap(function)
         if len(self.inside) >= DEEPEST or function in self.inside:
             return None
-        node = _source_of(function)
+        node = _parse_source(function)
         if node is None:
             return None
         self.inside.append(function)
         try:
-            names = {**_closed(function), **values}
+            names = {**_get_closure(function), **values}
             return self.read_body(self, function, node, names, path)
         finally:
             self.inside.pop()
@@ -248,7 +248,9 @@ class Walk:
             return None
         forward = layer.forward
         owner = Live(getattr(forward, "__self__", layer), path)
-        first = first_parameter(inspect.unwrap(getattr(forward, "__func__", forward)))
+        first = get_first_parameter(
+            inspect.unwrap(getattr(forward, "__func__", forward))
+        )
         return self.function(forward, {first: owner, **names}, path)
 
     def layer(self, layer: Any, path: str, args: list[Value], kwargs: Names) -> Value:
@@ -266,11 +268,11 @@ class Walk:
                 self.uses(given[0]).below(layer.num_embeddings)
             return None
         first = given[0] if given else None
-        same = isinstance(first, Given) and _keeps_shape(layer)
+        same = isinstance(first, Given) and _has_same_shape(layer)
         return first if same else None
 
 
-def _keeps_shape(layer: Any) -> bool:
+def _has_same_shape(layer: Any) -> bool:
     """Return whether the output of a layer has the shape of its input."""
     from torch import nn
 
@@ -282,7 +284,7 @@ def _keeps_shape(layer: Any) -> bool:
     )
 
 
-def _source_of(function: Any) -> Function | None:
+def _parse_source(function: Any) -> Function | None:
     """Return a function's syntax tree; None if it has no source."""
     if not isinstance(function, FunctionType):
         return None
@@ -297,7 +299,7 @@ def _source_of(function: Any) -> Function | None:
     return None
 
 
-def _closed(function: Any) -> Names:
+def _get_closure(function: Any) -> Names:
     cells = function.__closure__ or ()
     found: Names = {}
     for name, cell in zip(function.__code__.co_freevars, cells, strict=False):
@@ -308,12 +310,12 @@ def _closed(function: Any) -> Names:
     return found
 
 
-def first_parameter(function: Any) -> str:
+def get_first_parameter(function: Any) -> str:
     code = getattr(function, "__code__", None)
     return code.co_varnames[0] if code and code.co_varnames else "self"
 
 
-def member(value: Any, name: str) -> Any:
+def get_member(value: Any, name: str) -> Any:
     """Return an attribute without running properties; raise LookupError if absent."""
     for place in ("_modules", "_parameters", "_buffers"):
         held = getattr(value, "__dict__", {}).get(place)
@@ -336,7 +338,7 @@ def member(value: Any, name: str) -> Any:
     return found
 
 
-def each_of(value: Any) -> Iterator[Any]:
+def iter_members(value: Any) -> Iterator[Any]:
     """Yield the members of a list, tuple or module container."""
     if isinstance(value, list | tuple):
         yield from value
@@ -344,12 +346,12 @@ def each_of(value: Any) -> Iterator[Any]:
         yield from value._modules.values()
 
 
-def builtin(name: str) -> Any:
+def find_builtin(name: str) -> Any:
     """Return the Python builtin of this name, or None."""
     return getattr(builtins, name, None)
 
 
-def shape_of(value: Value) -> tuple[int, ...] | None:
+def get_shape(value: Value) -> tuple[int, ...] | None:
     """Return the shape of a tensor of the model; None for other values."""
     import torch
 

@@ -10,7 +10,7 @@ from math import prod
 from typing import Any
 
 from shapewright.inputs.search.hypotheses import Dim, Tensor
-from shapewright.inputs.search.layer_inputs import setting
+from shapewright.inputs.search.layer_inputs import find_setting
 from shapewright.program.source_text import SourceText, text_of_function
 
 TOKENS = Tensor(("B", "T"), "int64", "ones")
@@ -67,7 +67,7 @@ LIKE = {"_embeds": EMBEDDED, "_embeddings": EMBEDDED, "_hidden_states": EMBEDDED
 """The same for names that end so."""
 
 
-def meaning(name: str) -> Any:
+def find_meaning(name: str) -> Any:
     """Return what a name means, by itself or by its ending; None if it says nothing."""
     if name in MEANINGS:
         return MEANINGS[name]
@@ -130,7 +130,7 @@ class DocumentedArguments:
     )
 
 
-def read(
+def read_docstrings(
     called: Any, parameters: Mapping[str, Any], owner: Any, config: Any = None
 ) -> DocumentedArguments:
     """Read a callable's annotations, its text and its docstrings.
@@ -139,22 +139,22 @@ def read(
     """
     annotations: dict[str, str] = {}
     shapes: dict[str, tuple[tuple[tuple[Dim, ...], str], ...]] = {}
-    texts = list(_texts_of(called, owner))
+    texts = list(_iter_texts(called, owner))
     for name, parameter in parameters.items():
-        said = _annotation_text(parameter.annotation)
+        said = _format_annotation(parameter.annotation)
         for kind, pattern in KINDS:
             if said and re.search(pattern, said):
                 annotations[name] = kind
                 break
         if not re.fullmatch(r"\*?\w+", name):
             continue
-        found = list(_shapes_of(name, said, texts, (owner, config)))
+        found = list(_iter_shapes(name, said, texts, (owner, config)))
         if found:
             shapes[name] = tuple(found)
     return DocumentedArguments(annotations, shapes)
 
 
-def _annotation_text(annotation: Any) -> str:
+def _format_annotation(annotation: Any) -> str:
     """Return an annotation as text; empty if there is none."""
     if annotation is inspect.Parameter.empty:
         return ""
@@ -163,7 +163,7 @@ def _annotation_text(annotation: Any) -> str:
     return str(annotation)
 
 
-def _texts_of(called: Any, owner: Any) -> Iterator[str]:
+def _iter_texts(called: Any, owner: Any) -> Iterator[str]:
     """Yield docstrings, then the text of the function with its comments."""
     function = inspect.unwrap(getattr(called, "__func__", called))
     for documented in (function, type(owner) if owner is not None else None):
@@ -173,10 +173,10 @@ def _texts_of(called: Any, owner: Any) -> Iterator[str]:
             yield inspect.cleandoc(text)
     written = text_of_function(function)
     if written is not None:
-        yield _comments(written)
+        yield _find_comments(written)
 
 
-def _comments(text: SourceText) -> str:
+def _find_comments(text: SourceText) -> str:
     """Return the signature with its comments, and the comments that begin
     with a name.
     """
@@ -196,12 +196,12 @@ def _comments(text: SourceText) -> str:
     return "\n".join(found)
 
 
-def _shapes_of(
+def _iter_shapes(
     name: str, annotation: str, texts: list[str], owners: tuple[Any, Any]
 ) -> Iterator[tuple[tuple[Dim, ...], str]]:
     """Yield shapes that the annotation or a text gives for an argument."""
     for quoted in re.findall(r"[\"']([\w ]+)[\"']\]", annotation):
-        dims = dims_of(quoted.split(), owners)
+        dims = read_dims(quoted.split(), owners)
         if dims is not None:
             yield dims, f"`{name}` is annotated `{quoted}`"
     opening = rf"(?:^|[\s`*])\*?{re.escape(name)}\b[`*]*\s*(?:[:=\-]|of|is|has|\()?"
@@ -214,20 +214,20 @@ def _shapes_of(
                 ):
                     break
                 inner = written[1].strip(" ,")
-                dims = dims_of(inner.split("," if "," in inner else "x"), owners)
+                dims = read_dims(inner.split("," if "," in inner else "x"), owners)
                 if dims is not None:
                     yield dims, f"`{name}` is described as ({written[1].strip()})"
                     break
 
 
-def dims_of(words: list[str], owners: tuple[Any, Any]) -> tuple[Dim, ...] | None:
+def read_dims(words: list[str], owners: tuple[Any, Any]) -> tuple[Dim, ...] | None:
     """Return the sizes and letters of words; None if they are none."""
     words = [word.strip(" '\"") for word in words if word.strip(" '\"")]
     if not words or words == ["*"] or any(word in PROSE for word in words):
         return None
     found = []
     for word in words:
-        dim = _dim_of(word, *owners)
+        dim = _read_dim(word, *owners)
         if dim is None:
             return None
         found.append("W" if dim == "H" and "H" in found else dim)
@@ -239,12 +239,12 @@ def dims_of(words: list[str], owners: tuple[Any, Any]) -> tuple[Dim, ...] | None
 PROSE = frozenset("optional Tensor tensor torch.Tensor int float bool str None".split())
 
 
-def _dim_of(word: str, owner: Any, config: Any) -> Dim | None:
+def _read_dim(word: str, owner: Any, config: Any) -> Dim | None:
     """Return the dim of a word: a number, a setting of the model, or a letter."""
     if word.isdigit():
         return int(word)
     if "*" in word:
-        parts = [_dim_of(part.strip(), owner, config) for part in word.split("*")]
+        parts = [_read_dim(part.strip(), owner, config) for part in word.split("*")]
         known = [part for part in parts if isinstance(part, int)]
         return prod(known) if len(known) == len(parts) else None
     if not re.fullmatch(r"[A-Za-z_]\w*", word):
@@ -252,13 +252,13 @@ def _dim_of(word: str, owner: Any, config: Any) -> Dim | None:
     value = getattr(owner, "__dict__", {}).get(word)
     if type(value) is int and value > 0:
         return value
-    value = setting(config, (word,)) if word == "num_frames" else None
+    value = find_setting(config, (word,)) if word == "num_frames" else None
     if value is not None:
         return value
     letter = LETTER_OF.get(word.lower())
     if letter is not None:
         return letter
-    value = setting(config, (word,))
+    value = find_setting(config, (word,))
     if value is not None:
         return value
     return word.upper() if len(word) <= 2 else word

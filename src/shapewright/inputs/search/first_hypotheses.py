@@ -7,21 +7,21 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from shapewright.inputs.callables import Loaded, parameters_of
+from shapewright.inputs.callables import Loaded, find_parameters
 from shapewright.inputs.search.argument_options import (
     ArgumentEvidence,
     ArgumentOption,
-    described,
+    describe_layer,
 )
 from shapewright.inputs.search.argument_uses import ReachedLayer
-from shapewright.inputs.search.docstrings import MASKS, MEANINGS, read
-from shapewright.inputs.search.function_bodies import walked
-from shapewright.inputs.search.hypotheses import Hypothesis, Path, Tensor, mapped
+from shapewright.inputs.search.docstrings import MASKS, MEANINGS, read_docstrings
+from shapewright.inputs.search.function_bodies import walk_function
+from shapewright.inputs.search.hypotheses import Hypothesis, Path, Tensor, map_tensors
 from shapewright.inputs.search.layer_inputs import (
+    find_kind,
+    find_sizes,
     is_lazy,
-    kind_of,
-    sizes_of,
-    tensors_for,
+    iter_tensors,
 )
 
 
@@ -45,7 +45,7 @@ class Beginning:
         }
         first = self.made({name: found[0] for name, found in choices.items()})
         yield first
-        yield from _images(first)
+        yield from _iter_image_copies(first)
         for name, found in choices.items():
             for option in found[1:]:
                 yield self.changed(first, (name,), option, found[0].cost)
@@ -60,7 +60,7 @@ class Beginning:
         several = sum(1 for _ in found.tensors()) > 1
         if several:
             found = found.with_sizes({"B": 2})
-        return self.named(settled(found))
+        return self.named(settle_letters(found))
 
     def changed(
         self,
@@ -76,7 +76,7 @@ class Beginning:
             made = made.with_sizes({"B": 2})
         if option.why and not before.arguments.keys() - {path[0]}:
             made = replace(made, why=(option.why,))
-        return self.named(settled(made))
+        return self.named(settle_letters(made))
 
     def alternatives(self, before: Hypothesis, path: Path) -> Iterator[Hypothesis]:
         """Yield copies with other options for one argument."""
@@ -95,7 +95,7 @@ class Beginning:
         if value is None:
             return before
         made = before.with_value((name,), value.value, value.why, cost)
-        return self.named(settled(made))
+        return self.named(settle_letters(made))
 
     def wanted(self, name: str) -> bool:
         """Return whether the program uses an argument without checking it for None."""
@@ -117,7 +117,7 @@ class Beginning:
         return replace(found, arguments={**rest, **ordered}, by_name=frozenset(by_name))
 
 
-def _images(found: Hypothesis) -> Iterator[Hypothesis]:
+def _iter_image_copies(found: Hypothesis) -> Iterator[Hypothesis]:
     """Yield copies with as many channels as images have, if the count differs.
 
     The first convolution of a model may come after a cut into patches: then its
@@ -140,7 +140,7 @@ IMAGE_CHANNELS = (3, 1, 4)
 """Numbers of channels of images, the likeliest first."""
 
 
-def settled(found: Hypothesis) -> Hypothesis:
+def settle_letters(found: Hypothesis) -> Hypothesis:
     """Return a copy in which every letter has a size."""
     missing = {
         dim: 16
@@ -151,9 +151,9 @@ def settled(found: Hypothesis) -> Hypothesis:
     return found.with_sizes(missing) if missing else found
 
 
-def beginning(loaded: Loaded) -> Beginning | None:
+def find_beginning(loaded: Loaded) -> Beginning | None:
     """Return what is known of a target's arguments; None if it takes none."""
-    parameters = parameters_of(loaded)
+    parameters = find_parameters(loaded)
     if parameters is None:
         empty = inspect.Parameter.empty
         kind = inspect.Parameter.POSITIONAL_OR_KEYWORD
@@ -169,7 +169,7 @@ def beginning(loaded: Loaded) -> Beginning | None:
         if parameter.kind is not parameter.VAR_KEYWORD and name not in starred
     }
     names = [f"*{name}" if name in starred else name for name in parameters]
-    uses = walked(loaded.callable, names)
+    uses = walk_function(loaded.callable, names)
     needed = {
         name: parameter.kind is parameter.KEYWORD_ONLY
         for name, parameter in plain.items()
@@ -180,7 +180,7 @@ def beginning(loaded: Loaded) -> Beginning | None:
             f"*{name}{n}": inspect.Parameter("x", inspect.Parameter.POSITIONAL_ONLY)
             for n in range(4)
         }
-        taken = [each for each in uses if str(each[0]).startswith(f"*{name}")]
+        taken = [use for use in uses if str(use[0]).startswith(f"*{name}")]
         if taken or not needed:
             last = max((int(str(each[0])[-1]) for each in taken), default=0)
             needed |= {f"*{name}{n}": False for n in range(last + 1)}
@@ -188,16 +188,16 @@ def beginning(loaded: Loaded) -> Beginning | None:
     called = getattr(called, "forward", called)
     evidence = ArgumentEvidence(
         uses,
-        read(called, parameters, loaded.module, _config_of(loaded)),
-        sizes_of(loaded.module, _config_of(loaded)),
+        read_docstrings(called, parameters, loaded.module, _find_config(loaded)),
+        find_sizes(loaded.module, _find_config(loaded)),
         plain,
-        _first_layer(loaded.module),
+        _find_first_layer(loaded.module),
         loaded.module is None,
-        patch=_patch_of(loaded.module),
+        patch=_find_patch(loaded.module),
     )
     left = [name for name, each in plain.items() if each.default is None]
     if not needed:
-        left = sorted(left, key=lambda name: _likeliness(name, evidence))
+        left = sorted(left, key=lambda name: _rank_input(name, evidence))
         if not left:
             return None
         needed, left = {left[0]: False}, left[1:]
@@ -205,7 +205,7 @@ def beginning(loaded: Loaded) -> Beginning | None:
     return Beginning(evidence, needed, left)
 
 
-def _likeliness(name: str, evidence: ArgumentEvidence) -> int:
+def _rank_input(name: str, evidence: ArgumentEvidence) -> int:
     """Return a rank of how likely a target needs this input; lower is likelier."""
     if name in MASKS:
         return 3
@@ -219,7 +219,7 @@ def _likeliness(name: str, evidence: ArgumentEvidence) -> int:
     return 2 if uses.keys and not uses.layers else 1
 
 
-def _config_of(loaded: Loaded) -> Any:
+def _find_config(loaded: Loaded) -> Any:
     """Return the config that a model was built from."""
     if loaded.config is not None or loaded.module is None:
         return loaded.config
@@ -227,10 +227,10 @@ def _config_of(loaded: Loaded) -> Any:
     return next((held[n] for n in ("config", "cfg", "hparams") if n in held), None)
 
 
-def _patch_of(module: Any) -> int:
+def _find_patch(module: Any) -> int:
     """Return the number of elements of a patch, by the first conv or linear layer."""
     layers = [] if module is None else list(module.modules())
-    kinds = [(kind_of(each) or "", each) for each in layers]
+    kinds = [(find_kind(layer) or "", layer) for layer in layers]
     met = [(n, one) for n, one in kinds if n.startswith("Conv") or n == "Linear"]
     met = [(n, one) for n, one in met if not is_lazy(one)]
     if not met:
@@ -240,18 +240,22 @@ def _patch_of(module: Any) -> int:
     return int(weight.numel() // weight.shape[0])
 
 
-def _first_layer(module: Any) -> tuple[tuple[Tensor, ...], str]:
+def _find_first_layer(module: Any) -> tuple[tuple[Tensor, ...], str]:
     """Return the tensors that the first registered layer takes, and the reason."""
     for path, layer in module.named_modules() if module is not None else ():
-        found = tuple(tensors_for(ReachedLayer(path, layer, ())))
+        found = tuple(iter_tensors(ReachedLayer(path, layer, ())))
         if found:
-            return found, f"sizes by {described(path, layer)}"
-        direct = [one for one in layer.parameters(recurse=False) if one.ndim == 2]
+            return found, f"sizes by {describe_layer(path, layer)}"
+        direct = [
+            parameter
+            for parameter in layer.parameters(recurse=False)
+            if parameter.ndim == 2
+        ]
         if direct and not hasattr(layer, "has_uninitialized_params"):
             rows, columns = direct[0].shape
             shapes = (("B", rows), ("B", columns), ("B", "T", rows))
-            return tuple(map(Tensor, shapes)), f"sizes by {described(path, layer)}"
+            return tuple(map(Tensor, shapes)), f"sizes by {describe_layer(path, layer)}"
     return (), ""
 
 
-__all__ = ["Beginning", "beginning", "mapped"]
+__all__ = ["Beginning", "find_beginning", "map_tensors"]

@@ -9,7 +9,10 @@ from types import FunctionType, MethodType
 from typing import Any
 
 from shapewright.inputs.search import argument_uses
-from shapewright.inputs.search.argument_calls import called_function, called_method
+from shapewright.inputs.search.argument_calls import (
+    learn_from_function,
+    learn_from_method,
+)
 from shapewright.inputs.search.argument_uses import ModelOperand
 from shapewright.operators.facts import values_of
 
@@ -81,7 +84,7 @@ class _Body:
         if not isinstance(target, ast.Tuple | ast.List):
             return
         count = len(target.elts)
-        starred = any(isinstance(each, ast.Starred) for each in target.elts)
+        starred = any(isinstance(element, ast.Starred) for element in target.elts)
         parts: list[argument_uses.Value] = [None] * count
         if isinstance(value, argument_uses.Shape) and not starred:
             self.ranked(value.of, count)
@@ -106,7 +109,7 @@ class _Body:
             self.walk.uses(value).iterated = True
             self.assign(target, argument_uses.Given((*value.path, 0)))
         elif isinstance(value, argument_uses.Live):
-            found = next(argument_uses.each_of(value.value), None)
+            found = next(argument_uses.iter_members(value.value), None)
             path = f"{value.path}.0"
             self.assign(
                 target, argument_uses.Live(found, path) if found is not None else None
@@ -153,7 +156,7 @@ class _Body:
         known = self.function.__globals__
         if node.id in known:
             return argument_uses.Live(known[node.id], node.id)
-        found = argument_uses.builtin(node.id)
+        found = argument_uses.find_builtin(node.id)
         return argument_uses.Live(found) if found is not None else None
 
     def of_Attribute(self, node: ast.Attribute) -> argument_uses.Value:
@@ -162,7 +165,7 @@ class _Body:
             with suppress(LookupError):
                 path = f"{base.path}.{node.attr}"
                 return argument_uses.Live(
-                    argument_uses.member(base.value, node.attr), path
+                    argument_uses.get_member(base.value, node.attr), path
                 )
             return None
         if not isinstance(base, argument_uses.Given):
@@ -183,22 +186,22 @@ class _Body:
     def of_Call(self, node: ast.Call) -> argument_uses.Value:
         called = self.value(node.func)
         args: list[argument_uses.Value] = []
-        for each in node.args:
-            if isinstance(each, ast.Starred):
-                inner = self.value(each.value)
+        for argument in node.args:
+            if isinstance(argument, ast.Starred):
+                inner = self.value(argument.value)
                 if isinstance(inner, argument_uses.Several):
                     args += inner.items
                 else:
                     args.append(None)
             else:
-                args.append(self.value(each))
+                args.append(self.value(argument))
         kwargs = {
             each.arg: self.value(each.value) for each in node.keywords if each.arg
         }
         if isinstance(called, argument_uses.Method):
-            return called_method(self.walk, called, args, kwargs)
+            return learn_from_method(self.walk, called, args, kwargs)
         if isinstance(called, argument_uses.Live):
-            return called_function(self.walk, called, args, kwargs)
+            return learn_from_function(self.walk, called, args, kwargs)
         return None
 
     def of_BinOp(self, node: ast.BinOp) -> argument_uses.Value:
@@ -210,7 +213,7 @@ class _Body:
     ) -> argument_uses.Value:
         product = isinstance(op, ast.MatMult)
         for one, other, side in ((left, right, "@"), (right, left, "@ of the right")):
-            shape = argument_uses.shape_of(other)
+            shape = argument_uses.get_shape(other)
             if isinstance(one, argument_uses.Given) and shape is not None:
                 how = side if product else "+"
                 self.walk.uses(one).beside.append(ModelOperand(how, shape, one.moves))
@@ -246,7 +249,7 @@ class _Body:
 
     def of_Compare(self, node: ast.Compare) -> argument_uses.Value:
         left = self.value(node.left)
-        others = [self.value(each) for each in node.comparators]
+        others = [self.value(comparator) for comparator in node.comparators]
         nothing = any(
             isinstance(each, argument_uses.Live) and each.value is None
             for each in others
@@ -263,23 +266,27 @@ class _Body:
         return one or two
 
     def of_BoolOp(self, node: ast.BoolOp) -> argument_uses.Value:
-        found = [self.value(each) for each in node.values]
+        found = [self.value(value) for value in node.values]
         return next(
             (each for each in found if isinstance(each, argument_uses.Given)), None
         )
 
     def of_Tuple(self, node: ast.Tuple) -> argument_uses.Value:
-        return argument_uses.Several(tuple(self.value(each) for each in node.elts))
+        return argument_uses.Several(
+            tuple(self.value(element) for element in node.elts)
+        )
 
     def of_List(self, node: ast.List) -> argument_uses.Value:
-        return argument_uses.Several(tuple(self.value(each) for each in node.elts))
+        return argument_uses.Several(
+            tuple(self.value(element) for element in node.elts)
+        )
 
     def of_Subscript(self, node: ast.Subscript) -> argument_uses.Value:
         base, index = self.value(node.value), None
         if not isinstance(node.slice, ast.Slice):
             index = self.value(node.slice)
         if isinstance(index, argument_uses.Given):
-            shape = argument_uses.shape_of(base)
+            shape = argument_uses.get_shape(base)
             if shape:
                 self.walk.uses(index).below(shape[0])
             elif isinstance(base, argument_uses.Given) or base is None:
@@ -296,7 +303,7 @@ class _Body:
         if isinstance(base, argument_uses.Live) and isinstance(
             index, argument_uses.Live
         ):
-            held = list(argument_uses.each_of(base.value))
+            held = list(argument_uses.iter_members(base.value))
             if type(index.value) is int and -len(held) <= index.value < len(held):
                 path = f"{base.path}.{index.value}"
                 return argument_uses.Live(held[index.value], path)
@@ -306,7 +313,7 @@ class _Body:
                     modules[index.value], f"{base.path}.{index.value}"
                 )
         if isinstance(base, argument_uses.Live) and hasattr(base.value, "_modules"):
-            found_first = next(argument_uses.each_of(base.value), None)
+            found_first = next(argument_uses.iter_members(base.value), None)
             return argument_uses.Live(found_first, f"{base.path}.0")
         return None
 
@@ -327,14 +334,14 @@ class _Body:
             return base.changed()
         self.walk.uses(base).tensor = True
         found, place = base, 0
-        for each in node.elts:
-            if isinstance(each, ast.Slice):
+        for element in node.elts:
+            if isinstance(element, ast.Slice):
                 place += 1
-            elif isinstance(each, ast.Constant) and each.value is None:
+            elif isinstance(element, ast.Constant) and element.value is None:
                 found, place = found.moved("unsqueeze", place), place + 1
-            elif isinstance(each, ast.Constant) and each.value is Ellipsis:
+            elif isinstance(element, ast.Constant) and element.value is Ellipsis:
                 return base.changed()
-            elif isinstance(each, ast.Constant | ast.UnaryOp | ast.Name):
+            elif isinstance(element, ast.Constant | ast.UnaryOp | ast.Name):
                 found = found.moved("item", place)
             else:
                 return base.changed()
@@ -343,8 +350,8 @@ class _Body:
     def comprehended(
         self, node: ast.ListComp | ast.GeneratorExp | ast.SetComp
     ) -> argument_uses.Value:
-        for each in node.generators:
-            self.loop(each.target, self.value(each.iter))
+        for generator in node.generators:
+            self.loop(generator.target, self.value(generator.iter))
         return argument_uses.Several((self.value(node.elt),))
 
     of_ListComp = of_GeneratorExp = of_SetComp = comprehended
@@ -367,7 +374,7 @@ def _read_body(
     return body.returned
 
 
-def walked(
+def walk_function(
     called: Any, names: list[str]
 ) -> dict[tuple[str | int, ...], argument_uses.Uses]:
     """Return how a callable uses the arguments of these names.
@@ -395,7 +402,7 @@ def walked(
         return walk.found
     if owner is not None:
         values = {
-            argument_uses.first_parameter(plain): argument_uses.Live(owner),
+            argument_uses.get_first_parameter(plain): argument_uses.Live(owner),
             **values,
         }
     try:

@@ -10,8 +10,8 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from shapewright.inputs.callables import Loaded, parameters_of
-from shapewright.inputs.spec import Spec, parse
+from shapewright.inputs.callables import Loaded, find_parameters
+from shapewright.inputs.spec import Spec, parse_spec
 from shapewright.inputs.spec_syntax import TensorSpec
 from shapewright.record.ops import SHORT
 from shapewright.record.report import ChosenInputs
@@ -81,18 +81,18 @@ class Hypothesis:
         stated: set[str] = set()
         items = []
         for name, value in self.arguments.items():
-            written = _text(value, self.sizes, stated, shared)
+            written = _format_value(value, self.sizes, stated, shared)
             items.append(f"{name}={written}" if name in self.by_name else written)
         return ", ".join(items)
 
     def spec(self) -> Spec:
         """Return the spec, parsed from its text."""
-        return parse(self.text())
+        return parse_spec(self.text())
 
     def tensors(self) -> Iterator[tuple[Path, Tensor]]:
         """Yield each tensor with its path, in the order of the spec."""
         for name, value in self.arguments.items():
-            yield from _tensors((name,), value)
+            yield from _iter_tensors((name,), value)
 
     def at(self, path: Path) -> Any:
         """Return the value at a path; None if nothing is there."""
@@ -108,7 +108,7 @@ class Hypothesis:
         self, path: Path, value: Any, why: str = "", cost: float = 0.0
     ) -> Hypothesis:
         """Return a copy with another value at a path."""
-        made = _placed(self.arguments, path, value)
+        made = _place_value(self.arguments, path, value)
         reasons = self.why if not why or why in self.why else (*self.why, why)
         return replace(self, arguments=made, why=reasons, cost=self.cost + cost)
 
@@ -121,56 +121,56 @@ class Hypothesis:
         return replace(self, sizes=made, why=reasons, cost=self.cost + cost)
 
 
-def mapped(value: Any, change: Callable[[Tensor], Any]) -> Any:
+def map_tensors(value: Any, change: Callable[[Tensor], Any]) -> Any:
     """Return a nest with `change` applied to each tensor."""
     if isinstance(value, Tensor):
         return change(value)
     if isinstance(value, dict):
-        return {key: mapped(item, change) for key, item in value.items()}
+        return {key: map_tensors(item, change) for key, item in value.items()}
     if isinstance(value, list | tuple):
-        items = [mapped(item, change) for item in value]
+        items = [map_tensors(item, change) for item in value]
         return items if isinstance(value, list) else tuple(items)
     return value
 
 
-def _tensors(path: Path, value: Any) -> Iterator[tuple[Path, Tensor]]:
+def _iter_tensors(path: Path, value: Any) -> Iterator[tuple[Path, Tensor]]:
     if isinstance(value, Tensor):
         yield path, value
     elif isinstance(value, dict):
         for key, item in value.items():
-            yield from _tensors((*path, key), item)
+            yield from _iter_tensors((*path, key), item)
     elif isinstance(value, list | tuple):
         for place, item in enumerate(value):
-            yield from _tensors((*path, place), item)
+            yield from _iter_tensors((*path, place), item)
 
 
-def _placed(nest: Any, path: Path, value: Any) -> Any:
+def _place_value(nest: Any, path: Path, value: Any) -> Any:
     if not path:
         return value
     key, rest = path[0], path[1:]
     if isinstance(nest, list | tuple):
         items = list(nest)
         assert isinstance(key, int)
-        items[key] = _placed(items[key], rest, value)
+        items[key] = _place_value(items[key], rest, value)
         return items if isinstance(nest, list) else tuple(items)
     made = dict(nest) if isinstance(nest, Mapping) else {}
-    made[key] = _placed(made.get(key), rest, value)
+    made[key] = _place_value(made.get(key), rest, value)
     return made
 
 
-def _text(
+def _format_value(
     value: Any, sizes: Mapping[str, int], stated: set[str], shared: set[str]
 ) -> str:
     if isinstance(value, Tensor):
         return value.text(sizes, stated, shared)
     if isinstance(value, dict):
         items = [
-            f"{key!r}: {_text(item, sizes, stated, shared)}"
+            f"{key!r}: {_format_value(item, sizes, stated, shared)}"
             for key, item in value.items()
         ]
         return "{" + ", ".join(items) + "}"
     if isinstance(value, list | tuple):
-        each = [_text(item, sizes, stated, shared) for item in value]
+        each = [_format_value(item, sizes, stated, shared) for item in value]
         inside = ", ".join(each)
         if isinstance(value, list):
             plain = bool(value) and all(type(item) is int for item in value)
@@ -185,19 +185,21 @@ MOST = 4
 _PLAIN = re.compile(r"[\w./:=-]+")
 
 
-def chosen_inputs(loaded: Loaded, spec: Spec, target: str | None) -> ChosenInputs:
+def describe_chosen_inputs(
+    loaded: Loaded, spec: Spec, target: str | None
+) -> ChosenInputs:
     """Return notes that list the inputs that were found, and a command to set them.
 
     `target` is the command line's; None for a live model.
 
     Example: ``x is f32[2, 3, 40, 40]``, ``shapewright check -i "f32[...]" net.py:Net``.
     """
-    named = {**dict(zip(_names(loaded), spec.args, strict=False)), **spec.kwargs}
-    told = [f"{name} is {_describe_input(value)}" for name, value in named.items()]
+    named = {**dict(zip(_name_inputs(loaded), spec.args, strict=False)), **spec.kwargs}
+    told = [f"{name} is {_format_input(value)}" for name, value in named.items()]
     if len(told) > MOST:
         told[MOST - 1 :] = [f"and {len(told) - MOST + 1} more"]
-    items = [_pattern(value) for value in spec.args]
-    items += [f"{name}={_pattern(value)}" for name, value in spec.kwargs.items()]
+    items = [_format_pattern(value) for value in spec.args]
+    items += [f"{name}={_format_pattern(value)}" for name, value in spec.kwargs.items()]
     pattern = ", ".join(items)
     if target is None:
         return ChosenInputs(", ".join(told), f'sw.check(model, "{pattern}")')
@@ -205,10 +207,10 @@ def chosen_inputs(loaded: Loaded, spec: Spec, target: str | None) -> ChosenInput
     return ChosenInputs(", ".join(told), f'shapewright check -i "{pattern}" {shown}')
 
 
-def _names(loaded: Loaded) -> list[str]:
+def _name_inputs(loaded: Loaded) -> list[str]:
     """Return names for the positional inputs, numbering those behind a star."""
     names: list[str] = []
-    for name, parameter in (parameters_of(loaded) or {}).items():
+    for name, parameter in (find_parameters(loaded) or {}).items():
         if parameter.kind is parameter.VAR_POSITIONAL:
             return [*names, *(f"{name}[{n}]" for n in range(64))]
         if parameter.kind in (
@@ -219,23 +221,27 @@ def _names(loaded: Loaded) -> list[str]:
     return names or [f"input {n}" for n in range(1, 64)]
 
 
-def _describe_input(value: Any) -> str:
+def _format_input(value: Any) -> str:
     """Format an input with its sizes."""
-    return _nest(value, str)
+    return _format_nest(value, str)
 
 
-def _pattern(value: Any) -> str:
+def _format_pattern(value: Any) -> str:
     """Format an input with its sizes left open."""
-    return _nest(value, lambda leaf: f"{SHORT.get(leaf.dtype, leaf.dtype)}[...]")
+    return _format_nest(value, lambda leaf: f"{SHORT.get(leaf.dtype, leaf.dtype)}[...]")
 
 
-def _nest(value: Any, leaf: Any) -> str:
+def _format_nest(value: Any, leaf: Any) -> str:
     if isinstance(value, TensorSpec):
         text: str = leaf(value)
         return text
     if isinstance(value, dict):
-        return "{" + ", ".join(f"{k}: {_nest(v, leaf)}" for k, v in value.items()) + "}"
+        return (
+            "{"
+            + ", ".join(f"{k}: {_format_nest(v, leaf)}" for k, v in value.items())
+            + "}"
+        )
     if isinstance(value, list | tuple):
-        items = ", ".join(_nest(each, leaf) for each in value)
+        items = ", ".join(_format_nest(item, leaf) for item in value)
         return f"[{items}]" if isinstance(value, list) else f"({items})"
     return "''" if value == "" else str(value)

@@ -15,8 +15,12 @@ from typing import TYPE_CHECKING, Any
 
 from shapewright.findings.codes import PROGRAM_EXIT, TIMEOUT
 from shapewright.inputs.search.hypotheses import Hypothesis, Tensor
-from shapewright.inputs.search.input_sources import Observations, back, nice
-from shapewright.inputs.search.next_hypotheses import OF_RANK, placed
+from shapewright.inputs.search.input_sources import (
+    Observations,
+    find_usual_sizes,
+    find_way_back,
+)
+from shapewright.inputs.search.next_hypotheses import OF_RANK, replace_dim
 from shapewright.operators.failed_calls import Ending, Failure
 from shapewright.record.ops import Op
 from shapewright.record.trace import Trace
@@ -127,8 +131,8 @@ class _Search:
 
     def conducted(self) -> _Tried | None:
         """Return the first run that fits, or the run that came furthest."""
-        from shapewright.inputs.search.next_hypotheses import mender
-        from shapewright.inputs.search.raised_errors import of_ending
+        from shapewright.inputs.search.next_hypotheses import make_mender
+        from shapewright.inputs.search.raised_errors import mend_ending
 
         self.add(self.known.hypotheses())
         best: _Tried | None = None
@@ -141,23 +145,23 @@ class _Search:
                 self.patient = True
                 tried = self.tried(tried.hypothesis, PATIENT) or tried
             if tried.fits:
-                return self.nicer(tried)
+                return self.use_common_size(tried)
             nearer = 0.0
             if best is None or tried.reach > best.reach:
-                nearer = self.nearer(tried, best)
+                nearer = self.compute_progress(tried, best)
                 best = tried
-            idle = 0 if self.news(tried) else idle + 1
+            idle = 0 if self.is_new(tried) else idle + 1
             if idle == IDLE:
                 break
-            each = mender(
+            each = make_mender(
                 self.known, self.observed, tried.hypothesis, tried.trace, tried.failures
             )
             self.add(each.mended(), nearer)
             later = LATER if tried.failures else 0.0
-            self.add(of_ending(each, tried.ending), nearer - later)
+            self.add(mend_ending(each, tried.ending), nearer - later)
         return best
 
-    def nearer(self, tried: _Tried, best: _Tried | None) -> float:
+    def compute_progress(self, tried: _Tried, best: _Tried | None) -> float:
         """Return the cost reduction for a hypothesis that came further than all before.
 
         Its changes are then tried as if it had been the first.
@@ -165,11 +169,11 @@ class _Search:
         first = best.hypothesis.cost if best is not None else tried.hypothesis.cost
         return max(tried.hypothesis.cost - first, 0.0)
 
-    def news(self, tried: _Tried) -> bool:
+    def is_new(self, tried: _Tried) -> bool:
         """Whether a run failed at another place, or otherwise, than all before."""
         failed = tuple(
-            (tried.trace.ops[each.op].span, each.torch_message)
-            for each in tried.failures
+            (tried.trace.ops[failure.op].span, failure.torch_message)
+            for failure in tried.failures
         )
         last = tried.trace.findings[-1] if tried.trace.findings else None
         said = (last.span, last.message, last.torch_message) if last else ()
@@ -178,25 +182,25 @@ class _Search:
         self.ends.add(found)
         return not known
 
-    def flatter(self, best: _Tried) -> _Tried | None:
+    def remove_dim(self, best: _Tried) -> _Tried | None:
         """Remove a dim from every input, if that fits."""
-        from shapewright.inputs.search.first_hypotheses import settled
+        from shapewright.inputs.search.first_hypotheses import settle_letters
 
         hypothesis = best.hypothesis
         wide = [(p, each) for p, each in hypothesis.tensors() if len(each.dims) > 1]
         for path, each in wide:
             hypothesis = hypothesis.with_value(path, replace(each, dims=each.dims[1:]))
-        tried = self.tried(settled(hypothesis)) if wide else None
+        tried = self.tried(settle_letters(hypothesis)) if wide else None
         return tried if tried is not None and tried.fits else None
 
-    def nicer(self, found: _Tried) -> _Tried:
+    def use_common_size(self, found: _Tried) -> _Tried:
         """Use a more common image size, if that fits as well."""
         sizes = found.hypothesis.sizes
         used = {dim for _, each in found.hypothesis.tensors() for dim in each.dims}
         sides = [letter for letter in ("H", "W") if letter in used]
         if len(sides) != 2 or sizes["H"] != sizes["W"] or sizes["H"] % 32 in (0, 28):
             return found
-        for side in nice(sizes["H"])[:NICER]:
+        for side in find_usual_sizes(sizes["H"])[:NICER]:
             if side % 4 == 0 and side != sizes["H"]:
                 tried = self.tried(found.hypothesis.with_sizes({"H": side, "W": side}))
                 if tried is not None and tried.fits:
@@ -207,8 +211,8 @@ class _Search:
         """Run a hypothesis; None where it cannot be written as a spec."""
         from shapewright.engine.engine import EngineOptions, GoingOn
         from shapewright.inputs.errors import InputError
-        from shapewright.inputs.spec import Candidate, made_of
-        from shapewright.runtime.run import record
+        from shapewright.inputs.spec import Candidate, make_tensor
+        from shapewright.runtime.run import record_run
         from shapewright.runtime.run_record import RunRequest
 
         why = "; ".join(hypothesis.why) or "usual shapes were tried"
@@ -216,20 +220,20 @@ class _Search:
             candidate = Candidate(f"found by search: {why}", hypothesis.spec(), True)
         except InputError:
             return None
-        args, kwargs = candidate.arguments(made_of)
+        args, kwargs = candidate.arguments(make_tensor)
         going_on = GoingOn(most=FAILURES, quick=True)
-        options = EngineOptions(going_on=going_on, watch=_counted(most))
+        options = EngineOptions(going_on=going_on, watch=_make_counting_hook(most))
         self.runs += 1
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # of inputs that are only tried
-            made = record(
+            made = record_run(
                 self.loaded.callable, args, kwargs, RunRequest(options=options)
             )
         ending = made.ending() if made.ending is not None else None
         return _Tried(hypothesis, candidate, made.trace, made.failures, ending)
 
 
-def _counted(most: int) -> Any:
+def _make_counting_hook(most: int) -> Any:
     """Return a hook that ends a run after so many calls."""
     from shapewright.engine.failures.run_ends import Stopped
 
@@ -248,14 +252,14 @@ def _counted(most: int) -> Any:
     return watch
 
 
-def search(loaded: Loaded) -> Found | None:
+def search_inputs(loaded: Loaded) -> Found | None:
     """Look for inputs with which the target runs to its end."""
-    from shapewright.inputs.search.first_hypotheses import beginning
-    from shapewright.inputs.spec import Candidate, parse
+    from shapewright.inputs.search.first_hypotheses import find_beginning
+    from shapewright.inputs.spec import Candidate, parse_spec
 
-    known = beginning(loaded)
+    known = find_beginning(loaded)
     if known is None:
-        return Found(Candidate("it needs no inputs", parse("")), True, 0)
+        return Found(Candidate("it needs no inputs", parse_spec("")), True, 0)
     under_way = _Search(loaded, known)
     best = under_way.conducted()
     if best is None:
@@ -263,9 +267,9 @@ def search(loaded: Loaded) -> Found | None:
     if best.fits:
         return Found(best.candidate, True, under_way.runs)
 
-    if (flat := under_way.flatter(best)) is not None:
+    if (flat := under_way.remove_dim(best)) is not None:
         return Found(flat.candidate, True, under_way.runs)
-    own = _is_programs_own(best, under_way.tried)
+    own = _is_error_of_program(best, under_way.tried)
     return Found(best.candidate, False, under_way.runs, own, best.failed)
 
 
@@ -289,7 +293,7 @@ RANKED = re.compile(r"conv|pool|batch_norm|instance_norm|pixel_|interpolate|upsa
 """Calls that fix how many dims their input has."""
 
 
-def _is_programs_own(best: _Tried, run: Run) -> bool:
+def _is_error_of_program(best: _Tried, run: Run) -> bool:
     """Whether what the best inputs failed at is wrong for all inputs.
 
     A call that torch refused is run again at other sizes of each dim of the inputs: the
@@ -298,7 +302,7 @@ def _is_programs_own(best: _Tried, run: Run) -> bool:
     and arguments; one that refuses a size or a value may be about the input.
     """
     if best.failures:
-        return _is_torch_failure_own(best, best.failures[0], run)
+        return _is_failure_of_program(best, best.failures[0], run)
     last = best.trace.findings[-1] if best.trace.findings else None
     if last is None or last.code == TIMEOUT:
         return False
@@ -308,10 +312,10 @@ def _is_programs_own(best: _Tried, run: Run) -> bool:
     return OWN.search(said) is not None and OF_INPUT.search(said) is None
 
 
-def _is_torch_failure_own(best: _Tried, failure: Failure, run: Run) -> bool:
+def _is_failure_of_program(best: _Tried, failure: Failure, run: Run) -> bool:
     ops = tuple(best.trace.ops)
     op, unmet = ops[failure.op], failure.unmet
-    way = back(best.trace, best.hypothesis)
+    way = find_way_back(best.trace, best.hypothesis)
     if failure.of_history or not any(way.ancestors(fact) for fact in op.inputs):
         return True
     if unmet is not None and unmet.code in OF_RANK:
@@ -319,23 +323,23 @@ def _is_torch_failure_own(best: _Tried, failure: Failure, run: Run) -> bool:
         return any(RANKED.search(each.name.lower()) for each in before)
     if any(repair.kind == "dtype" for repair in failure.repairs[:1]):
         facts = [op.inputs[r.tensor] for r in failure.repairs[:4] if r.tensor >= 0]
-        return all(way.carried(fact) is None for fact in facts)
+        return all(way.find_carried(fact) is None for fact in facts)
     if unmet is None and any(way.input(fact) for fact in op.inputs):
         return False  # torch refused the input as it was given, and no rule says why
-    sides = {_sides(failure)}
-    for hypothesis in islice(_resized(best.hypothesis), MOST_RESIZED):
+    sides = {_find_sides(failure)}
+    for hypothesis in islice(_iter_resized(best.hypothesis), MOST_RESIZED):
         tried = run(hypothesis)
         if tried is None or (not tried.failures and not tried.trace.complete):
             continue
-        other = _failure_at(tried, op)
+        other = _find_failure(tried, op)
         if other is not None:
-            sides.add(_sides(other))
+            sides.add(_find_sides(other))
         elif _has_passed(tried, op):
             return False
-    return len(sides) == 1 or _never_meet(sides)
+    return len(sides) == 1 or _is_never_equal(sides)
 
 
-def _sides(failure: Failure) -> tuple[object, object]:
+def _find_sides(failure: Failure) -> tuple[object, object]:
     """Return the actual and needed size of a call, or torch's message if unknown."""
     unmet = failure.unmet
     if unmet is None or unmet.has is None or unmet.needs is None:
@@ -343,7 +347,7 @@ def _sides(failure: Failure) -> tuple[object, object]:
     return unmet.has, unmet.needs
 
 
-def _never_meet(sides: set[tuple[object, object]]) -> bool:
+def _is_never_equal(sides: set[tuple[object, object]]) -> bool:
     """Whether one side is fixed and no multiple of the other's common divisor.
 
     Example: 401 features are needed, and 16 channels of any size were there.
@@ -359,7 +363,7 @@ def _never_meet(sides: set[tuple[object, object]]) -> bool:
     return False
 
 
-def _resized(hypothesis: Hypothesis) -> Iterator[Hypothesis]:
+def _iter_resized(hypothesis: Hypothesis) -> Iterator[Hypothesis]:
     """Yield hypotheses with another size for one dim, or for both sides of an image.
 
     Each input has a dim more, too: a program that takes a batch may run without one.
@@ -371,40 +375,42 @@ def _resized(hypothesis: Hypothesis) -> Iterator[Hypothesis]:
     if {"H", "W"} <= used:
         changes.insert(0, ("H", "W"))
     for letters in changes:
-        for change in (_double, _next):
+        for change in (_double_size, _find_next_size):
             sizes = {each: change(hypothesis.sizes[each]) for each in letters}
             yield hypothesis.with_sizes(sizes)
     for path, tensor in hypothesis.tensors():
         yield hypothesis.with_value(path, replace(tensor, dims=(2, *tensor.dims)))
     for path, tensor in hypothesis.tensors():
         for place, dim in enumerate(tensor.dims):
-            for change in (_double, _next) if isinstance(dim, int) else ():
+            for change in (
+                (_double_size, _find_next_size) if isinstance(dim, int) else ()
+            ):
                 assert isinstance(dim, int)
                 yield hypothesis.with_value(path, _with_dim(tensor, place, change(dim)))
 
 
 def _with_dim(tensor: Tensor, place: int, size: int) -> Tensor:
-    return replace(tensor, dims=placed(tensor.dims, place, size))
+    return replace(tensor, dims=replace_dim(tensor.dims, place, size))
 
 
-def _double(size: int) -> int:
+def _double_size(size: int) -> int:
     return 2 * size
 
 
-def _next(size: int) -> int:
+def _find_next_size(size: int) -> int:
     return size + 1
 
 
-def _failure_at(tried: _Tried, op: Op) -> Failure | None:
+def _find_failure(tried: _Tried, op: Op) -> Failure | None:
     """Return the failure of the same call, if nothing failed before it."""
     if not tried.failures:
         return None
     first = tried.failures[0]
     other = tried.trace.ops[first.op]
-    return first if _place(other) == _place(op) else None
+    return first if _get_place(other) == _get_place(op) else None
 
 
-def _place(op: Op) -> tuple[object, ...]:
+def _get_place(op: Op) -> tuple[object, ...]:
     """Return the line of a call with its layer, as a line may have several layers."""
     return op.span, op.module, op.name
 
@@ -413,4 +419,4 @@ def _has_passed(tried: _Tried, op: Op) -> bool:
     """Whether the same call succeeded before anything failed."""
     end = tried.failures[0].op if tried.failures else len(tried.trace.ops)
     before = islice(tried.trace.ops, end)
-    return any(_place(each) == _place(op) for each in before)
+    return any(_get_place(each) == _get_place(op) for each in before)

@@ -46,14 +46,21 @@ class Observations:
         tried = {pair[0] for pair in known}
         low = max((s for s, g in known if g < need), default=0)
         high = min((s for s, g in known if g > need), default=LARGEST + 1)
-        near = [found, *nice(found), found + 1, found - 1, found + 2, found - 2]
+        near = [
+            found,
+            *find_usual_sizes(found),
+            found + 1,
+            found - 1,
+            found + 2,
+            found - 2,
+        ]
         near += [(low + high) // 2] if low and high <= LARGEST else []
         for each in dict.fromkeys(near):
             if 1 <= each <= LARGEST and each not in tried and low < each < high:
                 yield each
 
 
-def nice(size: int) -> list[int]:
+def find_usual_sizes(size: int) -> list[int]:
     """Return nearby sizes that people choose: 32 near 33, 224 near 221."""
     found = []
     for unit in (32, 16, 28, 8, 4):
@@ -125,7 +132,7 @@ class Back:
     def ops(self, fact: Fact) -> list[Op]:
         """Return the ops that a tensor results from, the nearest first."""
         numbers = [each for each in self._history(fact) if each not in self.inputs]
-        return [self.makers[each] for each in numbers if each in self.makers]
+        return [self.makers[number] for number in numbers if number in self.makers]
 
     def _history(self, fact: Fact) -> list[int]:
         """Return a tensor and its ancestors, the nearest first, back to the inputs."""
@@ -138,7 +145,7 @@ class Back:
                     todo.append(each.tensor)
         return todo
 
-    def carried(self, fact: Fact) -> Path | None:
+    def find_carried(self, fact: Fact) -> Path | None:
         """Return the input whose elements a tensor holds, moved or joined only."""
         for _ in range(MOST):
             path = self.input(fact)
@@ -152,7 +159,7 @@ class Back:
         return None
 
 
-def back(made: Trace, hypothesis: Hypothesis) -> Back:
+def find_way_back(made: Trace, hypothesis: Hypothesis) -> Back:
     """Return the paths back to the inputs in a run on a hypothesis."""
     given = leaves(made.calls[0].inputs) if made.calls else []
     paths = [path for path, _ in hypothesis.tensors()]

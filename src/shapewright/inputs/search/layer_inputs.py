@@ -7,19 +7,23 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from shapewright.inputs.search.argument_uses import ModelOperand, ReachedLayer, undone
+from shapewright.inputs.search.argument_uses import (
+    ModelOperand,
+    ReachedLayer,
+    undo_moves,
+)
 from shapewright.inputs.search.hypotheses import Dim, Tensor
 
 SPATIAL: dict[int, tuple[Dim, ...]] = {1: ("L",), 2: ("H", "W"), 3: ("D", "H", "W")}
 """Letters of the dims that windows slide over."""
 
 
-def _dims_of(layer: Any, place: str = "0") -> Iterator[tuple[Dim, ...]]:
+def _iter_dims(layer: Any, place: str = "0") -> Iterator[tuple[Dim, ...]]:
     """Yield the dims that a layer takes at one of its inputs.
 
     Example: for ``nn.Linear(784, 10)`` first ``("B", 784)``, then ``("B", "T", 784)``.
     """
-    name = kind_of(layer)
+    name = find_kind(layer)
     if is_lazy(layer) or name is None:
         return
     if "Conv" in name:
@@ -47,7 +51,7 @@ def _dims_of(layer: Any, place: str = "0") -> Iterator[tuple[Dim, ...]]:
         yield ("B", "T", width)
     elif name in ("RNNBase", "RNNCellBase"):
         if place == "0":
-            yield from _recurrent(layer, name)
+            yield from _iter_recurrent_dims(layer, name)
     elif name in ("LayerNorm", "RMSNorm"):
         shape = tuple(layer.normalized_shape)
         yield ("B", "T", *shape)
@@ -55,13 +59,13 @@ def _dims_of(layer: Any, place: str = "0") -> Iterator[tuple[Dim, ...]]:
     elif name in ("MultiheadAttention", "Transformer", "TransformerEncoderLayer",
                   "TransformerDecoderLayer", "TransformerEncoder",
                   "TransformerDecoder"):  # fmt: skip
-        yield from _attended(layer, place)
+        yield from _iter_attention_dims(layer, place)
     elif name.startswith(("MaxPool", "AvgPool", "AdaptiveAvg", "AdaptiveMax")):
         rank = next((int(each) for each in name if each.isdigit()), 2)
         yield ("B", 3 if rank > 1 else "C", *SPATIAL[rank])
 
 
-def _recurrent(layer: Any, name: str) -> Iterator[tuple[Dim, ...]]:
+def _iter_recurrent_dims(layer: Any, name: str) -> Iterator[tuple[Dim, ...]]:
     """Yield the dims of a sequence, with the batch where the layer expects it."""
     if name == "RNNCellBase":
         yield ("B", layer.input_size)
@@ -71,10 +75,15 @@ def _recurrent(layer: Any, name: str) -> Iterator[tuple[Dim, ...]]:
     yield ("T", layer.input_size)
 
 
-def _attended(layer: Any, place: str) -> Iterator[tuple[Dim, ...]]:
+def _iter_attention_dims(layer: Any, place: str) -> Iterator[tuple[Dim, ...]]:
     """Yield the dims of queries, keys, values or masks."""
     attention = next(
-        (one for one in layer.modules() if kind_of(one) == "MultiheadAttention"), None
+        (
+            submodule
+            for submodule in layer.modules()
+            if find_kind(submodule) == "MultiheadAttention"
+        ),
+        None,
     )
     if attention is None:
         return
@@ -110,7 +119,7 @@ KINDS = (
 )  # fmt: skip
 
 
-def kind_of(layer: Any) -> str | None:
+def find_kind(layer: Any) -> str | None:
     """Return the torch class that a layer is, or derives from; None if unlisted."""
     for base in type(layer).__mro__:
         if base.__module__.startswith("torch.nn.") and base.__name__ in KINDS:
@@ -118,34 +127,34 @@ def kind_of(layer: Any) -> str | None:
     return None
 
 
-def tensors_for(met: ReachedLayer) -> Iterator[Tensor]:
+def iter_tensors(met: ReachedLayer) -> Iterator[Tensor]:
     """Yield tensors that an argument may be, by the layer that it reaches."""
-    name = kind_of(met.layer)
-    for dims in _dims_of(met.layer, met.place):
-        before = undone(dims, met.moves)
+    name = find_kind(met.layer)
+    for dims in _iter_dims(met.layer, met.place):
+        before = undo_moves(dims, met.moves)
         if before is None:
             continue
-        dims = _named(before)
+        dims = _name_dims(before)
         if name in ("Embedding", "EmbeddingBag"):
             if met.place == "0":
-                yield _tokens(dims, met.layer.num_embeddings)
+                yield _make_tokens(dims, met.layer.num_embeddings)
             continue
         mask = met.place.endswith("mask")
         yield Tensor(dims, "bool" if mask else "float32", "zeros" if mask else "")
 
 
-def _tokens(dims: tuple[Dim, ...], count: int) -> Tensor:
+def _make_tokens(dims: tuple[Dim, ...], count: int) -> Tensor:
     """Return an integer tensor whose values lie below `count`."""
     return Tensor(dims, "int64", f"0..{count}" if count > 1 else "zeros")
 
 
-def _named(dims: tuple[Any, ...]) -> tuple[Dim, ...]:
+def _name_dims(dims: tuple[Any, ...]) -> tuple[Dim, ...]:
     """Give a letter of its own to each dim that is unknown."""
     free = iter("SUVXYZ")
     return tuple(next(free) if dim is None else dim for dim in dims)
 
 
-def tensors_beside(beside: ModelOperand) -> Iterator[Tensor]:
+def iter_tensors_beside(beside: ModelOperand) -> Iterator[Tensor]:
     """Yield tensors that an argument may be, by the tensor it is combined with."""
     shape: tuple[Dim, ...] = beside.shape
     found: list[tuple[Dim, ...]] = []
@@ -169,9 +178,9 @@ def tensors_beside(beside: ModelOperand) -> Iterator[Tensor]:
         if len(kept) == 1:
             found.append(("B", "T", *kept))
     for dims in found:
-        before = undone(dims, beside.moves)
+        before = undo_moves(dims, beside.moves)
         if before is not None:
-            yield Tensor(_named(before))
+            yield Tensor(_name_dims(before))
 
 
 USUAL = {
@@ -186,16 +195,16 @@ FEATURES = ("hidden_size", "d_model", "n_embd", "embed_dim", "dim", "in_features
 BINS = ("num_mel_bins", "n_mels", "feature_size", "input_feat_per_channel")
 
 
-def sizes_of(module: Any, config: Any = None) -> dict[str, int]:
+def find_sizes(module: Any, config: Any = None) -> dict[str, int]:
     """Return a size for each letter."""
     found = dict(USUAL)
     if module is None:
         return found
-    image = next(_images(module, config), None)
-    layers = [(kind_of(each) or "", each) for each in module.modules()]
+    image = next(_iter_image_sizes(module, config), None)
+    layers = [(find_kind(submodule) or "", submodule) for submodule in module.modules()]
     layers = [(name, each) for name, each in layers if name and not is_lazy(each)]
     first = next((one for name, one in layers if name.endswith("2d")), None)
-    channels = getattr(first, "in_channels", None) or setting(config, CHANNELS)
+    channels = getattr(first, "in_channels", None) or find_setting(config, CHANNELS)
     found["C"] = channels or 3
     if found["C"] == 1:
         found["H"] = found["W"] = 28
@@ -204,16 +213,16 @@ def sizes_of(module: Any, config: Any = None) -> dict[str, int]:
     if image is not None:
         found["H"], found["W"] = image
     features = next((one.in_features for name, one in layers if name == "Linear"), None)
-    found["F"] = setting(config, FEATURES) or features or found["F"]
-    found["M"] = setting(config, BINS) or found["M"]
+    found["F"] = find_setting(config, FEATURES) or features or found["F"]
+    found["M"] = find_setting(config, BINS) or found["M"]
     return found
 
 
-def _images(module: Any, config: Any) -> Iterator[tuple[int, int]]:
+def _iter_image_sizes(module: Any, config: Any) -> Iterator[tuple[int, int]]:
     """Yield heights and widths that the model or its config names."""
-    for owner in (*_configs(config), *module.modules()):
+    for owner in (*_iter_configs(config), *module.modules()):
         for name in IMAGES:
-            size = _of(owner, name)
+            size = _get_attribute(owner, name)
             if isinstance(size, dict):
                 size = (size.get("height"), size.get("width"))
             if type(size) is int and 4 <= size <= 4096:
@@ -224,17 +233,17 @@ def _images(module: Any, config: Any) -> Iterator[tuple[int, int]]:
                     yield height, width
 
 
-def setting(config: Any, names: tuple[str, ...]) -> int | None:
+def find_setting(config: Any, names: tuple[str, ...]) -> int | None:
     """Return the first of these settings that a config or its parts have, or None."""
-    for owner in _configs(config):
+    for owner in _iter_configs(config):
         for name in names:
-            value = _of(owner, name)
+            value = _get_attribute(owner, name)
             if type(value) is int and value > 0:
                 return value
     return None
 
 
-def _configs(config: Any) -> Iterator[Any]:
+def _iter_configs(config: Any) -> Iterator[Any]:
     """Yield a config and the configs inside it."""
     if config is None:
         return
@@ -244,7 +253,7 @@ def _configs(config: Any) -> Iterator[Any]:
             yield value
 
 
-def _of(owner: Any, name: str) -> Any:
+def _get_attribute(owner: Any, name: str) -> Any:
     """Return an attribute without running a property."""
     if isinstance(owner, dict):
         return owner.get(name)

@@ -15,9 +15,14 @@ from shapewright.findings.codes import (
     TOO_MANY_INDICES,
     WRONG_RANK,
 )
-from shapewright.inputs.search.first_hypotheses import Beginning, settled
+from shapewright.inputs.search.first_hypotheses import Beginning, settle_letters
 from shapewright.inputs.search.hypotheses import Dim, Hypothesis, Path, Tensor
-from shapewright.inputs.search.input_sources import Back, InputAxis, Observations, back
+from shapewright.inputs.search.input_sources import (
+    Back,
+    InputAxis,
+    Observations,
+    find_way_back,
+)
 from shapewright.operators.facts import operators_with
 from shapewright.operators.failed_calls import MOVING_KINDS, Failure, Repair, Unmet
 from shapewright.record.ops import Fact, Op
@@ -30,12 +35,12 @@ VIEWED = re.compile(r"shape '\[([^\]]*)\]' is invalid for input of size")
 SPATIAL = ("H", "W", "D", "L", "T")
 
 
-def _divided(mender: Mender, failure: Failure, op: Op) -> Iterator[Hypothesis]:
+def _mend_division(mender: Mender, failure: Failure, op: Op) -> Iterator[Hypothesis]:
     """Change a dim so that the elements fit the shape that a view requests."""
     said = VIEWED.search(failure.torch_message)
     if said is None or not op.inputs:
         return
-    fact, wanted = op.inputs[0], numbers_in(said[1].replace("-1", ""))
+    fact, wanted = op.inputs[0], find_numbers(said[1].replace("-1", ""))
     unit, total = prod(wanted), prod(fact.shape)
     open_ended = "-1" in said[1]
     if not unit or not total:
@@ -48,28 +53,28 @@ def _divided(mender: Mender, failure: Failure, op: Op) -> Iterator[Hypothesis]:
         else:
             new = unit // rest
         if new != old and 0 < new * rest <= LARGEST * total and not new * rest % unit:
-            for each in _sized(mender, fact, dim, old, new, op):
+            for each in _mend_size(mender, fact, dim, old, new, op):
                 yield replace(each, cost=each.cost + 0.3)
 
 
-def _sized(
+def _mend_size(
     mender: Mender, fact: Fact, dim: int, old: int, new: int, op: Op
 ) -> Iterator[Hypothesis]:
     """Change the size of the input dims that a dim was computed from."""
     sources = mender.way.sources(fact, dim)
     if len(sources) == 1 and sources[0].exact:
-        yield from _resized(mender, sources[0], new, op)
+        yield from _resize_input(mender, sources[0], new, op)
         return
     for source in sources:
         tensor = mender.hypothesis.at(source.path)
         known = tensor.dims[source.dim] if isinstance(tensor, Tensor) else ""
         if isinstance(known, int) and known + new > old:  # joined with others
-            yield from _resized(mender, source, known + new - old, op)
-    yield from _alike(mender, fact, old, new, op)
-    yield from _estimated(mender, fact, dim, old, new, op, sources)
+            yield from _resize_input(mender, source, known + new - old, op)
+    yield from _mend_alike(mender, fact, old, new, op)
+    yield from _mend_by_estimate(mender, fact, dim, old, new, op, sources)
 
 
-def _resized(
+def _resize_input(
     mender: Mender, source: InputAxis, new: int, op: Op
 ) -> Iterator[Hypothesis]:
     """Change a dim of an input."""
@@ -95,16 +100,16 @@ def _resized(
     ]  # fmt: skip
     for letter in dict.fromkeys(letters):
         if letter != "B" or source.dim == 0:
-            dims = placed(tensor.dims, source.dim, letter)
+            dims = replace_dim(tensor.dims, source.dim, letter)
             made = replace(tensor, dims=dims)
             yield hypothesis.with_value(source.path, made, "", 0.3)
-    made = replace(tensor, dims=placed(tensor.dims, source.dim, new))
+    made = replace(tensor, dims=replace_dim(tensor.dims, source.dim, new))
     yield hypothesis.with_value(
         source.path, made, why, 0.4 if isinstance(dim, str) else 1.2
     )
 
 
-def _alike(
+def _mend_alike(
     mender: Mender, fact: Fact, old: int, new: int, op: Op
 ) -> Iterator[Hypothesis]:
     """Change input dims that have the wrong size themselves, one at a time."""
@@ -113,11 +118,11 @@ def _alike(
         shape = tensor.shape(mender.hypothesis.sizes)
         for dim, size in enumerate(shape):
             if size == old and tensor.dims[dim] != "B":
-                for each in _resized(mender, InputAxis(path, dim, False), new, op):
+                for each in _resize_input(mender, InputAxis(path, dim, False), new, op):
                     yield replace(each, cost=each.cost - 0.1)
 
 
-def _estimated(
+def _mend_by_estimate(
     mender: Mender,
     fact: Fact,
     dim: int,
@@ -157,7 +162,7 @@ def _estimated(
         yield hypothesis.with_sizes(sizes, why, 0.1 + 0.25 * n)
 
 
-def placed(dims: tuple[Dim, ...], place: int, dim: Dim) -> tuple[Dim, ...]:
+def replace_dim(dims: tuple[Dim, ...], place: int, dim: Dim) -> tuple[Dim, ...]:
     """Return the dims with another dim at a place."""
     return (*dims[:place], dim, *dims[place + 1 :])
 
@@ -165,7 +170,7 @@ def placed(dims: tuple[Dim, ...], place: int, dim: Dim) -> tuple[Dim, ...]:
 NUMBER = re.compile(r"(?<![\w.])\d+(?![\w.]*\w)")
 
 
-def numbers_in(text: str) -> list[int]:
+def find_numbers(text: str) -> list[int]:
     """Return the whole numbers in a message."""
     return [int(each) for each in NUMBER.findall(text)]
 
@@ -209,7 +214,7 @@ class Mender:
     def of_failure(self, failure: Failure, op: Op) -> Iterator[Hypothesis]:
         """Apply repairs with which torch accepts the call, or meet the call's needs."""
         yield from self.batches(failure)
-        yield from _divided(self, failure, op)
+        yield from _mend_division(self, failure, op)
         for place, repair in enumerate(failure.repairs[:12]):
             if 0 <= repair.tensor < len(op.inputs) and not repair.parameter:
                 fact = op.inputs[repair.tensor]
@@ -218,17 +223,19 @@ class Mender:
         unmet = failure.unmet
         if unmet is None or unmet.got is None:
             return
-        yield from self.matched(failure, op, unmet)
+        yield from self.match_sizes(failure, op, unmet)
         names = list(failure.arguments)
         at = names.index(unmet.got.argument) if unmet.got.argument in names else -1
         if at >= 0:
             fact = op.inputs[at]
-            more = _missing_dims(unmet, len(fact.shape))
+            more = _count_missing_dims(unmet, len(fact.shape))
             doubt = 3.0 if unmet.code == DIM_OUT_OF_RANGE else 0.0
             for each in self.ranked(fact, more) if more else ():
                 yield replace(each, cost=each.cost + doubt)
 
-    def matched(self, failure: Failure, op: Op, unmet: Unmet) -> Iterator[Hypothesis]:
+    def match_sizes(
+        self, failure: Failure, op: Op, unmet: Unmet
+    ) -> Iterator[Hypothesis]:
         """Give either of two mismatched sizes the value of the other."""
         if type(unmet.has) is not int or type(unmet.needs) is not int:
             return
@@ -247,7 +254,7 @@ class Mender:
             fact = op.inputs[names.index(place.argument)]
             fits = 0 <= place.dim < len(fact.shape) and fact.shape[place.dim] == old
             if fits and self.way.ancestors(fact):
-                for each in _sized(self, fact, place.dim, old, new, op):
+                for each in _mend_size(self, fact, place.dim, old, new, op):
                     yield replace(each, cost=each.cost + (0 if decided else 2))
 
     def batches(self, failure: Failure) -> Iterator[Hypothesis]:
@@ -258,24 +265,26 @@ class Mender:
     def of_repair(self, repair: Repair, fact: Fact, op: Op) -> Iterator[Hypothesis]:
         """Apply a repair of an operand to the inputs that it came from."""
         if repair.kind == "dtype" and isinstance(repair.new, str):
-            yield from self.typed(fact, repair.new, op)
+            yield from self.change_dtype(fact, repair.new, op)
         elif repair.kind == "values":
-            yield from self.valued(fact, op, repair)
+            yield from self.lower_indices(fact, op, repair)
         elif repair.kind == "size" and repair.dim is not None:
             if type(repair.new) is int and type(repair.old) is int:
-                yield from _sized(self, fact, repair.dim, repair.old, repair.new, op)
+                yield from _mend_size(
+                    self, fact, repair.dim, repair.old, repair.new, op
+                )
         elif repair.kind in MOVING_KINDS:
             yield from self.moved(fact, repair)
 
-    def typed(self, fact: Fact, dtype: str, op: Op) -> Iterator[Hypothesis]:
+    def change_dtype(self, fact: Fact, dtype: str, op: Op) -> Iterator[Hypothesis]:
         """Give another dtype to the input whose elements are used."""
-        path = self.way.carried(fact)
+        path = self.way.find_carried(fact)
         tensor = self.hypothesis.at(path) if path is not None else None
         if path is None or not isinstance(tensor, Tensor) or tensor.dtype == dtype:
             return
         fill = ""
         if dtype in ("int64", "int32"):
-            table = _table_of(op, fact)
+            table = _find_table_size(op, fact)
             fill = f"0..{table}" if table is not None and table > 1 else "zeros"
         elif dtype == "bool":
             fill = "zeros"
@@ -285,15 +294,17 @@ class Mender:
         yield self.hypothesis.with_value(path, made, why, cost)
         if len(tensor.dims) != 2 and fill:  # rows of tokens are likelier than others
             rows = replace(made, dims=("B", "T"))
-            yield settled(self.hypothesis.with_value(path, rows, why, cost - 0.05))
+            yield settle_letters(
+                self.hypothesis.with_value(path, rows, why, cost - 0.05)
+            )
 
-    def valued(self, fact: Fact, op: Op, repair: Repair) -> Iterator[Hypothesis]:
+    def lower_indices(self, fact: Fact, op: Op, repair: Repair) -> Iterator[Hypothesis]:
         """Keep indices below the size of the dim that they index."""
-        path = self.way.carried(fact)
+        path = self.way.find_carried(fact)
         tensor = self.hypothesis.at(path) if path is not None else None
         if path is None or not isinstance(tensor, Tensor):
             return
-        table = _table_of(op, fact)
+        table = _find_table_size(op, fact)
         for cost, fill in enumerate(
             (f"0..{table}" if table else "zeros", "zeros", "ones")
         ):
@@ -335,7 +346,7 @@ class Mender:
     def ranked(self, fact: Fact, more: int) -> Iterator[Hypothesis]:
         """Change the rank of the inputs that a tensor was computed from."""
         for path in self.way.ancestors(fact):
-            yield from reranked(self, path, more)
+            yield from change_rank(self, path, more)
 
     def fresh(self) -> str:
         """Return an unused letter."""
@@ -343,7 +354,7 @@ class Mender:
         return next(letter for letter in FRESH if letter not in used)
 
 
-def _missing_dims(unmet: Unmet, rank: int) -> int:
+def _count_missing_dims(unmet: Unmet, rank: int) -> int:
     """Return how many dims a tensor lacks; negative for excess, 0 if unknown."""
     if unmet.code in (WRONG_RANK, EINSUM_LETTERS) and type(unmet.needs) is int:
         return unmet.needs - rank
@@ -355,7 +366,7 @@ def _missing_dims(unmet: Unmet, rank: int) -> int:
     return 0
 
 
-def reranked(mender: Mender, path: Path, more: int) -> Iterator[Hypothesis]:
+def change_rank(mender: Mender, path: Path, more: int) -> Iterator[Hypothesis]:
     """Add `more` dims to an input, or remove some if it is negative."""
     hypothesis = mender.hypothesis
     tensor = hypothesis.at(path)
@@ -365,10 +376,12 @@ def reranked(mender: Mender, path: Path, more: int) -> Iterator[Hypothesis]:
     if rank < 0 or rank > 7:
         return
     why = f"`{path[-1]}` has {rank} dims"
-    for each in mender.known.alternatives(hypothesis, path):
-        other = each.at(path)
+    for alternative in mender.known.alternatives(hypothesis, path):
+        other = alternative.at(path)
         if isinstance(other, Tensor) and len(other.dims) == rank:
-            yield replace(each, cost=hypothesis.cost + 0.5 + 0.1 * (each.cost > 8))
+            yield replace(
+                alternative, cost=hypothesis.cost + 0.5 + 0.1 * (alternative.cost > 8)
+            )
     dims = tensor.dims
     if more > 0:
         fresh = [letter for letter in FRESH if letter not in dims][:more]
@@ -377,7 +390,7 @@ def reranked(mender: Mender, path: Path, more: int) -> Iterator[Hypothesis]:
                 found = (*dims[:place], *fresh, *dims[place:])
                 made = replace(tensor, dims=found)
                 cost = 0.8 + 0.2 * n
-                yield settled(hypothesis.with_value(path, made, why, cost))
+                yield settle_letters(hypothesis.with_value(path, made, why, cost))
     else:
         for n, place in enumerate((1, 0, len(dims) - 1)):
             if place >= 0 and place - more <= len(dims):
@@ -387,7 +400,7 @@ def reranked(mender: Mender, path: Path, more: int) -> Iterator[Hypothesis]:
                 )
 
 
-def _table_of(op: Op, index: Fact) -> int | None:
+def _find_table_size(op: Op, index: Fact) -> int | None:
     """Return the number of rows of the table that an index is used for."""
     others = [fact for fact in op.inputs if fact.tensor != index.tensor and fact.shape]
     if not others:
@@ -403,7 +416,7 @@ def _table_of(op: Op, index: Fact) -> int | None:
     return others[0].shape[0]
 
 
-def mender(
+def make_mender(
     known: Beginning,
     observed: Observations,
     hypothesis: Hypothesis,
@@ -412,5 +425,5 @@ def mender(
 ) -> Mender:
     """Return a mender for a run."""
     ops = tuple(made.ops)
-    way = back(made, hypothesis)
+    way = find_way_back(made, hypothesis)
     return Mender(known, observed, hypothesis, made, failures, way, ops)

@@ -7,14 +7,14 @@ from collections.abc import Iterator, Mapping
 from dataclasses import replace
 
 from shapewright.findings.codes import PROGRAM_ERROR
-from shapewright.inputs.search.docstrings import SHAPE, dims_of
-from shapewright.inputs.search.first_hypotheses import settled
+from shapewright.inputs.search.docstrings import SHAPE, read_dims
+from shapewright.inputs.search.first_hypotheses import settle_letters
 from shapewright.inputs.search.hypotheses import Hypothesis, Path
 from shapewright.inputs.search.next_hypotheses import (
     Mender,
-    numbers_in,
-    placed,
-    reranked,
+    change_rank,
+    find_numbers,
+    replace_dim,
 )
 from shapewright.operators.failed_calls import Ending
 from shapewright.record.ops import Fact
@@ -29,19 +29,19 @@ DIVISIBLE = (256, 512, 384, 192, 128, 64)
 """Sides of images that are halved often without a rest."""
 
 
-def of_ending(mender: Mender, ending: Ending | None) -> Iterator[Hypothesis]:
+def mend_ending(mender: Mender, ending: Ending | None) -> Iterator[Hypothesis]:
     """Yield hypotheses after an exception of the program's own."""
     error = mender.made.findings[-1] if mender.made.findings else None
     if error is None or mender.made.complete:
         return
     message = f"{error.message} {error.torch_message or ''}"
-    named = dict(_named_tensors(mender, ending)) if ending is not None else {}
+    named = dict(_iter_named_tensors(mender, ending)) if ending is not None else {}
     unpacking = UNPACKING.search(message)
     if unpacking:
-        yield from _unpacked(mender, named, int(unpacking[1]))
-    yield from _more_given(mender, message)
-    yield from _resized(mender, message)
-    yield from _said(mender, message)
+        yield from _mend_unpacking(mender, named, int(unpacking[1]))
+    yield from _add_arguments(mender, message)
+    yield from _resize_by_message(mender, message)
+    yield from _read_message(mender, message)
     paths = [path for fact in named.values() for path in mender.way.ancestors(fact)]
     if not mender.failures:
         paths += [path for path, _ in mender.hypothesis.tensors()]
@@ -50,15 +50,15 @@ def of_ending(mender: Mender, ending: Ending | None) -> Iterator[Hypothesis]:
         yield from mender.known.alternatives(mender.hypothesis, path)
 
 
-def _named_tensors(mender: Mender, ending: Ending) -> Iterator[tuple[str, Fact]]:
+def _iter_named_tensors(mender: Mender, ending: Ending) -> Iterator[tuple[str, Fact]]:
     """Yield the tensors that the failing line names."""
-    line = _failing_line(mender)
+    line = _get_failing_line(mender)
     for name, fact in ending.tensors.items():
         if re.search(rf"(?<![\w.]){re.escape(name)}(?!\w)", line):
             yield name, fact
 
 
-def _failing_line(mender: Mender) -> str:
+def _get_failing_line(mender: Mender) -> str:
     """Return the text of the line that ended the run."""
     span = mender.made.findings[-1].span
     source = mender.made.sources.get(span.file) if span is not None else None
@@ -68,17 +68,17 @@ def _failing_line(mender: Mender) -> str:
     return "\n".join(lines[span.line - 1 : span.end_line])
 
 
-def _unpacked(
+def _mend_unpacking(
     mender: Mender, named: Mapping[str, Fact], count: int
 ) -> Iterator[Hypothesis]:
     """Give a tensor as many dims as its shape is unpacked into."""
     for fact in named.values():
         more = count - len(fact.shape)
         for path in mender.way.ancestors(fact):
-            yield from reranked(mender, path, more)
+            yield from change_rank(mender, path, more)
 
 
-def _more_given(mender: Mender, message: str) -> Iterator[Hypothesis]:
+def _add_arguments(mender: Mender, message: str) -> Iterator[Hypothesis]:
     """Pass optional arguments, if something is missing.
 
     Those that the message or the failing line names come first, then those that the
@@ -87,7 +87,7 @@ def _more_given(mender: Mender, message: str) -> Iterator[Hypothesis]:
     given = mender.hypothesis.arguments
     left = [name for name in mender.known.left if name not in given]
     missing = NOTHING.search(message) is not None
-    said = f"{message} {_failing_line(mender)}" if missing else message
+    said = f"{message} {_get_failing_line(mender)}" if missing else message
     mentioned = [n for n in left if re.search(rf"\b{re.escape(n)}\b", said)]
     words = set(re.findall(r"[a-z]+_\w+", message)) if missing else set()
     mentioned += [n for n in left if any(n.endswith(f"_{one}") for one in words)]
@@ -109,16 +109,16 @@ def _more_given(mender: Mender, message: str) -> Iterator[Hypothesis]:
     for name, value in given.items():
         if value is None:
             path: Path = (name,)
-            for each in mender.known.alternatives(mender.hypothesis, path):
-                yield replace(each, cost=mender.hypothesis.cost + 0.5)
+            for alternative in mender.known.alternatives(mender.hypothesis, path):
+                yield replace(alternative, cost=mender.hypothesis.cost + 0.5)
 
 
-def _resized(mender: Mender, message: str) -> Iterator[Hypothesis]:
+def _resize_by_message(mender: Mender, message: str) -> Iterator[Hypothesis]:
     """Try sizes that a message names or hints at, then usual image sizes."""
-    sizes, found = mender.hypothesis.sizes, numbers_in(message)
+    sizes, found = mender.hypothesis.sizes, find_numbers(message)
     used = {dim for _, each in mender.hypothesis.tensors() for dim in each.dims}
     for number in dict.fromkeys(found):
-        letters = [one for one in sizes if one in used and sizes[one] == number]
+        letters = [size for size in sizes if size in used and sizes[size] == number]
         if not letters:
             continue
         for other in dict.fromkeys(found):
@@ -127,7 +127,7 @@ def _resized(mender: Mender, message: str) -> Iterator[Hypothesis]:
                 why = f"the program asks for {other}"
                 yield mender.hypothesis.with_sizes(change, why, 0.5)
     if mender.made.findings[-1].code == PROGRAM_ERROR:
-        yield from _fixed(mender, found)
+        yield from _fix_dim(mender, found)
     if "H" in used and "too small" in message:
         for n, times in enumerate((4, 2)):
             change = {side: sizes[side] * times for side in ("H", "W")}
@@ -151,27 +151,27 @@ def _resized(mender: Mender, message: str) -> Iterator[Hypothesis]:
                 yield mender.hypothesis.with_sizes(change, "", 3 + 0.2 * n)
 
 
-def _fixed(mender: Mender, found: list[int]) -> Iterator[Hypothesis]:
+def _fix_dim(mender: Mender, found: list[int]) -> Iterator[Hypothesis]:
     """Set a fixed dim to the other size that a message names."""
     for path, tensor in mender.hypothesis.tensors():
         for place, dim in enumerate(tensor.dims):
             others = [one for one in found if one != dim and 0 < one <= 8192]
             for n, other in enumerate(others if dim in found else ()):
-                made = replace(tensor, dims=placed(tensor.dims, place, other))
+                made = replace(tensor, dims=replace_dim(tensor.dims, place, other))
                 why = f"the program asks for {other}"
                 yield mender.hypothesis.with_value(path, made, why, 0.6 + 0.2 * n)
 
 
-def _said(mender: Mender, message: str) -> Iterator[Hypothesis]:
+def _read_message(mender: Mender, message: str) -> Iterator[Hypothesis]:
     """Read dims from a message: `of shape (batch_size, 2, height, width)`."""
     of_program = mender.made.findings[-1].code == PROGRAM_ERROR
     for written in SHAPE.finditer(message if of_program else ""):
         words = written[1].strip(" ,").split(",")
-        dims = dims_of(words, (None, None)) if len(words) > 1 else None
+        dims = read_dims(words, (None, None)) if len(words) > 1 else None
         given = mender.hypothesis.tensors() if dims else ()
         for path, tensor in list(given)[:2]:
             if dims and dims != tensor.dims:
                 made = replace(tensor, dims=dims)
                 why = f"the program asks for ({written[1].strip()})"
                 found = mender.hypothesis.with_value(path, made, why, 0.4)
-                yield settled(found)
+                yield settle_letters(found)

@@ -66,7 +66,7 @@ ATTRIBUTE_CALLS_EVERYWHERE = (452, 463, 466)
 
 
 @functools.cache  # what holds a process holds all that it starts
-def confine(folder: str) -> bool:
+def confine_writes(folder: str) -> bool:
     """Let this process, and all that it starts, write in a folder only.
 
     Returns whether the kernel holds it. False on other systems than Linux, and where
@@ -89,18 +89,18 @@ def confine(folder: str) -> bool:
     if ruleset < 0:
         return False
     try:
-        _allow(system, ruleset, folder, rights)
-        _allow(system, ruleset, SHARED_MEMORY, rights)
+        _allow_rights(system, ruleset, folder, rights)
+        _allow_rights(system, ruleset, SHARED_MEMORY, rights)
         on_files = rights & (WRITE_FILE | TRUNCATE)
-        for device in (*WRITABLE_DEVICES, *_character_devices()):
-            _allow(system, ruleset, device, on_files)
+        for device in (*WRITABLE_DEVICES, *_find_character_devices()):
+            _allow_rights(system, ruleset, device, on_files)
         if system.prctl(SET_NO_NEW_PRIVILEGES, 1, 0, 0, 0):
             return False
         if system.syscall(RESTRICT_SELF, ruleset, 0):
             return False
     finally:
         os.close(ruleset)
-    _pass_over_attributes(system)
+    _ignore_attribute_calls(system)
     return True
 
 
@@ -120,7 +120,7 @@ def _create_ruleset(system: ctypes.CDLL, version: int, rights: int) -> int:
     return descriptor
 
 
-def _allow(system: ctypes.CDLL, ruleset: int, path: str, rights: int) -> None:
+def _allow_rights(system: ctypes.CDLL, ruleset: int, path: str, rights: int) -> None:
     """Allow `rights` on a file, or below a folder; do nothing if it is missing."""
     try:
         place = os.open(path, os.O_PATH | os.O_CLOEXEC)
@@ -133,7 +133,7 @@ def _allow(system: ctypes.CDLL, ruleset: int, path: str, rights: int) -> None:
         os.close(place)
 
 
-def _character_devices() -> list[str]:
+def _find_character_devices() -> list[str]:
     """Return `/dev/null`, terminals, GPUs: writing there changes no file."""
     found = []
     with os.scandir("/dev") as entries:
@@ -147,7 +147,7 @@ def _character_devices() -> list[str]:
     return found
 
 
-def _pass_over_attributes(system: ctypes.CDLL) -> None:
+def _ignore_attribute_calls(system: ctypes.CDLL) -> None:
     """Make calls that change rights, owners or times succeed without doing anything."""
     processor = ATTRIBUTE_CALLS.get(platform.machine())
     if processor is None:

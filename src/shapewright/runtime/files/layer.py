@@ -26,7 +26,7 @@ the same length that holds zeros."""
 
 
 @contextmanager
-def temporary_folder() -> Iterator[str]:
+def make_temporary_folder() -> Iterator[str]:
     """Yield a temporary folder that is removed, whatever the program left in it."""
     with tempfile.TemporaryDirectory(
         "", "shapewright-", ignore_cleanup_errors=True
@@ -61,7 +61,7 @@ class Layer:
     def emptied(self) -> Iterator[None]:
         """Use an empty layer, with nothing written or removed, in a block."""
         before = self.folder, self.origins, tempfile.tempdir
-        with temporary_folder() as folder:
+        with make_temporary_folder() as folder:
             self.folder, self.origins = folder, {}
             tempfile.tempdir = self.temporary()
             try:

@@ -21,7 +21,11 @@ from typing import TYPE_CHECKING, Any
 
 import torch
 
-from shapewright.engine.replacement import replaced, resemble, resembling
+from shapewright.engine.replacement import (
+    copy_attributes,
+    make_resembling,
+    replace_attribute,
+)
 
 if TYPE_CHECKING:
     from shapewright.runtime.files.layer import Layer
@@ -92,7 +96,7 @@ OPENERS = (
 
 
 @contextmanager
-def library_files_kept(layer: Layer) -> Iterator[None]:
+def redirect_library_files(layer: Layer) -> Iterator[None]:
     """Redirect libraries' files to the layer, also of libraries imported later."""
     with ExitStack() as stack:
         by_module: dict[str, list[_Opener]] = {}
@@ -101,7 +105,7 @@ def library_files_kept(layer: Layer) -> Iterator[None]:
 
         def lead(module: ModuleType) -> None:
             for opener in by_module[module.__name__]:
-                undo = _led(module, opener, layer)
+                undo = _redirect_opener(module, opener, layer)
                 if undo is not None:
                     stack.callback(undo)
 
@@ -114,17 +118,17 @@ def library_files_kept(layer: Layer) -> Iterator[None]:
                 later.add(name)
         finder = _AfterImport(later, lead)
         sys.meta_path.insert(0, finder)
-        stack.callback(_removed, sys.meta_path, finder)
-        stack.enter_context(_memory_maps_kept(layer))
+        stack.callback(_remove_item, sys.meta_path, finder)
+        stack.enter_context(_keep_memory_maps(layer))
         yield
 
 
-def _removed(items: list[Any], item: Any) -> None:
+def _remove_item(items: list[Any], item: Any) -> None:
     if item in items:
         items.remove(item)
 
 
-def _led(
+def _redirect_opener(
     module: ModuleType, opener: _Opener, layer: Layer
 ) -> Callable[[], object] | None:
     """Replace one function, or a class's constructor; return how to undo it."""
@@ -138,9 +142,9 @@ def _led(
     if isinstance(original, type) and "__init__" in vars(original):
         owner, name = original, "__init__"
         original = vars(owner)[name]
-        led = _leading(original, opener, layer, 1)
+        led = _make_redirecting(original, opener, layer, 1)
     else:
-        led = _leading(original, opener, layer, 0)
+        led = _make_redirecting(original, opener, layer, 0)
     try:
         setattr(owner, name, led)
     except TypeError:  # of a type that is written in C
@@ -148,7 +152,7 @@ def _led(
     return lambda: setattr(owner, name, original)
 
 
-def _leading(original: Any, opener: _Opener, layer: Layer, own: int) -> Any:
+def _make_redirecting(original: Any, opener: _Opener, layer: Layer, own: int) -> Any:
     """Return the function with the name of its file redirected to the layer."""
     try:
         names = list(inspect.signature(original).parameters)
@@ -173,7 +177,7 @@ def _leading(original: Any, opener: _Opener, layer: Layer, own: int) -> Any:
             args = (*args[:at], led(args[at]), *args[at + 1 :])
         return original(*args, **kwargs)
 
-    return resemble(opened, original)
+    return copy_attributes(opened, original)
 
 
 class _AfterImport(importlib.abc.MetaPathFinder):
@@ -222,7 +226,7 @@ class _Loading(importlib.abc.Loader):
 
 
 @contextmanager
-def _memory_maps_kept(layer: Layer) -> Iterator[None]:
+def _keep_memory_maps(layer: Layer) -> Iterator[None]:
     """Let `numpy.memmap` change large files in memory only."""
     numpy = sys.modules.get("numpy")
     if numpy is None:
@@ -240,7 +244,7 @@ def _memory_maps_kept(layer: Layer) -> Iterator[None]:
                 mode = "c"
         return original(kind, filename, dtype, mode, *rest, **named)
 
-    numpy.memmap.__new__ = resemble(mapped, original)
+    numpy.memmap.__new__ = copy_attributes(mapped, original)
     try:
         yield
     finally:
@@ -301,7 +305,7 @@ class _Slice:
 
 
 @contextmanager
-def tensor_files_kept(shelf: Shelf) -> Iterator[None]:
+def keep_tensor_files(shelf: Shelf) -> Iterator[None]:
     """Keep what `safetensors`, if installed, is given to save on the shelf."""
     if importlib.util.find_spec("safetensors") is None:
         yield
@@ -310,14 +314,14 @@ def tensor_files_kept(shelf: Shelf) -> Iterator[None]:
     import safetensors.torch  # type: ignore[import-not-found]
 
     with ExitStack() as stack:
-        for owner, name, function in _replacements(shelf, safetensors):
+        for owner, name, function in _make_replacements(shelf, safetensors):
             original = getattr(owner, name)
-            stack.enter_context(_everywhere(original, name, function))
-        stack.enter_context(_storages_have_addresses())
+            stack.enter_context(_replace_everywhere(original, name, function))
+        stack.enter_context(_give_storages_addresses())
         yield
 
 
-def _replacements(shelf: Shelf, library: Any) -> list[tuple[Any, str, Any]]:
+def _make_replacements(shelf: Shelf, library: Any) -> list[tuple[Any, str, Any]]:
     """Return owner, name and stand-in of each library function that uses a file."""
     inner = library.torch
     opening, check = library.safe_open, getattr(
@@ -340,7 +344,7 @@ def _replacements(shelf: Shelf, library: Any) -> list[tuple[Any, str, Any]]:
         shelf.save(_Opened(tensors, metadata), filename)
 
     def safe_open(filename: Any, *args: Any, **kwargs: Any) -> Any:
-        kept = shelf.kept_in(filename)
+        kept = shelf.find_saved(filename)
         if isinstance(kept, _Opened):
             return kept
         return opening(os.fspath(shelf.layer.reading(filename)), *args, **kwargs)
@@ -359,7 +363,7 @@ def _replacements(shelf: Shelf, library: Any) -> list[tuple[Any, str, Any]]:
 
 
 @contextmanager
-def _everywhere(original: Any, name: str, function: Any) -> Iterator[None]:
+def _replace_everywhere(original: Any, name: str, function: Any) -> Iterator[None]:
     """Replace a function in each module that has it, by its name or another.
 
     A module that is imported in the block keeps the stand-in, which therefore calls the
@@ -370,7 +374,7 @@ def _everywhere(original: Any, name: str, function: Any) -> Iterator[None]:
     def stand_in(*args: Any, **kwargs: Any) -> Any:
         return (function if on[0] else original)(*args, **kwargs)
 
-    resemble(stand_in, original).__name__ = name
+    copy_attributes(stand_in, original).__name__ = name
     places = []
     for module in list(sys.modules.values()):
         names = getattr(module, "__dict__", None)
@@ -387,7 +391,7 @@ def _everywhere(original: Any, name: str, function: Any) -> Iterator[None]:
 
 
 @contextmanager
-def _storages_have_addresses() -> Iterator[None]:
+def _give_storages_addresses() -> Iterator[None]:
     """Give tensors without data addresses, equal if they share memory."""
 
     def of_storage(original: Callable[[Any], int]) -> Any:
@@ -414,8 +418,8 @@ def _storages_have_addresses() -> Iterator[None]:
         ):
             name = "data_ptr"
             if name in vars(owner):
-                stack.enter_context(replaced(owner, name, make))
+                stack.enter_context(replace_attribute(owner, name, make))
             else:
-                setattr(owner, name, resembling(getattr(owner, name), make))
+                setattr(owner, name, make_resembling(getattr(owner, name), make))
                 stack.callback(delattr, owner, name)
         yield

@@ -18,16 +18,16 @@ Patch = tuple[Any, str, Callable[..., Any]]
 """An owner, the name of its function, and the function that replaces it."""
 
 
-def named_in(file: Any, folder: int | None) -> Any:
+def resolve_path(file: Any, folder: int | None) -> Any:
     """Return the path of a file that is named relative to an open folder, `dir_fd`."""
     if folder is None or not isinstance(file, str | bytes | os.PathLike):
         return file
     if os.path.isabs(os.fspath(file)):
         return file
-    return os.path.join(_path_of_open(folder), os.fsdecode(os.fspath(file)))
+    return os.path.join(_find_open_path(folder), os.fsdecode(os.fspath(file)))
 
 
-def _path_of_open(descriptor: int) -> str:
+def _find_open_path(descriptor: int) -> str:
     """Return the path of the file or folder that is open under a descriptor."""
     if sys.platform == "darwin":
         import fcntl
@@ -37,13 +37,13 @@ def _path_of_open(descriptor: int) -> str:
     return os.readlink(f"/proc/self/fd/{descriptor}")
 
 
-def moving(layer: Layer) -> list[Patch]:
+def make_moving_patches(layer: Layer) -> list[Patch]:
     """Return patches that remove, rename or link files without opening them."""
     rename, unlink, rmdir, rmtree = os.rename, os.remove, os.rmdir, shutil.rmtree
     copyfile = shutil.copyfile
 
     def removed(file: Any, *, dir_fd: int | None = None) -> None:
-        file = named_in(file, dir_fd)
+        file = resolve_path(file, dir_fd)
         if layer.path(file) is None:
             unlink(file)
         elif os.path.isdir(file) and not os.path.islink(file):
@@ -52,7 +52,7 @@ def moving(layer: Layer) -> list[Patch]:
             layer.remove(file)
 
     def emptied(folder: Any, *, dir_fd: int | None = None) -> None:
-        folder = named_in(folder, dir_fd)
+        folder = resolve_path(folder, dir_fd)
         if layer.path(folder) is None:
             rmdir(folder)
         elif os.path.exists(folder) and not os.path.isdir(folder):
@@ -69,7 +69,10 @@ def moving(layer: Layer) -> list[Patch]:
         src_dir_fd: int | None = None,
         dst_dir_fd: int | None = None,
     ) -> None:
-        source, target = named_in(source, src_dir_fd), named_in(target, dst_dir_fd)
+        source, target = (
+            resolve_path(source, src_dir_fd),
+            resolve_path(target, dst_dir_fd),
+        )
         if layer.path(source) is None or layer.path(target) is None:
             rename(source, target)
         else:
@@ -78,7 +81,7 @@ def moving(layer: Layer) -> list[Patch]:
     def cleared(
         folder: Any, ignore_errors: bool = False, *rest: Any, **named: Any
     ) -> None:
-        folder = named_in(folder, named.pop("dir_fd", None))
+        folder = resolve_path(folder, named.pop("dir_fd", None))
         if layer.path(folder) is None:
             rmtree(folder, ignore_errors, *rest, **named)
         elif os.path.isdir(folder) and not os.path.islink(folder):
@@ -95,8 +98,8 @@ def moving(layer: Layer) -> list[Patch]:
         dir_fd: int | None = None,
         **named: Any,
     ) -> None:
-        source = named_in(source, src_dir_fd)
-        target = named_in(target, dir_fd if dst_dir_fd is None else dst_dir_fd)
+        source = resolve_path(source, src_dir_fd)
+        target = resolve_path(target, dir_fd if dst_dir_fd is None else dst_dir_fd)
         beside = os.path.join(os.path.dirname(os.fspath(target)), os.fspath(source))
         for each in (source, beside):  # a symbolic link's target is seen from there
             if os.path.exists(each):
@@ -135,14 +138,14 @@ shapes, so the stand-ins only check that the file exists.
 """
 
 
-def changing_attributes(layer: Layer) -> list[Patch]:
+def make_attribute_patches(layer: Layer) -> list[Patch]:
     """Return patches that leave rights, owners and times of files as they are."""
 
     def marked(original: Any) -> Any:
         def mark(
             file: Any, *rest: Any, dir_fd: int | None = None, **named: Any
         ) -> None:
-            file = named_in(file, dir_fd)
+            file = resolve_path(file, dir_fd)
             if layer.path(file) is None and not isinstance(file, int):
                 original(file, *rest, **named)
             elif not isinstance(file, int):
@@ -160,13 +163,13 @@ def changing_attributes(layer: Layer) -> list[Patch]:
     ]
 
 
-def starting_processes(layer: Layer) -> list[Patch]:
+def make_process_patches(layer: Layer) -> list[Patch]:
     """Return patches that note started processes, which see the files of the disk."""
     popen, system = subprocess.Popen.__init__, os.system
 
     def note(command: Any) -> None:
-        if not _is_of_library():
-            layer.started.setdefault(_shown_command(command))
+        if not _is_called_by_library():
+            layer.started.setdefault(_format_command(command))
 
     @wraps(popen)
     def started(self: Any, args: Any, *rest: Any, **named: Any) -> None:
@@ -186,7 +189,7 @@ def starting_processes(layer: Layer) -> list[Patch]:
 LIBRARIES = (sysconfig.get_path("stdlib"), "site-packages", "dist-packages")
 
 
-def _is_of_library() -> bool:
+def _is_called_by_library() -> bool:
     """Whether the caller, past us and `subprocess`, is a library and
     not the program.
     """
@@ -198,7 +201,7 @@ def _is_of_library() -> bool:
     return any(part in file for part in LIBRARIES)
 
 
-def _shown_command(given: Any) -> str:
+def _format_command(given: Any) -> str:
     """Return a command as one line, cut if it is long."""
     if isinstance(given, bytes | str | os.PathLike):
         line = os.fsdecode(os.fspath(given))
@@ -208,13 +211,13 @@ def _shown_command(given: Any) -> str:
     return line if len(line) <= 60 else f"{line[:57]}..."
 
 
-def asking(layer: Layer) -> list[Patch]:
+def make_query_patches(layer: Layer) -> list[Patch]:
     """Return patches for queries: what exists, its kind, and the working folder."""
     scandir, chdir, getcwd = os.scandir, os.chdir, os.getcwd
 
     def asked(original: Any) -> Any:
         def ask(file: Any, *rest: Any, dir_fd: int | None = None, **named: Any) -> Any:
-            return original(layer.reading(named_in(file, dir_fd)), *rest, **named)
+            return original(layer.reading(resolve_path(file, dir_fd)), *rest, **named)
 
         return ask
 

@@ -20,23 +20,23 @@ from functools import wraps
 from itertools import count
 from typing import TYPE_CHECKING, Any
 
-from shapewright.engine.replacement import resemble
+from shapewright.engine.replacement import copy_attributes
 from shapewright.record.ops import Assumption
-from shapewright.runtime.files.confinement import confine
-from shapewright.runtime.files.layer import Layer, temporary_folder
+from shapewright.runtime.files.confinement import confine_writes
+from shapewright.runtime.files.layer import Layer, make_temporary_folder
 from shapewright.runtime.files.library_files import (
-    library_files_kept,
-    tensor_files_kept,
+    keep_tensor_files,
+    redirect_library_files,
 )
 from shapewright.runtime.files.os_functions import (
     Patch,
-    asking,
-    changing_attributes,
-    moving,
-    named_in,
-    starting_processes,
+    make_attribute_patches,
+    make_moving_patches,
+    make_process_patches,
+    make_query_patches,
+    resolve_path,
 )
-from shapewright.runtime.files.torch_files import saves_kept
+from shapewright.runtime.files.torch_files import keep_saves
 
 if TYPE_CHECKING:
     from shapewright.record.trace import Trace
@@ -47,31 +47,31 @@ WRITES = os.O_WRONLY | os.O_RDWR | os.O_CREAT | os.O_APPEND | os.O_TRUNC
 
 
 @contextmanager
-def files_kept() -> Iterator[Layer]:
+def keep_files() -> Iterator[Layer]:
     """Redirect all writes of the block to a temporary folder, which is removed.
 
     Inside another such block, empty its layer for the time of this one.
     """
-    current = layer_in_use()
+    current = find_layer()
     if current is not None:
-        with current.emptied(), _folder_restored():
+        with current.emptied(), _restore_folder():
             yield current
         return
     with ExitStack() as stack:
-        layer = Layer(stack.enter_context(temporary_folder()))
+        layer = Layer(stack.enter_context(make_temporary_folder()))
         stack.callback(setattr, layer, "over_with", True)
-        stack.enter_context(_folder_restored())
+        stack.enter_context(_restore_folder())
         stack.callback(setattr, tempfile, "tempdir", tempfile.tempdir)
         tempfile.tempdir = layer.temporary()
         names: Any = tempfile  # the same each time: they stand in what is told
         stack.callback(setattr, names, "_name_sequence", names._name_sequence)
         names._name_sequence = (f"{number:08}" for number in count(1))
         patches = [
-            *_opening(layer),
-            *asking(layer),
-            *moving(layer),
-            *changing_attributes(layer),
-            *starting_processes(layer),
+            *_make_opening_patches(layer),
+            *make_query_patches(layer),
+            *make_moving_patches(layer),
+            *make_attribute_patches(layer),
+            *make_process_patches(layer),
         ]
         named: dict[Any, Any] = {}
         for owner, name, function in patches:
@@ -79,19 +79,19 @@ def files_kept() -> Iterator[Layer]:
                 original = getattr(owner, name)
                 stack.callback(setattr, owner, name, original)
                 if original not in named:  # `io.open` is `open`
-                    function = resemble(_naming_files(layer, function), original)
+                    function = copy_attributes(_wrap_errors(layer, function), original)
                     named[original] = function
                 setattr(owner, name, named[original])
-        stack.enter_context(_abilities_claimed(named))
-        stack.enter_context(_of_numpy(layer))
-        stack.enter_context(library_files_kept(layer))
+        stack.enter_context(_claim_abilities(named))
+        stack.enter_context(_patch_numpy(layer))
+        stack.enter_context(redirect_library_files(layer))
         stack.callback(setattr, sys, "dont_write_bytecode", sys.dont_write_bytecode)
         sys.dont_write_bytecode = True  # Python writes it past our functions
         yield layer
 
 
 @contextmanager
-def _abilities_claimed(functions: dict[Any, Any]) -> Iterator[None]:
+def _claim_abilities(functions: dict[Any, Any]) -> Iterator[None]:
     """Make `os.stat in os.supports_follow_symlinks` hold for the
     stand-in of `os.stat`.
     """
@@ -113,7 +113,7 @@ def _abilities_claimed(functions: dict[Any, Any]) -> Iterator[None]:
             ability.discard(function)
 
 
-def _naming_files(layer: Layer, function: Any) -> Any:
+def _wrap_errors(layer: Layer, function: Any) -> Any:
     """Return the function, with the names that the program knows in its errors."""
     if isinstance(function, type):
         return function
@@ -132,14 +132,14 @@ def _naming_files(layer: Layer, function: Any) -> Any:
     return named
 
 
-def layer_in_use() -> Layer | None:
+def find_layer() -> Layer | None:
     """Return the layer that `open` uses, if there is any."""
     layer: Layer | None = getattr(io.open, "layer", None)
     return layer
 
 
 @contextmanager
-def _folder_restored() -> Iterator[None]:
+def _restore_folder() -> Iterator[None]:
     """Restore the working directory after the block."""
     folder = os.getcwd()
     try:
@@ -149,7 +149,7 @@ def _folder_restored() -> Iterator[None]:
 
 
 @contextmanager
-def _of_numpy(layer: Layer) -> Iterator[None]:
+def _patch_numpy(layer: Layer) -> Iterator[None]:
     """Patch `np.savetxt` and others, which keep the `open` of numpy's import."""
     module = sys.modules.get("numpy.lib._datasource")
     kept = getattr(getattr(module, "_file_openers", None), "_file_openers", None)
@@ -163,7 +163,7 @@ def _of_numpy(layer: Layer) -> Iterator[None]:
         kept[None] = before
 
 
-def _opening(layer: Layer) -> list[Patch]:
+def _make_opening_patches(layer: Layer) -> list[Patch]:
     """Return patches that open files and create folders."""
     opening, low, mkdir = layer.open, os.open, os.mkdir
     truncate = os.truncate
@@ -178,14 +178,14 @@ def _opening(layer: Layer) -> list[Patch]:
     def opened_low(
         file: Any, flags: int, mode: int = 0o777, *, dir_fd: int | None = None
     ) -> int:
-        file = named_in(file, dir_fd)
+        file = resolve_path(file, dir_fd)
         writes = flags & WRITES
         keeps = flags & (os.O_TRUNC | os.O_CREAT) != os.O_TRUNC | os.O_CREAT
         file = layer.writing(file, keeps) if writes else layer.reading(file)
         return low(file, flags, mode)
 
     def made(file: Any, mode: int = 0o777, *, dir_fd: int | None = None) -> None:
-        file = named_in(file, dir_fd)
+        file = resolve_path(file, dir_fd)
         if layer.path(file) is not None and layer.is_there(layer.reading(file)):
             raise FileExistsError(17, "File exists", os.fspath(file))
         mkdir(layer.writing(file), mode)
@@ -196,7 +196,7 @@ def _opening(layer: Layer) -> list[Patch]:
         def make(
             file: Any, *rest: Any, dir_fd: int | None = None, **named: Any
         ) -> None:
-            original(layer.writing(named_in(file, dir_fd)), *rest, **named)
+            original(layer.writing(resolve_path(file, dir_fd)), *rest, **named)
 
         return make
 
@@ -222,7 +222,7 @@ def _opening(layer: Layer) -> list[Patch]:
                 file = led
             super().__init__(file, mode, closefd, opener)
 
-    opened.layer = layer  # type: ignore[attr-defined]  # for `layer_in_use`
+    opened.layer = layer  # type: ignore[attr-defined]  # for `find_layer`
     return [
         (builtins, "open", opened),
         (io, "open", opened),
@@ -264,23 +264,23 @@ class ProgramFiles:
         """Run the program in the block; a `witness` hears what torch saves."""
         with ExitStack() as stack:
             if self.allow_writes:
-                layer = Layer(stack.enter_context(temporary_folder()))
+                layer = Layer(stack.enter_context(make_temporary_folder()))
             else:
                 if self.confined_to is not None:
-                    confine(self.confined_to)
-                layer = stack.enter_context(files_kept())
-            shelf = stack.enter_context(saves_kept(layer, witness))
-            stack.enter_context(tensor_files_kept(shelf))
+                    confine_writes(self.confined_to)
+                layer = stack.enter_context(keep_files())
+            shelf = stack.enter_context(keep_saves(layer, witness))
+            stack.enter_context(keep_tensor_files(shelf))
             yield layer
 
 
-def noted(made: Trace, layer: Layer) -> Trace:
+def add_process_notes(made: Trace, layer: Layer) -> Trace:
     """Return the trace with notes on the processes that the program started."""
-    told = tuple(Assumption(text) for text in _processes_told(layer))
+    told = tuple(Assumption(text) for text in _describe_processes(layer))
     return replace(made, assumptions=(*made.assumptions, *told)) if told else made
 
 
-def _processes_told(layer: Layer) -> list[str]:
+def _describe_processes(layer: Layer) -> list[str]:
     """Return a sentence on each started process, which saw the real files."""
     return [
         f"`{command}` ran as a process of its own, which can write no files "

@@ -21,10 +21,10 @@ import torch
 from torch import nn
 
 from shapewright.engine import nests
-from shapewright.engine.devices import normal_device
+from shapewright.engine.devices import normalize_device
 from shapewright.engine.identity import FROM_FILE
 from shapewright.engine.private import step_aside
-from shapewright.engine.replacement import replaced
+from shapewright.engine.replacement import replace_attribute
 
 if TYPE_CHECKING:
     from shapewright.runtime.files.layer import Layer
@@ -45,7 +45,7 @@ class _WithoutTensors(pickle.Pickler):
         return NotImplemented
 
 
-def _must_be_allowed(
+def _check_load(
     save: Callable[..., Any],
     load: Callable[..., Any],
     thing: Any,
@@ -90,16 +90,16 @@ class _Locations:
         """Return the device to which a storage saved at a location is loaded."""
         asked = self.map_location
         if callable(asked):
-            asked = _asked(asked, storage, location)
+            asked = _ask_location(asked, storage, location)
         elif isinstance(asked, dict):
             asked = asked.get(location, location)
-        device = normal_device(location if asked is None else asked)
-        _must_be_there(device)
+        device = normalize_device(location if asked is None else asked)
+        _check_device(device)
         return device
 
     def claim(self, made: Any) -> Any:
         """Make loaded tensors claim their devices from the first time they are seen."""
-        for tensor in _tensors_in(made):
+        for tensor in _iter_tensors(made):
             with torch._C.DisableTorchFunction():
                 key = None if tensor.is_sparse else tensor.untyped_storage()._cdata
             setattr(tensor, FROM_FILE, self.claims.get(key or 0, "cpu"))
@@ -111,7 +111,7 @@ class _Locations:
         def moved(tensor: torch.Tensor) -> torch.Tensor:
             location = str(tensor.device)
             device = self.device_of(torch.UntypedStorage(0), location)
-            if device == normal_device(location):
+            if device == normalize_device(location):
                 return tensor
             if isinstance(tensor, nn.Parameter):
                 tensor.data = tensor.data.to(device)
@@ -119,15 +119,15 @@ class _Locations:
             out = tensor.detach().to(device)
             return out.requires_grad_() if tensor.requires_grad else out
 
-        for module in _modules_in(kept):
+        for module in _iter_modules(kept):
             for parameter in module.parameters(recurse=False):
                 moved(parameter)
             for name, buffer in list(module.named_buffers(recurse=False)):
                 module._buffers[name] = moved(buffer)
-        return nests.swap(kept, moved)
+        return nests.swap_tensors(kept, moved)
 
 
-def _asked(function: Callable[..., Any], storage: Any, location: str) -> Any:
+def _ask_location(function: Callable[..., Any], storage: Any, location: str) -> Any:
     """Return the answer of a program's function, which may move a storage to a GPU."""
     try:
         answer = function(storage, location)
@@ -138,7 +138,7 @@ def _asked(function: Callable[..., Any], storage: Any, location: str) -> Any:
     return None if answer is None else answer.device
 
 
-def _must_be_there(device: str) -> None:
+def _check_device(device: str) -> None:
     """Raise torch's error if there is no such GPU."""
     kind, _, number = device.partition(":")
     if kind != "cuda":
@@ -158,22 +158,22 @@ def _must_be_there(device: str) -> None:
         )
 
 
-def _modules_in(made: Any) -> Iterator[nn.Module]:
+def _iter_modules(made: Any) -> Iterator[nn.Module]:
     """Yield each module in a nest, with its submodules."""
     if isinstance(made, nn.Module):
         yield from made.modules()
     elif isinstance(made, dict):
         for value in made.values():
-            yield from _modules_in(value)
+            yield from _iter_modules(value)
     elif isinstance(made, list | tuple):
         for value in made:
-            yield from _modules_in(value)
+            yield from _iter_modules(value)
 
 
-def _tensors_in(made: Any) -> Iterator[torch.Tensor]:
+def _iter_tensors(made: Any) -> Iterator[torch.Tensor]:
     """Yield each tensor in a nest, and those of modules in it."""
-    yield from nests.tensors(made)
-    for module in _modules_in(made):
+    yield from nests.collect_tensors(made)
+    for module in _iter_modules(made):
         yield from module.parameters(recurse=False)
         yield from module.buffers(recurse=False)
 
@@ -203,7 +203,7 @@ class Shelf:
 
     def save(self, thing: Any, file: Any) -> None:
         """Keep a copy, and write the token."""
-        self.kept.append(_copied(thing))
+        self.kept.append(_copy_thing(thing))
         token = TOKEN + str(len(self.kept) - 1).encode()
         if hasattr(file, "write"):
             file.write(token)
@@ -211,16 +211,16 @@ class Shelf:
             with self.layer.open(self.layer.writing(file), "wb") as out:
                 out.write(token)
         if self.witness is not None:
-            self.witness.saved(_name_of(file))
+            self.witness.saved(_get_file_name(file))
 
-    def kept_in(self, file: Any) -> Any:
+    def find_saved(self, file: Any) -> Any:
         """Return what was saved to a file in this run, None if nothing was."""
-        token = self.head_of(file)
+        token = self.read_head(file)
         if not token.startswith(TOKEN):
             return None
         if self.witness is not None:
-            self.witness.loaded(_name_of(file))
-        return _copied(self.kept[int(token[len(TOKEN) :])])
+            self.witness.loaded(_get_file_name(file))
+        return _copy_thing(self.kept[int(token[len(TOKEN) :])])
 
     def load(
         self,
@@ -233,13 +233,13 @@ class Shelf:
         """Load what was saved in this run, else the file without
         reading its numbers.
         """
-        token, name = self.head_of(file), _name_of(file)
+        token, name = self.read_head(file), _get_file_name(file)
         if self.witness is not None:
             self.witness.loaded(name)
         if token.startswith(TOKEN):
             kept = self.kept[int(token[len(TOKEN) :])]
-            _must_be_allowed(self.saving, original, kept, *args, **named)
-            return _Locations(map_location).move(_copied(kept))
+            _check_load(self.saving, original, kept, *args, **named)
+            return _Locations(map_location).move(_copy_thing(kept))
         locations = _Locations(map_location)
         named["map_location"] = locations
         with ExitStack() as stack:
@@ -254,7 +254,7 @@ class Shelf:
                     pass  # written in the old format
             return locations.claim(original(self.layer.reading(file), **named))
 
-    def head_of(self, file: Any) -> bytes:
+    def read_head(self, file: Any) -> bytes:
         """Return the first bytes of a file."""
         length = len(TOKEN) + 20
         if hasattr(file, "read"):
@@ -266,7 +266,7 @@ class Shelf:
             return stream.read(length)
 
 
-def _copied(thing: Any) -> Any:
+def _copy_thing(thing: Any) -> Any:
     """Return a copy that later training does not change, or the object if
     it has none.
     """
@@ -276,13 +276,13 @@ def _copied(thing: Any) -> Any:
         return thing
 
 
-def _name_of(file: Any) -> str:
+def _get_file_name(file: Any) -> str:
     """Return the name of a file, or an empty string for an open file."""
     return str(os.fspath(file)) if isinstance(file, str | os.PathLike) else ""
 
 
 @contextmanager
-def saves_kept(layer: Layer, witness: Witness | None = None) -> Iterator[Shelf]:
+def keep_saves(layer: Layer, witness: Witness | None = None) -> Iterator[Shelf]:
     """Keep saved objects unpickled on a shelf; a `witness` hears of each file."""
     shelf = Shelf(layer, torch.save, witness)
 
@@ -300,6 +300,6 @@ def saves_kept(layer: Layer, witness: Witness | None = None) -> Iterator[Shelf]:
         return load
 
     with ExitStack() as stack:
-        stack.enter_context(replaced(torch, "save", save))
-        stack.enter_context(replaced(torch, "load", load))
+        stack.enter_context(replace_attribute(torch, "save", save))
+        stack.enter_context(replace_attribute(torch, "load", load))
         yield shelf

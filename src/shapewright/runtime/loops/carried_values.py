@@ -17,7 +17,7 @@ from typing import Any
 
 import torch
 
-from shapewright.runtime.loops.counts import Counts, evaluated
+from shapewright.runtime.loops.counts import Counts, evaluate_condition
 
 MOST_PARTS = 256
 """Tensors and numbers of one nest that are looked at, at most."""
@@ -46,12 +46,12 @@ class _TooMany(Exception):
     """A nest has more parts than are looked at."""
 
 
-def _parts_of(value: Any) -> list[_Part] | None:
+def _split_nest(value: Any) -> list[_Part] | None:
     """Return the parts of a nest in order; None if it has none, or too many."""
     found: list[_Part] = []
     try:
-        for each in _leaves(value, DEEP):
-            found.append(_part(each))
+        for leaf in _iter_leaves(value, DEEP):
+            found.append(_make_part(leaf))
             if len(found) > MOST_PARTS:
                 return None
     except _TooMany:
@@ -59,14 +59,14 @@ def _parts_of(value: Any) -> list[_Part] | None:
     return found or None
 
 
-def _part(value: Any) -> _Part:
+def _make_part(value: Any) -> _Part:
     if type(value) is int:
         return _Part((value,), True)
     own = getattr(value, "_sw", None)
     return _Part(tuple(value.shape), False, own.number if own is not None else 0)
 
 
-def _difference(old: list[_Part], new: list[_Part]) -> list[More] | None:
+def _compute_growth(old: list[_Part], new: list[_Part]) -> list[More] | None:
     """Return how each part grew; None if they are not the same parts."""
     if len(old) != len(new):
         return None
@@ -86,36 +86,38 @@ def _difference(old: list[_Part], new: list[_Part]) -> list[More] | None:
     return found
 
 
-def _lengthened(value: Any, more: Iterator[More], times: int, deep: int = DEEP) -> Any:
+def _lengthen_nest(
+    value: Any, more: Iterator[More], times: int, deep: int = DEEP
+) -> Any:
     """Return a nest with each part as it is after `times` more turns.
 
     Lists, dicts and objects are changed in place.
     """
     if type(value) is int or _is_array(value):
         grown = next(more, None)
-        return value if grown is None else _longer(value, *grown, times)
+        return value if grown is None else _lengthen_part(value, *grown, times)
     if not deep:
         return value
     if type(value) is list:
-        value[:] = [_lengthened(each, more, times, deep - 1) for each in value]
+        value[:] = [_lengthen_nest(item, more, times, deep - 1) for item in value]
     elif type(value) is dict:
         for key, each in value.items():
-            value[key] = _lengthened(each, more, times, deep - 1)
+            value[key] = _lengthen_nest(each, more, times, deep - 1)
     elif isinstance(value, tuple):
-        made = [_lengthened(each, more, times, deep - 1) for each in value]
+        made = [_lengthen_nest(item, more, times, deep - 1) for item in value]
         own = getattr(type(value), "_make", None)
         return own(made) if own is not None else tuple(made)
     elif is_dataclass(value) and not isinstance(value, type):
         for one in fields(value):
             there = getattr(value, one.name, None)
-            made_of = _lengthened(there, more, times, deep - 1)
+            made_of = _lengthen_nest(there, more, times, deep - 1)
             if made_of is not there:
                 object.__setattr__(value, one.name, made_of)
     return value
 
 
-def _leaves(value: Any, deep: int) -> Iterator[Any]:
-    """Yield tensors, arrays and whole numbers, in the order of `_lengthened`."""
+def _iter_leaves(value: Any, deep: int) -> Iterator[Any]:
+    """Yield tensors, arrays and whole numbers, in the order of `_lengthen_nest`."""
     inner: Any = ()
     if type(value) is int or _is_array(value):
         yield value
@@ -130,7 +132,7 @@ def _leaves(value: Any, deep: int) -> Iterator[Any]:
     if len(inner) > MOST_PARTS:
         raise _TooMany
     for each in inner:
-        yield from _leaves(each, deep - 1)
+        yield from _iter_leaves(each, deep - 1)
 
 
 def _is_array(value: Any) -> bool:
@@ -139,7 +141,7 @@ def _is_array(value: Any) -> bool:
     return isinstance(value, torch.Tensor) or (own and hasattr(value, "shape"))
 
 
-def _longer(value: Any, dim: int, count: int, times: int) -> Any:
+def _lengthen_part(value: Any, dim: int, count: int, times: int) -> Any:
     """Return a tensor with the last entries of a dim repeated, or a count advanced."""
     if type(value) is int:
         return value + count * times
@@ -172,7 +174,7 @@ class Lists:
     def __init__(self) -> None:
         self.held: dict[int, Any] = {}
 
-    def grew(self, found: Any) -> None:
+    def note_growth(self, found: Any) -> None:
         """Note an object to which the program is about to add."""
         if type(found) is list or (type(found) is deque and found.maxlen is None):
             self.held[id(found)] = found
@@ -299,22 +301,22 @@ class Growing:
 
     def grows(self, index: int, value: Callable[[], Any]) -> bool:
         """Whether a carried value must be lengthened now."""
-        found = evaluated(value)
+        found = evaluate_condition(value)
         fits = _is_array(found) or not self.of_arrays
-        carried = evaluated(lambda: _parts_of(found)) if fits else None
+        carried = evaluate_condition(lambda: _split_nest(found)) if fits else None
         old, self.parts[index] = self.parts.get(index), carried
         if carried is None:
             self.joined.pop(index, None)
             return False
         self.extended.update(each.number for each in carried if each.number)
         if old is not None:
-            more = _difference(old, carried)
+            more = _compute_growth(old, carried)
             if more is None or any(more):
                 self.joined[index] = more or []
         return bool(self.joined.get(index)) and 0 < self.ahead <= MOST_JOINED
 
     def longer(self, index: int, value: Any) -> Any:
         """Return the value, as long as in a whole run."""
-        made = _lengthened(value, iter(self.joined[index]), self.ahead)
-        self.parts[index] = evaluated(lambda: _parts_of(made))
+        made = _lengthen_nest(value, iter(self.joined[index]), self.ahead)
+        self.parts[index] = evaluate_condition(lambda: _split_nest(made))
         return made

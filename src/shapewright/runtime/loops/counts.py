@@ -56,7 +56,7 @@ class Counts:
         for place in range(len(self.guards)):
             self.ahead[len(self.numbers) + place] = 0
         for index, (number, _) in enumerate(self.numbers):
-            before, self.values[index] = self.values[index], _whole(number)
+            before, self.values[index] = self.values[index], _find_whole_number(number)
             value = self.values[index]
             if before is None or value is None:
                 continue
@@ -76,7 +76,9 @@ class Counts:
             value, step = self.values[index], self.steps[index]
             if value is not None and step is not None and turns <= MOST_ASKED:
                 passed = (value + step * (turn + 1) for turn in range(turns))
-                self.ahead[place] = sum(bool(_met(test, each)) for each in passed)
+                self.ahead[place] = sum(
+                    bool(_evaluate_test(test, each)) for each in passed
+                )
 
     def set_on(self, index: int, value: Any) -> Any:
         """Return a count of the loop's body, advanced by the turns left out."""
@@ -97,7 +99,7 @@ class Counts:
                 continue
             ahead = step if self.numbers[index][1] else 0
             been = [count for at, count in self.wanted if at == place]
-            for count in _counts_of(test, value, divides):
+            for count in _find_counts(test, value, divides):
                 if divides and been and count - 1 > max(been):
                     continue  # a multiple of it was met
                 for near in (-1, 0) if divides else (-1, 0, 1):
@@ -120,7 +122,7 @@ class Counts:
             count
             for test, index, divides, *_ in self.conditions
             if index is None
-            for count in _counts_of(test, 0, divides)
+            for count in _find_counts(test, 0, divides)
         ]
         return max((n + 1 for n in found if n < LONGEST_PERIOD + 1), default=0)
 
@@ -130,16 +132,16 @@ class Counts:
             if index is None or not says:
                 continue
             value = self.values[index]
-            counts = _counts_of(test, 0, divides)
+            counts = _find_counts(test, 0, divides)
             if value is None or not counts:
                 continue
             if self.cut or any(count <= value for count in counts):
                 yield line, text
 
 
-def _counts_of(test: Callable[[], Any], value: int, divides: bool) -> list[int]:
+def _find_counts(test: Callable[[], Any], value: int, divides: bool) -> list[int]:
     """Return the counts at which a condition may change; for multiples, the next."""
-    found = evaluated(test)
+    found = evaluate_condition(test)
     many = found if isinstance(found, tuple | list) else [found]
     plain = [int(each) for each in many if type(each) is int or _is_count(each)]
     if not divides:
@@ -156,18 +158,18 @@ def _is_count(value: Any) -> bool:
     return type(value) is float and value.is_integer()
 
 
-def _whole(number: Callable[[], Any]) -> int | None:
+def _find_whole_number(number: Callable[[], Any]) -> int | None:
     """Return the value that is counted, or None if it is not a whole number."""
-    found = evaluated(number)
+    found = evaluate_condition(number)
     return found if type(found) is int else None
 
 
-def _met(test: Callable[[int], Any], number: int) -> Any:
+def _evaluate_test(test: Callable[[int], Any], number: int) -> Any:
     """Return the value of a condition in the turn of a number."""
-    return evaluated(lambda: test(number))
+    return evaluate_condition(lambda: test(number))
 
 
-def evaluated(call: Callable[[], Any]) -> Any:
+def evaluate_condition(call: Callable[[], Any]) -> Any:
     try:
         with torch._C.DisableTorchFunction():
             return call()

@@ -16,13 +16,13 @@ from torch.utils.data import sampler as samplers
 from shapewright.engine import nests
 from shapewright.engine.call_sites import USER
 from shapewright.engine.identity import Info
-from shapewright.engine.replacement import replaced
+from shapewright.engine.replacement import replace_attribute
 from shapewright.findings.codes import ITEMS_DO_NOT_STACK
 from shapewright.record.report import LastBatch
 from shapewright.runtime.loops.iterables import LoaderPass
-from shapewright.runtime.loops.loop_calls import over
+from shapewright.runtime.loops.loop_calls import iter_turns
 from shapewright.runtime.loops.turns import is_own_package
-from shapewright.runtime.training.story import shown
+from shapewright.runtime.training.story import format_file
 
 if TYPE_CHECKING:
     from shapewright.runtime.loops.loop_state import RehearsalState
@@ -43,18 +43,18 @@ def _check_items(
     """
     if len(items) < 2:
         return items
-    first = list(_leaves(stage, items[0]))
+    first = list(_iter_fields(stage, items[0]))
     fitting = [items[0]]
     told = False
     for at, item in enumerate(items[1:], 1):
-        other = list(_leaves(stage, item))
-        unlike = _differs(first, other)
+        other = list(_iter_fields(stage, item))
+        unlike = _find_difference(first, other)
         if unlike is None:
             fitting.append(item)
         elif not told:
             told = True
             field, words = unlike
-            names = [_index_of(picks, place) for place in (0, at)]
+            names = [_find_index(picks, place) for place in (0, at)]
             message = stage.unlike.setdefault(
                 (id(data), field),
                 f"items {names[0]} and {names[1]} of the data set cannot be collated "
@@ -73,22 +73,23 @@ def _check_items(
     return fitting
 
 
-def _index_of(picks: Any, place: int) -> str:
+def _find_index(picks: Any, place: int) -> str:
     """Return the index of an item in its data set, else its place in the batch."""
     if picks is None:
         return f"number {place + 1}"
     return f"[{picks[place]}]"
 
 
-def _differs(one: list[Leaf], other: list[Leaf]) -> tuple[str, str] | None:
+def _find_difference(one: list[Leaf], other: list[Leaf]) -> tuple[str, str] | None:
     """Return the field that keeps two items from stacking, and the reason in words."""
     if [name for name, _, _ in one] != [name for name, _, _ in other]:
-        return "", f"one has {_counted(one)}, the other {_counted(other)}"
+        return "", f"one has {_format_count(one)}, the other {_format_count(other)}"
     for (name, mine, kind), (_, theirs, _) in zip(one, other, strict=True):
         if mine != theirs and mine is not None and theirs is not None:
             field = f"{name} " if name else ""
             return name, (
-                f"{field}is {shaped(mine)} in one and {shaped(theirs)} in the other"
+                f"{field}is {format_shape(mine)} in one and {format_shape(theirs)} in "
+                "the other"
             )
         if (mine is None) != (theirs is None):
             return name, f"{name} is a tensor in only one of them"
@@ -96,17 +97,17 @@ def _differs(one: list[Leaf], other: list[Leaf]) -> tuple[str, str] | None:
     return None
 
 
-def shaped(shape: tuple[int, ...]) -> str:
+def format_shape(shape: tuple[int, ...]) -> str:
     """Return a shape as text: `(3,)`."""
     return f"({shape[0]},)" if len(shape) == 1 else f"({', '.join(map(str, shape))})"
 
 
-def _counted(found: list[Leaf]) -> str:
+def _format_count(found: list[Leaf]) -> str:
     """Return the number of fields as text: `2 fields`."""
     return f"{len(found)} field{'s' * (len(found) != 1)}"
 
 
-def _leaves(stage: RehearsalState, item: Any, name: str = "") -> Iterator[Leaf]:
+def _iter_fields(stage: RehearsalState, item: Any, name: str = "") -> Iterator[Leaf]:
     """Yield the fields of an item, down to tensors, arrays and numbers."""
     if isinstance(item, torch.Tensor):
         yield name, stage.engine.info(item).meta.shape, "tensor"
@@ -114,10 +115,10 @@ def _leaves(stage: RehearsalState, item: Any, name: str = "") -> Iterator[Leaf]:
         yield name, tuple(getattr(item, "shape", ())), "array"
     elif isinstance(item, dict):
         for key, value in item.items():
-            yield from _leaves(stage, value, f"{name}[{key!r}]")
+            yield from _iter_fields(stage, value, f"{name}[{key!r}]")
     elif isinstance(item, tuple | list):
         for at, value in enumerate(item):
-            yield from _leaves(stage, value, f"{name}[{at}]")
+            yield from _iter_fields(stage, value, f"{name}[{at}]")
     else:
         yield name, None, type(item).__name__
 
@@ -149,14 +150,14 @@ class _Batches(LoaderPass):
         self.born = len(stage.fetched)
         self.queue = None
         self.lengths: set[int] = set()
-        self.alone = _is_of_library(stage)
+        self.alone = _is_asked_by_library_loop(stage)
         self.items: Iterator[Any] | None = None
         self.plan: list[Any] = []
         if isinstance(self.dataset, IterableDataset) or _is_iterable(loader):
-            with self.in_worker():
+            with self.claim_worker():
                 self.items = iter(self.dataset)
         else:
-            self.plan = _listed(loader)
+            self.plan = _list_batches(loader)
             self.total = len(self.plan)
         self.node: Node | None = None
         self.length = 0
@@ -187,7 +188,7 @@ class _Batches(LoaderPass):
                     lengths.add(length)
                     found.append(index)
         if self.alone:  # as many as its length says
-            room = _shortened(self.loader, len(self.plan)) - self.at - 1
+            room = _shorten_loop(self.loader, len(self.plan)) - self.at - 1
             found += [each for each in rest[:-1] if each not in found]
             found = sorted(found[: max(0, room)])
         self.queue = [*found, *rest[-1:]]
@@ -228,34 +229,34 @@ class _Batches(LoaderPass):
         if index >= len(self.plan):
             raise StopIteration
         picks = self.plan[index]
-        with self.keeping_values():
+        with self.keep_values():
             if self.loader.batch_sampler is None:
-                with self.in_worker():
+                with self.claim_worker():
                     item = self.dataset[picks]
                 return self.loader.collate_fn(item)
             self.lengths.add(len(picks))
-            with self.in_worker():
+            with self.claim_worker():
                 many = getattr(self.dataset, "__getitems__", None)
                 if many is not None:
                     items = many(picks)
                 else:
                     items = [self.dataset[pick] for pick in picks]
-            return self.collated(items, picks)
+            return self.collate_items(items, picks)
 
     def of_items(self) -> Any:
         """Return the next batch of a data set that is only iterated."""
         assert self.items is not None
         loader = self.loader
-        with self.keeping_values(), self.in_worker():
+        with self.keep_values(), self.claim_worker():
             if loader.batch_size is None:
                 return loader.collate_fn(next(self.items))
             items = list(islice(self.items, loader.batch_size))
         if not items or (loader.drop_last and len(items) < loader.batch_size):
             raise StopIteration
-        with self.keeping_values():
-            return self.collated(items, None)
+        with self.keep_values():
+            return self.collate_items(items, None)
 
-    def collated(self, items: Any, picks: Any) -> Any:
+    def collate_items(self, items: Any, picks: Any) -> Any:
         """Return the batch of some items; report those that do not stack."""
         self.length = len(items)
         if self.loader.collate_fn is _utils.collate.default_collate:
@@ -263,13 +264,13 @@ class _Batches(LoaderPass):
         return self.loader.collate_fn(items)
 
     @contextmanager
-    def keeping_values(self) -> Iterator[None]:
+    def keep_values(self) -> Iterator[None]:
         """Keep the numbers of items: labels, lengths and indices decide shapes."""
-        with self.stage.engine.known_up_to(KNOWN):
+        with self.stage.engine.keep_values_up_to(KNOWN):
             yield
 
     @contextmanager
-    def in_worker(self) -> Iterator[None]:
+    def claim_worker(self) -> Iterator[None]:
         """Let `get_worker_info` answer as in the first worker, if there are workers."""
         loader, worker = self.loader, _utils.worker
         before = worker._worker_info
@@ -293,20 +294,20 @@ class _Batches(LoaderPass):
         story = self.stage.story
         if self.node is None:
             name = type(self.dataset).__name__
-            items = _length_of(self.dataset)
+            items = _get_length(self.dataset)
             words = name if items is None else f"{name}, {items:,} items"
-            self.node = story.happened(self.stage.engine, "batches", words)
+            self.node = story.note_event(self.stage.engine, "batches", words)
             self.node.total = self.total
         self.node.turns[self.at] = None
-        self.node.shapes.setdefault(_described(self.stage, batch))
+        self.node.shapes.setdefault(_describe_batch(self.stage, batch))
         if self.loader.batch_size is not None or self.loader.batch_sampler is not None:
-            for tensor in nests.tensors((batch,)):
+            for tensor in nests.collect_tensors((batch,)):
                 info = self.stage.engine.info(tensor)
                 if info.meta.shape and info.meta.shape[0] == self.length:
                     self.stage.batched.add(info.number)
 
 
-def _length_of(dataset: Any) -> int | None:
+def _get_length(dataset: Any) -> int | None:
     """Return how many items a data set has, or None if it has no length."""
     try:
         return len(dataset)
@@ -320,7 +321,7 @@ def _is_iterable(loader: Any) -> bool:
     return kind is not None and kind == 1
 
 
-def _listed(loader: Any) -> list[Any]:
+def _list_batches(loader: Any) -> list[Any]:
     """Return the indices of each batch, from the loader's own sampler."""
     inner = loader.sampler
     batches = loader.batch_sampler if loader.batch_sampler is not None else inner
@@ -334,7 +335,7 @@ def _listed(loader: Any) -> list[Any]:
     return list(islice(batches, MOST_BATCHES))
 
 
-def _shortened(loader: Any, total: int) -> int:
+def _shorten_loop(loader: Any, total: int) -> int:
     """Return how many batches a library's own loop gets."""
     if isinstance(loader.dataset, IterableDataset) or _is_iterable(loader):
         return min(total, FEWEST)
@@ -344,13 +345,16 @@ def _shortened(loader: Any, total: int) -> int:
     return min(total, FEWEST + MOST_LENGTHS)  # whose lengths differ
 
 
-def _is_of_library(stage: RehearsalState) -> bool:
+def _is_asked_by_library_loop(stage: RehearsalState) -> bool:
     """Whether a library's loop asks for the batches, not the program's own."""
     frame: Any = sys._getframe(2)
     library = False
     while frame is not None:
         file = frame.f_code.co_filename
-        if file == over.__code__.co_filename and frame.f_code.co_name == over.__name__:
+        if (
+            file == iter_turns.__code__.co_filename
+            and frame.f_code.co_name == iter_turns.__name__
+        ):
             return False
         passes = stage.engine.sites.kind_of(frame.f_code) != USER or "tqdm" in file
         if not passes:
@@ -361,7 +365,7 @@ def _is_of_library(stage: RehearsalState) -> bool:
     return True
 
 
-def _asked_by_library(stage: RehearsalState) -> bool:
+def _is_asked_by_library(stage: RehearsalState) -> bool:
     """Whether the nearest frame that is not torch's is a library's."""
     frame: Any = sys._getframe(2)
     while frame is not None:
@@ -372,7 +376,7 @@ def _asked_by_library(stage: RehearsalState) -> bool:
     return False
 
 
-def _described(stage: RehearsalState, batch: Any) -> str:
+def _describe_batch(stage: RehearsalState, batch: Any) -> str:
     """Return a batch's tensors in words: `(32, 1, 28, 28) float32, (32,) int64`."""
     found: list[str] = []
 
@@ -387,12 +391,14 @@ def _described(stage: RehearsalState, batch: Any) -> str:
             for key, each in value.items():
                 look(str(key), each)
         elif isinstance(value, list | tuple):
-            if value and all(isinstance(each, str) for each in value):
+            if value and all(isinstance(item, str) for item in value):
                 found.append(f"{len(value)} texts")
                 return
             for each in value[:8]:
                 look(name, each)
-        elif hasattr(value, "__dict__") and nests.tensors(tuple(vars(value).values())):
+        elif hasattr(value, "__dict__") and nests.collect_tensors(
+            tuple(vars(value).values())
+        ):
             for key, each in vars(value).items():
                 look(key, each)
 
@@ -400,7 +406,7 @@ def _described(stage: RehearsalState, batch: Any) -> str:
     return ", ".join(found) or type(batch).__name__
 
 
-def remainders(stage: RehearsalState, folder: str) -> Iterator[LastBatch]:
+def iter_remainders(stage: RehearsalState, folder: str) -> Iterator[LastBatch]:
     """Yield short last batches whose loaders stand in the program's text."""
     for turn, batches in stage.short:
         loader, made = batches.loader, stage.made
@@ -409,13 +415,13 @@ def remainders(stage: RehearsalState, folder: str) -> Iterator[LastBatch]:
         ended = made[turn + 1][0] if later else len(stage.engine.events) + 1
         if file:
             yield LastBatch(
-                shown(file, folder), line, type(loader).__name__, batches.length,
+                format_file(file, folder), line, type(loader).__name__, batches.length,
                 loader.batch_size, made[turn][1], ended,
             )  # fmt: skip
 
 
 @contextmanager
-def loaders_watched(stage: RehearsalState) -> Iterator[None]:
+def watch_loaders(stage: RehearsalState) -> Iterator[None]:
     """Make the batches of `for x in loader` here, without worker processes.
 
     A library gets the shortened length of a loader.
@@ -427,9 +433,9 @@ def loaders_watched(stage: RehearsalState) -> Iterator[None]:
     def length(original: Any) -> Any:
         def __len__(loader: Any) -> int:
             total: int = original(loader)
-            if stage.full or not _asked_by_library(stage):
+            if stage.full or not _is_asked_by_library(stage):
                 return total
-            short = _shortened(loader, total)
+            short = _shorten_loop(loader, total)
             known = stage.shortened.get(short, 0)
             stage.shortened[short] = max(total, known)
             return short
@@ -445,8 +451,8 @@ def loaders_watched(stage: RehearsalState) -> Iterator[None]:
         return __init__
 
     with (
-        replaced(DataLoader, "__init__", built),
-        replaced(DataLoader, "__iter__", batches),
-        replaced(DataLoader, "__len__", length),
+        replace_attribute(DataLoader, "__init__", built),
+        replace_attribute(DataLoader, "__iter__", batches),
+        replace_attribute(DataLoader, "__len__", length),
     ):
         yield

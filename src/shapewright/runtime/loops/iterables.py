@@ -153,7 +153,7 @@ def _is_plain(inner: Any) -> bool:
     )
 
 
-def source_of(inner: Any) -> SkippableIterator:
+def make_skippable(inner: Any) -> SkippableIterator:
     """Return a skippable iterator over the iterable of a loop."""
     if isinstance(inner, SkippableIterator):
         return inner
@@ -163,12 +163,12 @@ def source_of(inner: Any) -> SkippableIterator:
     return made if isinstance(made, SkippableIterator) else _Other(inner, made)
 
 
-def counted(enumerate_: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
+def count_items(enumerate_: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
     """Return `enumerate` of an iterable, which skips if the iterable can."""
     if enumerate_ is not enumerate or not args:
         return enumerate_(*args, **kwargs)
     start = args[1] if len(args) > 1 else kwargs.get("start", 0)
-    source = source_of(args[0])
+    source = make_skippable(args[0])
     if isinstance(source, _Other) and not source.plain:
         return enumerate(source.inner, start)
     return Counted(source, start)

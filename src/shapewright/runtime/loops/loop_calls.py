@@ -31,29 +31,29 @@ from shapewright.runtime.loops.iterables import (
     Items,
     LoaderPass,
     SkippableIterator,
-    counted,
-    source_of,
+    count_items,
+    make_skippable,
 )
 from shapewright.runtime.loops.loop_state import RehearsalState, RunningLoop
-from shapewright.runtime.loops.turns import Asked, Periods, Turns, epochs
+from shapewright.runtime.loops.turns import Asked, Periods, Turns, iter_epochs
 
 
 @contextmanager
-def loops_told(stage: RehearsalState) -> Iterator[None]:
+def watch_loops(stage: RehearsalState) -> Iterator[None]:
     """Provide the names that an instrumented program calls."""
     periods = Periods(stage)
     names: dict[str, Any] = {
-        OVER: partial(over, stage),
+        OVER: partial(iter_turns, stage),
         WHILE: partial(_Going, stage),
-        COUNTED: counted,
-        ON: partial(_on, stage),
-        GREW: partial(_grew, stage),
-        COUNTS: partial(_counts, stage),
-        CARRIES: partial(_carries, stage),
-        GROWS: partial(_grows, stage),
-        LONGER: partial(_longer, stage),
+        COUNTED: count_items,
+        ON: partial(_set_count, stage),
+        GREW: partial(_note_growth, stage),
+        COUNTS: partial(_note_count, stage),
+        CARRIES: partial(_check_carried, stage),
+        GROWS: partial(_is_lengthened, stage),
+        LONGER: partial(_lengthen_value, stage),
         MET: lambda *place: stage.met.add(place),
-        EPOCHS: partial(epochs, stage),
+        EPOCHS: partial(iter_epochs, stage),
         TURNS: partial(Asked, stage),
         DUE: periods.due,
         EXCEEDS: periods.exceeds,
@@ -66,12 +66,12 @@ def loops_told(stage: RehearsalState) -> Iterator[None]:
             vars(builtins).pop(name, None)
 
 
-def over(
+def iter_turns(
     stage: RehearsalState, inner: Any, file: str, line: int, told: Told
 ) -> Iterator[Any]:
     """Yield the items of a `for` loop, as many of them as bring something new."""
-    source, place = source_of(inner), (file, line)
-    if stage.idle.is_met(place) and (yield from _plainly(stage, source, place)):
+    source, place = make_skippable(inner), (file, line)
+    if stage.idle.is_met(place) and (yield from _iter_plainly(stage, source, place)):
         return
     turns = Turns(stage, file, line, told)
     with ExitStack() as stack:
@@ -81,7 +81,7 @@ def over(
             if stage.idle.is_met(place):
                 began = source.at
                 turns.pause()
-                if (yield from _plainly(stage, source, place)):
+                if (yield from _iter_plainly(stage, source, place)):
                     turns.forget(node)
                     return
                 turns.resume(node, began, source.at)
@@ -106,19 +106,19 @@ def over(
                 if stage.hurried and not heads and not stage.lists.held:
                     return
                 bodies = stage.fetched[before + len(heads) :]
-                more = None if stage.hurried else _ahead(turns, one, bodies)
-                if more == 0 or (more and _passed(source, heads, reached + more)):
-                    for each in _in_step(bodies) if more else ():
+                more = None if stage.hurried else _find_next_turn(turns, one, bodies)
+                if more == 0 or (more and _pass_to(source, heads, reached + more)):
+                    for each in _find_passes_in_step(bodies) if more else ():
                         each.skip(each.at + more)
                     continue
                 left = False
-                if not _skipped(source, heads, bodies):
+                if not _skip_rest(source, heads, bodies):
                     turns.counts.cut = True
                     turns.cut(node, one)
                     return
 
 
-def _plainly(
+def _iter_plainly(
     stage: RehearsalState, source: SkippableIterator, place: tuple[str, int]
 ) -> Generator[Any, None, bool]:
     """Yield items until a turn calls something; return whether all were yielded."""
@@ -131,14 +131,16 @@ def _plainly(
     return True
 
 
-def _ahead(turns: Turns, source: Any, bodies: list[LoaderPass]) -> int | None:
+def _find_next_turn(turns: Turns, source: Any, bodies: list[LoaderPass]) -> int | None:
     """Return how many turns to leave out to reach one that something waits for.
 
     A condition on a count waits, and so does the last of the batches that the body asks
     for, if a whole run asks for more of them.
     """
     total, reached = source.total, source.at
-    rest = min((each.total - each.at for each in _in_step(bodies)), default=None)
+    rest = min(
+        (body.total - body.at for body in _find_passes_in_step(bodies)), default=None
+    )
     if turns.emptied or total is None or rest is None or rest >= total - reached:
         return turns.counts.next_wanted(total, reached)
     more = turns.counts.next_wanted(reached + rest, reached)
@@ -148,70 +150,74 @@ def _ahead(turns: Turns, source: Any, bodies: list[LoaderPass]) -> int | None:
     return more
 
 
-def _in_step(bodies: list[LoaderPass]) -> list[Any]:
+def _find_passes_in_step(bodies: list[LoaderPass]) -> list[Any]:
     """Return the passes that the body reads once a turn, and not for the first time."""
     return [
-        each
-        for each in bodies
-        if each.total is not None and each.at > 1 and bodies.count(each) == 1
-        if each.queue is None and not each.alone
+        body
+        for body in bodies
+        if body.total is not None and body.at > 1 and bodies.count(body) == 1
+        if body.queue is None and not body.alone
     ]
 
 
-def _passed(source: SkippableIterator, heads: list[LoaderPass], turn: int) -> bool:
+def _pass_to(source: SkippableIterator, heads: list[LoaderPass], turn: int) -> bool:
     """Make `turn` the next turn of a loop; return whether there is such a turn."""
     if heads and not isinstance(source, Counted | Items) and source not in heads:
-        return all([each.skip(turn) for each in heads])  # noqa: C419
+        return all([head.skip(turn) for head in heads])  # noqa: C419
     return source.skip(turn)
 
 
-def _on(stage: RehearsalState, file: str, line: int, index: int, value: Any) -> Any:
+def _set_count(
+    stage: RehearsalState, file: str, line: int, index: int, value: Any
+) -> Any:
     """Return a count at the beginning of a turn, with the turns left out added."""
-    turns = _turns_of(stage, file, line)
+    turns = _find_turns(stage, file, line)
     return value if turns is None else turns.counts.set_on(index, value)
 
 
-def _grew(stage: RehearsalState, found: Any) -> Any:
+def _note_growth(stage: RehearsalState, found: Any) -> Any:
     """Note an object to which the program is about to add, perhaps a list."""
     if stage.loops and not stage.making and stage.engine.call == 0:
-        stage.lists.grew(found)
+        stage.lists.note_growth(found)
     return found
 
 
-def _counts(stage: RehearsalState, owner: Any, *told: Any) -> None:
+def _note_count(stage: RehearsalState, owner: Any, *told: Any) -> None:
     """Note a count in an object or a dict that the program is about to increment."""
     if stage.loops and not stage.making and stage.engine.call == 0:
         stage.numbers.counts(owner, *told)
 
 
-def _carries(stage: RehearsalState, file: str, line: int) -> bool:
+def _check_carried(stage: RehearsalState, file: str, line: int) -> bool:
     """Whether the values carried to the next turn are checked as it begins."""
-    turns = _turns_of(stage, file, line)
+    turns = _find_turns(stage, file, line)
     if turns is not None:
         turns.growing.of_arrays = turns.trains or turns.loads
     return turns is not None
 
 
-def _grows(
+def _is_lengthened(
     stage: RehearsalState, file: str, line: int, index: int, value: Callable[[], Any]
 ) -> bool:
     """Whether a value that a loop extends must be lengthened as a turn begins."""
-    turns = _turns_of(stage, file, line)
+    turns = _find_turns(stage, file, line)
     return turns is not None and turns.growing.grows(index, value)
 
 
-def _longer(stage: RehearsalState, file: str, line: int, index: int, value: Any) -> Any:
+def _lengthen_value(
+    stage: RehearsalState, file: str, line: int, index: int, value: Any
+) -> Any:
     """Return a value that a loop extends, with what turns left out would have added."""
-    turns = _turns_of(stage, file, line)
+    turns = _find_turns(stage, file, line)
     return value if turns is None else turns.growing.longer(index, value)
 
 
-def _turns_of(stage: RehearsalState, file: str, line: int) -> RunningLoop | None:
+def _find_turns(stage: RehearsalState, file: str, line: int) -> RunningLoop | None:
     """Return the running loop at a place, unless it belongs to a model."""
     if not stage.loops or stage.engine.call != 0:
         return None
     place = file, line
-    return next((one for one in reversed(stage.loops) if one.place == place), None)
+    return next((loop for loop in reversed(stage.loops) if loop.place == place), None)
 
 
 class _Going:
@@ -300,7 +306,7 @@ AGAIN = 3
 """Calls of a function that trains one step: the third shows what the second kept."""
 
 
-def called(
+def call_step(
     stage: RehearsalState,
     call: Callable[[], Any],
     place: tuple[str, int],
@@ -323,18 +329,18 @@ def called(
                 return made
 
 
-def _skipped(
+def _skip_rest(
     source: SkippableIterator, heads: list[LoaderPass], bodies: list[LoaderPass]
 ) -> bool:
     """Make the next turn of a loop its last; return whether there is such a turn."""
     if heads and not isinstance(source, Counted | Items) and source not in heads:
-        known = [each.total for each in heads if each.total is not None]
+        known = [head.total for head in heads if head.total is not None]
         both = len(known) == len(heads) > 1
         last = min(known) - 1 if both else None
-        return all([each.skip(last) for each in heads])  # noqa: C419
+        return all([head.skip(last) for head in heads])  # noqa: C419
     there = source.skip(None)
     if there:
-        for each in bodies:
-            if bodies.count(each) == 1 and each.total == source.total:
-                each.skip(None)
+        for body in bodies:
+            if bodies.count(body) == 1 and body.total == source.total:
+                body.skip(None)
     return there

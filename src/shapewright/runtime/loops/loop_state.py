@@ -10,7 +10,7 @@ from weakref import WeakKeyDictionary
 from shapewright.runtime.loops.carried_values import CarriedCounts, Growing, Lists
 from shapewright.runtime.loops.counts import NOTHING, Counts, Told
 from shapewright.runtime.training.gradients import Gradients, Graphs
-from shapewright.runtime.training.story import ProgramRun, shown
+from shapewright.runtime.training.story import ProgramRun, format_file
 from shapewright.runtime.training.training_facts import Facts
 
 if TYPE_CHECKING:
@@ -115,7 +115,7 @@ class RehearsalState(ProgramRun):
         """Report conditions on counts that were met in no turn that ran."""
         for place, test in self.waited.items():
             if place not in self.met:
-                told = f"{shown(place[0], self.story.folder)}:{place[1]}"
+                told = f"{format_file(place[0], self.story.folder)}:{place[1]}"
                 self.story.skip(f"{told}: `{test}` was true in no turn that ran")
 
 

@@ -18,14 +18,14 @@ from functools import cache
 from threading import get_ident
 from typing import Any
 
-from shapewright.engine.call_sites import USER, classify, is_installed
+from shapewright.engine.call_sites import USER, classify_file, is_installed
 from shapewright.engine.identity import numbers
 from shapewright.program.loop_conditions import counts
 from shapewright.program.loop_instrumentation import trains
 from shapewright.runtime.loops.counts import LONGEST_PERIOD, NOTHING, Told
-from shapewright.runtime.loops.iterables import Items, source_of
+from shapewright.runtime.loops.iterables import Items, make_skippable
 from shapewright.runtime.loops.loop_state import Plain, RehearsalState, RunningLoop
-from shapewright.runtime.training.story import Node, shown
+from shapewright.runtime.training.story import Node, format_file
 
 STEADY = 3
 """Turns with equal growth, after which later turns are assumed to grow equally."""
@@ -163,7 +163,7 @@ class Turns(RunningLoop):
         self.calls = self.outside and bool(models) and models == self.models
         self.models = models
         plain = stage.plain
-        keys = {_key_of(event, plain) for event in self.events()}
+        keys = {_make_key(event, plain) for event in self.events()}
         self.fresh = not keys <= self.seen
         self.seen |= keys
         if self.calls and not (self.trains or self.loads):
@@ -204,7 +204,7 @@ class Turns(RunningLoop):
         for line, test in self.counts.waited():
             stage.waited.setdefault((file, line), test)
         if self.omitted:
-            place = f"{shown(file, stage.story.folder)}:{self.place[1]}"
+            place = f"{format_file(file, stage.story.folder)}:{self.place[1]}"
             both = self.ran, self.ran + self.omitted
             stage.story.skip(
                 f"{place}: {both[0]:,} of {both[1]:,} turns were run, the others make "
@@ -218,7 +218,7 @@ class Turns(RunningLoop):
             return
         of = f" of {total}" if total is not None else ""
         story = self.stage.story
-        place = f"{shown(node.file, story.folder)}:{node.line}"
+        place = f"{format_file(node.file, story.folder)}:{node.line}"
         story.skip(f"{place}: the loop ended after {self.ran}{of} turns")
 
     def is_enough(self) -> bool:
@@ -228,12 +228,12 @@ class Turns(RunningLoop):
         if self.stage.hurried and (self.trains or self.loads):
             return not self.growing.lists.held or self.ran >= FEWEST
         if not (self.trains or self.loads):
-            return self.calls and self.ran >= PATIENT and self.brings_nothing()
+            return self.calls and self.ran >= PATIENT and self.can_leave_out()
         if self.ran < self.least():
             return False
         return not self.fresh or self.ran >= MOST
 
-    def brings_nothing(self) -> bool:
+    def can_leave_out(self) -> bool:
         """Whether turns of a loop that does not train may be left out.
 
         Their effects are known: lists to which every turn adds, and tensors that every
@@ -248,7 +248,7 @@ class Turns(RunningLoop):
         return max(FEWEST, self.counts.least())
 
 
-def _key_of(event: tuple[Any, ...], plain: Plain) -> tuple[Any, ...]:
+def _make_key(event: tuple[Any, ...], plain: Plain) -> tuple[Any, ...]:
     """Return the key by which an event is new: place, call, and metadata in and out.
 
     The offset of a tensor in its storage is not part of it: `betas[t]` in each turn.
@@ -288,12 +288,12 @@ class _Epochs(Turns):
             return False
         return not self.fresh or self.ran >= MOST
 
-    def told_cut(self) -> None:
+    def report_cut(self) -> None:
         """Report the line of the program at which epochs were left out."""
         story = self.stage.story
         file, line = story.line(self.stage.engine)
         of = f" of {self.total}" if self.total is not None else ""
-        place = f"{shown(file, story.folder)}:{line}"
+        place = f"{format_file(file, story.folder)}:{line}"
         story.skip(f"{place}: the library's epochs ended after {self.ran}{of}")
 
     def end(self) -> None:
@@ -302,14 +302,14 @@ class _Epochs(Turns):
             self.stage.loops.remove(self)
 
 
-def epochs(
+def iter_epochs(
     stage: RehearsalState, inner: Any, file: str, line: int, told: Any
 ) -> Iterator[Any]:
     """Yield the items of a library's `for` loop, as many as bring something new."""
     if get_ident() != stage.thread:
         yield from inner
         return
-    source = source_of(inner)
+    source = make_skippable(inner)
     turns = _Epochs(stage, source.total)
     try:
         for item in source:
@@ -317,7 +317,7 @@ def epochs(
             yield item
             turns.done()
             if turns.is_enough():
-                turns.told_cut()
+                turns.report_cut()
                 if not (isinstance(source, Items) and source.skip(None)):
                     return
                 yield from source
@@ -339,7 +339,7 @@ class Asked:
         if self.began:
             self.turns.done()
             if condition and self.turns.is_enough():
-                self.turns.told_cut()
+                self.turns.report_cut()
                 return False
         self.began = True
         if condition:
@@ -403,26 +403,28 @@ class Periods:
 
 def is_own_package(file: str) -> bool:
     """Whether a file is neither installed nor Python's: a package of the user's."""
-    return file.endswith(".py") and not is_installed(file) and classify(file) == USER
+    return (
+        file.endswith(".py") and not is_installed(file) and classify_file(file) == USER
+    )
 
 
 @cache
-def of_training_library(file: str) -> bool:
+def is_of_training_library(file: str) -> bool:
     """Whether a file belongs to a library other than torch and may loop over epochs."""
-    text = _text_of_library(file)
+    text = _read_library_text(file)
     return text is not None and trains(text, file)
 
 
 @cache
-def of_counting_library(file: str) -> bool:
+def is_of_counting_library(file: str) -> bool:
     """Whether a file belongs to a library and may have conditions on counts."""
-    text = _text_of_library(file)
+    text = _read_library_text(file)
     return text is not None and counts(text)
 
 
-def _text_of_library(file: str) -> bytes | None:
+def _read_library_text(file: str) -> bytes | None:
     """Return the text of a file of a library other than torch; None for other files."""
-    if not is_installed(file) or classify(file) != USER:
+    if not is_installed(file) or classify_file(file) != USER:
         return None
     try:
         with open(file, "rb") as stream:

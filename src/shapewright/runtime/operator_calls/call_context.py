@@ -26,13 +26,13 @@ from shapewright.index_maps.drawn_calls import (
 )
 from shapewright.operators.metadata_rules import RULES
 from shapewright.runtime.operator_calls import dispatcher
-from shapewright.runtime.operator_calls.dispatcher import Nested, observed, way
+from shapewright.runtime.operator_calls.dispatcher import Nested, find_way, observe_run
 from shapewright.runtime.operator_calls.drawing import (
     MetaOf,
-    arguments_of,
     draw_call,
-    tensors_in,
-    tensors_of,
+    iter_named_tensors,
+    iter_tensors,
+    name_arguments,
 )
 
 Tensor = torch.Tensor
@@ -56,7 +56,7 @@ class _Run:
     called: Nested | None = None
 
 
-def _differentiable(tensor: Tensor) -> bool:
+def _is_differentiable(tensor: Tensor) -> bool:
     """Whether a tensor's dtype can require a gradient."""
     return tensor.is_floating_point() or tensor.is_complex()
 
@@ -69,7 +69,9 @@ def _run_with(
     With `cloned` the call gets copies of the leaves, which may be written in place.
     """
     args, kwargs = fresh()
-    names = {id(t): key for key, t in tensors_in(arguments_of(name, args, kwargs))}
+    names = {
+        id(t): key for key, t in iter_named_tensors(name_arguments(name, args, kwargs))
+    }
     leaves: dict[str, Tensor] = {}
     used: dict[str, Tensor] = {}
 
@@ -95,60 +97,64 @@ def _run_with(
 
     hooks = torch.autograd.graph.saved_tensors_hooks
     with torch.enable_grad(), hooks(pack, lambda tensor: tensor):
-        made, run.called = observed(lambda: func(*args, **kwargs))
-    run.outs = [out for out in tensors_of(made) if isinstance(out, Tensor)]
+        made, run.called = observe_run(lambda: func(*args, **kwargs))
+    run.outs = [out for out in iter_tensors(made) if isinstance(out, Tensor)]
     return run
 
 
-def _gradients(func: Any, name: str, fresh: Fresh) -> tuple[Autograd, Nested | None]:
+def _describe_gradients(
+    func: Any, name: str, fresh: Fresh
+) -> tuple[Autograd, Nested | None]:
     """Return the autograd notes of a call, and the operators that it went through."""
     args, kwargs = fresh()
-    given = dict(tensors_in(arguments_of(name, args, kwargs)))
-    asked = {key for key, tensor in given.items() if _differentiable(tensor)}
+    given = dict(iter_named_tensors(name_arguments(name, args, kwargs)))
+    asked = {key for key, tensor in given.items() if _is_differentiable(tensor)}
     if not asked:
         run = _run_with(func, name, fresh, set())
-        return Autograd(reason=_nothing_asks(given), written=_written(run)), run.called
+        return Autograd(
+            reason=_explain_no_input(given), written=_find_written(run)
+        ), run.called
     refused: list[tuple[str, str]] = []
     none: list[InputGradient] = []
     cloned = False
     try:
         run = _run_with(func, name, fresh, asked)
     except (RuntimeError, NotImplementedError) as error:
-        first = _message(error)
+        first = _get_message(error)
         if "in-place" in first:
             cloned = True
             refused.append(("written in place where it is a leaf", first))
-        run, none = _without_refusing(func, name, fresh, asked, cloned)
+        run, none = _run_without_refusing(func, name, fresh, asked, cloned)
     flowing = [out for out in run.outs if out.requires_grad]
     if not flowing:
-        said = none[0].reason if none else _no_way(run.outs)
-        return Autograd(written=_written(run), reason=said), run.called
-    nodes = tuple(_type_names(flowing, run, cloned))
-    kept = _kept_of(run)
-    refused += _views_written(run)
-    found = [*_backward(run, flowing), *none]
+        said = none[0].reason if none else _explain_no_output(run.outs)
+        return Autograd(written=_find_written(run), reason=said), run.called
+    nodes = tuple(_iter_node_names(flowing, run, cloned))
+    kept = _find_kept(run)
+    refused += _write_views(run)
+    found = [*_iter_gradients(run, flowing), *none]
     order = list(given)
     found.sort(key=lambda one: order.index(one.name))
-    made = Autograd(nodes, kept, tuple(found), _written(run), tuple(refused))
+    made = Autograd(nodes, kept, tuple(found), _find_written(run), tuple(refused))
     return made, run.called
 
 
-def _nothing_asks(given: dict[str, Tensor]) -> str:
+def _explain_no_input(given: dict[str, Tensor]) -> str:
     """Return the reason why no input can require a gradient."""
     if not given:
         return "a new tensor is a leaf: `requires_grad=True` asks for its gradient"
     return "no input has a floating dtype, so none can require a gradient"
 
 
-def _no_way(outs: list[Tensor]) -> str:
+def _explain_no_output(outs: list[Tensor]) -> str:
     """Return the reason why no gradient flows back from the outputs."""
-    whole = next((out for out in outs if not _differentiable(out)), None)
+    whole = next((out for out in outs if not _is_differentiable(out)), None)
     if whole is not None:
         return f"`out` is {DTYPE_NAMES[whole.dtype]}"
     return "the output does not depend on the inputs in a way that autograd can follow"
 
 
-def _without_refusing(
+def _run_without_refusing(
     func: Any, name: str, fresh: Fresh, asked: set[str], cloned: bool
 ) -> tuple[_Run, list[InputGradient]]:
     """Return the run with all inputs that can require a gradient, and the others."""
@@ -162,16 +168,16 @@ def _without_refusing(
             _run_with(func, name, fresh, {key}, cloned)
             able.add(key)
         except (RuntimeError, NotImplementedError) as error:
-            none.append(InputGradient(key, None, _message(error)))
+            none.append(InputGradient(key, None, _get_message(error)))
     return _run_with(func, name, fresh, able, cloned), none
 
 
-def _message(error: Exception) -> str:
+def _get_message(error: Exception) -> str:
     """Return the first line of torch's message."""
     return (str(error).strip().splitlines() or [type(error).__name__])[0]
 
 
-def _written(run: _Run) -> tuple[tuple[str, int, int], ...]:
+def _find_written(run: _Run) -> tuple[tuple[str, int, int], ...]:
     """Return the inputs whose version increased."""
     return tuple(
         (key, run.versions[key], int(tensor._version))
@@ -183,7 +189,7 @@ def _written(run: _Run) -> tuple[tuple[str, int, int], ...]:
 # -- the graph -------------------------------------------------------------------------
 
 
-def _type_names(outs: list[Tensor], run: _Run, cloned: bool) -> Iterator[str]:
+def _iter_node_names(outs: list[Tensor], run: _Run, cloned: bool) -> Iterator[str]:
     """Yield the names of the graph's nodes, the outputs' own first, without ours."""
     leaves = {id(leaf) for leaf in run.leaves.values()}
     queue = list(dict.fromkeys(out.grad_fn for out in outs if out.grad_fn is not None))
@@ -201,17 +207,17 @@ def _type_names(outs: list[Tensor], run: _Run, cloned: bool) -> Iterator[str]:
                 queue.append(one)
 
 
-def _kept_of(run: _Run) -> tuple[Kept, ...]:
+def _find_kept(run: _Run) -> tuple[Kept, ...]:
     """Return the tensors that the call keeps for backward, without duplicates."""
-    named = {**run.used, **_out_names(run.outs)}
+    named = {**run.used, **_name_outputs(run.outs)}
     found: dict[Any, Kept] = {}
     for tensor in run.packed:
         storage = tensor.untyped_storage()
         if not storage.nbytes():
             continue
-        key = storage.data_ptr(), _place(tensor)
-        same = [n for n, t in named.items() if _shares(t, tensor)]
-        exact = [n for n in same if _place(named[n]) == _place(tensor)]
+        key = storage.data_ptr(), _get_place(tensor)
+        same = [n for n, t in named.items() if _is_sharing(t, tensor)]
+        exact = [n for n in same if _get_place(named[n]) == _get_place(tensor)]
         shape, dtype = tuple(tensor.shape), DTYPE_NAMES[tensor.dtype]
         name = (exact or same or [""])[0]
         found.setdefault(
@@ -221,25 +227,25 @@ def _kept_of(run: _Run) -> tuple[Kept, ...]:
     return tuple(sorted(found.values(), key=lambda one: order.index(one.name)))
 
 
-def _out_names(outs: list[Tensor]) -> dict[str, Tensor]:
+def _name_outputs(outs: list[Tensor]) -> dict[str, Tensor]:
     """Return outputs by their names in a drawing."""
     return {"out": outs[0]} if len(outs) == 1 else {
         f"out.{n}": out for n, out in enumerate(outs)
     }  # fmt: skip
 
 
-def _place(tensor: Tensor) -> tuple[Any, ...]:
+def _get_place(tensor: Tensor) -> tuple[Any, ...]:
     """Return the offset, shape and strides of a tensor in its storage."""
     return int(tensor.storage_offset()), tuple(tensor.shape), tuple(tensor.stride())
 
 
-def _shares(one: Tensor, other: Tensor) -> bool:
+def _is_sharing(one: Tensor, other: Tensor) -> bool:
     """Whether two tensors look at the same storage."""
     mine, its = one.untyped_storage(), other.untyped_storage()
     return bool(mine.nbytes()) and mine.data_ptr() == its.data_ptr()
 
 
-def _backward(run: _Run, outs: list[Tensor]) -> Iterator[InputGradient]:
+def _iter_gradients(run: _Run, outs: list[Tensor]) -> Iterator[InputGradient]:
     """Yield the gradient of each leaf."""
     leaves = list(run.leaves.values())
     try:
@@ -249,7 +255,7 @@ def _backward(run: _Run, outs: list[Tensor]) -> Iterator[InputGradient]:
         found = torch.autograd.grad(ends, leaves, allow_unused=True)
     except (RuntimeError, NotImplementedError) as error:
         for key in run.leaves:
-            yield InputGradient(key, None, _message(error))
+            yield InputGradient(key, None, _get_message(error))
         return
     for key, made in zip(run.leaves, found, strict=True):
         if made is None:
@@ -259,7 +265,7 @@ def _backward(run: _Run, outs: list[Tensor]) -> Iterator[InputGradient]:
             yield InputGradient(key, tuple(made.shape), told)
 
 
-def _views_written(run: _Run) -> list[tuple[str, str]]:
+def _write_views(run: _Run) -> list[tuple[str, str]]:
     """Return torch's message if a view that came out is written in place."""
     for out in run.outs:
         if out.requires_grad and out._is_view() and out.is_floating_point():
@@ -267,7 +273,7 @@ def _views_written(run: _Run) -> list[tuple[str, str]]:
                 with torch.enable_grad():
                     out.mul_(1)
             except RuntimeError as error:
-                return [("a view of a leaf, written in place", _message(error))]
+                return [("a view of a leaf, written in place", _get_message(error))]
             return []
     return []
 
@@ -278,7 +284,7 @@ ALIGNED = 64
 Spans = dict[int, tuple[int, int]]
 
 
-def spans(tensors: Iterable[Tensor]) -> Spans:
+def find_spans(tensors: Iterable[Tensor]) -> Spans:
     """Return the bytes that are reached of each storage, by the storage's identity."""
     found: Spans = {}
     for tensor in tensors:
@@ -346,43 +352,45 @@ def draw_with(
     The arguments are copies already; the call runs a few times more, on copies of them.
     """
     with torch.inference_mode(False):
-        kept = Copies(spans(list(tensors_of((*args, *kwargs.values())))))
+        kept = Copies(find_spans(list(iter_tensors((*args, *kwargs.values())))))
         args_kept, kwargs_kept = kept.of(args), kept.of(kwargs)
     drawn = draw_call(func, name, args, kwargs, text)
     if drawn.error or not drawn.outputs:
         return drawn
 
     def fresh() -> tuple[tuple[Any, ...], dict[str, Any]]:
-        given = list(tensors_of((*args_kept, *kwargs_kept.values())))
-        copies = Copies(spans(given))
+        given = list(iter_tensors((*args_kept, *kwargs_kept.values())))
+        copies = Copies(find_spans(given))
         return copies.of(args_kept), copies.of(kwargs_kept)
 
     with warnings.catch_warnings(action="ignore"), torch.inference_mode(False):
-        return replace(drawn, beside=_beside(func, name, fresh))
+        return replace(drawn, beside=_collect_notes(func, name, fresh))
 
 
-def _beside(func: Callable[..., Any], name: str, fresh: Fresh) -> PictureNotes:
+def _collect_notes(func: Callable[..., Any], name: str, fresh: Fresh) -> PictureNotes:
     """Return the notes beside a call that torch accepts."""
     args, kwargs = fresh()
-    given = [t for t in tensors_of((*args, *kwargs.values())) if isinstance(t, Tensor)]
+    given = [
+        t for t in iter_tensors((*args, *kwargs.values())) if isinstance(t, Tensor)
+    ]
     try:
-        found, called = _gradients(func, name, fresh)
+        found, called = _describe_gradients(func, name, fresh)
     except Exception as error:  # a picture does not fail for want of a gradient
         said = (str(error).strip().splitlines() or [type(error).__name__])[0]
         found, called = Autograd(reason=f"torch: {said}"), None
     try:
         args_new, kwargs_new = fresh()
         with torch.no_grad():
-            seen = dispatcher.overloads(lambda: func(*args_new, **kwargs_new))
+            seen = dispatcher.find_overloads(lambda: func(*args_new, **kwargs_new))
     except Exception:  # an operator that no dispatch mode takes
         seen = {}
-    dispatch = way(called, seen, given)
+    dispatch = find_way(called, seen, given)
     default = DTYPE_NAMES[torch.get_default_dtype()]
-    counted, at = _flops(name, args, kwargs), _device(given, kwargs)
+    counted, at = _count_flops(name, args, kwargs), _find_device(given, kwargs)
     return PictureNotes(found, dispatch, counted, at, default)
 
 
-def _device(given: list[Tensor], kwargs: dict[str, Any]) -> str:
+def _find_device(given: list[Tensor], kwargs: dict[str, Any]) -> str:
     """Return a call's `device`, else that of its first tensor, else the default one."""
     asked = kwargs.get("device")
     if asked is not None:
@@ -390,7 +398,9 @@ def _device(given: list[Tensor], kwargs: dict[str, Any]) -> str:
     return str(given[0].device if given else torch.get_default_device())
 
 
-def _flops(name: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> int | None:
+def _count_flops(
+    name: str, args: tuple[Any, ...], kwargs: dict[str, Any]
+) -> int | None:
     """Return the FLOPs that the record of a trace counts for the call."""
     one = RULES.get(name)
     if one is None or one.flops is None:

@@ -12,14 +12,14 @@ from typing import Any
 import torch
 from torch.utils._python_dispatch import TorchDispatchMode
 
-from shapewright.engine.private import without_dynamo
+from shapewright.engine.private import replace_dynamo
 from shapewright.index_maps.drawn_calls import Called, Dispatch
 
 Nested = list[tuple[str, int]]
 """Operators with their depth: `[("aten::linear", 0), ("aten::t", 1)]`."""
 
 
-def observed(run: Callable[[], Any]) -> tuple[Any, Nested | None]:
+def observe_run(run: Callable[[], Any]) -> tuple[Any, Nested | None]:
     """Return the result of `run`, and the operators of torch that it called, nested.
 
     This uses the profiler without Kineto, which prints lines of its own. The second is
@@ -40,10 +40,10 @@ def observed(run: Callable[[], Any]) -> tuple[Any, Nested | None]:
         made = run()
     finally:
         records = stop()
-    return made, [pair for thread in records for pair in _nested(thread)]
+    return made, [pair for thread in records for pair in _nest_records(thread)]
 
 
-def _nested(records: Any) -> Nested:
+def _nest_records(records: Any) -> Nested:
     """Return the operators of one thread with their depths."""
     found: Nested = []
     stack: list[bool] = []
@@ -73,15 +73,15 @@ class _Overloads(TorchDispatchMode):
         return func(*args, **(kwargs or {}))
 
 
-def overloads(run: Callable[[], Any]) -> dict[str, str]:
+def find_overloads(run: Callable[[], Any]) -> dict[str, str]:
     """Return the overloads that a call reaches below autograd, by operator name."""
     mode = _Overloads()
-    with without_dynamo(), mode:  # torch wraps every mode in a call of its compiler's
+    with replace_dynamo(), mode:  # torch wraps every mode in a call of its compiler's
         run()
     return mode.found
 
 
-def _kernels(name: str, overload: str | None) -> dict[str, str]:
+def _find_kernels(name: str, overload: str | None) -> dict[str, str]:
     """Return the kernels of an operator by dispatch key: `{"CPU": "kernel"}`.
 
     The words are torch's: "kernel", "autograd kernel", "math kernel" (composed of other
@@ -91,7 +91,7 @@ def _kernels(name: str, overload: str | None) -> dict[str, str]:
     dump = getattr(torch._C, "_dispatch_dump_table", None)
     full = name if not overload else f"{name}.{overload}"
     if overload is None:
-        full = f"{name}.{first}" if (first := _first_overload(name)) else name
+        full = f"{name}.{first}" if (first := _find_overload(name)) else name
     try:
         text = dump(full) if dump else ""
     except RuntimeError:
@@ -104,7 +104,7 @@ def _kernels(name: str, overload: str | None) -> dict[str, str]:
     return found
 
 
-def _first_overload(name: str) -> str:
+def _find_overload(name: str) -> str:
     """Return the overload of an operator that represents all: they register alike."""
     space, _, last = name.partition("::")
     packet = getattr(getattr(torch.ops, space, None), last, None)
@@ -117,7 +117,7 @@ def _first_overload(name: str) -> str:
     )
 
 
-def _keys_of(tensors: list[torch.Tensor]) -> list[str]:
+def _get_keys(tensors: list[torch.Tensor]) -> list[str]:
     """Return the dispatch keys of a call on these tensors, in the order they are tried.
 
     A call without tensors has the backend chosen for it. Autocast's keys count while
@@ -147,7 +147,7 @@ LOOKS = frozenset("aten::resolve_conj aten::resolve_neg".split())
 """Operators that check whether a conjugation is due, without further effect."""
 
 
-def way(
+def find_way(
     called: Nested | None, overloads: dict[str, str], tensors: list[torch.Tensor]
 ) -> Dispatch:
     """Return the operators that a call went through, with the keys of each."""
@@ -155,29 +155,29 @@ def way(
         return Dispatch(reason=UNTOLD)
     if not called:
         return Dispatch(reason=NONE)
-    keys = _keys_of(tensors)
+    keys = _get_keys(tensors)
     found: list[Called] = []
     above: list[Called] = []
     for name, depth in called:
         del above[depth:]
         below = any(not one.composite for one in above)
         seen = overloads.get(name)
-        passed, composite = _passing(_kernels(name, seen), keys, below)
+        passed, composite = _find_passing_keys(_find_kernels(name, seen), keys, below)
         shown = f"{name}.{seen}" if seen else name
         one = Called(shown, depth, passed, composite)
         # What a backend's own kernel calls is its own affair.
-        if name not in LOOKS and all(_inside(other) for other in above):
+        if name not in LOOKS and all(_is_inside(other) for other in above):
             found.append(one)
         above.append(one)
     return Dispatch(tuple(found))
 
 
-def _inside(called: Called) -> bool:
+def _is_inside(called: Called) -> bool:
     """Whether the work of a call is done by the calls in it."""
     return not called.keys or called.keys[-1].startswith("Composite")
 
 
-def _passing(
+def _find_passing_keys(
     kernels: dict[str, str], keys: list[str], below: bool
 ) -> tuple[tuple[str, ...], bool]:
     """Return the keys whose kernels a call uses, and whether it is composite."""

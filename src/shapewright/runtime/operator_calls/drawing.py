@@ -44,7 +44,7 @@ class _Asked:
     requires_grad: bool = False
 
 
-def _asked(value: Any) -> Any:
+def _convert_for_needs(value: Any) -> Any:
     """Return an argument as needs read it."""
     if isinstance(value, Tensor):
         whole = not (value.is_floating_point() or value.is_complex())
@@ -55,17 +55,17 @@ def _asked(value: Any) -> Any:
     if isinstance(value, torch.dtype):
         return DTYPE_NAMES[value]
     if isinstance(value, tuple | list):
-        return type(value)([_asked(item) for item in value])
+        return type(value)([_convert_for_needs(item) for item in value])
     return value
 
 
-def _why_refused(name: str, args: Any, kwargs: Any) -> tuple[str, ...]:
+def _explain_refusal(name: str, args: Any, kwargs: Any) -> tuple[str, ...]:
     """Return the sentence of a call's unmet need and its lines; empty if unknown."""
     import shapewright.operators.all_needs  # noqa: F401  (only after a refusal)
     from shapewright.operators.needs_registry import NEEDS, unmet
 
-    named = {key: _asked(value) for key, value in kwargs.items()}
-    found = unmet(NEEDS.get(name), tuple(map(_asked, args)), named)
+    named = {key: _convert_for_needs(value) for key, value in kwargs.items()}
+    found = unmet(NEEDS.get(name), tuple(map(_convert_for_needs, args)), named)
     if found is None:
         return ()
     words = _Words(op=f"`{name.rpartition('.')[2]}`")
@@ -137,56 +137,61 @@ def draw_call(
 
     Raises `Wrong` if map and torch disagree on one of the elements compared.
     """
-    named = arguments_of(name, args, kwargs)
+    named = name_arguments(name, args, kwargs)
     # What is written in place is described as it was.
-    before = {key: value.detach().clone() for key, value in tensors_in(named)}
-    metas = {key: MetaOf.of(value) for key, value in tensors_in(named)}
+    before = {key: value.detach().clone() for key, value in iter_named_tensors(named)}
+    metas = {key: MetaOf.of(value) for key, value in iter_named_tensors(named)}
     inputs = tuple(
-        drawn_side(key, value, shown=before[key]) for key, value in tensors_in(named)
+        draw_side(key, value, shown=before[key])
+        for key, value in iter_named_tensors(named)
     )
-    plain = {key: value for key, value in named.items() if not list(tensors_of(value))}
+    plain = {
+        key: value for key, value in named.items() if not list(iter_tensors(value))
+    }
     try:
         with torch.no_grad():
             made = func(*args, **kwargs)
     except Exception as error:  # what torch refuses is drawn
         text_of = str(error).strip().splitlines()
         said = text_of[0] if text_of else type(error).__name__
-        told = _why_refused(name, args, kwargs)
+        told = _explain_refusal(name, args, kwargs)
         together = name in BROADCAST
         return Drawn(
             text, name, inputs, error=said, arguments=plain, refusal=told,
             broadcast=together,
         )  # fmt: skip
-    outs = [out for out in tensors_of(made) if isinstance(out, Tensor)]
+    outs = [out for out in iter_tensors(made) if isinstance(out, Tensor)]
     if not outs:
         said = f"it returns {made!r:.60}, not a tensor"
         return Drawn(text, name, inputs, reason=said, arguments=plain)
-    sides = _outputs_of(outs, named)
+    sides = _draw_outputs(outs, named)
     if any(out.is_meta for out in outs):
         said = "a meta tensor has no values"
         return Drawn(text, name, inputs, sides, reason=said, arguments=plain)
-    maps, reason = _maps_of(name, named, metas)
+    maps, reason = _find_maps(name, named, metas)
     checked = 0
-    steps = max(map(_steps_of, maps), default=0)
+    steps = max(map(_count_steps, maps), default=0)
     if steps > MOST_STEPS:
         maps, reason = (), f"each element is {steps:,} steps, too many to check here"
     if maps and len(maps) != len(outs):
         raise Wrong(f"{name}: {len(maps)} maps for {len(outs)} outputs")
     for drawn, out in zip(maps, outs, strict=False):
-        checked += check(name, drawn, out, before)
+        checked += check_map(name, drawn, out, before)
     sizes = geometry(maps[0]) if maps else ()
-    on_the_way = _stages_of(maps[0], before, inputs) if maps else ()
+    on_the_way = _make_stages(maps[0], before, inputs) if maps else ()
     return Drawn(
         text, name, inputs, sides, maps, reason, checked, "", plain, sizes, on_the_way
     )
 
 
-def _stages_of(
+def _make_stages(
     drawn: IndexMap, before: dict[str, Tensor], inputs: tuple[Side, ...]
 ) -> tuple[Side, ...]:
     """Return the intermediate tensors, with their values if these are few."""
     tensors = staged(
-        drawn, {key: _reader(value) for key, value in before.items()}, map_functions
+        drawn,
+        {key: _make_reader(value) for key, value in before.items()},
+        map_functions,
     )
 
     def values(name: str, shape: tuple[int, ...], at: tuple[int, ...] = ()) -> Any:
@@ -207,11 +212,11 @@ NUMPY_NAMES = {"axis": "dim", "keepdims": "keepdim", "x": "input", "x2": "other"
 """Names that torch accepts beside its own."""
 
 
-def arguments_of(
+def name_arguments(
     name: str, args: tuple[Any, ...], kwargs: dict[str, Any]
 ) -> dict[str, Any]:
     """Return arguments by their names in the map's function, or in torch."""
-    signature = _signature_of(name)
+    signature = _find_signature(name)
     if signature is not None:
         known = signature.parameters
         kwargs = {
@@ -219,7 +224,7 @@ def arguments_of(
             for key, value in kwargs.items()
         }
         try:
-            return _spread(signature.bind(*args, **kwargs))
+            return _spread_arguments(signature.bind(*args, **kwargs))
         except TypeError:
             pass
     first = "0" if name in MAPS else "input"  # the map does not know the call
@@ -227,7 +232,7 @@ def arguments_of(
     return {**dict(zip(names, args, strict=False)), **kwargs}
 
 
-def _signature_of(name: str) -> inspect.Signature | None:
+def _find_signature(name: str) -> inspect.Signature | None:
     """Return the signature of an operator, or None if it is not known."""
     make = MAPS.get(name)
     if make is None and name in RULES:
@@ -240,7 +245,7 @@ def _signature_of(name: str) -> inspect.Signature | None:
     return None if make is None else inspect.signature(make)
 
 
-def _spread(bound: inspect.BoundArguments) -> dict[str, Any]:
+def _spread_arguments(bound: inspect.BoundArguments) -> dict[str, Any]:
     """Return arguments by name; `view((2, 3))` is passed on as `view(2, 3)`."""
     named = dict(bound.arguments)
     for key, parameter in bound.signature.parameters.items():
@@ -253,23 +258,23 @@ def _spread(bound: inspect.BoundArguments) -> dict[str, Any]:
     return named
 
 
-def tensors_of(nest: Any) -> Iterator[Tensor]:
+def iter_tensors(nest: Any) -> Iterator[Tensor]:
     """Yield the tensors of a nest, in order."""
     if isinstance(nest, Tensor):
         yield nest
     elif isinstance(nest, tuple | list):
         for item in nest:
-            yield from tensors_of(item)
+            yield from iter_tensors(item)
 
 
-def tensors_in(named: dict[str, Any]) -> Iterator[tuple[str, Tensor]]:
+def iter_named_tensors(named: dict[str, Any]) -> Iterator[tuple[str, Tensor]]:
     """Yield tensors with the names that they have in a map: `input`, `tensors.0`."""
     for name, value in named.items():
         if isinstance(value, Tensor):
             yield name, value
         elif isinstance(value, tuple | list):
             items = {f"{name}.{place}": item for place, item in enumerate(value)}
-            yield from tensors_in(items)
+            yield from iter_named_tensors(items)
 
 
 class _Large:
@@ -285,35 +290,37 @@ class _Large:
         return _Large(inner) if inner.dim() else inner.item()
 
 
-def _values_in(tensor: Tensor) -> Any:
+def _get_values(tensor: Tensor) -> Any:
     """Return the values of a tensor as nested lists, or an object indexed like them."""
     if not tensor.numel() or tensor.is_meta:
         return None
     return tensor.tolist() if tensor.numel() <= SHOWN else _Large(tensor)
 
 
-def drawn_side(
+def draw_side(
     name: str, tensor: Tensor, shares: str | None = None, shown: Tensor | None = None
 ) -> Side:
     """Return a tensor as it is shown, with the values of `shown` if that is given."""
-    values = _values_in(tensor if shown is None else shown)
+    values = _get_values(tensor if shown is None else shown)
     meta = MetaOf.of(tensor)
     offset = int(tensor.storage_offset())
     return Side(name, meta.shape, meta.dtype, meta.stride, offset, values, shares)
 
 
-def _outputs_of(outs: list[Tensor], named: dict[str, Any]) -> tuple[Side, ...]:
+def _draw_outputs(outs: list[Tensor], named: dict[str, Any]) -> tuple[Side, ...]:
     """Return the outputs, each with the input whose storage it shares."""
-    owners = {t.untyped_storage().data_ptr(): key for key, t in tensors_in(named)}
+    owners = {
+        t.untyped_storage().data_ptr(): key for key, t in iter_named_tensors(named)
+    }
     sides = []
     for place, out in enumerate(outs):
         shares = owners.get(out.untyped_storage().data_ptr()) if out.numel() else None
         name = "out" if len(outs) == 1 else f"out.{place}"
-        sides.append(drawn_side(name, out, shares))
+        sides.append(draw_side(name, out, shares))
     return tuple(sides)
 
 
-def _maps_of(
+def _find_maps(
     name: str, named: dict[str, Any], metas: dict[str, MetaOf]
 ) -> tuple[tuple[IndexMap, ...], str]:
     """Return the index maps of a call that torch accepts, or the reason for none."""
@@ -334,7 +341,7 @@ def _maps_of(
     given: dict[str, Any] = {}
     many, places = "", ()
     parameters = inspect.signature(make).parameters
-    kinds = {one.kind for one in parameters.values()}
+    kinds = {parameter.kind for parameter in parameters.values()}
     known = inspect.Parameter.VAR_KEYWORD in kinds or named.keys() <= parameters.keys()
     if not known or any(key.isdigit() for key in named):
         return (), "it is called with arguments that its drawing does not support"
@@ -358,7 +365,7 @@ def _maps_of(
 # -- checking --------------------------------------------------------------------------
 
 
-def check(
+def check_map(
     name: str, drawn: IndexMap, out: Tensor, before: dict[str, Tensor], most: int = 64
 ) -> int:
     """Compare the map with torch's output at random elements; return their number."""
@@ -368,16 +375,16 @@ def check(
     if not count:
         return 0
     draw = random.Random(0)
-    cost = _steps_of(drawn)
+    cost = _count_steps(drawn)
     few = max(1, min(most, 20_000 // cost))
     places = draw.sample(range(count), min(few, count))
     kept = drawn.term not in PLAIN_TERMS
-    given = {key: _reader(value, kept) for key, value in before.items()}
+    given = {key: _make_reader(value, kept) for key, value in before.items()}
     tensors = staged(drawn, given, map_functions)
-    near, apart = _rounding(drawn, out)
+    near, apart = _find_rounding(drawn, out)
     compared = 0
     for place in places:
-        index = _unravel(place, drawn.shape)
+        index = _unravel_place(place, drawn.shape)
         real = out[index].item() if index else out.item()
         if drawn.combine == "prod" and isinstance(real, float) and not isfinite(real):
             continue  # too large on the way, or in the end: no formula has that
@@ -386,18 +393,18 @@ def check(
         with warnings.catch_warnings(action="ignore"):
             made = element(drawn, index, tensors, map_functions)
         found = stored(made, out.dtype)
-        if not _same(found, real, near, apart):
+        if not _is_close(found, real, near, apart):
             raise Wrong(f"{name} at {index}: the map says {found}, torch {real}")
     return compared
 
 
-def _steps_of(drawn: IndexMap) -> int:
+def _count_steps(drawn: IndexMap) -> int:
     """Return how many steps lead to one element, in all stages."""
     every = (drawn, *(stage.map for stage in drawn.stages))
     return sum(prod(loop.size for loop in one.loops) or 1 for one in every)
 
 
-def _reader(tensor: Tensor, kept: bool = False) -> Any:
+def _make_reader(tensor: Tensor, kept: bool = False) -> Any:
     """Return a function that reads a tensor's element at an index.
 
     With `kept` the element is a tensor, so that a function of several promotes dtypes
@@ -408,7 +415,7 @@ def _reader(tensor: Tensor, kept: bool = False) -> Any:
     return lambda at: tensor[at].item() if at else tensor.item()
 
 
-def _unravel(place: int, shape: tuple[int, ...]) -> tuple[int, ...]:
+def _unravel_place(place: int, shape: tuple[int, ...]) -> tuple[int, ...]:
     """Return the index of the element at a place in row-major order."""
     index: list[int] = []
     for size in reversed(shape):
@@ -417,7 +424,7 @@ def _unravel(place: int, shape: tuple[int, ...]) -> tuple[int, ...]:
     return tuple(reversed(index))
 
 
-def _rounding(drawn: IndexMap, out: Tensor) -> tuple[float, float]:
+def _find_rounding(drawn: IndexMap, out: Tensor) -> tuple[float, float]:
     """Return how much torch's rounding may change a result: relative, absolute.
 
     Copies are exact. Sums of large numbers that cancel are off by a part of the largest
@@ -436,7 +443,7 @@ def _rounding(drawn: IndexMap, out: Tensor) -> tuple[float, float]:
 USUAL = 1e-4
 
 
-def _same(one: Any, other: Any, near: float = USUAL, apart: float = USUAL) -> bool:
+def _is_close(one: Any, other: Any, near: float = USUAL, apart: float = USUAL) -> bool:
     """Whether two numbers are equal up to rounding."""
     if isinstance(one, complex) or isinstance(other, complex):
         return bool(abs(complex(one) - complex(other)) <= apart + near * abs(other))
@@ -448,7 +455,7 @@ def _same(one: Any, other: Any, near: float = USUAL, apart: float = USUAL) -> bo
 # -- values for tensors that are only typed --------------------------------------------
 
 
-def typed_tensor(
+def make_typed_tensor(
     shape: tuple[int, ...], dtype: str, seed: int, high: int, soft: bool = False
 ) -> Tensor:
     """Return a tensor with made-up values: floats count up, whole numbers are < `high`.

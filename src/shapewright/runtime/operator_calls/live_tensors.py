@@ -13,24 +13,31 @@ from typing import Any
 
 import torch
 
-from shapewright.engine.function_names import display_name
+from shapewright.engine.function_names import get_display_name
 from shapewright.engine.identity import DTYPE_NAMES, DTYPES
 from shapewright.index_maps.drawn_calls import Drawn, Side, Stored
 from shapewright.index_maps.index_map import BROADCAST
 from shapewright.operators.all_index_maps import MAPS
 from shapewright.record.ops import SHORT
-from shapewright.runtime.operator_calls.call_context import Copies, draw_with, spans
+from shapewright.runtime.operator_calls.call_context import (
+    Copies,
+    draw_with,
+    find_spans,
+)
 from shapewright.runtime.operator_calls.drawing import (
     RUNNABLE,
     TOO_LARGE,
     MetaOf,
-    arguments_of,
-    drawn_side,
-    tensors_in,
-    tensors_of,
-    typed_tensor,
+    draw_side,
+    iter_named_tensors,
+    iter_tensors,
+    make_typed_tensor,
+    name_arguments,
 )
-from shapewright.runtime.operator_calls.operator_names import function_of, known_names
+from shapewright.runtime.operator_calls.operator_names import (
+    find_function,
+    get_known_names,
+)
 
 Tensor = torch.Tensor
 
@@ -42,32 +49,32 @@ def explain_tensors(
 
     Raises `TypeError` if `func` is not an operator of torch.
     """
-    func, args = _unbound(func, args)
-    name = name_of(func)
-    text = written(name, args, kwargs)
-    given = list(tensors_of((*args, *kwargs.values())))
-    for said in map(_unreadable, given):
+    func, args = _unbind_method(func, args)
+    name = get_operator_name(func)
+    text = format_call(name, args, kwargs)
+    given = list(iter_tensors((*args, *kwargs.values())))
+    for said in map(_explain_unreadable, given):
         if said:
-            return Drawn(text, name, _sides(name, args, kwargs), reason=said)
-    said = next((said for said in map(_blank, given) if said), "")
-    if not said and sum(high - low for low, high in spans(given).values()) > 4 * (
+            return Drawn(text, name, _draw_sides(name, args, kwargs), reason=said)
+    said = next((said for said in map(_explain_blank, given) if said), "")
+    if not said and sum(high - low for low, high in find_spans(given).values()) > 4 * (
         RUNNABLE
     ):
         said = TOO_LARGE
     if said:
-        return on_meta(func, name, args, kwargs, said)
-    copies = Copies(spans(given))
+        return run_on_meta(func, name, args, kwargs, said)
+    copies = Copies(find_spans(given))
     devices = sorted({tensor.get_device() for tensor in given if tensor.is_cuda})
     with torch.random.fork_rng(devices):
         drawn = draw_with(func, name, copies.of(args), copies.of(kwargs), text)
-    originals = dict(tensors_in(arguments_of(name, args, kwargs)))
-    return where_they_are(drawn, originals)
+    originals = dict(iter_named_tensors(name_arguments(name, args, kwargs)))
+    return add_offsets(drawn, originals)
 
 
 # -- names -----------------------------------------------------------------------------
 
 
-def _unbound(
+def _unbind_method(
     func: Callable[..., Any], args: tuple[Any, ...]
 ) -> tuple[Callable[..., Any], tuple[Any, ...]]:
     """Return `x.transpose` as `torch.Tensor.transpose`, with `x` first."""
@@ -77,11 +84,11 @@ def _unbound(
     return func, args
 
 
-def name_of(func: Callable[..., Any]) -> str:
+def get_operator_name(func: Callable[..., Any]) -> str:
     """Return the dotted name of an operator of torch."""
-    names = [*sorted(MAPS), *sorted(known_names())]  # one that can be drawn, first
+    names = [*sorted(MAPS), *sorted(get_known_names())]  # one that can be drawn, first
     for name in names if callable(func) else ():
-        if function_of(name) is func:
+        if find_function(name) is func:
             return name
     module = getattr(func, "__module__", None) or "torch"
     ours = isinstance(func, torch._ops.OpOverload | torch._ops.OpOverloadPacket)
@@ -91,32 +98,32 @@ def name_of(func: Callable[..., Any]) -> str:
         raise TypeError(
             f"`{shown}` is not an operator of torch; sw.trace shows whole programs"
         )
-    shown = display_name(func)
+    shown = get_display_name(func)
     for short, full in (("F.", "torch.nn.functional."), ("Tensor.", "torch.Tensor.")):
         if shown.startswith(short):
             return full + shown.removeprefix(short)
     return shown
 
 
-def written(name: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> str:
+def format_call(name: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> str:
     """Return the call as it is typed for `shapewright explain`."""
-    parts = [_spelled(value) for value in args]
-    parts += [f"{key}={_spelled(value)}" for key, value in kwargs.items()]
+    parts = [_format_argument(value) for value in args]
+    parts += [f"{key}={_format_argument(value)}" for key, value in kwargs.items()]
     if name.startswith("torch.Tensor.") and args:
         return f"{parts[0]}.{name.rpartition('.')[2]}({', '.join(parts[1:])})"
     return f"{name}({', '.join(parts)})"
 
 
-def _spelled(value: Any) -> str:
+def _format_argument(value: Any) -> str:
     """Return an argument as text: a tensor by its shape, others in few characters."""
     if isinstance(value, Tensor):
         dtype = DTYPE_NAMES[value.dtype]
         sizes = "..." if value.is_nested else ", ".join(map(str, value.shape))
         return f"{SHORT.get(dtype, dtype)}[{sizes}]"
     if isinstance(value, list):
-        return f"[{', '.join(map(_spelled, value))}]"
+        return f"[{', '.join(map(_format_argument, value))}]"
     if isinstance(value, tuple):
-        return f"({', '.join(map(_spelled, value))}{',' * (len(value) == 1)})"
+        return f"({', '.join(map(_format_argument, value))}{',' * (len(value) == 1)})"
     text = repr(value)
     return text if len(text) <= 60 else f"{text[:57]}..."
 
@@ -124,7 +131,7 @@ def _spelled(value: Any) -> str:
 # -- what can be read ------------------------------------------------------------------
 
 
-def _unreadable(tensor: Tensor) -> str:
+def _explain_unreadable(tensor: Tensor) -> str:
     """Return why a tensor cannot even run on meta; empty if it can."""
     if tensor.is_nested:
         return "a nested tensor has no single shape"
@@ -140,7 +147,7 @@ def _unreadable(tensor: Tensor) -> str:
     return ""
 
 
-def _blank(tensor: Tensor) -> str:
+def _explain_blank(tensor: Tensor) -> str:
     """Return why a tensor has no values; empty if it has."""
     if tensor.untyped_storage().device.type == "meta":
         return "a meta tensor has no values"
@@ -150,7 +157,7 @@ def _blank(tensor: Tensor) -> str:
 # -- the drawing -----------------------------------------------------------------------
 
 
-def where_they_are(drawn: Drawn, originals: dict[str, Tensor]) -> Drawn:
+def add_offsets(drawn: Drawn, originals: dict[str, Tensor]) -> Drawn:
     """Return the drawing with the originals' storage offsets; copies have others."""
     moved: dict[str, int] = {}
     inputs = []
@@ -170,17 +177,17 @@ def where_they_are(drawn: Drawn, originals: dict[str, Tensor]) -> Drawn:
 # -- shapes only -----------------------------------------------------------------------
 
 
-def _sides(
+def _draw_sides(
     name: str, args: tuple[Any, ...], kwargs: dict[str, Any]
 ) -> tuple[Side, ...]:
     """Return the tensors of a call by their shapes."""
     return tuple(
-        _shape_only(key, tensor)
-        for key, tensor in tensors_in(arguments_of(name, args, kwargs))
+        _remove_values(key, tensor)
+        for key, tensor in iter_named_tensors(name_arguments(name, args, kwargs))
     )
 
 
-def _shape_only(name: str, tensor: Tensor) -> Side:
+def _remove_values(name: str, tensor: Tensor) -> Side:
     """Return a tensor without its values, and without strides if it has none."""
     dtype = DTYPE_NAMES[tensor.dtype]
     if tensor.is_nested:
@@ -191,7 +198,7 @@ def _shape_only(name: str, tensor: Tensor) -> Side:
     return Side(name, meta.shape, meta.dtype, meta.stride, offset)
 
 
-def on_meta(
+def run_on_meta(
     func: Callable[..., Any], name: str, args: Any, kwargs: Any, said: str
 ) -> Drawn:
     """Run the call on meta tensors of the same shapes."""
@@ -206,7 +213,7 @@ def on_meta(
             return {key: without(item) for key, item in value.items()}
         return value
 
-    text, before = written(name, args, kwargs), _sides(name, args, kwargs)
+    text, before = format_call(name, args, kwargs), _draw_sides(name, args, kwargs)
     try:
         with torch.no_grad(), torch.device("meta"):
             made = func(*without(args), **without(kwargs))
@@ -216,9 +223,9 @@ def on_meta(
         first = (str(error).strip().splitlines() or [type(error).__name__])[0]
         together = name in BROADCAST
         return Drawn(text, name, before, reason=said, error=first, broadcast=together)
-    outs = list(tensors_of(made))
+    outs = list(iter_tensors(made))
     names = ["out"] if len(outs) == 1 else [f"out.{n}" for n in range(len(outs))]
-    after = tuple(_shape_only(*pair) for pair in zip(names, outs, strict=True))
+    after = tuple(_remove_values(*pair) for pair in zip(names, outs, strict=True))
     return Drawn(text, name, before, after, reason=said)
 
 
@@ -228,15 +235,17 @@ MOST = 1 << 18
 """Elements up to which a tensor is copied, to show a part of its values."""
 
 
-def stored(tensor: torch.Tensor, name: str = "tensor") -> Stored:
+def describe_stored(tensor: torch.Tensor, name: str = "tensor") -> Stored:
     """Describe a tensor and the storage that it looks at."""
     if not isinstance(tensor, torch.Tensor):
         raise TypeError(f"a tensor is drawn, not {type(tensor).__name__}")
-    said = _unreadable(tensor)
+    said = _explain_unreadable(tensor)
     if said:
-        return Stored(_shape_only(name, tensor), reason=said, notes=_notes(tensor))
+        return Stored(
+            _remove_values(name, tensor), reason=said, notes=_collect_notes(tensor)
+        )
     with torch.no_grad(), torch._C.DisableTorchFunctionSubclass():
-        said = _blank(tensor)
+        said = _explain_blank(tensor)
         size = tensor.element_size()
         storage = tensor.untyped_storage()
         count = storage.nbytes() // size
@@ -248,47 +257,51 @@ def stored(tensor: torch.Tensor, name: str = "tensor") -> Stored:
         if not said and tensor.numel() > MOST:
             said = f"{tensor.numel():,} elements are too many"
         if said:
-            shown = _shape_only(name, tensor)
+            shown = _remove_values(name, tensor)
         else:
-            shown = drawn_side(name, tensor, shown=tensor.detach().clone())
+            shown = draw_side(name, tensor, shown=tensor.detach().clone())
     base = tensor._base
     shape = None if base is None else tuple(base.shape)
     version = None if tensor.is_inference() else int(tensor._version)
-    return Stored(shown, count, cells, size, shape, version, said, _notes(tensor))
+    return Stored(
+        shown, count, cells, size, shape, version, said, _collect_notes(tensor)
+    )
 
 
-def typed(
+def describe_typed(
     shape: tuple[int, ...],
     dtype: str,
     letters: tuple[str | None, ...] = (),
     chosen: Mapping[str, int] = MappingProxyType({}),
 ) -> Stored:
     """Describe a tensor that was only typed, with made-up values unless too large."""
-    made = _made_up(shape, dtype)
+    made = _describe_made_up(shape, dtype)
     lettered = replace(made.side, letters=letters if any(letters) else ())
-    return replace(made, side=lettered, notes=(*made.notes, *said_of(chosen)))
+    return replace(made, side=lettered, notes=(*made.notes, *describe_chosen(chosen)))
 
 
-def said_of(chosen: Mapping[str, int]) -> list[str]:
+def describe_chosen(chosen: Mapping[str, int]) -> list[str]:
     """Return a sentence on the sizes that were chosen."""
     sizes = ", ".join(f"{name} = {size}" for name, size in chosen.items())
     return [f"chosen, because the call does not state them: {sizes}"] if sizes else []
 
 
-def _made_up(shape: tuple[int, ...], dtype: str) -> Stored:
+def _describe_made_up(shape: tuple[int, ...], dtype: str) -> Stored:
     """Describe a made-up tensor, without letters."""
     count = 1
     for size in shape:
         count *= size
     if count > RUNNABLE:
-        empty = stored(torch.empty(shape, dtype=DTYPES[dtype], device="meta"))
+        empty = describe_stored(torch.empty(shape, dtype=DTYPES[dtype], device="meta"))
         said = f"{count:,} elements are too many"
-        return replace(empty, base=None, version=None, reason=said, notes=_leaf(dtype))
-    made = stored(typed_tensor(shape, dtype, 1, 10))
-    return replace(made, base=None, version=None, notes=_leaf(dtype))
+        return replace(
+            empty, base=None, version=None, reason=said, notes=_describe_leaf(dtype)
+        )
+    made = describe_stored(make_typed_tensor(shape, dtype, 1, 10))
+    return replace(made, base=None, version=None, notes=_describe_leaf(dtype))
 
 
-def _leaf(dtype: str) -> tuple[str, ...]:
+def _describe_leaf(dtype: str) -> tuple[str, ...]:
     """Return a note on the gradient of a new tensor of a dtype."""
     kind = DTYPES[dtype]
     if not (kind.is_floating_point or kind.is_complex):
@@ -296,12 +309,12 @@ def _leaf(dtype: str) -> tuple[str, ...]:
     return ("a leaf: with requires_grad=True backward fills its .grad",)
 
 
-def _notes(tensor: torch.Tensor) -> tuple[str, ...]:
+def _collect_notes(tensor: torch.Tensor) -> tuple[str, ...]:
     """Return further notes on a tensor."""
     found = []
     if tensor.device.type != "cpu":
         found.append(f"on {tensor.device}")
-    found += _gradient(tensor)
+    found += _describe_gradient(tensor)
     if tensor.is_conj():
         found.append("conjugated when it is read: the storage holds the conjugates")
     if tensor.is_neg():
@@ -309,7 +322,7 @@ def _notes(tensor: torch.Tensor) -> tuple[str, ...]:
     return tuple(found)
 
 
-def _gradient(tensor: torch.Tensor) -> list[str]:
+def _describe_gradient(tensor: torch.Tensor) -> list[str]:
     """Return a note on a tensor in autograd: if it is a leaf, and gets a gradient."""
     if not (tensor.is_floating_point() or tensor.is_complex()):
         name = str(tensor.dtype).removeprefix("torch.")
@@ -317,16 +330,20 @@ def _gradient(tensor: torch.Tensor) -> list[str]:
     if not tensor.requires_grad:
         return ["a leaf; requires_grad is False: backward leaves .grad None"]
     if tensor.is_leaf:
-        return [f"requires grad, a leaf: backward fills .grad, {_holds(tensor)}"]
+        return [
+            f"requires grad, a leaf: backward fills .grad, {_describe_grad(tensor)}"
+        ]
     made = type(tensor.grad_fn).__name__
     if not tensor.retains_grad:
         kept = ".grad stays None unless retain_grad() is called"
     else:
-        kept = f"retain_grad() was called: backward fills .grad, {_holds(tensor)}"
+        kept = (
+            f"retain_grad() was called: backward fills .grad, {_describe_grad(tensor)}"
+        )
     return [f"requires grad, made by {made}: not a leaf, {kept}"]
 
 
-def _holds(tensor: torch.Tensor) -> str:
+def _describe_grad(tensor: torch.Tensor) -> str:
     """Describe the current `.grad` of a tensor."""
     grad = tensor.grad
     return "now None" if grad is None else f"now {tuple(grad.shape)}"

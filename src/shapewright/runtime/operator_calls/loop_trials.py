@@ -162,7 +162,7 @@ class _Interpreter:
         raise _NotRun(name)
 
 
-def _interpreted(stmts: Iterable[ast.stmt], names: Mapping[str, Any]) -> Names:
+def _interpret_statements(stmts: Iterable[ast.stmt], names: Mapping[str, Any]) -> Names:
     """Return the names after the statements have run; tensors are copied first."""
     own = {
         name: value.clone() if isinstance(value, Tensor) else value
@@ -202,29 +202,31 @@ class _Experiment(Protocol):
     def targets(self) -> tuple[str, ...]: ...
 
 
-def same(experiment: _Experiment, tries: int = 2) -> bool:
+def is_same(experiment: _Experiment, tries: int = 2) -> bool:
     """Whether both give equal tensors, on different values in each try.
 
     The program's own random numbers are restored afterwards.
     """
     with torch.random.fork_rng([]), torch.no_grad(), torch.device("cpu"):
-        return all(_same_once(experiment, seed) for seed in range(tries))
+        return all(_is_same_once(experiment, seed) for seed in range(tries))
 
 
-def _same_once(experiment: _Experiment, seed: int) -> bool:
+def _is_same_once(experiment: _Experiment, seed: int) -> bool:
     """Compare both pieces once."""
     torch.manual_seed(seed)
-    names: dict[str, Any] = {key: _made_up(t) for key, t in experiment.tensors.items()}
+    names: dict[str, Any] = {
+        key: _make_values(t) for key, t in experiment.tensors.items()
+    }
     names |= experiment.numbers
     try:
-        before = _interpreted(experiment.loop, names)
-        after = _interpreted(experiment.instead, names)
+        before = _interpret_statements(experiment.loop, names)
+        after = _interpret_statements(experiment.instead, names)
     except (_NotRun, ArithmeticError, LookupError, RuntimeError, TypeError, ValueError):
         return False
-    return all(_equal(before[key], after[key]) for key in experiment.targets)
+    return all(_is_equal(before[key], after[key]) for key in experiment.targets)
 
 
-def _made_up(made: _Made) -> Tensor:
+def _make_values(made: _Made) -> Tensor:
     """Return a tensor with random values."""
     dtype, shape = DTYPES[made.dtype], made.shape
     if made.zeros:
@@ -236,7 +238,7 @@ def _made_up(made: _Made) -> Tensor:
     return torch.randint(0, max(made.high, 1), shape).to(dtype)
 
 
-def _equal(one: Any, other: Any) -> bool:
+def _is_equal(one: Any, other: Any) -> bool:
     """Whether shape and dtype are the same, and values up to rounding."""
     if not isinstance(one, Tensor) or not isinstance(other, Tensor):
         return type(one) is type(other) and bool(one == other)

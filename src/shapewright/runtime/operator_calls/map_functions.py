@@ -24,7 +24,7 @@ LOSSES = operators_with("takes_only_tensors")
 """Functions that accept nothing but tensors."""
 
 
-def _torch_function(name: str) -> Any:
+def _find_torch_function(name: str) -> Any:
     """Return `torch.amax` for "amax"."""
     # `torch.kl_div` and its kind take the reduction as a number.
     for owner in OWNERS if name not in LOSSES else (torch.nn.functional,):
@@ -34,7 +34,7 @@ def _torch_function(name: str) -> Any:
     raise AttributeError(f"torch has no function {name}")
 
 
-def _batch_norm(
+def _compute_batch_norm(
     input: Tensor, mean: Tensor, var: Tensor, *affine: Tensor, eps: float
 ) -> Tensor:
     """Compute batch norm in evaluation, of an element and its channel's numbers."""
@@ -43,15 +43,15 @@ def _batch_norm(
     return made.reshape(1)
 
 
-def _window_argmax(values: Tensor) -> Tensor:
+def _find_window_argmax(values: Tensor) -> Tensor:
     """Return where max_pool finds the largest value: the first, or the last NaN."""
     unknown = values.isnan().nonzero()
     return unknown[-1] if len(unknown) else values.argmax()
 
 
-OF_STEPS = {"window_argmax": _window_argmax}
+OF_STEPS = {"window_argmax": _find_window_argmax}
 """Functions of all steps that torch has only inside other operators."""
-OF_ELEMENTS = {"batch_norm": _batch_norm}
+OF_ELEMENTS = {"batch_norm": _compute_batch_norm}
 """Functions that torch has only for tensors with more dims."""
 
 
@@ -61,8 +61,8 @@ def of_elements(name: str, values: list[Any], options: dict[str, Any]) -> Tensor
         values = [torch.as_tensor(value, dtype=torch.float64) for value in values]
     elif not any(isinstance(value, Tensor) for value in values):
         first = values[0]
-        values = [torch.tensor(first, dtype=_exact(first)), *values[1:]]
-    function = OF_ELEMENTS.get(name) or _torch_function(name)
+        values = [torch.tensor(first, dtype=_find_exact_dtype(first)), *values[1:]]
+    function = OF_ELEMENTS.get(name) or _find_torch_function(name)
     made: Tensor = function(*values, **options)
     return made
 
@@ -75,17 +75,19 @@ def of_steps(name: str, values: list[Any], at: int | None, options: Any) -> Any:
     if values and isinstance(values[0], Tensor):
         operand = torch.cat([value.reshape(1) for value in values])
     else:
-        operand = torch.tensor(values, dtype=_exact(values[0] if values else 0.0))
+        operand = torch.tensor(
+            values, dtype=_find_exact_dtype(values[0] if values else 0.0)
+        )
     if function in FLOATING:
         operand = operand.double()
     along = {"dim": 0} if function in ALONG else {}
-    over_all = OF_STEPS.get(function) or _torch_function(function)
+    over_all = OF_STEPS.get(function) or _find_torch_function(function)
     made = over_all(operand, **along, **options)
     made = getattr(made, part) if part else made
     return made if at is None else made[at]
 
 
-def _exact(value: Any) -> torch.dtype | None:
+def _find_exact_dtype(value: Any) -> torch.dtype | None:
     """Return the dtype that holds a number exactly; None for torch's choice."""
     if isinstance(value, complex):
         return torch.complex128
@@ -99,5 +101,5 @@ def stored(value: Any, dtype: torch.dtype) -> Any:
     if isinstance(value, int) and not -(1 << 63) <= value < 1 << 63:
         value = (value + (1 << 63)) % (1 << 64) - (1 << 63)
     if not isinstance(value, Tensor):
-        value = torch.tensor(value, dtype=_exact(value))
+        value = torch.tensor(value, dtype=_find_exact_dtype(value))
     return value.to(dtype).item()

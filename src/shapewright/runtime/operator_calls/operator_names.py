@@ -31,21 +31,21 @@ class Unknown(Exception):
 FACTORIES = frozenset(f"torch.{name}" for name in operators_with("is_drawn_by_hand"))
 
 
-def known_names() -> set[str]:
+def get_known_names() -> set[str]:
     """Return the names of all operators that may be called."""
     asked = {f"torch.Tensor.{name}" for name in (*METADATA, "item", "tolist")}
     return {*MAPS, *RULES, *FACTORIES, *asked} - {"tensor"}
 
 
-def unknown_name(name: str) -> str:
+def describe_unknown_name(name: str) -> str:
     """Return the message for an unknown operator: what it is, or a similar name."""
     prefix, _, last = name.rpartition(".")
-    known = sorted(known_names())
+    known = sorted(get_known_names())
     same = [one for one in known if one.rpartition(".")[2] == last]
-    if same and not _in_torch(name):
+    if same and not _is_in_torch(name):
         near = min(same, key=len).replace("torch.nn.functional.", "F.")
         return f"no operator `{name}` is known; did you mean `{near}`?"
-    if _in_torch(name):
+    if _is_in_torch(name):
         return f"`{name}` is not one of the operators that are drawn"
     beside = [
         one.rpartition(".")[2] for one in known if one.rpartition(".")[0] == prefix
@@ -57,7 +57,7 @@ def unknown_name(name: str) -> str:
     return f"no operator `{name}` is known{hint}"
 
 
-def _in_torch(name: str) -> bool:
+def _is_in_torch(name: str) -> bool:
     """Whether torch has an attribute of that name."""
     found: Any = torch
     for part in name.split(".")[1:]:
@@ -65,11 +65,11 @@ def _in_torch(name: str) -> bool:
     return found is not None
 
 
-def function_of(name: str, values: bool = False) -> Any:
+def find_function(name: str, values: bool = False) -> Any:
     """Return torch's function of a dotted name, if it is a known operator."""
     if name == "tensor":
         return lambda input: input
-    if not values and name not in known_names():
+    if not values and name not in get_known_names():
         raise Unknown(name)
     found: Any = torch
     for part in name.split(".")[1:]:
@@ -103,12 +103,12 @@ class _Inner:
 
 
 @cache
-def drawn_names() -> dict[Any, str]:
+def get_drawn_names() -> dict[Any, str]:
     """Return the names under which functions have an index map, by function."""
     names = sorted(MAPS, key=lambda name: name.startswith("torch.Tensor."))
     found: dict[Any, str] = {}
     for name in names:
-        found.setdefault(function_of(name), name)
+        found.setdefault(find_function(name), name)
     return found
 
 
@@ -124,7 +124,7 @@ class _Looking(TorchFunctionMode):
     def __torch_function__(
         self, func: Any, types: Any, args: Any = (), kwargs: Any = None
     ) -> Any:
-        name = drawn_names().get(func)
+        name = get_drawn_names().get(func)
         if name is None or getattr(func, "__name__", "") in READS:
             out = func(*args, **(kwargs or {}))
             self.made += isinstance(out, torch.Tensor | tuple)
@@ -137,7 +137,7 @@ class _Looking(TorchFunctionMode):
         return out
 
 
-def layer_class(name: str) -> type[nn.Module] | None:
+def find_layer_class(name: str) -> type[nn.Module] | None:
     """Return the class of a dotted name; None if it is no layer of torch."""
     found = getattr(nn, name.removeprefix("torch.nn."), None)
     known = isinstance(found, type) and issubclass(found, nn.Module)
@@ -146,10 +146,10 @@ def layer_class(name: str) -> type[nn.Module] | None:
 
 def is_layer(name: str) -> bool:
     """Whether a dotted name is that of a layer of torch."""
-    return name.startswith("torch.nn.") and layer_class(name) is not None
+    return name.startswith("torch.nn.") and find_layer_class(name) is not None
 
 
-def built(kind: type[nn.Module], args: Any, kwargs: Any) -> nn.Module:
+def build_layer(kind: type[nn.Module], args: Any, kwargs: Any) -> nn.Module:
     """Return a layer in evaluation whose weights are small, easily followed numbers."""
     layer = kind(*args, **kwargs).eval()
     # Attention's are around 0, so that its softmax does not fall on one key.
@@ -161,7 +161,7 @@ def built(kind: type[nn.Module], args: Any, kwargs: Any) -> nn.Module:
     return layer
 
 
-def inside(layer: nn.Module, args: Any, kwargs: Any) -> _Inner:
+def find_layer_operator(layer: nn.Module, args: Any, kwargs: Any) -> _Inner:
     """Return the operator that does a layer's work, or that refuses its input.
 
     It gets the very tensors that the layer gets, and returns what the layer returns.
@@ -179,8 +179,11 @@ def inside(layer: nn.Module, args: Any, kwargs: Any) -> _Inner:
         return _with_masks(looking.last, layer, args, kwargs)
     for call, made in reversed(looking.calls):
         inner = _with_masks(call, layer, args, kwargs)
-        given, used = identities((args, kwargs)), identities((inner.args, inner.kwargs))
-        if given <= used and identities(out) <= identities(made):
+        given, used = (
+            get_identities((args, kwargs)),
+            get_identities((inner.args, inner.kwargs)),
+        )
+        if given <= used and get_identities(out) <= get_identities(made):
             return inner
     if getattr(layer, "batch_first", False) and isinstance(
         layer, nn.MultiheadAttention
@@ -189,9 +192,9 @@ def inside(layer: nn.Module, args: Any, kwargs: Any) -> _Inner:
     return _Inner(reason=SEVERAL if looking.made > 1 else "")
 
 
-def identities(nest: Any) -> set[int]:
+def get_identities(nest: Any) -> set[int]:
     """Return the identities of the tensors in a nest."""
-    return {id(tensor) for tensor in nests.tensors(nest)}
+    return {id(tensor) for tensor in nests.collect_tensors(nest)}
 
 
 def _with_masks(inner: _Inner, layer: nn.Module, args: Any, kwargs: Any) -> _Inner:

@@ -15,19 +15,19 @@ from shapewright.runtime.operator_calls.call_context import draw_with
 from shapewright.runtime.operator_calls.drawing import (
     RUNNABLE,
     TOO_LARGE,
-    arguments_of,
     draw_call,
-    tensors_in,
-    typed_tensor,
+    iter_named_tensors,
+    make_typed_tensor,
+    name_arguments,
 )
-from shapewright.runtime.operator_calls.live_tensors import on_meta, said_of
+from shapewright.runtime.operator_calls.live_tensors import describe_chosen, run_on_meta
 from shapewright.runtime.operator_calls.operator_names import (
     Unknown,
-    built,
-    function_of,
-    identities,
-    inside,
-    layer_class,
+    build_layer,
+    find_function,
+    find_layer_class,
+    find_layer_operator,
+    get_identities,
 )
 
 
@@ -85,7 +85,7 @@ class _Making:
     def value(self, given: Any) -> Any:
         """Return an argument as torch accepts it."""
         if hasattr(given, "kwargs"):
-            func = function_of(given.name)
+            func = find_function(given.name)
             args = [self.value(item) for item in given.args]
             return func(*args, **{k: self.value(v) for k, v in given.kwargs.items()})
         if isinstance(given, tuple | list):
@@ -100,47 +100,47 @@ class _Making:
                 made = torch.empty(given.shape, dtype=dtype, device="meta")
             else:
                 more = (self.seed, self.high, self.soft)
-                made = typed_tensor(given.shape, given.dtype, *more)
-                made = _tamed(made) if self.tame else made
+                made = make_typed_tensor(given.shape, given.dtype, *more)
+                made = _tame_values(made) if self.tame else made
             self.letters.append((made, given.letters))
             return made
         name = getattr(given, "name", None)
-        return function_of(name, values=True) if isinstance(name, str) else given
+        return find_function(name, values=True) if isinstance(name, str) else given
 
 
-def perform(call: _TypedCall) -> Drawn:
+def perform_call(call: _TypedCall) -> Drawn:
     """Run a typed call on made-up values, and draw it.
 
     Whole numbers are taken for indices: they lie below the size that they index, if
     that is known, else they are 0. Raises `Unknown` for a name that is no operator.
     """
-    find: Any = function_of if call.built is None else layer_class
+    find: Any = find_function if call.built is None else find_layer_class
     func = find(call.name)
     if func is None:
         raise Unknown(call.name)
-    if _elements(call) > RUNNABLE:
-        return _shapes_only(call)
-    if _at_most(call) > RUNNABLE:  # what comes out may be large
-        shapes = _shapes_only(call)
+    if _count_elements(call) > RUNNABLE:
+        return _draw_shapes(call)
+    if _compute_upper_bound(call) > RUNNABLE:  # what comes out may be large
+        shapes = _draw_shapes(call)
         if sum(side.size for side in shapes.outputs) > RUNNABLE:
             return shapes
     state = torch.get_rng_state()
     try:
         drawn = None
-        for high in _bounds(call):
+        for high in _iter_bounds(call):
             soft = call.name.endswith(SOFT)
-            drawn = _attempt(call, func, _Making(high, soft=soft))
+            drawn = _attempt_call(call, func, _Making(high, soft=soft))
             if not drawn.error:
                 return drawn
         assert drawn is not None
         # Torch may have refused the values that we made up, not the call.
-        tame = _attempt(call, func, _Making(1, tame=True))
+        tame = _attempt_call(call, func, _Making(1, tame=True))
         return drawn if tame.error else tame
     finally:
         torch.set_rng_state(state)
 
 
-def _tamed(made: torch.Tensor) -> torch.Tensor:
+def _tame_values(made: torch.Tensor) -> torch.Tensor:
     """Return floats from 0 up to 1; for square matrices, the unit matrix."""
     if not made.is_floating_point() or not made.numel():
         return made
@@ -149,31 +149,31 @@ def _tamed(made: torch.Tensor) -> torch.Tensor:
     return torch.linspace(0, 1, made.numel()).reshape(made.shape).to(made.dtype)
 
 
-def _attempt(call: _TypedCall, func: Any, making: _Making) -> Drawn:
+def _attempt_call(call: _TypedCall, func: Any, making: _Making) -> Drawn:
     """Try the call once, with values made up in one way."""
     torch.manual_seed(0)
     args = tuple(making.value(item) for item in call.args)
     kwargs = {name: making.value(item) for name, item in call.kwargs.items()}
     if call.built is None:
         drawn = draw_with(func, call.name, args, kwargs, call.text)
-        return _in_letters(drawn, call, making, (call.name, args, kwargs))
+        return _add_letters(drawn, call, making, (call.name, args, kwargs))
     try:
-        layer = built(func, *call.built)
-        inner = inside(layer, args, kwargs)
+        layer = build_layer(func, *call.built)
+        inner = find_layer_operator(layer, args, kwargs)
     except Exception as error:  # the layer refuses; it is drawn
-        return draw_call(_raising(error), call.name, args, kwargs, call.text)
+        return draw_call(_make_raising(error), call.name, args, kwargs, call.text)
     if inner.func is None:
         drawn = draw_call(layer, call.name, args, kwargs, call.text)
         return replace(drawn, reason=inner.reason or drawn.reason)
     named = inner.name, inner.args, inner.kwargs or {}
     drawn = draw_with(inner.func, *named, call.text)
-    if drawn.error and not identities((args, kwargs)) <= identities(named):
+    if drawn.error and not get_identities((args, kwargs)) <= get_identities(named):
         said = f"`{inner.name}` gets what the layer computes from its inputs"
         drawn = replace(drawn, notes=(*drawn.notes, said))
-    return _in_letters(drawn, call, making, named)
+    return _add_letters(drawn, call, making, named)
 
 
-def _in_letters(
+def _add_letters(
     drawn: Drawn,
     call: _TypedCall,
     making: _Making,
@@ -184,15 +184,15 @@ def _in_letters(
         return drawn
     letters = {
         name: typed
-        for name, tensor in tensors_in(arguments_of(*named))
+        for name, tensor in iter_named_tensors(name_arguments(*named))
         for made, typed in making.letters
         if made is tensor and any(typed)
     }
     made = with_letters(drawn, letters, call.letters)
-    return replace(made, notes=(*made.notes, *said_of(call.chosen)))
+    return replace(made, notes=(*made.notes, *describe_chosen(call.chosen)))
 
 
-def _raising(error: Exception) -> Callable[..., Any]:
+def _make_raising(error: Exception) -> Callable[..., Any]:
     """Return a function that raises an error again."""
 
     def again(*args: Any, **kwargs: Any) -> Any:
@@ -201,7 +201,7 @@ def _raising(error: Exception) -> Callable[..., Any]:
     return again
 
 
-def _bounds(call: _TypedCall) -> Iterator[int]:
+def _iter_bounds(call: _TypedCall) -> Iterator[int]:
     """Yield sizes that whole numbers of the call may index, the likeliest first."""
     floats = [
         leaf.shape
@@ -214,10 +214,10 @@ def _bounds(call: _TypedCall) -> Iterator[int]:
     given = call.built[0] if call.built is not None else ()
     named = [n for n in (*call.args, *call.kwargs.values(), *given) if type(n) is int]
     counts = [n for n in named if n > 1]  # `num_classes`, the rows of an embedding
-    yield from likely_bounds(floats, dim, call.name, counts)
+    yield from iter_likely_bounds(floats, dim, call.name, counts)
 
 
-def likely_bounds(
+def iter_likely_bounds(
     floats: Sequence[tuple[int, ...]],
     dim: int | None,
     name: str,
@@ -234,7 +234,7 @@ def likely_bounds(
     yield from dict.fromkeys([*(tried or [10]), *counts, 1])
 
 
-def _shapes_only(call: _TypedCall) -> Drawn:
+def _draw_shapes(call: _TypedCall) -> Drawn:
     """Draw a call too large to run, by its shapes."""
     making = _Making(1, blank=True)
     with torch.device("meta"):
@@ -242,43 +242,43 @@ def _shapes_only(call: _TypedCall) -> Drawn:
         kwargs = {name: making.value(item) for name, item in call.kwargs.items()}
     name, func = call.name, None
     if call.built is None:
-        func = function_of(name)
+        func = find_function(name)
     else:
-        layer = _on_meta_built(name, call.built)
-        inner = inside(layer, args, kwargs)
+        layer = _build_on_meta(name, call.built)
+        inner = find_layer_operator(layer, args, kwargs)
         func = layer
         if inner.func is not None:
             func, name = inner.func, inner.name
             args, kwargs = inner.args, inner.kwargs or {}
-    drawn = replace(on_meta(func, name, args, kwargs, TOO_LARGE), text=call.text)
-    return _in_letters(drawn, call, making, (name, args, kwargs))
+    drawn = replace(run_on_meta(func, name, args, kwargs, TOO_LARGE), text=call.text)
+    return _add_letters(drawn, call, making, (name, args, kwargs))
 
 
-def _elements(call: _TypedCall) -> int:
+def _count_elements(call: _TypedCall) -> int:
     """Return how many elements a call needs, with a layer's weights."""
     count = sum(prod(leaf.shape) for leaf in call.leaves())
     if call.built is not None:
         try:
-            layer = _on_meta_built(call.name, call.built)
+            layer = _build_on_meta(call.name, call.built)
         except Exception:  # a real try tells what is wrong
             return count
         count += sum(parameter.numel() for parameter in layer.parameters())
     return count
 
 
-def _at_most(nest: Any) -> int:
+def _compute_upper_bound(nest: Any) -> int:
     """Return the product of all sizes and whole numbers of a call, an upper bound."""
     if hasattr(nest, "kwargs"):
-        return _at_most((*nest.args, *nest.kwargs.values()))
+        return _compute_upper_bound((*nest.args, *nest.kwargs.values()))
     if isinstance(nest, tuple | list):
-        return prod(map(_at_most, nest))
+        return prod(map(_compute_upper_bound, nest))
     if hasattr(nest, "fill") and hasattr(nest, "shape"):
         return max(1, int(prod(nest.shape)))
     return max(1, abs(nest)) if type(nest) is int else 1
 
 
-def _on_meta_built(name: str, given: tuple[tuple[Any, ...], dict[str, Any]]) -> Any:
+def _build_on_meta(name: str, given: tuple[tuple[Any, ...], dict[str, Any]]) -> Any:
     """Return a layer without memory for its weights."""
-    kind: Any = layer_class(name)
+    kind: Any = find_layer_class(name)
     with torch.device("meta"):
         return kind(*given[0], **given[1]).eval()

@@ -47,23 +47,23 @@ class Standstill:
         if now < self.looked + min(LOOKS, self.seconds / 4):
             return False
         self.looked = now
-        ticks = sum(_ticks(each) for each in _family(self.process))
+        ticks = sum(_get_cpu_time(process) for process in _iter_family(self.process))
         if ticks != self.ticks or not os.path.exists("/proc/self/stat"):
             self.ticks, self.moved = ticks, now
         return now > self.moved + self.seconds
 
 
-def _family(process: int) -> Iterator[int]:
+def _iter_family(process: int) -> Iterator[int]:
     """Yield a process, its children, their children, and so on."""
     yield process
     with contextlib.suppress(OSError):
         for thread in os.listdir(f"/proc/{process}/task"):
             with open(f"/proc/{process}/task/{thread}/children") as stream:
                 for child in stream.read().split():
-                    yield from _family(int(child))
+                    yield from _iter_family(int(child))
 
 
-def _ticks(process: int) -> int:
+def _get_cpu_time(process: int) -> int:
     """Return the CPU time of a process until now, 0 if it is not known."""
     try:
         with open(f"/proc/{process}/stat") as stream:
@@ -77,13 +77,13 @@ FIRST = 500
 """The least number that a pipe's end gets, if the machine allows as many."""
 
 
-def distant_pipe() -> tuple[int, int]:
+def make_distant_pipe() -> tuple[int, int]:
     """Return an end to read from and one to write to, far from what a program opens."""
     reading, writing = os.pipe()
-    return distant(reading), distant(writing)
+    return move_descriptor(reading), move_descriptor(writing)
 
 
-def distant(end: int) -> int:
+def move_descriptor(end: int) -> int:
     """Move a descriptor to a high number; return it unchanged if there is none."""
     if sys.platform == "win32":
         return end

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import torch
 
 from shapewright.findings.codes import COLLECTIVE_MISMATCH
-from shapewright.runtime.loops.data_loaders import shaped
+from shapewright.runtime.loops.data_loaders import format_shape
 
 if TYPE_CHECKING:
     from shapewright.runtime.loops.loop_state import RehearsalState
@@ -92,7 +92,7 @@ class Ranks(Base):  # type: ignore[misc]
 
     def allreduce(self, tensors: Sequence[Tensor], opts: Any = None) -> Done:
         for tensor in tensors:
-            if self.reaches("all_reduce", tensor):
+            if self.can_reach("all_reduce", tensor):
                 self.sum_up(tensor, opts)
         return Done(list(tensors))
 
@@ -100,13 +100,13 @@ class Ranks(Base):  # type: ignore[misc]
 
     def reduce(self, tensors: Sequence[Tensor], opts: Any = None) -> Done:
         for tensor in tensors:
-            if self.reaches("reduce", tensor) and opts.rootRank == self.at:
+            if self.can_reach("reduce", tensor) and opts.rootRank == self.at:
                 self.sum_up(tensor, opts)
         return Done(list(tensors))
 
     def broadcast(self, tensors: Sequence[Tensor], opts: Any = None) -> Done:
         for tensor in tensors:
-            self.reaches("broadcast", tensor)
+            self.can_reach("broadcast", tensor)
         return Done(list(tensors))
 
     def allgather(
@@ -128,18 +128,20 @@ class Ranks(Base):  # type: ignore[misc]
         self, output: Tensor, tensor: Tensor, opts: Any = None
     ) -> Done:
         name = "all_gather_into_tensor"
-        if self.reaches(name, tensor, output):
-            whole, part = _shape(self, output), _shape(self, tensor)
+        if self.can_reach(name, tensor, output):
+            whole, part = _get_shape(self, output), _get_shape(self, tensor)
             asked = (self.count * part[0], *part[1:]) if part else (self.count,)
             stacked = (self.count, *part)
             same = whole == asked or (not self.is_strict(output) and whole == stacked)
             if not same and (
-                self.is_strict(output) or _elements(whole) != _elements(asked)
+                self.is_strict(output)
+                or _count_elements(whole) != _count_elements(asked)
             ):
                 self.refuse(
-                    f"`{name}` needs an output of {shaped(asked)} for {_counted(self)} "
-                    f"with {shaped(part)} each, got {shaped(whole)}",
-                    _gloo_sizes("allgather", part, whole)
+                    f"`{name}` needs an output of {format_shape(asked)} for "
+                    f"{_format_ranks(self)} with {format_shape(part)} each, got "
+                    f"{format_shape(whole)}",
+                    _format_gloo_error("allgather", part, whole)
                     if self.is_strict(output)
                     else "output tensor size must be equal to world_size times input "
                     "tensor size",
@@ -190,12 +192,13 @@ class Ranks(Base):  # type: ignore[misc]
         self, output: Tensor, tensor: Tensor, opts: Any = None
     ) -> Done:
         name = "reduce_scatter_tensor"
-        if self.reaches(name, tensor, output):
-            whole, part = _shape(self, tensor), _shape(self, output)
-            if _elements(whole) != self.count * _elements(part):
+        if self.can_reach(name, tensor, output):
+            whole, part = _get_shape(self, tensor), _get_shape(self, output)
+            if _count_elements(whole) != self.count * _count_elements(part):
                 self.refuse(
-                    f"`{name}` needs an input of as many elements as {_counted(self)} "
-                    f"with {shaped(part)} each, got {shaped(whole)}",
+                    f"`{name}` needs an input of as many elements as "
+                    f"{_format_ranks(self)} with {format_shape(part)} each, got "
+                    f"{format_shape(whole)}",
                     "input tensor must be the same size as output size times world "
                     "size",
                 )
@@ -230,23 +233,24 @@ class Ranks(Base):  # type: ignore[misc]
         self, output: Tensor, tensor: Tensor, into: Any, parts: Any, opts: Any = None
     ) -> Done:
         name = "all_to_all_single"
-        if not self.reaches(name, tensor, output):
+        if not self.can_reach(name, tensor, output):
             return Done([output])
         for each, sizes in ((output, into), (tensor, parts)):
-            rows = _shape(self, each)[0]
+            rows = _get_shape(self, each)[0]
             fits = sum(sizes) == rows if sizes else rows % self.count == 0
             if not fits:
-                told = f"splits {list(sizes)}" if sizes else _counted(self)
+                told = f"splits {list(sizes)}" if sizes else _format_ranks(self)
                 self.refuse(
-                    f"`{name}` cannot divide {shaped(_shape(self, each))} among {told}",
+                    f"`{name}` cannot divide {format_shape(_get_shape(self, each))} "
+                    f"among {told}",
                     "Split sizes doesn't match total dim 0 size",
                 )
                 return Done([output])
-        whole, given = _shape(self, output), _shape(self, tensor)
-        if not into and not parts and _elements(whole) != _elements(given):
+        whole, given = _get_shape(self, output), _get_shape(self, tensor)
+        if not into and not parts and _count_elements(whole) != _count_elements(given):
             self.refuse(
-                f"`{name}` gives as much as it takes: {shaped(given)} into "
-                f"{shaped(whole)}"
+                f"`{name}` gives as much as it takes: {format_shape(given)} into "
+                f"{format_shape(whole)}"
             )
         elif self.is_of(name, tensor, output) and not into and not parts:
             with torch.no_grad():
@@ -261,11 +265,11 @@ class Ranks(Base):  # type: ignore[misc]
         return Done()
 
     def send(self, tensors: list[Tensor], rank: int, tag: int = 0) -> Done:
-        self.reaches("send", *tensors)
+        self.can_reach("send", *tensors)
         return Done()
 
     def recv(self, tensors: list[Tensor], rank: int, tag: int = 0) -> Done:
-        self.reaches("recv", *tensors)
+        self.can_reach("recv", *tensors)
         return Done(tensors)
 
     def recv_anysource(self, tensors: list[Tensor], tag: int = 0) -> Done:
@@ -273,22 +277,26 @@ class Ranks(Base):  # type: ignore[misc]
 
     def spread(self, name: str, into: list[Tensor], tensor: Tensor) -> None:
         """Copy a tensor to every tensor of a list."""
-        if self.reaches(name, tensor) and self.has_one_each(name, into):
+        if self.can_reach(name, tensor) and self.has_one_each(name, into):
             for output in into:
                 self.copied(name, output, tensor)
 
     def copied(self, name: str, output: Tensor, tensor: Tensor) -> None:
         """Copy a tensor to another, if it has room for it."""
-        whole, part = _shape(self, output), _shape(self, tensor)
+        whole, part = _get_shape(self, output), _get_shape(self, tensor)
         strict = self.is_strict(output)
-        same = whole == part if strict else _elements(whole) == _elements(part)
-        if not self.reaches(name, output):
+        same = (
+            whole == part if strict else _count_elements(whole) == _count_elements(part)
+        )
+        if not self.can_reach(name, output):
             return
         if not same:
             self.refuse(
-                f"`{name}` needs tensors of one shape, got {shaped(part)} and "
-                f"{shaped(whole)}",
-                _gloo_sizes(name.replace("_", ""), part, whole) if strict else "",
+                f"`{name}` needs tensors of one shape, got {format_shape(part)} and "
+                f"{format_shape(whole)}",
+                _format_gloo_error(name.replace("_", ""), part, whole)
+                if strict
+                else "",
             )
         elif self.is_of(name, tensor, output):
             with torch.no_grad():
@@ -300,17 +308,17 @@ class Ranks(Base):  # type: ignore[misc]
             return True
         words = f"{len(tensors)} tensor{'s' * (len(tensors) != 1)}"
         self.refuse(
-            f"`{name}` needs a tensor for each of {_counted(self)}, got {words}"
+            f"`{name}` needs a tensor for each of {_format_ranks(self)}, got {words}"
         )
         return False
 
-    def reaches(self, name: str, *tensors: Tensor) -> bool:
+    def can_reach(self, name: str, *tensors: Tensor) -> bool:
         """Whether the backend accepts tensors of that device."""
         engine = self.stage.engine
-        for each in tensors:
-            if not engine.known(each):
+        for tensor in tensors:
+            if not engine.known(tensor):
                 continue  # made by torch in a backward pass: it claims nothing
-            device = engine.info(each).meta.device
+            device = engine.info(tensor).meta.device
             if self.backend == "nccl" and device == "cpu" and self.stage.has_gpu:
                 self.refuse(
                     f"`{name}` gets a tensor on `cpu`: `nccl` takes those on a GPU",
@@ -346,26 +354,26 @@ class Ranks(Base):  # type: ignore[misc]
                 tensor.mul_(self.count)
 
 
-def _shape(group: Ranks, tensor: Tensor) -> tuple[int, ...]:
+def _get_shape(group: Ranks, tensor: Tensor) -> tuple[int, ...]:
     """Return the shape of a tensor, without a call in the record."""
     found: tuple[int, ...] = group.stage.engine.info(tensor).meta.shape
     return found
 
 
-def _elements(sizes: tuple[int, ...]) -> int:
+def _count_elements(sizes: tuple[int, ...]) -> int:
     """Return the product of sizes."""
     count = 1
-    for each in sizes:
-        count *= each
+    for size in sizes:
+        count *= size
     return count
 
 
-def _counted(group: Ranks) -> str:
+def _format_ranks(group: Ranks) -> str:
     """Return the number of ranks as text: `2 ranks`."""
     return f"{group.count} rank{'s' * (group.count != 1)}"
 
 
-def _gloo_sizes(name: str, asked: tuple[int, ...], got: tuple[int, ...]) -> str:
+def _format_gloo_error(name: str, asked: tuple[int, ...], got: tuple[int, ...]) -> str:
     """Return gloo's message for a tensor that does not fit."""
     one, other = (f"({', '.join(map(str, each))})" for each in (asked, got))
     return (

@@ -13,15 +13,15 @@ import torch
 from torch import nn
 
 from shapewright.engine import nests
-from shapewright.engine.replacement import replaced
-from shapewright.runtime.claimed_machine import index_of
+from shapewright.engine.replacement import replace_attribute
+from shapewright.runtime.claimed_machine import get_device_index
 
 if TYPE_CHECKING:
     from shapewright.runtime.loops.loop_state import RehearsalState
 
 
 @contextmanager
-def _replicas_stood_for(stage: RehearsalState) -> Iterator[None]:
+def _replace_transfers(stage: RehearsalState) -> Iterator[None]:
     """Replace torch's transfers between devices by calls on tensors that claim them."""
     parallel: Any = nn.parallel
     module = sys.modules["torch.nn.parallel.data_parallel"]  # a function has its name
@@ -30,22 +30,26 @@ def _replicas_stood_for(stage: RehearsalState) -> Iterator[None]:
         (parallel.scatter_gather, "Gather", _Gather),
         (parallel._functions, "Broadcast", _Broadcast),
         (parallel.comm, "broadcast_coalesced", _broadcast_coalesced),
-        (module, "parallel_apply", _one_by_one),
+        (module, "parallel_apply", _call_replicas),
     )
     with ExitStack() as stack:
-        stack.enter_context(replaced(module, "replicate", partial(_known, stage)))
+        stack.enter_context(
+            replace_attribute(module, "replicate", partial(_name_replicas, stage))
+        )
         for owner, name, value in places:
             if name in vars(owner):
-                stack.enter_context(replaced(owner, name, partial(_instead, value)))
+                stack.enter_context(
+                    replace_attribute(owner, name, partial(_return_replacement, value))
+                )
         yield
 
 
-def _instead(value: Any, original: Any) -> Any:
+def _return_replacement(value: Any, original: Any) -> Any:
     """Return the replacement, ignoring the original."""
     return value
 
 
-def _known(stage: RehearsalState, original: Any) -> Any:
+def _name_replicas(stage: RehearsalState, original: Any) -> Any:
     """Give replicas the names of the modules that they are copies of."""
 
     def replicate(network: Any, *args: Any, **kwargs: Any) -> Any:
@@ -61,7 +65,7 @@ def _known(stage: RehearsalState, original: Any) -> Any:
     return replicate
 
 
-def _named(device: Any) -> Any:
+def _normalize_device(device: Any) -> Any:
     """Return a device as `to` accepts it."""
     if isinstance(device, int):
         return "cpu" if device < 0 else f"cuda:{device}"
@@ -79,7 +83,7 @@ class _Scatter:
             else tensor.split(sizes, dim)
         )
         return tuple(
-            part.to(_named(device))
+            part.to(_normalize_device(device))
             for part, device in zip(parts, devices, strict=False)
         )
 
@@ -96,7 +100,7 @@ class _Gather:
                 stacklevel=2,
             )
             parts = tuple(part.view(1) for part in parts)
-        return torch.cat([part.to(_named(device)) for part in parts], dim)
+        return torch.cat([part.to(_normalize_device(device)) for part in parts], dim)
 
 
 class _Broadcast:
@@ -105,7 +109,7 @@ class _Broadcast:
     @staticmethod
     def apply(devices: Sequence[Any], *tensors: Any) -> Any:
         return tuple(
-            tensor.view_as(tensor) if at == 0 else tensor.to(_named(device))
+            tensor.view_as(tensor) if at == 0 else tensor.to(_normalize_device(device))
             for at, device in enumerate(devices)
             for tensor in tensors
         )
@@ -115,14 +119,14 @@ def _broadcast_coalesced(tensors: Any, devices: Any, *args: Any) -> list[list[An
     """Broadcast without gradients; on the first device tensors are not even copied."""
     return [
         [
-            tensor if at == 0 else tensor.detach().to(_named(device))
+            tensor if at == 0 else tensor.detach().to(_normalize_device(device))
             for tensor in tensors
         ]
         for at, device in enumerate(devices)
     ]
 
 
-def _one_by_one(
+def _call_replicas(
     modules: Sequence[Any], inputs: Sequence[Any], kwargs: Any = None, *devices: Any
 ) -> list[Any]:
     """Call each replica with its part."""
@@ -134,13 +138,13 @@ def _one_by_one(
 
 
 @contextmanager
-def parallel_stood_for(stage: RehearsalState) -> Iterator[None]:
+def replace_data_parallel(stage: RehearsalState) -> Iterator[None]:
     """Run `DistributedDataParallel` as one rank, `DataParallel` as all its devices."""
     with ExitStack() as stack:
         for owner in (nn.parallel, nn.parallel.distributed):
             name = "DistributedDataParallel"
-            stack.enter_context(replaced(owner, name, lambda _: _Distributed))
-        stack.enter_context(_replicas_stood_for(stage))
+            stack.enter_context(replace_attribute(owner, name, lambda _: _Distributed))
+        stack.enter_context(_replace_transfers(stage))
         yield
 
 
@@ -167,7 +171,7 @@ class _Distributed(nn.Module):
         if device_ids is not None and len(device_ids) > 1:
             raise ValueError("device_ids can only be None or contain a single element.")
         devices = {each.device for each in kept}
-        kinds = {each.type for each in devices}
+        kinds = {device.type for device in devices}
         if len(kinds) != 1:
             raise ValueError(
                 "DistributedDataParallel's input module must be on the same type of "
@@ -183,7 +187,7 @@ class _Distributed(nn.Module):
             )
         self.module = module
         self.device = next(iter(devices))
-        self.device_ids = [index_of(each) for each in device_ids or ()] or None
+        self.device_ids = [get_device_index(each) for each in device_ids or ()] or None
         self.output_device = output_device
         self.process_group, self.dim = process_group, dim
         self.find_unused_parameters = find_unused_parameters
@@ -193,7 +197,9 @@ class _Distributed(nn.Module):
     def forward(self, *args: Any, **kwargs: Any) -> Any:
         if self.device_ids:
             there = f"{self.device_type}:{self.device_ids[0]}"
-            args, kwargs = nests.swap((args, kwargs), lambda each: each.to(there))
+            args, kwargs = nests.swap_tensors(
+                (args, kwargs), lambda each: each.to(there)
+            )
         return self.module(*args, **kwargs)
 
     @contextmanager

@@ -14,9 +14,12 @@ import time
 from collections.abc import Callable, Sequence
 from typing import Any, Generic, NoReturn, TypeVar
 
-from shapewright.runtime.files.confinement import confine, end_with_parent
-from shapewright.runtime.files.program_files import files_kept, layer_in_use
-from shapewright.runtime.processes.child_processes import distant_pipe, wait_for_end
+from shapewright.runtime.files.confinement import confine_writes, end_with_parent
+from shapewright.runtime.files.program_files import find_layer, keep_files
+from shapewright.runtime.processes.child_processes import (
+    make_distant_pipe,
+    wait_for_end,
+)
 
 Request = TypeVar("Request")
 Result = TypeVar("Result")
@@ -26,7 +29,7 @@ class ChildLost(Exception):
     """The child ended without an answer."""
 
 
-def in_child(function: Callable[[], Result], seconds: float) -> Result:
+def run_in_child(function: Callable[[], Result], seconds: float) -> Result:
     """Return what `function` returns in a child process, ended after `seconds`.
 
     The child's output is discarded, and the files that it writes lie in a temporary
@@ -117,13 +120,13 @@ class _Child(Generic[Request, Result]):
         self.at = 0
         self.waits = False
         self.received = b""
-        self.reading, answers = distant_pipe()
-        questions, self.writing = distant_pipe()
+        self.reading, answers = make_distant_pipe()
+        questions, self.writing = make_distant_pipe()
         self.number = os.fork()
         if self.number == 0:
             os.close(self.reading)
             os.close(self.writing)
-            _answer(function, questions, answers, folder)
+            _answer_requests(function, questions, answers, folder)
         os.close(answers)
         os.close(questions)
 
@@ -133,7 +136,7 @@ class _Child(Generic[Request, Result]):
         self.until = time.monotonic() + self.seconds
         question = pickle.dumps(requests[at])
         with contextlib.suppress(BrokenPipeError):
-            _send(self.writing, question, self.until)
+            _send_content(self.writing, question, self.until)
 
     def answered(self, found: list[Result | None]) -> bool:
         """Read what has arrived; return whether it is complete, or the child gone."""
@@ -168,7 +171,7 @@ HEAD = struct.Struct("!Q")
 """The length of what follows in a pipe."""
 
 
-def _send(pipe: int, content: bytes, until: float | None = None) -> None:
+def _send_content(pipe: int, content: bytes, until: float | None = None) -> None:
     """Send the content after its length; give up if it is not read in time."""
     left = memoryview(HEAD.pack(len(content)) + content)
     while left:
@@ -180,7 +183,7 @@ def _send(pipe: int, content: bytes, until: float | None = None) -> None:
         left = left[os.write(pipe, part) :]
 
 
-def _received(pipe: int) -> bytes | None:
+def _receive_content(pipe: int) -> bytes | None:
     """Return what was sent; None at the end."""
     parts = b""
     size = HEAD.size
@@ -194,7 +197,7 @@ def _received(pipe: int) -> bytes | None:
     return parts[HEAD.size :]
 
 
-def _answer(
+def _answer_requests(
     function: Callable[[Any], Any], questions: int, answers: int, folder: str
 ) -> NoReturn:
     """Answer requests in the child: call, send the answers, end without clean-up."""
@@ -206,15 +209,15 @@ def _answer(
             os.dup2(nowhere, stream)
         end_with_parent()
         tempfile.tempdir = folder
-        confine(folder)
+        confine_writes(folder)
         forever = contextlib.ExitStack()  # this process ends with `os._exit`
-        if layer_in_use() is None:
-            forever.enter_context(files_kept())
-        while (question := _received(questions)) is not None:
+        if find_layer() is None:
+            forever.enter_context(keep_files())
+        while (question := _receive_content(questions)) is not None:
             answer = b""
             with contextlib.suppress(Exception):
                 answer = pickle.dumps(function(pickle.loads(question)))
-            _send(answers, answer)
+            _send_content(answers, answer)
         code = 0
     finally:
         os._exit(code)

@@ -14,7 +14,7 @@ from urllib.parse import parse_qsl, urlparse
 import torch
 from torch import nn
 
-from shapewright.engine.replacement import replaced
+from shapewright.engine.replacement import replace_attribute
 from shapewright.runtime.processes.collectives import Done, Ranks
 
 if TYPE_CHECKING:
@@ -35,7 +35,7 @@ ASKS = "<frozen _collections_abc>"
 
 
 @contextmanager
-def _launched(tell: Callable[[str], None]) -> Iterator[None]:
+def _claim_launch(tell: Callable[[str], None]) -> Iterator[None]:
     """Answer `os.environ["RANK"]`; `os.environ.get("RANK")` keeps its default.
 
     Only names that are not set are answered. `tell` is called with each.
@@ -65,16 +65,16 @@ LONG = timedelta(minutes=30)
 
 
 @contextmanager
-def groups_stood_for(stage: RehearsalState) -> Iterator[None]:
+def replace_process_groups(stage: RehearsalState) -> Iterator[None]:
     """Run `torch.distributed` as one rank; leave a group that exists already."""
     dist = torch.distributed
 
     def tell(name: str) -> None:
         words = "as torchrun sets it: ran as rank 0 of 1"
-        stage.story.happened(stage.engine, "group", words).shapes.setdefault(name)
+        stage.story.note_event(stage.engine, "group", words).shapes.setdefault(name)
 
     with ExitStack() as stack:
-        stack.enter_context(_launched(tell))
+        stack.enter_context(_claim_launch(tell))
         if not dist.is_available() or dist.is_initialized():
             yield
             return
@@ -84,19 +84,23 @@ def groups_stood_for(stage: RehearsalState) -> Iterator[None]:
             if name in vars(c10d):
                 stack.callback(setattr, c10d, name, vars(c10d)[name])
         stack.callback(setattr, sys, "excepthook", sys.excepthook)
-        for name, make in _of_groups(stage).items():
+        for name, make in _make_group_functions(stage).items():
             for owner in (c10d, dist):
                 if name in vars(owner):
-                    stack.enter_context(replaced(owner, name, make))
+                    stack.enter_context(replace_attribute(owner, name, make))
         mesh: Any = getattr(dist, "device_mesh", None)
         if hasattr(mesh, "DeviceMesh"):
-            stack.enter_context(replaced(mesh.DeviceMesh, "__init__", _refused))
+            stack.enter_context(
+                replace_attribute(mesh.DeviceMesh, "__init__", _refuse_mesh)
+            )
         synced: Any = torch.nn.modules.batchnorm
-        stack.enter_context(replaced(synced, "sync_batch_norm", lambda _: _Normalized))
+        stack.enter_context(
+            replace_attribute(synced, "sync_batch_norm", lambda _: _Normalized)
+        )
         yield
 
 
-def _refused(original: Any) -> Any:
+def _refuse_mesh(original: Any) -> Any:
     """Refuse device meshes, whose sharded tensors are not followed."""
 
     def __init__(self: Any, *args: Any, **kwargs: Any) -> None:
@@ -118,7 +122,7 @@ def end_groups() -> None:
                 torch.distributed.destroy_process_group()
 
 
-def _of_groups(stage: RehearsalState) -> dict[str, Callable[[Any], Any]]:
+def _make_group_functions(stage: RehearsalState) -> dict[str, Callable[[Any], Any]]:
     """Return functions of `torch.distributed`, each derived from torch's own."""
     here: Any = torch.distributed
 
@@ -129,7 +133,7 @@ def _of_groups(stage: RehearsalState) -> dict[str, Callable[[Any], Any]]:
             original(*bound.args, **bound.kwargs)
             rank, size = here.get_rank(), here.get_world_size()
             words = f"ran as rank {rank} of {size}"
-            stage.story.happened(stage.engine, "group", words)
+            stage.story.note_event(stage.engine, "group", words)
             if size > 1:
                 stage.engine.assume(
                     "the other ranks are assumed to hold tensors as this one does"
@@ -157,7 +161,7 @@ def _of_groups(stage: RehearsalState) -> dict[str, Callable[[Any], Any]]:
 
     def made(original: Any) -> Any:
         def new_group(*args: Any, **kwargs: Any) -> Any:
-            return _group_of(stage, inspect.signature(original).bind(*args, **kwargs))
+            return _make_group(stage, inspect.signature(original).bind(*args, **kwargs))
 
         return new_group
 
@@ -241,7 +245,7 @@ def _of_groups(stage: RehearsalState) -> dict[str, Callable[[Any], Any]]:
     }  # fmt: skip
 
 
-def _group_of(stage: RehearsalState, bound: Any) -> tuple[Any, Any]:
+def _make_group(stage: RehearsalState, bound: Any) -> tuple[Any, Any]:
     """Return a group for `_new_process_group_helper`, and its store."""
     given = bound.arguments
     c10d: Any = torch.distributed.distributed_c10d

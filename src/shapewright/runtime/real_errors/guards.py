@@ -26,7 +26,7 @@ import torch
 from torch import nn
 from torch.nn.parameter import Buffer, Parameter
 
-from shapewright.engine.call_sites import SKIP, TORCH, classify
+from shapewright.engine.call_sites import SKIP, TORCH, classify_file
 from shapewright.operators.facts import operators_with
 from shapewright.runtime.real_errors.rewritten_expressions import ASKED, PREFIX
 
@@ -98,9 +98,9 @@ class StepGuards:
 
     def call(self, function: Any) -> Any:
         """Check a function before it is called."""
-        if not (self.every or _may_call(function)):
+        if not (self.every or _can_call(function)):
             self.refuse(f"calls {function!r:.60}", own=True)
-        owner, name = getattr(function, "__self__", None), _name_of(function)
+        owner, name = getattr(function, "__self__", None), _get_function_name(function)
         if name in CHANGING and isinstance(owner, list | dict | set):
             self.refuse(f"calls {name}")
         if name in NEVER and isinstance(owner, torch.Tensor | nn.Module):
@@ -119,13 +119,13 @@ class StepGuards:
             root = type(value).__module__.partition(".")[0]
             if root not in ("collections", *PLAIN):
                 self.refuse(f"asks a {type(value).__name__}", own=True)
-            if callable(value) and not _may_call(value):
+            if callable(value) and not _can_call(value):
                 self.refuse(f"calls {value!r:.60}", own=True)
         return function(*args, **words)
 
     def get(self, owner: Any, name: str) -> Any:
         """Return an attribute, if reading it is allowed."""
-        found = attribute(owner, name)
+        found = get_attribute(owner, name)
         if found is ASKS_OWN:
             if not self.every:
                 self.refuse(f"asks for {name}", own=True)
@@ -139,7 +139,9 @@ class StepGuards:
             container = container.data
         if isinstance(container, defaultdict):
             return dict(container)
-        if not (self.every or _in_c(container, "__getitem__") or _is_torchs(container)):
+        if not (
+            self.every or _is_in_c(container, "__getitem__") or _is_of_torch(container)
+        ):
             self.refuse(f"indexes a {type(container).__name__}", own=True)
         return container
 
@@ -157,40 +159,40 @@ class StepGuards:
 
     def each(self, items: Any) -> Any:
         """Check an iterable before iteration."""
-        if not (self.every or _in_c(items, "__iter__") or _is_torchs(items)):
+        if not (self.every or _is_in_c(items, "__iter__") or _is_of_torch(items)):
             self.refuse(f"goes through a {type(items).__name__}", own=True)
         return items
 
 
-def _name_of(function: Any) -> str:
+def _get_function_name(function: Any) -> str:
     """Return the name of a function, or an empty string."""
     return str(getattr(function, "__name__", ""))
 
 
-def _in_c(value: Any, method: str) -> bool:
+def _is_in_c(value: Any, method: str) -> bool:
     """Whether a type's own method is Python's or torch's."""
     found = getattr(type(value), method, None)
-    return isinstance(found, WrapperDescriptorType | MethodDescriptorType) or _of_torch(
-        found
-    )
+    return isinstance(
+        found, WrapperDescriptorType | MethodDescriptorType
+    ) or _is_torch_function(found)
 
 
-def _is_torchs(value: Any) -> bool:
+def _is_of_torch(value: Any) -> bool:
     """Whether it is a tensor or a container of layers of torch's own."""
     kind = type(value)
     return kind in (torch.Tensor, Parameter, Buffer)
 
 
-def _of_torch(function: Any) -> bool:
+def _is_torch_function(function: Any) -> bool:
     """Whether a function of Python is torch's."""
     code = getattr(inspect.unwrap(function), "__code__", None) if function else None
     return code is not None and code.co_filename.startswith(TORCH)
 
 
-def _may_call(function: Any) -> bool:
+def _can_call(function: Any) -> bool:
     """Whether calling it runs nothing but torch's operators or plain Python."""
     if isinstance(function, partial):
-        return _may_call(function.func)
+        return _can_call(function.func)
     if isinstance(function, nn.Module):
         return _is_own_layer(function)
     if isinstance(function, type):
@@ -199,9 +201,9 @@ def _may_call(function: Any) -> bool:
         owner = function.__self__
         if isinstance(owner, nn.Module) and not _is_own_layer(owner):
             return False
-        return _in_torch_modules(function.__func__)
+        return _is_in_torch_modules(function.__func__)
     if isinstance(function, FunctionType):
-        return _in_torch_modules(function)
+        return _is_in_torch_modules(function)
     owner = getattr(function, "__self__", None)
     if function in BUILTIN or getattr(function, "__module__", "") in PURE:
         return True
@@ -218,43 +220,47 @@ def _may_call(function: Any) -> bool:
     return str(getattr(function, "__module__", "")).startswith(TORCH_MODULES)
 
 
-def _in_torch_modules(function: Any) -> bool:
+def _is_in_torch_modules(function: Any) -> bool:
     """Whether a function of Python is one of torch's on tensors."""
     module = f"{getattr(function, '__module__', '')}."
-    return _of_torch(function) and module.startswith(TORCH_MODULES)
+    return _is_torch_function(function) and module.startswith(TORCH_MODULES)
 
 
 def _is_own_layer(module: nn.Module) -> bool:
     """Whether a layer and all inside it are torch's, without hooks or own functions."""
-    for each in module.modules():
-        kind: Any = type(each)
-        if isinstance(each, torch.jit.ScriptModule):
+    for submodule in module.modules():
+        kind: Any = type(submodule)
+        if isinstance(submodule, torch.jit.ScriptModule):
             return False
-        if not (_of_torch(kind.forward) and _of_torch(kind.__call__)):
+        if not (_is_torch_function(kind.forward) and _is_torch_function(kind.__call__)):
             return False
-        hooks = (each._forward_hooks, each._forward_pre_hooks)
+        hooks = (submodule._forward_hooks, submodule._forward_pre_hooks)
         called = [hook for group in hooks for hook in group.values()]
-        given = [each for each in vars(each).values() if isinstance(each, FunctionType)]
-        if called or not all(map(_of_torch, given)):
+        given = [
+            each for each in vars(submodule).values() if isinstance(each, FunctionType)
+        ]
+        if called or not all(map(_is_torch_function, given)):
             return False
     return True
 
 
 ASKS_OWN = object()
-"""The answer of `attribute` if only the program's own code could answer."""
+"""The answer of `get_attribute` if only the program's own code could answer."""
 
 
-def attribute(owner: Any, name: str) -> Any:
+def get_attribute(owner: Any, name: str) -> Any:
     """Return an attribute, found without running any code of the program."""
     if isinstance(owner, torch.Tensor):
-        return getattr(owner, name) if _is_torchs(owner) else ASKS_OWN
+        return getattr(owner, name) if _is_of_torch(owner) else ASKS_OWN
     if isinstance(owner, ModuleType):
         if owner.__name__.partition(".")[0] == "torch":
             return getattr(owner, name)
         return vars(owner).get(name, ASKS_OWN)
     if isinstance(owner, super):
         found = getattr(owner, name)
-        return found if _of_torch(getattr(found, "__func__", None)) else ASKS_OWN
+        return (
+            found if _is_torch_function(getattr(found, "__func__", None)) else ASKS_OWN
+        )
     if isinstance(owner, nn.Module):
         for group in ("_parameters", "_buffers", "_modules"):
             held = vars(owner).get(group)
@@ -270,14 +276,14 @@ def attribute(owner: Any, name: str) -> Any:
     if isinstance(found, property):
         return getattr(owner, name) if _is_given(found.fget) else ASKS_OWN
     if isinstance(found, FunctionType | staticmethod | classmethod):
-        return _bound(found, owner)
+        return _bind_method(found, owner)
     get = getattr(type(found), "__get__", None)
     if get is None:
         return found
     return getattr(owner, name) if isinstance(get, WrapperDescriptorType) else ASKS_OWN
 
 
-def _bound(found: Any, owner: Any) -> Any:
+def _bind_method(found: Any, owner: Any) -> Any:
     """Return a method bound to its owner."""
     kind = owner if isinstance(owner, type) else type(owner)
     return found.__get__(None if isinstance(owner, type) else owner, kind)
@@ -286,4 +292,4 @@ def _bound(found: Any, owner: Any) -> Any:
 def _is_given(function: Any) -> bool:
     """Whether a function is torch's or Python's own."""
     code = getattr(function, "__code__", None)
-    return code is not None and classify(code.co_filename) == SKIP
+    return code is not None and classify_file(code.co_filename) == SKIP

@@ -12,11 +12,11 @@ from typing import Any
 
 from torch import nn
 
-from shapewright.engine.call_sites import TORCH, source_of
+from shapewright.engine.call_sites import TORCH, get_source
 from shapewright.engine.failures.constructions import (
     ModuleConstruction,
-    constructor_arguments,
-    kept_values,
+    get_constructor_arguments,
+    iter_kept_values,
 )
 from shapewright.program.expression_values import UnknownValue, value_of
 from shapewright.program.source_text import SourceText
@@ -57,32 +57,32 @@ class Owner:
         found = {}
         for path in paths:
             module = next((each for name, each in self.modules if name == path), None)
-            place = self.constructed(path) if module is not None else None
+            place = self.find_constructor_call(path) if module is not None else None
             if module is None or place is None or place[0].file.startswith(TORCH):
                 continue
             text, node = place
             kind = type(module)
             if called_name(node) == kind.__name__:
-                names = constructor_arguments(kind)
-                kept = tuple(kept_values(module, names))
+                names = get_constructor_arguments(kind)
+                kept = tuple(iter_kept_values(module, names))
                 found[path] = ModuleConstruction(
-                    relative(text.span(node)), kind.__name__, names, kept
+                    make_relative(text.span(node)), kind.__name__, names, kept
                 )
         return found
 
-    def constructed(self, path: str) -> tuple[SourceText, ast.expr] | None:
+    def find_constructor_call(self, path: str) -> tuple[SourceText, ast.expr] | None:
         """Return the only expression that is assigned to a module's name."""
         named = dict(self.modules)
         names = path.split(".")
         tries = range(len(names) + 1)
-        inside = next((n for n in tries if _prefix(names, n) in named), 0)
-        owner = named.get(_prefix(names, inside))
-        found = self.variable(_prefix(names, inside))
+        inside = next((n for n in tries if _take_prefix(names, n) in named), 0)
+        owner = named.get(_take_prefix(names, inside))
+        found = self.variable(_take_prefix(names, inside))
         for name in names[inside:]:
             if owner is None:
                 return None
             if isinstance(owner, nn.Sequential | nn.ModuleList) and found is not None:
-                found = _element(found, name)
+                found = _find_element(found, name)
             else:
                 found = self.assigned(type(owner), name)
             owner = owner._modules.get(name)
@@ -90,7 +90,9 @@ class Owner:
 
     def sources(self) -> dict[str, str]:
         """Return the texts that were read, by the displayed names of the files."""
-        return {_relative_name(name): text.text for name, text in self.texts.items()}
+        return {
+            _make_relative_name(name): text.text for name, text in self.texts.items()
+        }
 
     def variable(self, name: str) -> tuple[SourceText, ast.expr] | None:
         """Return the only value of a name in the function that failed, or its file."""
@@ -102,7 +104,7 @@ class Owner:
                 value
                 for node in own_nodes(scope)
                 if isinstance(node, ast.Assign)
-                for target, value in _pairs(node)
+                for target, value in _iter_pairs(node)
                 if isinstance(target, ast.Name) and target.id == name
             ]
             if found:
@@ -111,13 +113,13 @@ class Owner:
 
     def assigned(self, kind: type, name: str) -> tuple[SourceText, ast.expr] | None:
         """Return the expression behind `self.name =` in the constructor of a class."""
-        for each in kind.__mro__:
-            made = vars(each).get("__init__")
+        for base in kind.__mro__:
+            made = vars(base).get("__init__")
             code = getattr(made, "__code__", None)
             text = self.text(code.co_filename) if code is not None else None
             if text is None or code is None:
                 continue
-            found = list(_assignments(text, code.co_firstlineno, name))
+            found = list(_iter_assignments(text, code.co_firstlineno, name))
             if found:
                 return (text, found[0]) if len(found) == 1 else None
         return None
@@ -125,21 +127,21 @@ class Owner:
     def text(self, file: str) -> SourceText | None:
         """Return a file, parsed once."""
         if file not in self.texts:
-            source = source_of(file)
+            source = get_source(file)
             if source is None or source.text is None:
                 return None
             self.texts[file] = SourceText(file, source.text)
         return self.texts[file]
 
 
-def owner_of(
+def find_owner(
     stack: Stack, here: SourceText | None, node: ast.AST | None, written: str
 ) -> Owner:
     """Return the owner: the outermost module whose method is among the frames.
 
     `here` is the text in which it fails, `node` what fails, `written` what it calls.
     """
-    given = (each.first for each in stack.frames)
+    given = (frame.first for frame in stack.frames)
     modules = [each for each in given if isinstance(each, nn.Module)]
     if not modules:
         return Owner(here=here, node=node)
@@ -156,7 +158,7 @@ def owner_of(
     return Owner(root, named, here, node)
 
 
-def _pairs(node: ast.Assign) -> Iterator[tuple[ast.expr, ast.expr]]:
+def _iter_pairs(node: ast.Assign) -> Iterator[tuple[ast.expr, ast.expr]]:
     """Yield each target with its value, also for `a, b = x, y`."""
     for target in node.targets:
         if isinstance(target, ast.Tuple) and isinstance(node.value, ast.Tuple):
@@ -165,12 +167,12 @@ def _pairs(node: ast.Assign) -> Iterator[tuple[ast.expr, ast.expr]]:
             yield target, node.value
 
 
-def _prefix(names: list[str], count: int) -> str:
+def _take_prefix(names: list[str], count: int) -> str:
     """Return the first names of a path."""
     return ".".join(names[:count])
 
 
-def _assignments(text: SourceText, line: int, name: str) -> Iterator[ast.expr]:
+def _iter_assignments(text: SourceText, line: int, name: str) -> Iterator[ast.expr]:
     """Yield the values of `self.name` in the function that begins on a line."""
     for function in text.near(line):
         if isinstance(function, ast.FunctionDef):
@@ -179,7 +181,7 @@ def _assignments(text: SourceText, line: int, name: str) -> Iterator[ast.expr]:
                     yield value
 
 
-def _element(
+def _find_element(
     given: tuple[SourceText, ast.expr], name: str
 ) -> tuple[SourceText, ast.expr] | None:
     """Return the expression of an item in a container of layers."""
@@ -200,18 +202,18 @@ def _element(
     return text, found[-1]
 
 
-def relative(span: Span) -> Span:
+def make_relative(span: Span) -> Span:
     """Return a span whose file is relative to the working folder."""
-    file = _relative_name(span.file)
+    file = _make_relative_name(span.file)
     return Span(file, span.line, span.column, span.end_line, span.end_column)
 
 
-def _relative_name(file: str) -> str:
+def _make_relative_name(file: str) -> str:
     """Return the name of a file relative to the working folder."""
     return file.removeprefix(f"{getcwd()}{sep}")
 
 
-def rebuilt(
+def rebuild_layers(
     owner: Owner, paths: Iterable[str], texts: Mapping[str, str]
 ) -> dict[str, partial[nn.Module]]:
     """Return the layers among `paths` whose construction differs in these texts.
@@ -222,7 +224,7 @@ def rebuilt(
     found = {}
     for path in paths:
         module = dict(owner.modules).get(path)
-        place = owner.constructed(path) if module is not None else None
+        place = owner.find_constructor_call(path) if module is not None else None
         if module is None or place is None:
             continue
         text, node = place
@@ -232,13 +234,13 @@ def rebuilt(
         new = SourceText(text.file, changed).along(text.way(node))
         if ast.dump(node) == ast.dump(new or node):
             continue
-        arguments = _arguments_of(owner, path, node, new)
+        arguments = _find_arguments(owner, path, node, new)
         if arguments is not None:
-            found[path] = partial(_made_like, module, *arguments)
+            found[path] = partial(_make_layer_like, module, *arguments)
     return found
 
 
-def _arguments_of(
+def _find_arguments(
     owner: Owner, path: str, before: ast.AST, after: ast.AST | None
 ) -> tuple[list[Any], dict[str, Any]] | None:
     """Return a changed constructor's arguments; None if the text does not show them.
@@ -256,17 +258,17 @@ def _arguments_of(
     args, words = [], {}
     try:
         for name, node in zip(built.arguments, after.args, strict=False):
-            args.append(_value_of(name, node, old, kept))
+            args.append(_evaluate_argument(name, node, old, kept))
         for word in after.keywords:
             if word.arg is None:
                 return None
-            words[word.arg] = _value_of(word.arg, word.value, old, kept)
+            words[word.arg] = _evaluate_argument(word.arg, word.value, old, kept)
     except UnknownValue:
         return None
     return args, words
 
 
-def _value_of(
+def _evaluate_argument(
     name: str, node: ast.expr, old: Mapping[str, ast.expr], kept: Mapping[str, Any]
 ) -> Any:
     """Return the value of an argument: as it was kept, or computed from numbers."""
@@ -282,7 +284,9 @@ def _value_of(
         raise UnknownValue(name) from None
 
 
-def _made_like(module: nn.Module, args: list[Any], words: dict[str, Any]) -> nn.Module:
+def _make_layer_like(
+    module: nn.Module, args: list[Any], words: dict[str, Any]
+) -> nn.Module:
     """Return a layer of this class with other arguments, but equal device and mode."""
     made = type(module)(*args, **words)
     tensor = next(module.parameters(), None)

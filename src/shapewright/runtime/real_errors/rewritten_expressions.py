@@ -53,17 +53,17 @@ class _Rewriting(ast.NodeTransformer):
         name = node.attr
         if name.startswith("__") and not name.endswith("__") and self.cls:
             name = f"_{self.cls.lstrip('_')}{name}"
-        return _asked("get", node, self.visit(node.value), ast.Constant(name))
+        return _make_check_call("get", node, self.visit(node.value), ast.Constant(name))
 
     def visit_Call(self, node: ast.Call) -> ast.expr:
-        if node is not self.root and _writes(node):
+        if node is not self.root and _is_in_place(node):
             return self.written(node)
         if isinstance(node.func, ast.Name) and node.func.id == "super":
             if node.args:
                 raise Unsafe("names the class whose parent it calls")
-            return _asked("above", node)
-        func = _asked("call", node.func, self.visit(node.func))
-        args = [self.visit(each) for each in node.args]
+            return _make_check_call("above", node)
+        func = _make_check_call("call", node.func, self.visit(node.func))
+        args = [self.visit(argument) for argument in node.args]
         words = [self.visit(each) for each in node.keywords]
         return ast.copy_location(ast.Call(func, args, words), node)
 
@@ -71,21 +71,21 @@ class _Rewriting(ast.NodeTransformer):
         """Replace a call in place, which has run already, by the object it wrote to."""
         func = node.func
         if isinstance(func, ast.Attribute) and _is_named(func.value):
-            return _asked("wrote", node, self.visit(func.value))
+            return _make_check_call("wrote", node, self.visit(func.value))
         raise Unsafe("writes in place")
 
     def visit_Starred(self, node: ast.Starred) -> ast.expr:
-        value = _asked("each", node.value, self.visit(node.value))
+        value = _make_check_call("each", node.value, self.visit(node.value))
         return ast.copy_location(ast.Starred(value, node.ctx), node)
 
     def visit_keyword(self, node: ast.keyword) -> ast.keyword:
         value = self.visit(node.value)
         if node.arg is None:
-            value = _asked("each", node.value, value)
+            value = _make_check_call("each", node.value, value)
         return ast.copy_location(ast.keyword(node.arg, value), node)
 
     def visit_Subscript(self, node: ast.Subscript) -> ast.expr:
-        value = _asked("held", node.value, self.visit(node.value))
+        value = _make_check_call("held", node.value, self.visit(node.value))
         made = ast.Subscript(value, self.visit(node.slice), node.ctx)
         return ast.copy_location(made, node)
 
@@ -93,8 +93,8 @@ class _Rewriting(ast.NodeTransformer):
         if node.is_async:
             raise Unsafe("waits")
         node = self.inside(node)
-        node.iter = _asked("each", node.iter, node.iter)
-        node.ifs = [_asked("plain", each, each) for each in node.ifs]
+        node.iter = _make_check_call("each", node.iter, node.iter)
+        node.ifs = [_make_check_call("plain", test, test) for test in node.ifs]
         return node
 
     def visit_BinOp(self, node: ast.BinOp) -> ast.expr:
@@ -106,11 +106,11 @@ class _Rewriting(ast.NodeTransformer):
         return ast.copy_location(made, node)
 
     def visit_BoolOp(self, node: ast.BoolOp) -> ast.expr:
-        made = ast.BoolOp(node.op, [self.plain(each) for each in node.values])
+        made = ast.BoolOp(node.op, [self.plain(value) for value in node.values])
         return ast.copy_location(made, node)
 
     def visit_Compare(self, node: ast.Compare) -> ast.expr:
-        rest = [self.plain(each) for each in node.comparators]
+        rest = [self.plain(comparator) for comparator in node.comparators]
         made = ast.Compare(self.plain(node.left), node.ops, rest)
         return ast.copy_location(made, node)
 
@@ -121,7 +121,7 @@ class _Rewriting(ast.NodeTransformer):
 
     def visit_FormattedValue(self, node: ast.FormattedValue) -> ast.expr:
         node = self.inside(node)
-        node.value = _asked("plain", node.value, node.value)
+        node.value = _make_check_call("plain", node.value, node.value)
         return node
 
     def visit_NamedExpr(self, node: ast.NamedExpr) -> ast.expr:
@@ -138,14 +138,14 @@ class _Rewriting(ast.NodeTransformer):
 
     def plain(self, node: ast.expr) -> ast.expr:
         """Rewrite an operand of an operator."""
-        return _asked("plain", node, self.visit(node))
+        return _make_check_call("plain", node, self.visit(node))
 
     def inside(self, node: Node) -> Node:
         """Return the same kind of node with its parts rewritten."""
         parts = {}
         for name, value in ast.iter_fields(node):
             if isinstance(value, list):
-                parts[name] = [self.visit(each) for each in value]
+                parts[name] = [self.visit(item) for item in value]
             else:
                 parts[name] = self.visit(value) if isinstance(value, ast.AST) else value
         return ast.copy_location(type(node)(**parts), node)
@@ -153,24 +153,24 @@ class _Rewriting(ast.NodeTransformer):
     generic_visit = inside
 
 
-def _asked(question: str, at: ast.AST, *args: ast.expr) -> ast.expr:
+def _make_check_call(question: str, at: ast.AST, *args: ast.expr) -> ast.expr:
     """Return the call of a check at the place of a node."""
     made = ast.Call(ast.Name(PREFIX + question, ast.Load()), list(args), [])
-    return _placed(made, at)
+    return _place_node(made, at)
 
 
-def _placed(made: ast.expr, at: ast.AST) -> ast.expr:
+def _place_node(made: ast.expr, at: ast.AST) -> ast.expr:
     """Give a new call the place of a node; its arguments keep their own."""
     assert isinstance(made, ast.Call)
     ast.copy_location(made, at)
     ast.copy_location(made.func, at)
-    for each in made.args:
-        if not hasattr(each, "lineno"):
-            ast.copy_location(each, at)
+    for argument in made.args:
+        if not hasattr(argument, "lineno"):
+            ast.copy_location(argument, at)
     return made
 
 
-def _writes(node: ast.Call) -> bool:
+def _is_in_place(node: ast.Call) -> bool:
     """Whether a call writes in place, as `x.add_(1)` does."""
     func = node.func
     name = func.attr if isinstance(func, ast.Attribute) else ""
@@ -184,7 +184,7 @@ def _is_named(node: ast.expr) -> bool:
 
     A method in place returns the object on which it was called.
     """
-    if isinstance(node, ast.Call) and _writes(node):
+    if isinstance(node, ast.Call) and _is_in_place(node):
         return isinstance(node.func, ast.Attribute) and _is_named(node.func.value)
     if isinstance(node, ast.Attribute):
         return node.attr not in VIEWS and _is_named(node.value)
@@ -194,7 +194,7 @@ def _is_named(node: ast.expr) -> bool:
 VIEWS = frozenset({"T", "mT", "H", "mH", "data", "real", "imag"})
 
 
-def compiled(
+def compile_expression(
     node: ast.AST, parent: ast.AST | None, file: str, known: Mapping[str, str], cls: str
 ) -> tuple[CodeType, set[str]]:
     """Return the code of an expression, and the names that it reads.
@@ -205,7 +205,7 @@ def compiled(
     change = _Rewriting(known, cls, node)
     if isinstance(node, ast.AugAssign):
         name = f"{PREFIX}target"
-        given = change.plain(_read(node.target))
+        given = change.plain(_make_load(node.target))
         first = ast.Assign([ast.Name(name, ast.Store())], given)
         target = ast.copy_location(ast.Name(name, ast.Store()), node.target)
         then = ast.AugAssign(target, node.op, change.plain(node.value))
@@ -227,7 +227,7 @@ def compiled(
     return code, change.names
 
 
-def _read(target: ast.expr) -> ast.expr:
+def _make_load(target: ast.expr) -> ast.expr:
     """Return the target of a write as an expression that reads it."""
     parts: dict[str, Any] = {**dict(ast.iter_fields(target)), "ctx": ast.Load()}
     made = type(target)(**parts)

@@ -18,28 +18,32 @@ from torch import nn
 
 from shapewright.engine.call_sites import TORCH
 from shapewright.engine.engine import EngineOptions, GoingOn
-from shapewright.engine.failures.constructions import misloaded
-from shapewright.engine.replacement import one_thread
+from shapewright.engine.failures.constructions import compare_state_dict
+from shapewright.engine.replacement import limit_to_one_thread
 from shapewright.operators.failed_calls import Failure, Misloaded
 from shapewright.program.source_text import COMPREHENSIONS, SourceText, flat
 from shapewright.program.spans import Span
 from shapewright.record.trace import Trace
 from shapewright.runtime.processes.forks import Children
 from shapewright.runtime.real_errors.guards import StepGuards, StepRefused
-from shapewright.runtime.real_errors.layer_owners import Owner, owner_of, relative
+from shapewright.runtime.real_errors.layer_owners import (
+    Owner,
+    find_owner,
+    make_relative,
+)
 from shapewright.runtime.real_errors.rewritten_expressions import (
     PREFIX,
     Unsafe,
-    compiled,
+    compile_expression,
 )
 from shapewright.runtime.real_errors.tracebacks import (
     CALLS,
     Stack,
     TracebackFrame,
-    operands,
+    find_operands,
 )
-from shapewright.runtime.restore.snapshot import take
-from shapewright.runtime.run import record
+from shapewright.runtime.restore.snapshot import take_snapshot
+from shapewright.runtime.run import record_run
 from shapewright.runtime.run_record import RunRequest
 
 Maker = Callable[[], nn.Module]
@@ -93,13 +97,15 @@ class Again:
             node = at.along(self.text.way(self.node))
             parent = at.parent(node)
         guards = StepGuards(
-            every, self.above, partial(_changed, self.owner, layers or {})
+            every, self.above, partial(_replace_layers, self.owner, layers or {})
         )
         numbered = {dump: f"{PREFIX}{n}" for n, dump in enumerate(self.known)}
         try:
             if node is None:
                 return SecondRun()
-            code, read = compiled(node, parent, self.file, numbered, self.class_name())
+            code, read = compile_expression(
+                node, parent, self.file, numbered, self.class_name()
+            )
             frame = self.standing.frame
             names = {**frame.f_globals, **frame.f_locals, **self.names}
             names |= guards.names()
@@ -120,12 +126,12 @@ class Again:
             return eval(code, names)
 
         target: Any = MethodType(call, owner.root or self)
-        taken = replace(take(target, (), {}), modules=owner.modules)
+        taken = replace(take_snapshot(target, (), {}), modules=owner.modules)
         going_on = GoingOn(quick=quick, heeds=False)
         request = RunRequest(taken=taken, options=EngineOptions(going_on=going_on))
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # the real run has given them
-            made = record(target, (), {}, request)
+            made = record_run(target, (), {}, request)
         return SecondRun(made.trace, made.failures)
 
     def class_name(self) -> str:
@@ -141,23 +147,29 @@ class Again:
         return super(kind, self.standing.first)
 
 
-def _changed(owner: Owner, layers: Mapping[str, Maker], module: nn.Module) -> nn.Module:
+def _replace_layers(
+    owner: Owner, layers: Mapping[str, Maker], module: nn.Module
+) -> nn.Module:
     """Return the module, or a copy of it in which some layers are replaced."""
     path = owner.path_of(module)
     for each, make in layers.items():
         if each == path:
             return make()
         if path is not None and each.startswith(f"{path}." if path else ""):
-            module = _replaced(module, each[len(path) :].strip(".").split("."), make)
+            module = _replace_module(
+                module, each[len(path) :].strip(".").split("."), make
+            )
     return module
 
 
-def _replaced(module: nn.Module, names: list[str], make: Maker) -> nn.Module:
+def _replace_module(module: nn.Module, names: list[str], make: Maker) -> nn.Module:
     """Return a copy of a module that shares all but the path to a layer inside it."""
     made, children = copy(module), dict(module._modules)
     inner = children[names[0]]
     assert inner is not None
-    children[names[0]] = _replaced(inner, names[1:], make) if names[1:] else make()
+    children[names[0]] = (
+        _replace_module(inner, names[1:], make) if names[1:] else make()
+    )
     made.__dict__["_modules"] = children
     return made
 
@@ -184,7 +196,7 @@ class FailedPlace:
         return Span(span.file, span.line, span.column, span.line, span.column)
 
 
-def place_of(stack: Stack) -> FailedPlace:
+def find_place(stack: Stack) -> FailedPlace:
     """Return the place of the program's innermost frame."""
     here = stack.here
     text = here.text()
@@ -193,42 +205,42 @@ def place_of(stack: Stack) -> FailedPlace:
     span = Span(here.file, line, 1, line, 1)
     if text is not None and node is not None:
         span = here.span(text) or text.span(node)
-    given = operands(stack, node) if node is not None else {}
-    owner = owner_of(stack, text, node, _called(text, node, given))
+    given = find_operands(stack, node) if node is not None else {}
+    owner = find_owner(stack, text, node, _find_called_layer(text, node, given))
     return FailedPlace(stack, text, node, owner, span, given)
 
 
-def own_again(place: FailedPlace) -> Iterator[Again]:
+def iter_own_expressions(place: FailedPlace) -> Iterator[Again]:
     """Yield the program's own expression, then the comprehension around it."""
     here, text, node = place.stack.here, place.text, place.node
     if text is not None and node is not None:
-        at, told = relative(text.span(node)), relative(place.span)
+        at, told = make_relative(text.span(node)), make_relative(place.span)
         yield Again(here, place.owner, here.file, text, node, at, told, place.given)
         around = text.around(node, *COMPREHENSIONS)
         if around is not None:  # since Python 3.12 its names are gone
             yield Again(here, place.owner, here.file, text, around, at, told)
 
 
-def layers_again(place: FailedPlace) -> Iterator[Again]:
+def iter_layer_calls(place: FailedPlace) -> Iterator[Again]:
     """Yield the layers of torch's that were called below it, the outermost first."""
     for each in place.stack.below:
         if each.code.co_name == "_wrapped_call_impl" and each.first is not None:
-            yield _layer_again(place, each)
+            yield _make_layer_call(place, each)
 
 
-def lines_again(place: FailedPlace) -> Iterator[Again]:
+def iter_torch_lines(place: FailedPlace) -> Iterator[Again]:
     """Yield torch's own lines, the innermost first."""
-    at, told = relative(place.point), relative(place.span)
+    at, told = make_relative(place.point), make_relative(place.span)
     for each in reversed(place.stack.below):
         text = each.text()
         node = each.node(text) if text is not None else None
         if node is not None and each.code.co_name not in CALLS:
-            moved = _at_point(node, place)
+            moved = _move_to_place(node, place)
             file = place.stack.here.file
             yield Again(each, place.owner, file, None, moved, at, told)
 
 
-def _called(
+def _find_called_layer(
     text: SourceText | None, node: ast.AST | None, given: dict[str, Any]
 ) -> str:
     """Return the layer that is called, as written; empty if it is no layer."""
@@ -238,7 +250,7 @@ def _called(
     return flat(text.written(node.func)) if layer else ""
 
 
-def _layer_again(place: FailedPlace, frame: TracebackFrame) -> Again:
+def _make_layer_call(place: FailedPlace, frame: TracebackFrame) -> Again:
     """Return the call of a layer of torch's, with its arguments."""
     held, here = frame.frame.f_locals, place.stack.here
     args, words = held.get("args", ()), held.get("kwargs", {})
@@ -253,29 +265,29 @@ def _layer_again(place: FailedPlace, frame: TracebackFrame) -> Again:
         ],
     )
     names = {f"{PREFIX}layer": frame.first, **given, **named}
-    at, told = relative(place.point), relative(place.span)
-    moved = _at_point(node, place)
+    at, told = make_relative(place.point), make_relative(place.span)
+    moved = _move_to_place(node, place)
     return Again(here, place.owner, here.file, None, moved, at, told, {}, names)
 
 
-def _at_point(node: ast.AST, place: FailedPlace) -> ast.AST:
+def _move_to_place(node: ast.AST, place: FailedPlace) -> ast.AST:
     """Return a copy at the program's place as an empty span, which matches no text."""
     node = deepcopy(node)
     point, text = place.point, place.text
     column = point.column - 1
     if text is not None:
         column = len(text.lines[point.line - 1][:column].encode())
-    for each in ast.walk(node):
-        if isinstance(each, ast.expr | ast.stmt | ast.keyword):
-            each.lineno = each.end_lineno = point.line
-            each.col_offset = each.end_col_offset = column
+    for inner in ast.walk(node):
+        if isinstance(inner, ast.expr | ast.stmt | ast.keyword):
+            inner.lineno = inner.end_lineno = point.line
+            inner.col_offset = inner.end_col_offset = column
     return node
 
 
 Result = TypeVar("Result")
 
 
-def may_fork() -> bool:
+def can_fork() -> bool:
     """Whether a forked copy can run the program's code without harm.
 
     A process of a group shares its connections with its copy.
@@ -285,11 +297,11 @@ def may_fork() -> bool:
     return hasattr(os, "fork") and main and not group
 
 
-def apart(
+def run_apart(
     functions: Sequence[Callable[[], Result]], seconds: float
 ) -> list[Result | None]:
     """Return the result of each function in a child process; None without an answer."""
-    with warnings.catch_warnings(), one_thread():
+    with warnings.catch_warnings(), limit_to_one_thread():
         warnings.simplefilter("ignore", DeprecationWarning)  # of forking with threads
         children: Children[int, Result] = Children(
             lambda place: functions[place](), seconds, 1
@@ -322,22 +334,24 @@ class Load:
         strict = words.get("strict")
         strictly = not (isinstance(strict, ast.Constant) and strict.value is False)
         known = {ast.dump(node.args[0]): GIVEN}
-        guards = StepGuards(False, _refuse_above, lambda module: module)
+        guards = StepGuards(False, _refuse_super, lambda module: module)
         names = {GIVEN: self.given, **guards.names()}
         try:
-            code: CodeType = compiled(new.args[0], new, text.file, known, "")[0]
-            left = misloaded(self.module, eval(code, names), "")
+            code: CodeType = compile_expression(new.args[0], new, text.file, known, "")[
+                0
+            ]
+            left = compare_state_dict(self.module, eval(code, names), "")
         except (Unsafe, StepRefused, NameError):
             return False
         return left is None or not (strictly or left.resized)
 
 
-def _refuse_above() -> Any:
+def _refuse_super() -> Any:
     """Refuse `super()`: a state dict has no parent class."""
     raise StepRefused("calls super()")
 
 
-def load_of(stack: Stack, error: BaseException) -> Load | None:
+def find_load(stack: Stack, error: BaseException) -> Load | None:
     """Return the load that raised an error, None if something else did."""
     last = stack.frames[-1]
     if last.file != FILE or last.code.co_name != "load_state_dict":
@@ -346,5 +360,5 @@ def load_of(stack: Stack, error: BaseException) -> Load | None:
     module, given = held.get("self"), held.get("state_dict")
     if not isinstance(module, nn.Module):
         return None
-    found = misloaded(module, given, str(error))
+    found = compare_state_dict(module, given, str(error))
     return None if found is None else Load(module, given, found)

@@ -13,13 +13,13 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from shapewright.engine.call_sites import TORCH, USER, classify, source_of
+from shapewright.engine.call_sites import TORCH, USER, classify_file, get_source
 from shapewright.engine.engine import Engine
-from shapewright.engine.private import in_dispatch_mode, in_transform
+from shapewright.engine.private import is_in_dispatch_mode, is_in_transform
 from shapewright.program.source_text import SourceText
 from shapewright.program.spans import Span
 from shapewright.program.syntax_nodes import first_line, is_starred
-from shapewright.runtime.real_errors.guards import ASKS_OWN, attribute
+from shapewright.runtime.real_errors.guards import ASKS_OWN, get_attribute
 
 NOT_OURS = tuple(
     f"{TORCH}{part}"
@@ -59,7 +59,7 @@ class TracebackFrame:
 
     def text(self) -> SourceText | None:
         """Return the parsed file; None if missing, or unlike the loaded code."""
-        source = source_of(self.file)
+        source = get_source(self.file)
         if source is None or source.text is None:
             return None
         found = SourceText(self.file, source.text)
@@ -97,7 +97,7 @@ class TracebackFrame:
         if span is not None:
             return text.node(span)
         values = (getattr(node, "value", None) for node in text.near(self.line()))
-        return next((each for each in values if isinstance(each, ast.expr)), None)
+        return next((value for value in values if isinstance(value, ast.expr)), None)
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,7 +125,7 @@ PYTHONS = re.compile(r"(list|tuple|string|range object|bytes|deque) |pop ")
 """Python's messages on an index; torch's are worded differently."""
 
 
-def may_be_torchs(error: BaseException) -> bool:
+def can_be_of_torch(error: BaseException) -> bool:
     """Whether an error may come from torch, though no frame of torch is below its line.
 
     Otherwise the program's own code is not run a second time to find out.
@@ -147,16 +147,16 @@ def is_explainable(error: BaseException) -> bool:
     modes = torch.overrides._get_current_function_mode_stack()
     if any(isinstance(mode, Engine) for mode in modes):
         return False
-    return not (in_dispatch_mode() or in_transform() or "CUDA error" in text)
+    return not (is_in_dispatch_mode() or is_in_transform() or "CUDA error" in text)
 
 
-def stack_of(traceback: TracebackType | None) -> Stack | None:
+def collect_stack(traceback: TracebackType | None) -> Stack | None:
     """Return the frames of an error that torch may have raised, None if it did not."""
     frames: list[TracebackFrame] = []
     while traceback is not None:
         frames.append(TracebackFrame(traceback.tb_frame, traceback.tb_lasti))
         traceback = traceback.tb_next
-    own = [n for n, each in enumerate(frames) if classify(each.file) == USER]
+    own = [n for n, each in enumerate(frames) if classify_file(each.file) == USER]
     if not own:
         return None
     found = Stack(tuple(frames), own[-1])
@@ -165,12 +165,12 @@ def stack_of(traceback: TracebackType | None) -> Stack | None:
     return found if all(each.is_torchs for each in found.below) else None
 
 
-def _rebound(code: CodeType) -> set[str]:
+def _find_rebound(code: CodeType) -> set[str]:
     """Return the names of locals that a function rebinds."""
     found: set[str] = set()
-    for each in dis.get_instructions(code):
-        if each.opname.startswith("STORE_FAST"):
-            name = each.argval
+    for instruction in dis.get_instructions(code):
+        if instruction.opname.startswith("STORE_FAST"):
+            name = instruction.argval
             found |= {name} if isinstance(name, str) else set(name)
     return found
 
@@ -179,27 +179,27 @@ CALLS = frozenset({"_wrapped_call_impl", "_call_impl"})
 """The methods in which torch holds the arguments of a layer's call."""
 
 
-def operands(stack: Stack, node: ast.AST) -> dict[str, Any]:
+def find_operands(stack: Stack, node: ast.AST) -> dict[str, Any]:
     """Return the arguments of a call and the callee by the dump of their expressions.
 
     Values that torch holds are not computed a second time.
     """
     if not stack.below or not isinstance(node, ast.Call):
         return {}
-    frame, called = stack.below[0], _named(stack.here, node.func)
+    frame, called = stack.below[0], _evaluate_names(stack.here, node.func)
     held, own = frame.frame.f_locals, {}
     if frame.code.co_name in CALLS:
         given = {**dict(enumerate(held.get("args", ()))), **held.get("kwargs", {})}
         if not _is_call_of(node, called, frame.first, given):
             return {}
         own = {ast.dump(node.func): frame.first}
-    elif _code_of(called, node.func) is frame.code:
-        given, tensor = _given_to(frame), held.get("self")
+    elif _find_code(called, node.func) is frame.code:
+        given, tensor = _get_arguments(frame), held.get("self")
         if isinstance(tensor, Tensor) and isinstance(node.func, ast.Attribute):
             own = {ast.dump(node.func.value): tensor}
     else:
         return {}
-    stars = [isinstance(each, ast.Starred) for each in node.args]
+    stars = [isinstance(argument, ast.Starred) for argument in node.args]
     plain = node.args[: stars.index(True)] if True in stars else node.args
     found = {ast.dump(each): given[n] for n, each in enumerate(plain) if n in given}
     for word in node.keywords:
@@ -225,7 +225,7 @@ def _is_call_of(
     )
 
 
-def _named(standing: TracebackFrame, node: ast.expr) -> Any:
+def _evaluate_names(standing: TracebackFrame, node: ast.expr) -> Any:
     """Return the value of names, attributes and items; `ASKS_OWN` if unknown."""
     frame = standing.frame
     if isinstance(node, ast.Name):
@@ -233,10 +233,10 @@ def _named(standing: TracebackFrame, node: ast.expr) -> Any:
             if node.id in names:
                 return names[node.id]
     if isinstance(node, ast.Attribute):
-        owner = _named(standing, node.value)
-        return ASKS_OWN if owner is ASKS_OWN else attribute(owner, node.attr)
+        owner = _evaluate_names(standing, node.value)
+        return ASKS_OWN if owner is ASKS_OWN else get_attribute(owner, node.attr)
     if isinstance(node, ast.Subscript) and isinstance(node.slice, ast.Constant):
-        owner, at = _named(standing, node.value), node.slice.value
+        owner, at = _evaluate_names(standing, node.value), node.slice.value
         if isinstance(owner, nn.Sequential | nn.ModuleList | nn.ModuleDict):
             at = at % max(len(owner), 1) if isinstance(at, int) else at
             return owner._modules.get(str(at), ASKS_OWN)
@@ -248,21 +248,21 @@ def _named(standing: TracebackFrame, node: ast.expr) -> Any:
     return ASKS_OWN
 
 
-def _code_of(called: Any, node: ast.expr) -> Any:
+def _find_code(called: Any, node: ast.expr) -> Any:
     """Return the code of the callee; a method of an unknown object is a tensor's."""
     if called is ASKS_OWN and isinstance(node, ast.Attribute):
         called = getattr(Tensor, node.attr, None)
     return getattr(getattr(called, "__func__", called), "__code__", None)
 
 
-def _given_to(frame: TracebackFrame) -> dict[int | str | None, Any]:
+def _get_arguments(frame: TracebackFrame) -> dict[int | str | None, Any]:
     """Return the arguments that a function of torch's holds: by place, and by name.
 
     An argument that the function rebound is left out.
     """
     code, held = frame.code, frame.frame.f_locals
     count = code.co_argcount + code.co_kwonlyargcount
-    names, lost = code.co_varnames[:count], _rebound(code)
+    names, lost = code.co_varnames[:count], _find_rebound(code)
     own = 1 if names[:1] == ("self",) else 0
     found: dict[int | str | None, Any] = {}
     for at, name in enumerate(names):

@@ -61,11 +61,11 @@ class _Mappings:
         names, values = iter(self.names), iter(self.values)
         for space, size in zip(self.spaces, self.sizes, strict=True):
             saved = dict(zip(islice(names, size), islice(values, size), strict=True))
-            if not _same(space, saved):
+            if not _is_same(space, saved):
                 yield space, saved
 
 
-def _same(now: Space, then: Space) -> bool:
+def _is_same(now: Space, then: Space) -> bool:
     """Whether two mappings hold the same objects under the same names, in order."""
     if dict.__len__(now) != len(then):
         return False
@@ -139,13 +139,13 @@ class Held:
         for mappings in self.mappings:
             yield from mappings.changed()
         for container, saved in self.dicts:
-            if not _same(container, saved):
+            if not _is_same(container, saved):
                 yield container, saved
         for container, saved in self.sets:
             if container != saved:
                 yield container, saved
         for container, saved in self.lists:
-            now = _items_of(container)
+            now = _get_items(container)
             if len(now) != len(saved) or not all(map(is_, now, saved)):
                 yield container, saved
 
@@ -160,7 +160,7 @@ class Held:
         if isinstance(container, set):
             self.sets.append((container, set.copy(container)))
             return ()
-        items = _items_of(container)
+        items = _get_items(container)
         self.lists.append((container, items))
         return items
 
@@ -171,7 +171,7 @@ hooks of many kinds, and last its children."""
 COMMON = len(STANDARD)
 
 
-def _size_of(container: Any) -> int:
+def _get_size(container: Any) -> int:
     """Return how many items a container has, ignoring overrides of its class.
 
     A library's mapping may import half of the library when it is asked (transformers'
@@ -184,7 +184,7 @@ def _size_of(container: Any) -> int:
     return 0
 
 
-def _items_of(container: Any) -> list[Any]:
+def _get_items(container: Any) -> list[Any]:
     """Return the items of a container, ignoring overrides of its class."""
     if isinstance(container, dict):
         return list(dict.values(container))
@@ -236,7 +236,7 @@ def _hold_modules(held: Held, modules: Iterable[nn.Module]) -> list[Any]:
     return held.inner
 
 
-def hold(
+def hold_objects(
     roots: Iterable[Any],
     *,
     modules: Iterable[nn.Module] = (),
@@ -272,10 +272,10 @@ def hold(
             else:
                 held.objects.append(value)
                 held.kinds.append(kind)
-                containers = _containers_of(value, kind)
+                containers = _find_containers(value, kind)
             for container in containers:
                 exact = type(container) in BUILT_IN
-                size = len(container) if exact else _size_of(container)
+                size = len(container) if exact else _get_size(container)
                 if not size and exact:
                     empty(container)
                     continue
@@ -310,7 +310,7 @@ TENSORS = frozenset({torch.Tensor, Parameter})
 BUILT_IN = frozenset({dict, OrderedDict, list, set, tuple})
 
 
-def _containers_of(value: Any, kind: type) -> tuple[Any, ...]:
+def _find_containers(value: Any, kind: type) -> tuple[Any, ...]:
     """Return the containers in which a value keeps its content."""
     if kind is Parameter or kind is torch.Tensor:
         return (value.__dict__,)
@@ -319,7 +319,7 @@ def _containers_of(value: Any, kind: type) -> tuple[Any, ...]:
     if isinstance(value, torch.Tensor):
         return (vars(value),)
     if kind is FunctionType:
-        return _function_parts(value)
+        return _get_function_parts(value)
     if kind is MethodType:
         return ((value.__func__, value.__self__),)
     if kind is partial:
@@ -333,7 +333,7 @@ def _containers_of(value: Any, kind: type) -> tuple[Any, ...]:
     return found
 
 
-def _function_parts(function: FunctionType) -> tuple[Any, ...]:
+def _get_function_parts(function: FunctionType) -> tuple[Any, ...]:
     """Return where a function may keep things: its attributes, defaults, closure."""
     cells = []
     for cell in function.__closure__ or ():
@@ -349,7 +349,7 @@ def _function_parts(function: FunctionType) -> tuple[Any, ...]:
     )
 
 
-def put_back(container: Any, saved: Any) -> None:
+def restore_container(container: Any, saved: Any) -> None:
     """Restore the content of a container, whatever its class redefines."""
     kind: Any
     for kind, fill in FILLED:
@@ -369,14 +369,14 @@ FILLED: tuple[tuple[Any, Callable[[Any, Any], Any]], ...] = (
 )
 
 
-def of_a_run(value: Any, depth: int = 4) -> bool:
+def has_run_tensor(value: Any, depth: int = 4) -> bool:
     """Whether a value contains a tensor that a run made."""
     if isinstance(value, torch.Tensor):
         return value.is_meta or "_sw" in vars(value)
     if depth == 0 or type(value) in ATOMS:
         return False
     return any(
-        of_a_run(item, depth - 1)
-        for container in _containers_of(value, type(value))
-        for item in _items_of(container)
+        has_run_tensor(item, depth - 1)
+        for container in _find_containers(value, type(value))
+        for item in _get_items(container)
     )

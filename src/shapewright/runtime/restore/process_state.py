@@ -22,27 +22,27 @@ from torch import nn
 from torch.nn.modules import module as nn_module
 from torch.utils import _device
 
-from shapewright.engine.private import device_context, is_stand_in, without_dynamo
-from shapewright.engine.random_seeds import seeded
-from shapewright.engine.replacement import resemble
+from shapewright.engine.private import device_context, is_stand_in, replace_dynamo
+from shapewright.engine.random_seeds import seed_generators
+from shapewright.engine.replacement import copy_attributes
 
 Undo = Callable[[], object]
 
 
 @contextmanager
-def _as_before() -> Iterator[dict[str, Any]]:
+def _restore_process() -> Iterator[dict[str, Any]]:
     """Restore whatever the program changes in the process during the block.
 
-    Yields a dict that reports, on leaving, what the program did: see `process_taken`.
+    Yields a dict that reports, on leaving, what the program did: see `note_process`.
     """
-    did, put_back = process_taken()
+    did, put_back = note_process()
     try:
         yield did
     finally:
         put_back()
 
 
-def process_taken() -> tuple[dict[str, Any], Callable[[], None]]:
+def note_process() -> tuple[dict[str, Any], Callable[[], None]]:
     """Return a report, and a function that restores the process after each run.
 
     The dict reports, after that, what the program did: `threads` that it started and
@@ -54,28 +54,28 @@ def process_taken() -> tuple[dict[str, Any], Callable[[], None]]:
     threads = set(threading.enumerate())
     settings = [(write, read(), read) for read, write in SETTINGS]
     undo = [
-        *(_undo_list(held) for held in (sys.path, sys.argv, sys.meta_path)),
-        _undo_list(logging.root.handlers),
-        _undo_filters(),
-        _undo_environment(),
-        _undo_numpy(),
-        _undo_handlers(),
-        _undo_modes(),
-        *(_undo_mapping(hooks) for hooks in GLOBAL_HOOKS),
-        _undo_mapping(vars(torch._tensor_str.PRINT_OPTS)),
-        *(_undo_namespace(space, did["patched"]) for space in PATCHABLE),
+        *(_make_list_undo(held) for held in (sys.path, sys.argv, sys.meta_path)),
+        _make_list_undo(logging.root.handlers),
+        _make_filters_undo(),
+        _make_environment_undo(),
+        _make_numpy_undo(),
+        _make_handlers_undo(),
+        _make_modes_undo(),
+        *(_make_mapping_undo(hooks) for hooks in GLOBAL_HOOKS),
+        _make_mapping_undo(vars(torch._tensor_str.PRINT_OPTS)),
+        *(_make_namespace_undo(space, did["patched"]) for space in PATCHABLE),
     ]
 
     def put_back() -> None:
         leave_if_forked(did["pid"], sys.exception())
         did["threads"] = len(set(threading.enumerate()) - threads)
-        did["folder"] = _here() != folder
+        did["folder"] = _get_folder() != folder
         if did["folder"]:
             os.chdir(folder)
         for one in undo:
             one()
         for write, before, read in settings:
-            if not _equal(read(), before):
+            if not _is_equal(read(), before):
                 write(before)
 
     return did, put_back
@@ -96,7 +96,7 @@ def leave_if_forked(pid: int, error: BaseException | None = None) -> None:
     os._exit(code)
 
 
-def _here() -> str:
+def _get_folder() -> str:
     """Return the working directory, or an empty string if the program removed it."""
     try:
         return os.getcwd()
@@ -104,7 +104,7 @@ def _here() -> str:
         return ""
 
 
-def _equal(now: Any, before: Any) -> bool:
+def _is_equal(now: Any, before: Any) -> bool:
     """Whether a setting is unchanged; tensors (random states) are compared by value."""
     if isinstance(before, torch.Tensor):
         return bool(torch.equal(now, before))
@@ -114,12 +114,14 @@ def _equal(now: Any, before: Any) -> bool:
 # -- settings that are read and written --------------------------------------------
 
 
-def _attribute(owner: Any, name: str) -> tuple[Callable[[], Any], Callable[[Any], Any]]:
+def _make_attribute_access(
+    owner: Any, name: str
+) -> tuple[Callable[[], Any], Callable[[Any], Any]]:
     """Return reader and writer of a setting that is an attribute."""
     return lambda: getattr(owner, name), lambda value: setattr(owner, name, value)
 
 
-def _autocast(kind: str) -> tuple[Callable[[], Any], Callable[[Any], Any]]:
+def _make_autocast_access(kind: str) -> tuple[Callable[[], Any], Callable[[Any], Any]]:
     """Return reader and writer of a device's autocast state and dtype."""
 
     def write(state: tuple[bool, torch.dtype]) -> None:
@@ -138,7 +140,7 @@ SETTINGS: list[tuple[Callable[[], Any], Callable[[Any], Any]]] = [
     (torch.get_default_dtype, torch.set_default_dtype),
     (torch.is_grad_enabled, torch.set_grad_enabled),
     (torch.is_autocast_cache_enabled, torch.set_autocast_cache_enabled),
-    *(_autocast(kind) for kind in ("cpu", "cuda")),
+    *(_make_autocast_access(kind) for kind in ("cpu", "cuda")),
     (
         lambda: (
             torch.are_deterministic_algorithms_enabled(),
@@ -153,15 +155,18 @@ SETTINGS: list[tuple[Callable[[], Any], Callable[[Any], Any]]] = [
     ),
     (torch.get_num_threads, torch.set_num_threads),
     (torch.is_warn_always_enabled, torch.set_warn_always),
-    *(_attribute(torch.backends.cudnn, n) for n in ("benchmark", "deterministic")),
-    _attribute(sys, "stdin"),
-    _attribute(sys, "stdout"),
-    _attribute(sys, "stderr"),
-    _attribute(sys, "excepthook"),
-    _attribute(sys, "displayhook"),
-    _attribute(threading, "excepthook"),
-    _attribute(warnings, "showwarning"),
-    _attribute(logging.root.manager, "disable"),
+    *(
+        _make_attribute_access(torch.backends.cudnn, n)
+        for n in ("benchmark", "deterministic")
+    ),
+    _make_attribute_access(sys, "stdin"),
+    _make_attribute_access(sys, "stdout"),
+    _make_attribute_access(sys, "stderr"),
+    _make_attribute_access(sys, "excepthook"),
+    _make_attribute_access(sys, "displayhook"),
+    _make_attribute_access(threading, "excepthook"),
+    _make_attribute_access(warnings, "showwarning"),
+    _make_attribute_access(logging.root.manager, "disable"),
     (lambda: logging.root.level, logging.root.setLevel),
     (sys.gettrace, sys.settrace),
     (sys.getprofile, sys.setprofile),
@@ -169,11 +174,11 @@ SETTINGS: list[tuple[Callable[[], Any], Callable[[Any], Any]]] = [
     (sys.getswitchinterval, sys.setswitchinterval),
     (gc.isenabled, lambda enabled: gc.enable() if enabled else gc.disable()),
     (gc.get_threshold, lambda counts: gc.set_threshold(*counts)),
-    (lambda: _umask(), os.umask),
+    (lambda: _get_umask(), os.umask),
 ]
 
 
-def _umask() -> int:
+def _get_umask() -> int:
     mask = os.umask(0o077)
     os.umask(mask)
     return mask
@@ -182,23 +187,23 @@ def _umask() -> int:
 # -- what is put back by its contents ------------------------------------------------
 
 
-def _undo_list(held: list[Any]) -> Undo:
+def _make_list_undo(held: list[Any]) -> Undo:
     """Return how to restore a shared list: its items are restored in place."""
     items = list(held)
 
     def undo() -> None:
-        if not _same_items(held, items):
+        if not _has_same_items(held, items):
             held[:] = items
 
     return undo
 
 
-def _same_items(one: list[Any], other: list[Any]) -> bool:
+def _has_same_items(one: list[Any], other: list[Any]) -> bool:
     """Whether two lists hold the same objects."""
     return len(one) == len(other) and all(map(is_, one, other))
 
 
-def _undo_mapping(held: dict[Any, Any]) -> Undo:
+def _make_mapping_undo(held: dict[Any, Any]) -> Undo:
     """Return how to restore a shared mapping in place."""
     items = dict(held)
 
@@ -210,7 +215,7 @@ def _undo_mapping(held: dict[Any, Any]) -> Undo:
     return undo
 
 
-def _undo_filters() -> Undo:
+def _make_filters_undo() -> Undo:
     """Return how to restore the filters of warnings, and reset what Python caches."""
     held, items = warnings.filters, list(warnings.filters)
 
@@ -223,7 +228,7 @@ def _undo_filters() -> Undo:
     return undo
 
 
-def _undo_environment() -> Undo:
+def _make_environment_undo() -> Undo:
     """Return how to restore environment variables."""
     before = os.environ.copy()
 
@@ -236,7 +241,7 @@ def _undo_environment() -> Undo:
     return undo
 
 
-def _undo_numpy() -> Undo:
+def _make_numpy_undo() -> Undo:
     """Return how to restore numpy's global random state, if numpy is loaded."""
     numpy = sys.modules.get("numpy")
     if numpy is None:
@@ -245,7 +250,7 @@ def _undo_numpy() -> Undo:
     return lambda: numpy.random.set_state(state)
 
 
-def _undo_handlers() -> Undo:
+def _make_handlers_undo() -> Undo:
     """Return how to restore signal handlers and the timer, in the main thread only."""
     if threading.current_thread() is not threading.main_thread():
         return lambda: None
@@ -275,14 +280,14 @@ GLOBAL_HOOKS: list[dict[Any, Any]] = [
 # -- torch's own modes and names ---------------------------------------------------
 
 
-def _undo_modes() -> Undo:
+def _make_modes_undo() -> Undo:
     """Return how to restore the function modes, and the default device below them."""
     modes = torch.overrides._get_current_function_mode_stack()
     device, context = _device.CURRENT_DEVICE, device_context.get()
 
     def undo() -> None:
         now = torch.overrides._get_current_function_mode_stack()
-        if not _same_items(now, modes):
+        if not _has_same_items(now, modes):
             for _ in now:
                 torch.overrides._pop_mode()
             for mode in modes:
@@ -300,7 +305,7 @@ PATCHABLE: tuple[Any, ...] = (
 """Modules and classes in which programs patch torch."""
 
 
-def _undo_namespace(space: Any, patched: list[str]) -> Undo:
+def _make_namespace_undo(space: Any, patched: list[str]) -> Undo:
     """Return how to restore a namespace of torch; modules loaded meanwhile stay."""
     before = dict(vars(space))
 
@@ -326,28 +331,28 @@ LAZY = frozenset({"__getattr__", "__warningregistry__", "__annotations__"})
 
 
 @contextmanager
-def guarded() -> Iterator[dict[str, Any]]:
+def guard_surroundings() -> Iterator[dict[str, Any]]:
     """Patch a run's surroundings, and restore all of them afterwards.
 
-    Yields the report of `_as_before`.
+    Yields the report of `_restore_process`.
     """
-    with _as_before() as did, patched():
+    with _restore_process() as did, apply_patches():
         yield did
 
 
 @contextmanager
-def patched() -> Iterator[None]:
+def apply_patches() -> Iterator[None]:
     """Apply our own patches, none of which a program notices."""
     with ExitStack() as stack:
-        stack.enter_context(_patient_collector())
-        stack.enter_context(_uncompiled())
-        stack.enter_context(without_dynamo())
-        stack.enter_context(seeded())
+        stack.enter_context(_slow_collector())
+        stack.enter_context(_replace_compile())
+        stack.enter_context(replace_dynamo())
+        stack.enter_context(seed_generators())
         yield
 
 
 @contextmanager
-def _patient_collector() -> Iterator[None]:
+def _slow_collector() -> Iterator[None]:
     """Collect cycles more rarely: the record is many small tuples and no cycles.
 
     With Python's own thresholds a third of a run's time goes into looking for them.
@@ -367,14 +372,14 @@ def _patient_collector() -> Iterator[None]:
 
 
 @contextmanager
-def _uncompiled() -> Iterator[None]:
+def _replace_compile() -> Iterator[None]:
     """Let `torch.compile` return its argument; compiled code runs uncompiled."""
     original = torch.compile
 
     def uncompiled(model: Any = None, **_: Any) -> Any:
         return (lambda function: function) if model is None else model
 
-    torch.compile = resemble(uncompiled, original)
+    torch.compile = copy_attributes(uncompiled, original)
     try:
         if "torch._dynamo" in sys.modules and not is_stand_in():
             with torch.compiler.set_stance("force_eager"):

@@ -16,39 +16,44 @@ from torch.nn.modules.lazy import LazyModuleMixin
 from torch.nn.parameter import UninitializedBuffer, UninitializedParameter
 
 from shapewright.engine.identity import Info
-from shapewright.runtime.restore.held_objects import AROUND, Held, hold, put_back
-from shapewright.runtime.restore.process_state import patched, process_taken
-from shapewright.runtime.restore.surroundings import surroundings_taken
+from shapewright.runtime.restore.held_objects import (
+    AROUND,
+    Held,
+    hold_objects,
+    restore_container,
+)
+from shapewright.runtime.restore.process_state import apply_patches, note_process
+from shapewright.runtime.restore.surroundings import note_surroundings
 
 Undo = Callable[[], list[str]]
 
 
-def _model_taken(modules: list[tuple[str, nn.Module]]) -> tuple[list[Any], Undo]:
+def _note_model(modules: list[tuple[str, nn.Module]]) -> tuple[list[Any], Undo]:
     """Note each module's attributes and what they reach; return how to restore them.
 
     The function returns the names of the attributes that the program had changed. The
     list is of the modules' contents that are more than a plain value.
     """
-    held = hold((), modules=[module for _, module in modules])
-    return held.inner, lambda: _restore(modules, held)
+    held = hold_objects((), modules=[module for _, module in modules])
+    return held.inner, lambda: _restore_modules(modules, held)
 
 
-def _inputs_taken(modules: list[tuple[str, nn.Module]], roots: Iterable[Any]) -> Undo:
+def _note_inputs(modules: list[tuple[str, nn.Module]], roots: Iterable[Any]) -> Undo:
     """Return how to restore the inputs: a cache that is passed in is the user's too."""
-    held = hold(roots, beyond=[module for _, module in modules], most=AROUND)
-    return lambda: _restore(modules, held)
+    held = hold_objects(roots, beyond=[module for _, module in modules], most=AROUND)
+    return lambda: _restore_modules(modules, held)
 
 
-def _made_ready(modules: list[tuple[str, nn.Module]]) -> None:
+def _prepare_modules(modules: list[tuple[str, nn.Module]]) -> None:
     """Prepare a model for a run: uncompiled, with lazy tensors of its own."""
     for _, module in modules:
         if isinstance(module, LazyModuleMixin):
-            _blank_lazies(module)
+            _replace_lazy_tensors(module)
         if vars(module).get("_compiled_call_impl") is not None:
             module._compiled_call_impl = None
 
 
-def _restore(modules: list[tuple[str, nn.Module]], held: Held) -> list[str]:
+def _restore_modules(modules: list[tuple[str, nn.Module]], held: Held) -> list[str]:
     """Restore what has changed, and return the names of changed module attributes."""
     names: list[str] = []
     held.reclass()
@@ -62,11 +67,11 @@ def _restore(modules: list[tuple[str, nn.Module]], held: Held) -> list[str]:
                 for name in {**container, **(saved or {})}
                 if container.get(name) is not (saved or {}).get(name)
             ]
-        put_back(container, saved)
+        restore_container(container, saved)
     return names
 
 
-def _blank_lazies(module: nn.Module) -> None:
+def _replace_lazy_tensors(module: nn.Module) -> None:
     """Replace lazy parameters, which are materialised in place, by the run's own."""
     groups: tuple[dict[str, Any], ...] = (module._parameters, module._buffers)
     lazy: Any
@@ -84,12 +89,18 @@ MOST = 100
 """Items of a container that are looked at: a model does not stand in a data set."""
 
 
-def _modules_of(target: Any, given: Iterable[Any] = ()) -> list[tuple[str, nn.Module]]:
+def _find_modules(
+    target: Any, given: Iterable[Any] = ()
+) -> list[tuple[str, nn.Module]]:
     """Return the target with all modules inside it, or the modules that it can reach.
 
     Example: for ``def step(x): return head(body(x))`` all of the two globals' modules.
     """
-    roots = [target] if isinstance(target, nn.Module) else _reached((target, *given))
+    roots = (
+        [target]
+        if isinstance(target, nn.Module)
+        else _find_reached_modules((target, *given))
+    )
     found: dict[int, tuple[str, nn.Module]] = {}
     for root in roots:
         for path, module in root.named_modules():
@@ -97,22 +108,22 @@ def _modules_of(target: Any, given: Iterable[Any] = ()) -> list[tuple[str, nn.Mo
     return list(found.values())
 
 
-def _reached(values: Iterable[Any], depth: int = DEPTH) -> list[nn.Module]:
+def _find_reached_modules(values: Iterable[Any], depth: int = DEPTH) -> list[nn.Module]:
     """Return the outermost modules that some values hold or name."""
     found: list[nn.Module] = []
     for value in values:
         if isinstance(value, nn.Module):
             found.append(value)
         elif depth:
-            found += _reached(_held_by(value), depth - 1)
+            found += _find_reached_modules(_iter_contents(value), depth - 1)
     return found
 
 
-def _held_by(value: Any) -> Iterator[Any]:
+def _iter_contents(value: Any) -> Iterator[Any]:
     """Yield the contents of a function, a method, a partial or a container."""
     kind = type(value)
     if kind is FunctionType:
-        yield from _held_by_function(value)
+        yield from _iter_function_contents(value)
     elif kind is MethodType:
         yield value.__self__
         yield value.__func__
@@ -126,7 +137,7 @@ def _held_by(value: Any) -> Iterator[Any]:
         yield from [v for v in vars(value).values() if isinstance(v, nn.Module)]
 
 
-def _held_by_function(function: FunctionType) -> Iterator[Any]:
+def _iter_function_contents(function: FunctionType) -> Iterator[Any]:
     """Yield closure, defaults, and the globals that the code names."""
     for cell in function.__closure__ or ():
         try:
@@ -135,18 +146,18 @@ def _held_by_function(function: FunctionType) -> Iterator[Any]:
             continue
     yield from function.__defaults__ or ()
     yield from (function.__kwdefaults__ or {}).values()
-    for name in _named(function.__code__):
+    for name in _find_global_names(function.__code__):
         value = function.__globals__.get(name)
         if isinstance(value, nn.Module | FunctionType | list | tuple | dict):
             yield value
 
 
-def _named(code: CodeType) -> set[str]:
+def _find_global_names(code: CodeType) -> set[str]:
     """Return the global names in a function's code and the functions inside it."""
     names = set(code.co_names)
     for constant in code.co_consts:
         if isinstance(constant, CodeType):
-            names |= _named(constant)
+            names |= _find_global_names(constant)
     return names
 
 
@@ -181,18 +192,20 @@ class _Changes:
     patched: list[str] = field(default_factory=list)
 
 
-def take(target: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Snapshot:
+def take_snapshot(
+    target: Any, args: tuple[Any, ...], kwargs: dict[str, Any]
+) -> Snapshot:
     """Take a snapshot of a target and its surroundings, without changing them."""
-    root = module_of(target)
+    root = find_module(target)
     modules = [] if root is None else list(root.named_modules())
-    near = modules or _modules_of(target, (args, kwargs))
-    did, process = process_taken()
-    inner, model = _model_taken(near)
-    swept, around = surroundings_taken(near, target, inner)
+    near = modules or _find_modules(target, (args, kwargs))
+    did, process = note_process()
+    inner, model = _note_model(near)
+    swept, around = note_surroundings(near, target, inner)
     return Snapshot(target, root, modules, near, did, process, swept, around, model)
 
 
-def module_of(target: Any) -> nn.Module | None:
+def find_module(target: Any) -> nn.Module | None:
     """Return the target if it is a module, or the module whose method it is."""
     if isinstance(target, nn.Module):
         return target
@@ -201,7 +214,7 @@ def module_of(target: Any) -> nn.Module | None:
 
 
 @contextmanager
-def as_taken(
+def restore_snapshot(
     taken: Snapshot, args: tuple[Any, ...], kwargs: dict[str, Any], life: object
 ) -> Iterator[_Changes]:
     """Run in the block; on leaving, restore everything as it was taken.
@@ -228,11 +241,11 @@ def as_taken(
         changes.put_back += inputs()
         changes.put_back += taken.model()
 
-    inputs = _inputs_taken(taken.near, (taken.target, args, kwargs))
+    inputs = _note_inputs(taken.near, (taken.target, args, kwargs))
     with ExitStack() as stack:
         stack.callback(process)
-        stack.enter_context(patched())
+        stack.enter_context(apply_patches())
         stack.callback(around)
         stack.callback(model)
-        _made_ready(taken.near)
+        _prepare_modules(taken.near)
         yield changes

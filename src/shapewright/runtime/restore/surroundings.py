@@ -24,16 +24,18 @@ from torch import nn
 from torch.optim import Optimizer
 from torch.optim.lr_scheduler import LRScheduler
 
-from shapewright.engine.call_sites import SITE_PACKAGES, USER, classify
+from shapewright.engine.call_sites import SITE_PACKAGES, USER, classify_file
 from shapewright.runtime.restore.held_objects import (
     AROUND,
     ATOMS,
     MOST,
-    hold,
-    of_a_run,
-    put_back,
+    has_run_tensor,
+    hold_objects,
+    restore_container,
 )
-from shapewright.runtime.restore.held_objects import put_back as container_put_back
+from shapewright.runtime.restore.held_objects import (
+    restore_container as container_put_back,
+)
 
 Undo = Callable[[], None]
 CACHED: Any = functools._lru_cache_wrapper
@@ -44,7 +46,7 @@ _newest: list[tuple[int, str]] = [(0, "")]
 many modules there were then, and the last of them."""
 
 
-def surroundings_taken(
+def note_surroundings(
     modules: list[tuple[str, nn.Module]], target: Any, inner: list[Any]
 ) -> tuple[list[str], Undo]:
     """Note the state outside the model; return changed names, and how to restore it.
@@ -56,14 +58,14 @@ def surroundings_taken(
     the globals that were restored.
     """
     names: list[str] = []
-    everywhere = _namespaces(modules, target)
-    spaces = [space for space in everywhere if _is_own(space)]
-    kinds = [kind for space in spaces for kind in _classes_of(space)]
+    everywhere = _find_namespaces(modules, target)
+    spaces = [space for space in everywhere if _is_own_namespace(space)]
+    kinds = [kind for space in spaces for kind in _find_classes(space)]
     kinds += {type(m) for _, m in modules if not _is_given(type(m).__module__)} - {
         *kinds
     }
-    undo = [_space_undo(space, names) for space in everywhere]
-    undo += [_class_undo(kind, names) for kind in kinds]
+    undo = [_make_namespace_undo(space, names) for space in everywhere]
+    undo += [_make_class_undo(kind, names) for kind in kinds]
     # What the modules themselves hold comes first: the walk is bounded.
     inside = [value for value in inner if type(value) in CALLABLE]
     inside += [
@@ -72,13 +74,13 @@ def surroundings_taken(
         for name, value in held_by.items()
         if type(value) not in SHUT_OUT and name[:2] != "__"
     ]
-    undo += [_cache_undo(value) for value in inside if isinstance(value, CACHED)]
+    undo += [_make_cache_undo(value) for value in inside if isinstance(value, CACHED)]
     bare = {id(value): value for value in inside if _is_bare(value)}
     rest = [value for value in inside if id(value) not in bare]
     beyond = [module for _, module in modules]
     # The target has a walk of its own: what else a file holds may be large.
     held = [
-        hold(roots, beyond=beyond, functions=True, depth=5, most=AROUND)
+        hold_objects(roots, beyond=beyond, functions=True, depth=5, most=AROUND)
         for roots in ((target,), rest)
     ]
 
@@ -86,10 +88,10 @@ def surroundings_taken(
         for put in undo:
             put()
         for function in bare.values():
-            if function.__dict__ and of_a_run(function):
+            if function.__dict__ and has_run_tensor(function):
                 function.__dict__.clear()
         for container, saved in chain(*(one.changed() for one in held)):
-            if of_a_run(container):
+            if has_run_tensor(container):
                 container_put_back(container, saved)
 
     return names, put_back
@@ -114,7 +116,9 @@ def _is_bare(value: Any) -> bool:
     )
 
 
-def _namespaces(modules: Iterable[tuple[str, nn.Module]], target: Any) -> list[Any]:
+def _find_namespaces(
+    modules: Iterable[tuple[str, nn.Module]], target: Any
+) -> list[Any]:
     """Return globals of the user's modules and those that define model classes."""
     names = {type(module).__module__ for _, module in modules}
     found = {name: sys.modules.get(name) for name in names if not _is_given(name)}
@@ -134,7 +138,7 @@ def _namespaces(modules: Iterable[tuple[str, nn.Module]], target: Any) -> list[A
     return spaces
 
 
-def _is_own(space: dict[str, Any]) -> bool:
+def _is_own_namespace(space: dict[str, Any]) -> bool:
     """Whether a namespace belongs to a file of the user's."""
     name = space.get("__name__", "")
     return name not in sys.modules or name in _own
@@ -154,11 +158,11 @@ def _is_ours(name: str, module: ModuleType | None) -> bool:
         isinstance(file, str)
         and not _is_given(name)
         and not file.startswith(SITE_PACKAGES)
-        and classify(file) == USER
+        and classify_file(file) == USER
     )
 
 
-def _classes_of(space: dict[str, Any]) -> list[type]:
+def _find_classes(space: dict[str, Any]) -> list[type]:
     """Return the classes that a namespace defines."""
     name = space.get("__name__")
     return [
@@ -168,7 +172,7 @@ def _classes_of(space: dict[str, Any]) -> list[type]:
     ]
 
 
-def _space_undo(space: dict[str, Any], names: list[str]) -> Undo:
+def _make_namespace_undo(space: dict[str, Any], names: list[str]) -> Undo:
     """Return how to restore names of a namespace that came to hold a tensor
     of the run.
     """
@@ -176,7 +180,7 @@ def _space_undo(space: dict[str, Any], names: list[str]) -> Undo:
 
     def undo() -> None:
         for name, value in list(space.items()):
-            if before.get(name) is value or not of_a_run(value):
+            if before.get(name) is value or not has_run_tensor(value):
                 continue
             names.append(name)
             if name in before:
@@ -187,13 +191,13 @@ def _space_undo(space: dict[str, Any], names: list[str]) -> Undo:
     return undo
 
 
-def _class_undo(kind: type, names: list[str]) -> Undo:
+def _make_class_undo(kind: type, names: list[str]) -> Undo:
     """Return how to restore attributes of a class that hold a tensor of the run."""
     before = dict(vars(kind))
 
     def undo() -> None:
         for name, value in list(vars(kind).items()):
-            if before.get(name) is value or not of_a_run(value):
+            if before.get(name) is value or not has_run_tensor(value):
                 continue
             names.append(f"{kind.__name__}.{name}")
             if name in before:
@@ -204,7 +208,7 @@ def _class_undo(kind: type, names: list[str]) -> Undo:
     return undo
 
 
-def _cache_undo(function: Any) -> Undo:
+def _make_cache_undo(function: Any) -> Undo:
     """Return how to clear a `functools.cache` that has kept a tensor of the run."""
     before = function.cache_info()
 
@@ -219,7 +223,7 @@ def _cache_undo(function: Any) -> Undo:
             for entry in cache.values()
             for link in (entry, *gc.get_referents(entry))
         ]
-        if any(of_a_run(value) for value in found if not callable(value)):
+        if any(has_run_tensor(value) for value in found if not callable(value)):
             function.cache_clear()
 
     return undo
@@ -230,11 +234,13 @@ OWNED = Optimizer, LRScheduler, nn.Module
 
 
 @contextmanager
-def owned_kept(target: Any, given: tuple[Any, ...]) -> Iterator[None]:
+def keep_owned(target: Any, given: tuple[Any, ...]) -> Iterator[None]:
     """Restore what the block changes in a function's surroundings."""
-    spaces = [space for space in _namespaces([], target) if _is_own(space)]
+    spaces = [
+        space for space in _find_namespaces([], target) if _is_own_namespace(space)
+    ]
     named = [(space, space.copy()) for space in spaces]
-    functions = list(_functions_in(target))
+    functions = list(_iter_functions(target))
     for function in functions:
         own = function.__globals__
         if not any(own is space for space, _ in named):
@@ -248,7 +254,7 @@ def owned_kept(target: Any, given: tuple[Any, ...]) -> Iterator[None]:
     alive = [each for each in gc.get_objects() if issubclass(type(each), OWNED)]
     values = [value for _, saved in named for value in saved.values()]
     held = [
-        hold(roots, functions=True, most=MOST)
+        hold_objects(roots, functions=True, most=MOST)
         for roots in ((target, *given), alive, values)
     ]
     try:
@@ -259,25 +265,25 @@ def owned_kept(target: Any, given: tuple[Any, ...]) -> Iterator[None]:
                 cell.cell_contents = content
         for one in held:
             for container, saved in one.changed():
-                put_back(container, saved)
+                restore_container(container, saved)
         for space, before in named:
-            _restore(space, before)
+            _restore_namespace(space, before)
 
 
 @contextmanager
-def optimizers_kept() -> Iterator[None]:
+def keep_optimizers() -> Iterator[None]:
     """Restore optimizers and schedulers, whatever the block trained."""
     kinds = Optimizer, LRScheduler
     alive = [each for each in gc.get_objects() if issubclass(type(each), kinds)]
-    held = hold(alive, functions=True, most=MOST) if alive else None
+    held = hold_objects(alive, functions=True, most=MOST) if alive else None
     try:
         yield
     finally:
         for container, saved in held.changed() if held is not None else ():
-            put_back(container, saved)
+            restore_container(container, saved)
 
 
-def _restore(space: dict[str, Any], before: dict[str, Any]) -> None:
+def _restore_namespace(space: dict[str, Any], before: dict[str, Any]) -> None:
     """Restore the names of a module, and delete new ones."""
     for name in [*space]:
         if name not in before:
@@ -287,7 +293,7 @@ def _restore(space: dict[str, Any], before: dict[str, Any]) -> None:
             space[name] = value
 
 
-def _functions_in(target: Any, depth: int = 4) -> Iterator[FunctionType]:
+def _iter_functions(target: Any, depth: int = 4) -> Iterator[FunctionType]:
     """Yield a function, and those in its closure."""
     waiting: list[tuple[Any, int]] = [(target, depth)]
     seen: set[int] = set()
@@ -314,12 +320,12 @@ def _is_filled(cell: CellType) -> bool:
         return False
 
 
-def place_of(target: Callable[..., Any]) -> tuple[str, int]:
+def find_place(target: Callable[..., Any]) -> tuple[str, int]:
     """Return the file and line of a function; for a module, those of its `forward`."""
     own = (
         getattr(target, "forward", target) if isinstance(target, nn.Module) else target
     )
-    function = next(_functions_in(own), None)
+    function = next(_iter_functions(own), None)
     if function is None:
         return "", 0
     code = function.__code__

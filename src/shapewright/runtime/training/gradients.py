@@ -39,23 +39,23 @@ class Gradients:
         if path in self.outputs or len(self.outputs) >= MOST:
             return
         with torch._C.DisableTorchFunction():
-            made = _first_trained(out)
+            made = _find_first_trained(out)
             if made is None or not torch.is_grad_enabled():
                 return
-            self.outputs[path] = _described(made)
+            self.outputs[path] = _describe_tensor(made)
             self.order[path] = call.index
             if made.requires_grad and not made.is_leaf:
-                made.register_hook(partial(self.back, path))
+                made.register_hook(partial(self.note_backward, path))
 
-    def back(self, path: str, gradient: Any) -> None:
+    def note_backward(self, path: str, gradient: Any) -> None:
         """Note the gradient of a module's output."""
         with torch._C.DisableTorchFunction():
-            self.came.setdefault(path, _described(gradient))
+            self.came.setdefault(path, _describe_tensor(gradient))
 
     def had(self, parameter: Any, gradient: Any) -> None:
         """Note the gradient of a parameter."""
         if id(parameter) not in self.parameters:
-            self.parameters[id(parameter)] = _described(gradient)
+            self.parameters[id(parameter)] = _describe_tensor(gradient)
 
     def told(self) -> tuple[Gradient, ...]:
         """Return all gradients, modules in the order in which they first ran."""
@@ -70,7 +70,9 @@ class Gradients:
                 value = self.outputs[path]
                 if path.partition(".")[0] not in trained:
                     continue
-                found.append(_beside(path, "output", value, self.came.get(path)))
+                found.append(
+                    _make_gradient_record(path, "output", value, self.came.get(path))
+                )
                 module = self.calls.alive.get(paths.get(path, 0))
                 if module is not None:
                     found += self.own(path, module, told)
@@ -87,14 +89,20 @@ class Gradients:
             gradient = self.parameters.get(id(parameter))
             if parameter.requires_grad or gradient is not None:
                 found.append(
-                    _beside(full, "parameter", _described(parameter), gradient)
+                    _make_gradient_record(
+                        full, "parameter", _describe_tensor(parameter), gradient
+                    )
                 )
             else:
-                found.append(_beside(full, "frozen", _described(parameter), None))
+                found.append(
+                    _make_gradient_record(
+                        full, "frozen", _describe_tensor(parameter), None
+                    )
+                )
         return found
 
 
-def _beside(
+def _make_gradient_record(
     path: str, kind: str, value: Described, gradient: Described | None
 ) -> Gradient:
     """Return the record of a value and its gradient."""
@@ -104,7 +112,7 @@ def _beside(
     return Gradient(path, kind, shape, dtype, *gradient)
 
 
-def _first_trained(out: Any) -> Any:
+def _find_first_trained(out: Any) -> Any:
     """Return the first tensor of an output, preferably with a graph."""
     if isinstance(out, torch.Tensor):
         return out
@@ -113,11 +121,11 @@ def _first_trained(out: Any) -> Any:
     if not isinstance(out, list | tuple):
         return None
     tensors = [each for each in out if isinstance(each, torch.Tensor)]
-    trained = (each for each in tensors if each.requires_grad)
+    trained = (tensor for tensor in tensors if tensor.requires_grad)
     return next(trained, next(iter(tensors), None))
 
 
-def _described(tensor: Any) -> Described:
+def _describe_tensor(tensor: Any) -> Described:
     """Return shape, dtype and layout."""
     dtype, layout = str(tensor.dtype), str(tensor.layout)
     names = dtype.removeprefix("torch."), layout.removeprefix("torch.")
@@ -133,7 +141,7 @@ class _Sentinel:
         self.place = place
 
 
-def _divided(node: Any) -> Any:
+def _find_divided_loss(node: Any) -> Any:
     """Return the loss itself, if the backward pass is of a part or a multiple of it."""
     if node.name() not in ("DivBackward0", "MulBackward0"):
         return None
@@ -154,7 +162,10 @@ class Graphs:
             node = loss.grad_fn
             if node is None:
                 return
-            for each, graphs in ((node, self.whole), (_divided(node), self.inner)):
+            for each, graphs in (
+                (node, self.whole),
+                (_find_divided_loss(node), self.inner),
+            ):
                 if each is not None:
                     sentinel = _Sentinel(place)
                     each.metadata["shapewright"] = sentinel

@@ -111,7 +111,7 @@ class _Finder:
 
 
 @contextmanager
-def quiet(stage: RehearsalState) -> Iterator[None]:
+def silence_loggers(stage: RehearsalState) -> Iterator[None]:
     """Silence all loggers."""
     before = {name: os.environ.get(name) for name in QUIET}
     os.environ.update(QUIET)
@@ -126,13 +126,13 @@ def quiet(stage: RehearsalState) -> Iterator[None]:
         sys.meta_path.remove(finder)
         for name in finder.made:
             sys.modules.pop(name, None)
-        _put_back(sys.modules, board, there)
-        _put_back(vars(torch.utils), "tensorboard", had)
+        _restore_name(sys.modules, board, there)
+        _restore_name(vars(torch.utils), "tensorboard", had)
         for name, value in before.items():
-            _put_back(os.environ, name, value)
+            _restore_name(os.environ, name, value)
 
 
-def _put_back(names: Any, name: str, value: Any) -> None:
+def _restore_name(names: Any, name: str, value: Any) -> None:
     """Restore a name to its value, or remove it."""
     if value is None:
         names.pop(name, None)

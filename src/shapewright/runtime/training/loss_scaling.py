@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import torch
 
-from shapewright.engine.replacement import replaced
+from shapewright.engine.replacement import replace_attribute
 
 if TYPE_CHECKING:
     from shapewright.runtime.loops.loop_state import RehearsalState
@@ -23,7 +23,7 @@ FACTORS: dict[str, float] = {
 
 
 @contextmanager
-def scalers_stood_for(stage: RehearsalState) -> Iterator[None]:
+def replace_grad_scalers(stage: RehearsalState) -> Iterator[None]:
     """Replace `GradScaler`, wherever torch has it, by a class that needs no data."""
     places = [(torch.amp, "cuda"), (torch.cuda.amp, "cuda")]
     if hasattr(torch, "cpu") and hasattr(torch.cpu, "amp"):
@@ -31,11 +31,15 @@ def scalers_stood_for(stage: RehearsalState) -> Iterator[None]:
     with ExitStack() as stack:
         for owner, device in places:
             kind = type("GradScaler", (_Scaler,), {"stage": stage, "device": device})
-            stack.enter_context(replaced(owner, "GradScaler", partial(_instead, kind)))
+            stack.enter_context(
+                replace_attribute(
+                    owner, "GradScaler", partial(_return_replacement, kind)
+                )
+            )
         yield
 
 
-def _instead(kind: type, original: Any) -> type:
+def _return_replacement(kind: type, original: Any) -> type:
     """Return the replacement, ignoring the original."""
     return kind
 

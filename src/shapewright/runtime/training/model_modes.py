@@ -16,7 +16,7 @@ from torch import nn
 
 from shapewright.engine.identity import Info
 from shapewright.record.report import Place
-from shapewright.runtime.training.story import line_of_site
+from shapewright.runtime.training.story import get_site_line
 
 if TYPE_CHECKING:
     from shapewright.engine.engine import Engine
@@ -66,7 +66,7 @@ class _Evaluations:
             if not numbers:
                 continue
             self.used.update(numbers)
-            come = frozenset[int]().union(*(self.of[each] for each in numbers))
+            come = frozenset[int]().union(*(self.of[number] for number in numbers))
             for out in outs:
                 if out.meta.requires_grad:
                     self.of[out.number] = self.of.get(out.number, come) | come
@@ -92,12 +92,12 @@ class _Evaluations:
                 yield one
 
 
-def _leads_to(engine: Engine, call: RunningCall, loss: Info) -> bool:
+def _is_reaching(engine: Engine, call: RunningCall, loss: Info) -> bool:
     """Whether a backward pass of a loss reaches the output of a model's call.
 
     It is assumed to if no tensor of the output is known.
     """
-    outputs = {info.number for info in _infos_in(call.output)}
+    outputs = {info.number for info in _collect_infos(call.output)}
     wanted = {loss.number}
     for _, ins, outs, *_ in reversed(engine.events[call.end :]):
         if any(out.number in wanted and out.meta.requires_grad for out in outs):
@@ -105,14 +105,14 @@ def _leads_to(engine: Engine, call: RunningCall, loss: Info) -> bool:
     return not outputs or bool(outputs & wanted)
 
 
-def _infos_in(nest: Any) -> list[Info]:
+def _collect_infos(nest: Any) -> list[Info]:
     """Return the infos of the tensors in a nest."""
     if isinstance(nest, Info):
         return [nest]
     if isinstance(nest, dict):
         nest = list(nest.values())
     if isinstance(nest, list | tuple):
-        return [info for each in nest for info in _infos_in(each)]
+        return [info for item in nest for info in _collect_infos(item)]
     return []
 
 
@@ -145,7 +145,7 @@ class Modes:
                 continue
             if root.training:
                 self.taught.add(calls.paths.get(call.key, "").partition(".")[0])
-            if call.depth > 1 or not _acts_otherwise(root):
+            if call.depth > 1 or not _has_modal_layer(root):
                 continue
             if root.training:
                 self.trained.add(call.key)
@@ -157,8 +157,8 @@ class Modes:
         """Whether a backward pass reaches a model that ran, and not only its past."""
         root = self.run.calls.alive[call.key]
         with torch._C.DisableTorchFunction():
-            learns = any(each.requires_grad for each in root.parameters())
-        return learns and _leads_to(self.run.engine, call, loss)
+            learns = any(parameter.requires_grad for parameter in root.parameters())
+        return learns and _is_reaching(self.run.engine, call, loss)
 
     def called(self, call: Any) -> None:
         """Note the mode of a model that was called."""
@@ -180,12 +180,12 @@ class Modes:
         calls = self.run.calls
         for call in calls.records[called:]:
             root = calls.alive.get(call.key) if call.depth == 1 else None
-            if root is None or not _acts_otherwise(root):
+            if root is None or not _has_modal_layer(root):
                 continue
             if call.index not in self.in_training:
                 continue
-            outputs = _infos_in(call.output)
-            line = line_of_site(call.site[0]) if call.site else None
+            outputs = _collect_infos(call.output)
+            line = get_site_line(call.site[0]) if call.site else None
             if line is None or not outputs:
                 continue
             grads = [info for info in outputs if info.meta.requires_grad]
@@ -195,14 +195,14 @@ class Modes:
             else:
                 self.meet("evaluated-in-training", line, None, call.name)
 
-    def unreached(self) -> Iterator[_Evaluated]:
+    def iter_unreached(self) -> Iterator[_Evaluated]:
         """Yield evaluations in training mode of models that are trained elsewhere."""
-        for one in self.evaluations.left():
-            if one.model in self.trained:
-                yield one
+        for evaluation in self.evaluations.left():
+            if evaluation.model in self.trained:
+                yield evaluation
 
 
-def _acts_otherwise(root: nn.Module) -> bool:
+def _has_modal_layer(root: nn.Module) -> bool:
     """Whether a model has layers to which the mode matters."""
     for module in root.modules():
         if isinstance(module, ACTS_OTHERWISE) and getattr(module, "p", 1.0) > 0:

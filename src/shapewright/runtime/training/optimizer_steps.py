@@ -30,8 +30,8 @@ from torch.optim.optimizer import (
     register_optimizer_step_pre_hook,
 )
 
-from shapewright.engine.function_names import plain_name
-from shapewright.engine.replacement import replaced, resemble
+from shapewright.engine.function_names import get_plain_name
+from shapewright.engine.replacement import copy_attributes, replace_attribute
 from shapewright.findings.codes import DTYPE_MISMATCH
 from shapewright.record.report import Place
 
@@ -65,9 +65,9 @@ class _Replays:
         own = kind.__module__.startswith("torch.optim.") and "step" in vars(kind)
         if own and kind not in self.patched and kind.__name__ not in WITH_CLOSURE:
             self.patched[kind] = kind.step
-            kind.step = resemble(self.replayed(kind.step), kind.step)
+            kind.step = copy_attributes(self.wrap_step(kind.step), kind.step)
 
-    def replayed(self, original: Callable[..., Any]) -> Callable[..., Any]:
+    def wrap_step(self, original: Callable[..., Any]) -> Callable[..., Any]:
         """Return the step of a class, which runs only if it may do something new."""
 
         def step(optimizer: Any, closure: Any = None) -> Any:
@@ -143,7 +143,7 @@ class _Replays:
 
 
 @contextmanager
-def _steps_replayed(stage: RehearsalState) -> Iterator[_Replays]:
+def _replay_steps(stage: RehearsalState) -> Iterator[_Replays]:
     """Replay steps for the duration of a rehearsal."""
     replays = _Replays(stage)
     try:
@@ -165,7 +165,7 @@ class _Probes:
         engine = self.stage.engine
         events, self.event = engine.events[self.event :], len(engine.events)
         for answer, ins, _, _, _ in events:
-            name = "" if isinstance(answer.func, str) else plain_name(answer.func)
+            name = "" if isinstance(answer.func, str) else get_plain_name(answer.func)
             if not name.endswith("_loss") or len(ins) != 2:
                 continue
             one, other = ins[0].meta, ins[1].meta
@@ -173,7 +173,7 @@ class _Probes:
                 continue
             key = answer.func, one.torch_dtype, other.torch_dtype
             if key not in self.known:
-                self.known[key] = _refused(*key)
+                self.known[key] = _find_refusal(*key)
             said = self.known[key]
             if said is not None:
                 engine.find(
@@ -184,7 +184,7 @@ class _Probes:
                 )
 
 
-def _refused(func: Any, one: torch.dtype, other: torch.dtype) -> str | None:
+def _find_refusal(func: Any, one: torch.dtype, other: torch.dtype) -> str | None:
     """Return torch's error in the backward pass of a loss of two dtypes, if any."""
     with torch._C.DisableTorchFunction(), torch.enable_grad():
         given = torch.ones(2, dtype=one).requires_grad_()
@@ -204,20 +204,20 @@ FIRST = 2
 
 
 @contextmanager
-def steps_watched(stage: RehearsalState) -> Iterator[None]:
+def watch_steps(stage: RehearsalState) -> Iterator[None]:
     """Add each backward pass, step and change of mode to the story."""
     with ExitStack() as stack:
-        replays = stack.enter_context(_steps_replayed(stage))
+        replays = stack.enter_context(_replay_steps(stage))
         for owner, name, make in (
-            (torch.Tensor, "backward", _backward(stage)),
-            (Optimizer, "zero_grad", _cleared(stage)),
-            (nn.Module, "zero_grad", _cleared(stage)),
-            (Optimizer, "__init__", _built(stage, replays)),
-            (LRScheduler, "step", _scheduled(stage)),
-            (nn.Module, "train", _mode(stage)),
+            (torch.Tensor, "backward", _make_backward(stage)),
+            (Optimizer, "zero_grad", _make_zero_grad(stage)),
+            (nn.Module, "zero_grad", _make_zero_grad(stage)),
+            (Optimizer, "__init__", _make_constructor(stage, replays)),
+            (LRScheduler, "step", _make_scheduler_step(stage)),
+            (nn.Module, "train", _make_train(stage)),
         ):
-            stack.enter_context(replaced(owner, name, make))
-        before = register_optimizer_step_pre_hook(_stepped(stage, replays))
+            stack.enter_context(replace_attribute(owner, name, make))
+        before = register_optimizer_step_pre_hook(_make_step_hook(stage, replays))
         stack.callback(before.remove)
         after = register_optimizer_step_post_hook(
             lambda optimizer, args, kwargs: stage.facts.after_step(optimizer)
@@ -226,7 +226,7 @@ def steps_watched(stage: RehearsalState) -> Iterator[None]:
         yield
 
 
-def _backward(stage: RehearsalState) -> Callable[[Any], Any]:
+def _make_backward(stage: RehearsalState) -> Callable[[Any], Any]:
     """Return a maker of the stand-in for `loss.backward()`."""
     running = [False]
     probes = _Probes(stage)
@@ -237,7 +237,7 @@ def _backward(stage: RehearsalState) -> Callable[[Any], Any]:
             if running[0]:  # torch hands it to the run's mode, which calls it again
                 return original(self, *args, **kwargs)
             meta = stage.engine.info(self).meta
-            node = stage.story.happened(stage.engine, "backward")
+            node = stage.story.note_event(stage.engine, "backward")
             node.shapes.setdefault(f"{meta.shape} {meta.dtype}")
             stage.trained += 1
             stage.facts.before_backward(self)
@@ -260,14 +260,14 @@ def _backward(stage: RehearsalState) -> Callable[[Any], Any]:
     return make
 
 
-def _cleared(stage: RehearsalState) -> Callable[[Any], Any]:
+def _make_zero_grad(stage: RehearsalState) -> Callable[[Any], Any]:
     """Return a maker of the stand-in for `zero_grad()` of an optimizer or a module."""
 
     def make(original: Any) -> Any:
         def zero_grad(self: Any, *args: Any, **kwargs: Any) -> Any:
-            stage.story.happened(stage.engine, "zero_grad", type(self).__name__)
+            stage.story.note_event(stage.engine, "zero_grad", type(self).__name__)
             stage.facts.cleared()
-            stage.facts.clearing(self, _parameters_of(self))
+            stage.facts.note_clearing(self, _iter_parameters(self))
             return original(self, *args, **kwargs)
 
         return zero_grad
@@ -275,7 +275,7 @@ def _cleared(stage: RehearsalState) -> Callable[[Any], Any]:
     return make
 
 
-def _parameters_of(owner: Any) -> Iterator[Any]:
+def _iter_parameters(owner: Any) -> Iterator[Any]:
     """Yield the parameters of an optimizer or a module."""
     if isinstance(owner, nn.Module):
         yield from owner.parameters()
@@ -284,7 +284,7 @@ def _parameters_of(owner: Any) -> Iterator[Any]:
         yield from group["params"]
 
 
-def _built(stage: RehearsalState, replays: _Replays) -> Callable[[Any], Any]:
+def _make_constructor(stage: RehearsalState, replays: _Replays) -> Callable[[Any], Any]:
     """Return a maker of the stand-in for an optimizer's constructor."""
 
     def make(original: Any) -> Any:
@@ -298,7 +298,7 @@ def _built(stage: RehearsalState, replays: _Replays) -> Callable[[Any], Any]:
     return make
 
 
-def _scheduled(stage: RehearsalState) -> Callable[[Any], Any]:
+def _make_scheduler_step(stage: RehearsalState) -> Callable[[Any], Any]:
     """Return a maker of a scheduler's `step`; its constructor makes the first step."""
 
     def make(original: Any) -> Any:
@@ -306,7 +306,7 @@ def _scheduled(stage: RehearsalState) -> Callable[[Any], Any]:
             count = getattr(self, "_step_count", 0)
             if count >= 1:
                 name = type(self).__name__
-                node = stage.story.happened(stage.engine, "schedule", name)
+                node = stage.story.note_event(stage.engine, "schedule", name)
                 node.total = getattr(self, "total_steps", None)
                 watched = stage.facts.of(self.optimizer)
                 if count == 1 and watched is not None and watched.stepped is None:
@@ -320,7 +320,7 @@ def _scheduled(stage: RehearsalState) -> Callable[[Any], Any]:
     return make
 
 
-def _stepped(stage: RehearsalState, replays: _Replays) -> Callable[..., None]:
+def _make_step_hook(stage: RehearsalState, replays: _Replays) -> Callable[..., None]:
     """Return the hook that runs before each step of any optimizer."""
 
     def step(optimizer: Any, args: Any, kwargs: Any) -> None:
@@ -328,12 +328,12 @@ def _stepped(stage: RehearsalState, replays: _Replays) -> Callable[..., None]:
         stage.steps += 1
         stage.facts.before_step(optimizer)
         replays.meet(optimizer)
-        stage.story.happened(stage.engine, "step", type(optimizer).__name__)
+        stage.story.note_event(stage.engine, "step", type(optimizer).__name__)
 
     return step
 
 
-def _mode(stage: RehearsalState) -> Callable[[Any], Any]:
+def _make_train(stage: RehearsalState) -> Callable[[Any], Any]:
     """Return a maker of `train`, which `eval` calls; children are not reported."""
     inside = [False]
 
@@ -344,7 +344,7 @@ def _mode(stage: RehearsalState) -> Callable[[Any], Any]:
             inside[0] = True
             try:
                 kind = "train" if mode else "eval"
-                stage.story.happened(stage.engine, kind, type(self).__name__)
+                stage.story.note_event(stage.engine, kind, type(self).__name__)
                 stage.facts.modes.mode(self, mode)
                 return original(self, mode)
             finally:
@@ -398,18 +398,24 @@ class _States:
 
 
 @contextmanager
-def states_watched(stage: RehearsalState) -> Iterator[None]:
+def watch_states(stage: RehearsalState) -> Iterator[None]:
     """Watch calls that take state dicts from models and load them."""
-    from shapewright.engine.replacement import replaced
+    from shapewright.engine.replacement import replace_attribute
 
     states = _States(stage)
     with ExitStack() as stack:
-        stack.enter_context(replaced(nn.Module, "state_dict", _taking(states)))
-        stack.enter_context(replaced(nn.Module, "load_state_dict", _loading(states)))
+        stack.enter_context(
+            replace_attribute(nn.Module, "state_dict", _make_state_dict(states))
+        )
+        stack.enter_context(
+            replace_attribute(
+                nn.Module, "load_state_dict", _make_load_state_dict(states)
+            )
+        )
         yield
 
 
-def _taking(states: _States) -> Callable[[Any], Any]:
+def _make_state_dict(states: _States) -> Callable[[Any], Any]:
     """Return a maker of `model.state_dict()`, which calls its children's."""
     inside = [False]
 
@@ -431,7 +437,7 @@ def _taking(states: _States) -> Callable[[Any], Any]:
     return make
 
 
-def _loading(states: _States) -> Callable[[Any], Any]:
+def _make_load_state_dict(states: _States) -> Callable[[Any], Any]:
     """Return a maker of the stand-in for `model.load_state_dict(state)`."""
 
     def make(original: Any) -> Any:

@@ -12,12 +12,12 @@ from typing import TYPE_CHECKING, Any
 
 from torch import nn
 
-from shapewright.engine.function_names import plain_name
+from shapewright.engine.function_names import get_plain_name
 from shapewright.engine.identity import THEIRS
 from shapewright.engine.memo import INPLACE
 from shapewright.operators.facts import operators_with
 from shapewright.record.report import Place
-from shapewright.runtime.training.story import line_of_site
+from shapewright.runtime.training.story import get_site_line
 
 if TYPE_CHECKING:
     from shapewright.engine.engine import Engine
@@ -103,11 +103,11 @@ class ByHand:
                     key = id(grads[storage])
                     if answer.kind == INPLACE and key in steps:
                         left.discard(key)
-                    elif answer.kind == INPLACE and plain_name(answer.func) in ANEW:
+                    elif answer.kind == INPLACE and get_plain_name(answer.func) in ANEW:
                         self.used.pop(key, None)
                 elif storage in leaves:
                     leaf, grad = leaves[storage]
-                    place = line_of_site(site[0]) if site else None
+                    place = get_site_line(site[0]) if site else None
                     if place is not None:
                         steps[id(leaf)] = _Used(leaf, grad, grad._version, place)
                         left.add(id(leaf))
@@ -146,10 +146,12 @@ class Weights:
         """Note that a file is loaded."""
         self.read |= self.first is None
 
-    def into(self, module: nn.Module) -> None:
+    def note_load(self, module: nn.Module) -> None:
         """Note that a state dict was loaded into a module."""
         if self.first is None:
-            self.loaded.update((id(each), each) for each in module.parameters())
+            self.loaded.update(
+                (id(parameter), parameter) for parameter in module.parameters()
+            )
 
     def are_as_made(self, parameters: Collection[Any]) -> bool:
         """Whether all of these still have their initial random numbers.
@@ -160,21 +162,23 @@ class Weights:
         if self.read and not self.loaded:
             return False
         engine = self.engine
-        infos = [engine.info(each) for each in parameters]
+        infos = [engine.info(parameter) for parameter in parameters]
         if any(info.kind == THEIRS for info in infos):
             return False
-        if any(id(each) in self.loaded for each in parameters):
+        if any(id(parameter) in self.loaded for parameter in parameters):
             return False
         storages = {info.storage.number for info in infos}
-        return storages.isdisjoint(_brought(engine.events[: self.first]))
+        return storages.isdisjoint(_find_brought(engine.events[: self.first]))
 
 
-def _brought(events: Iterable[tuple[Any, ...]]) -> set[int]:
+def _find_brought(events: Iterable[tuple[Any, ...]]) -> set[int]:
     """Return storages with numbers from outside the run, or computed from such."""
     made: set[int] = set()
     found: set[int] = set()
     for answer, ins, outs, *_ in events:
-        theirs = not isinstance(answer.func, str) and plain_name(answer.func) in READS
+        theirs = (
+            not isinstance(answer.func, str) and get_plain_name(answer.func) in READS
+        )
         given = {info.storage.number for info in ins}
         if theirs or not given <= made or not found.isdisjoint(given):
             found.update(out.storage.number for out in outs)

@@ -11,20 +11,23 @@ from typing import TYPE_CHECKING, Any
 import torch
 from torch import nn
 
-from shapewright.engine.replacement import replaced
+from shapewright.engine.replacement import replace_attribute
 from shapewright.record.report import LastBatch, Rehearsal, Training
-from shapewright.runtime.claimed_machine import Machine, claimed_machine
+from shapewright.runtime.claimed_machine import Machine, claim_machine
 from shapewright.runtime.files.program_files import ProgramFiles
-from shapewright.runtime.loops.data_loaders import loaders_watched, remainders
-from shapewright.runtime.loops.loop_calls import called, loops_told
+from shapewright.runtime.loops.data_loaders import iter_remainders, watch_loaders
+from shapewright.runtime.loops.loop_calls import call_step, watch_loops
 from shapewright.runtime.loops.loop_state import RehearsalState
-from shapewright.runtime.model_building import downloads_stood_for
-from shapewright.runtime.processes.data_parallel import parallel_stood_for
-from shapewright.runtime.processes.process_groups import end_groups, groups_stood_for
-from shapewright.runtime.training.loggers import quiet
-from shapewright.runtime.training.loss_scaling import scalers_stood_for
-from shapewright.runtime.training.optimizer_steps import states_watched, steps_watched
-from shapewright.runtime.training.story import Story, shown
+from shapewright.runtime.model_building import replace_downloads
+from shapewright.runtime.processes.data_parallel import replace_data_parallel
+from shapewright.runtime.processes.process_groups import (
+    end_groups,
+    replace_process_groups,
+)
+from shapewright.runtime.training.loggers import silence_loggers
+from shapewright.runtime.training.loss_scaling import replace_grad_scalers
+from shapewright.runtime.training.optimizer_steps import watch_states, watch_steps
+from shapewright.runtime.training.story import Story, format_file
 
 if TYPE_CHECKING:
     from shapewright.engine.engine import Engine
@@ -32,13 +35,13 @@ if TYPE_CHECKING:
     from shapewright.runtime.files.layer import Layer
 
 
-def _downloads_noted(stage: RehearsalState) -> AbstractContextManager[None]:
+def _note_downloads(stage: RehearsalState) -> AbstractContextManager[None]:
     """Prevent downloads of weights; note the models that go without."""
-    return downloads_stood_for(stage.engine.assume, stage.facts.weights.into)
+    return replace_downloads(stage.engine.assume, stage.facts.weights.note_load)
 
 
 @contextmanager
-def _processes_inline(stage: RehearsalState) -> Iterator[None]:
+def _run_processes_inline(stage: RehearsalState) -> Iterator[None]:
     """Run processes that torch would start here, one after the other."""
     multi = torch.multiprocessing
 
@@ -48,7 +51,7 @@ def _processes_inline(stage: RehearsalState) -> Iterator[None]:
             *rest: Any, **named: Any,
         ) -> Any:  # fmt: skip
             words = f"ran process 0 of {nprocs}, here"
-            stage.story.happened(stage.engine, "group", words)
+            stage.story.note_event(stage.engine, "group", words)
             if nprocs > 1:
                 stage.story.skip(
                     f"{nprocs - 1} of {nprocs} processes: one was run, here"
@@ -97,11 +100,11 @@ def _processes_inline(stage: RehearsalState) -> Iterator[None]:
     nowhere = lambda _: lambda *args, **kwargs: None  # noqa: E731
     with ExitStack() as stack:
         for name in ("spawn", "start_processes"):
-            stack.enter_context(replaced(multi, name, spawn))
-        stack.enter_context(replaced(multi, "Process", lambda _: Process))
-        stack.enter_context(replaced(multi, "set_start_method", nowhere))
+            stack.enter_context(replace_attribute(multi, name, spawn))
+        stack.enter_context(replace_attribute(multi, "Process", lambda _: Process))
+        stack.enter_context(replace_attribute(multi, "set_start_method", nowhere))
         stack.enter_context(
-            replaced(nn.Module, "share_memory", lambda _: lambda self: self)
+            replace_attribute(nn.Module, "share_memory", lambda _: lambda self: self)
         )
         yield
 
@@ -120,7 +123,7 @@ class _Left(SystemExit):
 
 
 @contextmanager
-def _leaving_heard() -> Iterator[None]:
+def _catch_exits() -> Iterator[None]:
     """Let `os._exit` end the program and not the process, except in forked children."""
     owner, leave = os.getpid(), os._exit
 
@@ -129,7 +132,7 @@ def _leaving_heard() -> Iterator[None]:
             leave(code)
         raise _Left(code)
 
-    with replaced(os, "_exit", lambda original: left):
+    with replace_attribute(os, "_exit", lambda original: left):
         yield
 
 
@@ -189,13 +192,13 @@ class RehearsalRequest:
         machine = Machine(self.device) if self.device is not None else None
         rehearser = Rehearser(self, engine, calls, machine)
         stage = rehearser.stage
-        engine.hang(True)
+        engine.switch_graph_reuse(True)
         with ExitStack() as stack:
             layer = stack.enter_context(self.files.kept(_Witness(stage)))
-            stack.enter_context(loops_told(stage))
+            stack.enter_context(watch_loops(stage))
             if machine is not None:
-                stack.enter_context(claimed_machine(machine, engine))
-            stack.enter_context(_leaving_heard())
+                stack.enter_context(claim_machine(machine, engine))
+            stack.enter_context(_catch_exits())
             for around in AROUND:
                 stack.enter_context(around(stage))
             try:
@@ -205,15 +208,15 @@ class RehearsalRequest:
 
 
 AROUND: tuple[Callable[[RehearsalState], AbstractContextManager[object]], ...] = (
-    quiet,
-    scalers_stood_for,
-    _processes_inline,
-    _downloads_noted,
-    groups_stood_for,
-    parallel_stood_for,
-    loaders_watched,
-    steps_watched,
-    states_watched,
+    silence_loggers,
+    replace_grad_scalers,
+    _run_processes_inline,
+    _note_downloads,
+    replace_process_groups,
+    replace_data_parallel,
+    watch_loaders,
+    watch_steps,
+    watch_states,
 )
 """Replacements around every rehearsal, outermost first."""
 
@@ -239,7 +242,7 @@ class Rehearser:
         heard = request.heard
         if heard is not None:
             self.stage.story.heard = lambda file, line: heard(
-                self._story(Training()), shown(file, self.folder), line
+                self._story(Training()), format_file(file, self.folder), line
             )
 
     def repeated(self, target: Callable[..., Any]) -> Callable[..., Any]:
@@ -250,7 +253,7 @@ class Rehearser:
 
         def run(*args: Any, **kwargs: Any) -> Any:
             once = lambda: target(*args, **kwargs)  # noqa: E731
-            return called(self.stage, once, repeats.place, repeats.steps)
+            return call_step(self.stage, once, repeats.place, repeats.steps)
 
         run.__name__ = target.__name__
         return run
@@ -259,7 +262,7 @@ class Rehearser:
         """Finish after the program has ended; `layer` holds the files that it wrote."""
         stage = self.stage
         stage.tell_unmet()
-        left = tuple(remainders(stage, self.folder))
+        left = tuple(iter_remainders(stage, self.folder))
         story = replace(
             self._story(stage.facts.told(self.folder)),
             gradients=stage.gradients.told(),
@@ -288,9 +291,9 @@ class _Witness:
 
     def saved(self, file: str) -> None:
         """Note a call of `torch.save` or a similar function."""
-        self.stage.story.happened(self.stage.engine, "save", file)
+        self.stage.story.note_event(self.stage.engine, "save", file)
 
     def loaded(self, file: str) -> None:
         """Note a call of `torch.load` or a similar function."""
         self.stage.facts.weights.reading()
-        self.stage.story.happened(self.stage.engine, "load", file)
+        self.stage.story.note_event(self.stage.engine, "load", file)

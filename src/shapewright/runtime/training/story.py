@@ -99,13 +99,13 @@ class Node:
     def told(self, folder: str) -> Moment:
         """Return the moment as data, with files as seen from a folder."""
         return Moment(
-            self.kind, shown(self.file, folder), self.line, self.text, self.count,
+            self.kind, format_file(self.file, folder), self.line, self.text, self.count,
             tuple(sorted(self.turns)), self.total, tuple(self.shapes),
             tuple(each.told(folder) for each in self.inner.values()), self.ran,
         )  # fmt: skip
 
 
-def shown(file: str, folder: str) -> str:
+def format_file(file: str, folder: str) -> str:
     """Return a file relative to the folder, if it lies below it."""
     if not file:
         return ""
@@ -124,7 +124,7 @@ class Story:
         self.skipped: dict[str, None] = {}
         self.heard: Callable[[str, int], None] | None = None  # now and then
 
-    def happened(self, engine: Engine, kind: str, text: str = "") -> Node:
+    def note_event(self, engine: Engine, kind: str, text: str = "") -> Node:
         """Note an event at the line of the program that runs."""
         file, line = self.line(engine)
         own = f"{tempfile.tempdir}{os.sep}"
@@ -164,7 +164,7 @@ class Story:
         self.skipped.setdefault(what)
 
 
-def line_of_site(site: Any) -> tuple[str, int] | None:
+def get_site_line(site: Any) -> tuple[str, int] | None:
     """Return the file and line of a call's site."""
     code, offset = site
     line = next(

@@ -12,7 +12,7 @@ import torch
 from shapewright.record.report import Observation, Optimized, Outside, Place, Training
 from shapewright.runtime.training.model_modes import Modes
 from shapewright.runtime.training.parameter_writes import ByHand, Weights
-from shapewright.runtime.training.story import shown
+from shapewright.runtime.training.story import format_file
 
 if TYPE_CHECKING:
     from shapewright.runtime.training.gradients import Gradients
@@ -116,7 +116,7 @@ class Facts:
     def present(self, parameters: Iterable[Any]) -> list[Gradient]:
         """Return the present gradients of some parameters that have any."""
         with torch._C.DisableTorchFunction():
-            found = ((each, self.run.grad(each)) for each in parameters)
+            found = ((parameter, self.run.grad(parameter)) for parameter in parameters)
             there = ((each, grad) for each, grad in found if grad is not None)
             return [(p, grad, grad._version) for p, grad in islice(there, SAMPLE)]
 
@@ -133,13 +133,15 @@ class Facts:
                 return each
         return None
 
-    def clearing(self, owner: Any, parameters: Iterable[Any]) -> None:
+    def note_clearing(self, owner: Any, parameters: Iterable[Any]) -> None:
         """Note that gradients of an optimizer or module are cleared."""
-        cleared = {id(each) for each in parameters}
+        cleared = {id(parameter) for parameter in parameters}
         mine = self.of(owner) or self.holding(cleared)
         if mine is not None and mine.made is not None and mine.cleared is None:
             mine.cleared = self.run.here(), mine.made[0]
-            mine.held.update((id(each), each) for each in mine.parameters())
+            mine.held.update(
+                (id(parameter), parameter) for parameter in mine.parameters()
+            )
         for watched in self.watched:
             if any(id(each) in cleared for each, _, _ in watched.used):
                 watched.used, watched.piled = [], None
@@ -232,11 +234,11 @@ class Facts:
         """Return all facts, with files as seen from a folder."""
 
         def near(place: Place | None) -> Place | None:
-            return None if place is None else (shown(place[0], folder), place[1])
+            return None if place is None else (format_file(place[0], folder), place[1])
 
         self.look_by_hand()
-        for one in self.modes.unreached():
-            self.meet("evaluated-in-training", one.place, None, one.name)
+        for evaluation in self.modes.iter_unreached():
+            self.meet("evaluated-in-training", evaluation.place, None, evaluation.name)
         paths = self.paths()
         waiting = self.waiting()
         made = {each.cleared[1] for each in waiting if each.cleared}
@@ -257,7 +259,7 @@ class Facts:
                     Observation("cleared-unused", place, near(passed), each.name)
                 )
         return Training(
-            tuple(self.optimized(each, paths, near) for each in self.watched),
+            tuple(self.get_facts(each, paths, near) for each in self.watched),
             tuple(self.outside(paths)),
             tuple(met),
         )
@@ -279,7 +281,7 @@ class Facts:
                     found.setdefault(id(parameter), f"{path}.{name}" if path else name)
         return found
 
-    def optimized(
+    def get_facts(
         self, watched: _Watched, paths: dict[int, str], near: Any
     ) -> Optimized:
         """Return the facts of an optimizer."""
