@@ -135,13 +135,13 @@ class Program:
         return call if call.span == op.span else None
 
 
-def shape_text(fact: Fact) -> str:
+def format_shape(fact: Fact) -> str:
     """Return a tensor's shape as text: `(8, 256)`."""
     sizes = ", ".join(map(str, fact.shape))
     return f"({sizes},)" if len(fact.shape) == 1 else f"({sizes})"
 
 
-def kept(program: Program) -> Program:
+def fill_lazy_parts(program: Program) -> Program:
     """Return the program with all lazily computed parts filled in, ready to be sent."""
     trace = program.trace
     whole = replace(

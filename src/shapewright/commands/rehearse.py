@@ -11,7 +11,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from shapewright.analysis.training_mistakes import mistakes
+from shapewright.analysis.training_mistakes import find_mistakes
 from shapewright.commands.check import (
     ALL_TRIES,
     Place,
@@ -314,7 +314,7 @@ def _checked(
         if rehearsed is None or (wanted.first and report.findings):
             return report
         told = replace(rehearsed.story, seconds=seconds)
-        found = *report.findings, *mistakes(session.program, told, ignored)
+        found = *report.findings, *find_mistakes(session.program, told, ignored)
         return replace(report, findings=found, rehearsal=told)
 
     program: Program | None = None
@@ -463,7 +463,7 @@ def rehearse_function(
     if made.rehearsed is None:
         return report
     told = replace(made.rehearsed.story, seconds=made.trace.seconds)
-    found = *report.findings, *mistakes(program, told, ignored)
+    found = *report.findings, *find_mistakes(program, told, ignored)
     return replace(report, findings=found, rehearsal=told)
 
 

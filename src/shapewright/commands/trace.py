@@ -284,11 +284,11 @@ def with_loops(made: RunResult) -> RunResult:
     """Add a finding for every loop over elements that the run met."""
     if not made.stepped:
         return made
-    from shapewright.analysis.python_loops import python_loops
+    from shapewright.analysis.python_loops import find_python_loops
     from shapewright.runtime.operator_calls.loop_trials import same
 
     trace = made.trace
-    found = python_loops(trace, same, made.stepped)
+    found = find_python_loops(trace, same, made.stepped)
     if not found:
         return made
     return replace(made, trace=replace(trace, findings=(*trace.findings, *found)))

@@ -38,7 +38,7 @@ WORDS = frozenset({"size", "shape", "split_size", "split_size_or_sections", "k"}
 """Keywords of sizes; those of `rearrange` are all sizes."""
 
 
-def _sizes_of_call(node: ast.AST) -> Iterator[ast.expr]:
+def _iter_call_sizes(node: ast.AST) -> Iterator[ast.expr]:
     """Yield the arguments of a call that are sizes, and the ends of a slice."""
     if isinstance(node, ast.Call) and called_name(node) in SHAPING | FIRST:
         name = called_name(node)
@@ -52,7 +52,7 @@ def _sizes_of_call(node: ast.AST) -> Iterator[ast.expr]:
                 yield each.upper
 
 
-def _sizes_of_layers(node: ast.AST) -> Iterator[ast.expr]:
+def _iter_layer_sizes(node: ast.AST) -> Iterator[ast.expr]:
     """Yield the sizes that layers built in an expression produce."""
     for each in ast.walk(node):
         if isinstance(each, ast.Call) and called_name(each) in MADE:
@@ -116,7 +116,7 @@ class _Wording:
         """
         for part, within in self.parts(size):
             found = self.value(part)
-            if found is not None and not _named(found[1]):
+            if found is not None and not _has_name(found[1]):
                 if found[0] in constants and not within:
                     yield found
                 continue
@@ -126,12 +126,12 @@ class _Wording:
                 below = self.value(part.right)
                 if not isinstance(part.op, ast.FloorDiv) or below is None:
                     continue
-                if not self.unpacked(part.left) or not _named(below[1]):
+                if not self.unpacked(part.left) or not _has_name(below[1]):
                     continue
                 for value in constants:
                     over = self.name_of(value * below[0])
                     if over and value * below[0] in dims and not self.names(value):
-                        yield value, f"{over} // {_bracketed(below[1])}"
+                        yield value, f"{over} // {_add_brackets(below[1])}"
 
     def parts(
         self, size: ast.expr, within: bool = False, steps: int = STEPS
@@ -180,7 +180,7 @@ class _Wording:
             left, right = (self.value(e, steps - 1) for e in (node.left, node.right))
             if left is None or right is None or type(node.op) not in SIGNS:
                 return None
-            return _computed(left, type(node.op), right)
+            return _combine_numbers(left, type(node.op), right)
         if isinstance(node, ast.Name) and (set_to := self.set_to(node)) is not None:
             return self.value(set_to, steps - 1)
         if isinstance(node, ast.Name | ast.Attribute):
@@ -215,7 +215,7 @@ class _Wording:
         """Return whether a text is the only name of a number, or computes an unnamed
         number.
         """
-        if not _named(text):
+        if not _has_name(text):
             return False
         if text.isidentifier():
             return self.name_of(value) == text
@@ -236,20 +236,20 @@ class _Wording:
         return own or sorted(theirs)
 
 
-def _computed(left: Told, sign: type[ast.operator], right: Told) -> Told | None:
+def _combine_numbers(left: Told, sign: type[ast.operator], right: Told) -> Told | None:
     """Combine two numbers and their texts with an operator: ``3 * n_embd``."""
-    text = f"{_bracketed(left[1])} {SIGNS[sign]} {_bracketed(right[1])}"
+    text = f"{_add_brackets(left[1])} {SIGNS[sign]} {_add_brackets(right[1])}"
     if sign is ast.FloorDiv and not right[0]:
         return None
     return OPERATORS[sign](left[0], right[0]), text
 
 
-def _bracketed(text: str) -> str:
+def _add_brackets(text: str) -> str:
     """Put a text in brackets where it becomes part of another."""
     return f"({text})" if " " in text else text
 
 
-def _named(text: str) -> bool:
+def _has_name(text: str) -> bool:
     """Return whether a text contains a name."""
     return any(each.isalpha() for each in text)
 
@@ -258,7 +258,9 @@ FACTOR = re.compile(r"(?<!\w)(\d+)(?=\*)")
 """`12` of ``12*B``."""
 
 
-def names_of(trace: Trace, numbers: Mapping[str, ModuleNumbers]) -> tuple[Named, ...]:
+def find_constant_names(
+    trace: Trace, numbers: Mapping[str, ModuleNumbers]
+) -> tuple[Named, ...]:
     """Return the constants that have a unique name, with the first module that shows
     it.
 
@@ -271,7 +273,7 @@ def names_of(trace: Trace, numbers: Mapping[str, ModuleNumbers]) -> tuple[Named,
     for owner, told in naming.read().items():
         for value, texts in told.items():
             (text, *others) = texts
-            if not others and _named(text):
+            if not others and _has_name(text):
                 found.setdefault((value, text), Named(value, text, owner))
     return tuple(found.values())
 
@@ -307,7 +309,7 @@ class _Naming:
             if owner not in alike:
                 alike[owner] = first.setdefault(str(mine), owner)
             owner = alike[owner]
-            constants = _constants_of(op) - letters
+            constants = _find_constants(op) - letters
             dims.setdefault(owner, set()).update(constants)
             key = (owner, layer, op.span, tuple(sorted(constants)))
             if not constants or key in known:
@@ -340,7 +342,7 @@ class _Naming:
                 wording = self.wording(init, owner)
                 for target, value in assignments_in(init):
                     if own_attribute(target) == layer:
-                        yield from ((wording, e) for e in _sizes_of_layers(value))
+                        yield from ((wording, e) for e in _iter_layer_sizes(value))
         elif op.span is not None:
             if op.span not in self.written:
                 self.written[op.span] = self.look(op.span)
@@ -356,7 +358,7 @@ class _Naming:
             return None
         text = SourceText(source.file, source.text)
         node = text.node(span)
-        sizes = list(_sizes_of_call(node)) if node is not None else []
+        sizes = list(_iter_call_sizes(node)) if node is not None else []
         if node is None or not sizes:
             return None
         function = text.around(node, ast.FunctionDef)
@@ -389,7 +391,7 @@ class _Naming:
         return self.made[name]
 
 
-def _constants_of(op: Op) -> set[int]:
+def _find_constants(op: Op) -> set[int]:
     """Return the constant sizes of an op's outputs, and constant factors
     of the others.
     """

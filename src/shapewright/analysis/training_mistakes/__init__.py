@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection
 
-from shapewright.analysis.hazards import ignored_here
+from shapewright.analysis.hazards import is_ignored_here
 from shapewright.analysis.program_run import Program
 from shapewright.analysis.training_mistakes import loss_averages as loss_averages
 from shapewright.analysis.training_mistakes import optimization as optimization
@@ -14,7 +14,7 @@ from shapewright.findings.finding import Finding
 from shapewright.record.report import Rehearsal
 
 
-def mistakes(
+def find_mistakes(
     program: Program, rehearsal: Rehearsal, ignored: Collection[str] = ()
 ) -> list[Finding]:
     """Return the findings of every kind, without repeating any at the same place."""
@@ -29,6 +29,6 @@ def mistakes(
         ):
             continue
         for each in looker.find(scene):
-            if each.code not in ignored and not ignored_here(program, each):
+            if each.code not in ignored and not is_ignored_here(program, each):
                 found.setdefault((each.code, each.span, each.message), each)
     return list(found.values())

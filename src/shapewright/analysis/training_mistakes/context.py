@@ -77,7 +77,7 @@ class RehearsalContext:
             yield from self._loops(each, within)
 
 
-def finding(
+def build_finding(
     code: str,
     message: str,
     span: Span | None,

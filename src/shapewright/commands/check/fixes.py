@@ -12,8 +12,8 @@ from difflib import unified_diff
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from shapewright.analysis.hazards import hazards
-from shapewright.analysis.program_run import Program, kept
+from shapewright.analysis.hazards import find_hazards
+from shapewright.analysis.program_run import Program, fill_lazy_parts
 from shapewright.findings.codes import STATE_DICT_MISMATCH
 from shapewright.findings.finding import Edit, Finding, Fix
 from shapewright.operators.failed_calls import Failure
@@ -54,7 +54,7 @@ def in_short(program: Program, gone: Place) -> Tried:
     if trace.complete and all(place[:2] != gone[:2] for place in failures):
         warnings = tuple(
             (each.span.file, each.span.line, each.code)
-            for each in hazards(program)
+            for each in find_hazards(program)
             if each.span is not None and each.severity == "warning"
         )
     return Tried(failures, trace.complete, len(trace.ops), output_of(program), warnings)
@@ -151,7 +151,9 @@ class Trying:
         from shapewright.runtime.processes.forks import ChildLost, in_child
 
         try:
-            return in_child(lambda: kept(self.changed(texts, None)), self.allowed)
+            return in_child(
+                lambda: fill_lazy_parts(self.changed(texts, None)), self.allowed
+            )
         except ChildLost:
             return None
 

@@ -9,13 +9,13 @@ from collections.abc import Callable, Collection, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from shapewright.analysis.edges import Make, edges
-from shapewright.analysis.edges.other_runs import Request, RunOutcome, seen
-from shapewright.analysis.explanations import explained_with
-from shapewright.analysis.formulas.call_formulas import Dims, operands, until
-from shapewright.analysis.hazards import ignored_here
+from shapewright.analysis.edges import Make, find_edge_failures
+from shapewright.analysis.edges.other_runs import Request, RunOutcome, summarise_run
+from shapewright.analysis.explanations import explain_failures
+from shapewright.analysis.formulas.call_formulas import Dims, cut_sample, fit_operands
+from shapewright.analysis.hazards import is_ignored_here
 from shapewright.analysis.program_run import Program
-from shapewright.analysis.provenance.call_expressions import tensor_names
+from shapewright.analysis.provenance.call_expressions import find_tensor_names
 from shapewright.findings.codes import LOST_BATCH, TIMEOUT, TORCH_ERROR
 from shapewright.findings.faults import raise_in_tests
 from shapewright.findings.finding import Finding
@@ -42,7 +42,7 @@ def with_edges(
     found = [
         each
         for each in _looked_for(program, make, fed)
-        if each.code not in ignored and not ignored_here(program, each)
+        if each.code not in ignored and not is_ignored_here(program, each)
     ]
     if not found:
         return report
@@ -54,7 +54,7 @@ def _looked_for(program: Program, make: Make, fed: Fed) -> list[Finding]:
     """Find what breaks at other sizes; a bug in this check becomes a note."""
     letters = [leaf.letters for leaf in fed.spec.leaves] if fed.spec else []
     try:
-        return edges(program, make, letters)
+        return find_edge_failures(program, make, letters)
     except Exception as error:  # ours: the findings of the given sizes are reported
         raise_in_tests(error)
         said = f"{type(error).__name__}: {error}"
@@ -124,7 +124,7 @@ def runner(
         evaluated = as_evaluated(fed.module, mode)
         with fed.running(), in_mode(fed.module, mode), evaluated:
             result = record(fed.callable, *made, how)
-            return seen(as_program(result), request.look == "steps")
+            return summarise_run(as_program(result), request.look == "steps")
 
     return run
 
@@ -169,7 +169,7 @@ def in_letters(report: Report, program: Program, took: Sequence[Fed]) -> Report:
         return report
     calls = {
         (finding.code, finding.span): failures[0].op
-        for finding, failures in explained_with(program)
+        for finding, failures in explain_failures(program)
     }
     wanted = [(each.code, each.span) for each in report.findings]
     if not any(each in calls for each in wanted):
@@ -193,13 +193,13 @@ def _said(
     shapes = [tuple(fact.shape) for fact in op.inputs]
     if call >= len(first.taken) or [*map(tuple, first.taken[call])] != shapes:
         return ""
-    shown = until(first, call)
+    shown = cut_sample(first, call)
     fitted = [shown, *(each for each in others[CHECKED:] if each is not None)]
     checks = [each for each in others[:CHECKED] if each is not None]
     parts = []
-    names = tensor_names(program, op)
+    names = find_tensor_names(program, op)
     for name, fact, dims in zip(
-        names, op.inputs, operands(fitted, checks, call), strict=False
+        names, op.inputs, fit_operands(fitted, checks, call), strict=False
     ):
         if fact.tensor not in program.states and _has_letters(dims):
             shape = ", ".join(map(str, dims)) + ("," if len(dims) == 1 else "")
@@ -261,7 +261,7 @@ def _samples(fed: Fed, free: Sequence[str]) -> list[Sample | None]:
         if failing.issuperset(keys):
             found.append(sample)
         else:  # what it went on with at the first is not to be trusted either
-            found.append(until(sample, made.failures[0].op))
+            found.append(cut_sample(sample, made.failures[0].op))
     return found
 
 

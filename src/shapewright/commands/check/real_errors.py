@@ -12,10 +12,10 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from shapewright.analysis import state_dicts
-from shapewright.analysis.explanations import of_failure
-from shapewright.analysis.fixes import FixOption, candidates, options
-from shapewright.analysis.program_run import Program, kept, shape_text
-from shapewright.analysis.provenance.call_expressions import tensor_names
+from shapewright.analysis.explanations import explain_failure
+from shapewright.analysis.fixes import FixOption, find_fixes, iter_options
+from shapewright.analysis.program_run import Program, fill_lazy_parts, format_shape
+from shapewright.analysis.provenance.call_expressions import find_tensor_names
 from shapewright.commands.check.fixes import LOAD, Overlay, Tried, in_short
 from shapewright.commands.check.fixes import Place as Line
 from shapewright.commands.check.fixes import place_of as place_of_failure
@@ -118,7 +118,7 @@ MANY = "F.multi_head_attention_forward"
 def _run_apart(place: FailedPlace, again: Again) -> Program | None:
     """Run with the program's own code, in a form that can be sent."""
     program = _program_of(place, again.run(every=True))
-    return None if program is None else kept(program)
+    return None if program is None else fill_lazy_parts(program)
 
 
 def _program_of(place: FailedPlace, run: SecondRun) -> Program | None:
@@ -153,7 +153,7 @@ def _is_same(
     span = program.trace.ops[failure.op].span
     if span != at and not _is_line_of(span, at):
         return False
-    finding = of_failure(program, failure)
+    finding = explain_failure(program, failure)
     drawn = any(DRAWS.search(op.name) for op in program.trace.ops)
     sizes = sizes or drawn or bool(program.trace.assumptions)
     if sizes and _numbers(failure.torch_message) != _numbers(said):
@@ -212,7 +212,7 @@ def explained(error: BaseException) -> tuple[Finding, Trace] | None:
 def _finding_of(met: _Met) -> Finding:
     """Return the failure in the program's words, with the fixes that were tried."""
     program, failure = met.program, met.failure
-    finding = of_failure(program, failure)
+    finding = explain_failure(program, failure)
     session = Session(program, attempt=partial(_attempts, met))
     told = Told(finding, place_of_failure(program, failure))
     session.tries(program, told, _likely(met))
@@ -234,7 +234,7 @@ def _likely(met: _Met) -> list[FixOption]:
     """
     missed = met.failure.unmet is None or met.failure.unmet.code == MISSING_TRANSPOSE
     found = []
-    for option in candidates(met.program, met.failure):
+    for option in find_fixes(met.program, met.failure):
         if option.kind in FAR:
             if not (missed and ORDER.search(option.fix.message)):
                 continue
@@ -289,9 +289,9 @@ def _operands(program: Program, failure: Failure, finding: Finding) -> list[str]
     layer = program.layer(op)
     said = " ".join([finding.message, *finding.lines])
     found = []
-    for name, fact in list(zip(tensor_names(program, op), op.inputs, strict=True)):
+    for name, fact in list(zip(find_tensor_names(program, op), op.inputs, strict=True)):
         own = layer is not None and fact.tensor in program.states
-        shape = shape_text(fact)
+        shape = format_shape(fact)
         told = any(each in said for each in (f"{name} {shape}", f"{name} is {shape}"))
         told = told or any(line.endswith(f"  {name}") for line in finding.lines)
         if name != "a tensor" and not (own or told):
@@ -348,7 +348,7 @@ def _of_load(place: FailedPlace, load: Load) -> tuple[Finding, Trace] | None:
     from shapewright.runtime.real_errors.layer_owners import relative
 
     span = relative(place.span)
-    finding = state_dicts.explained_load(span, load.refused)
+    finding = state_dicts.explain_load(span, load.refused)
     source = source_of(place.stack.here.file)
     if source is not None:
         source = replace(source, file=span.file)
@@ -356,8 +356,8 @@ def _of_load(place: FailedPlace, load: Load) -> tuple[Finding, Trace] | None:
     program = Program(trace, loads=[(span, load.refused)])
     session = Session(program, attempt=partial(_loads, place, load))
     told = Told(finding, (span.file, span.line, LOAD))
-    fixes = state_dicts.fixes(program, span, load.refused)
-    session.tries(program, told, list(options("load", 1.0, fixes)))
+    fixes = state_dicts.suggest_fixes(program, span, load.refused)
+    session.tries(program, told, list(iter_options("load", 1.0, fixes)))
     return replace(session.shown(told), torch_message=""), trace
 
 

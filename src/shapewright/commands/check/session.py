@@ -9,13 +9,13 @@ from collections import Counter
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, field, replace
 
-from shapewright.analysis import python_errors, state_dicts
-from shapewright.analysis.explanations import MOST_RELATED, explained_with
-from shapewright.analysis.fixes import FixOption, candidates, of_program_error, options
-from shapewright.analysis.hazards import hazards, ignored_here
+from shapewright.analysis import python_errors
+from shapewright.analysis.explanations import MOST_RELATED, explain_failures
+from shapewright.analysis.fixes import FixOption, find_fixes, fix_error, iter_options
+from shapewright.analysis.hazards import find_hazards, is_ignored_here
 from shapewright.analysis.program_run import Program
-from shapewright.analysis.provenance.origins import of_line, once
-from shapewright.analysis.state_dicts import explained_load
+from shapewright.analysis.provenance.origins import drop_repeated, iter_line_definitions
+from shapewright.analysis.state_dicts import explain_load, suggest_fixes
 from shapewright.commands.check.fixes import (
     LOAD,
     Overlay,
@@ -142,7 +142,7 @@ class Session:
         shown = (self.shown(each) for each in self.told)
         findings = tuple(each for each in shown if not self.is_ignored(each))
         if not (self.first and findings):
-            findings += tuple(hazards(self.program, self.ignored, self.strict))
+            findings += tuple(find_hazards(self.program, self.ignored, self.strict))
         if self.first:
             findings = findings[:1]
         return Report(trace.target, findings, tuple(trace.assumptions), complete, trace)
@@ -159,17 +159,17 @@ class Session:
         for span, one in program.loads:
             place = (span.file, span.line, LOAD)
             if place not in known:
-                load = explained_load(span, one)
+                load = explain_load(span, one)
                 load = replace(load, related=_ways(program, load))
                 found.append(Told(load, place))
                 self.tries(
                     program,
                     found[-1],
-                    list(options("load", 1.0, state_dicts.fixes(program, span, one))),
+                    list(iter_options("load", 1.0, suggest_fixes(program, span, one))),
                 )
         explained = [
             (finding, failures, place_of(program, failures[0]))
-            for finding, failures in explained_with(program)
+            for finding, failures in explain_failures(program)
         ]
         calls = Counter(place[:2] for place in {place for *_, place in explained})
         self.crowded |= {line for line, count in calls.items() if count > 1}
@@ -185,7 +185,7 @@ class Session:
                 if finding.code == TORCH_ERROR:
                     finding = python_errors.explain_signature(program, finding)
                 found.append(Told(finding, place, numbers=mine))
-                self.tries(program, found[-1], candidates(program, failures[0]))
+                self.tries(program, found[-1], find_fixes(program, failures[0]))
         lines |= {place_of(program, each)[:2] for each in program.failures}
         for finding in program.trace.findings:
             line = (finding.span.file, finding.span.line) if finding.span else ("", 0)
@@ -202,7 +202,7 @@ class Session:
             )
             shown = python_errors.explain_signature(program, shown)
             found.append(Told(replace(shown, related=_ways(program, shown)), place))
-            self.tries(program, found[-1], of_program_error(program, finding))
+            self.tries(program, found[-1], fix_error(program, finding))
         return found
 
     def tries(self, program: Program, told: Told, found: list[FixOption]) -> None:
@@ -381,7 +381,7 @@ class Session:
             ways = "1 way" if told.untried == 1 else f"{told.untried} ways"
             said = f"{ways} to fix it were not tried: the limit of tries was reached"
             made = replace(made, lines=(*made.lines, said))
-        if made.severity == "error" and ignored_here(self.program, made):
+        if made.severity == "error" and is_ignored_here(self.program, made):
             said = f"`ignore[{made.code}]` has no effect: errors cannot be switched off"
             made = replace(made, lines=(*made.lines, said))
         return made
@@ -392,7 +392,7 @@ class Session:
         """
         if not CODES[finding.code].is_switchable:
             return False
-        return finding.code in self.ignored or ignored_here(self.program, finding)
+        return finding.code in self.ignored or is_ignored_here(self.program, finding)
 
     def is_of_original(self, fix: Fix) -> bool:
         """Whether no line that a fix changes was repaired before."""
@@ -419,7 +419,7 @@ def _ways(program: Program, finding: Finding) -> tuple[Related, ...]:
     from.
     """
     known = [finding.span, *(each.span for each in finding.related)]
-    more = once(of_line(program, finding.span), known)
+    more = drop_repeated(iter_line_definitions(program, finding.span), known)
     return (*finding.related, *more)[:MOST_RELATED]
 
 

@@ -12,24 +12,24 @@ from typing import TYPE_CHECKING
 from shapewright.analysis.formulas.branch_points import (
     Point,
     Turn,
-    points,
-    turns,
-    unseen,
+    find_points,
+    find_turns,
+    find_unseen,
 )
 from shapewright.analysis.formulas.call_formulas import (
     CallFormulas,
     Dims,
     Varying,
-    fitted,
-    parting,
+    find_parting,
+    fit_calls,
 )
-from shapewright.analysis.formulas.constant_names import names_of
+from shapewright.analysis.formulas.constant_names import find_constant_names
 from shapewright.analysis.formulas.lettered_traces import (
-    are_plain,
-    holds,
-    lettered,
-    shortened,
-    without,
+    attach_formulas,
+    drop_uncertain,
+    is_consistent,
+    is_plain,
+    shorten_formulas,
 )
 from shapewright.commands.solve.evidence import EVERY, MANY_SIZES, Evidence, Sizes
 from shapewright.commands.solve.runs import Runner
@@ -71,10 +71,10 @@ class _Telling(Evidence):
             for name, each in letters.items()
             if each.step > 1 and each.low % each.step == 0
         }
-        calls = without(self.fitted.calls, self.open())
-        calls = shortened(calls, steps) if steps else calls
-        made = lettered(trace, calls, self.given(), self.returned(calls))
-        names = names_of(made, self.runner.numbers())
+        calls = drop_uncertain(self.fitted.calls, self.open())
+        calls = shorten_formulas(calls, steps) if steps else calls
+        made = attach_formulas(trace, calls, self.given(), self.returned(calls))
+        names = find_constant_names(made, self.runner.numbers())
         return replace(made, formulas=replace(formulas, names=names))
 
     def returned(self, calls: Sequence[CallFormulas]) -> list[Dims] | None:
@@ -114,7 +114,9 @@ class _Telling(Evidence):
         """Return the lines after which runs diverged."""
         found: dict[object, Branch] = {each.span: each for each in self.parted}
         for run in self.runs[1:]:
-            at = parting(self.base.recorded, run.recorded) if run.accepted else None
+            at = (
+                find_parting(self.base.recorded, run.recorded) if run.accepted else None
+            )
             if at is None:
                 continue
             span = self.turned(run.sizes) or self.span_of(at)
@@ -212,7 +214,7 @@ class _Solving(_Telling):
         if self.watched is not None:
             known, guards = self.known_tensors(), self.watched.guards
             slices = self.watched.seen.slices
-            self.turns = turns(self.base.trace.letters, known, guards, slices)
+            self.turns = find_turns(self.base.trace.letters, known, guards, slices)
         steps = {name: each.step for name, each in self.lattices.items()}
         found = self.not_seen(steps)
         self.work_out([s for p in found if p.turn.call is not None for s in self.at(p)])
@@ -262,14 +264,14 @@ class _Solving(_Telling):
         return [
             point
             for each in self.turns
-            for point in points(each, base, low, high, steps, fine)
+            for point in find_points(each, base, low, high, steps, fine)
         ]
 
     def not_seen(self, steps: Mapping[str, int]) -> list[Point]:
         """Return the branch points that no two runs are on both sides of."""
         sampled: list[Sizes] = [run.sizes for run in self.accepted]
         sampled += [each.letters for each in self.told_by_rules]
-        return unseen(self.edges(steps), sampled, steps)
+        return find_unseen(self.edges(steps), sampled, steps)
 
     def stay_before(self, point: Point) -> None:
         """Restrict the claims to the base's side of a branch point; run more there."""
@@ -312,9 +314,9 @@ class _Solving(_Telling):
             self.collect()
             classes = self.classes()
             fresh = [each for each in self.samples if id(each) not in known]
-            if classes and all(holds(before.calls, classes, s) for s in fresh):
+            if classes and all(is_consistent(before.calls, classes, s) for s in fresh):
                 return
-            self.fitted = fitted(self.samples, classes)
+            self.fitted = fit_calls(self.samples, classes)
             if self.fitted.calls == before.calls:
                 return
             self.tell_apart()
@@ -343,7 +345,7 @@ class _Solving(_Telling):
 
     def ask_rules(self, draw: random.Random, sizes: Sequence[Sizes]) -> None:
         """Derive samples at unused sizes: more of them where formulas round."""
-        plain = self.few and are_plain(self.fitted.calls, self.classes())
+        plain = self.few and is_plain(self.fitted.calls, self.classes())
         more = self.many(draw, MANY_SIZES if plain else ROUNDED_SIZES)
         if self.few and self.count_of_range() <= EVERY:
             more = self.all_of_range()
@@ -358,7 +360,7 @@ class _Solving(_Telling):
         if len(before) != len(self.samples) or any(
             one is not two for one, two in zip(before, self.samples, strict=True)
         ):
-            self.fitted = fitted(self.samples, self.classes())
+            self.fitted = fit_calls(self.samples, self.classes())
 
     def tell_apart(self) -> None:
         """Run more until no formula has a rival within the range."""

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from itertools import combinations
 from typing import TYPE_CHECKING, Any
 
-from shapewright.analysis.formulas.call_formulas import Work, until
+from shapewright.analysis.formulas.call_formulas import Work, cut_sample
 from shapewright.commands.solve.runs import Runner, SizedRun
 from shapewright.findings.codes import TORCH_ERROR
 from shapewright.operators.failed_calls import Failure
@@ -117,7 +117,7 @@ def _trial_of(run: SizedRun, failures: list[Failure]) -> Trial:
         _whole(unmet.needs) if unmet else None,
         first,
     )
-    return Trial(run.sizes, until(run.recorded, first.op), run.trace, refusal)
+    return Trial(run.sizes, cut_sample(run.recorded, first.op), run.trace, refusal)
 
 
 def _whole(value: object) -> int | None:

@@ -11,9 +11,9 @@ from itertools import islice
 from math import gcd
 from typing import Any
 
-from shapewright.analysis.explanations import sides, told
-from shapewright.analysis.formulas.call_formulas import Dims, fitted, operands
-from shapewright.analysis.formulas.lettered_traces import lettered
+from shapewright.analysis.explanations import describe_failure, find_sides
+from shapewright.analysis.formulas.call_formulas import Dims, fit_calls, fit_operands
+from shapewright.analysis.formulas.lettered_traces import attach_formulas
 from shapewright.analysis.program_run import ConstructorCall, Program
 from shapewright.commands.solve.accepted_sizes import Domain, RefusingLine
 from shapewright.commands.solve.runs import Feeding, Runner
@@ -54,7 +54,7 @@ def _needed(
     program = Program(trial.trace, (refusal.failure,), built)
     op = trial.trace.ops[refusal.failure.op]
     layer = program.layer(op)
-    got = sides(refusal.failure)[1]
+    got = find_sides(refusal.failure)[1]
     if layer is None or got is None or refusal.needs is None:
         return None
     at, dim = got
@@ -104,7 +104,7 @@ def _formula_of(
     fitted = [each.recorded for each in others if id(each) not in checks]
     checked = [each.recorded for each in others if id(each) in checks]
     assert refusal.call is not None
-    dims = operands([trial.recorded, *fitted], checked, refusal.call)
+    dims = fit_operands([trial.recorded, *fitted], checked, refusal.call)
     at, dim = got
     if at >= len(dims) or dim >= len(dims[at]):
         return ""
@@ -151,7 +151,7 @@ EACH = 6
 def _lettered_trace(trials: Trials, witness: Trial, feeding: Feeding) -> Trace:
     """Return the witness's trace, with formulas on which all chosen runs agree."""
     runs = _chosen(trials, witness)
-    found = fitted([trial.recorded for trial in runs])
+    found = fit_calls([trial.recorded for trial in runs])
     taken = [trial for trial in runs if trial.taken]
     letters = {
         name: Checked(
@@ -161,7 +161,7 @@ def _lettered_trace(trials: Trials, witness: Trial, feeding: Feeding) -> Trace:
         for name in trials.runner.free
     }
     formulas = Formulas(letters, len(taken), trials.count)
-    made = lettered(witness.trace, found.calls, _given_formulas(runs, feeding))
+    made = attach_formulas(witness.trace, found.calls, _given_formulas(runs, feeding))
     return replace(made, formulas=formulas)
 
 
@@ -363,7 +363,7 @@ def _refused(trial: Trial) -> Example:
     message = refusal.message
     if refusal.failure is not None:
         program = Program(trial.trace, (refusal.failure,))
-        message = told(program, refusal.failure)[1]
+        message = describe_failure(program, refusal.failure)[1]
     return Example(trial.sizes, "", message.removesuffix("."), refusal.span)
 
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
-from shapewright.analysis.provenance.origins import origin
+from shapewright.analysis.provenance.origins import find_origin
 from shapewright.inputs.search.hypotheses import Hypothesis, Path
 from shapewright.record.ops import Fact, Op, leaves
 from shapewright.record.trace import Trace
@@ -108,7 +108,7 @@ class Back:
             out = next(
                 (each for each in op.outputs if each.tensor == fact.tensor), fact
             )
-            came = origin(op, out, dim)
+            came = find_origin(op, out, dim)
             if came is None:
                 continue
             for at, place in came.places[:4]:
