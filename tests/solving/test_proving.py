@@ -9,8 +9,8 @@ import torch
 from torch import Tensor, nn
 
 import shapewright as sw
-from shapewright.commands.solve.proofs import proved
-from shapewright.commands.solve.runs import of_arguments
+from shapewright.commands.solve.proofs import prove_formulas
+from shapewright.commands.solve.runs import from_arguments
 from shapewright.record.solution import Proof, Statement
 from shapewright.runtime.symbolic_run import missing
 from shapewright.sizes.demands import AtLeast, Between, Multiple
@@ -27,8 +27,8 @@ def proof_of(model, *spec, demands=(), change=None, seconds=300) -> Proof:
     trace = sw.formulas(model, *spec)
     if change is not None:
         trace = change(trace)
-    feeding = of_arguments(spec, {}).freed()
-    return proved(model, feeding, trace, demands, seconds)
+    feeding = from_arguments(spec, {}).freed()
+    return prove_formulas(model, feeding, trace, demands, seconds)
 
 
 def verdicts(proof: Proof) -> dict[str, str]:

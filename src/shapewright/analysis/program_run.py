@@ -12,7 +12,7 @@ from shapewright.findings.faults import raise_in_tests
 from shapewright.operators.failed_calls import Ending, Failure, Misloaded
 from shapewright.program.source_text import SourceText
 from shapewright.program.spans import Span
-from shapewright.record.ops import Fact, ModuleCall, Op, leaves
+from shapewright.record.ops import Fact, ModuleCall, Op, collect_leaves
 from shapewright.record.report import LastBatch
 from shapewright.record.trace import Trace
 
@@ -110,10 +110,10 @@ class Program:
         args, kwargs = self.trace.calls[0].inputs
         found: dict[int, str] = {}
         for at, value in enumerate(args):
-            for fact in leaves(value):
+            for fact in collect_leaves(value):
                 found.setdefault(fact.tensor, f"input {at + 1}" if at else "the input")
         for name, value in kwargs.items():
-            for fact in leaves(value):
+            for fact in collect_leaves(value):
                 found.setdefault(fact.tensor, f"`{name}`")
         return found
 

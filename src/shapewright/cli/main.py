@@ -70,11 +70,11 @@ def command() -> int:
 def _run(given: list[str]) -> int:
     ours, theirs = split_arguments(given)
     try:
-        options = _parser().parse_args(ours)
+        options = _build_parser().parse_args(ours)
     except SystemExit:  # argparse's --help has printed
         return 0
     if options.version:
-        output.show(f"{version()}\n")
+        output.show(f"{get_versions()}\n")
         return 0
     if options.command is None:
         raise Unusable("no command given; `shapewright --help` lists them")
@@ -84,7 +84,7 @@ def _run(given: list[str]) -> int:
     return code
 
 
-def _parser() -> argparse.ArgumentParser:
+def _build_parser() -> argparse.ArgumentParser:
     parser = Parser(prog="shapewright", description=DESCRIPTION, epilog=EPILOG)
     parser.add_argument(
         "--version", action="store_true", help="print our version, torch's and Python's"
@@ -101,17 +101,19 @@ def _parser() -> argparse.ArgumentParser:
     return parser
 
 
-def version() -> str:
+def get_versions() -> str:
     """Return all relevant versions:
     `shapewright 0.1.0, torch 2.13.0, Python 3.11.7`.
     """
     import platform
 
-    names = (f"{name} {_installed(name)}" for name in ("shapewright", "torch"))
+    names = (
+        f"{name} {_get_installed_version(name)}" for name in ("shapewright", "torch")
+    )
     return f"{', '.join(names)}, Python {platform.python_version()}"
 
 
-def _installed(name: str) -> str:
+def _get_installed_version(name: str) -> str:
     from importlib.metadata import PackageNotFoundError
     from importlib.metadata import version as installed
 
@@ -136,7 +138,7 @@ def _report(error: BaseException, command: Sequence[str]) -> str:
         "\n"
         "Please send what follows with the smallest program that shows it.\n"
         f"  command:  shapewright {shlex.join(command)}\n"
-        f"  versions: {version()} on {platform.platform()}\n"
+        f"  versions: {get_versions()} on {platform.platform()}\n"
         "\n"
         f"{trail}"
     )

@@ -17,14 +17,14 @@ from shapewright.commands.check import (
     Place,
     Session,
     Trying,
-    folder_of,
-    folder_of_place,
-    place_of,
-    places,
-    program_of,
-    until,
+    build_program,
+    find_folder,
+    get_place,
+    get_target_folder,
+    list_failures,
+    plan_continuation,
 )
-from shapewright.commands.trace import fed, with_loops
+from shapewright.commands.trace import feed_arguments, with_loops
 from shapewright.findings.codes import CPU_TENSOR
 from shapewright.program.loop_conditions import with_periods_told, with_settings_told
 from shapewright.program.loop_instrumentation import with_epochs_told, with_loops_told
@@ -47,7 +47,7 @@ if TYPE_CHECKING:
     )
 
 
-def _new_memo() -> Memo:
+def _create_memo() -> Memo:
     """Return a cache of torch's answers, shared by all runs of a command."""
     from shapewright.engine.memo import Memo
 
@@ -66,7 +66,7 @@ class _Script:
     device: str | None = None
     full: bool = False
     files: ProgramFiles | None = None
-    memo: Memo = field(default_factory=_new_memo)
+    memo: Memo = field(default_factory=_create_memo)
 
     def rehearsal(
         self,
@@ -123,7 +123,7 @@ class _Script:
             changing(of_counting_library, with_settings_told),
         ):
             loaded = load_script(self.target, self.arguments)
-            made = record(_to_its_end(loaded.callable), (), {}, request)
+            made = record(_ignore_clean_exit(loaded.callable), (), {}, request)
             if made.rehearsed is not None:
                 made = replace(made, trace=noted(made.trace, made.rehearsed.layer))
         return made
@@ -142,15 +142,15 @@ class _Script:
         """
         from shapewright.engine.failures.constructions import Constructions
 
-        options = replace(request.options, going_on=until(gone))
+        options = replace(request.options, going_on=plan_continuation(gone))
         seen = Constructions()
         made = self.run(rehearsal, replace(request, options=options), seen)
         if alone:
-            made = _told_alone(made)
-        return program_of(made, seen)
+            made = _with_loop_notes(made)
+        return build_program(made, seen)
 
 
-def _to_its_end(script: Callable[[], object]) -> Callable[[], None]:
+def _ignore_clean_exit(script: Callable[[], object]) -> Callable[[], None]:
     """Return a script for which `sys.exit()` without an error counts as its end."""
 
     def run() -> None:
@@ -164,21 +164,21 @@ def _to_its_end(script: Callable[[], object]) -> Callable[[], None]:
     return run
 
 
-def _told_alone(made: RunResult) -> RunResult:
+def _with_loop_notes(made: RunResult) -> RunResult:
     """Return the result with notes on its loops over elements and on cut loops."""
     made = with_loops(made)
     story = made.rehearsed.story if made.rehearsed is not None else None
-    told = tuple(Assumption(text) for text in _shortened(story))
+    told = tuple(Assumption(text) for text in _build_cut_notes(story))
     trace = made.trace
     trace = replace(trace, assumptions=(*trace.assumptions, *told))
     return replace(made, trace=trace)
 
 
-def _shortened(told: Rehearsal | None) -> tuple[str, ...]:
+def _build_cut_notes(told: Rehearsal | None) -> tuple[str, ...]:
     """Return notes on cut loops, for a command that shows no story."""
     if told is None:
         return ()
-    loops = list(_cut_loops(told.story))
+    loops = list(_iter_cut_loops(told.story))
     places = tuple(  # each is said once
         f"{each.removeprefix('the loop at ').rpartition(' had ')[0]}: "
         for each in loops
@@ -190,14 +190,14 @@ def _shortened(told: Rehearsal | None) -> tuple[str, ...]:
     return (f"run as `shapewright rehearse` runs it, which shows more: {cut[0]}{more}",)
 
 
-def _cut_loops(moment: Moment) -> Iterator[str]:
+def _iter_cut_loops(moment: Moment) -> Iterator[str]:
     """Yield a sentence for every loop of a story that was cut short."""
     turns = moment.turns
     if turns and turns != tuple(range(1, len(turns) + 1)):
         of = "" if moment.total is None else f" of {moment.total:,}"
         yield f"the loop at {moment.file}:{moment.line} had {len(turns)} turns{of}"
     for inner in moment.inner:
-        yield from _cut_loops(inner)
+        yield from _iter_cut_loops(inner)
 
 
 CALLS_TRIED = 60_000
@@ -206,7 +206,7 @@ CALLS_TRIED = 60_000
 FEWEST_TRIES = 6
 
 
-def _tries(calls: int) -> int:
+def _compute_try_budget(calls: int) -> int:
     """Return how many runs may be spent on repairs, for runs of so many calls."""
     return max(FEWEST_TRIES, min(ALL_TRIES, CALLS_TRIED // max(1, calls)))
 
@@ -233,7 +233,7 @@ def rehearse_command(
     if parsed.kind != "script":
         raise InputError(f"`{script}` is not a script; `rehearse` takes FILE.py")
     made = _Script(parsed, arguments, device, full, files)
-    return _checked(made, script, timeout, _Wanted(), heard)
+    return _check_run(made, script, timeout, _Wanted(), heard)
 
 
 def check_script(
@@ -250,7 +250,7 @@ def check_script(
     from shapewright.inputs.target import parse_target
 
     made = _Script(parse_target(script), arguments, files=files)
-    report = _checked(made, script, timeout, _Wanted(first, strict, alone=True))
+    report = _check_run(made, script, timeout, _Wanted(first, strict, alone=True))
     return replace(report, rehearsal=None)
 
 
@@ -265,7 +265,7 @@ class _Wanted:
     alone: bool = False
 
 
-def _checked(
+def _check_run(
     script: _Script,
     name: str,
     timeout: float | None,
@@ -282,7 +282,7 @@ def _checked(
     from shapewright.runtime.run_record import RunRequest
 
     read_source(script.target.place)
-    ignored = ignored_codes(folder_of_place(script.target))
+    ignored = ignored_codes(get_target_folder(script.target))
     if not wanted.alone:  # a rehearsal has a device, where what fails is an error
         ignored |= {CPU_TENSOR}
     rehearsed: Rehearsed | None = None
@@ -292,7 +292,7 @@ def _checked(
         later = rehearsed.later if rehearsed is not None else None
         if gone and program and _is_late(program, gone, later):
             soon = once(script.rehearsal(hurried=True, whole=whole), gone)
-            if any(place[:2] == gone[:2] for place in places(soon)):
+            if any(place[:2] == gone[:2] for place in list_failures(soon)):
                 return soon
         return once(script.rehearsal(whole=whole), gone)
 
@@ -335,7 +335,7 @@ def _checked(
                 program, trying.again, trying.attempt, wanted.first, ignored,
                 wanted.strict,
             )  # fmt: skip
-            session.left = _tries(len(program.trace.ops))
+            session.left = _compute_try_budget(len(program.trace.ops))
             return told_of(session)
         except Stopped as stopped:
             limit.hold()
@@ -369,7 +369,7 @@ def trace_script(
         if limit is not None:
             limit.release()
         result = made.run(made.rehearsal(whole=True), request, Constructions())
-    return _told_alone(result).trace
+    return _with_loop_notes(result).trace
 
 
 def _is_doubtful(program: Program, rehearsed: Rehearsed | None) -> bool:
@@ -392,7 +392,7 @@ def _is_late(program: Program, gone: Place, later: int | None) -> bool:
     """
     if later is None or not gone[1]:
         return False
-    met = [each.op for each in program.failures if place_of(program, each) == gone]
+    met = [each.op for each in program.failures if get_place(program, each) == gone]
     return min(met, default=len(program.trace.ops)) >= later
 
 
@@ -429,10 +429,10 @@ def rehearse_function(
         raise TypeError(f"`{target!r}` cannot be called; `rehearse` takes a function")
     if steps is not None and steps < 1:
         raise ValueError(f"steps={steps}: a function is called once or more")
-    args, kwargs, letters = fed(args, kwargs)
-    ignored = ignored_codes(folder_of(target))
+    args, kwargs, letters = feed_arguments(args, kwargs)
+    ignored = ignored_codes(find_folder(target))
     place = place_of(target)
-    holds = _holding(place[0])
+    holds = _build_file_test(place[0])
     rehearsal = RehearsalRequest(
         holds, device, full, repeats=RepeatedCalls(place, steps)
     )
@@ -458,7 +458,7 @@ def rehearse_function(
         made = record(run, args, kwargs, request)
         if not made.trace.complete or made.failures:
             refuse_sizes("rehearse", target, args, kwargs)
-    program = program_of(made, seen)
+    program = build_program(made, seen)
     report = Session(program, ignored=ignored).report()
     if made.rehearsed is None:
         return report
@@ -467,7 +467,7 @@ def rehearse_function(
     return replace(report, findings=found, rehearsal=told)
 
 
-def _holding(file: str) -> Callable[[str], bool]:
+def _build_file_test(file: str) -> Callable[[str], bool]:
     """Return a predicate for the files of a function's folder, and its own file."""
     from shapewright.inputs.python_files import ProgramFolder
 

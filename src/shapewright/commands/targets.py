@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from shapewright.commands.trace import Fed, run_target, unborn, with_loops
+from shapewright.commands.trace import Fed, build_failed_trace, run_target, with_loops
 from shapewright.findings.codes import PROGRAM_EXIT
 from shapewright.findings.finding import Finding
 from shapewright.inputs.errors import InputError
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from shapewright.runtime.files.program_files import ProgramFiles
 
 
-def _ran(trace: Trace, file: str, runnable: Runnable) -> bool:
+def _has_run(trace: Trace, file: str, runnable: Runnable) -> bool:
     """Whether a run called the forward of a class, or came through a function."""
     if runnable.kind == "class":
         return any(call.class_name == runnable.name for call in trace.calls)
@@ -36,7 +36,7 @@ def _ran(trace: Trace, file: str, runnable: Runnable) -> bool:
     )
 
 
-def _only_defines(trace: Trace, file: str, runnables: Iterable[Runnable]) -> bool:
+def _has_no_calls(trace: Trace, file: str, runnables: Iterable[Runnable]) -> bool:
     """Whether a script that ran made no call of a module or a tensor function.
 
     What it builds, and constants at its top level, are definitions too. One that was
@@ -46,7 +46,7 @@ def _only_defines(trace: Trace, file: str, runnables: Iterable[Runnable]) -> boo
         return False
     if any(call.parent is not None for call in trace.calls):
         return False
-    return not any(_ran(trace, file, each) for each in runnables)
+    return not any(_has_run(trace, file, each) for each in runnables)
 
 
 def _has_exited(trace: Trace) -> bool:
@@ -173,7 +173,7 @@ def _trace_one(
                     chosen = took[0].chosen if took else None
                     return Outcome(noted(with_loops(made).trace, layer), chosen)
             except ProgramError as error:
-                return Outcome(unborn(target, error))
+                return Outcome(build_failed_trace(target, error))
             except Stopped as stopped:
                 return Outcome(before_any_call(target, stopped))
 
@@ -194,7 +194,7 @@ def _with_definitions(
         return report
     runnables = find_runnables(read_source(parsed.place)[1])
     trace, file = report.trace, shown(parsed.place)
-    if not _only_defines(trace, file, runnables):
+    if not _has_no_calls(trace, file, runnables):
         return report
     if not runnables:
         if trace.ops or _has_exited(trace):
@@ -255,7 +255,7 @@ class _Checks:
             if self._is_covered(runnable, root):
                 continue
             if runnable.needs:
-                self._skip(runnable, _needing(self.target, runnable))
+                self._skip(runnable, _describe_needs(self.target, runnable))
                 continue
             try:
                 part = self.check(self._name(runnable), declared and root)
@@ -277,7 +277,7 @@ class _Checks:
         if runnable.kind == "builder" and self._is_used(runnable):
             return True
         traces = [part.trace for part in self.parts if part.trace is not None]
-        return any(_ran(trace, self.file, runnable) for trace in traces)
+        return any(_has_run(trace, self.file, runnable) for trace in traces)
 
     def _is_used(self, runnable: Runnable) -> bool:
         return any(runnable.name in each.uses for each in self.checked)
@@ -291,7 +291,7 @@ class _Checks:
     def report(self, script: Report) -> Report:
         """Return a report that combines all checks."""
         if not self.parts:
-            raise InputError(_nothing_checked(self.target, self.skipped))
+            raise InputError(_describe_nothing_checked(self.target, self.skipped))
         findings: dict[object, Finding] = {}
         for part in self.parts:
             for finding in part.findings:
@@ -304,19 +304,19 @@ class _Checks:
             findings=tuple(findings.values()),
             assumptions=tuple(dict.fromkeys(assumptions)),
             complete=all(part.complete for part in self.parts),
-            chosen=_choices(self.parts),
+            chosen=_collect_choices(self.parts),
             parts=tuple(self.parts),
             skipped=tuple(self.skipped),
         )
 
 
-def _needing(target: str, runnable: Runnable) -> str:
+def _describe_needs(target: str, runnable: Runnable) -> str:
     names = ", ".join(f"`{name}`" for name in runnable.needs)
     values = ", ".join(f"{name}=..." for name in runnable.needs)
     return f'it needs {names}; write "{target}:{runnable.name}({values})"'
 
 
-def _nothing_checked(target: str, skipped: Sequence[Skipped]) -> str:
+def _describe_nothing_checked(target: str, skipped: Sequence[Skipped]) -> str:
     """Return the sentence for a file in which nothing could be checked."""
     lines = "".join(f"\n  {each}" for each in skipped)
     first = skipped[-1].target if skipped else f"{target}:Net"
@@ -327,7 +327,7 @@ def _nothing_checked(target: str, skipped: Sequence[Skipped]) -> str:
     )
 
 
-def _choices(parts: Sequence[Report]) -> ChosenInputs | None:
+def _collect_choices(parts: Sequence[Report]) -> ChosenInputs | None:
     """Return the inputs that were chosen for the parts, without other parts."""
     chosen = [(part.target, part.chosen) for part in parts if part.chosen is not None]
     if not chosen:

@@ -43,7 +43,7 @@ from shapewright.index_maps.index_map import (
     Within,
     constant,
 )
-from shapewright.record.json_reader import TableReader, damages_named, parse_document
+from shapewright.record.json_reader import TableReader, name_damages, parse_document
 from shapewright.record.json_writer import TableWriter
 from shapewright.sizes.expressions import (
     Absolute,
@@ -285,7 +285,7 @@ def decode(text: str | bytes) -> Drawn | Stored:
     """Read the drawn call or tensor in JSON text. Unknown fields are ignored."""
     kinds = ("drawing", "tensor")
     record = parse_document(text, kinds, VERSION, UnreadableDrawing)
-    with damages_named("drawing", UnreadableDrawing):
+    with name_damages("drawing", UnreadableDrawing):
         if record["kind"] == "drawing":
             return _read_drawing(record)
         return _read_tensor(record)

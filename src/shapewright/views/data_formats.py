@@ -14,11 +14,11 @@ from shapewright.findings.finding import Edit, Finding, Fix
 from shapewright.program.spans import Span
 from shapewright.record.json_writer import (
     VERSION,
-    assumption_json,
-    finding_json,
-    span_json,
+    write_assumption,
+    write_finding,
+    write_span,
 )
-from shapewright.record.ops import leaves
+from shapewright.record.ops import collect_leaves
 from shapewright.record.report import Gradient, Moment, Report, Skipped
 from shapewright.record.solution import Demanded, Example, Needed, Solution
 from shapewright.record.trace import Trace
@@ -44,14 +44,14 @@ def report_data(report: Report) -> dict[str, Any]:
         "target": report.target,
         "findings": [
             {
-                **finding_json(each),
+                **write_finding(each),
                 "sizes": each.sizes,
                 "lines": list(each.lines),
                 "fixes": [_fix_json(fix) for fix in each.fixes],
             }
             for each in report.findings
         ],
-        "assumptions": [assumption_json(each) for each in report.assumptions],
+        "assumptions": [write_assumption(each) for each in report.assumptions],
         "complete": report.complete,
         **({} if report.rehearsal else {"chosen": _chosen_json(report.chosen)}),
         **(_parts_data(report) if report.parts else {}),
@@ -171,7 +171,7 @@ def _solution_data(solution: Solution) -> dict[str, Any]:
         "demands": [_demand_json(each) for each in solution.demands],
         "outputs": [
             {"dtype": fact.dtype, "shape": [str(size) for size in fact.shape]}
-            for fact in leaves(solution.output)
+            for fact in collect_leaves(solution.output)
         ],
         "works": _example_json(solution.works),
         "fails": _example_json(solution.fails),
@@ -194,7 +194,7 @@ def _demand_json(each: Demanded) -> dict[str, Any]:
         "condition": each.text,
         "says": said(each.demand),
         "why": each.why,
-        "span": span_json(each.span),
+        "span": write_span(each.span),
         "refused": _example_json(each.refused),
         "calls": each.calls,
         "implied": each.implied,
@@ -213,7 +213,7 @@ def _needed_json(each: Needed | None) -> dict[str, Any] | None:
         "formula": each.formula or None,
         "value": each.value,
         "sizes": dict(each.sizes),
-        "span": span_json(each.span),
+        "span": write_span(each.span),
     }
 
 
@@ -225,7 +225,7 @@ def _example_json(run: Example | None) -> dict[str, Any] | None:
         "sizes": dict(run.sizes),
         "output": run.output or None,
         "message": run.message or None,
-        "span": span_json(run.span),
+        "span": write_span(run.span),
     }
 
 

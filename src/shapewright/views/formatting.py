@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 from unicodedata import combining, east_asian_width
 
-from shapewright.record.ops import Fact, ModuleCall, leaves
+from shapewright.record.ops import Fact, ModuleCall, collect_leaves
 from shapewright.sizes.demands import (
     Always,
     AtLeast,
@@ -47,7 +47,7 @@ def nest(value: Any, dtype: bool = True) -> str:
     Example: a dict of a tensor and twelve caches reads
     ``{hidden: (2, 16, 768), cache: [12 x (2, 12, 16, 64)]} bf16``.
     """
-    dtypes = {fact.short_dtype for fact in leaves(value)}
+    dtypes = {fact.short_dtype for fact in collect_leaves(value)}
     if not dtype or not dtypes:
         return _text(value, shape)
     if len(dtypes) > 1:
@@ -58,7 +58,7 @@ def nest(value: Any, dtype: bool = True) -> str:
 def arguments(call: ModuleCall, dtype: bool = True) -> str:
     """Return the inputs of a module call: ``(8, 32), mask=(8, 32) bool``."""
     args, kwargs = call.inputs
-    dtypes = {fact.short_dtype for fact in leaves([args, kwargs])}
+    dtypes = {fact.short_dtype for fact in collect_leaves([args, kwargs])}
     leaf = with_dtype if dtype and len(dtypes) > 1 else shape
     parts = folded([_text(value, leaf) for value in args])
     parts += [

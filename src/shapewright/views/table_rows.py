@@ -6,7 +6,7 @@ from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 
 from shapewright.program.spans import Span
-from shapewright.record.ops import ModuleCall, Op, leaves
+from shapewright.record.ops import ModuleCall, Op, collect_leaves
 from shapewright.record.totals import Subtotal, Totals
 from shapewright.record.trace import Trace
 from shapewright.views import formatting
@@ -211,7 +211,7 @@ def _class(row: _Row) -> str:
 
 
 def _dtypes(nest: object) -> set[str]:
-    return {fact.dtype for fact in leaves(nest)}
+    return {fact.dtype for fact in collect_leaves(nest)}
 
 
 def _parameters(row: _Row, subtotal: Subtotal, again: bool) -> str:

@@ -25,7 +25,7 @@ from shapewright.analysis.explanations import MOST_RELATED
 from shapewright.analysis.program_run import Program
 from shapewright.findings.codes import BATCH_HARD_CODED, LOST_BATCH, LOST_DIM
 from shapewright.findings.finding import Finding, Severity
-from shapewright.record.ops import leaves
+from shapewright.record.ops import collect_leaves
 
 SMALL = (1, 2, 3)
 """Batches that are tried."""
@@ -170,9 +170,9 @@ def _report_constant_output(
     """Report an output that keeps the given batch size whatever the
     input's batch is.
     """
-    from shapewright.record.ops import leaves
+    from shapewright.record.ops import collect_leaves
 
-    given = [fact.shape for fact in leaves(program.trace.output)]
+    given = [fact.shape for fact in collect_leaves(program.trace.output)]
     seen = [runs.at(Request(((free, n),), False)) for n in (2, 3)]
     if free.size in SMALL or any(each.state != "runs" for each in seen):
         return
@@ -281,7 +281,7 @@ def _report_lost_dim(
     small: Request, large: Request, runs: Runs, program: Program
 ) -> Iterator[Finding]:
     """Report a size at which an output has a different rank than at other sizes."""
-    given = [fact.shape for fact in leaves(program.trace.output)]
+    given = [fact.shape for fact in collect_leaves(program.trace.output)]
     one, other = runs.at(small).output, runs.at(large).output
     if not len(given) == len(one) == len(other):
         return

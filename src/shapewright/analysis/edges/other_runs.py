@@ -28,7 +28,7 @@ from shapewright.findings.finding import Finding, Related, Severity
 from shapewright.operators.facts import operators_with
 from shapewright.program.assertions import is_stated
 from shapewright.program.spans import Span
-from shapewright.record.ops import Fact, leaves
+from shapewright.record.ops import Fact, collect_leaves
 
 Role = Literal["batch", "sequence", "depth", "height", "width", "length"]
 InputDim = tuple[int, int]
@@ -114,7 +114,7 @@ def _collect_inputs(scene: HazardContext) -> list[Fact]:
         return []
     args, kwargs = calls[0].inputs
     found: dict[int, Fact] = {}
-    for fact in leaves([*args, *kwargs.values()]):
+    for fact in collect_leaves([*args, *kwargs.values()]):
         found.setdefault(fact.tensor, fact)
     return list(found.values())
 
@@ -202,7 +202,7 @@ def _iter_roles(
 
 def _has_batch_axis(scene: HazardContext) -> bool:
     """Whether an output has the batch axis; if all are scalars, whether it is sure."""
-    outputs = leaves(scene.program.trace.output)
+    outputs = collect_leaves(scene.program.trace.output)
     carried = any(scene.has_batch(dim) for out in outputs for dim in scene.flow.of(out))
     return carried or (scene.sure and all(not out.shape for out in outputs))
 
@@ -293,7 +293,7 @@ def summarise_run(program: Program, whole: bool) -> RunOutcome:
     if not trace.complete:
         return UNSURE
     return RunOutcome(
-        "runs", None, tuple(f.shape for f in leaves(trace.output)), passed
+        "runs", None, tuple(f.shape for f in collect_leaves(trace.output)), passed
     )
 
 

@@ -31,7 +31,7 @@ from shapewright.operators.failed_calls import RANK_KINDS, Failure, Repair
 from shapewright.program.source_text import SourceText, defining, flat
 from shapewright.program.spans import Span
 from shapewright.program.syntax_nodes import arguments_of, shape_owner
-from shapewright.record.ops import Fact, Op, leaves
+from shapewright.record.ops import Fact, Op, collect_leaves
 
 TIGHT = (ast.Name, ast.Attribute, ast.Call, ast.Subscript)
 """Expressions that a method call can follow without parentheses."""
@@ -201,7 +201,7 @@ def _get_batch_size(program: Program) -> int | None:
     if not program.trace.calls:
         return None
     args, kwargs = program.trace.calls[0].inputs
-    facts = leaves([args, kwargs])
+    facts = collect_leaves([args, kwargs])
     return facts[0].shape[0] if facts and facts[0].shape else None
 
 

@@ -17,7 +17,7 @@ from shapewright.program.expression_values import whole_number
 from shapewright.program.source_text import SourceText, defining
 from shapewright.program.spans import Span
 from shapewright.program.syntax_nodes import FUNCTIONS, last_name, own_nodes
-from shapewright.record.ops import Fact, ModuleCall, Op, leaves
+from shapewright.record.ops import Fact, ModuleCall, Op, collect_leaves
 
 Line = tuple[str, int]
 Kind = TypeVar("Kind", bound=ast.expr)
@@ -207,7 +207,7 @@ def _find_call_result(
     returned, or None.
     """
     call = _find_module_call(program, op, text, node)
-    facts = leaves(call.output) if call is not None else []
+    facts = collect_leaves(call.output) if call is not None else []
     return facts[0] if len(facts) == 1 else None
 
 

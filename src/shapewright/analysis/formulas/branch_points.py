@@ -10,7 +10,13 @@ from typing import Any
 
 from shapewright.analysis.formulas.call_formulas import Dims
 from shapewright.program.spans import Span
-from shapewright.record.guards import Guard, Guards, SizeRead, outcome_of, reads_of
+from shapewright.record.guards import (
+    Guard,
+    Guards,
+    SizeRead,
+    evaluate_guard,
+    iter_reads,
+)
 from shapewright.sizes.expressions import Expression
 
 Sizes = Mapping[str, int]
@@ -107,7 +113,7 @@ class _Free(Mapping[int, Dims]):
 
 def _iter_reads(guard: Guard) -> Iterator[SizeRead]:
     """Yield every size that a comparison read."""
-    yield from reads_of(guard.left, guard.right)
+    yield from iter_reads(guard.left, guard.right)
 
 
 def _find_formula(read: SizeRead, known: Mapping[int, Dims]) -> Expression | None:
@@ -128,7 +134,7 @@ def _build_outcome(
             if formula is not None
         }
         try:
-            return outcome_of(guard, values)
+            return evaluate_guard(guard, values)
         except (ArithmeticError, ValueError):
             return guard.outcome
 

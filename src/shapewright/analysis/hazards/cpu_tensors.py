@@ -14,7 +14,7 @@ from shapewright.analysis.program_run import Program
 from shapewright.findings.codes import CPU_TENSOR, looks_for
 from shapewright.findings.finding import Finding, Severity
 from shapewright.operators.facts import operators_with
-from shapewright.record.ops import Op, leaves
+from shapewright.record.ops import Op, collect_leaves
 
 FACTORIES = {"normal", "cartesian_prod"} | (
     operators_with("is_factory") - operators_with("ignores_given_values")
@@ -74,7 +74,7 @@ def find_cpu_tensors(scene: HazardContext) -> Iterator[Finding]:
 def _find_model_inputs(program: Program) -> set[int]:
     """Return the tensors that a script passes to its modules."""
     calls = (call for call in program.trace.calls if call.parent == 0)
-    return {fact.tensor for call in calls for fact in leaves(call.inputs)}
+    return {fact.tensor for call in calls for fact in collect_leaves(call.inputs)}
 
 
 def _is_of_script(scene: HazardContext, op: Op) -> bool:

@@ -129,11 +129,11 @@ class AxisFlow:
         calls = self.program.trace.calls
         if not calls:
             return
-        from shapewright.record.ops import leaves
+        from shapewright.record.ops import collect_leaves
 
         args, kwargs = calls[0].inputs
         words = self.program.inputs
-        for fact in leaves([*args, *kwargs.values()]):
+        for fact in collect_leaves([*args, *kwargs.values()]):
             if fact.tensor not in self.dims:
                 name = words.get(fact.tensor, "the input")
                 made = self.named(fact, name)

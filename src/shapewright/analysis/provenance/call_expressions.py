@@ -9,7 +9,7 @@ from shapewright.analysis.program_run import Program
 from shapewright.operators.failed_calls import Failure
 from shapewright.program.source_text import SourceText, flat, receiver
 from shapewright.program.syntax_nodes import called_name
-from shapewright.record.ops import ModuleCall, Op, leaves
+from shapewright.record.ops import ModuleCall, Op, collect_leaves
 
 LONGEST = 40
 """Characters of an expression that a message quotes."""
@@ -98,11 +98,11 @@ def _find_layer_expressions(
     args, kwargs = layer.inputs
     by_tensor: dict[int, ast.expr] = {}
     for value, expr in zip(args, node.args, strict=False):
-        for fact in leaves(value):
+        for fact in collect_leaves(value):
             by_tensor.setdefault(fact.tensor, expr)
     named = {word.arg: word.value for word in node.keywords}
     for name, value in kwargs.items():
-        for fact in leaves(value):
+        for fact in collect_leaves(value):
             if name in named:
                 by_tensor.setdefault(fact.tensor, named[name])
     for at, fact in enumerate(op.inputs):

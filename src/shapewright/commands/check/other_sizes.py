@@ -41,16 +41,16 @@ def with_edges(
     fed = took[0]
     found = [
         each
-        for each in _looked_for(program, make, fed)
+        for each in _find_edge_failures(program, make, fed)
         if each.code not in ignored and not is_ignored_here(program, each)
     ]
     if not found:
         return report
-    kept = tuple(each for each in report.findings if not _told_better(each, found))
+    kept = tuple(each for each in report.findings if not _is_superseded(each, found))
     return replace(report, findings=(*kept, *found))
 
 
-def _looked_for(program: Program, make: Make, fed: Fed) -> list[Finding]:
+def _find_edge_failures(program: Program, make: Make, fed: Fed) -> list[Finding]:
     """Find what breaks at other sizes; a bug in this check becomes a note."""
     letters = [leaf.letters for leaf in fed.spec.leaves] if fed.spec else []
     try:
@@ -62,7 +62,7 @@ def _looked_for(program: Program, make: Make, fed: Fed) -> list[Finding]:
         return [Finding(TORCH_ERROR, "note", message)]
 
 
-def _told_better(finding: Finding, found: Sequence[Finding]) -> bool:
+def _is_superseded(finding: Finding, found: Sequence[Finding]) -> bool:
     """Whether a run showed what a note only predicted."""
     if finding.code != LOST_BATCH or finding.severity != "note":
         return False
@@ -83,7 +83,7 @@ def _can_vary(fed: Fed) -> bool:
     return fed.module is not None and can_resize((fed.args, fed.kwargs))
 
 
-def runner(
+def build_runner(
     took: Sequence[Fed],
     as_program: Callable[[RunResult], Program],
     live: bool = False,
@@ -110,7 +110,7 @@ def runner(
 
     def once(request: Request) -> RunOutcome:
         (fed,) = took
-        made = _at(fed, request)
+        made = _resize_arguments(fed, request)
         if made is None:
             return RunOutcome("unsure")
         why = request.look == "cause"
@@ -129,7 +129,9 @@ def runner(
     return run
 
 
-def _at(fed: Fed, request: Request) -> tuple[tuple[Any, ...], dict[str, Any]] | None:
+def _resize_arguments(
+    fed: Fed, request: Request
+) -> tuple[tuple[Any, ...], dict[str, Any]] | None:
     """Return the arguments at other sizes; None if they cannot have these sizes."""
     from shapewright.inputs.errors import InputError
     from shapewright.inputs.spec import made_of, materialize
@@ -158,7 +160,7 @@ SPAN, STEP = 64, 32
 """How far sizes go beyond the usual ones, and in which step where only multiples do."""
 
 
-def in_letters(report: Report, program: Program, took: Sequence[Fed]) -> Report:
+def add_letter_lines(report: Report, program: Program, took: Sequence[Fed]) -> Report:
     """Add a line in letters below every finding whose call got sizes with letters.
 
     The program is run at other sizes for that; where they do not show a formula for
@@ -174,18 +176,18 @@ def in_letters(report: Report, program: Program, took: Sequence[Fed]) -> Report:
     wanted = [(each.code, each.span) for each in report.findings]
     if not any(each in calls for each in wanted):
         return report
-    first, *others = _samples(took[0], list(spec.letters_free))
+    first, *others = _collect_samples(took[0], list(spec.letters_free))
     if first is None:
         return report
     findings = []
     for each in report.findings:
         call = calls.get((each.code, each.span))
-        line = "" if call is None else _said(program, call, first, others)
+        line = "" if call is None else _format_letters(program, call, first, others)
         findings.append(replace(each, lines=(*each.lines, line)) if line else each)
     return replace(report, findings=tuple(findings))
 
 
-def _said(
+def _format_letters(
     program: Program, call: int, first: Sample, others: Sequence[Sample | None]
 ) -> str:
     """Return ``in letters: `x` is (B, 32*T)``, or an empty string."""
@@ -213,7 +215,7 @@ def _has_letters(dims: Dims) -> bool:
     return len(known) == len(dims) and any(each.letters() for each in known)
 
 
-def _samples(fed: Fed, free: Sequence[str]) -> list[Sample | None]:
+def _collect_samples(fed: Fed, free: Sequence[str]) -> list[Sample | None]:
     """Return a sample per run, the first at usual sizes; None if a run shows none.
 
     Of one in which other calls fail than in the first, only what came before.
@@ -233,7 +235,7 @@ def _samples(fed: Fed, free: Sequence[str]) -> list[Sample | None]:
     found: list[Sample | None] = []
     failing: set[Any] = set()
     for nth in range(1 + FITTED + CHECKED):
-        sizes = _somewhere(usual, nth, draw) if nth else usual
+        sizes = _draw_sizes(usual, nth, draw) if nth else usual
         try:
             args, kwargs = materialize(fed.spec.with_sizes(**sizes), made_of)
         except InputError:
@@ -265,7 +267,7 @@ def _samples(fed: Fed, free: Sequence[str]) -> list[Sample | None]:
     return found
 
 
-def _somewhere(usual: dict[str, int], nth: int, draw: random.Random) -> dict[str, int]:
+def _draw_sizes(usual: dict[str, int], nth: int, draw: random.Random) -> dict[str, int]:
     """Draw random sizes: above the usual sizes, multiples of them, and below them."""
     sizes = {}
     for name, size in usual.items():

@@ -21,10 +21,10 @@ from shapewright.commands.check.fixes import (
     Overlay,
     Place,
     Tried,
+    get_output,
+    get_place,
     is_at,
-    output_of,
-    place_of,
-    places,
+    list_failures,
 )
 from shapewright.findings.codes import (
     CODES,
@@ -160,7 +160,7 @@ class Session:
             place = (span.file, span.line, LOAD)
             if place not in known:
                 load = explain_load(span, one)
-                load = replace(load, related=_ways(program, load))
+                load = replace(load, related=_collect_places(program, load))
                 found.append(Told(load, place))
                 self.tries(
                     program,
@@ -168,7 +168,7 @@ class Session:
                     list(iter_options("load", 1.0, suggest_fixes(program, span, one))),
                 )
         explained = [
-            (finding, failures, place_of(program, failures[0]))
+            (finding, failures, get_place(program, failures[0]))
             for finding, failures in explain_failures(program)
         ]
         calls = Counter(place[:2] for place in {place for *_, place in explained})
@@ -177,7 +177,7 @@ class Session:
             lines.add(place[:2])
             before = (*self.told, *found)
             follows = any(told.removes(place, self.crowded) for told in before)
-            mine = _numbers_of(failures[0])
+            mine = _get_sizes(failures[0])
             if program is not self.program and mine:
                 # The mend chose one of two sizes, and this call wants the other.
                 follows |= any(told.numbers == mine for told in before)
@@ -186,7 +186,7 @@ class Session:
                     finding = python_errors.explain_signature(program, finding)
                 found.append(Told(finding, place, numbers=mine))
                 self.tries(program, found[-1], find_fixes(program, failures[0]))
-        lines |= {place_of(program, each)[:2] for each in program.failures}
+        lines |= {get_place(program, each)[:2] for each in program.failures}
         for finding in program.trace.findings:
             line = (finding.span.file, finding.span.line) if finding.span else ("", 0)
             place = (*line, finding.code)
@@ -201,7 +201,9 @@ class Session:
                 python_errors.explain_python_error(program, finding) if own else finding
             )
             shown = python_errors.explain_signature(program, shown)
-            found.append(Told(replace(shown, related=_ways(program, shown)), place))
+            found.append(
+                Told(replace(shown, related=_collect_places(program, shown)), place)
+            )
             self.tries(program, found[-1], fix_error(program, finding))
         return found
 
@@ -209,10 +211,10 @@ class Session:
         """Try fixes in small batches, until enough of them help."""
         if self.attempt is None:
             return
-        before = places(program)
+        before = list_failures(program)
         doubtful = any(each.kind == "flattened" for each in found)
         sure = _is_sure(program) and not doubtful
-        wanted = output_of(program) if sure else None
+        wanted = get_output(program) if sure else None
         pairs = [(each, self.edited(program, each.fix)) for each in found]
         known = [(each, texts) for each, texts in pairs if texts is not None]
         start, enough = 0, False
@@ -225,9 +227,9 @@ class Session:
             self.calls += sum(each.ops for each in runs)
             self.tried += len(runs)
             for (option, texts), run in zip(some, runs, strict=True):
-                if _helps(run, told.place, before, program, self.crowded):
+                if _is_helpful(run, told.place, before, program, self.crowded):
                     told.mends.append(_Mend(option, texts, run))
-            told.mends.sort(key=lambda mend: _rank(mend, before, wanted))
+            told.mends.sort(key=lambda mend: _rank_repair(mend, before, wanted))
             enough = bool(told.mends) and _is_enough(
                 told.mends[0], before, wanted, turn
             )
@@ -236,7 +238,7 @@ class Session:
             if len(some) < count:
                 break
         told.untried = 0 if enough else len(known) - start
-        ranks = [_rank(mend, before, wanted)[:GROUNDS] for mend in told.mends]
+        ranks = [_rank_repair(mend, before, wanted)[:GROUNDS] for mend in told.mends]
         told.mends = [
             mend
             for mend, each in zip(told.mends, ranks, strict=True)
@@ -246,7 +248,7 @@ class Session:
     def room(self) -> int:
         """Return how many trials the budget of calls allows, judging by past ones."""
         calls = max(1, len(self.program.trace.ops))
-        errors = max(1, len(places(self.program)))
+        errors = max(1, len(list_failures(self.program)))
         most = max(MOST_CALLS * calls, LEAST_CALLS * errors)
         if self.tried:
             calls = max(1, self.calls // self.tried)
@@ -272,7 +274,7 @@ class Session:
         """Run the program again with the best fix of the error that ended it."""
         if self.again is None or not self.left:
             return None
-        last = places(program)[-1] if places(program) else None
+        last = list_failures(program)[-1] if list_failures(program) else None
         ended = [
             told
             for told in fresh
@@ -309,7 +311,7 @@ class Session:
         made = self.again(overlay)
         if made is None or not made.trace.complete:
             return None
-        if not {each[:2] for each in places(made)} & {each[:2] for each in left}:
+        if not {each[:2] for each in list_failures(made)} & {each[:2] for each in left}:
             return None
         self.texts = overlay
         return made
@@ -407,14 +409,14 @@ class Session:
         return True
 
 
-def _numbers_of(failure: Failure) -> frozenset[int]:
+def _get_sizes(failure: Failure) -> frozenset[int]:
     """Return the two sizes that do not fit."""
     unmet = failure.unmet
     both = (unmet.has, unmet.needs) if unmet is not None else ()
     return frozenset(each for each in both if type(each) is int)
 
 
-def _ways(program: Program, finding: Finding) -> tuple[Related, ...]:
+def _collect_places(program: Program, finding: Finding) -> tuple[Related, ...]:
     """Return the places that a finding names, and where the names of its line come
     from.
     """
@@ -452,7 +454,7 @@ def _is_sure(program: Program) -> bool:
         decided = failure.unmet is not None and not failure.unmet.guessed
         if failure.unmet is not None and failure.unmet.code in OF_VALUES:
             return False
-        if failure.guessed or not (decided or _declares(failure)):
+        if failure.guessed or not (decided or _is_parameter_size(failure)):
             return False
     return True
 
@@ -461,12 +463,12 @@ OF_VALUES = frozenset({INDEX_OUT_OF_RANGE})
 """Codes where what came out says nothing of what was to come out."""
 
 
-def _declares(failure: Failure) -> bool:
+def _is_parameter_size(failure: Failure) -> bool:
     """Whether a parameter determines the expected size."""
     return any(each.kind == "size" and each.parameter for each in failure.repairs)
 
 
-def _helps(
+def _is_helpful(
     tried: Tried,
     gone: Place,
     before: tuple[Place, ...],
@@ -487,7 +489,7 @@ GROUNDS = 4
 """How many parts of a rank say that a mend is worse, and not only less likely."""
 
 
-def _rank(
+def _rank_repair(
     mend: _Mend, before: tuple[Place, ...], wanted: tuple[tuple[int, ...], ...] | None
 ) -> tuple[float, ...]:
     """Return a sort key: repairs that run to the end first, then those with the right

@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from shapewright.commands.solve.runs import Feeding, of_arguments, of_spec
+from shapewright.commands.solve.runs import Feeding, from_arguments, from_spec
 from shapewright.record.solution import Solution
 
 if TYPE_CHECKING:
@@ -32,7 +32,7 @@ def solve_command(
     files: ProgramFiles | None = None,
 ) -> Solution:
     """Return what `shapewright solve` finds."""
-    from shapewright.commands.solve.solution import solved
+    from shapewright.commands.solve.solution import find_solution
     from shapewright.engine.failures.constructions import Constructions
     from shapewright.engine.failures.run_ends import Stopped
     from shapewright.engine.replacement import one_thread
@@ -48,7 +48,7 @@ def solve_command(
 
     parsed = parse_target(target, arguments)
     given = parse(spec) if spec is not None else None
-    wanted = _wanted_shapes(want)
+    wanted = _parse_wanted_shapes(want)
     if parsed.kind == "script":
         raise InputError(
             f"a script has no inputs to solve for: name one, `{target}:Net`"
@@ -62,10 +62,10 @@ def solve_command(
             with seen.watched():
                 loaded = load(parsed, building(put_back=False))
             with loaded.program.running():
-                feeding = _feeding_of(loaded, given)
+                feeding = _find_feeding(loaded, given)
                 if training is not None and loaded.module is not None:
                     loaded.module.train(training)
-                return solved(
+                return find_solution(
                     loaded.callable, feeding, target, wanted, want or "", prove,
                     lambda modules: seen.places(dict(modules), os.getcwd())[0],
                 )  # fmt: skip
@@ -83,12 +83,14 @@ def solve_model(
     prove: float | None = None,
 ) -> Solution:
     """Return the sizes that a live model accepts."""
-    feeding = of_arguments(args, kwargs)
+    feeding = from_arguments(args, kwargs)
     feeding = feeding if feeding.free else feeding.freed()
     name = getattr(target, "__name__", type(target).__name__)
-    from shapewright.commands.solve.solution import solved
+    from shapewright.commands.solve.solution import find_solution
 
-    return solved(target, feeding, name, _wanted_shapes(want), want or "", prove)
+    return find_solution(
+        target, feeding, name, _parse_wanted_shapes(want), want or "", prove
+    )
 
 
 def run_lettered(loaded: Loaded, given: Spec, request: RunRequest) -> RunResult:
@@ -97,10 +99,10 @@ def run_lettered(loaded: Loaded, given: Spec, request: RunRequest) -> RunResult:
 
     if not given.letters_free:
         return run_once(loaded, given, request)
-    return _formulas_of(loaded.callable, of_spec(given), request)
+    return _compute_formulas(loaded.callable, from_spec(given), request)
 
 
-def traced(
+def trace_call(
     target: Callable[..., Any],
     args: tuple[Any, ...],
     kwargs: Mapping[str, Any],
@@ -114,11 +116,11 @@ def traced(
     from shapewright.inputs.call_mistakes import refuse_sizes
     from shapewright.runtime.run import record
 
-    feeding = of_arguments(args, kwargs)
+    feeding = from_arguments(args, kwargs)
     if freed:
         feeding = feeding.freed()
     if feeding.free:
-        return _formulas_of(target, feeding, request)
+        return _compute_formulas(target, feeding, request)
     fed_args, fed_kwargs = feeding.arguments({})
     request = replace(request, letters=dict(feeding.letters))
     made = record(target, fed_args, fed_kwargs, request)
@@ -127,7 +129,7 @@ def traced(
     return made
 
 
-def _formulas_of(
+def _compute_formulas(
     target: Callable[..., Any], feeding: Feeding, request: RunRequest
 ) -> RunResult:
     """Return the trace at usual sizes, with a formula for every size."""
@@ -140,15 +142,15 @@ def _formulas_of(
     return RunResult(trace, stepped=runner.stepped)
 
 
-def _feeding_of(loaded: Loaded, given: Spec | None) -> Feeding:
+def _find_feeding(loaded: Loaded, given: Spec | None) -> Feeding:
     """Return the target's inputs: the spec, or those known or found for it."""
-    from shapewright.commands.trace import found_inputs
+    from shapewright.commands.trace import find_inputs
     from shapewright.inputs.callables import bind
     from shapewright.inputs.errors import InputError
     from shapewright.inputs.spec import Spec, parse
 
     if given is None:
-        found = found_inputs(loaded)
+        found = find_inputs(loaded)
         if found is None or not isinstance(found.inputs, Spec):
             raise InputError(
                 f"`{loaded.said}` needs a spec with letters: what may vary, as in"
@@ -158,7 +160,7 @@ def _feeding_of(loaded: Loaded, given: Spec | None) -> Feeding:
         if not given.letters:
             given = parse(_with_letters(str(given)))
     bind(loaded, given)
-    feeding = of_spec(given)
+    feeding = from_spec(given)
     return feeding if feeding.free else feeding.freed()
 
 
@@ -191,7 +193,7 @@ def _with_letters(text: str) -> str:
     return TENSOR.sub(lettered, text)
 
 
-def _wanted_shapes(want: str | None) -> list[Wanted]:
+def _parse_wanted_shapes(want: str | None) -> list[Wanted]:
     """Return the shapes requested by a text: ``[B, 10, 64, 64]``, ``f32[B, 10]``."""
     from shapewright.inputs.errors import InputError
     from shapewright.inputs.spec import parse

@@ -16,13 +16,13 @@ from typing import TYPE_CHECKING, Any
 
 from shapewright.analysis.formulas.branch_points import Turn
 from shapewright.analysis.formulas.call_formulas import Dims, Fitted
-from shapewright.commands.solve.runs import Runner, SizedRun, Watched, alike
+from shapewright.commands.solve.runs import Runner, SizedRun, Watched, has_same_result
 from shapewright.commands.solve.sample_sizes import (
     FAR,
     Lattice,
-    first_accepted,
+    find_first_accepted,
     is_batch,
-    spread,
+    spread_sizes,
 )
 from shapewright.record.formulas import Branch
 from shapewright.sizes.formula_fits import Fitter
@@ -55,7 +55,7 @@ class _Derived:
         from shapewright.engine.recipes.replay import Deriving
 
         base = self.base
-        fresh = {_key_of(each): dict(each) for each in wanted}
+        fresh = {_get_key(each): dict(each) for each in wanted}
         fresh = {key: each for key, each in fresh.items() if key not in self.made}
         if not fresh:
             return True
@@ -76,7 +76,7 @@ class _Derived:
     def at(self, sizes: Sizes) -> Sample:
         """Return the sample at these sizes, up to where it leaves the base's path."""
         self.work_out([sizes])
-        return self.made[_key_of(sizes)]
+        return self.made[_get_key(sizes)]
 
     def full(self, sample: Sample) -> bool:
         """Whether the program follows the base's path to its end."""
@@ -108,12 +108,12 @@ class _Derived:
         )
 
 
-def _key_of(sizes: Sizes) -> tuple[int, ...]:
+def _get_key(sizes: Sizes) -> tuple[int, ...]:
     """Return the lookup key of a sample."""
     return tuple(sizes.values())
 
 
-def derived_from(recipe: Recipe, base: SizedRun, feeding: Feeding) -> _Derived | None:
+def derive_samples(recipe: Recipe, base: SizedRun, feeding: Feeding) -> _Derived | None:
     """Return a recipe's samples; None if it has other inputs than the specs."""
     shapes = [tuple(map(int, each)) for each in feeding.shapes(base.sizes)]
     if shapes != [info.meta.shape for info in recipe.given]:
@@ -158,12 +158,12 @@ class Evidence:
         if run.accepted and watched is not None:
             runner.keep(run)
             self.watched = watched
-        self.base = first_accepted(runner, self.most)
+        self.base = find_first_accepted(runner, self.most)
         if self.base.accepted and self.watched is None:
             self.watch()
         if self.watched is not None and self.watched.seen.recipe is not None:
             recipe = self.watched.seen.recipe
-            self.derived = derived_from(recipe, self.base, runner.feeding)
+            self.derived = derive_samples(recipe, self.base, runner.feeding)
         self.lattices = {name: Lattice(n, 1) for name, n in self.base.sizes.items()}
 
     def watch(self) -> None:
@@ -171,7 +171,7 @@ class Evidence:
         self.watched = None
         for stand_ins in (True, False):
             run, watched = self.runner.watch(self.base.sizes, stand_ins)
-            if alike(run, self.base):
+            if has_same_result(run, self.base):
                 self.watched = watched
                 return
 
@@ -180,7 +180,7 @@ class Evidence:
         if self.derived is None and self.base.watched:
             first = self.base
             self.base = self.runner.again(first.sizes)
-            if not alike(first, self.base):
+            if not has_same_result(first, self.base):
                 self.watch()
 
     def derives(self) -> bool:
@@ -296,7 +296,7 @@ class Evidence:
 
     def scatter(self) -> None:
         """Make the first runs, at sizes far apart."""
-        for sizes in islice(spread(self.lattices), 4 if self.most == FEW else 8):
+        for sizes in islice(spread_sizes(self.lattices), 4 if self.most == FEW else 8):
             self.runner.at(sizes)
 
     def somewhere(self, draw: random.Random) -> dict[str, int]:

@@ -34,9 +34,9 @@ from shapewright.analysis.formulas.lettered_traces import (
 from shapewright.commands.solve.evidence import EVERY, MANY_SIZES, Evidence, Sizes
 from shapewright.commands.solve.runs import Runner
 from shapewright.commands.solve.sample_sizes import (
-    lattices_apart,
-    lattices_of,
-    telling_apart,
+    find_distinguishing_sizes,
+    find_lattices,
+    find_separate_lattices,
 )
 from shapewright.program.spans import Span
 from shapewright.record.formulas import Branch, Checked, Formulas
@@ -147,7 +147,8 @@ class _Telling(Evidence):
         return {
             pair[0]
             for pair in self.fitted.rivals
-            if telling_apart([pair], base, self.lattices, low, high) is not None
+            if find_distinguishing_sizes([pair], base, self.lattices, low, high)
+            is not None
         }
 
 
@@ -192,12 +193,12 @@ class _Solving(_Telling):
         self.few = self.derives()
         if not self.few:
             self.settle()
-            self.lattices = lattices_of(self.runner, self.base, self.most // 2)
+            self.lattices = find_lattices(self.runner, self.base, self.most // 2)
             self.few = self.derived is not None and self.derives()
         if not self.few:
             self.scatter()
             if 2 * len(self.accepted) <= self.runner.count:  # sizes that hang together
-                self.lattices = lattices_apart(self.runner, self.base)
+                self.lattices = find_separate_lattices(self.runner, self.base)
                 self.scatter()
             self.ends()
         self.gather()
@@ -366,7 +367,7 @@ class _Solving(_Telling):
         """Run more until no formula has a rival within the range."""
         while self.runner.count < self.most + FURTHER and self.fitted.rivals:
             low, high = self.bounds()
-            sizes = telling_apart(
+            sizes = find_distinguishing_sizes(
                 self.fitted.rivals, self.base.sizes, self.lattices, low, high
             )
             if sizes is None or not self.ask(sizes, low, high):
@@ -379,7 +380,10 @@ class _Solving(_Telling):
         if self.derived is not None and key not in self.derived.made:
             pairs = [[pair] for pair in self.fitted.rivals[:AT_ONCE]]
             base = self.base.sizes
-            found = (telling_apart(p, base, self.lattices, low, high) for p in pairs)
+            found = (
+                find_distinguishing_sizes(p, base, self.lattices, low, high)
+                for p in pairs
+            )
             self.work_out([sizes, *(each for each in found if each)])
             if self.told_at(sizes):
                 return True

@@ -27,7 +27,7 @@ from shapewright.record.guards import (
     Guards,
     LostSize,
     SizeRead,
-    exchanged,
+    replace_reads,
 )
 
 if TYPE_CHECKING:
@@ -325,7 +325,7 @@ class _Told:
         demand: AssertedComparison | None = None
         if text is not None:
             span, demand = demand_at(text, span, operator, outcome)
-        left, right = (exchanged(side, self.renumbered) for side in (left, right))
+        left, right = (replace_reads(side, self.renumbered) for side in (left, right))
         return Guard(left, operator, right, outcome, span, count, demand)
 
     def renumbered(self, read: SizeRead) -> SizeRead:

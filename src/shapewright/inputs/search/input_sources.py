@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 
 from shapewright.analysis.provenance.origins import find_origin
 from shapewright.inputs.search.hypotheses import Hypothesis, Path
-from shapewright.record.ops import Fact, Op, leaves
+from shapewright.record.ops import Fact, Op, collect_leaves
 from shapewright.record.trace import Trace
 
 LARGEST = 4096
@@ -154,7 +154,7 @@ class Back:
 
 def back(made: Trace, hypothesis: Hypothesis) -> Back:
     """Return the paths back to the inputs in a run on a hypothesis."""
-    given = leaves(made.calls[0].inputs) if made.calls else []
+    given = collect_leaves(made.calls[0].inputs) if made.calls else []
     paths = [path for path, _ in hypothesis.tensors()]
     inputs: dict[int, tuple[Path, Fact]] = {}
     for path, fact in zip(paths, given, strict=False):
