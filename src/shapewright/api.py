@@ -46,11 +46,11 @@ class Options:
 
     def trace(self, target: Any, *args: Any, **kwargs: Any) -> Trace:
         """`shapewright.trace` under these options."""
-        return _trace(target, args, kwargs, self)
+        return _run_trace(target, args, kwargs, self)
 
     def formulas(self, target: Any, *args: Any, **kwargs: Any) -> Trace:
         """`shapewright.formulas` under these options."""
-        return _trace(target, args, kwargs, self, freed=True)
+        return _run_trace(target, args, kwargs, self, freed=True)
 
 
 def options(**given: Any) -> Options:
@@ -76,7 +76,7 @@ def trace(target: Any, *args: Any, **kwargs: Any) -> Trace:
     What the program raises ends the trace and becomes its last finding; `complete` is
     then False. Raises `InputError` for a spec that cannot be read.
     """
-    return _trace(target, args, kwargs, Options())
+    return _run_trace(target, args, kwargs, Options())
 
 
 def formulas(target: Any, *args: Any, **kwargs: Any) -> Trace:
@@ -445,7 +445,7 @@ def solve_target(
     return solve_command(target, spec, want, timeout, training, prove, arguments, files)
 
 
-def _trace(
+def _run_trace(
     target: Any,
     args: tuple[Any, ...],
     kwargs: dict[str, Any],
@@ -473,13 +473,13 @@ def _trace(
             if not args and not kwargs and not freed:
                 found = trace_found_inputs(target, request)
                 if found is not None:
-                    return _shown(with_loops(found).trace, given)
+                    return _show_trace(with_loops(found).trace, given)
             made = trace_call(target, args, kwargs, request, freed)
-            return _shown(with_loops(made).trace, given)
+            return _show_trace(with_loops(made).trace, given)
     except Stopped as stopped:  # between two tries of inputs
         name = getattr(target, "__name__", type(target).__name__)
-        return _shown(before_any_call(name, stopped), given)
+        return _show_trace(before_any_call(name, stopped), given)
 
 
-def _shown(made: Trace, given: Options) -> Trace:
+def _show_trace(made: Trace, given: Options) -> Trace:
     return made if given.by == "module" else replace(made, by=given.by)

@@ -15,7 +15,7 @@ from shapewright.record.solution import Proof, Statement
 from shapewright.runtime.symbolic_run import missing
 from shapewright.sizes.demands import AtLeast, Between, Multiple
 from shapewright.sizes.expressions import Letter, Size, read
-from shapewright.views.terminal.solution import proof_text
+from shapewright.views.terminal.solution import format_proof
 from solving.test_formulas import Cropped, Crossed, Encoder, LeNet, Triangle, UNet
 
 pytestmark = pytest.mark.skipif(missing() is not None, reason=str(missing()))
@@ -216,7 +216,7 @@ def test_the_proof_as_text() -> None:
         2,
         ("B >= 1, H >= 4",),
     )
-    assert proof_text(proof) == (
+    assert format_proof(proof) == (
         "proven          output (B, 16, H//2)  for B >= 1, H >= 4\n"
         "refuted at B=1  fc (B, 8)  it is (1, 9) there\n"
         "not decided     H % 2 == 0  a size depends on data\n"

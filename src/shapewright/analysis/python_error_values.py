@@ -19,10 +19,10 @@ from shapewright.program.expression_values import (
     OPERATORS,
     Operators,
     UnknownValue,
-    value_of,
+    evaluate_node,
 )
 from shapewright.program.source_text import SourceText
-from shapewright.program.syntax_nodes import assignments_in
+from shapewright.program.syntax_nodes import iter_assignments
 from shapewright.record.ops import Fact
 
 SIGNS = (ast.Add, ast.Sub, ast.Mult, ast.FloorDiv, ast.Mod)
@@ -65,7 +65,7 @@ class FileValues:
         found = self.read(node)
         if found is None:
             with suppress(UnknownValue, TypeError, ZeroDivisionError):
-                value = value_of(node, self.value_read, ARITHMETIC)
+                value = evaluate_node(node, self.value_read, ARITHMETIC)
                 found = Known(tuple(value) if isinstance(value, list) else value)
         return found
 
@@ -143,7 +143,7 @@ class FileValues:
         """
         holder = self.text.around(node, ast.FunctionDef, ast.AsyncFunctionDef)
         found: Known | None = None
-        for target, value in assignments_in(holder, before=node.lineno):
+        for target, value in iter_assignments(holder, before=node.lineno):
             read = self.from_target(target, value, node.id)
             found = read if read is not None else found
         return found
@@ -199,7 +199,7 @@ class FileValues:
             inner = self.holds(test.operand)
             return None if inner is None else not inner
         with suppress(UnknownValue, TypeError, ZeroDivisionError):
-            return bool(value_of(test, self.value_read, TESTED))
+            return bool(evaluate_node(test, self.value_read, TESTED))
         return None
 
 

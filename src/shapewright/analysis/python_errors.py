@@ -28,7 +28,7 @@ from shapewright.findings.finding import Finding, Related
 from shapewright.operators.need_checks import dims
 from shapewright.program.source_text import SourceText
 from shapewright.program.spans import Span
-from shapewright.program.syntax_nodes import assignments_in, called_name
+from shapewright.program.syntax_nodes import get_called_name, iter_assignments
 from shapewright.record.ops import Fact
 
 CODE = UNPACKED_SIZES
@@ -225,7 +225,7 @@ def _iter_assignments(frame: FileValues, node: ast.Attribute) -> Iterator[Relate
     """Yield the assignment of a module's attribute."""
     holder = frame.text.around(node, ast.ClassDef)
     written = frame.written(node)
-    for target, _ in assignments_in(holder):
+    for target, _ in iter_assignments(holder):
         if isinstance(target, ast.Attribute) and frame.written(target) == written:
             span = frame.text.span(frame.text.statement_of(target))
             yield Related(span, f"`{written}` is set here")
@@ -356,7 +356,9 @@ def _is_called_here(program: Program, finding: Finding, name: str) -> bool:
     if last == "forward" or (last.startswith("__") and last.endswith("__")):
         return True  # called by torch or Python for the program's own call
     found = program.call_at(finding.span)
-    return last == called_name(found[1]) if found is not None else last != "<lambda>"
+    return (
+        last == get_called_name(found[1]) if found is not None else last != "<lambda>"
+    )
 
 
 def _shorten_name(name: str) -> str:

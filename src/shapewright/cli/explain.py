@@ -14,13 +14,13 @@ from shapewright.cli import output as display
 from shapewright.cli import output as progress
 from shapewright.cli import parser as shared
 from shapewright.cli.parser import Parser, Unusable
-from shapewright.views.renderers import Display, render, renderers_of
+from shapewright.views.renderers import Display, list_renderers, render
 
 if TYPE_CHECKING:
     from shapewright.views.drawing.drawing import Drawing
 
 PICTURES = tuple(
-    each.option for each in renderers_of("drawing") if each.medium != "text"
+    each.option for each in list_renderers("drawing") if each.medium != "text"
 )
 """Endings of files that are no text."""
 
@@ -157,9 +157,9 @@ def _build_drawing(
 def _check_writable(file: Path, code: bool) -> None:
     """Raise `Unusable` if the ending of the file does not fit its content."""
     if file.suffix not in (("", ".txt", ".md") if code else ("", ".txt", ".svg")):
-        from shapewright.views.drawing.drawing import unsaved
+        from shapewright.views.drawing.drawing import explain_unsaved
 
-        said = unsaved(file)
+        said = explain_unsaved(file)
         if code:
             said = (
                 f"the page of a finding is text: name a .txt or .md file, not `{file}`"
@@ -171,7 +171,7 @@ def _check_writable(file: Path, code: bool) -> None:
 
 def _find_page(code: str) -> str | None:
     """Return the page of a finding's code; None if it is no code."""
-    from shapewright.findings.codes import CODES, page
+    from shapewright.findings.codes import CODES, find_page
     from shapewright.inputs.errors import did_you_mean
 
     if re.fullmatch(r"[a-z]+(-[a-z]+)*", code) and code not in CODES:
@@ -180,7 +180,7 @@ def _find_page(code: str) -> str | None:
 
         close = close or f"; {AS_CALL}"
         raise Unusable(f"no finding has the code `{code}`{close}")
-    return page(code)
+    return find_page(code)
 
 
 def _print_text(text: str, file: Path | None, parent: child_process.Here[None]) -> int:

@@ -74,7 +74,7 @@ def _run(given: list[str]) -> int:
     except SystemExit:  # argparse's --help has printed
         return 0
     if options.version:
-        output.show(f"{get_versions()}\n")
+        output.show(f"{version()}\n")
         return 0
     if options.command is None:
         raise Unusable("no command given; `shapewright --help` lists them")
@@ -101,7 +101,7 @@ def _build_parser() -> argparse.ArgumentParser:
     return parser
 
 
-def get_versions() -> str:
+def version() -> str:
     """Return all relevant versions:
     `shapewright 0.1.0, torch 2.13.0, Python 3.11.7`.
     """
@@ -138,7 +138,7 @@ def _report(error: BaseException, command: Sequence[str]) -> str:
         "\n"
         "Please send what follows with the smallest program that shows it.\n"
         f"  command:  shapewright {shlex.join(command)}\n"
-        f"  versions: {get_versions()} on {platform.platform()}\n"
+        f"  versions: {version()} on {platform.platform()}\n"
         "\n"
         f"{trail}"
     )

@@ -10,7 +10,7 @@ import sys
 from collections.abc import Callable, Sequence
 from typing import IO, TYPE_CHECKING, NoReturn
 
-from shapewright.views.renderers import renderers_of
+from shapewright.views.renderers import list_renderers
 
 if TYPE_CHECKING:
     from shapewright.runtime.files.program_files import ProgramFiles
@@ -217,7 +217,7 @@ def get_spec(options: argparse.Namespace) -> str | None:
 
 def add_report_format(parser: argparse.ArgumentParser, full: str) -> None:
     """Add `--format` of a report; `full` describes its longest form."""
-    usual, *others = renderers_of("report")
+    usual, *others = list_renderers("report")
     *middle, last = [each.help for each in others]
     parser.add_argument(
         "--format",
@@ -229,7 +229,7 @@ def add_report_format(parser: argparse.ArgumentParser, full: str) -> None:
 
 def list_formats(shows: str) -> tuple[str, ...]:
     """Return the values of `--format` for a result: those with words for the help."""
-    usual, *others = renderers_of(shows)
+    usual, *others = list_renderers(shows)
     return (usual.option, *(each.option for each in others if each.help))
 
 

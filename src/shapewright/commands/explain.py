@@ -29,24 +29,28 @@ if TYPE_CHECKING:
 def draw_line(line: Line, made: Trace, watch: Watch) -> DrawnLine:
     """Draw the calls of a line; every call is run again for that."""
     from shapewright.runtime.operator_calls.recorded_calls import replay
-    from shapewright.views.drawing.line_calls import line_calls, nearest, variants
+    from shapewright.views.drawing.line_calls import (
+        find_line_calls,
+        find_nearest,
+        find_variants,
+    )
     from shapewright.views.drawing.line_page import (
         MOST_STEPS,
         DrawnLine,
         DrawnStep,
-        worded,
+        name_tensors,
     )
 
     file = abspath(line.file).removeprefix(f"{getcwd()}{sep}")
-    calls = line_calls(made, file, line.text, line.number)
+    calls = find_line_calls(made, file, line.text, line.number)
     states = [state.fact.tensor for state in made.states]
     steps = []
     for step in calls.steps[:MOST_STEPS]:
         done = replay(step.shown, watch.known_of(step.shown, made.ops))
-        drawn = worded(step, done.drawn, done.order, done.known)
-        steps.append(DrawnStep(step, drawn, tuple(variants(step, states))))
+        drawn = name_tensors(step, done.drawn, done.order, done.known)
+        steps.append(DrawnStep(step, drawn, tuple(find_variants(step, states))))
     text = line.text.splitlines()
-    near = [] if steps else nearest(made, file, line.number)
+    near = [] if steps else find_nearest(made, file, line.number)
     return DrawnLine(
         f"{line.file}:{line.number}", file, line.target, calls, tuple(steps),
         near=tuple((number, text[number - 1].strip()) for number in near),
@@ -165,10 +169,10 @@ def _build_note(error: Exception) -> str:
     """
     try:
         from shapewright.commands.check import explain_error
-        from shapewright.views.terminal.findings import note_text
+        from shapewright.views.terminal.findings import format_note
 
         found = explain_error(error)
-        return "" if found is None else note_text(*found, unicode=_can_show_unicode())
+        return "" if found is None else format_note(*found, unicode=_can_show_unicode())
     except Exception as fault:  # ours: the program's own exception is what counts
         from shapewright.findings.faults import raise_in_tests
 

@@ -15,7 +15,11 @@ from shapewright.findings.finding import Finding
 from shapewright.inputs.errors import InputError
 from shapewright.inputs.python_files import read_source, shown
 from shapewright.inputs.target import parse_target
-from shapewright.program.runnable_definitions import Runnable, find_runnables, outermost
+from shapewright.program.runnable_definitions import (
+    Runnable,
+    find_outermost,
+    find_runnables,
+)
 from shapewright.record.report import ChosenInputs, Report, Skipped
 from shapewright.record.trace import Trace
 
@@ -246,7 +250,7 @@ class _Checks:
         covered.
         """
         declared = True
-        roots = outermost(self.runnables)
+        roots = find_outermost(self.runnables)
         rest = [each for each in reversed(self.runnables) if each not in roots]
         for runnable in (*roots, *rest):
             if self.first and any(each.findings for each in self.parts):

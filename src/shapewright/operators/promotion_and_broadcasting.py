@@ -11,7 +11,13 @@ from functools import lru_cache
 from typing import Any
 
 from shapewright.operators.metadata_rules import Made, Meta, Misfit, setting
-from shapewright.sizes.strides import Strided, contiguous, is_dense, iterated, like
+from shapewright.sizes.strides import (
+    Strided,
+    compute_iterated,
+    contiguous,
+    is_dense,
+    like,
+)
 
 NUMBERS = frozenset({bool, int, float, complex})
 """The exact types of Python numbers, for quick tests: `type(x) in NUMBERS`."""
@@ -256,7 +262,7 @@ def unary(input: Meta, dtype: str, grad_fn: str | None, promoted: bool = True) -
     shape, stride = input.shape, input.stride
     if promoted and input.dtype != dtype:
         stride = like(shape, stride)
-    stride = iterated(shape, ((shape, stride),))
+    stride = compute_iterated(shape, ((shape, stride),))
     return Made(shape, dtype, stride, grad_fn if KIND[dtype] >= 2 else "")
 
 
@@ -275,7 +281,7 @@ def pointwise(
         if own != shape:
             shape = broadcast(*[own for own, _ in strided])
             break
-    stride = iterated(shape, strided)
+    stride = compute_iterated(shape, strided)
     return Made(shape, dtype, stride, grad_fn if KIND[dtype] >= 2 else "")
 
 

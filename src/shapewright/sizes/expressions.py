@@ -107,9 +107,9 @@ class Total(Expression):
         text = ""
         for term, factor in self.terms:
             size = abs(factor)
-            part = f"{size}*{inner(term)}" if size != 1 else str(term)
+            part = f"{size}*{add_brackets(term)}" if size != 1 else str(term)
             if not text and factor == -1:
-                text = f"-{inner(term)}"
+                text = f"-{add_brackets(term)}"
             elif not text:
                 text = part if factor > 0 else f"-{part}"
             else:
@@ -137,7 +137,7 @@ class Quotient(Expression):
         return self.over.letters()
 
     def __str__(self) -> str:
-        return f"{inner(self.over)}//{self.divisor}"
+        return f"{add_brackets(self.over)}//{self.divisor}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -154,7 +154,7 @@ class Remainder(Expression):
         return self.over.letters()
 
     def __str__(self) -> str:
-        return f"{inner(self.over)}%{self.divisor}"
+        return f"{add_brackets(self.over)}%{self.divisor}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -197,7 +197,7 @@ class Clamped(Expression):
         return text if self.high is None else f"min({text}, {self.high})"
 
 
-def inner(part: Expression) -> str:
+def add_brackets(part: Expression) -> str:
     """A part of a longer expression, in brackets where it needs them."""
     single = isinstance(part, Total) and len(part.terms) + bool(part.constant) <= 1
     whole = isinstance(part, Letter) or (single and not str(part).startswith("-"))
@@ -250,7 +250,7 @@ class Product(Expression):
     def __str__(self) -> str:
         powers: dict[str, int] = {}
         for factor in self.factors:
-            text = inner(factor)
+            text = add_brackets(factor)
             powers[text] = powers.get(text, 0) + 1
         return "*".join(
             text if power == 1 else f"{text}**{power}" for text, power in powers.items()
@@ -381,13 +381,13 @@ def _read(node: ast.expr) -> Expression:
         case ast.UnaryOp(op=ast.USub(), operand=operand):
             return -_read(operand)
         case ast.BinOp(left=left, op=operator, right=right):
-            return _joined(operator, _read(left), right)
+            return _join_nodes(operator, _read(left), right)
         case ast.Call(func=ast.Name(id=name), args=args):
-            return _called(name, [_read(each) for each in args])
+            return _format_call(name, [_read(each) for each in args])
     raise ValueError(f"no formula: {ast.unparse(node)!r}")
 
 
-def _joined(operator: ast.operator, left: Expression, node: ast.expr) -> Expression:
+def _join_nodes(operator: ast.operator, left: Expression, node: ast.expr) -> Expression:
     right = _read(node)
     match operator:
         case ast.Add():
@@ -407,7 +407,7 @@ def _joined(operator: ast.operator, left: Expression, node: ast.expr) -> Express
     raise ValueError("no formula")
 
 
-def _called(name: str, parts: list[Expression]) -> Expression:
+def _format_call(name: str, parts: list[Expression]) -> Expression:
     if name == "abs" and len(parts) == 1:
         return Absolute(parts[0])
     if name not in ("min", "max") or len(parts) < 2:

@@ -25,7 +25,7 @@ STEPS = 20_000_000
 """The effort limit of z3, in its own steps."""
 
 
-def asked(
+def ask_solver(
     condition: Condition, live: Sequence[Condition], ladders: Ladders
 ) -> Decision:
     """Whether a condition holds at all sizes at which those of `live` do.

@@ -25,7 +25,12 @@ from shapewright.analysis.edges.other_runs import (
 )
 from shapewright.analysis.hazards.context import HazardContext
 from shapewright.analysis.program_run import Program
-from shapewright.findings.codes import BATCH_HARD_CODED, LOST_DIM, lookers, looks_for
+from shapewright.findings.codes import (
+    BATCH_HARD_CODED,
+    LOST_DIM,
+    list_lookers,
+    looks_for,
+)
 from shapewright.findings.finding import Finding, Severity
 
 Make = Callable[[Sequence[Request]], Sequence[RunOutcome | None]]
@@ -43,7 +48,7 @@ def find_edge_failures(
         return []
     runs = Runs(make, compute_run_budget(len(program.trace.ops)))
     context = EdgeContext(program, free, runs)
-    return [each for looker in lookers("edge") for each in looker.find(context)]
+    return [each for looker in list_lookers("edge") for each in looker.find(context)]
 
 
 @looks_for(BATCH_HARD_CODED, LOST_DIM)

@@ -21,7 +21,7 @@ from shapewright.findings.codes import CHANNELS_LAST, MISSING_TRANSPOSE, NOT_FLA
 from shapewright.findings.finding import Finding, Fix
 from shapewright.operators.failed_calls import Failure
 from shapewright.program.spans import Span, apply_edits
-from shapewright.program.syntax_nodes import last_line
+from shapewright.program.syntax_nodes import get_last_line
 
 STEP = 0.01
 """How much dearer each further change of one kind is."""
@@ -63,7 +63,7 @@ def _is_input_fix(program: Program, fix: Fix) -> bool:
     for edit in fix.edits:
         text = program.text(edit.span.file)
         for name, node in text.functions("example_inputs") if text is not None else ():
-            inside = node.lineno <= edit.span.line <= last_line(node)
+            inside = node.lineno <= edit.span.line <= get_last_line(node)
             if inside and name == "example_inputs":
                 return True
     return False

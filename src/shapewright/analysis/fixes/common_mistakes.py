@@ -29,7 +29,7 @@ from shapewright.findings.finding import Edit, Fix
 from shapewright.operators.facts import operators_with
 from shapewright.operators.failed_calls import Failure
 from shapewright.program.source_text import SourceText
-from shapewright.program.syntax_nodes import called_name, last_name
+from shapewright.program.syntax_nodes import get_called_name, get_last_name
 from shapewright.record.ops import Op
 from shapewright.record.report import LastBatch
 
@@ -114,7 +114,7 @@ def _suggest_layer_kinds(program: Program, op: Op) -> Iterator[Fix]:
     if found is None or not op.inputs:
         return
     text, call = found
-    name, spaces = last_name(call.func), max(1, len(op.inputs[0].shape) - 2)
+    name, spaces = get_last_name(call.func), max(1, len(op.inputs[0].shape) - 2)
     if name[-2:] in ("1d", "2d", "3d") and spaces < 4 and name[-2] != str(spaces):
         span = text.span(call.func).end
         new = f"{spaces}d"
@@ -310,7 +310,7 @@ def _replace_numbers(
     """Return the fix that replaces all numbers of a call."""
     span = text.span(given[0]).until(text.span(given[-1]))
     new = ", ".join(words)
-    name = last_name(call.func)
+    name = get_last_name(call.func)
     return Fix("fits", f"`{name}({new})`", (Edit(span, new),))
 
 
@@ -372,7 +372,7 @@ def suggest_drop_last(program: Program, at: int) -> Iterator[Fix]:
     """
     for short in _iter_last_batches(program, at):
         for text, node in iter_nodes_on(program, [(short.file, short.line)], ast.Call):
-            if called_name(node) != short.name:
+            if get_called_name(node) != short.name:
                 continue
             given = {word.arg: word.value for word in node.keywords}
             if "drop_last" in given:

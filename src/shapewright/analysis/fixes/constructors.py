@@ -28,12 +28,12 @@ from shapewright.findings.finding import Edit, Fix
 from shapewright.operators.facts import operators_with
 from shapewright.operators.failed_calls import Failure, Repair
 from shapewright.operators.metadata_rules import Made
-from shapewright.program.source_text import SourceText, flat
+from shapewright.program.source_text import SourceText, join_lines
 from shapewright.program.syntax_nodes import (
     FUNCTIONS,
-    called_name,
-    last_name,
-    own_nodes,
+    get_called_name,
+    get_last_name,
+    iter_own_nodes,
 )
 from shapewright.record.ops import Fact, Op
 
@@ -215,7 +215,7 @@ def _replace_argument(
     if span.line == outer.line == outer.end_line:
         whole, left = text.written(call), span.column - outer.column
         whole = whole[:left] + shown + whole[left + len(text.written(node)) :]
-        said = f"`{flat(whole)}`"
+        said = f"`{join_lines(whole)}`"
     return Fix("fits", said, (Edit(span, shown),))
 
 
@@ -284,7 +284,7 @@ def _resize_state(
     after = (*fact.shape[:dim], size, *fact.shape[dim + 1 :])
     for value in iter_attribute_values(text, path.rpartition(".")[2]):
         for node in ast.walk(value):
-            if isinstance(node, ast.Call) and called_name(node) in MAKERS:
+            if isinstance(node, ast.Call) and get_called_name(node) in MAKERS:
                 yield from _rewrite_sizes(
                     program, failure, text, node, fact.shape, after
                 )
@@ -393,10 +393,12 @@ def _find_value(text: SourceText, node: ast.expr) -> ast.expr:
     the node itself.
     """
     scope = text.around(node, *FUNCTIONS)
-    for each in own_nodes(scope) if isinstance(node, ast.Name) else ():
+    for each in iter_own_nodes(scope) if isinstance(node, ast.Name) else ():
         if isinstance(each, ast.Assign) and each.lineno < node.lineno:
             target, value = each.targets[0], each.value
-            same = isinstance(target, ast.Name) and last_name(target) == last_name(node)
+            same = isinstance(target, ast.Name) and get_last_name(
+                target
+            ) == get_last_name(node)
             if same and isinstance(value, ast.Tuple):
                 return value
     return node

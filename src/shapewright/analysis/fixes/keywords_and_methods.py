@@ -9,9 +9,9 @@ from shapewright.analysis.fixes.suspect_lines import Line, iter_nodes_on
 from shapewright.analysis.program_run import Program
 from shapewright.findings.finding import Edit, Fix
 from shapewright.operators.facts import operators_with, values_of
-from shapewright.program.source_text import SourceText, flat
+from shapewright.program.source_text import SourceText, join_lines
 from shapewright.program.spans import Span
-from shapewright.program.syntax_nodes import last_name, shape_owner
+from shapewright.program.syntax_nodes import get_last_name, get_shape_owner
 
 PARTS = operators_with("splits")
 RECURRENT = frozenset({"LSTM", "GRU", "RNN", "MultiheadAttention"})
@@ -39,7 +39,7 @@ def suggest_keywords(program: Program, lines: list[Line]) -> Iterator[Fix]:
     forgotten.
     """
     for text, node in iter_nodes_on(program, lines, ast.Call):
-        name = last_name(node.func)
+        name = get_last_name(node.func)
         if _is_layer_call(node.func):
             continue
         given = {word.arg for word in node.keywords}
@@ -94,7 +94,7 @@ def copy_settings(program: Program, lines: list[Line]) -> Iterator[Fix]:
         found = [
             (text, node)
             for text, node in calls
-            if any(name in last_name(node.func).lower() for name in names)
+            if any(name in get_last_name(node.func).lower() for name in names)
         ]
         for text, node in found:
             for other, model in found:
@@ -146,7 +146,7 @@ SHAPING = operators_with("may_be_superfluous")
 def suggest_methods(program: Program, lines: list[Line]) -> Iterator[Fix]:
     """Suggest the function that is often confused with the written one."""
     for text, node in iter_nodes_on(program, lines, ast.Call):
-        name = last_name(node.func)
+        name = get_last_name(node.func)
         if name in TURNED:
             whole = text.span(node.func)
             start = whole.end_column - len(name)
@@ -167,7 +167,7 @@ def _suggest_unpacking(program: Program, lines: list[Line]) -> Iterator[Fix]:
             target = node.targets[0]
             if isinstance(target, ast.Tuple) and isinstance(node.value, ast.Call):
                 yield from _suggest_chunks(text, node.value, len(target.elts))
-            if isinstance(target, ast.Tuple) and shape_owner(node.value):
+            if isinstance(target, ast.Tuple) and get_shape_owner(node.value):
                 first = text.span(target.elts[0])
                 start = Span(
                     first.file, first.line, first.column, first.line, first.column
@@ -188,7 +188,7 @@ def _suggest_unpacking(program: Program, lines: list[Line]) -> Iterator[Fix]:
 
 def _suggest_chunks(text: SourceText, call: ast.Call, parts: int) -> Iterator[Fix]:
     """Suggest `chunk(2, dim=1)` where a call returned another number of parts."""
-    name = last_name(call.func)
+    name = get_last_name(call.func)
     if name not in PARTS or not isinstance(call.func, ast.Attribute):
         return
     words = {word.arg: text.written(word.value) for word in call.keywords}
@@ -212,7 +212,7 @@ def with_keyword(text: SourceText, node: ast.Call, word: str) -> Fix:
         span.end_column - 1,
     )
     comma = ", " if node.args or node.keywords else ""
-    shown = flat(text.written(node))
+    shown = join_lines(text.written(node))
     if text.written(node).rstrip(")").rstrip().endswith(","):
         comma = " "
     said = f"`{shown[:-1]}{comma}{word})`" if len(shown) <= 60 else f"`{word}`"

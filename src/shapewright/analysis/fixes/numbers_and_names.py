@@ -18,13 +18,13 @@ from shapewright.analysis.program_run import Program
 from shapewright.analysis.provenance.call_expressions import find_tensor_expressions
 from shapewright.findings.finding import Edit, Fix
 from shapewright.operators.failed_calls import Failure
-from shapewright.program.expression_values import SIGNED, whole_number
+from shapewright.program.expression_values import SIGNED, evaluate_whole_number
 from shapewright.program.source_text import SourceText
 from shapewright.program.syntax_nodes import (
-    arguments_of,
-    assignments_in,
-    names_in,
-    own_attribute,
+    collect_names,
+    get_own_attribute,
+    iter_assignments,
+    list_arguments,
 )
 
 
@@ -43,7 +43,7 @@ def _fix_names(
     if found is None:
         return
     text, call = found
-    rows = [(text, each) for each in arguments_of(call)]
+    rows = [(text, each) for each in list_arguments(call)]
     for place, node in iter_definitions(program, [(text.file, call.lineno)]):
         if isinstance(node, ast.List | ast.Tuple):
             rows += [(place, each) for each in reversed(node.elts)]
@@ -64,14 +64,14 @@ def fix_dims(program: Program, failure: Failure) -> Iterator[Fix]:
     if found is None:
         return
     text, call = found
-    for node in arguments_of(call):
+    for node in list_arguments(call):
         if isinstance(node, ast.Tuple | ast.List):
-            values = [whole_number(each, SIGNED) for each in node.elts]
+            values = [evaluate_whole_number(each, SIGNED) for each in node.elts]
             left = [v for v in values if v is not None and -rank <= v < rank]
             if left and len(left) < len(values) and None not in values:
                 new = str(left[0]) if len(left) == 1 else str(tuple(left))
                 yield replace_number(text, node, new)
-        value = whole_number(node, SIGNED)
+        value = evaluate_whole_number(node, SIGNED)
         if value is None or -rank <= value < rank:
             continue
         near_first = sorted(range(-1, rank), key=lambda dim: dim < 0)
@@ -102,7 +102,7 @@ def change_numbers(
                 for new in (needs, has):
                     likely.append((50 + place, replace_number(text, node, str(new))))
     for place, (text, node) in enumerate(found):
-        value = whole_number(node)
+        value = evaluate_whole_number(node)
         if value is None:
             continue
         for closeness, new in _iter_other_numbers(value, pairs, text, node):
@@ -244,7 +244,7 @@ def suggest_orders(program: Program, failure: Failure, keeping: bool) -> Iterato
         return
     text, call = found
     given = list(call.args) if isinstance(call, ast.Call) else []
-    before = [whole_number(node, SIGNED) for node in given]
+    before = [evaluate_whole_number(node, SIGNED) for node in given]
     shape = maker.inputs[0].shape
     for order in permutations(range(len(shape))) if len(shape) < 5 else ():
         fits = shape[order[got[1]]] == needs and len(given) == len(shape)
@@ -275,7 +275,7 @@ def replace_tensors(program: Program, failure: Failure) -> Iterator[Fix]:
             for name, each in others.items()
             if name != node.id and each.dtype.rstrip("0123456789") == kind
         ]
-        there = names_in(found[1])
+        there = collect_names(found[1])
         exact = [
             name
             for name in same
@@ -321,7 +321,7 @@ def _iter_other_names(text: SourceText, node: ast.expr) -> Iterator[str]:
         own += [name for name, _ in _iter_number_names(scope, ast.Name, node.lineno)]
         if node.id in own:
             yield from dict.fromkeys(own)
-    elif own_attribute(node):
+    elif get_own_attribute(node):
         owner = text.around(node, ast.ClassDef)
         if owner is not None:
             own = [
@@ -336,9 +336,9 @@ def _iter_number_names(
     scope: ast.AST, kind: type[ast.AST], before: int | None
 ) -> Iterator[tuple[str, ast.expr]]:
     """Yield names, or attributes of `self`, that are assigned a number in a scope."""
-    for target, value in assignments_in(scope, before):
+    for target, value in iter_assignments(scope, before):
         if isinstance(value, ast.Name | ast.BinOp | ast.Constant | ast.Attribute):
             if isinstance(target, kind) and isinstance(target, ast.Name):
                 yield target.id, value
-            elif isinstance(target, kind) and own_attribute(target):
-                yield own_attribute(target), value
+            elif isinstance(target, kind) and get_own_attribute(target):
+                yield get_own_attribute(target), value

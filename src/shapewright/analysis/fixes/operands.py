@@ -28,9 +28,9 @@ from shapewright.findings.codes import (
 )
 from shapewright.findings.finding import Edit, Finding, Fix
 from shapewright.operators.failed_calls import RANK_KINDS, Failure, Repair
-from shapewright.program.source_text import SourceText, defining, flat
+from shapewright.program.source_text import SourceText, find_defining, join_lines
 from shapewright.program.spans import Span
-from shapewright.program.syntax_nodes import arguments_of, shape_owner
+from shapewright.program.syntax_nodes import get_shape_owner, list_arguments
 from shapewright.record.ops import Fact, Op, collect_leaves
 
 TIGHT = (ast.Name, ast.Attribute, ast.Call, ast.Subscript)
@@ -75,7 +75,7 @@ def _iter_handed_arguments(
         found = program.call_at(call.span)
         if found is not None:
             values = [*call.inputs[0], *call.inputs[1].values()]
-            for value, node in zip(values, arguments_of(found[1]), strict=False):
+            for value, node in zip(values, list_arguments(found[1]), strict=False):
                 if isinstance(value, Fact) and value.tensor in same:
                     yield found[0], node
         call = program.trace.calls[call.parent]
@@ -97,7 +97,7 @@ def append_method(text: SourceText, node: ast.expr, method: str) -> Fix:
     else:
         shown = f"({written}){method}"
         edits = (Edit(span, shown),)
-    return Fix("fits", f"`{flat(shown)}`", edits)
+    return Fix("fits", f"`{join_lines(shown)}`", edits)
 
 
 def fix_dtype(program: Program, failure: Failure) -> Iterator[Fix]:
@@ -122,7 +122,7 @@ def fix_storage(program: Program, failure: Failure) -> Iterator[Fix]:
             end = text.span(node.func)
             start = end.end_column - len("view")
             name = Span(end.file, end.end_line, start, end.end_line, end.end_column)
-            shown = flat(text.written(node))
+            shown = join_lines(text.written(node))
             yield Fix(
                 "safe",
                 f"`reshape` instead of `view` in `{shown}`",
@@ -344,7 +344,7 @@ def fix_unpacking(program: Program, finding: Finding) -> Iterator[Fix]:
         return
     text = program.text(finding.span.file)
     for node in text.near(finding.span.line) if text is not None else ():
-        source = shape_owner(node.value) if isinstance(node, ast.Assign) else None
+        source = get_shape_owner(node.value) if isinstance(node, ast.Assign) else None
         if source is None:
             continue
         assert text is not None
@@ -393,7 +393,7 @@ def _iter_sources(
                 yield from _iter_sources(text, item, line, deep - 1)
     if not isinstance(node, ast.Name) or not deep:
         return
-    found = list(defining(text, node.id))
+    found = list(find_defining(text, node.id))
     near = [each for each in found if each.lineno < line]
     for each in [*reversed(near), *(each for each in found if each not in near)][:6]:
         if isinstance(each, ast.Name) and each.id == node.id and each.lineno == line:

@@ -13,10 +13,10 @@ from shapewright.analysis.explanations import find_sides, iter_both_sides
 from shapewright.analysis.program_run import Program
 from shapewright.analysis.provenance.call_expressions import find_tensor_expressions
 from shapewright.operators.failed_calls import Failure
-from shapewright.program.expression_values import whole_number
-from shapewright.program.source_text import SourceText, defining
+from shapewright.program.expression_values import evaluate_whole_number
+from shapewright.program.source_text import SourceText, find_defining
 from shapewright.program.spans import Span
-from shapewright.program.syntax_nodes import FUNCTIONS, last_name, own_nodes
+from shapewright.program.syntax_nodes import FUNCTIONS, get_last_name, iter_own_nodes
 from shapewright.record.ops import Fact, ModuleCall, Op, collect_leaves
 
 Line = tuple[str, int]
@@ -133,11 +133,11 @@ def iter_definitions(
     """
     seen: set[tuple[str, str]] = set()
     for text, node in iter_nodes_on(program, lines, ast.Name, ast.Attribute):
-        name = last_name(node)
+        name = get_last_name(node)
         if (text.file, name) in seen or text.tree is None:
             continue
         seen.add((text.file, name))
-        for value in defining(text, name):
+        for value in find_defining(text, name):
             yield text, value
 
 
@@ -178,7 +178,7 @@ def iter_named_facts(
     for before in program.trace.ops[: op.index]:
         if before.span is not None and before.module == op.module and before.outputs:
             made[before.span] = before
-    for statement in own_nodes(scope):
+    for statement in iter_own_nodes(scope):
         if not isinstance(statement, ast.Assign) or statement.lineno >= node.lineno:
             continue
         target = statement.targets[0]
@@ -257,5 +257,5 @@ def iter_names_for(text: SourceText, node: ast.expr, value: int) -> Iterator[str
 
 def _is_constant_name(text: SourceText, name: str, value: int) -> bool:
     """Return whether a name has this number wherever it is defined."""
-    known = [whole_number(each) for each in defining(text, name)]
+    known = [evaluate_whole_number(each) for each in find_defining(text, name)]
     return value in known and all(each in (None, value) for each in known)

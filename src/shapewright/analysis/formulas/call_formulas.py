@@ -10,7 +10,7 @@ from operator import le
 from typing import Any, Protocol
 
 from shapewright.sizes.expressions import Expression, Letter, product
-from shapewright.sizes.floor_division import divided
+from shapewright.sizes.floor_division import divide_floor
 from shapewright.sizes.formula_fits import Column, Fit, Fitter
 
 Shapes = tuple[tuple[int, ...], ...]
@@ -344,7 +344,7 @@ def _fit_share(
         if len(ratios) == 1 and all(known):
             (ratio,) = ratios
             formula = product([each.formula for each in known if each is not None])
-            fit = Fit(divided(formula * ratio.numerator, ratio.denominator))
+            fit = Fit(divide_floor(formula * ratio.numerator, ratio.denominator))
             fitter.known[column] = fit
             fitter.pool.append(column)
             return fit

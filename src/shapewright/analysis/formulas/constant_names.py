@@ -11,7 +11,11 @@ from shapewright.operators.facts import operators_with
 from shapewright.program.expression_values import OPERATORS
 from shapewright.program.source_text import SourceText
 from shapewright.program.spans import Span
-from shapewright.program.syntax_nodes import assignments_in, called_name, own_attribute
+from shapewright.program.syntax_nodes import (
+    get_called_name,
+    get_own_attribute,
+    iter_assignments,
+)
 from shapewright.record.formulas import ModuleNumbers, Named
 from shapewright.record.ops import Op
 from shapewright.record.trace import Trace
@@ -40,8 +44,8 @@ WORDS = frozenset({"size", "shape", "split_size", "split_size_or_sections", "k"}
 
 def _iter_call_sizes(node: ast.AST) -> Iterator[ast.expr]:
     """Yield the arguments of a call that are sizes, and the ends of a slice."""
-    if isinstance(node, ast.Call) and called_name(node) in SHAPING | FIRST:
-        name = called_name(node)
+    if isinstance(node, ast.Call) and get_called_name(node) in SHAPING | FIRST:
+        name = get_called_name(node)
         yield from node.args[:1] if name in FIRST else node.args
         for word in node.keywords:
             if word.arg in WORDS or name == "rearrange":
@@ -55,8 +59,8 @@ def _iter_call_sizes(node: ast.AST) -> Iterator[ast.expr]:
 def _iter_layer_sizes(node: ast.AST) -> Iterator[ast.expr]:
     """Yield the sizes that layers built in an expression produce."""
     for each in ast.walk(node):
-        if isinstance(each, ast.Call) and called_name(each) in MADE:
-            at, name = MADE[called_name(each)]
+        if isinstance(each, ast.Call) and get_called_name(each) in MADE:
+            at, name = MADE[get_called_name(each)]
             if len(each.args) > at:
                 yield each.args[at]
             yield from (word.value for word in each.keywords if word.arg == name)
@@ -89,7 +93,7 @@ class _Wording:
                 self.assigned.setdefault(node.id, []).append(None)
             elif isinstance(node, ast.arg):
                 self.assigned.setdefault(node.arg, []).append(None)
-        for target, value in assignments_in(self.function):
+        for target, value in iter_assignments(self.function):
             self.assign(target, value)
 
     def assign(self, target: ast.expr, value: ast.expr) -> None:
@@ -101,8 +105,10 @@ class _Wording:
             if isinstance(value, ast.Tuple) and len(value.elts) == len(target.elts):
                 for one, other in zip(target.elts, value.elts, strict=True):
                     self.assign(one, other)
-        elif self.function.name == "__init__" and own_attribute(target):
-            self.kept.setdefault(ast.unparse(value), []).append(own_attribute(target))
+        elif self.function.name == "__init__" and get_own_attribute(target):
+            self.kept.setdefault(ast.unparse(value), []).append(
+                get_own_attribute(target)
+            )
 
     def told(
         self, size: ast.expr, constants: Collection[int], dims: Collection[int]
@@ -189,14 +195,14 @@ class _Wording:
 
     def looked_up(self, node: ast.Name | ast.Attribute) -> Told | None:
         """Look up the number of an attribute, a config entry or a stored argument."""
-        own = own_attribute(node) or self.kept_as(node)
+        own = get_own_attribute(node) or self.kept_as(node)
         if own in self.numbers.own:
             return self.numbers.own[own], own
         if isinstance(node, ast.Attribute):
             base: ast.expr | None = node.value
             if isinstance(base, ast.Name):
                 base = self.set_to(base) or base
-            config = own_attribute(base) or self.kept_as(base)
+            config = get_own_attribute(base) or self.kept_as(base)
             values: Mapping[str, int] = self.numbers.configs.get(config, {})
             if node.attr in values:
                 return values[node.attr], node.attr
@@ -340,8 +346,8 @@ class _Naming:
         if layer:
             for init in self.constructors(classes[0]):
                 wording = self.wording(init, owner)
-                for target, value in assignments_in(init):
-                    if own_attribute(target) == layer:
+                for target, value in iter_assignments(init):
+                    if get_own_attribute(target) == layer:
                         yield from ((wording, e) for e in _iter_layer_sizes(value))
         elif op.span is not None:
             if op.span not in self.written:

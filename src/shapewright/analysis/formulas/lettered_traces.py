@@ -17,7 +17,7 @@ from shapewright.analysis.formulas.call_formulas import (
 from shapewright.record.ops import Fact, Lazy, ModuleCall, Op
 from shapewright.record.trace import Trace
 from shapewright.sizes.expressions import Expression, sized
-from shapewright.sizes.floor_division import is_rounded, on_multiples
+from shapewright.sizes.floor_division import is_rounded, simplify_multiples
 
 
 def attach_formulas(
@@ -199,7 +199,7 @@ def shorten_formulas(
     calls: Sequence[CallFormulas], steps: Mapping[str, int]
 ) -> list[CallFormulas]:
     """Shorten formulas whose letters are multiples of a step: `2*(H//2)` is `H`."""
-    return _change_formulas(calls, lambda formula: on_multiples(formula, steps))
+    return _change_formulas(calls, lambda formula: simplify_multiples(formula, steps))
 
 
 def drop_uncertain(

@@ -19,7 +19,7 @@ from shapewright.analysis.hazards import cpu_tensors as cpu_tensors
 from shapewright.analysis.hazards import repeated_indices as repeated_indices
 from shapewright.analysis.hazards.context import HazardContext
 from shapewright.analysis.program_run import Program
-from shapewright.findings.codes import CODES, Looker, lookers
+from shapewright.findings.codes import CODES, Looker, list_lookers
 from shapewright.findings.faults import raise_in_tests
 from shapewright.findings.finding import Finding
 from shapewright.program.spans import Span
@@ -74,7 +74,7 @@ def find_hazards(
     unsure = _find_dependent_places(program)
     found: dict[tuple[object, ...], Finding] = {}
     firsts: dict[tuple[object, ...], Looker] = {}  # what reported it first
-    for looker in lookers("hazard"):
+    for looker in list_lookers("hazard"):
         if all(_is_off(code, ignored, strict) for code in looker.codes):
             continue
         for finding in _run_looker(looker, scene):

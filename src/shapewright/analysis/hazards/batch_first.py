@@ -20,7 +20,11 @@ from shapewright.analysis.provenance.layer_axes import STATISTICS, find_reduced_
 from shapewright.analysis.provenance.view_axes import get_items
 from shapewright.findings.codes import BATCH_AXIS, LAYOUT, WRONG_AXIS, looks_for
 from shapewright.findings.finding import Finding
-from shapewright.program.syntax_nodes import assignments_in, dotted_name, shape_owner
+from shapewright.program.syntax_nodes import (
+    get_dotted_name,
+    get_shape_owner,
+    iter_assignments,
+)
 from shapewright.record.ops import Fact, Op
 
 BATCH_FIRST = re.compile(
@@ -203,12 +207,12 @@ def _find_unpacking(scene: HazardContext, claim: Claim) -> str:
     if not isinstance(given, ast.Name) or inside is None:
         return ""
     told, line, start = "", 0, 0
-    for target, value in assignments_in(inside, before=node.lineno + 1):
+    for target, value in iter_assignments(inside, before=node.lineno + 1):
         if isinstance(target, ast.Name) and target.id == given.id:
             line = max(line, target.lineno)
         if (
             isinstance(target, ast.Tuple)
-            and dotted_name(shape_owner(value)) == given.id
+            and get_dotted_name(get_shape_owner(value)) == given.id
         ):
             names = [getattr(part, "id", "") for part in target.elts]
             if (

@@ -7,8 +7,8 @@ from collections.abc import Sequence
 
 from shapewright.analysis.program_run import Program
 from shapewright.operators.failed_calls import Failure
-from shapewright.program.source_text import SourceText, flat, receiver
-from shapewright.program.syntax_nodes import called_name
+from shapewright.program.source_text import SourceText, get_receiver, join_lines
+from shapewright.program.syntax_nodes import get_called_name
 from shapewright.record.ops import ModuleCall, Op, collect_leaves
 
 LONGEST = 40
@@ -73,7 +73,7 @@ def find_tensor_expressions(
 
 def _is_call_of(node: ast.Call, op: Op) -> bool:
     """Whether a call in the text is that of the op, not of a surrounding function."""
-    name = called_name(node)
+    name = get_called_name(node)
     own = (op.name.rpartition(".")[2], op.function.rpartition(".")[2])
     return name in own or f"_{name}" in own  # as that of packed sequences is
 
@@ -115,7 +115,7 @@ def _find_layer_expressions(
 def _collect_operands(node: ast.AST) -> list[ast.expr | tuple[str, ast.expr]]:
     """Return the operands of a call in order; keyword arguments have their names."""
     if isinstance(node, ast.Call):
-        first = receiver(node)
+        first = get_receiver(node)
         own: list[ast.expr] = []
         if first is not None and not is_namespace(first):
             own = [first]
@@ -186,7 +186,7 @@ def _get_expression_at(
 
 def _quote_expression(text: SourceText, node: ast.expr) -> str:
     """Return the text of an expression; empty if it is too long to quote."""
-    written = flat(text.written(node))
+    written = join_lines(text.written(node))
     return written if len(written) <= LONGEST else ""
 
 

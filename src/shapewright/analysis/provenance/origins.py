@@ -13,10 +13,14 @@ from shapewright.analysis.program_run import Program
 from shapewright.findings.finding import Related
 from shapewright.operators.facts import operators_with
 from shapewright.operators.failed_calls import Failure
-from shapewright.program.expression_values import whole_number
-from shapewright.program.source_text import SourceText, defining
+from shapewright.program.expression_values import evaluate_whole_number
+from shapewright.program.source_text import SourceText, find_defining
 from shapewright.program.spans import Span
-from shapewright.program.syntax_nodes import assignments_in, last_name, names_in
+from shapewright.program.syntax_nodes import (
+    collect_names,
+    get_last_name,
+    iter_assignments,
+)
 from shapewright.record.ops import Fact, Op
 
 
@@ -196,10 +200,10 @@ def iter_arguments(
     for name, node in zip(built.arguments, call.args, strict=False):
         if isinstance(node, ast.Starred):
             return
-        yield name, node, values.get(name, whole_number(node))
+        yield name, node, values.get(name, evaluate_whole_number(node))
     for word in call.keywords:
         if word.arg is not None:
-            value = values.get(word.arg, whole_number(word.value))
+            value = values.get(word.arg, evaluate_whole_number(word.value))
             yield word.arg, word.value, value
 
 
@@ -238,7 +242,7 @@ def iter_line_definitions(program: Program, span: Span | None) -> Iterator[Relat
         yield from _iter_assignments(text, node)
         for name in _collect_names(node):
             for place in _iter_sources(text, name, None, DEEP):
-                said = f"`{name}` is {whole_number(place)} from here"
+                said = f"`{name}` is {evaluate_whole_number(place)} from here"
                 yield Related(text.span(place), said)
         return
 
@@ -264,8 +268,8 @@ def _iter_assignments(text: SourceText, node: ast.AST) -> Iterator[Related]:
     if scope is None:
         return
     last: dict[str, ast.expr] = {}
-    for target, value in assignments_in(scope, before=line):
-        last |= dict.fromkeys(names_in(target), value)
+    for target, value in iter_assignments(scope, before=line):
+        last |= dict.fromkeys(collect_names(target), value)
     for word in _collect_names(node):
         if word in last:
             value = last[word]
@@ -321,9 +325,9 @@ def _iter_number_origins(
     """Yield where a name in a call got one of the wanted numbers."""
     for each in ast.walk(node):
         if isinstance(each, ast.Name | ast.Attribute) and wanted:
-            name = last_name(each)
+            name = get_last_name(each)
             for place in _iter_sources(text, name, wanted, DEEP):
-                said = f"{whole_number(place)} comes from here"
+                said = f"{evaluate_whole_number(place)} comes from here"
                 yield Related(text.span(place), said)
                 break
 
@@ -332,12 +336,12 @@ def _iter_sources(
     text: SourceText, name: str, wanted: set[int] | None, deep: int
 ) -> Iterator[ast.expr]:
     """Yield the numbers that a name resolves to, where they are among these values."""
-    for value in defining(text, name) if deep else ():
-        number = whole_number(value)
+    for value in find_defining(text, name) if deep else ():
+        number = evaluate_whole_number(value)
         if number is not None and (wanted is None or number in wanted):
             yield value
         elif isinstance(value, ast.Name | ast.Attribute):
-            inner = last_name(value)
+            inner = get_last_name(value)
             if inner != name or isinstance(value, ast.Name):
                 yield from _iter_sources(text, inner, wanted, deep - 1)
         elif isinstance(value, ast.Subscript):

@@ -34,12 +34,12 @@ from shapewright.analysis.python_loops.replacements import (
     quote_statement,
 )
 from shapewright.analysis.python_loops.vectorization import LetterRange
-from shapewright.findings.codes import PYTHON_LOOP, lookers, looks_for
+from shapewright.findings.codes import PYTHON_LOOP, list_lookers, looks_for
 from shapewright.findings.finding import Finding, Related
-from shapewright.program.expression_values import SIGNED, whole_number
+from shapewright.program.expression_values import SIGNED, evaluate_whole_number
 from shapewright.program.source_text import SourceText
 from shapewright.program.spans import Span
-from shapewright.program.syntax_nodes import dotted_name, parse_expression
+from shapewright.program.syntax_nodes import get_dotted_name, parse_expression
 from shapewright.record.ops import Op
 from shapewright.record.trace import Trace
 
@@ -68,7 +68,9 @@ def find_python_loops(
     both of its programs give the same.
     """
     search = _LoopSearch(trace, tried, places)
-    return tuple(each for looker in lookers("loop") for each in looker.find(search))
+    return tuple(
+        each for looker in list_lookers("loop") for each in looker.find(search)
+    )
 
 
 @looks_for(PYTHON_LOOP)
@@ -218,16 +220,16 @@ def _find_observed_range(
 def _get_recorded_size(node: ast.expr, recorded: Recorded) -> int:
     """Return the recorded value of `len(x)`, `x.shape[0]` or `x.size(0)`."""
     try:
-        if isinstance(node, ast.Call) and dotted_name(node.func) == "len":
-            return recorded.facts[dotted_name(node.args[0])].shape[0]
+        if isinstance(node, ast.Call) and get_dotted_name(node.func) == "len":
+            return recorded.facts[get_dotted_name(node.args[0])].shape[0]
         held: ast.AST | None = None
         if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
             held, name, where = node.func.value, node.func.attr, node.args[0]
         elif isinstance(node, ast.Subscript) and isinstance(node.value, ast.Attribute):
             held, name, where = node.value.value, node.value.attr, node.slice
         if held is not None and name in ("size", "shape"):
-            dim = whole_number(where, SIGNED)
-            return recorded.facts[dotted_name(held)].shape[dim]  # type: ignore[index]
+            dim = evaluate_whole_number(where, SIGNED)
+            return recorded.facts[get_dotted_name(held)].shape[dim]  # type: ignore[index]
     except (LookupError, ValueError, TypeError):
         pass
     raise Unread

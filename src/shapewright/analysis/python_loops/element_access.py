@@ -27,8 +27,8 @@ from shapewright.analysis.python_loops.vectorization import (
     build_number,
     build_shift,
 )
-from shapewright.program.expression_values import SIGNED, whole_number
-from shapewright.program.syntax_nodes import dotted_name
+from shapewright.program.expression_values import SIGNED, evaluate_whole_number
+from shapewright.program.syntax_nodes import get_dotted_name
 from shapewright.record.ops import Fact
 
 
@@ -51,7 +51,7 @@ def flatten_index(node: ast.Subscript) -> tuple[str, list[ast.expr]]:
         if any(isinstance(item, ast.Slice) for item in before):
             raise Unread
         return name, [*before, *items]
-    name = dotted_name(base)
+    name = get_dotted_name(base)
     if not name:
         raise Unread
     return name, items
@@ -82,19 +82,19 @@ def _classify_item(reader: Vectoriser, node: ast.expr) -> _Item:
             raise Unread
         whole = node.lower is None and node.upper is None
         return _Item(ALL if whole else node)
-    letter, added = dotted_name(node), 0
+    letter, added = get_dotted_name(node), 0
     if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Add | ast.Sub):
         right = node.right
         if isinstance(right, ast.Constant) and type(right.value) is int:
             sign = 1 if isinstance(node.op, ast.Add) else -1
-            letter, added = dotted_name(node.left), sign * right.value
+            letter, added = get_dotted_name(node.left), sign * right.value
     if letter in reader.ranges:
         return _Item(node, letter, added)
     if isinstance(node, ast.Constant | ast.UnaryOp):
-        if whole_number(node, SIGNED) is None:
+        if evaluate_whole_number(node, SIGNED) is None:
             raise Unread
         return _Item(node)
-    if dotted_name(node) and dotted_name(node) not in reader.facts:
+    if get_dotted_name(node) and get_dotted_name(node) not in reader.facts:
         return _Item(node)
     value = reader.read(node)
     if value.number or any(axis.startswith("~") for axis in value.axes):

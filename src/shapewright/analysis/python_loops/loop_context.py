@@ -24,7 +24,7 @@ from shapewright.analysis.python_loops.loop_nests import (
 from shapewright.operators.facts import operators_with, values_of
 from shapewright.program.source_text import SourceText
 from shapewright.program.spans import Span
-from shapewright.program.syntax_nodes import LOOPS, SCOPES, dotted_name
+from shapewright.program.syntax_nodes import LOOPS, SCOPES, get_dotted_name
 from shapewright.record.ops import Fact, Op
 
 
@@ -74,7 +74,7 @@ class Recorded:
         over.
         """
         unbound = [op for op in ops if op.name.endswith("unbind")]
-        name = dotted_name(node.func)
+        name = get_dotted_name(node.func)
         if name in ("enumerate", "zip") and len(unbound) >= len(node.args):
             for argument, op in zip(node.args, unbound, strict=False):
                 self.tell(argument, op.inputs[0])
@@ -101,7 +101,7 @@ class Recorded:
             if len(places) != len(items):
                 continue
             for item, place in zip(items, places, strict=True):
-                name = dotted_name(item)
+                name = get_dotted_name(item)
                 if type(place) is not int or not name:
                     continue
                 if name in names:
@@ -116,13 +116,13 @@ class Recorded:
             for node, fact in zip(may, op.inputs, strict=True):
                 self.tell(node, fact)
             return
-        sure = [node for node in may if dotted_name(node) in ("", *self.facts)]
+        sure = [node for node in may if get_dotted_name(node) in ("", *self.facts)]
         if len(sure) == len(op.inputs):
             values = [value for _, value in op.arguments]
             rest = [node for node in may if node not in sure]
             if len(values) == len(rest):
                 for node, value in zip(rest, values, strict=True):
-                    self.numbers.setdefault(dotted_name(node), value)
+                    self.numbers.setdefault(get_dotted_name(node), value)
 
     def plain(self, node: ast.expr, names: set[str]) -> bool:
         """Whether a node is certainly not a tensor."""
@@ -130,11 +130,11 @@ class Recorded:
             return True
         if isinstance(node, ast.UnaryOp):
             return self.plain(node.operand, names)
-        return dotted_name(node) in names or dotted_name(node) in self.numbers
+        return get_dotted_name(node) in names or get_dotted_name(node) in self.numbers
 
     def tell(self, node: ast.AST, fact: Fact) -> None:
         """Record the tensor of an expression."""
-        name = dotted_name(node)
+        name = get_dotted_name(node)
         if name:
             self.facts.setdefault(name, fact)
 
@@ -166,7 +166,7 @@ def iter_nests_around(text: SourceText, node: ast.AST) -> Iterator[Nest]:
                 nest = Nest(outer, function=_find_function(text, outer))
                 read_for(nest, outer, ())
                 _read_appended_list(text, nest)
-            elif isinstance(outer, ast.Call) and dotted_name(outer.func) in STACKS:
+            elif isinstance(outer, ast.Call) and get_dotted_name(outer.func) in STACKS:
                 nest = Nest(outer, function=_find_function(text, outer))
                 _read_stack(nest, outer, ())
             else:
@@ -190,8 +190,8 @@ def _read_stack(nest: Nest, call: ast.Call, letters: tuple[str, ...]) -> None:
         raise Unread
     inner = (*letters, *read_comprehension(nest, listed))
     elt = listed.elt
-    joined = dotted_name(call.func) == "torch.cat"
-    inside = isinstance(elt, ast.Call) and dotted_name(elt.func) == "torch.stack"
+    joined = get_dotted_name(call.func) == "torch.cat"
+    inside = isinstance(elt, ast.Call) and get_dotted_name(elt.func) == "torch.stack"
     if isinstance(elt, ast.Call) and inside and not joined:
         _read_stack(nest, elt, inner)
         return
@@ -211,7 +211,7 @@ def _read_appended_list(text: SourceText, nest: Nest) -> None:
             continue
         if len(nest.steps) > 1 or nest.function is None:
             raise Unread
-        name = dotted_name(step.target)
+        name = get_dotted_name(step.target)
         uses = [
             node
             for node in ast.walk(nest.function)
@@ -259,7 +259,7 @@ def find_value_before(text: SourceText, nest: Nest, name: str) -> ast.expr | Non
     uses = [
         node
         for node in ast.walk(nest.function)
-        if dotted_name(node) == name
+        if get_dotted_name(node) == name
         and hasattr(node, "lineno")
         and node.lineno < nest.root.lineno
     ]

@@ -12,7 +12,7 @@ import ast
 from copy import deepcopy
 from dataclasses import dataclass, field
 
-from shapewright.program.syntax_nodes import dotted_name
+from shapewright.program.syntax_nodes import get_dotted_name
 
 SUM = "sum over"
 """The name of the call that stands for a sum in a step: of a term, over letters."""
@@ -79,7 +79,7 @@ def collect_names_read(node: ast.AST) -> set[str]:
         if isinstance(each, ast.Name | ast.Attribute) and isinstance(
             each.ctx, ast.Load
         ):
-            name = dotted_name(each)
+            name = get_dotted_name(each)
             while name:
                 found.add(name)
                 name = name.rpartition(".")[0]
@@ -115,7 +115,7 @@ def _build_element(tensor: ast.expr, index: ast.expr) -> ast.Subscript:
 def _read_header(nest: Nest, target: ast.expr, over: ast.expr) -> list[str]:
     """Read the letters of a loop; other targets are bound to elements."""
     if isinstance(over, ast.Call) and not over.keywords:
-        name = dotted_name(over.func)
+        name = get_dotted_name(over.func)
         if name == "range" and isinstance(target, ast.Name):
             _read_range(nest, target.id, over)
             return [target.id]
@@ -168,7 +168,7 @@ def _bind_along(
     nest: Nest, letter: str, target: ast.expr, over: ast.expr, header: ast.expr
 ) -> list[str]:
     """Bind a name that iterates over dim 0 of a tensor to `over[letter]`."""
-    if isinstance(over, ast.Call) and dotted_name(over.func) == "zip":
+    if isinstance(over, ast.Call) and get_dotted_name(over.func) == "zip":
         if not isinstance(target, ast.Tuple) or len(target.elts) != len(over.args):
             raise Unread
         for item, tensor in zip(target.elts, over.args, strict=True):
@@ -180,7 +180,7 @@ def _bind_along(
     base = plain
     while isinstance(base, ast.Subscript):
         base = base.value
-    if not dotted_name(base):
+    if not get_dotted_name(base):
         raise Unread
     if letter not in [loop.letter for loop in nest.loops]:
         nest.loops.append(LoopLetter(letter, tensor=ast.unparse(over), header=header))
@@ -292,7 +292,7 @@ def _add_step(
         if target.id in nest.bound:
             raise Unread
     elif isinstance(target, ast.Subscript):
-        if not dotted_name(target.value):
+        if not get_dotted_name(target.value):
             raise Unread
         target = _substitute_in_target(target, nest.bound)
     else:
@@ -309,7 +309,7 @@ def _substitute_in_target(
     target: ast.Subscript, bound: dict[str, ast.expr]
 ) -> ast.Subscript:
     """Return a target whose indices have names replaced by their definitions."""
-    if dotted_name(target.value) in bound:
+    if get_dotted_name(target.value) in bound:
         raise Unread
     made = ast.Subscript(
         target.value, substitute_names(target.slice, bound), ast.Load()
@@ -344,7 +344,9 @@ def is_independent(nest: Nest) -> bool:
 
 def get_base(target: ast.expr) -> str:
     """Return the tensor or list that a step writes."""
-    return dotted_name(target.value if isinstance(target, ast.Subscript) else target)
+    return get_dotted_name(
+        target.value if isinstance(target, ast.Subscript) else target
+    )
 
 
 def has_later_uses(nest: Nest, names: set[str]) -> bool:

@@ -31,7 +31,7 @@ from shapewright.analysis.python_loops.vectorization import (
     build_method,
 )
 from shapewright.program.source_text import SourceText
-from shapewright.program.syntax_nodes import dotted_name
+from shapewright.program.syntax_nodes import get_dotted_name
 from shapewright.record.ops import Fact
 
 
@@ -254,7 +254,7 @@ def _build_small_loop(case: Case, small: dict[int, int]) -> tuple[ast.stmt, ...]
     nest = case.nest
     root = deepcopy(nest.root)
     for node in ast.walk(root):
-        if isinstance(node, ast.Call) and dotted_name(node.func) == "range":
+        if isinstance(node, ast.Call) and get_dotted_name(node.func) == "range":
             node.args = [
                 ast.Constant(small.get(arg.value, arg.value))
                 if isinstance(arg, ast.Constant) and type(arg.value) is int
@@ -284,8 +284,8 @@ def _split_offset(node: ast.expr) -> tuple[str, int]:
         right = node.right
         if isinstance(right, ast.Constant) and type(right.value) is int:
             sign = 1 if isinstance(node.op, ast.Add) else -1
-            return dotted_name(node.left), sign * right.value
-    return dotted_name(node), 0
+            return get_dotted_name(node.left), sign * right.value
+    return get_dotted_name(node), 0
 
 
 # -- indices that are values -----------------------------------------------------------
@@ -314,7 +314,7 @@ def _find_bounds(nest: Nest, tiny: _World) -> dict[str, int]:
 
 def _collect_tensors(node: ast.AST, world: _World) -> set[str]:
     """Return the tensors that an expression reads."""
-    return {dotted_name(each) for each in ast.walk(node)} & world.facts.keys()
+    return {get_dotted_name(each) for each in ast.walk(node)} & world.facts.keys()
 
 
 def _iter_placing_indices(step: NestStatement) -> Iterator[tuple[str, int]]:
@@ -326,7 +326,7 @@ def _iter_placing_indices(step: NestStatement) -> Iterator[tuple[str, int]]:
     if step.operator != "=" or not isinstance(step.target, ast.Subscript):
         return
     _, items = flatten_index(step.target)
-    plain = {dotted_name(_get_offset_base(item)) for item in items}
+    plain = {get_dotted_name(_get_offset_base(item)) for item in items}
     left = set(step.letters) - plain
     if not left:
         return
@@ -335,7 +335,7 @@ def _iter_placing_indices(step: NestStatement) -> Iterator[tuple[str, int]]:
             continue
         name, indices = flatten_index(item)
         for dim, index in enumerate(indices):
-            if left == {dotted_name(index)}:
+            if left == {get_dotted_name(index)}:
                 yield name, dim
                 return
     raise Unread

@@ -13,8 +13,8 @@ from dataclasses import dataclass, replace
 
 from shapewright.analysis.python_loops.loop_nests import SUM, Unread, build_name
 from shapewright.operators.facts import operators_with
-from shapewright.program.expression_values import SIGNED, whole_number
-from shapewright.program.syntax_nodes import dotted_name
+from shapewright.program.expression_values import SIGNED, evaluate_whole_number
+from shapewright.program.syntax_nodes import get_dotted_name
 from shapewright.record.ops import Fact
 
 REDUCING = operators_with("reduces_in_loops")
@@ -123,7 +123,7 @@ class Vectoriser:
             if type(node.value) not in (int, float, bool):
                 raise Unread
             return Vec(node, number=True)
-        name = dotted_name(node)
+        name = get_dotted_name(node)
         if name in self.ranges:
             return self.counted(name)
         if name in self.facts:
@@ -244,7 +244,7 @@ class Vectoriser:
         if isinstance(node.func, ast.Name) and node.func.id == SUM:
             over = [str(arg.value) for arg in node.args[1:]]  # type: ignore[attr-defined]
             return self.summed(self.read(node.args[0]), tuple(over))
-        name = dotted_name(node.func)
+        name = get_dotted_name(node.func)
         head, _, last = name.rpartition(".")
         if head in MEETING or head == "torch.nn.functional":
             return self.function(node, node.func, list(node.args), last)
@@ -311,7 +311,7 @@ class Vectoriser:
             raise Unread
         over = inner
         if given:
-            at = whole_number(given[0], SIGNED)
+            at = evaluate_whole_number(given[0], SIGNED)
             if at is None or not -len(inner) <= at < len(inner):
                 raise Unread
             over = [inner[at]]

@@ -9,7 +9,7 @@ from shapewright.analysis.program_run import Program
 from shapewright.analysis.training_mistakes import loss_averages as loss_averages
 from shapewright.analysis.training_mistakes import optimization as optimization
 from shapewright.analysis.training_mistakes.context import RehearsalContext
-from shapewright.findings.codes import TIMEOUT, lookers
+from shapewright.findings.codes import TIMEOUT, list_lookers
 from shapewright.findings.finding import Finding
 from shapewright.record.report import Rehearsal
 
@@ -23,7 +23,7 @@ def find_mistakes(
     unfinished = bool(program.failures) or not program.trace.complete
     stopped = any(each.code == TIMEOUT for each in program.trace.findings)
     alone = stopped and not program.failures  # nothing else ended the run
-    for looker in lookers("mistake"):
+    for looker in list_lookers("mistake"):
         if unfinished and (
             looker.of_whole_runs or (looker.misled_by_errors and not alone)
         ):

@@ -19,10 +19,10 @@ from shapewright.operators.facts import operators_with
 from shapewright.program.source_text import SourceText
 from shapewright.program.syntax_nodes import (
     LOOPS,
-    assignments_in,
-    called_name,
-    last_line,
-    names_in,
+    collect_names,
+    get_called_name,
+    get_last_line,
+    iter_assignments,
 )
 from shapewright.record.ops import Op
 
@@ -88,7 +88,7 @@ def _get_addition(node: ast.stmt) -> tuple[str, ast.expr | None, bool]:
                 return target, value.left, False
     if isinstance(node, ast.Expr) and isinstance(node.value, ast.Call):
         call = node.value
-        if called_name(call) == "append" and isinstance(call.func, ast.Attribute):
+        if get_called_name(call) == "append" and isinstance(call.func, ast.Attribute):
             added = call.args[0] if call.args else None
             return ast.unparse(call.func.value), added, True
     return "", None, False
@@ -107,7 +107,7 @@ def _iter_divisions(
 
 def _is_same(node: ast.expr, total: str) -> bool:
     """Whether a node is a total, or the number in it."""
-    while isinstance(node, ast.Call) and called_name(node) in (*VALUES, "float"):
+    while isinstance(node, ast.Call) and get_called_name(node) in (*VALUES, "float"):
         inner = node.func.value if isinstance(node.func, ast.Attribute) else None
         if inner is None and not node.args:
             return False
@@ -121,9 +121,9 @@ def _is_sum_of(node: ast.expr, total: str) -> bool:
     """
     if not isinstance(node, ast.Call):
         return False
-    if called_name(node) in VALUES and isinstance(node.func, ast.Attribute):
+    if get_called_name(node) in VALUES and isinstance(node.func, ast.Attribute):
         return _is_sum_of(node.func.value, total)
-    if called_name(node) not in ("sum", "fsum"):
+    if get_called_name(node) not in ("sum", "fsum"):
         return False
     if node.args:
         return ast.unparse(node.args[0]) == total
@@ -131,7 +131,7 @@ def _is_sum_of(node: ast.expr, total: str) -> bool:
     return (
         isinstance(made, ast.Call)
         and bool(made.args)
-        and called_name(made) in COLLECTING
+        and get_called_name(made) in COLLECTING
         and ast.unparse(made.args[0]) == total
     )
 
@@ -142,7 +142,7 @@ def _is_set_between(
     """Whether a total is reassigned between its loop and a place below."""
     return any(
         isinstance(node, ast.Assign)
-        and last_line(node) < place.lineno
+        and get_last_line(node) < place.lineno
         and any(ast.unparse(target) == total for target in node.targets)
         for node in _iter_nodes_after(text, loop)
     )
@@ -164,7 +164,7 @@ def _find_mean(
             inner = inner.value
     made: ast.expr | None = None
     if isinstance(inner, ast.Name):
-        for target, value in assignments_in(loop):
+        for target, value in iter_assignments(loop):
             if isinstance(target, ast.Name) and target.id == inner.id:
                 made = value
     elif isinstance(inner, ast.Call):
@@ -179,7 +179,7 @@ def _is_mean(scene: RehearsalContext, text: SourceText, made: ast.expr) -> bool:
     """Whether a call is one of torch's losses with mean reduction."""
     if not isinstance(made, ast.Call):
         return False
-    lines = range(made.lineno, last_line(made) + 1)
+    lines = range(made.lineno, get_last_line(made) + 1)
     found = [
         op
         for op in scene.program.trace.ops
@@ -235,9 +235,13 @@ def _is_sample_count(
     It is `len(loader.dataset)`, or `n` that a loop counts beside the total:
     `n += len(labels)`.
     """
-    if isinstance(value, ast.Call) and called_name(value) in ("float", "int", "max"):
+    if isinstance(value, ast.Call) and get_called_name(value) in (
+        "float",
+        "int",
+        "max",
+    ):
         return any(_is_sample_count(text, each, at, grown_in) for each in value.args)
-    if isinstance(value, ast.Call) and called_name(value) == "len" and value.args:
+    if isinstance(value, ast.Call) and get_called_name(value) == "len" and value.args:
         arg = value.args[0]
         if isinstance(arg, ast.Attribute) and arg.attr in ("dataset", "sampler"):
             return True
@@ -247,7 +251,7 @@ def _is_sample_count(
     if _is_counted(text, ast.unparse(value), *grown_in):
         return True
     function = text.around(at, ast.FunctionDef, ast.Module)
-    for target, given in assignments_in(function):
+    for target, given in iter_assignments(function):
         if ast.unparse(target) == ast.unparse(value):
             own = not isinstance(given, ast.Name | ast.Attribute)
             return own and _is_sample_count(text, given, target, grown_in)
@@ -256,7 +260,7 @@ def _is_sample_count(
 
 def _is_counted(text: SourceText, name: str, loop: ast.For, beside: ast.stmt) -> bool:
     """Whether a name counts the samples of the batches where a total grows."""
-    made = names_in(loop, ast.Store)
+    made = collect_names(loop, ast.Store)
     for node in ast.walk(loop):
         if not isinstance(node, ast.stmt) or _get_addition(node)[0] != name:
             continue
@@ -269,9 +273,9 @@ def _is_size(value: ast.expr | None, made: set[str]) -> bool:
     """Whether a node is `len(x)`, `x.size(0)` or `x.shape[0]` of a name set
     in a loop.
     """
-    if isinstance(value, ast.Call) and called_name(value) == "len" and value.args:
+    if isinstance(value, ast.Call) and get_called_name(value) == "len" and value.args:
         return _is_of(value.args[0], made)
-    if isinstance(value, ast.Call) and called_name(value) == "size":
+    if isinstance(value, ast.Call) and get_called_name(value) == "size":
         first = ast.unparse(value.args[0]) if value.args else ""
         func = value.func
         return (
@@ -298,7 +302,7 @@ def _find_data_sets(text: SourceText) -> set[str]:
     given = [
         (node.args or [k.value for k in node.keywords if k.arg == "dataset"])[:1]
         for node in text.nodes
-        if isinstance(node, ast.Call) and called_name(node) == "DataLoader"
+        if isinstance(node, ast.Call) and get_called_name(node) == "DataLoader"
     ]
     named = [each for one in given for each in one]
     return {
@@ -312,7 +316,7 @@ def _iter_nodes_after(text: SourceText, loop: ast.For) -> Iterator[ast.expr | as
     """Yield the nodes of the loop's function that are below the loop."""
     function = text.around(loop, ast.FunctionDef, ast.AsyncFunctionDef, ast.Module)
     for node in ast.walk(function) if function is not None else ():
-        if isinstance(node, ast.expr | ast.stmt) and node.lineno > last_line(loop):
+        if isinstance(node, ast.expr | ast.stmt) and node.lineno > get_last_line(loop):
             yield node
 
 
@@ -335,13 +339,13 @@ def _find_sum_after(loop: StoryLoop) -> Iterator[Finding]:
     at = next((n for n, each in enumerate(block) if each is loop.node), None)
     if at is None:
         return
-    made = names_in(loop.node, ast.Store)
+    made = collect_names(loop.node, ast.Store)
     started = {
         name
         for each in block[:at]
         if isinstance(each, ast.Assign)
         for target in each.targets
-        for name in names_in(target)
+        for name in collect_names(target)
     }
     grown = {
         each.target.id
@@ -352,7 +356,7 @@ def _find_sum_after(loop: StoryLoop) -> Iterator[Finding]:
         if not isinstance(each, ast.AugAssign) or not isinstance(each.op, ast.Add):
             continue
         name = each.target.id if isinstance(each.target, ast.Name) else ""
-        used = names_in(each.value) & made
+        used = collect_names(each.value) & made
         if name in started - grown and used:
             batch = ", ".join(f"`{one}`" for one in sorted(used))
             yield build_finding(

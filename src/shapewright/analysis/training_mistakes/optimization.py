@@ -29,7 +29,7 @@ from shapewright.findings.finding import Finding
 from shapewright.operators.facts import operators_with
 from shapewright.program.source_text import SourceText
 from shapewright.program.spans import Span
-from shapewright.program.syntax_nodes import LOOPS, called_name, names_in
+from shapewright.program.syntax_nodes import LOOPS, collect_names, get_called_name
 from shapewright.record.ops import Fact, Op
 from shapewright.record.report import Moment, Observation
 
@@ -77,7 +77,7 @@ def _is_stepped(scene: RehearsalContext, met: Observation) -> bool:
     """
     text = scene.program.text(met.place[0])
     for node in text.near(met.place[1]) if text is not None else ():
-        if isinstance(node, ast.Call) and called_name(node) == "zero_grad":
+        if isinstance(node, ast.Call) and get_called_name(node) == "zero_grad":
             owner = ast.unparse(node.func).removesuffix(".zero_grad")
             return text is None or f"{owner}.step(" in text.text
     return True
@@ -137,7 +137,7 @@ def _is_kept(node: ast.stmt, name: str) -> bool:
         if isinstance(target, ast.Subscript | ast.Attribute):
             return _is_bare(node.value, name)
         same = isinstance(target, ast.Name) and isinstance(node.value, ast.BinOp)
-        names = names_in(node.value)
+        names = collect_names(node.value)
         return same and target.id in names - {name} and _is_bare(node.value, name)  # type: ignore[attr-defined]
     if isinstance(node, ast.Expr) and isinstance(node.value, ast.Call):
         call = node.value

@@ -201,9 +201,8 @@ class Session:
                 python_errors.explain_python_error(program, finding) if own else finding
             )
             shown = python_errors.explain_signature(program, shown)
-            found.append(
-                Told(replace(shown, related=_collect_places(program, shown)), place)
-            )
+            shown = replace(shown, related=_collect_places(program, shown))
+            found.append(Told(shown, place))
             self.tries(program, found[-1], fix_error(program, finding))
         return found
 

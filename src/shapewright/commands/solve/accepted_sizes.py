@@ -18,7 +18,7 @@ from shapewright.commands.solve.size_trials import (
     Trials,
     fit_refused_call,
 )
-from shapewright.sizes.demand_search import SizeEvidence, demands
+from shapewright.sizes.demand_search import SizeEvidence, find_demands
 from shapewright.sizes.demands import Always, Both, Demand, EqualSizes, Fits, Square
 
 MOST = 150
@@ -201,7 +201,7 @@ class Domain:
             evidence = SizeEvidence(
                 self.letters, passed, refused, call.sizes, call.pairs, call.stated
             )
-            place.demands = demands(evidence, KEPT)
+            place.demands = find_demands(evidence, KEPT)
 
     def passed(self, trial: Trial, place: RefusingLine) -> bool:
         """Whether a trial got past a place: to its end, or to a later refusal."""

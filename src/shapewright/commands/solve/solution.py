@@ -27,10 +27,10 @@ from shapewright.commands.solve.size_trials import Refusal, Trial, Trials
 from shapewright.record.formulas import Checked, Formulas
 from shapewright.record.solution import Demanded, Example, Needed, Solution
 from shapewright.record.trace import Trace
-from shapewright.sizes.demand_search import SizeEvidence, in_short
+from shapewright.sizes.demand_search import SizeEvidence, find_plain_demand
 from shapewright.sizes.demands import Always, Demand, Sizes
 from shapewright.sizes.formula_fits import Fitter
-from shapewright.views.formatting import nest
+from shapewright.views.formatting import format_nest
 
 FITTED, CHECKED = 16, 8
 """Runs more at random sizes, to fit a formula and to check it."""
@@ -336,7 +336,7 @@ def _combine_demands(demands: Sequence[Demanded], domain: Domain) -> Demand | No
     all_ = domain.trials.all
     taken = [trial.sizes for trial in all_ if trial.taken]
     refused = [trial.sizes for trial in all_ if not trial.taken]
-    found = in_short(SizeEvidence(domain.letters, taken, refused))
+    found = find_plain_demand(SizeEvidence(domain.letters, taken, refused))
     points = _collect_points(domain)
     if found is None or any(found.holds(s) != domain.takes(s) for s in points):
         return None
@@ -355,7 +355,7 @@ def _find_nearest(witness: Trial, trials: Sequence[Trial]) -> Trial | None:
 
 def _build_accepted_run(trial: Trial) -> Example:
     """Return an accepted run with its output."""
-    return Example(trial.sizes, nest(trial.trace.output))
+    return Example(trial.sizes, format_nest(trial.trace.output))
 
 
 def _summarise_trial(trial: Trial) -> Example:

@@ -21,13 +21,13 @@ from shapewright.sizes.conditions import (
     Decision,
     Every,
     Some,
-    always,
-    equal,
+    is_always,
+    is_equal,
 )
 from shapewright.sizes.expressions import Expression
-from shapewright.sizes.formula_division import undivided
+from shapewright.sizes.formula_division import carry_out_divisions
 from shapewright.sizes.ranges import Ladder, Ladders
-from shapewright.sizes.z3_solver import asked
+from shapewright.sizes.z3_solver import ask_solver
 
 if TYPE_CHECKING:
     from shapewright.commands.solve.runs import Feeding
@@ -75,28 +75,28 @@ class Region:
 
     def equal(self, one: Expression, two: Expression) -> tuple[Decision, bool]:
         """Decide whether formulas are equal in the region, and in its reach beyond."""
-        if not self.live and equal(one, two, self.reach).holds:
+        if not self.live and is_equal(one, two, self.reach).holds:
             return Decision(True), True
-        found = equal(one, two, self.box)
+        found = is_equal(one, two, self.box)
         if found.holds is False and found.at is not None:
             at = {**self.first(), **found.at}
             if self.holds(at):
                 return Decision(False, at), False
             return self.everywhere(Compared(one, "==", two)), False
         if found.holds is None:
-            return asked(Compared(one, "==", two), self.live, self.box), False
+            return ask_solver(Compared(one, "==", two), self.live, self.box), False
         return found, False
 
     def everywhere(self, condition: Condition) -> Decision:
         """Decide whether a condition holds in the whole region."""
-        known = always(condition, self.box)
+        known = is_always(condition, self.box)
         if known.holds:
             return known
         some = self.letters | condition.letters()
         box = {name: self.box[name] for name in some}
         ranges = _choose_telling_sizes(box, [], [*self.live, condition])
         if prod(map(len, ranges.values())) > WORK:
-            return asked(condition, self.live, self.box)
+            return ask_solver(condition, self.live, self.box)
         for sizes in _iter_grid(ranges):
             if not condition.holds(sizes) and all(c.holds(sizes) for c in self.live):
                 return Decision(False, {**self.first(), **sizes})
@@ -124,7 +124,7 @@ def find_region(run: Symbolic, ladders: Ladders) -> Region | None:
     if any(ladder.count == 0 for ladder in box.values()):
         return None
     live = [_carry_out_divisions(each, box) for each in live]
-    live = [each for each in live if not always(each, box).holds]
+    live = [each for each in live if not is_always(each, box).holds]
     return Region(
         run, box, tuple(live), box if live else _extend_box(run, box, ladders)
     )
@@ -167,7 +167,9 @@ def _carry_out_divisions(condition: Condition, box: Ladders) -> Condition:
     """Return the condition with its exact divisions by formulas carried out."""
     match condition:
         case Compared(one, relation, two):
-            return Compared(undivided(one, box), relation, undivided(two, box))
+            return Compared(
+                carry_out_divisions(one, box), relation, carry_out_divisions(two, box)
+            )
         case Every(parts):
             return Every(tuple(_carry_out_divisions(each, box) for each in parts))
         case Some(parts):
@@ -190,7 +192,9 @@ def _extend_box(run: Symbolic, box: Ladders, ladders: Ladders) -> Ladders:
 def _is_always_true(guard: SymbolicGuard, ladders: Ladders) -> bool:
     if guard.condition is None:
         return False
-    return bool(always(_carry_out_divisions(guard.condition, ladders), ladders).holds)
+    return bool(
+        is_always(_carry_out_divisions(guard.condition, ladders), ladders).holds
+    )
 
 
 def _find_uncovered(

@@ -59,10 +59,10 @@ from shapewright.operators.metadata_rules import Made
 from shapewright.operators.needs_registry import Needs, unmet
 from shapewright.program.source_text import SourceText
 from shapewright.program.syntax_nodes import (
-    assignments_in,
-    called_name,
-    last_line,
-    last_name,
+    get_called_name,
+    get_last_line,
+    get_last_name,
+    iter_assignments,
 )
 
 if TYPE_CHECKING:
@@ -101,7 +101,7 @@ def _caught(file: str) -> tuple[tuple[int, int, frozenset[str]], ...]:
     installed = any(each in file for each in INSTALLED)
     for node in SourceText(file, "".join(linecache.getlines(file))).nodes:
         if isinstance(node, ast.Try):
-            last = last_line(node.body[-1])
+            last = get_last_line(node.body[-1])
             for handler in node.handlers:
                 kept = installed and _keeps(handler)
                 again = any(isinstance(each, ast.Raise) for each in ast.walk(handler))
@@ -110,9 +110,9 @@ def _caught(file: str) -> tuple[tuple[int, int, frozenset[str]], ...]:
         elif isinstance(node, ast.With | ast.AsyncWith):
             for item in node.items:
                 call = item.context_expr
-                if isinstance(call, ast.Call) and called_name(call) in CATCHING:
-                    last = last_line(node.body[-1])
-                    names = frozenset(last_name(each) for each in call.args)
+                if isinstance(call, ast.Call) and get_called_name(call) in CATCHING:
+                    last = get_last_line(node.body[-1])
+                    names = frozenset(get_last_name(each) for each in call.args)
                     found.append((node.body[0].lineno, last, names))
     return tuple(found)
 
@@ -123,7 +123,7 @@ def _keeps(handler: ast.ExceptHandler) -> bool:
         isinstance(value, ast.Name)
         and value.id == handler.name
         and isinstance(target, ast.Attribute)
-        for target, value in assignments_in(handler)
+        for target, value in iter_assignments(handler)
     )
 
 
@@ -132,7 +132,7 @@ def _names_of(kind: ast.expr | None) -> frozenset[str]:
     if kind is None:
         return frozenset()
     each = kind.elts if isinstance(kind, ast.Tuple) else [kind]
-    return frozenset(map(last_name, each))
+    return frozenset(map(get_last_name, each))
 
 
 def _argument_names(func: Any, need: Any, args: Any, kwargs: Any) -> tuple[str, ...]:

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 from shapewright.engine.call_sites import OURS, TORCH, USER, Positions, Sites, source_of
 from shapewright.engine.replacement import resemble
 from shapewright.engine.tracked_sizes.numbers import KINDS, made, plain
-from shapewright.program.assertions import AssertedComparison, demand_at
+from shapewright.program.assertions import AssertedComparison, find_demand_at
 from shapewright.program.source_text import SourceText
 from shapewright.program.spans import Span
 from shapewright.record.guards import (
@@ -324,7 +324,7 @@ class _Told:
         left, operator, right, outcome = sides
         demand: AssertedComparison | None = None
         if text is not None:
-            span, demand = demand_at(text, span, operator, outcome)
+            span, demand = find_demand_at(text, span, operator, outcome)
         left, right = (replace_reads(side, self.renumbered) for side in (left, right))
         return Guard(left, operator, right, outcome, span, count, demand)
 

@@ -32,7 +32,7 @@ from shapewright.index_maps.index_map import (
 )
 from shapewright.operators.metadata_rules import Meta
 from shapewright.sizes.expressions import Expression, Letter
-from shapewright.sizes.window_sizes import Window, convolved, per_dim
+from shapewright.sizes.window_sizes import Window, compute_convolved, expand_per_dim
 
 
 def _grouped(out: Letter, per_group: int, channels: int, groups: int) -> Expression:
@@ -55,7 +55,7 @@ def _convolution(
         return NotDrawn(reason)
     outputs, channels, *kernel = weight.shape
     sizes = input.shape[-len(kernel) :]
-    over = convolved(sizes, kernel, stride, padding, dilation)
+    over = compute_convolved(sizes, kernel, stride, padding, dilation)
     o, c, lined, loops = _axes(channels, over)
     inner = [step for _, _, step in lined]
     words = (
@@ -91,8 +91,8 @@ def _transposed(
         return NotDrawn(reason)
     inputs, per_group, *kernel = weight.shape
     dims = len(kernel)
-    over = convolved(input.shape[-dims:], kernel, stride, padding, dilation)
-    sizes = list(map(Window.spread, over, per_dim(output_padding, dims)))
+    over = compute_convolved(input.shape[-dims:], kernel, stride, padding, dilation)
+    sizes = list(map(Window.spread, over, expand_per_dim(output_padding, dims)))
     o, c, lined, loops = _axes(inputs // groups, over)
     sent_from = [
         sent(window, size, place, step)

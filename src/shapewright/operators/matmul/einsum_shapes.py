@@ -22,7 +22,7 @@ from typing import Any
 from shapewright.operators.matmul.product_shapes import SUPPORTED
 from shapewright.operators.metadata_rules import Made, Misfit, rule, setting
 from shapewright.operators.promotion_and_broadcasting import broadcast
-from shapewright.sizes.strides import contiguous, iterated, viewed
+from shapewright.sizes.strides import compute_iterated, contiguous, viewed
 
 Shape = tuple[int, ...]
 Names = tuple[str, ...]
@@ -348,7 +348,9 @@ def _summed(operand: _Aligned, dims: list[int]) -> _Aligned:
 
 def _multiplied(a: _Aligned, b: _Aligned) -> _Aligned:
     shape = broadcast(a.shape, b.shape)
-    return _Aligned(shape, iterated(shape, [(a.shape, a.stride), (b.shape, b.stride)]))
+    return _Aligned(
+        shape, compute_iterated(shape, [(a.shape, a.stride), (b.shape, b.stride)])
+    )
 
 
 def _by_bmm(a: _Aligned, b: _Aligned, gone: list[int]) -> tuple[_Aligned, int]:

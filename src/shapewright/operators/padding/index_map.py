@@ -36,7 +36,7 @@ from shapewright.operators.padding.shapes import pad_pairs
 from shapewright.operators.view_operators.index_map import diagonal as diagonal_of
 from shapewright.operators.view_operators.index_map import list_forms
 from shapewright.sizes.expressions import Absolute, Clamped, Expression, Letter
-from shapewright.sizes.window_sizes import convolved, per_dim
+from shapewright.sizes.window_sizes import compute_convolved, expand_per_dim
 
 MODES = {
     "reflect": "Mirrored at the edges, which are not repeated",
@@ -175,8 +175,8 @@ def unfold(
     input: Meta, kernel_size: Any, dilation: Any = 1, padding: Any = 0, stride: Any = 1
 ) -> IndexMap:
     *batch, channels, high, wide = input.shape
-    kernel = per_dim(kernel_size, 2)
-    over = convolved((high, wide), kernel, stride, padding, dilation)
+    kernel = expand_per_dim(kernel_size, 2)
+    over = compute_convolved((high, wide), kernel, stride, padding, dilation)
     (rows, columns), block = (window.places for window in over), prod(kernel)
     letters = (*leading(len(batch)), "r", "p")
     *n, r, p = map(Letter, letters)
@@ -221,10 +221,10 @@ def fold(
     if input.dtype == "bool":
         return NotDrawn("sums of bools are bools")
     *batch, rows, _ = input.shape
-    sizes = per_dim(output_size, 2)
-    kernel = per_dim(kernel_size, 2)
+    sizes = expand_per_dim(output_size, 2)
+    kernel = expand_per_dim(kernel_size, 2)
     channels = rows // prod(kernel)
-    over = convolved(sizes, kernel, stride, padding, dilation)
+    over = compute_convolved(sizes, kernel, stride, padding, dilation)
     letters = (*leading(len(batch)), "c", "h", "w")
     *n, c, h, w = map(Letter, letters)
     loops, (u, v) = looped(dict(zip("uv", kernel, strict=True)))

@@ -16,7 +16,7 @@ from shapewright.operators.promotion_and_broadcasting import (
     unary,
     written,
 )
-from shapewright.sizes.strides import contiguous, iterated, like
+from shapewright.sizes.strides import compute_iterated, contiguous, like
 
 
 @rule("torch.where")
@@ -32,7 +32,7 @@ def where(condition: Any, input: Any = None, other: Any = None) -> Any:
         for value in (condition, input, other)
     ]
     shape = broadcast(*[own for own, _ in strided])
-    return new(shape, dtype, iterated(shape, strided), "WhereBackward0")
+    return new(shape, dtype, compute_iterated(shape, strided), "WhereBackward0")
 
 
 def _as(value: Any, dtype: str) -> Any:

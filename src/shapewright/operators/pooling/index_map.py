@@ -34,7 +34,7 @@ from shapewright.index_maps.index_map import (
 from shapewright.operators.metadata_rules import Meta
 from shapewright.operators.pooling.shapes import adaptive_sizes
 from shapewright.sizes.expressions import Expression, Letter, number
-from shapewright.sizes.window_sizes import Window, per_dim, pooled
+from shapewright.sizes.window_sizes import Window, compute_pooled, expand_per_dim
 
 WHOLE = frozenset("uint8 int8 int16 int32 int64".split())
 
@@ -104,9 +104,9 @@ def _max_pool(
     return_indices: bool,
     dims: int,
 ) -> Any:
-    kernel = per_dim(kernel_size, dims)
+    kernel = expand_per_dim(kernel_size, dims)
     sizes = input.shape[-dims:]
-    over = pooled(sizes, kernel, stride, padding, dilation, ceil_mode)
+    over = compute_pooled(sizes, kernel, stride, padding, dilation, ceil_mode)
     front = _channel_letters(input, dims)
     loops, inner = steps(kernel)
     lined = list(zip(over, places(dims), inner, strict=True))
@@ -175,10 +175,10 @@ def _max_unpool(dims: int) -> Callable[..., Any]:
         output_size: Any = None,
     ) -> IndexMap:
         sizes = input.shape[-dims:]
-        kernel = per_dim(kernel_size, dims)
+        kernel = expand_per_dim(kernel_size, dims)
         made = [
             window.spread()
-            for window in pooled(sizes, kernel, stride, padding, 1, False)
+            for window in compute_pooled(sizes, kernel, stride, padding, 1, False)
         ]
         if output_size is not None:
             made = list(output_size)[-dims:]
@@ -213,9 +213,9 @@ def _avg_pool(dims: int) -> Callable[..., Any]:
         count_include_pad: bool = True,
         divisor_override: int | None = None,
     ) -> IndexMap:
-        kernel = per_dim(kernel_size, dims)
+        kernel = expand_per_dim(kernel_size, dims)
         sizes = input.shape[-dims:]
-        over = pooled(sizes, kernel, stride, padding, 1, ceil_mode)
+        over = compute_pooled(sizes, kernel, stride, padding, 1, ceil_mode)
         front = _channel_letters(input, dims)
         loops, inner = steps(kernel)
         lined = list(zip(over, places(dims), inner, strict=True))

@@ -25,7 +25,7 @@ from shapewright.operators.promotion_and_broadcasting import (
     is_plain,
     pointwise,
 )
-from shapewright.sizes.strides import formatted, like, suggested_format
+from shapewright.sizes.strides import formatted, like, suggest_format
 
 
 def _named(args: tuple[Any, ...]) -> tuple[Any, ...]:
@@ -47,7 +47,7 @@ def roll(input: Meta, shifts: Any, dims: Any = ()) -> Any:
         return NotImplemented
     for dim in dims:
         wrap_dim(dim, len(shape))
-    hinted = suggested_format(shape, input.stride) if dims else "contiguous_format"
+    hinted = suggest_format(shape, input.stride) if dims else "contiguous_format"
     if hinted != "contiguous_format" and (1 in shape or len(dims) > 1):
         return NotImplemented
     kept = formatted(shape, hinted)

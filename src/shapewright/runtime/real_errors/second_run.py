@@ -21,7 +21,7 @@ from shapewright.engine.engine import EngineOptions, GoingOn
 from shapewright.engine.failures.constructions import misloaded
 from shapewright.engine.replacement import one_thread
 from shapewright.operators.failed_calls import Failure, Misloaded
-from shapewright.program.source_text import COMPREHENSIONS, SourceText, flat
+from shapewright.program.source_text import COMPREHENSIONS, SourceText, join_lines
 from shapewright.program.spans import Span
 from shapewright.record.trace import Trace
 from shapewright.runtime.processes.forks import Children
@@ -235,7 +235,7 @@ def _called(
     if text is None or not isinstance(node, ast.Call):
         return ""
     layer = isinstance(given.get(ast.dump(node.func)), nn.Module)
-    return flat(text.written(node.func)) if layer else ""
+    return join_lines(text.written(node.func)) if layer else ""
 
 
 def _layer_again(place: FailedPlace, frame: TracebackFrame) -> Again:
