@@ -50,7 +50,7 @@ MOST = len(LETTERS)
 """Dims up to which there are letters."""
 
 
-def stretched(
+def build_broadcast_index(
     shape: Shape, out: Shape, letters: Sequence[Expression] = ()
 ) -> tuple[Expression, ...]:
     """Return where an output element reads an operand that is broadcast to `out`.
@@ -71,10 +71,10 @@ def operand(
     """Return the read of a broadcast tensor, or the number in its place."""
     if not hasattr(value, "shape"):
         return constant(value)
-    return Read(name, stretched(tuple(value.shape), out, letters))
+    return Read(name, build_broadcast_index(tuple(value.shape), out, letters))
 
 
-def letters_of(text: str) -> tuple[Letter, ...]:
+def list_letters(text: str) -> tuple[Letter, ...]:
     """Return a letter for each character."""
     return tuple(Letter(name) for name in text)
 
@@ -84,7 +84,7 @@ Sizes = Mapping[str, int]
 Terms = list[tuple[Expression, int]]
 
 
-def sizes_of(shape: Sequence[int]) -> dict[str, int]:
+def list_sizes(shape: Sequence[int]) -> dict[str, int]:
     """Return the sizes of an output's letters."""
     return dict(zip(LETTERS, shape, strict=False))
 
@@ -194,12 +194,12 @@ STEPS = {1: ("u",), 2: ("u", "v"), 3: ("t", "u", "v")}
 """Letters of the steps inside a window."""
 
 
-def reads_at(window: Window, place: Expression, step: Expression) -> Expression:
+def build_read_index(window: Window, place: Expression, step: Expression) -> Expression:
     """Return the element that a step reads: negative or past the end in the padding."""
     return place * window.stride + step * window.dilation - window.before
 
 
-def inside(
+def build_inside_conditions(
     window: Window, place: Expression, step: Expression, padded: bool = False
 ) -> tuple[Within, ...]:
     """Return conditions for a step to be inside the input, or inside the padded input.
@@ -210,11 +210,11 @@ def inside(
     last = (window.places - 1) * window.stride + window.reach - 1 - window.before
     if window.before <= before and last < window.size + after:
         return ()
-    at = reads_at(window, place, step)
+    at = build_read_index(window, place, step)
     return (Within(at, -before, window.size + after),)
 
 
-def leading(count: int) -> tuple[str, ...]:
+def list_leading(count: int) -> tuple[str, ...]:
     """Return the letters of the dims before the channels."""
     return ("n",) if count == 1 else tuple("ijklmpq"[:count])
 
@@ -226,10 +226,12 @@ def places(dims: int) -> tuple[Letter, ...]:
 
 def steps(sizes: Sequence[int]) -> tuple[tuple[Loop, ...], tuple[Expression, ...]]:
     """Return loops through a window, and their letters; no loop along a size of 1."""
-    return looped(dict(zip(STEPS[len(sizes)], sizes, strict=True)))
+    return build_loops(dict(zip(STEPS[len(sizes)], sizes, strict=True)))
 
 
-def looped(sizes: dict[str, int]) -> tuple[tuple[Loop, ...], tuple[Expression, ...]]:
+def build_loops(
+    sizes: dict[str, int],
+) -> tuple[tuple[Loop, ...], tuple[Expression, ...]]:
     """Return loops by their letters; a size of 1 has no loop, and is read at 0."""
     loops = tuple(Loop(name, size) for name, size in sizes.items() if size != 1)
     letters = tuple(

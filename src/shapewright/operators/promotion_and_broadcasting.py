@@ -14,9 +14,9 @@ from shapewright.operators.metadata_rules import Made, Meta, Misfit, setting
 from shapewright.sizes.strides import (
     Strided,
     compute_iterated,
+    compute_like,
     contiguous,
     is_dense,
-    like,
 )
 
 NUMBERS = frozenset({bool, int, float, complex})
@@ -232,7 +232,7 @@ def _promoted(value: Any, dtype: str) -> Strided:
         return NUMBER
     shape, stride = value.shape, value.stride
     if dtype and value.dtype != dtype and shape:
-        stride = like(shape, stride)
+        stride = compute_like(shape, stride)
     return shape, stride
 
 
@@ -245,7 +245,7 @@ def is_plain(*metas: Meta) -> bool:
 
 def likened(input: Meta, dtype: str, grad_fn: str | None) -> Made:
     """Return the output of a function that begins with `empty_like`."""
-    return new(input.shape, dtype, like(input.shape, input.stride), grad_fn)
+    return new(input.shape, dtype, compute_like(input.shape, input.stride), grad_fn)
 
 
 def new(shape: tuple[int, ...], dtype: str, stride: Any, grad_fn: str | None) -> Made:
@@ -261,7 +261,7 @@ def unary(input: Meta, dtype: str, grad_fn: str | None, promoted: bool = True) -
     """
     shape, stride = input.shape, input.stride
     if promoted and input.dtype != dtype:
-        stride = like(shape, stride)
+        stride = compute_like(shape, stride)
     stride = compute_iterated(shape, ((shape, stride),))
     return Made(shape, dtype, stride, grad_fn if KIND[dtype] >= 2 else "")
 

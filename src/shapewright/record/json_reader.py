@@ -12,7 +12,7 @@ from shapewright.program.spans import Frame, Span
 from shapewright.record.formulas import Branch, Checked, Formulas, Named
 from shapewright.record.json_writer import VERSION, UnreadableTrace, compute_contiguous
 from shapewright.record.ops import Assumption, Fact, ModuleCall, Op, State
-from shapewright.sizes.expressions import read, sized
+from shapewright.sizes.expressions import attach_formula, read
 
 Json = Any
 
@@ -103,7 +103,7 @@ class TableReader:
         if kind == "fact":
             return self.facts[inner]
         if kind == "size":
-            return sized(inner[0], read(inner[1]))
+            return attach_formula(inner[0], read(inner[1]))
         if kind == "dict":
             return {self.nest(key): self.nest(each) for key, each in inner}
         if kind in _SEQUENCES:
@@ -204,7 +204,7 @@ def _attach_formulas(sizes: Any, formulas: Json) -> Any:
     if sizes is None or formulas is None:
         return sizes
     return tuple(
-        sized(size, read(formula))
+        attach_formula(size, read(formula))
         for size, formula in zip(sizes, formulas, strict=True)
     )
 

@@ -293,7 +293,7 @@ def product(parts: Iterable[Expression]) -> Expression:
     """The product in normal form: numbers in front, letters before longer parts."""
     constant, factors = 1, list[Expression]()
     for part in parts:
-        scale, rest = scaled(part)
+        scale, rest = split_factor(part)
         constant *= scale
         factors += rest
     if constant == 0 or not factors:
@@ -303,7 +303,7 @@ def product(parts: Iterable[Expression]) -> Expression:
     return total([(whole, constant)])
 
 
-def scaled(part: Expression) -> tuple[int, list[Expression]]:
+def split_factor(part: Expression) -> tuple[int, list[Expression]]:
     """An expression as a number times factors."""
     if isinstance(part, Product):
         return 1, list(part.factors)
@@ -312,7 +312,7 @@ def scaled(part: Expression) -> tuple[int, list[Expression]]:
             return part.constant, []
         if len(part.terms) == 1 and not part.constant:
             ((term, factor),) = part.terms
-            scale, factors = scaled(term)
+            scale, factors = split_factor(term)
             return factor * scale, factors
     return 1, [part]
 
@@ -352,7 +352,7 @@ class Size(int):
         return int(self), self.formula
 
 
-def sized(value: int, formula: Expression | None) -> int:
+def attach_formula(value: int, formula: Expression | None) -> int:
     """The number with its formula; the bare number where that says no more.
 
     A stride is another number where its dim has one element: `Size(5, number(20))`.

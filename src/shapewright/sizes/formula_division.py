@@ -31,7 +31,7 @@ from shapewright.sizes.expressions import (
     add_brackets,
     number,
     product,
-    scaled,
+    split_factor,
     total,
 )
 from shapewright.sizes.floor_division import compute_remainder, divide_floor
@@ -143,7 +143,7 @@ def _cancel_factors(
     over: Expression, by: Expression, ladders: Ladders
 ) -> tuple[Expression, Expression]:
     """Cancel the common factors of two formulas that are always positive."""
-    (top, above), (bottom, below) = scaled(over), scaled(by)
+    (top, above), (bottom, below) = split_factor(over), split_factor(by)
     first, second = list(above), list(below)
     for factor in above:
         low, _ = find_bounds(factor, ladders)

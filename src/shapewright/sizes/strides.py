@@ -126,7 +126,7 @@ def _is_channels_last_hint(shape: Shape, stride: Stride) -> bool:
     return True
 
 
-def formatted(shape: Shape, memory_format: str) -> Stride:
+def compute_formatted(shape: Shape, memory_format: str) -> Stride:
     """Strides of a new tensor in a named memory format (not `preserve_format`)."""
     if memory_format == "contiguous_format":
         return contiguous(shape)
@@ -134,7 +134,7 @@ def formatted(shape: Shape, memory_format: str) -> Stride:
 
 
 @lru_cache(_REMEMBERED)
-def like(shape: Shape, stride: Stride) -> Stride:
+def compute_like(shape: Shape, stride: Stride) -> Stride:
     """Strides of `empty_like` with `preserve_format`.
 
     A dense tensor's own strides, else dense strides in the same order of dims:
@@ -251,7 +251,7 @@ def _permute_strides(shape: Shape, order: list[int]) -> Stride:
 
 
 @lru_cache(_REMEMBERED)
-def viewed(shape: Shape, stride: Stride, wanted: Shape) -> Stride | None:
+def compute_viewed(shape: Shape, stride: Stride, wanted: Shape) -> Stride | None:
     """Strides of `x.view(wanted)`; None where no view has that shape.
 
     Mirrors `computeStride` in `ATen/TensorUtils.cpp`. `wanted` has no -1 and as many

@@ -16,7 +16,7 @@ from shapewright.analysis.formulas.call_formulas import (
 )
 from shapewright.record.ops import Fact, Lazy, ModuleCall, Op
 from shapewright.record.trace import Trace
-from shapewright.sizes.expressions import Expression, sized
+from shapewright.sizes.expressions import Expression, attach_formula
 from shapewright.sizes.floor_division import is_rounded, simplify_multiples
 
 
@@ -169,7 +169,8 @@ def _with_formulas(sizes: Any, formulas: Dims) -> Any:
     if sizes is None or len(sizes) != len(formulas):
         return sizes
     return tuple(
-        sized(size, formula) for size, formula in zip(sizes, formulas, strict=True)
+        attach_formula(size, formula)
+        for size, formula in zip(sizes, formulas, strict=True)
     )
 
 
@@ -180,7 +181,7 @@ def _attach_to_numbers(value: Any, formulas: Iterator[Any]) -> Any:
     if isinstance(value, list):
         return [_attach_to_numbers(each, formulas) for each in value]
     if isinstance(value, int) and not isinstance(value, bool):
-        return sized(value, next(formulas, None))
+        return attach_formula(value, next(formulas, None))
     return value
 
 

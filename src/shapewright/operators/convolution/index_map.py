@@ -15,10 +15,10 @@ from typing import Any
 from shapewright.index_maps.index_expressions import (
     SPACE,
     STEPS,
-    inside,
-    looped,
+    build_inside_conditions,
+    build_loops,
+    build_read_index,
     places,
-    reads_at,
     write_size,
 )
 from shapewright.index_maps.index_map import (
@@ -67,10 +67,10 @@ def _convolution(
         input,
         (outputs, *(window.places for window in over)),
         _grouped(o, outputs // groups, channels, groups) + c,
-        [reads_at(*each) for each in lined],
+        [build_read_index(*each) for each in lined],
         (o, c, *inner),
         loops,
-        [condition for each in lined for condition in inside(*each)],
+        [condition for each in lined for condition in build_inside_conditions(*each)],
         bias,
         sentence=words,
         windows=over,
@@ -131,7 +131,7 @@ def _axes(
     """Return the letters of output and input channels, each window with its position
     and step, and the loops over channels and steps."""
     kernel = [window.kernel for window in over]
-    loops, (c, *inner) = looped(
+    loops, (c, *inner) = build_loops(
         dict(zip(("c", *STEPS[len(over)]), (channels, *kernel), strict=True))
     )
     return Letter("o"), c, list(zip(over, places(len(over)), inner, strict=True)), loops

@@ -15,7 +15,7 @@ from shapewright.operators.metadata_rules import (
     wrap_dim,
 )
 from shapewright.operators.promotion_and_broadcasting import KNOWN, promote
-from shapewright.sizes.strides import formatted, suggest_format
+from shapewright.sizes.strides import compute_formatted, suggest_format
 
 Shape = tuple[int, ...]
 
@@ -67,7 +67,9 @@ def cat(tensors: Any, dim: int = 0, *, out: Any = None) -> Any:
     made = (*first[:at], total, *first[at + 1 :])
     if len(made) not in (4, 5):
         return Made(made, dtype, None, "CatBackward0")
-    return Made(made, dtype, formatted(made, _joined_format(tensors)), "CatBackward0")
+    return Made(
+        made, dtype, compute_formatted(made, _joined_format(tensors)), "CatBackward0"
+    )
 
 
 def _check_dims(tensors: Sequence[Meta]) -> None:

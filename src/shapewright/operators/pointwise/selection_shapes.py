@@ -16,7 +16,7 @@ from shapewright.operators.promotion_and_broadcasting import (
     unary,
     written,
 )
-from shapewright.sizes.strides import compute_iterated, contiguous, like
+from shapewright.sizes.strides import compute_iterated, compute_like, contiguous
 
 
 @rule("torch.where")
@@ -39,7 +39,7 @@ def _as(value: Any, dtype: str) -> Any:
     """Return shape and strides after conversion to `dtype`; bools stay."""
     if value.dtype in ("bool", dtype):
         return value.shape, value.stride
-    return value.shape, like(value.shape, value.stride)
+    return value.shape, compute_like(value.shape, value.stride)
 
 
 @rule("torch.Tensor.where")

@@ -14,10 +14,10 @@ from typing import Any
 from shapewright.index_maps.index_expressions import (
     SPACE,
     STEPS,
-    inside,
-    looped,
+    build_inside_conditions,
+    build_loops,
+    build_read_index,
     places,
-    reads_at,
     steps,
     write_size,
 )
@@ -110,8 +110,10 @@ def _max_pool(
     front = _channel_letters(input, dims)
     loops, inner = steps(kernel)
     lined = list(zip(over, places(dims), inner, strict=True))
-    at = tuple(reads_at(window, place, step) for window, place, step in lined)
-    within = [c for window, p, s in lined for c in inside(window, p, s)]
+    at = tuple(build_read_index(window, place, step) for window, place, step in lined)
+    within = [
+        c for window, p, s in lined for c in build_inside_conditions(window, p, s)
+    ]
     empty = any(window.all_outside() for window in over)
     if empty and (return_indices or input.dtype in WHOLE):
         return NotDrawn("a window lies in the padding alone")
@@ -183,7 +185,7 @@ def _max_unpool(dims: int) -> Callable[..., Any]:
         if output_size is not None:
             made = list(output_size)[-dims:]
         front = _channel_letters(input, dims)
-        loops, inner = looped(dict(zip(STEPS[dims], sizes, strict=True)))
+        loops, inner = build_loops(dict(zip(STEPS[dims], sizes, strict=True)))
         at = (*map(Letter, front), *inner)
         return IndexMap(
             (*input.shape[:-dims], *made),
@@ -219,9 +221,15 @@ def _avg_pool(dims: int) -> Callable[..., Any]:
         front = _channel_letters(input, dims)
         loops, inner = steps(kernel)
         lined = list(zip(over, places(dims), inner, strict=True))
-        at = (reads_at(window, place, step) for window, place, step in lined)
-        within = tuple(c for window, p, s in lined for c in inside(window, p, s))
-        reached = tuple(c for window, p, s in lined for c in inside(window, p, s, True))
+        at = (build_read_index(window, place, step) for window, place, step in lined)
+        within = tuple(
+            c for window, p, s in lined for c in build_inside_conditions(window, p, s)
+        )
+        reached = tuple(
+            c
+            for window, p, s in lined
+            for c in build_inside_conditions(window, p, s, True)
+        )
         means = f"The mean of each {write_size(kernel)} window"
         conditions = within
         scale: int | None = prod(kernel)
