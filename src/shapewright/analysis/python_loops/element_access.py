@@ -115,7 +115,7 @@ def _find_slice(reader: Vectoriser, item: _Item, size: int) -> ast.expr:
     return ast.Slice(lower, upper)
 
 
-def vectorize_read(reader: Vectoriser, node: ast.Subscript) -> Vec:
+def vectorise_read(reader: Vectoriser, node: ast.Subscript) -> Vec:
     """Vectorise the reading of an element: `x[i, j]`,
     `x[index[i, j], j]`, `x[:, i]`.
     """
@@ -284,7 +284,7 @@ def find_replacements(
     just made it, "" where it has not.
     """
     if isinstance(step.target, ast.Subscript):
-        yield from _vectorize_elements(reader, step, step.target, fresh)
+        yield from _vectorise_elements(reader, step, step.target, fresh)
         return
     if step.operator == "append":
         raise Unread
@@ -307,14 +307,14 @@ def _find_missing_letters(
     return tuple(letter for letter in letters if letter not in axes)
 
 
-def _vectorize_elements(
+def _vectorise_elements(
     reader: Vectoriser, step: NestStatement, target: ast.Subscript, fresh: str
 ) -> Iterator[list[ast.stmt]]:
     """Vectorise `out[i, j] = ...` and `out[index[i], j] += ...`."""
     name, given = flatten_index(target)
     items = _classify_items(reader, name, given)
     if any(item.value is not None for item in items):
-        yield from _vectorize_scatter(reader, step, target, items)
+        yield from _vectorise_scatter(reader, step, target, items)
         return
     shape = reader.facts[name].shape
     where, axes = _lay_out_items(reader, items, shape)
@@ -349,7 +349,7 @@ def _vectorize_elements(
         yield [_augment(place, step.operator, node)]
 
 
-def _vectorize_scatter(
+def _vectorise_scatter(
     reader: Vectoriser, step: NestStatement, target: ast.Subscript, items: list[_Item]
 ) -> Iterator[list[ast.stmt]]:
     """Vectorise an indexed write: `scatter_add_`, `index_add_`, `out[index] = ...`."""

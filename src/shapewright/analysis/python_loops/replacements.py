@@ -14,7 +14,7 @@ from shapewright.analysis.python_loops.element_access import (
     find_replacements,
     flatten_index,
     stack_elements,
-    vectorize_read,
+    vectorise_read,
 )
 from shapewright.analysis.python_loops.loop_context import MADE, Recorded
 from shapewright.analysis.python_loops.loop_nests import (
@@ -158,7 +158,7 @@ def _write_steps(case: Case, world: _World, style: str) -> list[list[ast.stmt]]:
     ways = []
     for step in case.nest.steps:
         order = _find_order(case, step)
-        reader = Vectoriser(world.facts, world.ranges, order, style, vectorize_read)
+        reader = Vectoriser(world.facts, world.ranges, order, style, vectorise_read)
         if step.operator in ("stack", "cat", "append"):
             node = stack_elements(reader, step.value, step.letters).node
             if step.operator == "cat":

@@ -39,7 +39,7 @@ def add_ink(text: str, style: str, colour: bool) -> str:
     return f"{before}\x1b[{CODES[style]}m{bare}\x1b[0m{after}"
 
 
-def color_names(line: str, every: Kinds, colour: bool) -> str:
+def colour_names(line: str, every: Kinds, colour: bool) -> str:
     """Return a line of words or of code with the tensors' names in their colours.
 
     A name counts if nothing else can be meant: before its index, in backticks, or if

@@ -16,7 +16,7 @@ from shapewright.views.drawing.grids import (
     Strokes,
     add_ink,
     build_grid,
-    color_names,
+    colour_names,
     draw_box,
     format_cell,
     get_element,
@@ -142,7 +142,7 @@ def format_page(
     every = find_kinds(drawn, followed)
 
     def painted(lines: Iterable[str]) -> list[str]:
-        return [color_names(line, every, colour) for line in lines]
+        return [colour_names(line, every, colour) for line in lines]
 
     title = add_ink(drawn.text or drawn.name, "title", colour)
     parts = [[title], format_sides(drawn, every, colour), painted(drawn.notes)]
@@ -272,7 +272,7 @@ def _draw_picture(
             draw_box(build_grid(side, marks, most), strokes, styles[side.name])
         )
     said = join_parts(read_out(drawn, followed), width)
-    words = [color_names(line, styles, strokes.colour) for line in said]
+    words = [colour_names(line, styles, strokes.colour) for line in said]
     return [*join_beside(boxes, width), "", *words]
 
 
