@@ -402,7 +402,7 @@ def _has_guessed_size(
         if dim < len(fact.shape)
     }
     numbers = [unmet.has, unmet.needs] if unmet is not None else []
-    known = [each for each in numbers if type(each) is int]
+    known = [number for number in numbers if type(number) is int]
     return bool(sizes.intersection(known) if known else sizes)
 
 

@@ -154,7 +154,7 @@ class FileValues:
             return self.shape_or_item(value) if target.id == name else None
         if not isinstance(target, ast.Tuple | ast.List):
             return None
-        names = [each.id if isinstance(each, ast.Name) else "" for each in target.elts]
+        names = [item.id if isinstance(item, ast.Name) else "" for item in target.elts]
         if name not in names:
             return None
         at = names.index(name)

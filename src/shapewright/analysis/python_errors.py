@@ -64,7 +64,7 @@ def _explain_unpacking(
     if not isinstance(holder, ast.Assign):
         return None
     names, given = frame.written(node), holder.value
-    starred = any(isinstance(each, ast.Starred) for each in node.elts)
+    starred = any(isinstance(item, ast.Starred) for item in node.elts)
     count = len(node.elts) - starred
     several = f"at least {count}" if starred else f"{count}"
     part = frame.part(given)
@@ -155,7 +155,7 @@ def _explain_raise(
     below = frame.text.around(node, ast.If) if isinstance(node, ast.Raise) else None
     if below is None:
         return None
-    held = not any(node in ast.walk(each) for each in below.orelse)
+    held = not any(node in ast.walk(statement) for statement in below.orelse)
     return _describe_comparison(frame, finding, below.test, held)
 
 
@@ -186,11 +186,11 @@ def _describe_comparison(
 def _describe_values(frame: FileValues, part: ast.expr) -> str | None:
     """Write the values of a comparison: `h.shape[-1]` is 32, `self.n` is 64."""
     said = []
-    for each in collect_operands(part):
-        known = frame.known(each)
+    for operand in collect_operands(part):
+        known = frame.known(operand)
         if known is not None:
             shown = _format_value(known)
-            said.append(f"`{frame.written(each)}` is {shown}")
+            said.append(f"`{frame.written(operand)}` is {shown}")
     return ", ".join(dict.fromkeys(said)) or None
 
 
@@ -201,24 +201,26 @@ def _format_value(known: Known) -> str:
 
 def _has_shape(frame: FileValues, part: ast.expr) -> bool:
     """Whether a comparison involves the shape of a tensor."""
-    known = [frame.known(each) for each in collect_operands(part)]
+    known = [frame.known(operand) for operand in collect_operands(part)]
     return any(each is not None and each.fact is not None for each in known)
 
 
 def _iter_sources(frame: FileValues, part: ast.expr) -> Iterator[Related]:
     """Yield the origin of both sides of a comparison."""
-    for each in collect_operands(part):
-        known = frame.known(each)
+    for operand in collect_operands(part):
+        known = frame.known(operand)
         if known is None:
             continue
         fact, dim = known.fact, known.dim
         if fact is not None:
-            owner = _find_owner(each)
+            owner = _find_owner(operand)
             name = frame.written(owner) if owner is not None else ""
             way = trace_size_origin(frame.program, fact, dim) if dim is not None else []
-            yield from way or _find_maker(frame, fact, name, dim, frame.text.span(each))
-        elif isinstance(each, ast.Attribute):
-            yield from _iter_assignments(frame, each)
+            yield from way or _find_maker(
+                frame, fact, name, dim, frame.text.span(operand)
+            )
+        elif isinstance(operand, ast.Attribute):
+            yield from _iter_assignments(frame, operand)
 
 
 def _iter_assignments(frame: FileValues, node: ast.Attribute) -> Iterator[Related]:
@@ -320,7 +322,9 @@ def explain_signature(program: Program, finding: Finding) -> Finding:
     if program.ending is None or not program.ending.library:
         return finding
     named = [
-        each for each in _iter_mentions(program, finding) if each.span != finding.span
+        mention
+        for mention in _iter_mentions(program, finding)
+        if mention.span != finding.span
     ]
     return replace(finding, related=(*named[:MOST_NAMED], *finding.related))
 
@@ -334,9 +338,9 @@ def _explain_arguments(program: Program, finding: Finding) -> Finding | None:
         return None
     name, said = match.groups()
     found = [
-        each
-        for each in _iter_definitions(program, name)
-        if _is_refusal(each.arguments, said)
+        definition
+        for definition in _iter_definitions(program, name)
+        if _is_refusal(definition.arguments, said)
     ]
     if len(found) != 1 or found[0].span == finding.span:
         return None
@@ -378,7 +382,7 @@ def _iter_definitions(program: Program, name: str) -> Iterator[_Defined]:
 def _is_refusal(arguments: ast.arguments, said: str) -> bool:
     """Whether Python's message about arguments applies to this signature."""
     positional = [each.arg for each in (*arguments.posonlyargs, *arguments.args)]
-    names = {*positional, *(each.arg for each in arguments.kwonlyargs)}
+    names = {*positional, *(argument.arg for argument in arguments.kwonlyargs)}
     missing = MISSING.match(said)
     if missing is not None:
         return set(re.findall(r"'(\w+)'", missing.group(1))) <= names

@@ -140,8 +140,8 @@ def _tell_beside(report: Report) -> None:
     """Print on stderr what a format of findings alone does not show."""
     if report.chosen is not None and not report.exit_code:
         print(f"{report.target}: no findings {report.chosen}", file=sys.stderr)
-    for each in report.skipped:
-        print(f"not checked: {each}", file=sys.stderr)
+    for definition in report.skipped:
+        print(f"not checked: {definition}", file=sys.stderr)
 
 
 def _report_of_ended(

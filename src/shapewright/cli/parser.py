@@ -218,7 +218,7 @@ def get_spec(options: argparse.Namespace) -> str | None:
 def add_report_format(parser: argparse.ArgumentParser, full: str) -> None:
     """Add `--format` of a report; `full` describes its longest form."""
     usual, *others = list_renderers("report")
-    *middle, last = [each.help for each in others]
+    *middle, last = [other.help for other in others]
     parser.add_argument(
         "--format",
         choices=list_formats("report"),
@@ -230,7 +230,7 @@ def add_report_format(parser: argparse.ArgumentParser, full: str) -> None:
 def list_formats(shows: str) -> tuple[str, ...]:
     """Return the values of `--format` for a result: those with words for the help."""
     usual, *others = list_renderers(shows)
-    return (usual.option, *(each.option for each in others if each.help))
+    return (usual.option, *(other.option for other in others if other.help))
 
 
 def add_timeout(

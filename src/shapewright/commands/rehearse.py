@@ -180,10 +180,17 @@ def _build_cut_notes(told: Rehearsal | None) -> tuple[str, ...]:
         return ()
     loops = list(_iter_cut_loops(told.story))
     places = tuple(  # each is said once
-        f"{each.removeprefix('the loop at ').rpartition(' had ')[0]}: "
-        for each in loops
+        f"{loop.removeprefix('the loop at ').rpartition(' had ')[0]}: "
+        for loop in loops
     )
-    cut = [*loops, *(each for each in told.skipped if not each.startswith(places))]
+    cut = [
+        *loops,
+        *(
+            definition
+            for definition in told.skipped
+            if not definition.startswith(places)
+        ),
+    ]
     if not cut:
         return ()
     more = f", and {len(cut) - 1} more were cut" if len(cut) > 1 else ""
@@ -381,7 +388,7 @@ def _is_doubtful(program: Program, rehearsed: Rehearsed | None) -> bool:
     jumped = rehearsed.jumped if rehearsed is not None else None
     if jumped is None:
         return False
-    met = [each.op for each in program.failures]
+    met = [failure.op for failure in program.failures]
     return not program.trace.complete or any(each >= jumped for each in met)
 
 
@@ -392,7 +399,11 @@ def _is_late(program: Program, gone: Place, later: int | None) -> bool:
     """
     if later is None or not gone[1]:
         return False
-    met = [each.op for each in program.failures if get_place(program, each) == gone]
+    met = [
+        failure.op
+        for failure in program.failures
+        if get_place(program, failure) == gone
+    ]
     return min(met, default=len(program.trace.ops)) >= later
 
 

@@ -50,7 +50,7 @@ def _has_no_calls(trace: Trace, file: str, runnables: Iterable[Runnable]) -> boo
         return False
     if any(call.parent is not None for call in trace.calls):
         return False
-    return not any(_has_run(trace, file, each) for each in runnables)
+    return not any(_has_run(trace, file, runnable) for runnable in runnables)
 
 
 def _has_exited(trace: Trace) -> bool:
@@ -80,8 +80,8 @@ class Outcome:
     def exit_code(self) -> int:
         """Return 0 if clean, 1 with findings; a mere note does not count."""
         if self.parts:
-            return max(Outcome(each).exit_code for each in self.parts)
-        found = any(each.severity != "note" for each in self.trace.findings)
+            return max(Outcome(part).exit_code for part in self.parts)
+        found = any(finding.severity != "note" for finding in self.trace.findings)
         return 1 if found or not self.trace.complete else 0
 
 
@@ -116,7 +116,7 @@ def trace_command(target: str, spec: str | None, how: Manner) -> Outcome:
         target,
         lambda name, declared: report_of(name, _trace_one(name, None, how, declared)),
     )
-    parts = tuple(each.trace for each in whole.parts if each.trace is not None)
+    parts = tuple(part.trace for part in whole.parts if part.trace is not None)
     return replace(outcome, parts=parts, skipped=whole.skipped)
 
 
@@ -302,7 +302,9 @@ class _Checks:
                 span = finding.span
                 place = (span.file, span.line, span.column) if span else finding.message
                 findings.setdefault((finding.code, place), finding)
-        assumptions = [each for part in self.parts for each in part.assumptions]
+        assumptions = [
+            assumption for part in self.parts for assumption in part.assumptions
+        ]
         return replace(
             script,
             findings=tuple(findings.values()),
@@ -322,7 +324,7 @@ def _describe_needs(target: str, runnable: Runnable) -> str:
 
 def _describe_nothing_checked(target: str, skipped: Sequence[Skipped]) -> str:
     """Return the sentence for a file in which nothing could be checked."""
-    lines = "".join(f"\n  {each}" for each in skipped)
+    lines = "".join(f"\n  {definition}" for definition in skipped)
     first = skipped[-1].target if skipped else f"{target}:Net"
     return (
         f"`{target}` only contains definitions, and none of them can be checked as it "

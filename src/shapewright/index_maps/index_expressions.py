@@ -255,7 +255,7 @@ def describe_geometry(drawn: IndexMap) -> tuple[str, ...]:
         sizes = drawn.shape[-len(drawn.windows) :]
         return tuple(map(_format_spread, drawn.windows, sizes))
     return tuple(
-        _format_sliding(each, drawn.sizing != "average") for each in drawn.windows
+        _format_sliding(window, drawn.sizing != "average") for window in drawn.windows
     )
 
 

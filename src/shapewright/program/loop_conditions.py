@@ -86,8 +86,8 @@ class _Teller(ast.NodeTransformer):
             node.test = self.told(node.test)
         if self.library and len(node.body) == 1 and isinstance(node.body[0], ast.Raise):
             node.test = _Bounds().visit(node.test)
-        node.body = [self.visit(each) for each in node.body]
-        node.orelse = [self.visit(each) for each in node.orelse]
+        node.body = [self.visit(statement) for statement in node.body]
+        node.orelse = [self.visit(statement) for statement in node.orelse]
         return node
 
     def visit_Compare(self, node: ast.Compare) -> ast.AST:
@@ -98,7 +98,7 @@ class _Teller(ast.NodeTransformer):
     def told(self, test: ast.expr) -> ast.expr:
         """Rewrite a condition to report its tests of counters."""
         if isinstance(test, ast.BoolOp):
-            test.values = [self.told(each) for each in test.values]
+            test.values = [self.told(value) for value in test.values]
         elif isinstance(test, ast.UnaryOp) and isinstance(test.op, ast.Not):
             test.operand = self.told(test.operand)
         elif isinstance(test, ast.BinOp):
@@ -152,10 +152,10 @@ class _Bounds(ast.NodeTransformer):
 def _is_training_part(node: ast.If) -> bool:
     """Return whether the body of a condition is only part of a training step."""
     found = {
-        each.attr
+        child.attr
         for part in (*node.body, *node.orelse)
-        for each in ast.walk(part)
-        if isinstance(each, ast.Attribute) and each.attr in TRAINS
+        for child in ast.walk(part)
+        if isinstance(child, ast.Attribute) and child.attr in TRAINS
     }
     return bool(found) and found != WHOLE
 
@@ -330,21 +330,21 @@ class NameFlow:
 
     def add(self, node: ast.AST) -> None:
         """Add every name that is assigned in a node."""
-        for each in ast.walk(node):
-            name = get_dotted_name(each)
-            if name and not isinstance(getattr(each, "ctx", None), ast.Load):
+        for child in ast.walk(node):
+            name = get_dotted_name(child)
+            if name and not isinstance(getattr(child, "ctx", None), ast.Load):
                 self.names.add(name)
-            if isinstance(each, ast.Subscript) and isinstance(each.ctx, ast.Store):
-                name = get_dotted_name(each.value)
+            if isinstance(child, ast.Subscript) and isinstance(child.ctx, ast.Store):
+                name = get_dotted_name(child.value)
                 if name:
                     self.names.add(name)
 
     def touches(self, node: ast.AST) -> bool:
         """Return whether an expression reads the value or a name it flowed into."""
         return any(
-            id(each) in self.reads
-            or (self.names and get_dotted_name(each) in self.names)
-            for each in ast.walk(node)
+            id(child) in self.reads
+            or (self.names and get_dotted_name(child) in self.names)
+            for child in ast.walk(node)
         )
 
     def leaves(self) -> bool:

@@ -118,9 +118,9 @@ def _iter_guarded(
 ) -> Iterator[tuple[str, ast.expr, ast.expr]]:
     """Yield counters that grow by 1 under an `if` that only the head decides."""
     stored = [
-        ast.unparse(each)
-        for each in ast.walk(loop)
-        if isinstance(getattr(each, "ctx", None), ast.Store | ast.Del)
+        ast.unparse(child)
+        for child in ast.walk(loop)
+        if isinstance(getattr(child, "ctx", None), ast.Store | ast.Del)
     ]
     for node in loop.body:
         names = collect_names(node.test) if isinstance(node, ast.If) else set()
@@ -128,9 +128,9 @@ def _iter_guarded(
             continue
         if not _is_test(node.test) or (names - heads) & set(stored):
             continue
-        for each in node.body:
-            target = each.target if isinstance(each, ast.AugAssign) else None
-            if target is None or not is_increment(each):
+        for statement in node.body:
+            target = statement.target if isinstance(statement, ast.AugAssign) else None
+            if target is None or not is_increment(statement):
                 continue
             if stored.count(ast.unparse(target)) == 1:
                 yield next(iter(names & heads)), target, node.test
@@ -149,8 +149,8 @@ def is_increment(node: ast.AST) -> bool:
 
 def _is_test(test: ast.expr) -> bool:
     """Return whether a test may be repeated: `(i + 1) % 4 == 0 or i == len(x)`."""
-    calls = [each for each in ast.walk(test) if isinstance(each, ast.Call)]
-    known = all(ast.unparse(each.func) == "len" for each in calls)
+    calls = [child for child in ast.walk(test) if isinstance(child, ast.Call)]
+    known = all(ast.unparse(call.func) == "len" for call in calls)
     kinds = ast.Compare, ast.BoolOp, ast.cmpop, ast.boolop, ast.Call
     return known and is_made_of(test, (*REACHED, *kinds))
 
@@ -176,8 +176,8 @@ def _is_joining(node: ast.AST, target: ast.expr) -> bool:
     for call in ast.walk(node):
         if not isinstance(call, ast.Call) or not isinstance(call.func, ast.Attribute):
             continue
-        parts = [each for one in call.args for each in ast.walk(one)]
-        exprs = [each for each in parts if isinstance(each, ast.expr)]
+        parts = [child for one in call.args for child in ast.walk(one)]
+        exprs = [part for part in parts if isinstance(part, ast.expr)]
         if call.func.attr in JOINS and text in map(ast.unparse, exprs):
             return is_made_of(target, (*PLAIN, ast.Store))
     return False
@@ -204,7 +204,7 @@ def _iter_tests(loop: Loop) -> Iterator[tuple[ast.expr, ast.If | None, bool]]:
             yield node.test, None, True
         inner |= isinstance(node, Loop)
         under |= isinstance(node, ast.If)
-        waiting += [(each, inner, under) for each in ast.iter_child_nodes(node)]
+        waiting += [(child, inner, under) for child in ast.iter_child_nodes(node)]
 
 
 def _is_met_at(test: ast.expr) -> bool:
@@ -229,19 +229,19 @@ def _iter_comparisons(test: ast.expr) -> Iterator[tuple[ast.expr, ast.expr, bool
     """Yield the two sides of `a % b` and `a < b` in a condition."""
     rests: dict[ast.AST, ast.expr] = {}
     divided: set[ast.AST] = set()
-    for each in ast.walk(test):
-        if isinstance(each, ast.Compare) and len(each.ops) == 1:
-            rests[each.left] = each.comparators[0]
-        if isinstance(each, ast.BinOp) and isinstance(each.op, ast.Mod):
-            divided.add(each)
-            rest = rests.get(each, ast.Constant(0))
-            if is_made_of(each.right, PLAIN) and is_made_of(rest, REACHED):
-                yield each.left, ast.Tuple([each.right, rest], ast.Load()), True
-    for each in ast.walk(test):
-        if not isinstance(each, ast.Compare) or len(each.ops) != 1:
+    for child in ast.walk(test):
+        if isinstance(child, ast.Compare) and len(child.ops) == 1:
+            rests[child.left] = child.comparators[0]
+        if isinstance(child, ast.BinOp) and isinstance(child.op, ast.Mod):
+            divided.add(child)
+            rest = rests.get(child, ast.Constant(0))
+            if is_made_of(child.right, PLAIN) and is_made_of(rest, REACHED):
+                yield child.left, ast.Tuple([child.right, rest], ast.Load()), True
+    for child in ast.walk(test):
+        if not isinstance(child, ast.Compare) or len(child.ops) != 1:
             continue
-        left, right = each.left, each.comparators[0]
-        if any(one in divided for one in ast.walk(each)):
+        left, right = child.left, child.comparators[0]
+        if any(one in divided for one in ast.walk(child)):
             continue
         for one, other in ((left, right), (right, left)):
             if not isinstance(one, ast.Constant) and is_made_of(other, REACHED):
@@ -261,7 +261,9 @@ def list_counters(loop: Loop) -> dict[str, ast.expr]:
         if isinstance(node, Loop | ast.With | ast.Try) or (
             isinstance(node, ast.If) and within
         ):
-            body = [each for each in node.body if isinstance(each, ast.stmt)]
+            body = [
+                statement for statement in node.body if isinstance(statement, ast.stmt)
+            ]
             waiting += body
             inner.update(body if within else ())
         if isinstance(node, ast.AugAssign | ast.Assign) and _is_addition(node):
@@ -358,7 +360,9 @@ def _is_target(node: ast.AST, inner: ast.AST) -> int:
 
 def is_uneven(loop: Loop) -> bool:
     """Return whether only some turns add to a list: `append` under an `if`."""
-    waiting: list[tuple[ast.AST, bool]] = [(each, False) for each in loop.body]
+    waiting: list[tuple[ast.AST, bool]] = [
+        (statement, False) for statement in loop.body
+    ]
     while waiting:
         node, under = waiting.pop()
         if isinstance(node, SCOPES):
@@ -367,5 +371,5 @@ def is_uneven(loop: Loop) -> bool:
         if under and isinstance(called, ast.Attribute) and called.attr in ADDING:
             return True
         under |= isinstance(node, ast.If | ast.Try | ast.Match)
-        waiting += [(each, under) for each in ast.iter_child_nodes(node)]
+        waiting += [(child, under) for child in ast.iter_child_nodes(node)]
     return False

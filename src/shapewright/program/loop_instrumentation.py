@@ -256,8 +256,8 @@ class _Teller(ast.NodeTransformer):
 
     def at(self, node: Node, place: ast.AST) -> Node:
         """Move a node and all its children to the place of another."""
-        for each in ast.walk(node):
-            ast.copy_location(each, place)
+        for child in ast.walk(node):
+            ast.copy_location(child, place)
         return node
 
     def counting(self, node: ast.For | ast.While) -> Counting:
@@ -265,7 +265,9 @@ class _Teller(ast.NodeTransformer):
         if self.is_meant is not None:
             return Counting()
         found = find_counters(node)
-        self.waits.update(each.node for each in found.conditions if each.node)
+        self.waits.update(
+            condition.node for condition in found.conditions if condition.node
+        )
         return found
 
     def told(self, counts: Counting, uneven: bool) -> ast.expr:
@@ -279,11 +281,12 @@ class _Teller(ast.NodeTransformer):
             for number, is_head in counts.numbers
         ]
         conditions: list[ast.expr] = []
-        for each in counts.conditions:
+        for condition in counts.conditions:
             told = [
-                each.number, each.divides, each.node is not None, each.line, each.test,
+                condition.number, condition.divides, condition.node is not None,
+                condition.line, condition.test,
             ]  # fmt: skip
-            value = ast.Lambda(nothing, _copy_node(each.value))
+            value = ast.Lambda(nothing, _copy_node(condition.value))
             words = [ast.Constant(one) for one in told]
             conditions.append(ast.Tuple([value, *words], ast.Load()))
         guards: list[ast.expr] = []

@@ -103,7 +103,7 @@ def _find_uses(
     for node in _iter_statements(tree.body):
         targets = getattr(node, "targets", ())
         names = [getattr(node, "name", "")]
-        names += [each.id for each in targets if isinstance(each, ast.Name)]
+        names += [target.id for target in targets if isinstance(target, ast.Name)]
         for name in names:
             bodies.setdefault(name, set()).update(collect_names(node))
     found: set[str] = set()
@@ -214,9 +214,9 @@ def _find_family(file: _File, node: ast.ClassDef) -> Iterator[ast.ClassDef]:
 
 def _find_method(node: ast.ClassDef, name: str) -> ast.FunctionDef | None:
     found = [
-        each
-        for each in node.body
-        if isinstance(each, ast.FunctionDef) and each.name == name
+        statement
+        for statement in node.body
+        if isinstance(statement, ast.FunctionDef) and statement.name == name
     ]
     return found[-1] if found else None
 
@@ -291,16 +291,16 @@ def _is_module_factory(file: _File, node: ast.FunctionDef) -> bool:
             return True
     made = {
         target.id
-        for each in iter_own_nodes(node)
-        if isinstance(each, ast.Assign) and _is_module_call(file, each.value)
-        for target in each.targets
+        for child in iter_own_nodes(node)
+        if isinstance(child, ast.Assign) and _is_module_call(file, child.value)
+        for target in child.targets
         if isinstance(target, ast.Name)
     }
-    for each in iter_own_nodes(node):
-        if isinstance(each, ast.Return) and each.value is not None:
-            if _is_module_call(file, each.value):
+    for child in iter_own_nodes(node):
+        if isinstance(child, ast.Return) and child.value is not None:
+            if _is_module_call(file, child.value):
                 return True
-            if isinstance(each.value, ast.Name) and each.value.id in made:
+            if isinstance(child.value, ast.Name) and child.value.id in made:
                 return True
     return False
 
@@ -308,11 +308,13 @@ def _is_module_factory(file: _File, node: ast.FunctionDef) -> bool:
 def _is_tensor_function(file: _File, node: ast.FunctionDef) -> bool:
     """Whether a function does arithmetic on arguments that are tensors."""
     arguments = [*node.args.posonlyargs, *node.args.args, *node.args.kwonlyargs]
-    said = [each.annotation for each in arguments if each.annotation is not None]
+    said = [
+        argument.annotation for argument in arguments if argument.annotation is not None
+    ]
     if any("Tensor" in ast.unparse(each) for each in said):
         return True
-    names = {each.arg for each in arguments if each.annotation is None}
-    return any(_is_tensor_work(file, each, names) for each in iter_own_nodes(node))
+    names = {argument.arg for argument in arguments if argument.annotation is None}
+    return any(_is_tensor_work(file, child, names) for child in iter_own_nodes(node))
 
 
 def _is_tensor_work(file: _File, node: ast.AST, names: set[str]) -> bool:
@@ -330,9 +332,9 @@ def _is_tensor_work(file: _File, node: ast.AST, names: set[str]) -> bool:
     name = file.full_name(node.func)
     of_torch = name.startswith(("torch.", "einops."))
     given: list[ast.expr] = list(node.args)
-    for each in node.args:
-        if isinstance(each, ast.List | ast.Tuple):
-            given += each.elts
+    for argument in node.args:
+        if isinstance(argument, ast.List | ast.Tuple):
+            given += argument.elts
     called = name.rpartition(".")[2]
     is_operator = of_torch and called not in TRACKS_NO_SHAPES and called[:1].islower()
     return is_operator and any(map(is_named, given))

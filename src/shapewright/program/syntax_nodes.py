@@ -49,7 +49,7 @@ def get_dotted_name(node: ast.AST | None) -> str:
 
 def is_starred(call: ast.Call) -> bool:
     """Return whether a call has `*args` or `**kwargs`."""
-    return any(isinstance(each, ast.Starred) for each in call.args) or any(
+    return any(isinstance(argument, ast.Starred) for argument in call.args) or any(
         word.arg is None for word in call.keywords
     )
 
@@ -76,15 +76,15 @@ def get_shape_owner(node: ast.AST) -> ast.expr | None:
 def collect_names(node: ast.AST, *contexts: type[ast.expr_context]) -> set[str]:
     """Return the names in a tree; with contexts (`ast.Store`), those so used."""
     return {
-        each.id
-        for each in ast.walk(node)
-        if isinstance(each, ast.Name) and (not contexts or type(each.ctx) in contexts)
+        child.id
+        for child in ast.walk(node)
+        if isinstance(child, ast.Name) and (not contexts or type(child.ctx) in contexts)
     }
 
 
 def is_made_of(node: ast.AST, kinds: tuple[type[ast.AST], ...]) -> bool:
     """Return whether all nodes of a tree are of these kinds."""
-    return all(isinstance(each, kinds) for each in ast.walk(node))
+    return all(isinstance(child, kinds) for child in ast.walk(node))
 
 
 def get_first_line(node: ast.stmt) -> int:

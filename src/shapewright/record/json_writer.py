@@ -275,8 +275,8 @@ def write_finding(finding: Finding) -> Json:
         "count": finding.count,
         "span": write_span(finding.span),
         "related": [
-            {"span": write_span(each.span), "message": each.message}
-            for each in finding.related
+            {"span": write_span(place.span), "message": place.message}
+            for place in finding.related
         ],
     }
 
@@ -285,8 +285,8 @@ def write_formulas(formulas: Formulas) -> Json:
     """Convert the `Formulas` of a trace to JSON."""
     return {
         "letters": {
-            name: {"low": each.low, "high": each.high, "step": each.step}
-            for name, each in formulas.letters.items()
+            name: {"low": letter.low, "high": letter.high, "step": letter.step}
+            for name, letter in formulas.letters.items()
         },
         "runs": formulas.runs,
         "tried": formulas.tried,

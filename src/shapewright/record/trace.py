@@ -172,12 +172,14 @@ def _encode(trace: Trace, indent: int | None) -> str:
         "ops": [tables.op(at, op) for at, op in enumerate(trace.ops)],
         "calls": [tables.call(at, call) for at, call in enumerate(trace.calls)],
         "states": [tables.state(state) for state in trace.states],
-        "findings": [json_writer.write_finding(each) for each in trace.findings],
+        "findings": [json_writer.write_finding(finding) for finding in trace.findings],
         "assumptions": [
-            json_writer.write_assumption(each) for each in trace.assumptions
+            json_writer.write_assumption(assumption) for assumption in trace.assumptions
         ],
         "notes": list(trace.notes),
-        "sources": [json_writer.write_source(each) for each in trace.sources.values()],
+        "sources": [
+            json_writer.write_source(source) for source in trace.sources.values()
+        ],
         **tables.rows(),
     }
     if trace.formulas is not None:

@@ -102,7 +102,7 @@ def _find_pattern(
             )
         case Product(factors):
             return _join_parts(
-                [_find_pattern(each, fixed) for each in factors], added=False
+                [_find_pattern(factor, fixed) for factor in factors], added=False
             )
         case Quotient(over, divisor) if divisor > 0:
             inner = _find_pattern(over, fixed)
@@ -310,10 +310,10 @@ def is_always(condition: Condition, ladders: Ladders) -> Decision:
 
 
 def _join_all(parts: list[Decision]) -> Decision:
-    failed = next((each for each in parts if each.holds is False), None)
+    failed = next((part for part in parts if part.holds is False), None)
     if failed is not None:
         return failed
-    return Decision(None if any(each.holds is None for each in parts) else True)
+    return Decision(None if any(part.holds is None for part in parts) else True)
 
 
 def _try_each(condition: Condition, ladders: Ladders) -> Decision:

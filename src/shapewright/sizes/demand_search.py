@@ -71,7 +71,7 @@ class SizeEvidence:
 
     def atoms(self, letter: str) -> list[Expression]:
         """The letter, and the sizes that depend on it alone."""
-        own = [each for each in self.sizes if each.letters() == {letter}]
+        own = [size for size in self.sizes if size.letters() == {letter}]
         return list(dict.fromkeys([Letter(letter), *own]))
 
 

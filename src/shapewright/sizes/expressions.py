@@ -245,7 +245,7 @@ class Product(Expression):
         return prod(factor.value(letters) for factor in self.factors)
 
     def letters(self) -> frozenset[str]:
-        return frozenset[str]().union(*(each.letters() for each in self.factors))
+        return frozenset[str]().union(*(factor.letters() for factor in self.factors))
 
     def __str__(self) -> str:
         powers: dict[str, int] = {}
@@ -267,7 +267,7 @@ class Least(Expression):
         return min(part.value(letters) for part in self.parts)
 
     def letters(self) -> frozenset[str]:
-        return frozenset[str]().union(*(each.letters() for each in self.parts))
+        return frozenset[str]().union(*(part.letters() for part in self.parts))
 
     def __str__(self) -> str:
         return f"min({', '.join(map(str, self.parts))})"
@@ -283,7 +283,7 @@ class Most(Expression):
         return max(part.value(letters) for part in self.parts)
 
     def letters(self) -> frozenset[str]:
-        return frozenset[str]().union(*(each.letters() for each in self.parts))
+        return frozenset[str]().union(*(part.letters() for part in self.parts))
 
     def __str__(self) -> str:
         return f"max({', '.join(map(str, self.parts))})"
@@ -383,7 +383,7 @@ def _read(node: ast.expr) -> Expression:
         case ast.BinOp(left=left, op=operator, right=right):
             return _join_nodes(operator, _read(left), right)
         case ast.Call(func=ast.Name(id=name), args=args):
-            return _format_call(name, [_read(each) for each in args])
+            return _format_call(name, [_read(argument) for argument in args])
     raise ValueError(f"no formula: {ast.unparse(node)!r}")
 
 

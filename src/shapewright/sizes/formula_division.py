@@ -95,9 +95,9 @@ def carry_out_divisions(formula: Expression, ladders: Ladders) -> Expression:
         case Clamped(over, low, high):
             return Clamped(carry_out_divisions(over, ladders), low, high)
         case Least(parts):
-            return Least(tuple(carry_out_divisions(each, ladders) for each in parts))
+            return Least(tuple(carry_out_divisions(part, ladders) for part in parts))
         case Most(parts):
-            return Most(tuple(carry_out_divisions(each, ladders) for each in parts))
+            return Most(tuple(carry_out_divisions(part, ladders) for part in parts))
         case Over(over, by):
             one, two = (
                 carry_out_divisions(over, ladders),

@@ -295,8 +295,8 @@ class Fitter:
                 continue
             left = self.whole(rest, pool, depth, hints)
             if left is not None:
-                rivals = [product([base.formula, each]) for each in left.rivals]
-                rivals += [product([each, left.formula]) for each in base.rivals]
+                rivals = [product([base.formula, rival]) for rival in left.rivals]
+                rivals += [product([rival, left.formula]) for rival in base.rivals]
                 return Fit(product([base.formula, left.formula]), tuple(rivals))
         return None
 
@@ -372,7 +372,7 @@ class Fitter:
                     )
                     if left is not None and base is not None:
                         mine = _Window(1, step, stride).of(base.formula)
-                        made = [product([mine, each]) for each in left.rivals]
+                        made = [product([mine, rival]) for rival in left.rivals]
                         return Fit(product([mine, left.formula]), tuple(made))
         return None
 
@@ -415,7 +415,7 @@ class Fitter:
         base = self.known[known]
         if base is None or not callable(make):
             return None
-        return Fit(make(base.formula), tuple(make(each) for each in base.rivals))
+        return Fit(make(base.formula), tuple(make(rival) for rival in base.rivals))
 
 
 LITTLE = ((1, -1), (1, 1), (2, -1), (2, 1), (1, -2), (1, 2))

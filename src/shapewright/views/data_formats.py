@@ -44,14 +44,16 @@ def build_report_data(report: Report) -> dict[str, Any]:
         "target": report.target,
         "findings": [
             {
-                **write_finding(each),
-                "sizes": each.sizes,
-                "lines": list(each.lines),
-                "fixes": [_build_fix_data(fix) for fix in each.fixes],
+                **write_finding(finding),
+                "sizes": finding.sizes,
+                "lines": list(finding.lines),
+                "fixes": [_build_fix_data(fix) for fix in finding.fixes],
             }
-            for each in report.findings
+            for finding in report.findings
         ],
-        "assumptions": [write_assumption(each) for each in report.assumptions],
+        "assumptions": [
+            write_assumption(assumption) for assumption in report.assumptions
+        ],
         "complete": report.complete,
         **({} if report.rehearsal else {"chosen": _build_chosen_data(report.chosen)}),
         **(_build_parts_data(report) if report.parts else {}),
@@ -62,9 +64,10 @@ def build_report_data(report: Report) -> dict[str, Any]:
 def _build_parts_data(report: Report) -> dict[str, Any]:
     """Return the reports of a file that only defines things, and what was skipped."""
     return {
-        "targets": [build_report_data(each) for each in report.parts],
+        "targets": [build_report_data(part) for part in report.parts],
         "not_checked": [
-            {"target": each.target, "reason": each.reason} for each in report.skipped
+            {"target": definition.target, "reason": definition.reason}
+            for definition in report.skipped
         ],
     }
 
@@ -91,7 +94,7 @@ def _build_rehearsal_data(report: Report) -> dict[str, Any]:
         "device": told.device,
         "arguments": list(told.arguments),
         "story": _build_moment_data(told.story),
-        "gradients": [_build_gradient_data(each) for each in told.gradients],
+        "gradients": [_build_gradient_data(gradient) for gradient in told.gradients],
         "skipped": list(told.skipped),
     }
 
@@ -168,7 +171,7 @@ def _build_solution_data(solution: Solution) -> dict[str, Any]:
         "target": solution.target,
         "spec": solution.spec,
         "letters": list(solution.letters),
-        "demands": [_build_demand_data(each) for each in solution.demands],
+        "demands": [_build_demand_data(demand) for demand in solution.demands],
         "outputs": [
             {"dtype": fact.dtype, "shape": [str(size) for size in fact.shape]}
             for fact in collect_leaves(solution.output)
@@ -237,7 +240,7 @@ def format_traces_json(
         "version": VERSION,
         "kind": "traces",
         "target": target,
-        "traces": [json.loads(each.to_json()) for each in traces],
+        "traces": [json.loads(trace.to_json()) for trace in traces],
         "not_checked": [
             {"target": one.target, "reason": one.reason} for one in skipped
         ],
@@ -250,14 +253,14 @@ def format_traces_summary(
 ) -> str:
     """Return the lines below the tables: definitions not traced, and their number."""
     count = formatting.format_plural(len(traces) + len(skipped), "definition")
-    lines = [f"not traced: {each}" for each in skipped]
+    lines = [f"not traced: {definition}" for definition in skipped]
     lines.append(f"{target} only contains definitions: {len(traces)} of {count} traced")
     return "".join(f"{line}\n" for line in lines)
 
 
 def format_report_lines(report: Report) -> str:
     """Return a line for each finding; empty if there is none."""
-    return "".join(f"{_format_finding_line(each)}\n" for each in report.findings)
+    return "".join(f"{_format_finding_line(finding)}\n" for finding in report.findings)
 
 
 def _format_finding_line(finding: Finding) -> str:
@@ -276,14 +279,14 @@ def format_report_commands(report: Report) -> str:
 
     A clean report on inputs that were chosen is a notice.
     """
-    lines = [_format_command(each) for each in report.findings]
+    lines = [_format_command(finding) for finding in report.findings]
     if report.chosen is not None and report.exit_code == 0:
         title = _escape_field("shapewright inputs")
         text = _escape_data(f"{report.target}: no findings {report.chosen}")
         lines.append(f"::notice title={title}::{text}")
-    for each in report.skipped:
+    for definition in report.skipped:
         title = _escape_field("shapewright not checked")
-        lines.append(f"::notice title={title}::{_escape_data(str(each))}")
+        lines.append(f"::notice title={title}::{_escape_data(str(definition))}")
     return "".join(f"{line}\n" for line in lines)
 
 
@@ -322,7 +325,7 @@ SCHEMA = "https://json.schemastore.org/sarif-2.1.0.json"
 
 def format_report_sarif(report: Report, version: str) -> str:
     """Return the report as SARIF text; `version` is ours."""
-    codes = sorted({each.code for each in report.findings})
+    codes = sorted({finding.code for finding in report.findings})
     driver = {
         "name": "shapewright",
         "version": version,
@@ -331,7 +334,7 @@ def format_report_sarif(report: Report, version: str) -> str:
     run = {
         "tool": {"driver": driver},
         "columnKind": "unicodeCodePoints",
-        "results": [_build_result(each) for each in report.findings],
+        "results": [_build_result(finding) for finding in report.findings],
         **_build_notifications(report),
     }
     whole = {"$schema": SCHEMA, "version": "2.1.0", "runs": [run]}
@@ -340,7 +343,10 @@ def format_report_sarif(report: Report, version: str) -> str:
 
 def _build_notifications(report: Report) -> dict[str, Any]:
     """Return a scanner's notes on the run itself: chosen inputs and skipped parts."""
-    texts = [f"{each.target} was not checked: {each.reason}" for each in report.skipped]
+    texts = [
+        f"{definition.target} was not checked: {definition.reason}"
+        for definition in report.skipped
+    ]
     if report.chosen is not None:
         texts.insert(0, f"{report.target} was checked {report.chosen}")
     if not texts:
@@ -365,11 +371,11 @@ def _build_result(finding: Finding) -> dict[str, Any]:
         made["locations"] = [_build_location(finding.span)]
     if finding.related:
         made["relatedLocations"] = [
-            {**_build_location(each.span), "message": {"text": each.message}}
-            for each in finding.related
+            {**_build_location(place.span), "message": {"text": place.message}}
+            for place in finding.related
         ]
     if finding.fixes:
-        made["fixes"] = [_build_fix(each) for each in finding.fixes]
+        made["fixes"] = [_build_fix(fix) for fix in finding.fixes]
     return made
 
 

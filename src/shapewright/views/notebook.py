@@ -245,8 +245,8 @@ def _render_totals(trace: Trace, totals: Totals) -> str:
 
 
 def _render_notes(trace: Trace) -> str:
-    lines = [("assumed", each.message.removeprefix("assumed "), each.span)
-             for each in trace.assumptions]  # fmt: skip
+    lines = [("assumed", assumption.message.removeprefix("assumed "), assumption.span)
+             for assumption in trace.assumptions]  # fmt: skip
     lines += [("note", note, None) for note in trace.notes]
     if not lines:
         return ""

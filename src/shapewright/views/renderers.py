@@ -140,7 +140,7 @@ def _render_trace_html(trace: Trace, display: Display) -> str:
 def _render_traces_text(outcome: _Traces, display: Display) -> str:
     from shapewright.views.data_formats import format_traces_summary
 
-    parts = [_render_trace_text(each, display) for each in outcome.parts]
+    parts = [_render_trace_text(part, display) for part in outcome.parts]
     target = outcome.trace.target
     return "\n".join(
         [*parts, format_traces_summary(target, outcome.parts, outcome.skipped)]

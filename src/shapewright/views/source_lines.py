@@ -169,7 +169,9 @@ def iter_files(trace: Trace, arrow: str) -> Iterator[list[FunctionRows]]:
         if source.text is not None
     }
     made = collect_visits(trace, loops)
-    wrong = [each.span.file for each in trace.findings if each.span is not None]
+    wrong = [
+        finding.span.file for finding in trace.findings if finding.span is not None
+    ]
     for file in dict.fromkeys([*(file for file, _ in made), *wrong]):
         seen = {line: visited for (name, line), visited in made.items() if name == file}
         source = trace.sources.get(file)
@@ -321,7 +323,9 @@ def _find_parts(source: Source, lines: list[int]) -> list[_Part]:
     whole = _Part(source, 1, 10**9, "")
     parts: dict[tuple[int, int], _Part] = {}
     for line in lines:
-        holding = [each for each in functions if each[0] <= line <= each[1]]
+        holding = [
+            function for function in functions if function[0] <= line <= function[1]
+        ]
         if not holding:
             parts.setdefault((0, 0), whole)
             continue

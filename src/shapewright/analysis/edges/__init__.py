@@ -48,7 +48,9 @@ def find_edge_failures(
         return []
     runs = Runs(make, compute_run_budget(len(program.trace.ops)))
     context = EdgeContext(program, free, runs)
-    return [each for looker in list_lookers("edge") for each in looker.find(context)]
+    return [
+        finding for looker in list_lookers("edge") for finding in looker.find(context)
+    ]
 
 
 @looks_for(BATCH_HARD_CODED, LOST_DIM)
@@ -82,6 +84,10 @@ def find_failing_sizes(context: EdgeContext) -> Iterator[Finding]:
 
 def _split_dims(free: list[Free]) -> tuple[list[Free], list[Free], list[Free]]:
     """Split the free dims into batch, sequence lengths and image sides."""
-    batch = [each for each in free if each.role == "batch"]
-    steps = [each for each in free if each.role == "sequence"]
-    return batch, steps, [each for each in free if each not in (*batch, *steps)]
+    batch = [free_dim for free_dim in free if free_dim.role == "batch"]
+    steps = [free_dim for free_dim in free if free_dim.role == "sequence"]
+    return (
+        batch,
+        steps,
+        [free_dim for free_dim in free if free_dim not in (*batch, *steps)],
+    )

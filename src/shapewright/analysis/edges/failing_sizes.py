@@ -124,7 +124,7 @@ def _find_constant_call(size: int, runs: Sequence[Sequence[RunStep]]) -> Place |
     for given, *others in zip(*runs, strict=False):
         if any((given.name, given.place) != (o.name, o.place) for o in others):
             break
-        shapes = (given.shapes, *(each.shapes for each in others))
+        shapes = (given.shapes, *(other.shapes for other in others))
         for shape, *rest in zip(*shapes, strict=False):
             same = all(len(each) == len(shape) for each in rest)
             first = bool(shape) and {each[:1] for each in rest} == {(size,)}
@@ -206,8 +206,8 @@ HALVES = 6
 
 def get_larger_requests(free: Sequence[Free]) -> list[Request]:
     """Return the runs with sizes larger by 1: every dim alone, then all together."""
-    alone = [Request(((each, each.size + 1),), False) for each in free]
-    both = Request(tuple((each, each.size + 1) for each in free), False)
+    alone = [Request(((free_dim, free_dim.size + 1),), False) for free_dim in free]
+    both = Request(tuple((free_dim, free_dim.size + 1) for free_dim in free), False)
     return [*alone, both] if len(free) > 1 else alone
 
 
@@ -221,7 +221,7 @@ def _find_failing_dims(free: Sequence[Free], runs: Runs) -> list[Free]:
 
 def _find_multiple(free: Sequence[Free], runs: Runs) -> int | None:
     """Return the smallest number whose multiples run; None if no other size runs."""
-    steps = [n for n in STEPS if all(each.size % n == 0 for each in free)]
+    steps = [n for n in STEPS if all(free_dim.size % n == 0 for free_dim in free)]
     further = {n: [_find_larger_run(free, k * n) for k in (1, 2)] for n in steps}
     runs.ask([first for first, _ in further.values()])
     for step, (first, second) in further.items():
@@ -233,14 +233,16 @@ def _find_multiple(free: Sequence[Free], runs: Runs) -> int | None:
 
 def _find_larger_run(free: Sequence[Free], step: int) -> Request:
     """Return a run with every size larger by `step`."""
-    return Request(tuple((each, each.size + step) for each in free), False)
+    return Request(tuple((free_dim, free_dim.size + step) for free_dim in free), False)
 
 
 def _format_multiples(free: Sequence[Free], step: int) -> str:
     """Return a text such as `height 32, 48 and 64 run: multiples of 16`."""
     parts = [
-        format_sizes(each, [each.size, each.size + step, each.size + 2 * step])
-        for each in free
+        format_sizes(
+            free_dim, [free_dim.size, free_dim.size + step, free_dim.size + 2 * step]
+        )
+        for free_dim in free
     ]
     return f"{' or '.join(parts)} run: multiples of {step}"
 
@@ -266,13 +268,13 @@ def _report_smallest_sizes(
 ) -> Iterator[Finding]:
     """Report outputs that have fewer dims at the smallest sizes that run."""
     requests = []
-    sizes = [each.size for each in free]
+    sizes = [free_dim.size for free_dim in free]
     for _ in range(HALVES):
         sizes = [max(1, size // 2) for size in sizes]
         requests.append(Request(tuple(zip(free, sizes, strict=True)), False))
     requests = [each for each in dict.fromkeys(requests) if each.sizes]
     runs.ask(requests)
-    ran = [each for each in requests if runs.at(each).state == "runs"]
+    ran = [request for request in requests if runs.at(request).state == "runs"]
     if len(ran) > 1:
         yield from _report_lost_dim(ran[-1], ran[0], runs, program)
 

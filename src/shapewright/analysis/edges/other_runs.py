@@ -374,7 +374,7 @@ class Runs:
 
     def steps(self, requests: Sequence[Request]) -> list[tuple[RunStep, ...]]:
         """Return the calls of each of these runs."""
-        asked = [replace(each, look="steps") for each in requests]
+        asked = [replace(request, look="steps") for request in requests]
         self.ask(asked)
         return [self.at(each).steps for each in asked]
 

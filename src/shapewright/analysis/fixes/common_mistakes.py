@@ -296,7 +296,7 @@ def _suggest_number_count(
     if name == "permute":
         dims = [node.value for node in given if isinstance(node, ast.Constant)]
         if len(dims) == len(given) and lacking:
-            kept = [each for each in dims if isinstance(each, int) and each < rank]
+            kept = [dim for dim in dims if isinstance(dim, int) and dim < rank]
             missing = [d for d in range(rank) if d not in kept]
             orders = [[*kept, *missing], [*missing, *kept]]
             for order in orders:
@@ -403,6 +403,6 @@ def suggest_any_batch(program: Program, failure: Failure) -> Iterator[Fix]:
 
 def _iter_last_batches(program: Program, at: int) -> Iterator[LastBatch]:
     """Yield the smaller last batches that an op worked with."""
-    for each in program.remainders:
-        if each.began <= at < each.ended:
-            yield each
+    for remainder in program.remainders:
+        if remainder.began <= at < remainder.ended:
+            yield remainder

@@ -123,7 +123,7 @@ def fix_shuffle(program: Program, failure: Failure) -> Iterator[Fix]:
         return
     for module, size in _iter_modules(program, op.inputs[0], unmet.got.dim or 1):
         factors = [each for _, each in op.arguments if type(each) is int and each > 1]
-        squared = [has * each for each in factors if has % each == 0]
+        squared = [has * factor for factor in factors if has % factor == 0]
         near = (*squared, needs, lcm(has, needs), -(-has // needs) * needs)
         for new in dict.fromkeys(near):
             if new and size == has:
@@ -377,11 +377,11 @@ def _find_size_nodes(
 
     A name among the arguments that stands for a tuple is looked up.
     """
-    values = [_find_value(text, each) for each in call.args]
-    for each in values:
-        if isinstance(each, ast.Tuple | ast.List):
-            sure = not any(isinstance(item, ast.Starred) for item in each.elts)
-            return list(each.elts) if len(each.elts) == rank and sure else None
+    values = [_find_value(text, argument) for argument in call.args]
+    for value in values:
+        if isinstance(value, ast.Tuple | ast.List):
+            sure = not any(isinstance(item, ast.Starred) for item in value.elts)
+            return list(value.elts) if len(value.elts) == rank and sure else None
     given = list(call.args)
     if len(given) != rank or any(isinstance(each, ast.Starred) for each in given):
         return None

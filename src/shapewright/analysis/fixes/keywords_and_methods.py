@@ -192,7 +192,7 @@ def _suggest_chunks(text: SourceText, call: ast.Call, parts: int) -> Iterator[Fi
     if name not in PARTS or not isinstance(call.func, ast.Attribute):
         return
     words = {word.arg: text.written(word.value) for word in call.keywords}
-    given = [text.written(each) for each in call.args]
+    given = [text.written(argument) for argument in call.args]
     at = 0 if name == "unbind" else 1
     dim = words.get("dim") or (given[at] if len(given) > at else "0")
     kept = text.written(call.func.value)

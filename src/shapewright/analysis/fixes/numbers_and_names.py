@@ -43,10 +43,10 @@ def _fix_names(
     if found is None:
         return
     text, call = found
-    rows = [(text, each) for each in list_arguments(call)]
+    rows = [(text, argument) for argument in list_arguments(call)]
     for place, node in iter_definitions(program, [(text.file, call.lineno)]):
         if isinstance(node, ast.List | ast.Tuple):
-            rows += [(place, each) for each in reversed(node.elts)]
+            rows += [(place, item) for item in reversed(node.elts)]
     for has, needs in pairs:
         for place, node in rows if abs(has - needs) <= 1 else ():
             if isinstance(node, ast.Name | ast.Attribute):
@@ -66,7 +66,7 @@ def fix_dims(program: Program, failure: Failure) -> Iterator[Fix]:
     text, call = found
     for node in list_arguments(call):
         if isinstance(node, ast.Tuple | ast.List):
-            values = [evaluate_whole_number(each, SIGNED) for each in node.elts]
+            values = [evaluate_whole_number(item, SIGNED) for item in node.elts]
             left = [v for v in values if v is not None and -rank <= v < rank]
             if left and len(left) < len(values) and None not in values:
                 new = str(left[0]) if len(left) == 1 else str(tuple(left))
@@ -272,8 +272,8 @@ def replace_tensors(program: Program, failure: Failure) -> Iterator[Fix]:
         kind = fact.dtype.rstrip("0123456789")
         same = [
             name
-            for name, each in others.items()
-            if name != node.id and each.dtype.rstrip("0123456789") == kind
+            for name, other in others.items()
+            if name != node.id and other.dtype.rstrip("0123456789") == kind
         ]
         there = collect_names(found[1])
         exact = [

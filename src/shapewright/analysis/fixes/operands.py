@@ -365,9 +365,9 @@ def fix_sources(program: Program, failure: Failure) -> Iterator[Fix]:
         return
     text, node = found
     made: dict[int, ast.expr] = {}
-    for each in ast.walk(node):
-        if isinstance(each, ast.Name) and isinstance(each.ctx, ast.Load):
-            for place in _iter_sources(text, each, each.lineno, 2):
+    for child in ast.walk(node):
+        if isinstance(child, ast.Name) and isinstance(child.ctx, ast.Load):
+            for place in _iter_sources(text, child, child.lineno, 2):
                 if not isinstance(place, ast.Constant):
                     made.setdefault(id(place), place)
     for method in TURNS:

@@ -36,7 +36,7 @@ def find_suspects(program: Program, failure: Failure) -> list[Line]:
     """
     op = program.trace.ops[failure.op]
     spans: list[Span | None] = [op.span]
-    spans += [each.span for each in iter_both_sides(program, failure)]
+    spans += [side.span for side in iter_both_sides(program, failure)]
     layer = program.layer(op)
     if layer is not None:
         spans += _iter_built_spans(program, layer.path)
@@ -167,7 +167,7 @@ def iter_named_facts(
     call = program.call_of(op)
     if call is not None and isinstance(scope, ast.FunctionDef):
         args, kwargs = call.inputs
-        names = [each.arg for each in scope.args.args]
+        names = [argument.arg for argument in scope.args.args]
         if names[:1] == ["self"]:
             names = names[1:]
         if scope.name == call.method:

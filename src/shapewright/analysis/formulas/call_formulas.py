@@ -126,10 +126,11 @@ class Work:
         self.of_class: dict[int, CallFormulas] = {}
         base = samples[0]
         self.columns = {
-            name: tuple(each.letters[name] for each in samples) for name in base.letters
+            name: tuple(sample.letters[name] for sample in samples)
+            for name in base.letters
         }
         self.fitters = {(True,) * len(samples): Fitter(self.columns)}
-        self.places = [_align_calls(base, each) for each in samples]
+        self.places = [_align_calls(base, sample) for sample in samples]
         self.made: dict[tuple[object, ...], CallFormulas] = {}
         self.result = Fitted([], [], [])
         self.said: set[tuple[Expression, Expression]] = set()
@@ -142,7 +143,7 @@ class Work:
             if found is None:
                 found = self.of_class[kind] = self.call(at)
             self.result.calls.append(found)
-        self.result.guessed = sum(each.guessed for each in self.fitters.values())
+        self.result.guessed = sum(fitter.guessed for fitter in self.fitters.values())
         return self.result
 
     def call(self, at: int) -> CallFormulas:
@@ -211,7 +212,7 @@ class Work:
                     for step, size in zip(one, own, strict=False)
                 )
             )
-        lined = {len(each) for each in numbers}
+        lined = {len(row) for row in numbers}
         each_number = list(zip(*numbers, strict=True)) if len(lined) == 1 else []
         return CallFormulas(
             tuple(shapes),
@@ -338,7 +339,7 @@ def _fit_share(
     for dims in wholes:
         if not dims or any(0 in each for each in (column, *dims)):
             continue
-        known = [fitter.fit(each) for each in dims]
+        known = [fitter.fit(dim) for dim in dims]
         whole = [prod(each) for each in zip(*dims, strict=True)]
         ratios = {Fraction(v, u) for u, v in zip(whole, column, strict=True)}
         if len(ratios) == 1 and all(known):
@@ -392,7 +393,7 @@ def fit_operands(
     work = Work(samples)
     work.done()
     found = work.entering(call)
-    places = [_align_calls(first, each)[call] for each in checks]
+    places = [_align_calls(first, check)[call] for check in checks]
     made = [
         (each, at) for each, at in zip(checks, places, strict=True) if at is not None
     ]

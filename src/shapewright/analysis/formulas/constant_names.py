@@ -51,19 +51,19 @@ def _iter_call_sizes(node: ast.AST) -> Iterator[ast.expr]:
             if word.arg in WORDS or name == "rearrange":
                 yield word.value
     elif isinstance(node, ast.Subscript):
-        for each in ast.walk(node.slice):
-            if isinstance(each, ast.Slice) and each.lower is None and each.upper:
-                yield each.upper
+        for child in ast.walk(node.slice):
+            if isinstance(child, ast.Slice) and child.lower is None and child.upper:
+                yield child.upper
 
 
 def _iter_layer_sizes(node: ast.AST) -> Iterator[ast.expr]:
     """Yield the sizes that layers built in an expression produce."""
-    for each in ast.walk(node):
-        if isinstance(each, ast.Call) and get_called_name(each) in MADE:
-            at, name = MADE[get_called_name(each)]
-            if len(each.args) > at:
-                yield each.args[at]
-            yield from (word.value for word in each.keywords if word.arg == name)
+    for child in ast.walk(node):
+        if isinstance(child, ast.Call) and get_called_name(child) in MADE:
+            at, name = MADE[get_called_name(child)]
+            if len(child.args) > at:
+                yield child.args[at]
+            yield from (word.value for word in child.keywords if word.arg == name)
 
 
 STEPS = 8
@@ -172,7 +172,7 @@ class _Wording:
         if not isinstance(node, ast.Name):
             return False
         return self.assigned.get(node.id) == [None] and node.id not in {
-            each.arg for each in self.function.args.args
+            argument.arg for argument in self.function.args.args
         }
 
     def value(self, node: ast.expr, steps: int = STEPS) -> Told | None:
@@ -238,7 +238,7 @@ class _Wording:
         """Return the attributes with this value, else the names in configs."""
         own = [name for name, each in self.numbers.own.items() if each == value]
         configs = self.numbers.configs.values()
-        theirs = {n for each in configs for n, v in each.items() if v == value}
+        theirs = {n for config in configs for n, v in config.items() if v == value}
         return own or sorted(theirs)
 
 

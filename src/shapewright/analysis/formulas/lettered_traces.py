@@ -100,8 +100,8 @@ class _Letters:
             numbers = iter(formulas.numbers if formulas else ())
             yield replace(
                 op,
-                inputs=tuple(self.fact(each) for each in op.inputs),
-                outputs=tuple(self.fact(each) for each in op.outputs),
+                inputs=tuple(self.fact(fact) for fact in op.inputs),
+                outputs=tuple(self.fact(fact) for fact in op.outputs),
                 arguments=tuple(
                     (name, _attach_to_numbers(value, numbers))
                     for name, value in op.arguments

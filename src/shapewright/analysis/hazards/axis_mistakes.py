@@ -273,7 +273,7 @@ def _has_default_dim(scene: HazardContext, call: OperatorCall, place: int) -> bo
     if found is None or scene.program.layer(call.op) is not None:
         return False
     node = found[1]
-    keywords = {each.arg for each in node.keywords}
+    keywords = {keyword.arg for keyword in node.keywords}
     return len(node.args) <= place and not is_starred(node) and "dim" not in keywords
 
 

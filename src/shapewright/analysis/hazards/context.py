@@ -110,8 +110,8 @@ class HazardContext:
         """Return the axis of the samples; None if it is unknown."""
         if any(call.name in GRAPHS for call in self.calls):
             return None
-        found = [each.axis.root for each in self.claims if each.role == "batch"]
-        time = {id(each.axis.root) for each in self.claims if each.role == "time"}
+        found = [claim.axis.root for claim in self.claims if claim.role == "batch"]
+        time = {id(claim.axis.root) for claim in self.claims if claim.role == "time"}
         sure = [axis for axis in found if id(axis) not in time and axis.data]
         first = self.first_of_inputs
         if sure:
@@ -123,8 +123,8 @@ class HazardContext:
     def sure(self) -> bool:
         """Whether a layer determines the batch axis, and not just its position."""
         return self.batch is not None and any(
-            each.role == "batch" and each.axis.root is self.batch.root
-            for each in self.claims
+            claim.role == "batch" and claim.axis.root is self.batch.root
+            for claim in self.claims
         )
 
     @cached_property

@@ -279,9 +279,9 @@ def _iter_assignments(text: SourceText, node: ast.AST) -> Iterator[Related]:
 def _collect_names(node: ast.AST) -> list[str]:
     """Return the names that an expression reads, without duplicates."""
     found = [
-        each.id
-        for each in ast.walk(node)
-        if isinstance(each, ast.Name) and isinstance(each.ctx, ast.Load)
+        child.id
+        for child in ast.walk(node)
+        if isinstance(child, ast.Name) and isinstance(child.ctx, ast.Load)
     ]
     return list(dict.fromkeys(found))
 
@@ -323,9 +323,9 @@ def _iter_number_origins(
     text: SourceText, node: ast.AST, wanted: set[int]
 ) -> Iterator[Related]:
     """Yield where a name in a call got one of the wanted numbers."""
-    for each in ast.walk(node):
-        if isinstance(each, ast.Name | ast.Attribute) and wanted:
-            name = get_last_name(each)
+    for child in ast.walk(node):
+        if isinstance(child, ast.Name | ast.Attribute) and wanted:
+            name = get_last_name(child)
             for place in _iter_sources(text, name, wanted, DEEP):
                 said = f"{evaluate_whole_number(place)} comes from here"
                 yield Related(text.span(place), said)

@@ -69,7 +69,7 @@ def find_python_loops(
     """
     search = _LoopSearch(trace, tried, places)
     return tuple(
-        each for looker in list_lookers("loop") for each in looker.find(search)
+        finding for looker in list_lookers("loop") for finding in looker.find(search)
     )
 
 
@@ -154,7 +154,12 @@ def _report_loop(
                 if first.value == 0:
                     case.fresh[name] = "zeros"
         chosen = next(
-            (each for each in iter_proposals(case) if tried(each.experiment)), None
+            (
+                proposal
+                for proposal in iter_proposals(case)
+                if tried(proposal.experiment)
+            ),
+            None,
         )
     except Unread:
         return None

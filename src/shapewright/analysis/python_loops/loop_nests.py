@@ -75,11 +75,11 @@ class Nest:
 def collect_names_read(node: ast.AST) -> set[str]:
     """Return every dotted name that a tree reads, and all prefixes of these names."""
     found = set()
-    for each in ast.walk(node):
-        if isinstance(each, ast.Name | ast.Attribute) and isinstance(
-            each.ctx, ast.Load
+    for child in ast.walk(node):
+        if isinstance(child, ast.Name | ast.Attribute) and isinstance(
+            child.ctx, ast.Load
         ):
-            name = get_dotted_name(each)
+            name = get_dotted_name(child)
             while name:
                 found.add(name)
                 name = name.rpartition(".")[0]

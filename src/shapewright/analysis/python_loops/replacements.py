@@ -314,7 +314,7 @@ def _find_bounds(nest: Nest, tiny: _World) -> dict[str, int]:
 
 def _collect_tensors(node: ast.AST, world: _World) -> set[str]:
     """Return the tensors that an expression reads."""
-    return {get_dotted_name(each) for each in ast.walk(node)} & world.facts.keys()
+    return {get_dotted_name(child) for child in ast.walk(node)} & world.facts.keys()
 
 
 def _iter_placing_indices(step: NestStatement) -> Iterator[tuple[str, int]]:

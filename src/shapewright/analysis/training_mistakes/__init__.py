@@ -21,14 +21,14 @@ def find_mistakes(
     scene = RehearsalContext(program, rehearsal)
     found: dict[object, Finding] = {}
     unfinished = bool(program.failures) or not program.trace.complete
-    stopped = any(each.code == TIMEOUT for each in program.trace.findings)
+    stopped = any(finding.code == TIMEOUT for finding in program.trace.findings)
     alone = stopped and not program.failures  # nothing else ended the run
     for looker in list_lookers("mistake"):
         if unfinished and (
             looker.of_whole_runs or (looker.misled_by_errors and not alone)
         ):
             continue
-        for each in looker.find(scene):
-            if each.code not in ignored and not is_ignored_here(program, each):
-                found.setdefault((each.code, each.span, each.message), each)
+        for finding in looker.find(scene):
+            if finding.code not in ignored and not is_ignored_here(program, finding):
+                found.setdefault((finding.code, finding.span, finding.message), finding)
     return list(found.values())

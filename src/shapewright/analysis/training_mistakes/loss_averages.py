@@ -240,7 +240,9 @@ def _is_sample_count(
         "int",
         "max",
     ):
-        return any(_is_sample_count(text, each, at, grown_in) for each in value.args)
+        return any(
+            _is_sample_count(text, argument, at, grown_in) for argument in value.args
+        )
     if isinstance(value, ast.Call) and get_called_name(value) == "len" and value.args:
         arg = value.args[0]
         if isinstance(arg, ast.Attribute) and arg.attr in ("dataset", "sampler"):
@@ -348,9 +350,9 @@ def _find_sum_after(loop: StoryLoop) -> Iterator[Finding]:
         for name in collect_names(target)
     }
     grown = {
-        each.target.id
-        for each in ast.walk(loop.node)
-        if isinstance(each, ast.AugAssign) and isinstance(each.target, ast.Name)
+        child.target.id
+        for child in ast.walk(loop.node)
+        if isinstance(child, ast.AugAssign) and isinstance(child.target, ast.Name)
     }
     for each in block[at + 1 :]:
         if not isinstance(each, ast.AugAssign) or not isinstance(each.op, ast.Add):

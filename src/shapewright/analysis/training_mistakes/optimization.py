@@ -56,7 +56,7 @@ def find_stale_gradients(scene: RehearsalContext) -> Iterator[Finding]:
 @looks_for(GRADIENTS_CLEARED_UNUSED)
 def find_unused_gradients(scene: RehearsalContext) -> Iterator[Finding]:
     """Find gradients that are cleared before any step has used them."""
-    if not any(each.stepped for each in scene.training.optimizers):
+    if not any(optimizer.stepped for optimizer in scene.training.optimizers):
         return
     for met in _iter_observations(scene, "cleared-unused"):
         if met.name and _is_stepped(scene, met):
@@ -143,7 +143,7 @@ def _is_kept(node: ast.stmt, name: str) -> bool:
         call = node.value
         method = call.func.attr if isinstance(call.func, ast.Attribute) else ""
         if method in ("append", "extend", "add", "insert", "update", "setdefault"):
-            return any(_is_bare(each, name) for each in call.args)
+            return any(_is_bare(argument, name) for argument in call.args)
     return False
 
 
@@ -154,16 +154,18 @@ def _is_bare(value: ast.expr, name: str) -> bool:
     if isinstance(value, ast.Call):
         return False
     return any(
-        _is_bare(each, name)
-        for each in ast.iter_child_nodes(value)
-        if isinstance(each, ast.expr)
+        _is_bare(child, name)
+        for child in ast.iter_child_nodes(value)
+        if isinstance(child, ast.expr)
     )
 
 
 @looks_for(NOT_IN_OPTIMIZER, of_whole_runs=True)
 def find_forgotten_parameters(scene: RehearsalContext) -> Iterator[Finding]:
     """Find parameters that no optimizer steps, and optimizers of foreign parameters."""
-    strangers = [each for each in scene.training.optimizers if each.strangers]
+    strangers = [
+        optimizer for optimizer in scene.training.optimizers if optimizer.strangers
+    ]
     for outside in scene.training.outside:
         many = len(outside.paths)
         whole = many == outside.of
@@ -173,7 +175,7 @@ def find_forgotten_parameters(scene: RehearsalContext) -> Iterator[Finding]:
             f"optimizer: {_list_names(outside.paths)}"
         )
         holders = strangers or list(scene.training.optimizers)
-        places = [scene.span(each.built, each.name) for each in holders]
+        places = [scene.span(holder.built, holder.name) for holder in holders]
         related: list[tuple[Span | None, str]] = [
             (scene.built(outside.paths[0]), "built here"),
         ]
@@ -246,7 +248,7 @@ def _iter_observations(scene: RehearsalContext, kind: str) -> Iterator[Observati
 
 def _list_names(names: Sequence[str], most: int = 4) -> str:
     """List names as text: `a`, `b` and 3 more."""
-    told = ", ".join(f"`{each}`" for each in names[:most])
+    told = ", ".join(f"`{name}`" for name in names[:most])
     more = len(names) - most
     return f"{told} and {more} more" if more > 0 else told
 

@@ -233,7 +233,9 @@ def build_program(made: RunResult, seen: Constructions | None) -> Program:
     if seen is None:
         return Program(made.trace, made.failures, ending=ending)
     built, sources, loads = seen.places(made.modules, os.getcwd())
-    texts = {name: each.text for name, each in sources.items() if each.text is not None}
+    texts = {
+        name: source.text for name, source in sources.items() if source.text is not None
+    }
     program = Program(made.trace, made.failures, built, texts, tuple(loads), ending)
     program.batches = made.batches
     if made.rehearsed is not None:

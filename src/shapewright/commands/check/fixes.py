@@ -53,9 +53,9 @@ def summarise_run(program: Program, gone: Place) -> Tried:
     warnings: tuple[Place, ...] = ()
     if trace.complete and all(place[:2] != gone[:2] for place in failures):
         warnings = tuple(
-            (each.span.file, each.span.line, each.code)
-            for each in find_hazards(program)
-            if each.span is not None and each.severity == "warning"
+            (finding.span.file, finding.span.line, finding.code)
+            for finding in find_hazards(program)
+            if finding.span is not None and finding.severity == "warning"
         )
     return Tried(
         failures, trace.complete, len(trace.ops), get_output(program), warnings
@@ -72,10 +72,10 @@ def list_failures(program: Program) -> tuple[Place, ...]:
     found = [(span.file, span.line, LOAD) for span, _ in program.loads]
     found += [get_place(program, failure) for failure in program.failures]
     lines = {place[:2] for place in found}
-    for each in program.trace.findings:
-        line = (each.span.file, each.span.line) if each.span else ("", 0)
-        if each.severity == "error" and line not in lines:
-            found.append((*line, each.code))
+    for finding in program.trace.findings:
+        line = (finding.span.file, finding.span.line) if finding.span else ("", 0)
+        if finding.severity == "error" and line not in lines:
+            found.append((*line, finding.code))
     return tuple(found)
 
 

@@ -35,7 +35,7 @@ def with_edges(
     ignored: Collection[str] = (),
 ) -> Report:
     """Add what breaks only at other sizes to a report that has no other errors."""
-    wrong = any(each.severity == "error" for each in report.findings)
+    wrong = any(finding.severity == "error" for finding in report.findings)
     if not took or wrong or not report.complete or not _can_vary(took[0]):
         return report
     fed = took[0]
@@ -46,7 +46,9 @@ def with_edges(
     ]
     if not found:
         return report
-    kept = tuple(each for each in report.findings if not _is_superseded(each, found))
+    kept = tuple(
+        finding for finding in report.findings if not _is_superseded(finding, found)
+    )
     return replace(report, findings=(*kept, *found))
 
 
@@ -196,8 +198,8 @@ def _format_letters(
     if call >= len(first.taken) or [*map(tuple, first.taken[call])] != shapes:
         return ""
     shown = cut_sample(first, call)
-    fitted = [shown, *(each for each in others[CHECKED:] if each is not None)]
-    checks = [each for each in others[:CHECKED] if each is not None]
+    fitted = [shown, *(other for other in others[CHECKED:] if other is not None)]
+    checks = [other for other in others[:CHECKED] if other is not None]
     parts = []
     names = find_tensor_names(program, op)
     for name, fact, dims in zip(
@@ -211,7 +213,7 @@ def _format_letters(
 
 def _has_letters(dims: Dims) -> bool:
     """Whether every dim has a formula, and some depend on letters."""
-    known = [each for each in dims if each is not None]
+    known = [dim for dim in dims if dim is not None]
     return len(known) == len(dims) and any(each.letters() for each in known)
 
 
@@ -250,7 +252,7 @@ def _collect_samples(fed: Fed, free: Sequence[str]) -> list[Sample | None]:
         )
         with fed.running():
             made = record(fed.callable, args, kwargs, request)
-        if any(each.code == TIMEOUT for each in made.trace.findings):
+        if any(finding.code == TIMEOUT for finding in made.trace.findings):
             return [None]
         sample = made.sample
         if sample is None:

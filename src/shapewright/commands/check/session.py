@@ -94,7 +94,7 @@ class Told:
         if not self.mends or self.mends[0].option.kind == "left-out":
             return False
         best = self.mends[0].tried
-        left = any(is_at(each, place, crowded) for each in best.failures)
+        left = any(is_at(failure, place, crowded) for failure in best.failures)
         return best.complete and not left
 
 
@@ -186,7 +186,7 @@ class Session:
                     finding = python_errors.explain_signature(program, finding)
                 found.append(Told(finding, place, numbers=mine))
                 self.tries(program, found[-1], find_fixes(program, failures[0]))
-        lines |= {get_place(program, each)[:2] for each in program.failures}
+        lines |= {get_place(program, failure)[:2] for failure in program.failures}
         for finding in program.trace.findings:
             line = (finding.span.file, finding.span.line) if finding.span else ("", 0)
             place = (*line, finding.code)
@@ -310,7 +310,9 @@ class Session:
         made = self.again(overlay)
         if made is None or not made.trace.complete:
             return None
-        if not {each[:2] for each in list_failures(made)} & {each[:2] for each in left}:
+        if not {place[:2] for place in list_failures(made)} & {
+            each[:2] for each in left
+        }:
             return None
         self.texts = overlay
         return made
@@ -419,7 +421,7 @@ def _collect_places(program: Program, finding: Finding) -> tuple[Related, ...]:
     """Return the places that a finding names, and where the names of its line come
     from.
     """
-    known = [finding.span, *(each.span for each in finding.related)]
+    known = [finding.span, *(place.span for place in finding.related)]
     more = drop_repeated(iter_line_definitions(program, finding.span), known)
     return (*finding.related, *more)[:MOST_RELATED]
 
@@ -464,7 +466,7 @@ OF_VALUES = frozenset({INDEX_OUT_OF_RANGE})
 
 def _is_parameter_size(failure: Failure) -> bool:
     """Whether a parameter determines the expected size."""
-    return any(each.kind == "size" and each.parameter for each in failure.repairs)
+    return any(repair.kind == "size" and repair.parameter for repair in failure.repairs)
 
 
 def _is_helpful(

@@ -189,7 +189,7 @@ class Domain:
             passed = [t.sizes for t in self.trials.all if self.passed(t, place)]
             refused = [trial.sizes for trial in place.refusals]
             evidence = SizeEvidence(self.letters, passed, refused)
-            kept = [each for each in place.demands if evidence.agrees(each)]
+            kept = [demand for demand in place.demands if evidence.agrees(demand)]
             again = len(place.refusals) >= 2 * place.looked
             stale = len(kept) == 1 and self.trials.count >= place.asked + SOON
             if kept and kept[0] is place.demands[0] and not again and not stale:
@@ -260,7 +260,7 @@ class Domain:
                     continue
                 if not all(other.demand.holds(sizes) for other in before):
                     continue
-                first, *rest = [each.holds(sizes) for each in place.demands]
+                first, *rest = [demand.holds(sizes) for demand in place.demands]
                 if any(each != first for each in rest):
                     return sizes
         return None

@@ -60,7 +60,7 @@ class _Derived:
         if not fresh:
             return True
         sizes = [dict(base.sizes), *fresh.values()]
-        shapes = [self.feeding.shapes(each) for each in sizes]
+        shapes = [self.feeding.shapes(size) for size in sizes]
         deriving = Deriving(self.recipe, base.recorded.keys, shapes)
         try:
             found = deriving.samples(sizes)
@@ -70,7 +70,7 @@ class _Derived:
         own = deriving.classes
         pairs = list(zip(self.classes, own, strict=True)) if self.classes else own
         numbers: dict[Any, int] = {}
-        self.classes = [numbers.setdefault(each, len(numbers)) for each in pairs]
+        self.classes = [numbers.setdefault(pair, len(numbers)) for pair in pairs]
         return True
 
     def at(self, sizes: Sizes) -> Sample:
@@ -303,18 +303,18 @@ class Evidence:
         """Draw random sizes in the range."""
         low, high = self.bounds()
         return {
-            name: draw.randrange(low[name], high[name] + 1, max(each.step, 1))
-            for name, each in self.lattices.items()
+            name: draw.randrange(low[name], high[name] + 1, max(lattice.step, 1))
+            for name, lattice in self.lattices.items()
         }
 
     def anywhere(self, draw: random.Random) -> dict[str, int]:
         """Draw random sizes between all accepted sizes, on the base's side."""
         made = [run.sizes for run in self.runner.made.values() if run.accepted]
         sizes = {}
-        for name, each in self.lattices.items():
+        for name, lattice in self.lattices.items():
             low = min(run[name] for run in made)
             high = max(run[name] for run in made)
-            step = max(each.step, 1)
+            step = max(lattice.step, 1)
             for letter, size, above in self.clipped:
                 if letter == name and above:
                     low = max(low, low + -(-(size - low) // step) * step)
@@ -329,9 +329,9 @@ class Evidence:
         """Return sizes of the range: random ones, and the `near` smallest of each."""
         low, _ = self.bounds()
         sizes = [self.somewhere(draw) for _ in range(count)]
-        for name, each in self.lattices.items():
+        for name, lattice in self.lattices.items():
             for nth in range(near):
-                size = low[name] + nth * max(each.step, 1)
+                size = low[name] + nth * max(lattice.step, 1)
                 sizes.append({**self.somewhere(draw), name: size})
         low, high = self.bounds()
         for same in self.somewhere(draw).values():  # `H == W` is seldom met by chance
@@ -346,16 +346,16 @@ class Evidence:
         """Return the number of size combinations in the range."""
         low, high = self.bounds()
         return prod(
-            (high[name] - low[name]) // max(each.step, 1) + 1
-            for name, each in self.lattices.items()
+            (high[name] - low[name]) // max(lattice.step, 1) + 1
+            for name, lattice in self.lattices.items()
         )
 
     def all_of_range(self) -> list[dict[str, int]]:
         """Return all size combinations in the range."""
         low, high = self.bounds()
         sizes = [
-            range(low[name], high[name] + 1, max(each.step, 1))
-            for name, each in self.lattices.items()
+            range(low[name], high[name] + 1, max(lattice.step, 1))
+            for name, lattice in self.lattices.items()
         ]
         names = list(self.lattices)
         return [dict(zip(names, each, strict=True)) for each in product(*sizes)]
@@ -363,22 +363,22 @@ class Evidence:
     def each(self) -> Iterator[dict[str, int]]:
         """Yield the sizes of every letter in the range, at most `EVERY` of each."""
         low, high = self.bounds()
-        for name, each in self.lattices.items():
-            sizes = range(low[name], high[name] + 1, max(each.step, 1))
+        for name, lattice in self.lattices.items():
+            sizes = range(low[name], high[name] + 1, max(lattice.step, 1))
             for size in sizes[:EVERY]:
                 yield {**self.base.sizes, name: size}
 
     def given(self) -> list[Dims]:
         """Return the formulas of the target's input tensors."""
         columns = {
-            name: tuple(each.letters[name] for each in self.samples)
+            name: tuple(sample.letters[name] for sample in self.samples)
             for name in self.base.sizes
         }
         fitter = Fitter(columns)
-        fed = [self.runner.feeding.shapes(each.letters) for each in self.samples]
+        fed = [self.runner.feeding.shapes(sample.letters) for sample in self.samples]
         shapes = zip(*fed, strict=True)
         found: list[Dims] = []
-        for each in shapes:
-            fits = [fitter.fit(column) for column in zip(*each, strict=True)]
+        for shape in shapes:
+            fits = [fitter.fit(column) for column in zip(*shape, strict=True)]
             found.append(tuple(fit.formula if fit else None for fit in fits))
         return found

@@ -67,9 +67,9 @@ class _Telling(Evidence):
             self.branches(),
         )
         steps = {
-            name: each.step
-            for name, each in letters.items()
-            if each.step > 1 and each.low % each.step == 0
+            name: letter.step
+            for name, letter in letters.items()
+            if letter.step > 1 and letter.low % letter.step == 0
         }
         calls = drop_uncertain(self.fitted.calls, self.open())
         calls = shorten_formulas(calls, steps) if steps else calls
@@ -216,7 +216,7 @@ class _Solving(_Telling):
             known, guards = self.known_tensors(), self.watched.guards
             slices = self.watched.seen.slices
             self.turns = find_turns(self.base.trace.letters, known, guards, slices)
-        steps = {name: each.step for name, each in self.lattices.items()}
+        steps = {name: lattice.step for name, lattice in self.lattices.items()}
         found = self.not_seen(steps)
         self.work_out([s for p in found if p.turn.call is not None for s in self.at(p)])
         for point in found:
@@ -264,8 +264,8 @@ class _Solving(_Telling):
         fine = LOOKS // max(len(self.turns), 1)
         return [
             point
-            for each in self.turns
-            for point in find_points(each, base, low, high, steps, fine)
+            for turn in self.turns
+            for point in find_points(turn, base, low, high, steps, fine)
         ]
 
     def not_seen(self, steps: Mapping[str, int]) -> list[Point]:
@@ -314,7 +314,7 @@ class _Solving(_Telling):
                 self.runner.at(each)
             self.collect()
             classes = self.classes()
-            fresh = [each for each in self.samples if id(each) not in known]
+            fresh = [sample for sample in self.samples if id(sample) not in known]
             if classes and all(is_consistent(before.calls, classes, s) for s in fresh):
                 return
             self.fitted = fit_calls(self.samples, classes)

@@ -56,7 +56,7 @@ class _Demanding:
 
     def statements(self, demands: Sequence[Condition]) -> list[Statement]:
         """Return a statement per demand, and one that no further demands exist."""
-        found = [self.needed(each) for each in demands]
+        found = [self.needed(demand) for demand in demands]
         return [*found, self.enough(demands)]
 
     def needed(self, demand: Condition) -> Statement:
@@ -83,7 +83,7 @@ class _Demanding:
         text = "no other demand"
         ladders = dict(self.ladders)
         rest = _Together(tuple(e for e in demands if not narrow_box(ladders, e)))
-        if any(not each.count for each in ladders.values()):
+        if any(not ladder.count for ladder in ladders.values()):
             return Statement(text, "", UNDECIDED, "no sizes satisfy the demands")
         made = (find_region(run, ladders) for run in self.explorer.runs)
         regions = [each for each in made if each is not None]
@@ -132,10 +132,10 @@ class _Together:
     parts: tuple[Condition, ...]
 
     def holds(self, sizes: Mapping[str, int]) -> bool:
-        return all(each.holds(sizes) for each in self.parts)
+        return all(part.holds(sizes) for part in self.parts)
 
     def letters(self) -> frozenset[str]:
-        return frozenset[str]().union(*(each.letters() for each in self.parts))
+        return frozenset[str]().union(*(part.letters() for part in self.parts))
 
 
 def prove_formulas(
@@ -161,7 +161,7 @@ def prove_formulas(
     if trace.formulas is not None:
         prover = _Prover(explorer, trace)
         statements += prover.statements()
-        regions = [each for each in prover.regions if each.done]
+        regions = [region for region in prover.regions if region.done]
     if demands:
         statements += _Demanding(explorer, trace).statements(demands)
     return Proof(tuple(statements), len(explorer.runs), tuple(format_regions(regions)))
@@ -189,8 +189,8 @@ class _Prover:
         self.explorer = explorer
         self.trace = trace
         self.ladders: Ladders = {
-            name: Ladder(each.low, each.high, each.step)
-            for name, each in trace.formulas.letters.items()
+            name: Ladder(letter.low, letter.high, letter.step)
+            for name, letter in trace.formulas.letters.items()
         }
         self.regions: list[Region] = []
         self.known: dict[Any, tuple[Decision, bool]] = {}
@@ -267,13 +267,13 @@ class _Prover:
 
     def partly(self, why: str) -> str:
         """Return why a formula is undecided, and for which sizes it holds anyway."""
-        known = format_regions([each for each in self.regions if each.done])
+        known = format_regions([region for region in self.regions if region.done])
         return f"{why}; shown for {' and '.join(known[:3])}" if known else why
 
     def extent(self, beyond: bool) -> str:
         """Return the proven sizes as text: beyond the checked ones, if shown."""
-        if beyond and any(each.done for each in self.regions):
-            known = format_regions([each for each in self.regions if each.done])
+        if beyond and any(region.done for region in self.regions):
+            known = format_regions([region for region in self.regions if region.done])
             return "for " + " and ".join(known)
         ladders = self.ladders.items()
         return "for " + ", ".join(each.text(name) for name, each in ladders)

@@ -150,7 +150,7 @@ def build_symbolic_arguments(
 
     def leaf(value: Any, name: str) -> Any:
         if isinstance(value, Written):
-            shape = [spec_syntax.value(each, letters) for each in value.sizes]
+            shape = [spec_syntax.value(size, letters) for size in value.sizes]
             return fed(shape, value.dtype, value.device)
         if isinstance(value, spec_syntax.NamedSize | spec_syntax.Arithmetic):
             return spec_syntax.value(value, letters)

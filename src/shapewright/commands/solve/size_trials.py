@@ -220,7 +220,7 @@ def _find_stated_sizes(
         values = [each[at] for each in seen]
         plain = [number(values[0])] if len(set(values)) == 1 else []  # type: ignore[arg-type]
         fitting = [
-            each for each in sizes if all(each.value(one[0]) == one[at] for one in seen)
+            size for size in sizes if all(size.value(one[0]) == one[at] for one in seen)
         ]
         return fitting or plain
 

@@ -103,10 +103,10 @@ def _find_formula(
     before = set(map(id, known))
     checks = {id(each) for each in more[FITTED:] if id(each) not in before}
     others = [each for each in _find_alike(trials, trial, refusal) if each is not trial]
-    if not any(id(each) in checks for each in others):
-        checks = {id(each) for each in others[::3]}
-    fitted = [each.recorded for each in others if id(each) not in checks]
-    checked = [each.recorded for each in others if id(each) in checks]
+    if not any(id(other) in checks for other in others):
+        checks = {id(other) for other in others[::3]}
+    fitted = [other.recorded for other in others if id(other) not in checks]
+    checked = [other.recorded for other in others if id(other) in checks]
     assert refusal.call is not None
     dims = fit_operands([trial.recorded, *fitted], checked, refusal.call)
     at, dim = got
@@ -263,7 +263,7 @@ def find_solution(
     if prove is not None:
         from shapewright.commands.solve.proofs import prove_formulas
 
-        left = [each.demand for each in demands if not each.implied]
+        left = [demand.demand for demand in demands if not demand.implied]
         proof = prove_formulas(target, feeding, trace, left, prove)
     held = domain.held and not _has_unexplained(domain)
     nearest_refused = _find_nearest(witness, [t for t in trials.all if not t.taken])
@@ -313,7 +313,10 @@ def _mark_implied(demands: list[Demanded], domain: Domain) -> list[Demanded]:
     for each in [d for d in demands if isinstance(d.demand, Always)]:
         if not domain.takes(each.refused.sizes):
             kept.remove(each)
-    return [each if each in kept else replace(each, implied=True) for each in demands]
+    return [
+        demand if demand in kept else replace(demand, implied=True)
+        for demand in demands
+    ]
 
 
 def _has_unexplained(domain: Domain) -> bool:
@@ -330,7 +333,7 @@ def _collect_points(domain: Domain) -> list[Sizes]:
 
 def _combine_demands(demands: Sequence[Demanded], domain: Domain) -> Demand | None:
     """Combine several demands on letters into one plain demand, or return None."""
-    several = [each for each in demands if not each.implied]
+    several = [demand for demand in demands if not demand.implied]
     if len(several) < 2 and not any("//" in each.text for each in several):
         return None
     all_ = domain.trials.all

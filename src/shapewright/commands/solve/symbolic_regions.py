@@ -171,9 +171,9 @@ def _carry_out_divisions(condition: Condition, box: Ladders) -> Condition:
                 carry_out_divisions(one, box), relation, carry_out_divisions(two, box)
             )
         case Every(parts):
-            return Every(tuple(_carry_out_divisions(each, box) for each in parts))
+            return Every(tuple(_carry_out_divisions(part, box) for part in parts))
         case Some(parts):
-            return Some(tuple(_carry_out_divisions(each, box) for each in parts))
+            return Some(tuple(_carry_out_divisions(part, box) for part in parts))
     return condition
 
 
@@ -207,15 +207,15 @@ def _find_uncovered(
 
     With `wanted`, only sizes that satisfy it are looked at.
     """
-    known = [live for each in regions for live in each.live]
+    known = [live for region in regions for live in region.live]
     known += [] if wanted is None else [wanted]
-    ranges = _choose_telling_sizes(ladders, [each.box for each in regions], known)
+    ranges = _choose_telling_sizes(ladders, [region.box for region in regions], known)
     sure = prod(map(len, ranges.values())) <= WORK
     tried = _iter_grid(ranges) if sure else _iter_samples(ranges)
     for sizes in tried:
         if wanted is not None and not wanted.holds({**base, **sizes}):
             continue
-        if not any(each.holds(sizes) for each in regions):
+        if not any(region.holds(sizes) for region in regions):
             return {**base, **sizes}, sure
     return None, sure
 
@@ -227,7 +227,7 @@ def _choose_telling_sizes(
 
     A letter that is compared with another one keeps all its sizes.
     """
-    single = [atom for each in conditions for atom in _collect_atoms(each)]
+    single = [atom for condition in conditions for atom in _collect_atoms(condition)]
     mixed = {name for e in single if len(e.letters()) > 1 for name in e.letters()}
     found = {}
     for name, ladder in ladders.items():
@@ -271,7 +271,7 @@ def _iter_samples(ranges: Mapping[str, Sequence[int]]) -> Iterator[dict[str, int
 
 def format_regions(regions: Sequence[Region]) -> list[str]:
     """Return the sizes of regions as text, merging adjacent regions."""
-    boxes = [dict(each.reach) for each in regions if not each.live]
+    boxes = [dict(region.reach) for region in regions if not region.live]
     joined = True
     while joined:
         joined = False
@@ -282,7 +282,7 @@ def format_regions(regions: Sequence[Region]) -> list[str]:
                 joined = True
                 break
     found = [", ".join(ladder.text(name) for name, ladder in b.items()) for b in boxes]
-    return found + [each.text() for each in regions if each.live]
+    return found + [region.text() for region in regions if region.live]
 
 
 def _merge_boxes(one: Ladders, two: Ladders) -> dict[str, Ladder] | None:
@@ -392,7 +392,7 @@ class Explorer:
         if made is not None and made.holds(sizes):
             regions.append(made)
             return
-        unread = next((each for each in run.guards if each.condition is None), None)
+        unread = next((guard for guard in run.guards if guard.condition is None), None)
         if unread is not None:
             self.reason = f"torch's condition cannot be read: {unread.text}"
         else:
@@ -403,12 +403,12 @@ class Explorer:
 
 def _find_fixing(regions: list[Region], ladders: Ladders) -> str:
     """Return where the program turns a letter with many sizes into a plain number."""
-    for each in regions:
-        for name, ladder in each.box.items():
+    for region in regions:
+        for name, ladder in region.box.items():
             many = (ladders[name].count or 0) > MOST_RUNS
-            if ladder.count != 1 or not many or name in each.run.fixed:
+            if ladder.count != 1 or not many or name in region.run.fixed:
                 continue
-            for guard in each.run.guards:
+            for guard in region.run.guards:
                 if guard.condition is None or guard.condition.letters() != {name}:
                     continue
                 others = {name: ladder.low + 1}, {name: ladder.low + 2}

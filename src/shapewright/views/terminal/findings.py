@@ -148,12 +148,12 @@ def _format_snippet(
 def format_assumption_lines(trace: Trace, terminal: Terminal) -> list[Line]:
     """Return the assumptions of the run, with their places and counts."""
     lines: list[Line] = []
-    for each in trace.assumptions:
-        text = each.message.removeprefix("assumed ")
-        if each.span is not None:
-            text += f" at {each.span.file}:{each.span.line}"
-        if each.count > 1:
-            text += f", {formatting.format_times(each.count)}"
+    for assumption in trace.assumptions:
+        text = assumption.message.removeprefix("assumed ")
+        if assumption.span is not None:
+            text += f" at {assumption.span.file}:{assumption.span.line}"
+        if assumption.count > 1:
+            text += f", {formatting.format_times(assumption.count)}"
         lines += label_text("assumed", text, terminal)
     return lines
 
@@ -172,7 +172,7 @@ def format_report(
     if report.parts:
         return "\n".join(
             [
-                *(format_report(each, width, colour, unicode) for each in report.parts),
+                *(format_report(part, width, colour, unicode) for part in report.parts),
                 render_lines(_format_parts(report), colour),
             ]
         )
@@ -190,7 +190,9 @@ def format_report(
 
 def _format_parts(report: Report) -> list[Line]:
     """Return the definitions that were not checked, and how many were."""
-    lines: list[Line] = [[(f"not checked: {each}", "note")] for each in report.skipped]
+    lines: list[Line] = [
+        [(f"not checked: {definition}", "note")] for definition in report.skipped
+    ]
     checked = len(report.parts)
     count = formatting.format_plural(checked + len(report.skipped), "definition")
     whole = replace(report, target=f"{report.target}: {checked} of {count} checked")
@@ -203,7 +205,7 @@ def _format_parts(report: Report) -> list[Line]:
 def _format_last_line(report: Report, of_parts: ChosenInputs | None = None) -> Line:
     """Return the counts of each kind; whether the program reached its end."""
     counts = {
-        kind: sum(each.severity == kind for each in report.findings)
+        kind: sum(finding.severity == kind for finding in report.findings)
         for kind in ("error", "warning", "note")
     }
     told = [

@@ -92,10 +92,10 @@ def _make_story_rows(
 def _group_moments(moments: Iterable[Moment]) -> list[list[Moment]]:
     """Return moments in groups: the files that a line saves or loads form a group."""
     found: dict[object, list[Moment]] = {}
-    for each in moments:
-        files = each.kind in ("save", "load")
-        key = (each.kind, each.file, each.line) if files else id(each)
-        found.setdefault(key, []).append(each)
+    for moment in moments:
+        files = moment.kind in ("save", "load")
+        key = (moment.kind, moment.file, moment.line) if files else id(moment)
+        found.setdefault(key, []).append(moment)
     return list(found.values())
 
 
@@ -142,11 +142,11 @@ def _format_turns(moment: Moment, name: str) -> str:
     """Return `turns 1-2, 90 of 90`."""
     names = f"{name}es" if name == "batch" else f"{name}s"
     runs: list[list[int]] = []
-    for each in moment.turns:
-        if runs and each == runs[-1][-1] + 1:
-            runs[-1] = [runs[-1][0], each]
+    for turn in moment.turns:
+        if runs and turn == runs[-1][-1] + 1:
+            runs[-1] = [runs[-1][0], turn]
         else:
-            runs.append([each])
+            runs.append([turn])
     if len(runs) > MOST_RUNS:
         runs = [*runs[: MOST_RUNS - 1], [0], runs[-1]]
     told = (
@@ -202,12 +202,12 @@ class _Growing:
 def _fold_branches(branches: Sequence[_Branch]) -> Iterator[_Branch]:
     """Yield branches, with consecutive equal numbered branches folded: `0-11`."""
     group: list[_Branch] = []
-    for each in branches:
-        if group and each.name.isdigit() and each.like() == group[-1].like():
-            group.append(each)
+    for branch in branches:
+        if group and branch.name.isdigit() and branch.like() == group[-1].like():
+            group.append(branch)
             continue
         yield from _fold_group(group)
-        group = [each]
+        group = [branch]
     yield from _fold_group(group)
 
 
@@ -351,8 +351,8 @@ def _format_rows(report: Report, terminal: Terminal) -> list[Line]:
         lines += _iter_lines(row, width, terminal)
     if more > 0:
         lines.append([(f"and {formatting.format_plural(more, 'line')} more", "dim")])
-    for each in told.skipped[:MOST_SKIPPED]:
-        lines += label_text("not run", each, terminal)
+    for definition in told.skipped[:MOST_SKIPPED]:
+        lines += label_text("not run", definition, terminal)
     more = len(told.skipped) - MOST_SKIPPED
     if more > 0:
         lines += label_text("not run", f"{more} more, in the JSON", terminal)
@@ -401,8 +401,10 @@ def _format_assumptions(
 ) -> list[Line]:
     """Return the assumptions of the run: equal ones together, with their lines."""
     found: dict[str, list[Assumption]] = {}
-    for each in assumptions:
-        found.setdefault(each.message.removeprefix("assumed "), []).append(each)
+    for assumption in assumptions:
+        found.setdefault(assumption.message.removeprefix("assumed "), []).append(
+            assumption
+        )
     lines: list[Line] = []
     for message, group in found.items():
         told = message

@@ -40,8 +40,10 @@ def format_proof(proof: Proof, colour: bool = False) -> str:
 
 def _format_proof_lines(proof: Proof) -> list[Line]:
     """Return a line for each statement: its verdict, subject, and sizes."""
-    room = max((count_cells(each.heading) for each in proof.statements), default=0)
-    return [_format_statement(each, room) for each in proof.statements]
+    room = max(
+        (count_cells(statement.heading) for statement in proof.statements), default=0
+    )
+    return [_format_statement(statement, room) for statement in proof.statements]
 
 
 def _format_statement(statement: Statement, room: int) -> Line:
@@ -94,7 +96,7 @@ def _format_page(solution: Solution, terminal: Terminal) -> list[Line]:
         return [*lines, _format_last_line(solution)]
     if solution.output is not None:
         lines += label_text("gives", formatting.format_nest(solution.output), terminal)
-    shown = [each for each in solution.demands if not each.implied]
+    shown = [demand for demand in solution.demands if not demand.implied]
     if solution.tried:
         lines += _format_tried(solution, terminal)
         shown = []
@@ -139,7 +141,7 @@ def _format_tried(solution: Solution, terminal: Terminal) -> list[Line]:
     for label, refused in (("took", False), ("refused", True)):
         runs = [one for one in solution.tried if bool(one.message) == refused]
         sizes = sorted({tuple(one.sizes[n] for n in solution.letters) for one in runs})
-        listed = [" x ".join(map(str, each)) for each in sizes[:TRIED]]
+        listed = [" x ".join(map(str, size)) for size in sizes[:TRIED]]
         if len(sizes) > TRIED:
             listed.append(f"and {len(sizes) - TRIED} more")
         if listed:

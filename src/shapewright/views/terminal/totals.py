@@ -159,8 +159,8 @@ def _build_formula_rows(trace: Trace) -> list[tuple[str, str]]:
 def _format_names(trace: Trace, names: Sequence[Named]) -> str:
     """Return ``12 is n_head, 64 is n_embd // n_head (in blocks.0.attn)``, by module."""
     groups: dict[str, list[str]] = {}
-    for each in names[:MOST_NAMES]:
-        groups.setdefault(each.module, []).append(f"{each.value} is {each.name}")
+    for name in names[:MOST_NAMES]:
+        groups.setdefault(name.module, []).append(f"{name.value} is {name.name}")
     told = [
         f"{', '.join(texts)} (in {path or trace.calls[0].class_name})"
         for path, texts in groups.items()
