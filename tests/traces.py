@@ -10,7 +10,7 @@ from typing import Any
 
 from shapewright.findings.finding import Finding, Related
 from shapewright.program.spans import Frame, Span
-from shapewright.record.json_writer import contiguous
+from shapewright.record.json_writer import compute_contiguous
 from shapewright.record.ops import Assumption, Fact, ModuleCall, Op, Source, State
 from shapewright.record.trace import Trace
 
@@ -35,7 +35,9 @@ class Run:
     def tensor(self, shape: Shape, dtype: str = "float32", **more: Any) -> Fact:
         number = self.number()
         given = {"tensor": number, "storage": number} | more
-        return Fact(shape, dtype, given.pop("stride", contiguous(shape)), **given)
+        return Fact(
+            shape, dtype, given.pop("stride", compute_contiguous(shape)), **given
+        )
 
     def span(self, text: str | None, nth: int = 1) -> Span | None:
         """The `nth` place where `text` stands in the source."""

@@ -46,11 +46,11 @@ class Options:
 
     def trace(self, target: Any, *args: Any, **kwargs: Any) -> Trace:
         """`shapewright.trace` under these options."""
-        return _trace(target, args, kwargs, self)
+        return _run_trace(target, args, kwargs, self)
 
     def formulas(self, target: Any, *args: Any, **kwargs: Any) -> Trace:
         """`shapewright.formulas` under these options."""
-        return _trace(target, args, kwargs, self, freed=True)
+        return _run_trace(target, args, kwargs, self, freed=True)
 
 
 def options(**given: Any) -> Options:
@@ -76,7 +76,7 @@ def trace(target: Any, *args: Any, **kwargs: Any) -> Trace:
     What the program raises ends the trace and becomes its last finding; `complete` is
     then False. Raises `InputError` for a spec that cannot be read.
     """
-    return _trace(target, args, kwargs, Options())
+    return _run_trace(target, args, kwargs, Options())
 
 
 def formulas(target: Any, *args: Any, **kwargs: Any) -> Trace:
@@ -188,9 +188,9 @@ def explain(call: Any, *args: Any, **kwargs: Any) -> Drawing:
             return explain_line(call, ", ".join(args) or None)
         if args or kwargs:
             raise TypeError("a call in text has its arguments in the text")
-        from shapewright.commands.explain import explained
+        from shapewright.commands.explain import draw_text
 
-        return explained(call)
+        return draw_text(call)
     from shapewright.runtime.operator_calls.live_tensors import explain_tensors
 
     return Drawing(explain_tensors(call, args, kwargs))
@@ -214,7 +214,7 @@ def explain_line(
     from shapewright.inputs.program_lines import read_line
 
     line = read_line(place, spec is not None)
-    from shapewright.commands.explain import drawn_line
+    from shapewright.commands.explain import draw_line
     from shapewright.runtime.operator_calls.recorded_calls import Watch
     from shapewright.views.drawing.drawing import Drawing
 
@@ -228,7 +228,7 @@ def explain_line(
         watch=watch,
         files=files,
     ).trace
-    return Drawing(drawn_line(line, made, watch))
+    return Drawing(draw_line(line, made, watch))
 
 
 def draw(tensor: Any, name: str = "tensor") -> Drawing:
@@ -445,15 +445,15 @@ def solve_target(
     return solve_command(target, spec, want, timeout, training, prove, arguments, files)
 
 
-def _trace(
+def _run_trace(
     target: Any,
     args: tuple[Any, ...],
     kwargs: dict[str, Any],
     given: Options,
     freed: bool = False,
 ) -> Trace:
-    from shapewright.commands.solve import traced
-    from shapewright.commands.trace import searched, with_loops
+    from shapewright.commands.solve import trace_call
+    from shapewright.commands.trace import trace_found_inputs, with_loops
     from shapewright.engine.engine import EngineOptions
     from shapewright.engine.failures.run_ends import Stopped
     from shapewright.inputs.call_mistakes import refuse_arguments, refuse_target
@@ -471,15 +471,15 @@ def _trace(
     try:
         with limit_time(given.timeout):
             if not args and not kwargs and not freed:
-                found = searched(target, request)
+                found = trace_found_inputs(target, request)
                 if found is not None:
-                    return _shown(with_loops(found).trace, given)
-            made = traced(target, args, kwargs, request, freed)
-            return _shown(with_loops(made).trace, given)
+                    return _show_trace(with_loops(found).trace, given)
+            made = trace_call(target, args, kwargs, request, freed)
+            return _show_trace(with_loops(made).trace, given)
     except Stopped as stopped:  # between two tries of inputs
         name = getattr(target, "__name__", type(target).__name__)
-        return _shown(make_early_trace(name, stopped), given)
+        return _show_trace(make_early_trace(name, stopped), given)
 
 
-def _shown(made: Trace, given: Options) -> Trace:
+def _show_trace(made: Trace, given: Options) -> Trace:
     return made if given.by == "module" else replace(made, by=given.by)

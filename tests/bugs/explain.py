@@ -16,7 +16,7 @@ from pathlib import Path
 import torch
 import verify
 
-from shapewright.commands.explain import note
+from shapewright.commands.explain import add_note
 
 
 def error_of(name: str, text: str, file: Path) -> Exception | None:
@@ -48,7 +48,7 @@ def main(names: list[str]) -> None:
                     continue
                 errors += 1
                 began = time.perf_counter()
-                note(error)
+                add_note(error)
                 longest = max(longest, time.perf_counter() - began)
                 notes = getattr(error, "__notes__", [])
                 place = re.search(r"--> \S+?:(\d+):", notes[0]) if notes else None

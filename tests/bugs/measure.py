@@ -52,11 +52,11 @@ def target(name: str) -> str:
 def checked(name: str) -> dict[str, Any]:
     """The report of one program as data; run in a child."""
     from shapewright import api
-    from shapewright.views.data_formats import report_data
+    from shapewright.views.data_formats import build_report_data
 
     began = time.perf_counter()
     report = api.check_target(target(name))
-    data = report_data(report)
+    data = build_report_data(report)
     data["seconds"] = time.perf_counter() - began
     return data
 

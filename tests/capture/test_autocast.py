@@ -12,7 +12,7 @@ from torch.utils._pytree import tree_leaves
 
 import shapewright as sw
 from shapewright.engine import autocast
-from shapewright.record.ops import leaves
+from shapewright.record.ops import collect_leaves
 from tests.capture.autocast_programs import LAYERS, OPS
 from tests.capture.real_runs import Built, check
 
@@ -132,8 +132,10 @@ def test_claimed_cuda_has_the_dtypes_of_cuda(name: str) -> None:
         assert not trace.complete
         return
     assert trace.complete, trace.findings
-    assert [(fact.shape, fact.dtype) for fact in leaves(trace.output)] == expected
-    assert {fact.device for fact in leaves(trace.output)} == {"cuda:0"}
+    assert [
+        (fact.shape, fact.dtype) for fact in collect_leaves(trace.output)
+    ] == expected
+    assert {fact.device for fact in collect_leaves(trace.output)} == {"cuda:0"}
 
 
 @pytest.mark.parametrize("kind", ["cpu", "cuda"])

@@ -25,7 +25,7 @@ from maps import (
     test_views,
 )
 from maps.oracle import Case, function
-from shapewright.index_maps.costs import repeats
+from shapewright.index_maps.costs import find_repeats
 from shapewright.index_maps.drawn_calls import Autograd, Dispatch, Drawn
 
 F = nn.functional
@@ -115,7 +115,7 @@ def moved_only(drawn: Drawn, leaves: list[torch.Tensor]) -> None:
         return
     sides = [side for side in drawn.inputs if side.dtype.startswith("float")]
     for side, leaf in zip(sides, leaves, strict=True):
-        times = repeats(one, side.name, side.shape).times
+        times = find_repeats(one, side.name, side.shape).times
         if times is not None and leaf.grad is not None and drawn.outputs[0].size:
             assert leaf.grad.unique().tolist() == [times]
 

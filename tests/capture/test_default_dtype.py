@@ -10,7 +10,7 @@ import torch
 from torch.nn import functional as F
 
 import shapewright as sw
-from shapewright.record import leaves
+from shapewright.record import collect_leaves
 
 CALLS: dict[str, Callable[[torch.Tensor], Any]] = {
     "x / 2": lambda x: x / 2,
@@ -57,6 +57,6 @@ def test_dtypes_are_those_of_a_real_run(name: str) -> None:
     real = CALLS[name](x)
     trace = sw.trace(CALLS[name], x)
     assert trace.complete, trace.findings
-    (fact,) = leaves(trace.output)
+    (fact,) = collect_leaves(trace.output)
     assert f"torch.{fact.dtype}" == str(real.dtype)
     assert fact.shape == tuple(real.shape)

@@ -10,7 +10,7 @@ import torch
 from torch import Tensor, nn
 
 import shapewright as sw
-from shapewright.record.ops import leaves
+from shapewright.record.ops import collect_leaves
 
 
 def devices(trace: sw.Trace) -> set[str]:
@@ -84,14 +84,21 @@ def test_the_device_of_a_context_and_the_default() -> None:
         return layer(a), torch.ones(2), torch.zeros(1, device="cuda")
 
     trace = sw.trace(in_context)
-    assert [fact.device for fact in leaves(trace.output)] == ["cuda:1", "cpu", "cuda:0"]
+    assert [fact.device for fact in collect_leaves(trace.output)] == [
+        "cuda:1",
+        "cpu",
+        "cuda:0",
+    ]
 
     def by_default() -> Any:
         torch.set_default_device("cuda")
         return torch.arange(3), torch.rand(2, 2).softmax(1), torch.tensor([1.0]).item()
 
     trace = sw.trace(by_default)
-    assert [fact.device for fact in leaves(trace.output)] == ["cuda:0", "cuda:0"]
+    assert [fact.device for fact in collect_leaves(trace.output)] == [
+        "cuda:0",
+        "cuda:0",
+    ]
     assert str(torch.get_default_device()) == "cpu"
 
 
@@ -106,7 +113,7 @@ def test_what_follows_from_a_tensor_is_where_it_is() -> None:
 
     trace = sw.trace(program, "f32[2, 4]@cuda:1")
     assert not trace.findings
-    assert {fact.device for fact in leaves(trace.output)} == {"cuda:1"}
+    assert {fact.device for fact in collect_leaves(trace.output)} == {"cuda:1"}
 
 
 @pytest.mark.parametrize(

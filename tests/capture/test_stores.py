@@ -9,7 +9,7 @@ import pytest
 import torch
 
 import shapewright as sw
-from shapewright.index_maps.drawn_calls import offsets
+from shapewright.index_maps.drawn_calls import iter_offsets
 from shapewright.sizes.strides import is_contiguous
 from shapewright.views.drawing.drawing import Drawing
 
@@ -46,7 +46,7 @@ def test_strides_reach_the_cells_that_torch_reads(seed: int) -> None:
     stored = drawing.drawn
     assert is_contiguous(stored.side.shape, stored.side.stride) == x.is_contiguous()
     whole = torch.tensor([]).set_(x.untyped_storage(), 0, (stored.count,), (1,))
-    cells = list(offsets(stored.side))
+    cells = list(iter_offsets(stored.side))
     assert whole[cells].tolist() == x.flatten().tolist()
     assert stored.reached == len(set(cells))
     assert ("not contiguous" in str(drawing)) != x.is_contiguous()

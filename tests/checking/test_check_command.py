@@ -181,9 +181,9 @@ def test_an_error_on_import_names_what_explains_it(tmp_path: Path) -> None:
 
 
 def test_json_has_the_fixed_fields(three: Report) -> None:
-    from shapewright.views.data_formats import report_json
+    from shapewright.views.data_formats import format_report_json
 
-    data = json.loads(report_json(three))
+    data = json.loads(format_report_json(three))
     assert data["version"] == 1
     assert data["complete"] is True
     first = data["findings"][0]

@@ -13,7 +13,7 @@ from torch import Tensor, nn
 import shapewright as sw
 from shapewright.api import check_target
 from shapewright.cli.main import main
-from shapewright.views.data_formats import report_data
+from shapewright.views.data_formats import build_report_data
 
 MODEL = """\
 import torch
@@ -97,7 +97,7 @@ def test_other_formats(folder: Path, capsys: Any) -> None:
 def test_given_inputs_in_data(folder: Path) -> None:
     report = check_target("model.py:Net", "f32[2, 3, 32, 32]")
     assert report.chosen is None
-    assert report_data(report)["chosen"] is None
+    assert build_report_data(report)["chosen"] is None
 
 
 def test_every_input_has_its_name(folder: Path) -> None:

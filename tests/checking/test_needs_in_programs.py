@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from shapewright import api
-from shapewright.views.terminal.findings import text
+from shapewright.views.terminal.findings import format_report
 
 PROGRAM = """\
 import torch
@@ -58,7 +58,7 @@ def test_each_independent_mistake_has_its_code_and_its_line(tmp_path: Path) -> N
     assert [each.code for each in errors] == CODES
     assert [each.span.line for each in errors if each.span] == [*range(16, 24)]
     assert report.complete
-    shown = text(report, 80, False, True)
+    shown = format_report(report, 80, False, True)
     assert "`ids` at [10] is 10" in shown
     assert "expected: 10 is `input_size` of `lstm`" in shown
     assert "     8  5  20   `h`\n        8  20   `torch.zeros(8, 20)`\n" in shown

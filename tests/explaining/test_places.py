@@ -246,7 +246,7 @@ def test_a_fault_of_ours_is_one_short_line(monkeypatch: pytest.MonkeyPatch) -> N
 
     monkeypatch.setattr(faults, "RAISED", False)  # as for a user
 
-    monkeypatch.setattr(real_errors, "explained", broken)
+    monkeypatch.setattr(real_errors, "explain_error", broken)
     note = note_of(lambda: torch.ones(2, 3) @ torch.ones(4, 5))
     assert note.startswith("shapewright: not explained (KeyError: 'aaa")
     assert len(note) < 120

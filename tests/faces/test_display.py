@@ -40,4 +40,4 @@ def test_display(
     monkeypatch.setenv("TERM", "xterm")
     for name, value in environment.items():
         monkeypatch.setenv(name, value)
-    assert output.of(stream) == expected
+    assert output.get_display(stream) == expected

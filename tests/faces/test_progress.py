@@ -24,7 +24,7 @@ def _terminal(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_long_work_shows_a_line_and_leaves_none() -> None:
     stream = Terminal()
-    with output.on(stream, patience=0) as report:
+    with output.show_progress(stream, patience=0) as report:
         assert report
         report("layer 1 of 126, then many more")
     assert stream.getvalue() == "\r\x1b[Klayer 1 of 126, the\r\x1b[K"
@@ -32,14 +32,14 @@ def test_long_work_shows_a_line_and_leaves_none() -> None:
 
 def test_short_work_shows_nothing() -> None:
     stream = Terminal()
-    with output.on(stream, patience=3600) as report:
+    with output.show_progress(stream, patience=3600) as report:
         assert report
         report("layer 1 of 126")
     assert stream.getvalue() == ""
 
 
 def interrupted(stream: Terminal) -> None:
-    with output.on(stream, patience=0) as report:
+    with output.show_progress(stream, patience=0) as report:
         assert report
         report("layer 1")
         raise KeyboardInterrupt
@@ -59,5 +59,5 @@ def test_nobody_is_shown_what_they_cannot_see(
     stream: io.StringIO, term: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("TERM", term)
-    with output.on(stream, patience=0) as report:
+    with output.show_progress(stream, patience=0) as report:
         assert report is None

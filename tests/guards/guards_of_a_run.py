@@ -7,7 +7,7 @@ from dataclasses import fields, replace
 from typing import Any
 
 from shapewright.engine.tracked_sizes.comparisons import Watching
-from shapewright.record.guards import Guard, Guards, SizeRead, exchanged
+from shapewright.record.guards import Guard, Guards, SizeRead, replace_reads
 from shapewright.record.ops import Fact, ModuleCall, Op, State
 from shapewright.record.trace import Trace
 from shapewright.runtime.run_record import RunResult
@@ -112,7 +112,7 @@ class Numbers:
 
     def guard(self, guard: Guard) -> Guard:
         """The guard, of the other run's tensors."""
-        left, right = (exchanged(e, self.read) for e in (guard.left, guard.right))
+        left, right = (replace_reads(e, self.read) for e in (guard.left, guard.right))
         return replace(guard, left=left, right=right)
 
     def read(self, read: SizeRead) -> SizeRead:

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from shapewright.engine.tracked_sizes.comparisons import Comparisons
 from shapewright.engine.tracked_sizes.numbers import KINDS, to_plain, track_number
-from shapewright.record.guards import COMPARED, SizeRead, value_of
+from shapewright.record.guards import COMPARED, SizeRead, evaluate_expression
 
 Program = Callable[[list[Any]], Any]
 
@@ -104,18 +104,21 @@ def test_an_expression_says_what_other_sizes_would_give(
     reads = [SizeRead(1, dim, size) for dim, size in enumerate(sizes)]
     if type(found) not in KINDS:
         return
-    assert value_of(found.expression, {}) == to_plain(found)
+    assert evaluate_expression(found.expression, {}) == to_plain(found)
     values = dict(zip(reads, others, strict=True))
     try:
         same_way = all(
-            COMPARED[symbol](value_of(left, values), value_of(right, values)) is outcome
+            COMPARED[symbol](
+                evaluate_expression(left, values), evaluate_expression(right, values)
+            )
+            is outcome
             for left, symbol, right, outcome in seen.guards
         )
         expected = program(list(others)) if same_way and not seen.lost else None
     except (ArithmeticError, ValueError, TypeError, AttributeError):
         return
     if expected is not None:
-        assert math.isclose(value_of(found.expression, values), expected)
+        assert math.isclose(evaluate_expression(found.expression, values), expected)
 
 
 class Seen(Comparisons):

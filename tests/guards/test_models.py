@@ -15,7 +15,7 @@ from shapewright.commands.trace import run_target
 from shapewright.engine.tracked_sizes.comparisons import Watching
 from shapewright.inputs.target import parse_target
 from shapewright.program.assertions import AssertedComparison
-from shapewright.record.guards import Guard, outcome_of, reads_of
+from shapewright.record.guards import Guard, evaluate_guard, iter_reads
 from shapewright.record.ops import Fact
 from shapewright.record.trace import Trace
 from shapewright.runtime.run import record_run
@@ -53,10 +53,10 @@ def check_reads(guard: Guard, trace: Trace) -> None:
             nests += nest.values()
         elif isinstance(nest, tuple | list):
             nests += nest
-    for read in reads_of(guard.left, guard.right):
+    for read in iter_reads(guard.left, guard.right):
         shapes = {fact.shape for fact in facts[read.tensor]}
         assert any(shape[read.dim] == read.value for shape in shapes)
-    assert outcome_of(guard, {}) is guard.outcome
+    assert evaluate_guard(guard, {}) is guard.outcome
 
 
 def guards(model: Any, *args: Any) -> list[str]:

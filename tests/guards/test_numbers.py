@@ -11,7 +11,7 @@ import pytest
 import torch
 
 from shapewright.engine.tracked_sizes.comparisons import Watching
-from shapewright.record.guards import reads_of
+from shapewright.record.guards import iter_reads
 from shapewright.runtime.run import record_run
 from shapewright.runtime.run_record import RunRequest
 from tests.guards.watching import program, told, watched
@@ -158,7 +158,7 @@ def test_numbers_of_an_earlier_run_are_plain_numbers(tmp_path: Path) -> None:
     second = record_run(run, (torch.zeros(3, 5), kept), {}, request).guards
     assert second is not None
     (guard,) = second.guards
-    assert [read.dim for read in reads_of(guard.left)] == [1]
+    assert [read.dim for read in iter_reads(guard.left)] == [1]
     assert str(guard).endswith("shape[1] + 3 > 9: false")
 
 

@@ -10,9 +10,9 @@ from shapewright.record.guards import (
     Expression,
     Guard,
     SizeRead,
-    outcome_of,
-    reads_of,
-    value_of,
+    evaluate_expression,
+    evaluate_guard,
+    iter_reads,
 )
 
 SCANNED = 2048
@@ -38,7 +38,7 @@ def thresholds(guard: Guard) -> dict[SizeRead, tuple[int, ...]]:
         >>> thresholds(Guard(read, "<=", 512, True, None))
         {Read(tensor=1, dim=1, value=16): (513,)}
     """
-    return {read: changes(guard, read) for read in reads_of(guard.left, guard.right)}
+    return {read: changes(guard, read) for read in iter_reads(guard.left, guard.right)}
 
 
 def changes(guard: Guard, read: SizeRead) -> tuple[int, ...]:
@@ -79,7 +79,7 @@ def changed(before: bool | None, now: bool | None) -> bool:
 def outcome_at(guard: Guard, read: SizeRead, size: int) -> bool | None:
     """How it comes out at this size; None where Python can't tell (``7 // 0``)."""
     try:
-        return outcome_of(guard, {read: size})
+        return evaluate_guard(guard, {read: size})
     except (ArithmeticError, ValueError, TypeError):
         return None
 
@@ -104,9 +104,9 @@ def line(expression: Expression, read: SizeRead) -> Line | None:
     """Slope and offset, where the expression is a straight line in one read."""
     if expression == read:
         return Fraction(1), Fraction(0)
-    if read not in reads_of(expression):
+    if read not in iter_reads(expression):
         try:
-            return Fraction(0), Fraction(value_of(expression, {}))
+            return Fraction(0), Fraction(evaluate_expression(expression, {}))
         except (ArithmeticError, ValueError, TypeError):  # infinity, among others
             return None
     assert isinstance(expression, Applied)

@@ -20,15 +20,19 @@ from shapewright.findings.codes import (
     LOOKERS,
     Code,
     add_code,
+    find_page,
     looks_for,
-    page,
 )
 from tests.house import pages
 
 SOURCE = Path(shapewright.__file__).parent
 REGISTRY = "shapewright.findings.codes"
-ERROR_PAGES = [page for page in pages.PAGES if page.startswith("docs/errors/")]
-FAMILIES = [page for page in ERROR_PAGES if not page.endswith("index.md")]
+ERROR_PAGES = [
+    find_page for find_page in pages.PAGES if find_page.startswith("docs/errors/")
+]
+FAMILIES = [
+    find_page for find_page in ERROR_PAGES if not find_page.endswith("index.md")
+]
 LISTS = ("docs/hazards.md", "docs/rehearse.md")
 ROOMS = {
     "need": ("operators",),
@@ -108,7 +112,7 @@ def test_each_code_has_a_page_with_what_it_means_and_what_to_do() -> None:
         file.name for file in (SOURCE / "findings/explain").glob("*.md")
     }
     for code, entry in CODES.items():
-        text = page(code) or ""
+        text = find_page(code) or ""
         assert text.startswith(f"# {code}\n")
         assert entry.title
         assert entry.edit

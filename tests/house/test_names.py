@@ -21,6 +21,47 @@ TWO_SIDES = {"Meta", "Sample"}
 """Classes that stand twice: one, and the protocol that a lower layer asks of it."""
 
 
+FOLDERS = (
+    "analysis", "cli", "commands", "findings", "index_maps", "integrations", "program",
+    "record", "sizes", "views", "api.py",
+)  # fmt: skip
+"""Where every function is named by a verb, or is a predicate."""
+
+VERBS = """
+    add align append apply as ask assign attach augment await bind bound build
+    cancel carry chain change check choose clamp classify close collect colour
+    combine compare compute continue copy count create cut decide decode derive
+    describe detect divide draw drop edit enclose encode escape evaluate exchange
+    expand explain extend feed fill filter find fit fix flatten fold follow format
+    from gather get group hint ignore indent index infer iter join label lay learn
+    leave list load make mark match merge move multiply name narrow negate nest
+    pad paint pair parse permute pick plan print probe prove put quote raise rank
+    read record refuse register rehearse rename render repair replace report
+    reproduce resize restrict rewrite round run save scale scan select settle
+    shift shorten show shrink simplify slice solve sort split spread squeeze stack style
+    strip substitute suggest summarise swap take tell trace try unload vectorise
+    visit with wrap write
+"""
+"""How the name of a function begins; a conversion or a copy, with a preposition."""
+
+PREDICATES = ("is", "has", "can")
+
+NOUNS = {
+    "api.py": "explaining formulas options recording",
+    "analysis/provenance/axis_flow.py": "follows",
+    "cli/main.py": "command main version",
+    "cli/parser.py": "seconds",
+    "findings/codes.py": "looks_for",
+    "index_maps/index_expressions.py": "modulo operand over place places steps",
+    "index_maps/index_map.py": "constant loop_letters out_letters",
+    "record/json_writer.py": "schema",
+    "sizes/expressions.py": "least most number product total",
+    "sizes/strides.py": "channels_last contiguous",
+    "views/renderers.py": "renders",
+}
+"""Names that are public, called by a protocol, decorators, or say what they build."""
+
+
 def test_a_module_is_named_by_a_noun() -> None:
     modules = {path.with_suffix("").name for path in SOURCE.rglob("*.py")}
     folders = {path.parent.name for path in SOURCE.rglob("*.py")}
@@ -46,3 +87,20 @@ def test_a_public_class_stands_once() -> None:
         tree = ast.parse((SOURCE / protocol).read_text("utf-8"))
         there = [n for n in tree.body if isinstance(n, ast.ClassDef) and n.name == name]
         assert "Protocol" in [ast.unparse(base) for base in there[0].bases]
+
+
+def test_a_function_is_named_by_a_verb() -> None:
+    verbs = {*VERBS.split(), *PREDICATES}
+    odd: dict[str, list[str]] = defaultdict(list)
+    for path in sorted(SOURCE.rglob("*.py")):
+        file = path.relative_to(SOURCE).as_posix()
+        if not file.startswith(FOLDERS):
+            continue
+        for node in ast.parse(path.read_text("utf-8")).body:
+            if not isinstance(node, ast.FunctionDef) or node.name.startswith("__"):
+                continue
+            if any(ast.unparse(d).startswith("follows(") for d in node.decorator_list):
+                continue  # A rule has the name of torch's operator.
+            if node.name.strip("_").split("_")[0] not in verbs:
+                odd[file].append(node.name)
+    assert {file: " ".join(sorted(names)) for file, names in odd.items()} == NOUNS

@@ -9,7 +9,7 @@ import pytest
 import torch
 
 import shapewright as sw
-from shapewright.commands.trace import found_inputs
+from shapewright.commands.trace import find_inputs
 from shapewright.inputs.callables import make_loaded
 from shapewright.inputs.python_files import ProgramFolder
 from shapewright.inputs.spec import Spec, make_filled, materialize_spec, parse_spec
@@ -45,7 +45,7 @@ def test_found_inputs_run_for_real_and_can_be_pasted(kind: Any) -> None:
     model = kind()
     loaded = make_loaded(model, kind.__name__, ProgramFolder(Path.cwd()))
     with loaded.program.running():
-        found = found_inputs(loaded)
+        found = find_inputs(loaded)
     assert found is not None
     assert isinstance(found.inputs, Spec)
     text = str(found.inputs)

@@ -241,12 +241,12 @@ def test_the_note_is_in_the_record() -> None:
 
 
 def test_a_saved_record_is_enough_to_find_the_loop() -> None:
-    from shapewright.analysis.python_loops import python_loops
+    from shapewright.analysis.python_loops import find_python_loops
     from shapewright.runtime.operator_calls.loop_trials import is_same
 
     trace = sw.trace(naive.row_added, "f32[20, 5]", "f32[5]")
     saved = sw.Trace.from_json(trace.to_json())
-    assert python_loops(saved, is_same) == tuple(trace.findings)
+    assert find_python_loops(saved, is_same) == tuple(trace.findings)
 
 
 def test_random_numbers_of_the_program_are_as_they_were() -> None:

@@ -11,8 +11,12 @@ from torch import nn
 
 from maps.oracle import Case, assert_all_drawn, drawn, shape
 from shapewright import explain
-from shapewright.index_maps.evaluation import sources
-from shapewright.views.drawing.index_map_text import formulas, keys_read, loop
+from shapewright.index_maps.evaluation import find_sources
+from shapewright.views.drawing.index_map_text import (
+    describe_keys_read,
+    format_formulas,
+    format_loop,
+)
 
 F = "torch.nn.functional."
 SDPA = F + "scaled_dot_product_attention"
@@ -122,7 +126,7 @@ def test_random_calls(cases) -> None:  # type: ignore[no-untyped-def]
 def test_a_causal_attention_is_written_as_in_a_textbook() -> None:
     q, kv = torch.ones(1, 4, 3, 4), torch.ones(1, 2, 5, 4)
     (map_,) = drawn(SDPA, q, kv, kv, is_causal=True, enable_gqa=True).maps
-    assert formulas(map_) == [
+    assert format_formulas(map_) == [
         "scores[n, h, q, k] = "
         "(sum over e < 4 of query[n, h, q, e] * key[n, h//2, k, e]) / 2",
         "allowed[n, h, q, k] = scores[n, h, q, k]  if k <= q",
@@ -137,12 +141,12 @@ def test_a_causal_attention_is_written_as_in_a_textbook() -> None:
 def test_stages_go_through_the_loops_that_they_share() -> None:
     q = torch.ones(2, 3)
     (map_,) = drawn(SDPA, q, q, q).maps
-    assert loop(map_)[:3] == [
+    assert format_loop(map_)[:3] == [
         "for q in range(2):",
         "    for k in range(2):",
         "        scores[q, k] = 0",
     ]
-    assert loop(map_).count("for q in range(2):") == 1
+    assert format_loop(map_).count("for q in range(2):") == 1
 
 
 def test_the_naive_loop_gives_what_torch_gives() -> None:
@@ -160,7 +164,7 @@ def test_the_naive_loop_gives_what_torch_gives() -> None:
         "softmax": lambda steps: torch.stack(steps).softmax(0),
         **blank,
     }
-    exec("\n".join(loop(made.maps[0])), names)
+    exec("\n".join(format_loop(made.maps[0])), names)
     expected = torch.nn.functional.scaled_dot_product_attention(q, k, v, is_causal=True)
     assert torch.allclose(names["out"], expected, atol=1e-5)
 
@@ -168,7 +172,7 @@ def test_the_naive_loop_gives_what_torch_gives() -> None:
 def test_pairs_that_a_mask_allows_are_counted_and_shown() -> None:
     q = torch.ones(3, 4)
     made = drawn(SDPA, q, q, q, is_causal=True)
-    assert keys_read(made) == [
+    assert describe_keys_read(made) == [
         "a query reads 1 to 3 of 3 keys: 6 of 9 pairs are allowed"
     ]
     allowed = next(side for side in made.stages if side.name == "allowed")
@@ -178,7 +182,7 @@ def test_pairs_that_a_mask_allows_are_counted_and_shown() -> None:
 def test_only_allowed_keys_are_read() -> None:
     q = torch.ones(3, 1)
     (map_,) = drawn(SDPA, q, q, q, is_causal=True).maps
-    assert sources(map_, (1, 0), {}) == [
+    assert find_sources(map_, (1, 0), {}) == [
         ("query", (1, 0)),
         ("key", (0, 0)),
         ("key", (1, 0)),

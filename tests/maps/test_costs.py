@@ -28,15 +28,15 @@ from maps import (
     test_views,
 )
 from maps.oracle import Case, drawn
-from shapewright.index_maps.costs import costs, repeats
+from shapewright.index_maps.costs import compute_costs, find_repeats
 from shapewright.index_maps.drawn_calls import Drawn
-from shapewright.index_maps.evaluation import times_read
+from shapewright.index_maps.evaluation import count_reads
 from shapewright.operators.metadata_rules import RULES
 from shapewright.runtime.operator_calls.drawing import (
     iter_named_tensors,
     name_arguments,
 )
-from shapewright.views.drawing.index_map_text import loop, reader
+from shapewright.views.drawing.index_map_text import build_reader, format_loop
 
 Generator = Callable[[random.Random], Iterator[Case]]
 GENERATORS: list[Generator] = [
@@ -70,7 +70,7 @@ class Counting(TorchFunctionMode):
 
 def calls_of_the_loop(made: Drawn, tensors: dict[str, torch.Tensor]) -> int:
     """Run the loop that is printed, and count its calls of torch."""
-    text = "\n".join(loop(made.maps[0]))
+    text = "\n".join(format_loop(made.maps[0]))
     given: dict[str, Any] = {}
     for name, tensor in tensors.items():
         plain = name.replace(".", "_")
@@ -89,14 +89,14 @@ def cases(generator: Generator) -> Iterator[tuple[Drawn, dict[str, torch.Tensor]
     for name, args, kwargs in islice(generator(random.Random(7)), 25):
         named = name_arguments(name, deepcopy(args), deepcopy(kwargs))
         made = drawn(name, *args, **kwargs)
-        if len(made.maps) == 1 and costs(made).passes <= MOST_PASSES:
+        if len(made.maps) == 1 and compute_costs(made).passes <= MOST_PASSES:
             yield made, dict(iter_named_tensors(named))
 
 
 @pytest.mark.parametrize("generator", GENERATORS)
 def test_the_loop_makes_as_many_calls_as_are_said(generator: Generator) -> None:
     for made, tensors in cases(generator):
-        said = costs(made).calls
+        said = compute_costs(made).calls
         if said is not None:
             assert said == calls_of_the_loop(made, tensors), made.text or made.name
 
@@ -104,12 +104,12 @@ def test_the_loop_makes_as_many_calls_as_are_said(generator: Generator) -> None:
 @pytest.mark.parametrize("generator", GENERATORS)
 def test_what_is_read_again_is_read_so_often(generator: Generator) -> None:
     for made, _ in cases(generator):
-        lookup = {side.name: reader(side.values) for side in made.inputs}
+        lookup = {side.name: build_reader(side.values) for side in made.inputs}
         for side in made.inputs:
-            said = repeats(made.maps[0], side.name, side.shape).times
+            said = find_repeats(made.maps[0], side.name, side.shape).times
             if said is None or side.values is None or not made.outputs[0].size:
                 continue
-            counted = times_read(made.maps[0], side.name, lookup)
+            counted = count_reads(made.maps[0], side.name, lookup)
             assert set(counted.values()) == {said}, made.name
             assert len(counted) == side.size
 
@@ -134,7 +134,7 @@ def test_what_is_read_again_is_read_so_often(generator: Generator) -> None:
 def test_arithmetic_is_counted_from_the_map(
     name: str, args: tuple[Any, ...], arithmetic: dict[str, int], reads: int
 ) -> None:
-    made = costs(drawn(name, *args))
+    made = compute_costs(drawn(name, *args))
     assert made.arithmetic == arithmetic
     assert made.reads == reads
 
@@ -143,7 +143,7 @@ def test_arithmetic_of_products_is_what_a_trace_counts() -> None:
     for name, args, kwargs in islice(test_products.matmuls(random.Random(2)), 50):
         if min(arg.ndim for arg in args) < 2:
             continue  # torch has no formula for a vector
-        made = costs(drawn(name, *args, **kwargs))
+        made = compute_costs(drawn(name, *args, **kwargs))
         flops = RULES[name].flops
         assert flops is not None
         assert sum((made.arithmetic or {}).values()) == flops(*args, **kwargs)
@@ -168,16 +168,16 @@ X = torch.arange(24.0).view(4, 6)
 def test_what_happens_to_memory(
     name: str, args: tuple[Any, ...], kind: str, moved: int
 ) -> None:
-    made = costs(drawn(name, *args))
+    made = compute_costs(drawn(name, *args))
     assert (made.kind, made.moved) == (kind, moved)
 
 
 def test_contiguous_copies_what_is_said() -> None:
     for view in (X.t(), X[:1].expand(5, 6), X[:, ::2], X[None], X[1:]):
-        made = costs(drawn("torch.Tensor.view_as", view, view))
+        made = compute_costs(drawn("torch.Tensor.view_as", view, view))
         copied = view.contiguous().data_ptr() != view.data_ptr()
         due = view.numel() * 4 if copied else None
         if made.kind == "view":
             assert made.copied == due
-    turned = costs(drawn("torch.transpose", torch.ones(1000, 1000), 0, 1))
+    turned = compute_costs(drawn("torch.transpose", torch.ones(1000, 1000), 0, 1))
     assert turned.copied == 4_000_000

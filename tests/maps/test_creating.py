@@ -10,7 +10,7 @@ import pytest
 import torch
 
 from maps.oracle import Case, assert_all_drawn, drawn, floats, shape
-from shapewright.views.drawing.index_map_text import formula, loop
+from shapewright.views.drawing.index_map_text import format_formula, format_loop
 
 
 def made(draw: random.Random) -> Iterator[Case]:
@@ -73,11 +73,11 @@ def test_what_stands_there_is_written_in_the_letters() -> None:
 
 def test_the_formula_and_the_loop_say_what_stands_there() -> None:
     (found,) = drawn("torch.arange", 3, 20, 2).maps
-    assert formula(found) == ["out[i] = 2*i + 3"]
+    assert format_formula(found) == ["out[i] = 2*i + 3"]
     (found,) = drawn("torch.full", (3,), 7).maps
-    assert loop(found) == ["for i in range(3):", "    out[i] = 7"]
+    assert format_loop(found) == ["for i in range(3):", "    out[i] = 7"]
     (found,) = drawn("torch.eye", 3).maps
-    assert formula(found) == ["out[i, j] = 1 if i == j, else 0"]
+    assert format_formula(found) == ["out[i, j] = 1 if i == j, else 0"]
 
 
 def test_the_two_ways_of_a_grid_swap_the_first_letters() -> None:

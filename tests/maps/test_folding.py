@@ -9,7 +9,7 @@ import pytest
 import torch
 
 from maps.oracle import Case, assert_all_drawn, drawn, floats, shape
-from shapewright.index_maps.evaluation import times_met, times_read
+from shapewright.index_maps.evaluation import count_meetings, count_reads
 
 F = "torch.nn.functional."
 
@@ -92,19 +92,19 @@ def test_how_often_a_pixel_is_touched_is_what_fold_gives_for_ones() -> None:
     x = torch.ones(1, 1, 5, 5)
     columns = torch.nn.functional.unfold(x, 3)
     made = drawn(f"{F}fold", columns, (5, 5), 3)
-    counts = times_met(made.maps[0])
+    counts = count_meetings(made.maps[0])
     assert [counts[0, 0, 1, w] for w in range(5)] == [2, 4, 6, 4, 2]
     assert counts[0, 0, 2, 2] == 9
     back = torch.nn.functional.fold(columns, (5, 5), 3)
     assert all(back[index].item() == count for index, count in counts.items())
-    read = times_read(drawn(f"{F}unfold", x, 3).maps[0], "input")
+    read = count_reads(drawn(f"{F}unfold", x, 3).maps[0], "input")
     assert read == counts
 
 
 def test_a_pixel_that_no_block_reaches_is_touched_zero_times() -> None:
     x = torch.ones(1, 1, 5, 5)
     made = drawn(f"{F}unfold", x, 2, stride=3)
-    assert (0, 0, 2, 2) not in times_read(made.maps[0], "input")
+    assert (0, 0, 2, 2) not in count_reads(made.maps[0], "input")
     columns = torch.nn.functional.unfold(x, 2, stride=3)
     folded = drawn(f"{F}fold", columns, (5, 5), 2, stride=3)
-    assert times_met(folded.maps[0])[0, 0, 2, 2] == 0
+    assert count_meetings(folded.maps[0])[0, 0, 2, 2] == 0

@@ -9,7 +9,7 @@ import pytest
 import torch
 
 from maps.oracle import Case, assert_all_drawn, drawn, floats, shape, whole
-from shapewright.views.drawing.index_map_text import formulas
+from shapewright.views.drawing.index_map_text import format_formulas
 
 F = "torch.nn.functional."
 HOW = ["none", "mean", "sum"]
@@ -63,7 +63,7 @@ def test_random_calls(cases) -> None:  # type: ignore[no-untyped-def]
 def test_cross_entropy_is_a_softmax_a_choice_and_a_mean() -> None:
     scores, kinds = torch.ones(2, 3), torch.tensor([0, 2])
     (map_,) = drawn(F + "cross_entropy", scores, kinds).maps
-    assert formulas(map_) == [
+    assert format_formulas(map_) == [
         "logs[n, c] = (log_softmax over u < 3 of input[n, u])[c]",
         "loss[n] = neg(logs[n, target[n]] if 0 <= target[n] < 3, else 0)",
         "out = (sum over n < 2 of loss[n]) / 2",
@@ -73,7 +73,7 @@ def test_cross_entropy_is_a_softmax_a_choice_and_a_mean() -> None:
 def test_what_is_ignored_does_not_count_in_the_mean() -> None:
     scores, kinds = torch.ones(2, 3), torch.tensor([0, -100])
     (map_,) = drawn(F + "nll_loss", scores, kinds).maps
-    assert formulas(map_)[-2:] == [
+    assert format_formulas(map_)[-2:] == [
         "total = sum over n < 2 of 1 where 0 <= target[n] < 3",
         "out = (sum over n < 2 of loss[n]) / total",
     ]

@@ -6,10 +6,14 @@ import ast
 
 import pytest
 
-from shapewright.program.expression_values import UnknownValue, value_of, whole_number
-from shapewright.program.source_text import SourceText, defining
+from shapewright.program.expression_values import (
+    UnknownValue,
+    evaluate_node,
+    evaluate_whole_number,
+)
+from shapewright.program.source_text import SourceText, find_defining
 from shapewright.program.spans import Span
-from shapewright.program.syntax_nodes import assignments_in, own_nodes
+from shapewright.program.syntax_nodes import iter_assignments, iter_own_nodes
 
 TEXT = """\
 class Net:
@@ -84,15 +88,17 @@ def test_a_text_that_is_no_program_has_no_nodes() -> None:
 
 
 def test_the_values_that_a_name_is_given() -> None:
-    assert [FILE.written(each) for each in defining(FILE, "width")] == ["64", "32"]
+    assert [FILE.written(each) for each in find_defining(FILE, "width")] == ["64", "32"]
 
 
 def test_assignments_and_nodes_of_one_function() -> None:
     ((_, forward),) = FILE.functions("forward")
-    targets = [ast.unparse(target) for target, _ in assignments_in(forward)]
+    targets = [ast.unparse(target) for target, _ in iter_assignments(forward)]
     assert targets == ["total", "z"]
-    assert [ast.unparse(t) for t, _ in assignments_in(forward, before=10)] == ["total"]
-    names = [node.id for node in own_nodes(forward) if isinstance(node, ast.Name)]
+    assert [ast.unparse(t) for t, _ in iter_assignments(forward, before=10)] == [
+        "total"
+    ]
+    names = [node.id for node in iter_own_nodes(forward) if isinstance(node, ast.Name)]
     assert "total" in names
     assert "z" not in names
 
@@ -105,12 +111,12 @@ def test_assignments_and_nodes_of_one_function() -> None:
     ],
 )  # fmt: skip
 def test_whole_numbers(text: str, value: int | None) -> None:
-    assert whole_number(expression(text)) == value
+    assert evaluate_whole_number(expression(text)) == value
 
 
 def test_a_value_is_computed_from_what_is_known() -> None:
     names = {"n": 3}
     node = expression("(2 * n + 1, [n % 2, 'a'])")
-    assert value_of(node, lambda name: names[ast.unparse(name)]) == (7, [1, "a"])
+    assert evaluate_node(node, lambda name: names[ast.unparse(name)]) == (7, [1, "a"])
     with pytest.raises(UnknownValue):
-        value_of(expression("f(2) + 1"))
+        evaluate_node(expression("f(2) + 1"))

@@ -15,7 +15,7 @@ from torch.nn import functional as F
 
 import shapewright as sw
 from shapewright.inputs.errors import InputError
-from shapewright.views.data_formats import report_json
+from shapewright.views.data_formats import format_report_json
 from tests.rehearsing.rehearsed import moments
 
 calls = 0
@@ -200,7 +200,7 @@ def test_what_is_shown_is_the_story_and_the_findings() -> None:
     printed: list[str] = []
     report._repr_pretty_(SimpleNamespace(text=printed.append), False)
     assert printed == [text.rstrip()]
-    data = json.loads(report_json(report))
+    data = json.loads(format_report_json(report))
     assert data["cost"]["steps"] == 3
     assert data["story"]["inner"][0]["text"] == "call"
 

@@ -11,8 +11,8 @@ import torch
 from torch import nn
 
 import shapewright as sw
-from shapewright.views.data_formats import report_json
-from shapewright.views.terminal.rehearsal import text
+from shapewright.views.data_formats import format_report_json
+from shapewright.views.terminal.rehearsal import format_story
 from tests.rehearsing.rehearsed import rehearsed
 
 
@@ -130,7 +130,7 @@ loss.backward()
 
 def test_the_table_and_the_json(tmp_path: Path) -> None:
     report = rehearsed(tmp_path, SCRIPT.replace("Net()", "Net().cuda()"), device="cuda")
-    shown = text(report, 80, gradients=True)
+    shown = format_story(report, 80, gradients=True)
     table = shown[shown.index("gradients  ") :].split("\n\n")[0].splitlines()
     assert [" ".join(line.split()) for line in table] == [
         "gradients value gradient",
@@ -146,8 +146,8 @@ def test_the_table_and_the_json(tmp_path: Path) -> None:
         "weight (3, 8) f32 (3, 8) f32",
         "bias (3,) f32 (3,) f32",
     ]
-    assert "gradients of 26 of 28 parameters" in text(report, 80)
-    data = json.loads(report_json(report))
+    assert "gradients of 26 of 28 parameters" in format_story(report, 80)
+    data = json.loads(format_report_json(report))
     spare = [each for each in data["gradients"] if each["path"] == "Net.spare.weight"]
     assert spare == [
         {

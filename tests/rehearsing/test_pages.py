@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from torch import distributed as dist
 
-from shapewright.findings.codes import page
+from shapewright.findings.codes import find_page
 from tests.rehearsing.rehearsed import rehearsed
 
 CODES = (
@@ -65,7 +65,7 @@ def _no_group_stays() -> Iterator[None]:
 
 def examples(code: str) -> tuple[str, str]:
     """The wrong example of a page, and the right one, as programs."""
-    found = re.findall(r"```python\n(.*?)```", page(code) or "", re.DOTALL)
+    found = re.findall(r"```python\n(.*?)```", find_page(code) or "", re.DOTALL)
     trained = TRAINING if code == "evaluated-in-training-mode" else ""
     trained += GROUP if code == "collective-mismatch" else ""
     wrong, right = (BEFORE + trained + text for text in found)

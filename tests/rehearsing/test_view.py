@@ -11,7 +11,7 @@ from expecttest import assert_expected_inline
 
 from shapewright.record.ops import Assumption
 from shapewright.record.report import Moment, Rehearsal, Report
-from shapewright.views.terminal.rehearsal import text
+from shapewright.views.terminal.rehearsal import format_story
 from tests.rehearsing.rehearsed import rehearsed
 
 SCRIPT = """\
@@ -63,14 +63,14 @@ def report(tmp_path_factory: pytest.TempPathFactory) -> Report:
 
 
 def shown(report: Report, width: int) -> str:
-    made = text(report, width, unicode=False)
+    made = format_story(report, width, unicode=False)
     told = re.split(r"\n(?:assumed|error|warning)", made)[0]
     assert max(map(len, told.splitlines())) <= width
     return told
 
 
 def test_it_is_drawn_with_lines(report: Report) -> None:
-    assert "  24 │   model.train() " in text(report)
+    assert "  24 │   model.train() " in format_story(report)
 
 
 def test_at_80_columns_no_shape_is_cut(report: Report) -> None:
@@ -183,7 +183,9 @@ def test_equal_assumptions_stand_together(report: Report) -> None:
         Assumption("assumed `Tensor.item` of unknown data taken as 1.0", place, count=2)
         for place in [replace(span, line=line) for line in range(1, 10)]
     ]
-    made = text(replace(report, assumptions=(*many, Assumption("sizes vary"))), 80)
+    made = format_story(
+        replace(report, assumptions=(*many, Assumption("sizes vary"))), 80
+    )
     _, mark, told = made.partition("\nassumed")
     assert_expected_inline(
         mark + told,

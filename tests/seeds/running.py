@@ -14,7 +14,7 @@ import torch
 
 import shapewright as sw
 from shapewright.record import Fact, Trace
-from shapewright.record.ops import SHORT, leaves
+from shapewright.record.ops import SHORT, collect_leaves
 from tests.seeds.blocks import Block, watched
 from tests.seeds.claims import Claim, Tensor
 
@@ -102,7 +102,7 @@ def recorded(trace: Trace, line: int) -> list[Fact]:
             found += op.outputs
     for call in trace.calls:
         if call.span and call.span.line <= line <= call.span.end_line:
-            found += leaves(call.output)
+            found += collect_leaves(call.output)
     return found
 
 

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from typing import Any
 
 import shapewright as sw
-from shapewright.record.ops import Fact, Op, leaves
+from shapewright.record.ops import Fact, Op, collect_leaves
 from shapewright.sizes.expressions import Size
 
 
@@ -31,7 +31,9 @@ def wrong(
     lettered: sw.Trace, plain: sw.Trace, sizes: dict[str, int]
 ) -> Iterator[tuple[Any, ...]]:
     """What a formula says otherwise than a trace at these sizes."""
-    for one, two in zip(leaves(lettered.output), leaves(plain.output), strict=True):
+    for one, two in zip(
+        collect_leaves(lettered.output), collect_leaves(plain.output), strict=True
+    ):
         if not agree(one.shape, two.shape, sizes):
             yield "output", one.shape, two.shape
     for one, two in matched(lettered, plain):

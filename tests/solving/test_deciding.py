@@ -6,7 +6,14 @@ import random
 
 import pytest
 
-from shapewright.sizes.conditions import Compared, Every, Some, always, denied, equal
+from shapewright.sizes.conditions import (
+    Compared,
+    Every,
+    Some,
+    is_always,
+    is_equal,
+    negate_condition,
+)
 from shapewright.sizes.expressions import (
     Expression,
     Letter,
@@ -16,9 +23,9 @@ from shapewright.sizes.expressions import (
     product,
     read,
 )
-from shapewright.sizes.formula_division import Over, Rest, undivided
-from shapewright.sizes.ranges import Ladder, bounds, points, settled
-from shapewright.sizes.z3_solver import asked
+from shapewright.sizes.formula_division import Over, Rest, carry_out_divisions
+from shapewright.sizes.ranges import Ladder, find_bounds, iter_points, settle_choices
+from shapewright.sizes.z3_solver import ask_solver
 
 DIVISORS = (2, 3, 4, 6)
 
@@ -87,11 +94,11 @@ def test_equal_as_when_all_sizes_are_tried(seed: int) -> None:
     }
     differ = [
         each
-        for each in points(finite, frozenset("HW"))
+        for each in iter_points(finite, frozenset("HW"))
         if one.value(each) != two.value(each)
     ]
     for ladders in (sizes, finite):
-        found = equal(one, two, ladders)
+        found = is_equal(one, two, ladders)
         if found.holds:
             assert not differ
         elif found.holds is False:
@@ -106,9 +113,9 @@ def test_bounds_hold_and_what_is_settled_is_the_same(seed: int) -> None:
     draw = random.Random(seed)
     sizes = {name: Ladder(draw.randint(1, 5), draw.randint(6, 20)) for name in "HW"}
     one = chosen(draw, formula(draw, draw.randint(1, 3)))
-    short = settled(one, sizes)
-    low, high = bounds(one, sizes)
-    for each in points(sizes, frozenset("HW")):
+    short = settle_choices(one, sizes)
+    low, high = find_bounds(one, sizes)
+    for each in iter_points(sizes, frozenset("HW")):
         value = one.value(each)
         assert short.value(each) == value
         assert low is None or low <= value
@@ -129,13 +136,13 @@ def test_a_condition_holds_always_as_when_all_sizes_are_tried(seed: int) -> None
         (
             compared(),
             Every((compared(), compared())),
-            Some((compared(), denied(compared()))),
+            Some((compared(), negate_condition(compared()))),
         )
     )
-    every = all(map(condition.holds, points(finite, frozenset("HW"))))
-    found = always(condition, finite)
+    every = all(map(condition.holds, iter_points(finite, frozenset("HW"))))
+    found = is_always(condition, finite)
     assert found.holds is every
-    endless = always(condition, {n: each.endless for n, each in finite.items()})
+    endless = is_always(condition, {n: each.endless for n, each in finite.items()})
     if endless.holds:
         assert every
     if endless.holds is False:
@@ -154,17 +161,17 @@ def test_a_condition_holds_always_as_when_all_sizes_are_tried(seed: int) -> None
     ],
 )
 def test_equal_without_end(one: str, two: str, sizes: dict[str, Ladder]) -> None:
-    assert equal(read(one), read(two), sizes).holds is True
+    assert is_equal(read(one), read(two), sizes).holds is True
 
 
 def test_a_choice_is_decided_as_far_as_sizes_are_counted() -> None:
     one, two = read("min(T, 40)"), read("T")
     same = read("min(T + 3, 43) - 3")
-    assert equal(one, same, {"T": Ladder(1)}).holds is None
-    assert equal(one, same, {"T": Ladder(1, 5000)}).holds is True
-    assert equal(one, two, {"T": Ladder(1)}).holds is False
-    assert equal(one, two, {"T": Ladder(1, 40)}).holds is True
-    assert equal(one, two, {"T": Ladder(1, 64)}).at == {"T": 41}
+    assert is_equal(one, same, {"T": Ladder(1)}).holds is None
+    assert is_equal(one, same, {"T": Ladder(1, 5000)}).holds is True
+    assert is_equal(one, two, {"T": Ladder(1)}).holds is False
+    assert is_equal(one, two, {"T": Ladder(1, 40)}).holds is True
+    assert is_equal(one, two, {"T": Ladder(1, 64)}).at == {"T": 41}
 
 
 @pytest.mark.parametrize("seed", range(60))
@@ -177,8 +184,8 @@ def test_divisions_by_formulas_are_done_where_nothing_is_left(seed: int) -> None
     factor = draw.choice((number(3), Letter("W"), formula(draw, 1)))
     over = product([by, factor]) + draw.choice((0, 0, 1))
     for one in (Over(over, by), Rest(over, by), Rest(Letter("H") // 3, over)):
-        short = undivided(one, sizes)
-        for each in points(sizes, frozenset("HW")):
+        short = carry_out_divisions(one, sizes)
+        for each in iter_points(sizes, frozenset("HW")):
             assert short.value(each) == one.value(each)
 
 
@@ -187,8 +194,8 @@ def test_too_much_work_is_not_decided() -> None:
     one = read("(A//17)*(B//19)*(C//23)*(D//29)")
     two = read("((A + 17)//17)*(B//19)*(C//23)*(D//29)")
     over = read("(B//19)*(C//23)*(D//29)")
-    assert equal(one + over, two, sizes).holds is None
-    assert equal(one, two + 1, sizes).holds is False
+    assert is_equal(one + over, two, sizes).holds is None
+    assert is_equal(one, two + 1, sizes).holds is False
 
 
 @pytest.mark.parametrize("seed", range(40))
@@ -203,9 +210,9 @@ def test_z3_says_the_same_as_all_sizes_tried(seed: int) -> None:
     live = [Compared(Letter("H") + Letter("W"), ">", number(draw.randint(0, 40)))]
     failing = [
         each
-        for each in points(sizes, frozenset("HW"))
+        for each in iter_points(sizes, frozenset("HW"))
         if live[0].holds(each) and not condition.holds(each)
     ]
-    found = asked(condition, live, sizes)
+    found = ask_solver(condition, live, sizes)
     assert found.holds in (None, not failing)
     assert found.holds is not False or found.at in failing

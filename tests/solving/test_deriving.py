@@ -12,8 +12,8 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 
 import shapewright as sw
-from shapewright.commands.solve.evidence import derived_from
-from shapewright.commands.solve.runs import Runner, alike, of_arguments
+from shapewright.commands.solve.evidence import derive_samples
+from shapewright.commands.solve.runs import Runner, from_arguments, has_same_result
 from shapewright.runtime.run_record import RunRequest
 from solving.compared import checked, written, wrong
 from solving.random_programs import program
@@ -21,11 +21,11 @@ from solving.random_programs import program
 
 def derived(model, spec):
     """The runner of a model, and what rules make of its first run."""
-    runner = Runner(model, of_arguments((spec,), {}), RunRequest())
+    runner = Runner(model, from_arguments((spec,), {}), RunRequest())
     base = runner.at(runner.usual)
     run, watched = runner.watch(base.sizes)
-    assert alike(run, base)
-    found = derived_from(watched.seen.recipe, base, runner.feeding)
+    assert has_same_result(run, base)
+    found = derive_samples(watched.seen.recipe, base, runner.feeding)
     assert found is not None
     return runner, found
 

@@ -9,7 +9,7 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 
 import shapewright as sw
-from shapewright.commands.solve.sample_sizes import edge_sizes
+from shapewright.commands.solve.sample_sizes import iter_edge_sizes
 
 
 class Windows(nn.Module):
@@ -69,7 +69,8 @@ def test_sizes_between_and_beyond_what_was_learnt_are_tried() -> None:
         return 112 <= sizes["H"] <= 672 and sizes["H"] % 32 == 0
 
     tried = [
-        each["H"] for each in edge_sizes(takes, {"H": 224}, [("H",)], lambda _: 2048)
+        each["H"]
+        for each in iter_edge_sizes(takes, {"H": 224}, [("H",)], lambda _: 2048)
     ]
     assert tried[:6] == [256, 288, 320, 192, 160, 128]
     assert {640, 672} <= set(tried)  # the upper edge
@@ -78,7 +79,9 @@ def test_sizes_between_and_beyond_what_was_learnt_are_tried() -> None:
 
 
 def test_sides_of_an_image_move_together_and_apart() -> None:
-    every = edge_sizes(lambda s: True, {"H": 8, "W": 8}, [("H", "W")], lambda _: 64)
+    every = iter_edge_sizes(
+        lambda s: True, {"H": 8, "W": 8}, [("H", "W")], lambda _: 64
+    )
     tried = [(each["H"], each["W"]) for each in every]
     assert {(1, 1), (7, 7), (9, 9), (63, 63)} <= set(tried)
     assert {(1, 63), (63, 1)} <= set(tried)

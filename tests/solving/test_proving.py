@@ -9,13 +9,13 @@ import torch
 from torch import Tensor, nn
 
 import shapewright as sw
-from shapewright.commands.solve.proofs import proved
-from shapewright.commands.solve.runs import of_arguments
+from shapewright.commands.solve.proofs import prove_formulas
+from shapewright.commands.solve.runs import from_arguments
 from shapewright.record.solution import Proof, Statement
 from shapewright.runtime.symbolic_run import find_missing
 from shapewright.sizes.demands import AtLeast, Between, Multiple
 from shapewright.sizes.expressions import Letter, Size, read
-from shapewright.views.terminal.solution import proof_text
+from shapewright.views.terminal.solution import format_proof
 from solving.test_formulas import Cropped, Crossed, Encoder, LeNet, Triangle, UNet
 
 pytestmark = pytest.mark.skipif(find_missing() is not None, reason=str(find_missing()))
@@ -27,8 +27,8 @@ def proof_of(model, *spec, demands=(), change=None, seconds=300) -> Proof:
     trace = sw.formulas(model, *spec)
     if change is not None:
         trace = change(trace)
-    feeding = of_arguments(spec, {}).freed()
-    return proved(model, feeding, trace, demands, seconds)
+    feeding = from_arguments(spec, {}).freed()
+    return prove_formulas(model, feeding, trace, demands, seconds)
 
 
 def verdicts(proof: Proof) -> dict[str, str]:
@@ -216,7 +216,7 @@ def test_the_proof_as_text() -> None:
         2,
         ("B >= 1, H >= 4",),
     )
-    assert proof_text(proof) == (
+    assert format_proof(proof) == (
         "proven          output (B, 16, H//2)  for B >= 1, H >= 4\n"
         "refuted at B=1  fc (B, 8)  it is (1, 9) there\n"
         "not decided     H % 2 == 0  a size depends on data\n"

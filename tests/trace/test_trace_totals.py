@@ -4,7 +4,7 @@ import pytest
 
 import traces
 from shapewright.record import Fact
-from shapewright.record.totals import parameters_under, storage_bytes
+from shapewright.record.totals import count_parameters_under, count_storage_bytes
 
 
 def test_gpt2_small_counts_tied_weights_once() -> None:
@@ -65,7 +65,7 @@ def test_subtotals_of_modules() -> None:
 
 
 def test_parameters_of_a_module_that_was_never_called() -> None:
-    sizes = parameters_under(traces.twice().states)
+    sizes = count_parameters_under(traces.twice().states)
     assert sizes["aux"] == (4096, 0)
     assert sizes["shadow"] == (0, 2048)
     assert sizes[""][1] == 0
@@ -83,4 +83,4 @@ def test_parameters_of_a_module_that_was_never_called() -> None:
     ],
 )
 def test_bytes_spanned(shape, stride, expected) -> None:
-    assert storage_bytes(Fact(shape, "float32", stride)) == expected
+    assert count_storage_bytes(Fact(shape, "float32", stride)) == expected

@@ -7,7 +7,7 @@ import re
 import pytest
 
 import shapewright as sw
-from shapewright.views.drawing.grids import seen
+from shapewright.views.drawing.grids import count_columns
 from shapewright.views.formatting import CODES
 
 COLOUR = re.compile(r"\x1b\[[0-9;]*m")
@@ -39,7 +39,7 @@ def test_without_its_colours_it_is_the_plain_page(
         assert "\x1b[" in coloured
         assert COLOUR.sub("", coloured) == drawing.text(width, ascii, inside)
         for line in coloured.splitlines():
-            assert seen(line) == len(COLOUR.sub("", line))
+            assert count_columns(line) == len(COLOUR.sub("", line))
             assert line.count("\x1b[0m") * 2 == line.count("\x1b[")
 
 

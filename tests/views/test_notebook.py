@@ -6,7 +6,7 @@ from html.parser import HTMLParser
 import pytest
 
 import traces
-from shapewright.views.notebook import MOST_ROWS, html
+from shapewright.views.notebook import MOST_ROWS, format_html
 
 VOID = {"meta", "br", "img", "input", "link"}
 
@@ -44,7 +44,7 @@ class Page(HTMLParser):
 
 @pytest.mark.parametrize("name", traces.ALL)
 def test_one_block_that_needs_nothing_from_outside(name: str) -> None:
-    text = html(traces.ALL[name]())
+    text = format_html(traces.ALL[name]())
     page = Page(text)
     assert text.startswith('<div class="shapewright">')
     assert "script" not in page.tags
@@ -55,7 +55,7 @@ def test_one_block_that_needs_nothing_from_outside(name: str) -> None:
 
 
 def test_it_says_what_the_terminal_says() -> None:
-    said = Page(html(traces.gpt())).text
+    said = Page(format_html(traces.gpt())).text
     for part in (
         "gpt.py:GPT", "124.4 M", "32.2 GFLOPs", "16.1 G multiply-adds", "h.0 - 11",
         "Block x 12", "(38.6 M)", "(1, 128, 50257) f32", "view of op 5",
@@ -66,14 +66,14 @@ def test_it_says_what_the_terminal_says() -> None:
 
 
 def test_findings_stand_first_and_the_run_is_called_incomplete() -> None:
-    said = Page(html(traces.failed())).text
+    said = Page(format_html(traces.failed())).text
     assert "did not reach its end" in said
     assert said.index("error[inner-dim-mismatch]") < said.index("parameters")
     assert "^^^^^^^^^^^" in said
 
 
 def test_assumptions_and_notes_are_shown() -> None:
-    said = Page(html(traces.nested())).text
+    said = Page(format_html(traces.nested())).text
     assert "every expert gets T*k/E tokens decoder.py:3:18" in said
     assert "ran uncompiled" in said
 
@@ -89,13 +89,13 @@ def test_what_the_program_is_called_cannot_become_markup() -> None:
         trace, target=nasty, findings=(finding,), calls=calls, ops=ops, notes=(nasty,),
         letters={nasty: 3}, sources={"model.py": source},
     )  # fmt: skip
-    page = Page(html(trace))
+    page = Page(format_html(trace))
     assert "script" not in page.tags
     assert nasty in "".join(page.said)
 
 
 def test_light_and_dark() -> None:
-    text = html(traces.lenet())
+    text = format_html(traces.lenet())
     assert "prefers-color-scheme: dark" in text
     assert 'data-jp-theme-light="false"' in text
     assert "DARK" not in text
@@ -103,13 +103,13 @@ def test_light_and_dark() -> None:
 
 def test_long_traces_are_cut_and_say_so() -> None:
     trace = traces.gpt(80)
-    page = Page(html(trace))
+    page = Page(format_html(trace))
     assert f"and {len(trace.ops) - MOST_ROWS:,} more" in page.text
 
 
 def test_a_trace_shows_itself() -> None:
     trace = traces.lenet()
-    assert trace._repr_html_() == html(trace)
+    assert trace._repr_html_() == format_html(trace)
     bundle = trace._repr_mimebundle_()
-    assert bundle["text/html"] == html(trace)
+    assert bundle["text/html"] == format_html(trace)
     assert bundle["text/plain"] == str(trace)

@@ -12,7 +12,7 @@ import pytest
 
 import shapewright as sw
 from shapewright.cli.main import main
-from shapewright.views.drawing.drawing import rendered
+from shapewright.views.drawing.drawing import render_svg
 
 CALL = "torch.gather(f32[4, 6], 0, i64[2, 6])"
 
@@ -111,7 +111,7 @@ def test_the_fonts_of_the_machine_make_no_difference(families: str, own: str) ->
 
 def lettered(families: str, text: str = "└─├ (B, 3) → …") -> bytes:
     """The picture of a text in the first of these fonts that there is."""
-    return rendered(
+    return render_svg(
         '<svg xmlns="http://www.w3.org/2000/svg" width="200" height="30">'
         f'<text y="20" font-family="{families}">{text}</text></svg>'
     )

@@ -13,9 +13,9 @@ from hypothesis import strategies as st
 import traces
 from shapewright.program.spans import Span
 from shapewright.record import Fact, Trace
-from shapewright.views.formatting import UNICODE, Terminal, cells, lower
-from shapewright.views.terminal import text
-from shapewright.views.terminal.trace_tables import Column, table
+from shapewright.views.formatting import UNICODE, Terminal, count_cells, render_lines
+from shapewright.views.terminal import format_trace
+from shapewright.views.terminal.trace_tables import Column, format_table
 
 COLOUR = re.compile(r"\x1b\[[0-9;]*m")
 
@@ -29,37 +29,37 @@ def body(page: str) -> list[str]:
 @pytest.mark.parametrize("name", traces.ALL)
 @pytest.mark.parametrize("width", [50, 80, 100, 120, 200])
 def test_no_line_is_wider_than_the_terminal(name: str, by: str, width: int) -> None:
-    page = text(traces.ALL[name](), by, width)
+    page = format_trace(traces.ALL[name](), by, width)
     findings = [line for line in page.splitlines() if "torch says" in line]
     rest = [line for line in page.splitlines() if line not in findings]
     if name == "failed" or width == 50:
         rest = body(page)
-    assert max(map(cells, rest)) <= width
+    assert max(map(count_cells, rest)) <= width
 
 
 @pytest.mark.parametrize("by", ["module", "op", "line"])
 def test_no_width_means_one_hundred_columns(by: str) -> None:
-    assert text(traces.gpt(), by) == text(traces.gpt(), by, 100)
+    assert format_trace(traces.gpt(), by) == format_trace(traces.gpt(), by, 100)
 
 
 @pytest.mark.parametrize("by", ["module", "op", "line"])
 @pytest.mark.parametrize("name", traces.ALL)
 def test_colour_changes_no_text(name: str, by: str) -> None:
     trace = traces.ALL[name]()
-    coloured = text(trace, by, 100, colour=True)
+    coloured = format_trace(trace, by, 100, colour=True)
     assert "\x1b[" in coloured
-    assert COLOUR.sub("", coloured) == text(trace, by, 100)
-    assert "\x1b" not in text(trace, by, 100)
+    assert COLOUR.sub("", coloured) == format_trace(trace, by, 100)
+    assert "\x1b" not in format_trace(trace, by, 100)
 
 
 @pytest.mark.parametrize("by", ["module", "op", "line"])
 @pytest.mark.parametrize("name", traces.ALL)
 def test_ascii_pages_are_ascii(name: str, by: str) -> None:
-    assert text(traces.ALL[name](), by, 80, unicode=False).isascii()
+    assert format_trace(traces.ALL[name](), by, 80, unicode=False).isascii()
 
 
 def test_equal_blocks_are_one_row_with_their_number() -> None:
-    rows = body(text(traces.gpt(), "module", 120))
+    rows = body(format_trace(traces.gpt(), "module", 120))
     (folded,) = [row for row in rows if "h.0 - 11" in row]
     assert "Block x 12" in folded
     assert "12 x 7.1 M" in folded
@@ -72,14 +72,14 @@ def test_a_block_that_differs_is_not_folded_away() -> None:
     odd = trace.module("h.3.mlp.c_fc")
     calls = list(trace.calls)
     calls[odd.index] = replace(odd, output=Fact((1, 128, 3000), "float32", None))
-    rows = body(text(replace(trace, calls=tuple(calls)), "module", 120))
+    rows = body(format_trace(replace(trace, calls=tuple(calls)), "module", 120))
     labels = [row.split("  ")[0] for row in rows if "h." in row]
     assert labels == ["├─ h.0 - 2", "├─ h.3", "├─ h.4 - 5"]
     assert sum("3000" in row for row in rows) == 1
 
 
 def test_called_twice_is_shown_twice_and_counted_once() -> None:
-    rows = body(text(traces.twice(), "module", 100))
+    rows = body(format_trace(traces.twice(), "module", 100))
     first, second = [row for row in rows if "tower" in row]
     assert " 2.1 k " in first
     assert "tower (call 2)" in second
@@ -87,7 +87,7 @@ def test_called_twice_is_shown_twice_and_counted_once() -> None:
 
 
 def test_many_equal_calls_fold() -> None:
-    rows = body(text(traces.twice(), "module", 100))
+    rows = body(format_trace(traces.twice(), "module", 100))
     (row,) = [row for row in rows if "cell" in row]
     assert "cell (calls 1 - 50)" in row
     assert "50 x 65.5 k" in row
@@ -95,13 +95,13 @@ def test_many_equal_calls_fold() -> None:
 
 
 def test_tied_parameters_stand_in_parentheses() -> None:
-    page = text(traces.gpt(), "module", 100)
+    page = format_trace(traces.gpt(), "module", 100)
     assert "(38.6 M)" in page
     assert "tied, counted once: `lm_head.weight` is" in page
 
 
 def test_nested_outputs_are_folded_and_said_in_full_below() -> None:
-    page = text(traces.nested(), "module", 80)
+    page = format_trace(traces.nested(), "module", 80)
     said = " ".join(page.split())
     assert (
         "output {hidden: (2, 16, 768), cache: ([12 x (2, 12, 16, 64)], None), "
@@ -114,7 +114,7 @@ def test_nested_outputs_are_folded_and_said_in_full_below() -> None:
 
 
 def test_a_broken_run_says_where_and_what_did_not_return() -> None:
-    page = text(traces.failed(), "module", 80)
+    page = format_trace(traces.failed(), "module", 80)
     assert page.count("did not return") == 2
     assert (
         "error[inner-dim-mismatch]: linear needs 256 input features, got 400\n"
@@ -129,7 +129,7 @@ def test_a_broken_run_says_where_and_what_did_not_return() -> None:
 
 
 def test_the_line_of_a_finding_is_marked() -> None:
-    page = text(traces.failed(), "line", 80)
+    page = format_trace(traces.failed(), "line", 80)
     (line,) = [line for line in page.splitlines() if line.startswith("  23 │")]
     assert line.endswith("error[inner-dim-mismatch]")
 
@@ -139,29 +139,31 @@ def test_torch_is_not_quoted_when_it_says_the_same() -> None:
     same = replace(
         trace.findings[0], torch_message="RuntimeError: " + trace.findings[0].message
     )
-    page = text(replace(trace, findings=(same,)), "module", 80)
+    page = format_trace(replace(trace, findings=(same,)), "module", 80)
     assert "torch says" not in page
 
 
 def test_a_span_without_its_source_still_has_its_place() -> None:
     trace = replace(traces.failed(), sources={})
-    page = text(trace, "module", 80)
+    page = format_trace(trace, "module", 80)
     assert "--> model.py:23:20" in page
     assert "^^^" not in page
-    assert "F.conv2d" in text(trace, "op", 80)
-    assert "(1024, 120)" in text(replace(traces.lenet(), sources={}), "line", 80)
+    assert "F.conv2d" in format_trace(trace, "op", 80)
+    assert "(1024, 120)" in format_trace(
+        replace(traces.lenet(), sources={}), "line", 80
+    )
 
 
 def test_the_last_line_says_the_time_and_what_was_saved() -> None:
     for by in ("module", "op", "line"):
-        last = text(traces.lenet(), by).splitlines()[-1]
+        last = format_trace(traces.lenet(), by).splitlines()[-1]
         assert last == (
             "traced in 4.2 ms with no data; a real run would have allocated 57.3 MiB"
         )
 
 
 def test_views_name_what_they_look_at() -> None:
-    rows = body(text(traces.gpt(), "op", 200))
+    rows = body(format_trace(traces.gpt(), "op", 200))
     split, view = rows[7], rows[8]
     assert "Tensor.split(768, dim=2)" in split
     assert "view of op 5" in split
@@ -174,23 +176,23 @@ def test_views_name_what_they_look_at() -> None:
 def test_a_trace_without_ops_or_calls_is_a_page_too() -> None:
     empty = Trace("nothing.py", (), (), (), None)
     for by in ("module", "op", "line"):
-        assert "a real run would have allocated 0 B" in text(empty, by)
+        assert "a real run would have allocated 0 B" in format_trace(empty, by)
 
 
 def test_a_function_without_modules_shows_its_ops() -> None:
-    page = text(traces.nested(), "module", 100)
+    page = format_trace(traces.nested(), "module", 100)
     assert "Tensor.transpose" in page
 
 
 def test_printing_a_trace_uses_the_view() -> None:
     trace = traces.lenet()
-    assert str(trace) == text(trace, "module")
-    assert str(replace(trace, by="op")) == text(trace, "op")
+    assert str(trace) == format_trace(trace, "module")
+    assert str(replace(trace, by="op")) == format_trace(trace, "op")
 
 
 def test_a_wide_target_does_not_widen_the_page() -> None:
     trace = replace(traces.lenet(), letters={f"L{i}": i for i in range(40)})
-    assert max(map(len, text(trace, "module", 80).splitlines())) <= 80
+    assert max(map(len, format_trace(trace, "module", 80).splitlines())) <= 80
 
 
 def test_wide_letters_count_twice() -> None:
@@ -200,7 +202,7 @@ def test_wide_letters_count_twice() -> None:
     with run.call("", "f", x) as result:
         run.op("+", [x], (2, 3), "x + 1")
         result.append(run.op("*", [x], (4, 5), "x * 2"))
-    page = text(run.trace("f.py:f", result[0]), "line", 80)
+    page = format_trace(run.trace("f.py:f", result[0]), "line", 80)
     assert "名前 = x + 1; y = x * 2  (2, 3) f32, (4, 5) f32" in page
 
 
@@ -209,8 +211,8 @@ def test_views_load_neither_torch_nor_rich(tmp_path) -> None:
     path.write_text(traces.lenet().to_json(), encoding="utf-8")
     program = (
         "import sys; from shapewright.record import Trace; "
-        "from shapewright.views.terminal import text; "
-        f"text(Trace.from_json(open({str(path)!r}, encoding='utf-8').read())); "
+        "from shapewright.views.terminal import format_trace; "
+        f"format_trace(Trace.from_json(open({str(path)!r}, encoding='utf-8').read())); "
         "print([m for m in ('torch', 'rich', 'pygments') if m in sys.modules])"
     )
     done = subprocess.run(
@@ -223,7 +225,7 @@ def test_a_record_read_back_prints_the_same() -> None:
     for name, make in traces.ALL.items():
         again = Trace.from_json(json.dumps(json.loads(make().to_json())))
         for by in ("module", "op", "line"):
-            assert text(again, by) == text(make(), by), name
+            assert format_trace(again, by) == format_trace(make(), by), name
 
 
 letters = st.text(st.characters(blacklist_categories=("Cs", "Cc")), max_size=30)
@@ -238,16 +240,16 @@ def test_any_table_keeps_its_width_and_rows(rows, width) -> None:
     ]
     if all(column.empty for column in columns):
         return
-    lines = table([columns], Terminal(width, glyphs=UNICODE))
+    lines = format_table([columns], Terminal(width, glyphs=UNICODE))
     assert len(lines) == len(rows) + 1
-    for line in lower(lines, False).split("\n"):
-        assert cells(line) <= width
+    for line in render_lines(lines, False).split("\n"):
+        assert count_cells(line) <= width
 
 
 def test_multi_line_expressions_are_marked_to_the_line_end() -> None:
     trace = traces.failed()
     finding = replace(trace.findings[0], span=Span("model.py", 23, 13, 24, 20))
-    page = text(replace(trace, findings=(finding,)), "module", 80)
+    page = format_trace(replace(trace, findings=(finding,)), "module", 80)
     assert "   │             ^^^^^^^^^^^^^^^^^^^\n" in page
 
 
@@ -267,10 +269,12 @@ def test_a_program_without_modules_shows_its_first_ops_and_counts_the_rest():
 def test_a_program_that_did_not_begin_shows_its_error_and_nothing_else():
     from shapewright.findings import Finding
     from shapewright.record import Trace
-    from shapewright.views.terminal import text
+    from shapewright.views.terminal import format_trace
 
     error = Finding("program-error", "error", "`NameError`: name 'x' is not defined")
-    page = text(Trace("m.py:Net", (), (), (), None, findings=(error,), complete=False))
+    page = format_trace(
+        Trace("m.py:Net", (), (), (), None, findings=(error,), complete=False)
+    )
     assert page.splitlines() == [
         "error[program-error]: `NameError`: name 'x' is not defined",
         "",

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 import traces
-from shapewright.views.terminal import text
+from shapewright.views.terminal import format_trace
 
 PAGES = Path(__file__).parent / "pages"
 SHOWN = [
@@ -30,11 +30,11 @@ def file(name: str, by: str, width: int) -> Path:
 @pytest.mark.parametrize(("name", "by", "width"), SHOWN)
 def test_page_is_as_it_was_looked_at(name: str, by: str, width: int) -> None:
     expected = file(name, by, width).read_text("utf-8")
-    assert text(traces.ALL[name](), by, width) == expected
+    assert format_trace(traces.ALL[name](), by, width) == expected
 
 
 if __name__ == "__main__":
     PAGES.mkdir(exist_ok=True)
     for shown in SHOWN:
-        page = text(traces.ALL[shown[0]](), shown[1], shown[2])
+        page = format_trace(traces.ALL[shown[0]](), shown[1], shown[2])
         file(*shown).write_text(page, "utf-8")

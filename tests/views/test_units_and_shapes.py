@@ -15,7 +15,7 @@ from shapewright.views import formatting
     ],
 )  # fmt: skip
 def test_counts(number: int, text: str) -> None:
-    assert formatting.count(number) == text
+    assert formatting.format_count(number) == text
 
 
 @pytest.mark.parametrize(
@@ -26,12 +26,12 @@ def test_counts(number: int, text: str) -> None:
     ],
 )  # fmt: skip
 def test_bytes(number: int, text: str) -> None:
-    assert formatting.nbytes(number) == text
+    assert formatting.format_nbytes(number) == text
 
 
 def test_flops() -> None:
-    assert formatting.flops(32_228_179_968) == "32.2 GFLOPs"
-    assert formatting.flops(640) == "640 FLOPs"
+    assert formatting.format_flops(32_228_179_968) == "32.2 GFLOPs"
+    assert formatting.format_flops(640) == "640 FLOPs"
 
 
 @pytest.mark.parametrize(
@@ -42,7 +42,7 @@ def test_flops() -> None:
     ],
 )  # fmt: skip
 def test_durations(seconds: float, text: str) -> None:
-    assert formatting.duration(seconds) == text
+    assert formatting.format_duration(seconds) == text
 
 
 def fact(*shape: int, dtype: str = "float32", **more) -> Fact:
@@ -50,28 +50,36 @@ def fact(*shape: int, dtype: str = "float32", **more) -> Fact:
 
 
 def test_shapes_read_as_tuples() -> None:
-    assert formatting.shape(fact()) == "()"
-    assert formatting.shape(fact(10)) == "(10,)"
+    assert formatting.format_shape(fact()) == "()"
+    assert formatting.format_shape(fact(10)) == "(10,)"
     assert formatting.with_dtype(fact(2, 3, dtype="int64")) == "(2, 3) i64"
-    assert formatting.shape(fact(2, 3, layout="sparse_coo")) == "(2, 3) sparse_coo"
+    assert (
+        formatting.format_shape(fact(2, 3, layout="sparse_coo")) == "(2, 3) sparse_coo"
+    )
 
 
 def test_nests_fold_equal_neighbours_and_say_one_dtype_once() -> None:
     cache = [fact(2, 12, 16, 64)] * 12
-    assert formatting.nest(cache) == "[12 x (2, 12, 16, 64)] f32"
-    assert formatting.nest((fact(8, 10), 8)) == "((8, 10), 8) f32"
-    assert formatting.nest((fact(8, 10),)) == "((8, 10),) f32"
-    assert formatting.nest((fact(2), fact(2, dtype="bool"))) == "((2,) f32, (2,) bool)"
-    assert formatting.nest({"a": fact(1), "b": None}) == "{a: (1,), b: None} f32"
-    assert formatting.nest(None) == "None"
-    assert formatting.nest("x" * 99) == "'" + "x" * 20 + "..."
+    assert formatting.format_nest(cache) == "[12 x (2, 12, 16, 64)] f32"
+    assert formatting.format_nest((fact(8, 10), 8)) == "((8, 10), 8) f32"
+    assert formatting.format_nest((fact(8, 10),)) == "((8, 10),) f32"
+    assert (
+        formatting.format_nest((fact(2), fact(2, dtype="bool")))
+        == "((2,) f32, (2,) bool)"
+    )
+    assert formatting.format_nest({"a": fact(1), "b": None}) == "{a: (1,), b: None} f32"
+    assert formatting.format_nest(None) == "None"
+    assert formatting.format_nest("x" * 99) == "'" + "x" * 20 + "..."
 
 
 def test_several_results() -> None:
-    assert formatting.results([fact(1, 768)] * 3) == "3 x (1, 768) f32"
-    assert formatting.results([fact(1), fact(2)]) == "(1,), (2,) f32"
-    assert formatting.results([fact(5), fact(5, dtype="int64")]) == "(5,) f32, (5,) i64"
-    assert formatting.results([]) == ""
+    assert formatting.format_results([fact(1, 768)] * 3) == "3 x (1, 768) f32"
+    assert formatting.format_results([fact(1), fact(2)]) == "(1,), (2,) f32"
+    assert (
+        formatting.format_results([fact(5), fact(5, dtype="int64")])
+        == "(5,) f32, (5,) i64"
+    )
+    assert formatting.format_results([]) == ""
 
 
 def test_plain_values() -> None:

@@ -7,8 +7,8 @@ import pytest
 import traces
 from shapewright.api import trace_target
 from shapewright.record import Trace
-from shapewright.views.notebook import html
-from shapewright.views.terminal import text
+from shapewright.views.notebook import format_html
+from shapewright.views.terminal import format_trace
 
 EXAMPLE = Path(__file__).parents[2] / "examples" / "lenet.py"
 
@@ -19,7 +19,7 @@ def lenet() -> Trace:
 
 
 def table(trace: Trace, by: str) -> list[str]:
-    return text(trace, by, 100).split("\n\n")[1].splitlines()
+    return format_trace(trace, by, 100).split("\n\n")[1].splitlines()
 
 
 def test_the_module_table_is_the_one_written_by_hand(lenet: Trace) -> None:
@@ -39,5 +39,5 @@ def test_it_saves_and_shows_itself(lenet: Trace) -> None:
     again = Trace.from_json(lenet.to_json())
     assert again == lenet
     assert str(again) == str(lenet)
-    assert html(again) == html(lenet)
-    assert "(1024, 16, 5, 5) f32" in html(lenet)
+    assert format_html(again) == format_html(lenet)
+    assert "(1024, 16, 5, 5) f32" in format_html(lenet)

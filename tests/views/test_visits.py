@@ -3,13 +3,13 @@
 import traces
 from shapewright.program.source_text import SourceText
 from shapewright.program.spans import Frame
-from shapewright.views.source_lines import files
+from shapewright.views.source_lines import iter_files
 
 
 def facts(trace, file: str = "") -> dict[int, tuple[str, int]]:
     """For each shown line with a fact: the fact and how often the line ran."""
     made = {}
-    for blocks in files(trace, "->"):
+    for blocks in iter_files(trace, "->"):
         for block in blocks:
             for row in block.rows:
                 if row is not None and row.fact:
@@ -92,7 +92,7 @@ def test_a_helper_called_twice_on_one_line_has_two_visits() -> None:
 
 
 def test_only_functions_that_ran_are_shown() -> None:
-    ((block,),) = files(traces.lenet(), "->")
+    ((block,),) = iter_files(traces.lenet(), "->")
     assert (block.place, block.name) == ("examples/lenet.py:19", "Net.forward")
     assert [row.number for row in block.rows] == list(range(19, 26))
 
@@ -104,7 +104,7 @@ def test_long_stretches_without_tensors_are_left_out() -> None:
     with run.call("", "f", x) as result:
         y = run.op("+", [x], (2,), "x + 1")
         result.append(run.op("*", [y], (2,), "y * 2"))
-    ((block,),) = files(run.trace("f.py:f", result[0]), "->")
+    ((block,),) = iter_files(run.trace("f.py:f", result[0]), "->")
     assert [row and row.number for row in block.rows] == [1, 2, None, 12]
 
 

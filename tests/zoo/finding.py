@@ -106,7 +106,7 @@ def check(name: str) -> dict[str, Any]:
 
 def searched(loaded: Loaded) -> dict[str, Any]:
     """What the search finds, in how many runs, and what stops the best run."""
-    from shapewright.commands.trace import on_candidate
+    from shapewright.commands.trace import run_candidate
     from shapewright.inputs.search import search_inputs
     from shapewright.runtime.run_record import RunRequest
     from zoo.ours import not_recorded
@@ -115,7 +115,7 @@ def searched(loaded: Loaded) -> dict[str, Any]:
         found = search_inputs(loaded)
         if found is None:
             return {"verdict": "not found", "cause": "nothing to try"}
-        trace = on_candidate(loaded, found.candidate, RunRequest()).trace
+        trace = run_candidate(loaded, found.candidate, RunRequest()).trace
     said: dict[str, Any] = {"spec": str(found.candidate.inputs), "runs": found.runs}
     said["why"] = found.candidate.reason
     said["ops"] = len(trace.ops)

@@ -8,7 +8,7 @@ from dataclasses import replace
 from typing import Any
 
 import shapewright as sw
-from shapewright.record import Fact, Trace, leaves
+from shapewright.record import Fact, Trace, collect_leaves
 from zoo.observe import Observation, Seen, TooSlow, refusal
 
 
@@ -34,10 +34,10 @@ def not_recorded(trace: Trace) -> str:
 
 def observe_trace(trace: Trace, inputs: list[Fact] | None = None) -> Observation:
     """What a trace says came out; assumptions make it unsure."""
-    given = leaves(trace.calls[0].inputs) if trace.calls else []
+    given = collect_leaves(trace.calls[0].inputs) if trace.calls else []
     storages = [fact.storage for fact in (inputs or given)]
     unsure = "; ".join(assumption.message for assumption in trace.assumptions)
-    outputs = tuple(seen(fact, storages) for fact in leaves(trace.output))
+    outputs = tuple(seen(fact, storages) for fact in collect_leaves(trace.output))
     lost = not_recorded(trace)
     if lost:
         return Observation(error="not-recorded", message=lost)

@@ -88,7 +88,7 @@ def written_out() -> Iterator[None]:
 
 def claimed(name: str) -> tuple[Calls, str]:
     """Trace a case; the trace's module calls, and what went wrong or was assumed."""
-    from shapewright.record import leaves
+    from shapewright.record import collect_leaves
     from zoo.ours import not_recorded, traced
 
     model, args, kwargs = CASES[name]()
@@ -98,7 +98,7 @@ def claimed(name: str) -> tuple[Calls, str]:
     calls = Calls()
     for call in trace.calls:
         calls.paths.append(call.path)
-        facts = leaves(call.output)
+        facts = collect_leaves(call.output)
         calls.outputs.append([(fact.shape, fact.dtype, fact.stride) for fact in facts])
     said = [finding.message for finding in trace.findings]
     said += [assumption.message for assumption in trace.assumptions]

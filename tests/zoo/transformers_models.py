@@ -143,11 +143,11 @@ def said(error: BaseException) -> str:
 
 def ours(loaded: Any, candidate: Any) -> dict[str, Any]:
     """Trace on these inputs."""
-    from shapewright.commands.trace import on_candidate
+    from shapewright.commands.trace import run_candidate
     from shapewright.runtime.run_record import RunRequest
     from zoo.ours import not_recorded
 
-    trace = on_candidate(loaded, candidate, RunRequest()).trace
+    trace = run_candidate(loaded, candidate, RunRequest()).trace
     errors = [finding for finding in trace.findings if finding.severity == "error"]
     lost = not_recorded(trace)
     result = {"input": str(candidate.inputs), "ops": len(trace.ops)}

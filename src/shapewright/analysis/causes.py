@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from shapewright.analysis.program_run import Program, shape_text
-from shapewright.analysis.provenance.origins import origin, product_text
+from shapewright.analysis.program_run import Program, format_shape
+from shapewright.analysis.provenance.origins import find_origin, format_product
 from shapewright.findings.finding import Related
 from shapewright.program.spans import Span
 from shapewright.record.ops import Fact, Op
@@ -39,7 +39,7 @@ class _Way:
     places: tuple[tuple[int, int], ...] = ()
 
 
-def way(program: Program, fact: Fact, dim: int) -> _Way:
+def trace_dim(program: Program, fact: Fact, dim: int) -> _Way:
     """Follow a dim back through the ops that left it as it is, or changed its size."""
     steps: list[_Step] = []
     for _ in range(STEPS):
@@ -51,7 +51,7 @@ def way(program: Program, fact: Fact, dim: int) -> _Way:
         if op is None:
             return _Way(tuple(steps), fact, dim, "start")
         out = next(each for each in op.outputs if each.tensor == fact.tensor)
-        found = origin(op, out, dim)
+        found = find_origin(op, out, dim)
         if found is None:
             return _Way(tuple(steps), fact, dim, "start", op)
         if found.how in ("product", "part", "joined"):
@@ -64,42 +64,44 @@ def way(program: Program, fact: Fact, dim: int) -> _Way:
     return _Way(tuple(steps), fact, dim, "start")
 
 
-def actual(program: Program, fact: Fact, dim: int) -> list[Related]:
+def trace_size_origin(program: Program, fact: Fact, dim: int) -> list[Related]:
     """Return where a size came from, latest step first, as sentences with places."""
-    found = way(program, fact, dim)
+    found = trace_dim(program, fact, dim)
     size = fact.shape[dim]
     if found.why in ("product", "part", "joined") and found.op is not None:
-        return _composed(program, found, size)
-    related = _changes(program, found, size)
+        return _describe_product(program, found, size)
+    related = _describe_changes(program, found, size)
     if related is not None:
         return [related]
-    return _ended(program, found, size)
+    return _describe_origin(program, found, size)
 
 
-def _composed(program: Program, found: _Way, size: int) -> list[Related]:
+def _describe_product(program: Program, found: _Way, size: int) -> list[Related]:
     """Describe a size that is a product of several dims, and where those came from."""
     op = found.op
     assert op is not None
     facts = [(op.inputs[at], dim) for at, dim in found.places]
     sizes = tuple(fact.shape[dim] for fact, dim in facts)
     source = op.inputs[found.places[0][0]]
-    maker = _made_by(program, source)
+    maker = _format_maker(program, source)
     verb = {"product": "put together", "part": "taken apart", "joined": "joined"}
     doing = "flattened" if op.name.endswith("flatten") else verb[found.why]
-    shown = product_text(sizes) if found.why == "product" else "+".join(map(str, sizes))
+    shown = (
+        format_product(sizes) if found.why == "product" else "+".join(map(str, sizes))
+    )
     if found.why == "part":
-        text = f"{size} is a part of {product_text(sizes)}, {doing} from"
+        text = f"{size} is a part of {format_product(sizes)}, {doing} from"
     else:
         text = f"{size} = {shown}, {doing} from"
-    text += f" {shape_text(source)}{maker}"
+    text += f" {format_shape(source)}{maker}"
     related = [Related(op.span, text)] if op.span else []
     told: set[str] = set()
     for fact, dim in facts if found.why == "product" else ():
-        came = way(program, fact, dim)
-        line = _changes(program, came, fact.shape[dim])
+        came = trace_dim(program, fact, dim)
+        line = _describe_changes(program, came, fact.shape[dim])
         lines = [line] if line is not None else []
         if came.why == "parameter":
-            lines = _ended(program, came, fact.shape[dim])
+            lines = _describe_origin(program, came, fact.shape[dim])
         for each in lines:
             if each.message not in told:
                 told.add(each.message)
@@ -107,7 +109,7 @@ def _composed(program: Program, found: _Way, size: int) -> list[Related]:
     return related
 
 
-def _changes(program: Program, found: _Way, size: int) -> Related | None:
+def _describe_changes(program: Program, found: _Way, size: int) -> Related | None:
     """Describe how a size shrank or grew, as in `28 -> 24 -> 12`; None if
     it never did.
     """
@@ -118,11 +120,11 @@ def _changes(program: Program, found: _Way, size: int) -> Related | None:
             out_size = step.size
             if sizes[-1] != out_size:
                 continue
-            before = _before_of(step)
+            before = _get_size_before(step)
             if before == out_size:
                 continue
             sizes.append(before)
-            names.append(short_name(program, step.op))
+            names.append(get_short_name(program, step.op))
             places.append(step.op.span)
             span = span or step.op.span
     if not names or span is None:
@@ -131,7 +133,7 @@ def _changes(program: Program, found: _Way, size: int) -> Related | None:
     return Related(span, f"{arrow} through {', '.join(reversed(names))}")
 
 
-def _before_of(step: _Step) -> int:
+def _get_size_before(step: _Step) -> int:
     """Return the size before an op that changed it."""
     out = next(
         (fact for fact in step.op.outputs if step.size in fact.shape),
@@ -139,41 +141,41 @@ def _before_of(step: _Step) -> int:
     )
     for dim, size in enumerate(out.shape):
         if size == step.size:
-            found = origin(step.op, out, dim)
+            found = find_origin(step.op, out, dim)
             if found is not None and found.how == "changed":
                 at, place = found.places[0]
                 return step.op.inputs[at].shape[place]
     return step.size
 
 
-def _ended(program: Program, found: _Way, size: int) -> list[Related]:
+def _describe_origin(program: Program, found: _Way, size: int) -> list[Related]:
     """Describe the origin of a size that no op changed."""
     last = found.steps[-1].op if found.steps else None
     if found.why == "parameter":
         path = program.states.get(found.fact.tensor, "")
         module = path.rpartition(".")[0]
         built = program.built.get(module)
-        name = argument_of(program, module, size)
+        name = find_argument(program, module, size)
         if built is not None and name:
             return [Related(built.span, f"{size} is `{name}` of `{module}`")]
         where = (last.span if last else None) or (built.span if built else None)
         if where is not None and path:
-            text = f"{size} is dim {found.dim} of `{path}` {shape_text(found.fact)}"
+            text = f"{size} is dim {found.dim} of `{path}` {format_shape(found.fact)}"
             return [Related(where, text)]
     if found.why == "input":
         what = program.inputs.get(found.fact.tensor, "the input")
         span = last.span if last else None
         if span is not None:
-            text = f"{size} is dim {found.dim} of {what} {shape_text(found.fact)}"
+            text = f"{size} is dim {found.dim} of {what} {format_shape(found.fact)}"
             return [Related(span, text)]
     op = found.op or last
     if op is not None and op.span is not None:
-        out = shape_text(op.outputs[0]) if op.outputs else ""
+        out = format_shape(op.outputs[0]) if op.outputs else ""
         return [Related(op.span, f"{size} comes from `{op.name}`, which gave {out}")]
     return []
 
 
-def _made_by(program: Program, fact: Fact) -> str:
+def _format_maker(program: Program, fact: Fact) -> str:
     """Return the text " of `conv2`" for a fact that a layer made, else
     an empty text.
     """
@@ -181,16 +183,16 @@ def _made_by(program: Program, fact: Fact) -> str:
     if op is None:
         what = program.inputs.get(fact.tensor)
         return f", {what}" if what else ""
-    return f" of {short_name(program, op)}"
+    return f" of {get_short_name(program, op)}"
 
 
-def short_name(program: Program, op: Op) -> str:
+def get_short_name(program: Program, op: Op) -> str:
     """Return `conv2` for an op of a layer, else the name of the function."""
     layer = program.layer(op)
     return f"`{layer.path}`" if layer is not None else f"`{op.name}`"
 
 
-def argument_of(program: Program, module: str, size: int) -> str:
+def find_argument(program: Program, module: str, size: int) -> str:
     """Return the argument of a layer's constructor that has this size."""
     built = program.built.get(module)
     for name, value in built.values if built is not None else ():

@@ -5,14 +5,18 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 
-from shapewright.analysis.causes import actual, argument_of
-from shapewright.analysis.program_run import Program, as_far_as_known, shape_text
+from shapewright.analysis.causes import find_argument, trace_size_origin
+from shapewright.analysis.program_run import Program, as_far_as_known, format_shape
 from shapewright.analysis.provenance.call_expressions import (
-    operation,
-    tensor_names,
-    words_of,
+    find_tensor_names,
+    find_words,
+    get_operation,
 )
-from shapewright.analysis.provenance.origins import decided, once, origin
+from shapewright.analysis.provenance.origins import (
+    drop_repeated,
+    find_origin,
+    iter_definitions,
+)
 from shapewright.findings.codes import (
     BROADCAST_MISMATCH,
     DIM_OUT_OF_RANGE,
@@ -37,14 +41,14 @@ CODES = {
 """What is wrong with a call that this change repairs; all others: a shape."""
 
 
-def explained_with(program: Program) -> list[tuple[Finding, list[Failure]]]:
+def explain_failures(program: Program) -> list[tuple[Finding, list[Failure]]]:
     """Return a finding for every independent failure; calls that fail alike share a
     finding.
     """
     found: dict[tuple[object, ...], tuple[Finding, list[Failure]]] = {}
-    for failure in _independent(program):
-        finding = of_failure(program, failure)
-        key = finding.code, *_call_of(program, program.trace.ops[failure.op])
+    for failure in _iter_independent_failures(program):
+        finding = explain_failure(program, failure)
+        key = finding.code, *_get_call_key(program, program.trace.ops[failure.op])
         if key in found:
             first, failures = found[key]
             found[key] = replace(first, count=first.count + 1), [*failures, failure]
@@ -53,7 +57,7 @@ def explained_with(program: Program) -> list[tuple[Finding, list[Failure]]]:
     return list(found.values())
 
 
-def _call_of(program: Program, op: Op) -> tuple[object, ...]:
+def _get_call_key(program: Program, op: Op) -> tuple[object, ...]:
     """Return a key by which calls count as equal: the layer at its line, or the call's
     text.
 
@@ -63,14 +67,14 @@ def _call_of(program: Program, op: Op) -> tuple[object, ...]:
     if layer is None or op.span is None:
         return (op.span,)
     built = program.built.get(layer.path)
-    by = built.span if built is not None else pattern(layer.path)
+    by = built.span if built is not None else strip_numbers(layer.path)
     return op.span.file, op.span.line, by
 
 
-def of_failure(program: Program, failure: Failure) -> Finding:
+def explain_failure(program: Program, failure: Failure) -> Finding:
     """Explain what does not fit in a call, and where both sizes came from."""
     op = program.trace.ops[failure.op]
-    code, message = told(program, failure)
+    code, message = describe_failure(program, failure)
     return Finding(
         code,
         "error",
@@ -79,35 +83,35 @@ def of_failure(program: Program, failure: Failure) -> Finding:
         op.module,
         failure.torch_message,
         _with_makers(program, failure),
-        lines=_below(program, failure),
+        lines=_build_extra_lines(program, failure),
     )
 
 
-def _below(program: Program, failure: Failure) -> tuple[str, ...]:
+def _build_extra_lines(program: Program, failure: Failure) -> tuple[str, ...]:
     """Return the extra lines of an unmet need, shown below its message."""
     if failure.unmet is None or not failure.unmet.lines:
         return ()
-    words = words_of(program, failure)
-    return tuple(_filled(line, words) for line in failure.unmet.lines)
+    words = find_words(program, failure)
+    return tuple(_fill_words(line, words) for line in failure.unmet.lines)
 
 
-def told(program: Program, failure: Failure) -> tuple[str, str]:
+def describe_failure(program: Program, failure: Failure) -> tuple[str, str]:
     """Return the code and the message of a failure."""
     if failure.unmet is not None:
-        words = words_of(program, failure)
-        return failure.unmet.code, _filled(failure.unmet.message, words)
+        words = find_words(program, failure)
+        return failure.unmet.code, _fill_words(failure.unmet.message, words)
     for repair in failure.repairs:
         if repair.kind in CODES:
-            return CODES[repair.kind], _generic(program, failure, repair)
+            return CODES[repair.kind], _describe_repair(program, failure, repair)
     for repair in failure.repairs:
         if repair.kind == "size":
-            return SHAPE_MISMATCH, _generic(program, failure, repair)
+            return SHAPE_MISMATCH, _describe_repair(program, failure, repair)
     if failure.repairs:
-        return SHAPE_MISMATCH, _generic(program, failure, failure.repairs[0])
-    return TORCH_ERROR, _first_line(failure.torch_message) or failure.error
+        return SHAPE_MISMATCH, _describe_repair(program, failure, failure.repairs[0])
+    return TORCH_ERROR, _get_first_line(failure.torch_message) or failure.error
 
 
-def _filled(message: str, words: dict[str, str]) -> str:
+def _fill_words(message: str, words: dict[str, str]) -> str:
     """Replace the names in braces by the user's words."""
 
     class Words(dict[str, str]):
@@ -117,16 +121,16 @@ def _filled(message: str, words: dict[str, str]) -> str:
     return message.format_map(Words(words))
 
 
-def _first_line(text: str) -> str:
+def _get_first_line(text: str) -> str:
     """Return the first line of a text."""
     return text.strip().splitlines()[0] if text.strip() else ""
 
 
-def _generic(program: Program, failure: Failure, repair: Repair) -> str:
+def _describe_repair(program: Program, failure: Failure, repair: Repair) -> str:
     """Describe the failure by one of its repairs."""
     op = program.trace.ops[failure.op]
-    what = operation(program, op)
-    name = tensor_names(program, op)[repair.tensor]
+    what = get_operation(program, op)
+    name = find_tensor_names(program, op)[repair.tensor]
     fact = op.inputs[repair.tensor]
     if repair.kind == "values":
         return f"{what} reads beyond the end: an index in {name} is out of range"
@@ -137,30 +141,32 @@ def _generic(program: Program, failure: Failure, repair: Repair) -> str:
     if repair.kind == "size":
         return (
             f"{what} needs size {repair.new} in dim {repair.dim} of {name},"
-            f" got {repair.old}: {shape_text(fact)}"
+            f" got {repair.old}: {format_shape(fact)}"
         )
     if repair.kind == "permute":
-        return f"{what} needs the dims of {name} in another order: {shape_text(fact)}"
+        return f"{what} needs the dims of {name} in another order: {format_shape(fact)}"
     rank = len(fact.shape)
     wanted = {"unsqueeze": rank + 1, "squeeze": rank - 1}.get(repair.kind)
     if wanted is None:
-        return f"{what} needs {name} with fewer dims: {shape_text(fact)}"
-    return f"{what} needs {name} with {wanted} dims, got {rank}: {shape_text(fact)}"
+        return f"{what} needs {name} with fewer dims: {format_shape(fact)}"
+    return f"{what} needs {name} with {wanted} dims, got {rank}: {format_shape(fact)}"
 
 
-def both_sides(program: Program, failure: Failure) -> Iterator[Related]:
+def iter_both_sides(program: Program, failure: Failure) -> Iterator[Related]:
     """Yield where the expected size was set, and where the actual size came from."""
     op = program.trace.ops[failure.op]
-    wanted, got = sides(failure)
-    if wanted and got and _size_at(op, wanted) == _size_at(op, got):
+    wanted, got = find_sides(failure)
+    if wanted and got and _get_size_at(op, wanted) == _get_size_at(op, got):
         return  # equal sizes: what is wrong is said in the sentence
     if wanted is None and failure.unmet is not None:
-        yield from _of_argument(program, failure, failure.unmet.needs)
+        yield from _iter_argument_origins(program, failure, failure.unmet.needs)
     for prefix, side in (("expected", wanted), ("got", got)):
         if side is None:
             continue
         at, dim = side
-        for number, related in enumerate(actual(program, op.inputs[at], dim)):
+        for number, related in enumerate(
+            trace_size_origin(program, op.inputs[at], dim)
+        ):
             said = f"{prefix}: {related.message}" if number == 0 else related.message
             yield Related(related.span, said)
 
@@ -170,20 +176,20 @@ def _with_makers(program: Program, failure: Failure) -> tuple[Related, ...]:
     repeating a line.
     """
     op = program.trace.ops[failure.op]
-    found = list(as_far_as_known(both_sides(program, failure)))
+    found = list(as_far_as_known(iter_both_sides(program, failure)))
     known = [op.span, *(each.span for each in found)]
     more = [
-        *as_far_as_known(decided(program, failure)),
-        *as_far_as_known(_makers(program, failure)),
+        *as_far_as_known(iter_definitions(program, failure)),
+        *as_far_as_known(_iter_makers(program, failure)),
     ]
-    return (*found, *once(more, known)[: MOST_RELATED - len(found)])
+    return (*found, *drop_repeated(more, known)[: MOST_RELATED - len(found)])
 
 
 MOST_RELATED = 7
 """Places that a finding names."""
 
 
-def _makers(program: Program, failure: Failure) -> Iterator[Related]:
+def _iter_makers(program: Program, failure: Failure) -> Iterator[Related]:
     """Yield where the layer was built, and where every operand was created or passed
     in.
     """
@@ -201,18 +207,18 @@ def _makers(program: Program, failure: Failure) -> Iterator[Related]:
             yield Related(program.built[path].span, f"`{path}` is built")
             break
         path = path.rpartition(".")[0]
-    names = tensor_names(program, op)
+    names = find_tensor_names(program, op)
     for name, fact in zip(names, op.inputs, strict=True):
         if fact.tensor in program.states:
             continue
         made = program.producers.get(fact.tensor)
         if made is not None and made.span is not None:
             what = "" if name.startswith("a ") else f"{name} "
-            said = f"{what}{shape_text(fact)} is made by `{made.name}`"
+            said = f"{what}{format_shape(fact)} is made by `{made.name}`"
             yield Related(made.span, said.strip())
-            first = _before_library(program, op, made)
+            first = _find_own_op(program, op, made)
             if first is not None and first.span is not None:
-                shape = shape_text(first.outputs[0])
+                shape = format_shape(first.outputs[0])
                 yield Related(first.span, f"{shape} comes from `{first.name}`")
     for frame in reversed(op.frames[:-1]):
         yield Related(frame.span, "called from here")
@@ -222,7 +228,7 @@ MOST_OF_LIBRARY = 8
 """Calls of a library between the program's own and one that fails."""
 
 
-def _before_library(program: Program, op: Op, made: Op) -> Op | None:
+def _find_own_op(program: Program, op: Op, made: Op) -> Op | None:
     """Return the program's own op behind an operand, past the calls of a library.
 
     They all have the line that called the library.
@@ -236,31 +242,33 @@ def _before_library(program: Program, op: Op, made: Op) -> Op | None:
     return last if found else None
 
 
-def _of_argument(program: Program, failure: Failure, size: object) -> Iterator[Related]:
+def _iter_argument_origins(
+    program: Program, failure: Failure, size: object
+) -> Iterator[Related]:
     """Yield the constructor argument of the layer that set the expected size."""
     layer = program.layer(program.trace.ops[failure.op])
     built = program.built.get(layer.path) if layer is not None else None
     if layer is None or built is None or type(size) is not int:
         return
-    name = argument_of(program, layer.path, size)
+    name = find_argument(program, layer.path, size)
     if name:
         said = f"expected: {size} is `{name}` of `{layer.path}`"
         yield Related(built.span, said)
 
 
-def _size_at(op: Op, side: tuple[int, int]) -> int:
+def _get_size_at(op: Op, side: tuple[int, int]) -> int:
     """Return the size of a dim of an input."""
     at, dim = side
     return op.inputs[at].shape[dim]
 
 
-def sides(
+def find_sides(
     failure: Failure,
 ) -> tuple[tuple[int, int] | None, tuple[int, int] | None]:
     """Return the expected and the mismatched dim, both as (input of the op, dim)."""
     unmet = failure.unmet
     if unmet is not None:
-        return _place_of(failure, unmet.wanted), _place_of(failure, unmet.got)
+        return _find_place(failure, unmet.wanted), _find_place(failure, unmet.got)
     got = next((r for r in failure.repairs if r.kind == "size"), None)
     if got is None or got.dim is None:
         return None, None
@@ -272,7 +280,7 @@ def sides(
     return wanted, (got.tensor, got.dim)
 
 
-def _place_of(failure: Failure, place: Place | None) -> tuple[int, int] | None:
+def _find_place(failure: Failure, place: Place | None) -> tuple[int, int] | None:
     """Return (input of the op, dim) for a place; None if it names no dim
     of an input.
     """
@@ -281,7 +289,7 @@ def _place_of(failure: Failure, place: Place | None) -> tuple[int, int] | None:
     return failure.arguments.index(place.argument), place.dim
 
 
-def _independent(program: Program) -> Iterator[Failure]:
+def _iter_independent_failures(program: Program) -> Iterator[Failure]:
     """Yield the failures that are not mere consequences of an earlier failure.
 
     Sizes that the run had to guess go on in what is made from them; a call that fails
@@ -294,9 +302,9 @@ def _independent(program: Program) -> Iterator[Failure]:
         failure = at.get(index)
         was_cast = any(fact.tensor in cast for fact in op.inputs)
         if failure is not None:
-            of_dtype = told(program, failure)[0] == DTYPE_MISMATCH
+            of_dtype = describe_failure(program, failure)[0] == DTYPE_MISMATCH
             follows_cast = of_dtype and was_cast
-            if not (follows_cast or _follows(failure, op.inputs, unsure)):
+            if not (follows_cast or _has_guessed_size(failure, op.inputs, unsure)):
                 yield failure
             decided = any(fact.tensor in program.states for fact in op.inputs)
             was_cast = of_dtype and not decided
@@ -306,12 +314,14 @@ def _independent(program: Program) -> Iterator[Failure]:
         of_rank = failure is not None and _is_of_rank(failure)
         if guessed or of_rank or any(fact.tensor in unsure for fact in op.inputs):
             for fact in op.outputs:
-                dims = _carried(op, fact, unsure)
+                dims = _find_derived_dims(op, fact, unsure)
                 dims |= (
-                    _guessed_dims(failure, op, fact) if failure is not None else set()
+                    _find_guessed_dims(failure, op, fact)
+                    if failure is not None
+                    else set()
                 )
                 if of_rank:
-                    dims |= set(range(len(fact.shape))) - _given(op, fact)
+                    dims |= set(range(len(fact.shape))) - _find_parameter_dims(op, fact)
                 if dims:
                     unsure[fact.tensor] = unsure.get(fact.tensor, frozenset()) | dims
 
@@ -320,13 +330,13 @@ Unsure = dict[int, frozenset[int]]
 """The dims of each tensor whose sizes were guessed."""
 
 
-def _carried(op: Op, out: Fact, unsure: Unsure) -> set[int]:
+def _find_derived_dims(op: Op, out: Fact, unsure: Unsure) -> set[int]:
     """Return the dims of an output whose sizes derive from guessed sizes."""
     found = set()
-    sizes = {_size_at(op, side) for side in _guessed_sides(op, unsure)}
+    sizes = {_get_size_at(op, side) for side in _iter_guessed_sides(op, unsure)}
     known = {size for fact in op.inputs for size in fact.shape}
     for dim, size in enumerate(out.shape):
-        came = origin(op, out, dim)
+        came = find_origin(op, out, dim)
         if came is None:
             if sizes and (size in sizes or size not in known):
                 found.add(dim)
@@ -339,9 +349,12 @@ ALIGNED = frozenset({BROADCAST_MISMATCH, JOINED_SIZES_DIFFER})
 """Codes of calls whose result has the dims of the operands, lined up from the right."""
 
 
-def _guessed_dims(failure: Failure, op: Op, out: Fact) -> set[int]:
+def _find_guessed_dims(failure: Failure, op: Op, out: Fact) -> set[int]:
     """Return the output dims of a refused call whose sizes neither side determines."""
-    unmet, places = failure.unmet, [side for side in sides(failure) if side is not None]
+    unmet, places = (
+        failure.unmet,
+        [side for side in find_sides(failure) if side is not None],
+    )
     if unmet is not None and unmet.code in ALIGNED and places and failure.guessed:
         backs = {len(op.inputs[at].shape) - dim for at, dim in places}
         return {len(out.shape) - back for back in backs if back <= len(out.shape)}
@@ -354,17 +367,17 @@ def _is_of_rank(failure: Failure) -> bool:
     return unmet is not None and unmet.code in OF_RANK and not unmet.makes
 
 
-def _given(op: Op, out: Fact) -> set[int]:
+def _find_parameter_dims(op: Op, out: Fact) -> set[int]:
     """Return the dims of an output whose sizes come from a parameter."""
     found = set()
     for dim in range(len(out.shape)):
-        came = origin(op, out, dim)
+        came = find_origin(op, out, dim)
         if came is not None and came.how == "parameter":
             found.add(dim)
     return found
 
 
-def _guessed_sides(op: Op, unsure: Unsure) -> Iterator[tuple[int, int]]:
+def _iter_guessed_sides(op: Op, unsure: Unsure) -> Iterator[tuple[int, int]]:
     """Yield the dims of an op's inputs whose sizes were guessed."""
     for n, fact in enumerate(op.inputs):
         for dim in unsure.get(fact.tensor, ()):
@@ -372,9 +385,11 @@ def _guessed_sides(op: Op, unsure: Unsure) -> Iterator[tuple[int, int]]:
                 yield n, dim
 
 
-def _follows(failure: Failure, inputs: tuple[Fact, ...], unsure: Unsure) -> bool:
+def _has_guessed_size(
+    failure: Failure, inputs: tuple[Fact, ...], unsure: Unsure
+) -> bool:
     """Return whether the mismatched size is a guessed size."""
-    places = [side for side in sides(failure) if side is not None]
+    places = [side for side in find_sides(failure) if side is not None]
     if places:
         return any(dim in unsure.get(inputs[at].tensor, ()) for at, dim in places)
     unmet = failure.unmet
@@ -387,7 +402,7 @@ def _follows(failure: Failure, inputs: tuple[Fact, ...], unsure: Unsure) -> bool
         if dim < len(fact.shape)
     }
     numbers = [unmet.has, unmet.needs] if unmet is not None else []
-    known = [each for each in numbers if type(each) is int]
+    known = [number for number in numbers if type(number) is int]
     return bool(sizes.intersection(known) if known else sizes)
 
 
@@ -395,7 +410,7 @@ OF_RANK = frozenset({DIM_OUT_OF_RANGE, WRONG_RANK, PERMUTED_DIMS})
 """Codes that tell of dims, whatever their sizes."""
 
 
-def pattern(module: str) -> str:
+def strip_numbers(module: str) -> str:
     """Return a module's path without numbers, so that equal blocks of a loop compare
     equal.
     """

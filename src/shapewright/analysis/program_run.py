@@ -12,7 +12,7 @@ from shapewright.findings.faults import raise_in_tests
 from shapewright.operators.failed_calls import Ending, Failure, Misloaded
 from shapewright.program.source_text import SourceText
 from shapewright.program.spans import Span
-from shapewright.record.ops import Fact, ModuleCall, Op, leaves
+from shapewright.record.ops import Fact, ModuleCall, Op, collect_leaves
 from shapewright.record.report import LastBatch
 from shapewright.record.trace import Trace
 
@@ -110,10 +110,10 @@ class Program:
         args, kwargs = self.trace.calls[0].inputs
         found: dict[int, str] = {}
         for at, value in enumerate(args):
-            for fact in leaves(value):
+            for fact in collect_leaves(value):
                 found.setdefault(fact.tensor, f"input {at + 1}" if at else "the input")
         for name, value in kwargs.items():
-            for fact in leaves(value):
+            for fact in collect_leaves(value):
                 found.setdefault(fact.tensor, f"`{name}`")
         return found
 
@@ -135,13 +135,13 @@ class Program:
         return call if call.span == op.span else None
 
 
-def shape_text(fact: Fact) -> str:
+def format_shape(fact: Fact) -> str:
     """Return a tensor's shape as text: `(8, 256)`."""
     sizes = ", ".join(map(str, fact.shape))
     return f"({sizes},)" if len(fact.shape) == 1 else f"({sizes})"
 
 
-def kept(program: Program) -> Program:
+def fill_lazy_parts(program: Program) -> Program:
     """Return the program with all lazily computed parts filled in, ready to be sent."""
     trace = program.trace
     whole = replace(

@@ -19,10 +19,10 @@ from shapewright.program.expression_values import (
     OPERATORS,
     Operators,
     UnknownValue,
-    value_of,
+    evaluate_node,
 )
 from shapewright.program.source_text import SourceText
-from shapewright.program.syntax_nodes import assignments_in
+from shapewright.program.syntax_nodes import iter_assignments
 from shapewright.record.ops import Fact
 
 SIGNS = (ast.Add, ast.Sub, ast.Mult, ast.FloorDiv, ast.Mod)
@@ -65,7 +65,7 @@ class FileValues:
         found = self.read(node)
         if found is None:
             with suppress(UnknownValue, TypeError, ZeroDivisionError):
-                value = value_of(node, self.value_read, ARITHMETIC)
+                value = evaluate_node(node, self.value_read, ARITHMETIC)
                 found = Known(tuple(value) if isinstance(value, list) else value)
         return found
 
@@ -109,7 +109,7 @@ class FileValues:
         if called.attr != "size":
             return None
         return (
-            _one_of(Known(fact.shape, fact), self.known(args[0]))
+            _get_size(Known(fact.shape, fact), self.known(args[0]))
             if args
             else Known(fact.shape, fact)
         )
@@ -128,7 +128,7 @@ class FileValues:
         if whole is None or not isinstance(whole.value, tuple):
             return None
         if not isinstance(node.slice, ast.Slice):
-            return _one_of(whole, self.known(node.slice))
+            return _get_size(whole, self.known(node.slice))
         ends = [
             self.known(end) if end is not None else Known(None)
             for end in (node.slice.lower, node.slice.upper, node.slice.step)
@@ -143,7 +143,7 @@ class FileValues:
         """
         holder = self.text.around(node, ast.FunctionDef, ast.AsyncFunctionDef)
         found: Known | None = None
-        for target, value in assignments_in(holder, before=node.lineno):
+        for target, value in iter_assignments(holder, before=node.lineno):
             read = self.from_target(target, value, node.id)
             found = read if read is not None else found
         return found
@@ -154,7 +154,7 @@ class FileValues:
             return self.shape_or_item(value) if target.id == name else None
         if not isinstance(target, ast.Tuple | ast.List):
             return None
-        names = [each.id if isinstance(each, ast.Name) else "" for each in target.elts]
+        names = [item.id if isinstance(item, ast.Name) else "" for item in target.elts]
         if name not in names:
             return None
         at = names.index(name)
@@ -199,11 +199,11 @@ class FileValues:
             inner = self.holds(test.operand)
             return None if inner is None else not inner
         with suppress(UnknownValue, TypeError, ZeroDivisionError):
-            return bool(value_of(test, self.value_read, TESTED))
+            return bool(evaluate_node(test, self.value_read, TESTED))
         return None
 
 
-def _one_of(whole: Known, place: Known | None) -> Known | None:
+def _get_size(whole: Known, place: Known | None) -> Known | None:
     """Return a single size of a shape."""
     if place is None or type(place.value) is not int:
         return None
@@ -214,20 +214,20 @@ def _one_of(whole: Known, place: Known | None) -> Known | None:
     return Known(whole.value[at], whole.fact, at if whole.fact is not None else None)
 
 
-def reasons(frame: FileValues, test: ast.expr, held: bool) -> Iterator[ast.expr]:
+def iter_reasons(frame: FileValues, test: ast.expr, held: bool) -> Iterator[ast.expr]:
     """Yield the parts of a condition that make it true, or false."""
     if isinstance(test, ast.BoolOp):
         for value in test.values:
             if frame.holds(value) is held:
-                yield from reasons(frame, value, held)
+                yield from iter_reasons(frame, value, held)
         return
     if isinstance(test, ast.UnaryOp) and isinstance(test.op, ast.Not):
-        yield from reasons(frame, test.operand, not held)
+        yield from iter_reasons(frame, test.operand, not held)
         return
     yield test
 
 
-def operands(test: ast.expr) -> list[ast.expr]:
+def collect_operands(test: ast.expr) -> list[ast.expr]:
     """Return both sides of a comparison, and the operands of their arithmetic."""
     sides = [test]
     if isinstance(test, ast.Compare):
@@ -235,7 +235,7 @@ def operands(test: ast.expr) -> list[ast.expr]:
     found: list[ast.expr] = []
     for side in sides:
         if isinstance(side, ast.BinOp) and isinstance(side.op, SIGNS):
-            found += operands(side.left) + operands(side.right)
+            found += collect_operands(side.left) + collect_operands(side.right)
         elif not isinstance(side, ast.Constant):
             found.append(side)
     return found

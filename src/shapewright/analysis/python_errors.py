@@ -15,20 +15,20 @@ import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 
-from shapewright.analysis.causes import actual, short_name
-from shapewright.analysis.program_run import Program, shape_text
+from shapewright.analysis.causes import get_short_name, trace_size_origin
+from shapewright.analysis.program_run import Program, format_shape
 from shapewright.analysis.python_error_values import (
     FileValues,
     Known,
-    operands,
-    reasons,
+    collect_operands,
+    iter_reasons,
 )
 from shapewright.findings.codes import DIM_OUT_OF_RANGE, SIZE_CHECK, UNPACKED_SIZES
 from shapewright.findings.finding import Finding, Related
 from shapewright.operators.need_checks import dims
 from shapewright.program.source_text import SourceText
 from shapewright.program.spans import Span
-from shapewright.program.syntax_nodes import assignments_in, called_name
+from shapewright.program.syntax_nodes import get_called_name, iter_assignments
 from shapewright.record.ops import Fact
 
 CODE = UNPACKED_SIZES
@@ -43,14 +43,16 @@ def explain_python_error(program: Program, finding: Finding) -> Finding:
         return finding
     text, node = found
     frame = FileValues(program, text, program.ending)
-    for way in (_unpacked, _asserted, _read_beyond, _raised):
+    for way in (_explain_unpacking, _explain_assertion, _read_beyond, _explain_raise):
         better = way(frame, finding, node)
         if better is not None:
             return replace(better, related=better.related[:MOST])
     return finding
 
 
-def _unpacked(frame: FileValues, finding: Finding, node: ast.AST) -> Finding | None:
+def _explain_unpacking(
+    frame: FileValues, finding: Finding, node: ast.AST
+) -> Finding | None:
     """Explain `B, T, C = x.shape` where `x` has another number of dims."""
     if frame.ending.error != "ValueError" or "to unpack" not in frame.ending.message:
         return None
@@ -58,27 +60,29 @@ def _unpacked(frame: FileValues, finding: Finding, node: ast.AST) -> Finding | N
     if not isinstance(node, ast.Tuple | ast.List):
         return None
     if isinstance(holder, ast.Tuple | ast.List):
-        return _inner(frame, finding, node, holder)
+        return _explain_inner_unpacking(frame, finding, node, holder)
     if not isinstance(holder, ast.Assign):
         return None
     names, given = frame.written(node), holder.value
-    starred = any(isinstance(each, ast.Starred) for each in node.elts)
+    starred = any(isinstance(item, ast.Starred) for item in node.elts)
     count = len(node.elts) - starred
     several = f"at least {count}" if starred else f"{count}"
     part = frame.part(given)
     if part is not None:
         fact, read = part
-        owner = _owner_of(given)
+        owner = _find_owner(given)
         name = frame.written(owner) if owner is not None else frame.written(given)
         have = dims(len(fact.shape))
         whole = len(read) == len(fact.shape)
-        said = f"`{names}` expects {several} sizes, but `{name}` {shape_text(fact)} has"
+        said = (
+            f"`{names}` expects {several} sizes, but `{name}` {format_shape(fact)} has"
+        )
         said += f" {have}" if whole else f" {len(read)} in `{frame.written(given)}`"
-        return _as_finding(frame, finding, CODE, said, _made(frame, fact, name))
-    return _values(frame, finding, names, several, given)
+        return _as_finding(frame, finding, CODE, said, _find_maker(frame, fact, name))
+    return _explain_value_count(frame, finding, names, several, given)
 
 
-def _inner(
+def _explain_inner_unpacking(
     frame: FileValues, finding: Finding, node: ast.Tuple | ast.List, holder: ast.expr
 ) -> Finding | None:
     """Explain `out, (h, c) = rnn(x)` where the second item is a single tensor."""
@@ -93,11 +97,11 @@ def _inner(
     fact = op.outputs[at]
     said = f"`{frame.written(node)}` expects {len(node.elts)} values, but"
     said += f" `{frame.written(given.value)}` gives one tensor there,"
-    said += f" {shape_text(fact)} with {fact.shape[0]} in dim 0"
+    said += f" {format_shape(fact)} with {fact.shape[0]} in dim 0"
     return _as_finding(frame, finding, CODE, said, ())
 
 
-def _values(
+def _explain_value_count(
     frame: FileValues, finding: Finding, names: str, several: str, given: ast.expr
 ) -> Finding | None:
     """Explain `q, k, v = layer(x).chunk(2, -1)`: the call returns fewer or more
@@ -107,63 +111,67 @@ def _values(
     op = next((o for o in reversed(frame.program.trace.ops) if o.span == span), None)
     fact = frame.tensor(given)
     if op is not None and len(op.outputs) > 1:
-        shapes = ", ".join(map(shape_text, op.outputs[:3]))
+        shapes = ", ".join(map(format_shape, op.outputs[:3]))
         said = f"`{names}` expects {several} values, but `{op.name}` gives"
         said += f" {len(op.outputs)}: {shapes}"
         return _as_finding(frame, finding, CODE, said, ())
     if fact is None or not fact.shape:
         return None
     said = f"`{names}` expects {several} values, but `{frame.written(given)}`"
-    said += f" {shape_text(fact)} has {fact.shape[0]} in dim 0"
-    related = actual(frame.program, fact, 0)
+    said += f" {format_shape(fact)} has {fact.shape[0]} in dim 0"
+    related = trace_size_origin(frame.program, fact, 0)
     return _as_finding(frame, finding, CODE, said, related)
 
 
-def _owner_of(node: ast.expr) -> ast.expr | None:
+def _find_owner(node: ast.expr) -> ast.expr | None:
     """Return `x` of `x.shape`, `x.size()` or `x.shape[1:]`."""
     if isinstance(node, ast.Subscript):
-        return _owner_of(node.value)
+        return _find_owner(node.value)
     if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
         return node.func.value
     return node.value if isinstance(node, ast.Attribute) else None
 
 
-def _asserted(frame: FileValues, finding: Finding, node: ast.AST) -> Finding | None:
+def _explain_assertion(
+    frame: FileValues, finding: Finding, node: ast.AST
+) -> Finding | None:
     """Explain a failed `assert x.shape[1] == self.n` with its values."""
     kinds = ast.Assert
     statement = node if isinstance(node, kinds) else frame.text.around(node, kinds)
     if frame.ending.error != "AssertionError":
         return None
     if isinstance(statement, kinds):
-        return _compared(frame, finding, statement.test, False)
+        return _describe_comparison(frame, finding, statement.test, False)
     called = isinstance(node, ast.Call) and frame.written(node.func).endswith("_assert")
     if called and isinstance(node, ast.Call) and node.args:
-        return _compared(frame, finding, node.args[0], False)
+        return _describe_comparison(frame, finding, node.args[0], False)
     return None
 
 
-def _raised(frame: FileValues, finding: Finding, node: ast.AST) -> Finding | None:
+def _explain_raise(
+    frame: FileValues, finding: Finding, node: ast.AST
+) -> Finding | None:
     """Explain a `raise ValueError` below a comparison of sizes."""
     below = frame.text.around(node, ast.If) if isinstance(node, ast.Raise) else None
     if below is None:
         return None
-    held = not any(node in ast.walk(each) for each in below.orelse)
-    return _compared(frame, finding, below.test, held)
+    held = not any(node in ast.walk(statement) for statement in below.orelse)
+    return _describe_comparison(frame, finding, below.test, held)
 
 
-def _compared(
+def _describe_comparison(
     frame: FileValues, finding: Finding, test: ast.expr, held: bool
 ) -> Finding | None:
     """Describe what was compared, with the values and the origin of the sizes."""
-    parts = list(reasons(frame, test, held))
+    parts = list(iter_reasons(frame, test, held))
     said: list[str] = []
     related: list[Related] = []
     for part in parts:
-        each = _sentence(frame, part)
+        each = _describe_values(frame, part)
         if each is not None:
             said.append(each)
-            related += _sources(frame, part)
-    if not said or not any(_sized(frame, part) for part in parts):
+            related += _iter_sources(frame, part)
+    if not said or not any(_has_shape(frame, part) for part in parts):
         return None
     verb = "holds" if held else "does not hold"
     message = f"`{frame.written(test)}` {verb}: {', '.join(said)}"
@@ -175,49 +183,51 @@ def _compared(
     return _as_finding(frame, finding, SIZE_CHECK, message, related)
 
 
-def _sentence(frame: FileValues, part: ast.expr) -> str | None:
+def _describe_values(frame: FileValues, part: ast.expr) -> str | None:
     """Write the values of a comparison: `h.shape[-1]` is 32, `self.n` is 64."""
     said = []
-    for each in operands(part):
-        known = frame.known(each)
+    for operand in collect_operands(part):
+        known = frame.known(operand)
         if known is not None:
-            shown = _shown_value(known)
-            said.append(f"`{frame.written(each)}` is {shown}")
+            shown = _format_value(known)
+            said.append(f"`{frame.written(operand)}` is {shown}")
     return ", ".join(dict.fromkeys(said)) or None
 
 
-def _shown_value(known: Known) -> str:
+def _format_value(known: Known) -> str:
     """Return a number, or a shape as a tuple, as text."""
     return repr(known.value)
 
 
-def _sized(frame: FileValues, part: ast.expr) -> bool:
+def _has_shape(frame: FileValues, part: ast.expr) -> bool:
     """Whether a comparison involves the shape of a tensor."""
-    known = [frame.known(each) for each in operands(part)]
+    known = [frame.known(operand) for operand in collect_operands(part)]
     return any(each is not None and each.fact is not None for each in known)
 
 
-def _sources(frame: FileValues, part: ast.expr) -> Iterator[Related]:
+def _iter_sources(frame: FileValues, part: ast.expr) -> Iterator[Related]:
     """Yield the origin of both sides of a comparison."""
-    for each in operands(part):
-        known = frame.known(each)
+    for operand in collect_operands(part):
+        known = frame.known(operand)
         if known is None:
             continue
         fact, dim = known.fact, known.dim
         if fact is not None:
-            owner = _owner_of(each)
+            owner = _find_owner(operand)
             name = frame.written(owner) if owner is not None else ""
-            way = actual(frame.program, fact, dim) if dim is not None else []
-            yield from way or _made(frame, fact, name, dim, frame.text.span(each))
-        elif isinstance(each, ast.Attribute):
-            yield from _assigned(frame, each)
+            way = trace_size_origin(frame.program, fact, dim) if dim is not None else []
+            yield from way or _find_maker(
+                frame, fact, name, dim, frame.text.span(operand)
+            )
+        elif isinstance(operand, ast.Attribute):
+            yield from _iter_assignments(frame, operand)
 
 
-def _assigned(frame: FileValues, node: ast.Attribute) -> Iterator[Related]:
+def _iter_assignments(frame: FileValues, node: ast.Attribute) -> Iterator[Related]:
     """Yield the assignment of a module's attribute."""
     holder = frame.text.around(node, ast.ClassDef)
     written = frame.written(node)
-    for target, _ in assignments_in(holder):
+    for target, _ in iter_assignments(holder):
         if isinstance(target, ast.Attribute) and frame.written(target) == written:
             span = frame.text.span(frame.text.statement_of(target))
             yield Related(span, f"`{written}` is set here")
@@ -229,20 +239,20 @@ def _read_beyond(frame: FileValues, finding: Finding, node: ast.AST) -> Finding 
     if frame.ending.error != "IndexError" or not isinstance(node, ast.Subscript):
         return None
     part, place = frame.part(node.value), frame.known(node.slice)
-    owner = _owner_of(node.value)
+    owner = _find_owner(node.value)
     if part is None or place is None or owner is None:
         return None
     fact = part[0]
     last = len(part[1]) - 1
     said = f"`{frame.written(node)}` reads dim {place.value}, but"
-    said += f" `{frame.written(owner)}` {shape_text(fact)} has"
+    said += f" `{frame.written(owner)}` {format_shape(fact)} has"
     said += f" dims 0 to {last}" if last > 0 else f" {dims(len(fact.shape))}"
-    where = _made(frame, fact, frame.written(owner))
+    where = _find_maker(frame, fact, frame.written(owner))
     found = _as_finding(frame, finding, DIM_OUT_OF_RANGE, said, where)
     return replace(found, torch_message="")  # its words are Python's
 
 
-def _made(
+def _find_maker(
     frame: FileValues,
     fact: Fact,
     name: str = "",
@@ -250,16 +260,18 @@ def _made(
     span: Span | None = None,
 ) -> list[Related]:
     """Return the call that produced a tensor, or the input that it came in as."""
-    shown = f"`{name}` {shape_text(fact)}" if name else shape_text(fact)
+    shown = f"`{name}` {format_shape(fact)}" if name else format_shape(fact)
     op = frame.program.producers.get(fact.tensor)
     if op is not None and op.span is not None:
-        return [Related(op.span, f"{shown} is made by {short_name(frame.program, op)}")]
+        return [
+            Related(op.span, f"{shown} is made by {get_short_name(frame.program, op)}")
+        ]
     what = frame.program.inputs.get(fact.tensor)
     if what is None or span is None:
         return []
-    said = f"{shape_text(fact)} is the shape of {what}"
+    said = f"{format_shape(fact)} is the shape of {what}"
     if dim is not None:
-        said = f"{fact.shape[dim]} is dim {dim} of {what} {shape_text(fact)}"
+        said = f"{fact.shape[dim]} is dim {dim} of {what} {format_shape(fact)}"
     return [Related(span, said)]
 
 
@@ -304,16 +316,20 @@ class _Defined:
 
 def explain_signature(program: Program, finding: Finding) -> Finding:
     """Explain a call error with the program's function that it concerns."""
-    found = _called_otherwise(program, finding)
+    found = _explain_arguments(program, finding)
     if found is not None:
         return found
     if program.ending is None or not program.ending.library:
         return finding
-    named = [each for each in _mentioned(program, finding) if each.span != finding.span]
+    named = [
+        mention
+        for mention in _iter_mentions(program, finding)
+        if mention.span != finding.span
+    ]
     return replace(finding, related=(*named[:MOST_NAMED], *finding.related))
 
 
-def _called_otherwise(program: Program, finding: Finding) -> Finding | None:
+def _explain_arguments(program: Program, finding: Finding) -> Finding | None:
     """Explain a call whose arguments do not match the function, pointing at its
     definition.
     """
@@ -321,12 +337,16 @@ def _called_otherwise(program: Program, finding: Finding) -> Finding | None:
     if match is None:
         return None
     name, said = match.groups()
-    found = [each for each in _defined(program, name) if _refuses(each.arguments, said)]
+    found = [
+        definition
+        for definition in _iter_definitions(program, name)
+        if _is_refusal(definition.arguments, said)
+    ]
     if len(found) != 1 or found[0].span == finding.span:
         return None
     (function,) = found
     if _is_called_here(program, finding, name):
-        there = Related(function.span, f"`{_shown(name)}` is defined here")
+        there = Related(function.span, f"`{_shorten_name(name)}` is defined here")
         return replace(finding, related=(there, *finding.related))
     called = (Related(finding.span, "called from here"),) if finding.span else ()
     return replace(finding, span=function.span, related=(*called, *finding.related))
@@ -340,27 +360,29 @@ def _is_called_here(program: Program, finding: Finding, name: str) -> bool:
     if last == "forward" or (last.startswith("__") and last.endswith("__")):
         return True  # called by torch or Python for the program's own call
     found = program.call_at(finding.span)
-    return last == called_name(found[1]) if found is not None else last != "<lambda>"
+    return (
+        last == get_called_name(found[1]) if found is not None else last != "<lambda>"
+    )
 
 
-def _shown(name: str) -> str:
+def _shorten_name(name: str) -> str:
     """Return `hook` for `main.<locals>.hook`; leave `Net.step` unchanged."""
     return name.rpartition("<locals>.")[2]
 
 
-def _defined(program: Program, name: str) -> Iterator[_Defined]:
+def _iter_definitions(program: Program, name: str) -> Iterator[_Defined]:
     """Yield the program's functions with this qualified name."""
     qualified = name.replace("<locals>.", "")
-    for text in _own_texts(program):
+    for text in _iter_own_texts(program):
         for full, node in text.definitions():
             if full == qualified and not isinstance(node, ast.ClassDef):
-                yield _Defined(_span_of(text, node), node.args)
+                yield _Defined(_get_head_span(text, node), node.args)
 
 
-def _refuses(arguments: ast.arguments, said: str) -> bool:
+def _is_refusal(arguments: ast.arguments, said: str) -> bool:
     """Whether Python's message about arguments applies to this signature."""
     positional = [each.arg for each in (*arguments.posonlyargs, *arguments.args)]
-    names = {*positional, *(each.arg for each in arguments.kwonlyargs)}
+    names = {*positional, *(argument.arg for argument in arguments.kwonlyargs)}
     missing = MISSING.match(said)
     if missing is not None:
         return set(re.findall(r"'(\w+)'", missing.group(1))) <= names
@@ -373,7 +395,7 @@ def _refuses(arguments: ast.arguments, said: str) -> bool:
     return False
 
 
-def _span_of(text: SourceText, node: Function) -> Span:
+def _get_head_span(text: SourceText, node: Function) -> Span:
     """Return the first line of a function's head as a span."""
     if isinstance(node, ast.Lambda):
         return text.span(node)
@@ -383,22 +405,24 @@ def _span_of(text: SourceText, node: Function) -> Span:
     return Span(text.file, node.lineno, column, node.lineno, end)
 
 
-def _mentioned(program: Program, finding: Finding) -> Iterator[Related]:
+def _iter_mentions(program: Program, finding: Finding) -> Iterator[Related]:
     """Yield the program's functions and texts that a library's message mentions."""
     for word in dict.fromkeys(QUOTED.findall(finding.torch_message)):
         name = word.rpartition(".")[2]
         places: list[tuple[Span, str]] = []
-        for text in _own_texts(program):
+        for text in _iter_own_texts(program):
             for node in text.nodes:
                 if isinstance(node, ast.FunctionDef) and node.name == name:
-                    places.append((_span_of(text, node), f"`{name}` is defined here"))
+                    places.append(
+                        (_get_head_span(text, node), f"`{name}` is defined here")
+                    )
                 elif isinstance(node, ast.Constant) and node.value == word:
                     places.append((text.span(node), f"`{word}` stands here"))
         if len(places) <= MOST_PLACES:
             yield from (Related(span, words) for span, words in places)
 
 
-def _own_texts(program: Program) -> Iterator[SourceText]:
+def _iter_own_texts(program: Program) -> Iterator[SourceText]:
     """Yield the program's own files."""
     for file in dict.fromkeys((*program.trace.sources, *program.sources)):
         text = program.text(file)

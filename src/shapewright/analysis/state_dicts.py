@@ -15,19 +15,19 @@ from shapewright.program.source_text import SourceText
 from shapewright.program.spans import Span
 
 
-def explained_load(span: Span, one: Misloaded) -> Finding:
+def explain_load(span: Span, one: Misloaded) -> Finding:
     """Return the finding for a refused `load_state_dict`."""
     return Finding(
         STATE_DICT_MISMATCH,
         "error",
-        _sentence(one),
+        _describe_change(one),
         span,
         torch_message=one.torch_message,
-        lines=tuple(_details(one)),
+        lines=tuple(_iter_details(one)),
     )
 
 
-def _sentence(one: Misloaded) -> str:
+def _describe_change(one: Misloaded) -> str:
     """Describe the change that explains all mismatches."""
     theirs, ours = prefix_of(one)
     if theirs:
@@ -41,7 +41,7 @@ def _sentence(one: Misloaded) -> str:
             " dict do not"
         )
     if one.resized:
-        modules = list(dict.fromkeys(_owner(key) for key, _, _ in one.resized))
+        modules = list(dict.fromkeys(_get_owner(key) for key, _, _ in one.resized))
         named = ", ".join(f"`{name}`" for name in modules[:3])
         more = f" and {len(modules) - 3} more" if len(modules) > 3 else ""
         return f"{named}{more} of `{one.class_name}` has another size in the state dict"
@@ -58,7 +58,7 @@ def _sentence(one: Misloaded) -> str:
     )
 
 
-def _details(one: Misloaded) -> Iterator[str]:
+def _iter_details(one: Misloaded) -> Iterator[str]:
     """Yield lines with a few of the mismatched shapes and keys."""
     for key, ours, theirs in one.resized[:6]:
         yield f"`{key}`: {ours} in the model, {theirs} in the state dict"
@@ -68,12 +68,12 @@ def _details(one: Misloaded) -> Iterator[str]:
             yield f"{word}: {', '.join(keys[:4])}{more}"
 
 
-def _owner(key: str) -> str:
+def _get_owner(key: str) -> str:
     """Return the module of a key."""
     return key.rpartition(".")[0] or key
 
 
-def fixes(program: Program, span: Span, one: Misloaded) -> list[Fix]:
+def suggest_fixes(program: Program, span: Span, one: Misloaded) -> list[Fix]:
     """Suggest renaming keys, or leaving out those that do not fit."""
     found = program.call_at(span)
     if found is None or not found[1].args:
@@ -83,26 +83,28 @@ def fixes(program: Program, span: Span, one: Misloaded) -> list[Fix]:
     given = call.args[0]
     if theirs:
         key = f'k.removeprefix("{theirs}")'
-        return [_renamed(text, given, f"{{{key}: v for k, v in %s.items()}}")]
+        return [_rename_keys(text, given, f"{{{key}: v for k, v in %s.items()}}")]
     if ours:
         key = f'f"{ours}{{k}}"'
-        return [_renamed(text, given, f"{{{key}: v for k, v in %s.items()}}")]
+        return [_rename_keys(text, given, f"{{{key}: v for k, v in %s.items()}}")]
     if one.resized:
-        modules = tuple(dict.fromkeys(f"{_owner(key)}." for key, _, _ in one.resized))
+        modules = tuple(
+            dict.fromkeys(f"{_get_owner(key)}." for key, _, _ in one.resized)
+        )
         names = repr(modules[0]) if len(modules) == 1 else repr(modules)
         names = names.replace("'", '"')
         kept = f"{{k: v for k, v in %s.items() if not k.startswith({names})}}"
-        return [_loosened(text, call, _renamed(text, given, kept))]
-    return [_loosened(text, call, None)]
+        return [_load_loosely(text, call, _rename_keys(text, given, kept))]
+    return [_load_loosely(text, call, None)]
 
 
-def _renamed(text: SourceText, given: ast.expr, form: str) -> Fix:
+def _rename_keys(text: SourceText, given: ast.expr, form: str) -> Fix:
     """Return the fix that renames the keys of the dict."""
     new = form % text.written(given)
     return Fix("fits", f"`{new}`", (Edit(text.span(given), new),))
 
 
-def _loosened(text: SourceText, call: ast.Call, fix: Fix | None) -> Fix:
+def _load_loosely(text: SourceText, call: ast.Call, fix: Fix | None) -> Fix:
     """Return the fix that loads with `strict=False`."""
     edits = fix.edits if fix is not None else ()
     span = text.span(call)

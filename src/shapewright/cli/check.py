@@ -70,7 +70,7 @@ def run(options: argparse.Namespace) -> int:
         for at, target in enumerate(left):
             parent.tell(at)
             try:
-                worst = max(worst, _checked(target, options, parent))
+                worst = max(worst, _check_target(target, options, parent))
             except InputError as error:
                 if len(options.targets) == 1:
                     raise Unusable(str(error)) from None
@@ -82,7 +82,7 @@ def run(options: argparse.Namespace) -> int:
         at = child.told or 0
         report = _report_of_ended(left[at], child, options)
         left[: at + 1] = []
-        _shown(report, options, child_process.Here[int]())
+        _print_report(report, options, child_process.Here[int]())
         return max(code, report.exit_code)
 
     before = len(left) + 1
@@ -92,7 +92,7 @@ def run(options: argparse.Namespace) -> int:
     return code
 
 
-def _checked(
+def _check_target(
     target: str, options: argparse.Namespace, parent: child_process.Here[int]
 ) -> int:
     """Check a target, and have its findings printed and written."""
@@ -100,33 +100,35 @@ def _checked(
 
     report = api.check_target(
         target,
-        shared.spec_of(options),
+        shared.get_spec(options),
         arguments=options.arguments,
         timeout=options.timeout,
         first=options.first,
         strict=options.strict,
-        files=shared.files_of(options, parent.folder),
+        files=shared.build_file_handling(options, parent.folder),
     )
-    _shown(report, options, parent)
+    _print_report(report, options, parent)
     if (options.fix or options.unsafe_fixes) and not options.diff:
-        _written(report, options.unsafe_fixes, parent)
+        _write_fixes(report, options.unsafe_fixes, parent)
     return report.exit_code
 
 
-def _shown(
+def _print_report(
     report: Report, options: argparse.Namespace, parent: child_process.Here[int]
 ) -> None:
     """Print the report, or the diff of its fixes."""
     from shapewright import __version__
-    from shapewright.commands.check.fixes import chosen, difference
+    from shapewright.commands.check.fixes import choose_fixes, format_diff
 
     if not options.diff:
-        shown = output.rendered("report", options.format, report, version=__version__)
+        shown = output.render_result(
+            "report", options.format, report, version=__version__
+        )
         parent.show(shown)
         if options.format == "concise":
             _tell_beside(report)
         return
-    text = difference(chosen(report, True))
+    text = format_diff(choose_fixes(report, True))
     parent.show(text)
     if not text and report.exit_code:
         print(f"{report.target}: {NO_FIX}", file=sys.stderr)
@@ -138,27 +140,27 @@ def _tell_beside(report: Report) -> None:
     """Print on stderr what a format of findings alone does not show."""
     if report.chosen is not None and not report.exit_code:
         print(f"{report.target}: no findings {report.chosen}", file=sys.stderr)
-    for each in report.skipped:
-        print(f"not checked: {each}", file=sys.stderr)
+    for definition in report.skipped:
+        print(f"not checked: {definition}", file=sys.stderr)
 
 
 def _report_of_ended(
     target: str, child: child_process.Ended[int], options: argparse.Namespace
 ) -> Report:
     """Return the report of a check whose process the program ended."""
-    from shapewright.cli.child_process import trace_of_ended
+    from shapewright.cli.child_process import build_ended_trace
     from shapewright.record.report import Report
 
-    trace = trace_of_ended(target, child, options.timeout)
+    trace = build_ended_trace(target, child, options.timeout)
     return Report(target, tuple(trace.findings), (), False, trace)
 
 
-def _written(report: Report, unsafe: bool, parent: child_process.Here[int]) -> None:
+def _write_fixes(report: Report, unsafe: bool, parent: child_process.Here[int]) -> None:
     """Have the fixes written, and list them on stderr."""
-    from shapewright.commands.check.fixes import changed, chosen
+    from shapewright.commands.check.fixes import apply_fixes, choose_fixes
 
-    fixes = chosen(report, unsafe)
-    texts = {file: new for file, (old, new) in changed(fixes).items() if old != new}
+    fixes = choose_fixes(report, unsafe)
+    texts = {file: new for file, (old, new) in apply_fixes(fixes).items() if old != new}
     for file, text in sorted(texts.items()):
         parent.replace(os.path.abspath(file), text)
         count = sum(any(e.span.file == file for e in fix.edits) for fix in fixes)

@@ -203,24 +203,24 @@ def run(
             if child == 0:
                 os.close(reading)
                 tempfile.tempdir = folder
-                _work(
+                _run_work(
                     work,
                     _Distant(writing, move_descriptor(os.dup(shared.fileno())), folder),
                 )
             os.close(writing)
             messages = _Messages()
-            status = _awaited(child, reading, messages)
+            status = _await_child(child, reading, messages)
             if messages.code is not None:
                 return messages.code
             code = os.waitstatus_to_exitcode(status)
             seconds = time.monotonic() - began
-            last = _last(shared.fileno())
+            last = _get_last_state(shared.fileno())
             return ended(Ended(code, seconds, last, messages.still))
     finally:
         shutil.rmtree(folder, ignore_errors=True)
 
 
-def _work(work: Callable[[Here[State]], int], parent: _Distant[State]) -> NoReturn:
+def _run_work(work: Callable[[Here[State]], int], parent: _Distant[State]) -> NoReturn:
     """Work in the child, answer, and end without the program's exit handlers."""
     leave = os._exit
     code = 1
@@ -282,7 +282,7 @@ class _Messages:
             getattr(self.here, kind)(*values)
 
 
-def _awaited(child: int, reading: int, messages: _Messages) -> int:
+def _await_child(child: int, reading: int, messages: _Messages) -> int:
     """Handle a child's messages until it ends; return its status.
 
     Ctrl-C reaches it too: it ends itself, or is ended.
@@ -295,7 +295,7 @@ def _awaited(child: int, reading: int, messages: _Messages) -> int:
         asked.append(time.monotonic())
 
     before = signal.signal(signal.SIGINT, interrupted)
-    others = {number: signal.signal(number, _dying(child)) for number in FATAL}
+    others = {number: signal.signal(number, _build_killer(child)) for number in FATAL}
     status, gone = 0, False
     still = Standstill(child, STILL_ASKED if _is_asked() else STILL)
     try:
@@ -324,7 +324,7 @@ def _awaited(child: int, reading: int, messages: _Messages) -> int:
             over = messages.code is not None or messages.still is not None
             if over or sys.exception() is not None:
                 os.kill(child, signal.SIGKILL)  # it has nothing more to do
-            status = _ended(child)
+            status = _get_status(child)
         signal.signal(signal.SIGINT, before)
         for number, handler in others.items():
             signal.signal(number, handler)
@@ -333,7 +333,7 @@ def _awaited(child: int, reading: int, messages: _Messages) -> int:
     return status
 
 
-def _ended(child: int) -> int:
+def _get_status(child: int) -> int:
     """Return the status of a child that sends no more; kill it if it does not end."""
     status = wait_for_end(child, GRACE)
     if status is None:
@@ -354,7 +354,7 @@ FATAL = (signal.SIGTERM, signal.SIGHUP) if hasattr(signal, "SIGHUP") else ()
 """Signals that end this process, and the child with it."""
 
 
-def _dying(child: int) -> Callable[[int, FrameType | None], None]:
+def _build_killer(child: int) -> Callable[[int, FrameType | None], None]:
     def die(number: int, frame: FrameType | None) -> None:
         os.kill(child, signal.SIGKILL)
         raise SystemExit(128 + number)
@@ -362,7 +362,7 @@ def _dying(child: int) -> Callable[[int, FrameType | None], None]:
     return die
 
 
-def _last(shared: int) -> Any:
+def _get_last_state(shared: int) -> Any:
     """Return the last state that a child reported, if any."""
     size = int.from_bytes(os.pread(shared, 8, 0))
     kept = os.pread(shared, size, 8)
@@ -372,12 +372,12 @@ def _last(shared: int) -> Any:
         return None
 
 
-def trace_of_ended(target: str, child: Ended[Any], timeout: float | None) -> Trace:
+def build_ended_trace(target: str, child: Ended[Any], timeout: float | None) -> Trace:
     """Return the trace of a program whose process ended, with a finding."""
-    return trace_of(target, finding_of_ended(child, timeout))
+    return build_trace(target, build_ended_finding(child, timeout))
 
 
-def finding_of_ended(
+def build_ended_finding(
     child: Ended[Any], timeout: float | None, seen: str = "", span: Span | None = None
 ) -> Finding:
     """Return a finding on the end of the process; `seen` is its last known place."""
@@ -391,7 +391,7 @@ def finding_of_ended(
     return Finding(code, "error", message + seen, span)
 
 
-def trace_of(
+def build_trace(
     target: str, finding: Finding, sources: Mapping[str, Source] | None = None
 ) -> Trace:
     """Return an incomplete trace without calls, with a finding."""

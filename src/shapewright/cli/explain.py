@@ -14,13 +14,13 @@ from shapewright.cli import output as display
 from shapewright.cli import output as progress
 from shapewright.cli import parser as shared
 from shapewright.cli.parser import Parser, Unusable
-from shapewright.views.renderers import Display, render, renderers_of
+from shapewright.views.renderers import Display, list_renderers, render
 
 if TYPE_CHECKING:
     from shapewright.views.drawing.drawing import Drawing
 
 PICTURES = tuple(
-    each.option for each in renderers_of("drawing") if each.medium != "text"
+    each.option for each in list_renderers("drawing") if each.medium != "text"
 )
 """Endings of files that are no text."""
 
@@ -95,42 +95,42 @@ def run(options: argparse.Namespace) -> int:
             f"`{options.arguments[0]}` stands after `--`, where the arguments of a "
             "script are; name its line, as in `train.py:57`"
         )
-    about = None if of_line else _page_of(options.call)
+    about = None if of_line else _find_page(options.call)
     if options.file:
-        _writable(options.file, about is not None)
+        _check_writable(options.file, about is not None)
     if about is not None:
-        return _shown(about, options.file, child_process.Here[None]())
+        return _print_text(about, options.file, child_process.Here[None]())
     if not of_line:
-        return _draw(options, child_process.Here[None]())
+        return _draw_call(options, child_process.Here[None]())
 
     def ended(child: child_process.Ended[None]) -> int:
-        from shapewright.cli.child_process import finding_of_ended
+        from shapewright.cli.child_process import build_ended_finding
 
-        said = finding_of_ended(child, options.timeout).message
+        said = build_ended_finding(child, options.timeout).message
         print(f"error: {said}", file=sys.stderr)
         return 1
 
-    return child_process.run(lambda parent: _draw(options, parent, True), ended)
+    return child_process.run(lambda parent: _draw_call(options, parent, True), ended)
 
 
-def _draw(
+def _draw_call(
     options: argparse.Namespace, parent: child_process.Here[None], of_line: bool = False
 ) -> int:
     """Draw, have it printed or written, return the exit code."""
     file = options.file and options.file.absolute()  # the program may change folder
-    drawing = _drawn(options, of_line, parent.folder)
+    drawing = _build_drawing(options, of_line, parent.folder)
     ending = file.suffix if file is not None else ".txt"
-    seen = Display() if options.file else display.of(sys.stdout)
+    seen = Display() if options.file else display.get_display(sys.stdout)
     seen = replace(seen, inside=options.inside, ascii=options.ascii)
     if file is not None and ending in PICTURES:
         parent.save(file, render("drawing", ending, drawing, seen))
         print(f"wrote {options.file}", file=sys.stderr)
     else:
-        _shown(render("drawing", ".txt", drawing, seen), file, parent)
+        _print_text(render("drawing", ".txt", drawing, seen), file, parent)
     return 1 if getattr(drawing.drawn, "error", "") else 0
 
 
-def _drawn(
+def _build_drawing(
     options: argparse.Namespace, of_line: bool, folder: str | None = None
 ) -> Drawing:
     """Return the drawing that was requested."""
@@ -140,38 +140,38 @@ def _drawn(
     try:
         if not of_line:
             return api.explain(options.call)
-        spec = shared.spec_of(options)
-        with progress.on(sys.stderr) as report:
+        spec = shared.get_spec(options)
+        with progress.show_progress(sys.stderr) as report:
             return api.explain_line(
                 options.call,
                 spec,
                 arguments=options.arguments,
                 timeout=options.timeout,
                 progress=report,
-                files=shared.files_of(options, folder),
+                files=shared.build_file_handling(options, folder),
             )
     except InputError as error:
         raise Unusable(str(error)) from None
 
 
-def _writable(file: Path, code: bool) -> None:
+def _check_writable(file: Path, code: bool) -> None:
     """Raise `Unusable` if the ending of the file does not fit its content."""
     if file.suffix not in (("", ".txt", ".md") if code else ("", ".txt", ".svg")):
-        from shapewright.views.drawing.drawing import unsaved
+        from shapewright.views.drawing.drawing import explain_unsaved
 
-        said = unsaved(file)
+        said = explain_unsaved(file)
         if code:
             said = (
                 f"the page of a finding is text: name a .txt or .md file, not `{file}`"
             )
         if said:
             raise Unusable(said)
-    output.writable(file)
+    output.check_writable(file)
 
 
-def _page_of(code: str) -> str | None:
+def _find_page(code: str) -> str | None:
     """Return the page of a finding's code; None if it is no code."""
-    from shapewright.findings.codes import CODES, page
+    from shapewright.findings.codes import CODES, find_page
     from shapewright.inputs.errors import suggest_name
 
     if re.fullmatch(r"[a-z]+(-[a-z]+)*", code) and code not in CODES:
@@ -180,10 +180,10 @@ def _page_of(code: str) -> str | None:
 
         close = close or f"; {AS_CALL}"
         raise Unusable(f"no finding has the code `{code}`{close}")
-    return page(code)
+    return find_page(code)
 
 
-def _shown(text: str, file: Path | None, parent: child_process.Here[None]) -> int:
+def _print_text(text: str, file: Path | None, parent: child_process.Here[None]) -> int:
     """Print a text, or write it to a file."""
     if file is None:
         parent.show(text)

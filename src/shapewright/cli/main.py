@@ -70,7 +70,7 @@ def command() -> int:
 def _run(given: list[str]) -> int:
     ours, theirs = split_arguments(given)
     try:
-        options = _parser().parse_args(ours)
+        options = _build_parser().parse_args(ours)
     except SystemExit:  # argparse's --help has printed
         return 0
     if options.version:
@@ -84,7 +84,7 @@ def _run(given: list[str]) -> int:
     return code
 
 
-def _parser() -> argparse.ArgumentParser:
+def _build_parser() -> argparse.ArgumentParser:
     parser = Parser(prog="shapewright", description=DESCRIPTION, epilog=EPILOG)
     parser.add_argument(
         "--version", action="store_true", help="print our version, torch's and Python's"
@@ -107,11 +107,13 @@ def version() -> str:
     """
     import platform
 
-    names = (f"{name} {_installed(name)}" for name in ("shapewright", "torch"))
+    names = (
+        f"{name} {_get_installed_version(name)}" for name in ("shapewright", "torch")
+    )
     return f"{', '.join(names)}, Python {platform.python_version()}"
 
 
-def _installed(name: str) -> str:
+def _get_installed_version(name: str) -> str:
     from importlib.metadata import PackageNotFoundError
     from importlib.metadata import version as installed
 

@@ -26,24 +26,24 @@ PIPE_WIDTH = 100
 """Columns of a result that is not written to a terminal."""
 
 
-def of(stream: TextIO) -> Display:
+def get_display(stream: TextIO) -> Display:
     """Return the display behind `stream`, by its kind and by
     NO_COLOR and FORCE_COLOR.
     """
     terminal = stream.isatty()
     width = shutil.get_terminal_size().columns if terminal else PIPE_WIDTH
-    return Display(width, _color(terminal), _unicode(stream))
+    return Display(width, _has_color(terminal), _has_unicode(stream))
 
 
-def rendered(shows: str, option: str, result: Any, **asked: Any) -> str:
+def render_result(shows: str, option: str, result: Any, **asked: Any) -> str:
     """Return a result for stdout; `asked` are further fields of `Display`."""
     text: str = renderers.render(
-        shows, option, result, replace(of(sys.stdout), **asked)
+        shows, option, result, replace(get_display(sys.stdout), **asked)
     )
     return text
 
 
-def _color(terminal: bool) -> bool:
+def _has_color(terminal: bool) -> bool:
     """Whether to use colour; NO_COLOR, set and not empty, wins over FORCE_COLOR."""
     if os.environ.get("NO_COLOR"):
         return False
@@ -52,7 +52,7 @@ def _color(terminal: bool) -> bool:
     return terminal and os.environ.get("TERM") != "dumb"
 
 
-def _unicode(stream: TextIO) -> bool:
+def _has_unicode(stream: TextIO) -> bool:
     try:
         "├→…⋮".encode(stream.encoding or "utf-8")
     except (UnicodeEncodeError, LookupError):
@@ -72,7 +72,9 @@ CLEAR = "\r\x1b[K"
 
 
 @contextmanager
-def on(stream: IO[str], patience: float = PATIENCE) -> Iterator[Report | None]:
+def show_progress(
+    stream: IO[str], patience: float = PATIENCE
+) -> Iterator[Report | None]:
     """Yield a function to call with progress; None if it would not be visible."""
     if not stream.isatty() or os.environ.get("TERM") == "dumb":
         yield None
@@ -123,7 +125,7 @@ PICTURE = re.compile(rb"\x89PNG.{33}tEXtSoftware\0shapewright ", re.DOTALL)
 """The beginning of our PNGs: signature, size, and then the program's name."""
 
 
-def writable(path: Path) -> None:
+def check_writable(path: Path) -> None:
     """Raise `Unusable` unless `path` can be written without losing anything.
 
     A file that does not exist, is empty, is not a regular file (`/dev/null`) or was
@@ -135,18 +137,18 @@ def writable(path: Path) -> None:
         if not path.parent.is_dir():
             raise Unusable(f"no folder `{path.parent}` to write `{path.name}` to")
         return
-    if _regular(path) and not _ours(path):
+    if _is_regular(path) and not _is_ours(path):
         raise Unusable(
             f"`{path}` was not written by shapewright, so it is not overwritten; "
             "name another file or remove it"
         )
 
 
-def _regular(path: Path) -> bool:
+def _is_regular(path: Path) -> bool:
     return stat.S_ISREG(path.stat().st_mode)
 
 
-def _ours(path: Path) -> bool:
+def _is_ours(path: Path) -> bool:
     with path.open("rb") as file:
         raw = file.read(200)
     head = raw.decode("utf-8", "replace")
@@ -160,9 +162,9 @@ def _ours(path: Path) -> bool:
 
 def save(path: Path, content: str | bytes) -> None:
     """Write `content` to `path`, completely or not at all."""
-    writable(path)
+    check_writable(path)
     raw = content.encode() if isinstance(content, str) else content
-    if path.exists() and not _regular(path):
+    if path.exists() and not _is_regular(path):
         path.write_bytes(raw)
         return
     import tempfile  # here, because most runs save nothing
@@ -175,14 +177,14 @@ def save(path: Path, content: str | bytes) -> None:
     try:
         with os.fdopen(handle, "wb") as file:
             file.write(raw)
-        os.chmod(name, _mode(target))
+        os.chmod(name, _get_mode(target))
         os.replace(name, target)
     except BaseException:  # raised again
         os.unlink(name)
         raise
 
 
-def _mode(target: Path) -> int:
+def _get_mode(target: Path) -> int:
     """Return the permissions that the file has, or that a new file gets."""
     if target.exists():
         return stat.S_IMODE(target.stat().st_mode)

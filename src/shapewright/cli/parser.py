@@ -10,7 +10,7 @@ import sys
 from collections.abc import Callable, Sequence
 from typing import IO, TYPE_CHECKING, NoReturn
 
-from shapewright.views.renderers import renderers_of
+from shapewright.views.renderers import list_renderers
 
 if TYPE_CHECKING:
     from shapewright.runtime.files.program_files import ProgramFiles
@@ -47,7 +47,7 @@ class Unusable(Exception):
     """The command line cannot be used; the message is one sentence for the user."""
 
 
-def _no_hint(given: Sequence[str], index: int) -> str:
+def _get_no_hint(given: Sequence[str], index: int) -> str:
     return ""
 
 
@@ -58,17 +58,17 @@ class Parser(argparse.ArgumentParser):
     that is None, such words are further targets.
     """
 
-    hint: Hint = staticmethod(_no_hint)
+    hint: Hint = staticmethod(_get_no_hint)
     extra: str | None = "is one argument too many"
 
     def __init__(self, **settings: object) -> None:
         super().__init__(**{**settings, "add_help": False}, allow_abbrev=False)  # type: ignore[arg-type]
-        self.formatter_class = _formatter
+        self.formatter_class = _build_formatter
         self.add_argument("-h", "--help", action="help", help="print this help")
 
     def error(self, message: str) -> NoReturn:
         """Raise instead of printing the usage and exiting."""
-        raise Unusable(_sentence(message))
+        raise Unusable(_format_message(message))
 
     def parse_known_args(self, args=None, namespace=None):  # type: ignore[no-untyped-def]
         """Parse as argparse does; report an unknown option by its neighbours."""
@@ -89,7 +89,7 @@ class Parser(argparse.ArgumentParser):
         (file or sys.stdout).write(self.format_help())
 
 
-def _sentence(message: str) -> str:
+def _format_message(message: str) -> str:
     """Return argparse's message, or our words if they are clearer."""
     message = message.removeprefix("argument ")
     if message.startswith("the following arguments are required: TARGET"):
@@ -131,7 +131,7 @@ class _HelpFormatter(argparse.RawDescriptionHelpFormatter):
         return ", ".join(action.option_strings) + value
 
 
-def _formatter(prog: str) -> argparse.HelpFormatter:
+def _build_formatter(prog: str) -> argparse.HelpFormatter:
     """Return a formatter as wide as the terminal, or of fixed width when piped."""
     width = None if sys.stdout.isatty() else PIPE_WIDTH
     return _HelpFormatter(prog, 2, 26, width)
@@ -210,27 +210,27 @@ def add_specs(parser: argparse.ArgumentParser, help: str = SPECS) -> None:
     )
 
 
-def spec_of(options: argparse.Namespace) -> str | None:
+def get_spec(options: argparse.Namespace) -> str | None:
     """Return all inputs as one spec, None if none is given."""
     return ", ".join(options.specs) if options.specs else None
 
 
 def add_report_format(parser: argparse.ArgumentParser, full: str) -> None:
     """Add `--format` of a report; `full` describes its longest form."""
-    usual, *others = renderers_of("report")
-    *middle, last = [each.help for each in others]
+    usual, *others = list_renderers("report")
+    *middle, last = [other.help for other in others]
     parser.add_argument(
         "--format",
-        choices=formats_of("report"),
+        choices=list_formats("report"),
         default=usual.option,
         help=f"{', '.join([full, *middle])}, or {last} (default: {usual.option})",
     )
 
 
-def formats_of(shows: str) -> tuple[str, ...]:
+def list_formats(shows: str) -> tuple[str, ...]:
     """Return the values of `--format` for a result: those with words for the help."""
-    usual, *others = renderers_of(shows)
-    return (usual.option, *(each.option for each in others if each.help))
+    usual, *others = list_renderers(shows)
+    return (usual.option, *(other.option for other in others if other.help))
 
 
 def add_timeout(
@@ -252,7 +252,9 @@ def add_files(parser: argparse.ArgumentParser) -> None:
     )
 
 
-def files_of(options: argparse.Namespace, folder: str | None) -> ProgramFiles:
+def build_file_handling(
+    options: argparse.Namespace, folder: str | None
+) -> ProgramFiles:
     """Return the handling of the program's files, which may write in `folder` only."""
     from shapewright.runtime.files.program_files import ProgramFiles
 

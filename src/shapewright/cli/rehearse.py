@@ -78,20 +78,20 @@ def run(options: argparse.Namespace) -> int:
     from shapewright.cli import child_process
 
     def work(parent: child_process.Here[Place]) -> int:
-        files = shared.files_of(options, parent.folder)
-        report = _rehearsed(options, lambda *place: parent.tell(place), files)
-        parent.show(_shown(report, options))
+        files = shared.build_file_handling(options, parent.folder)
+        report = _rehearse_script(options, lambda *place: parent.tell(place), files)
+        parent.show(_render_report(report, options))
         return report.exit_code
 
     def ended(child: child_process.Ended[Place]) -> int:
-        report = _unfinished(options, child)
-        output.show(_shown(report, options))
+        report = _build_unfinished_report(options, child)
+        output.show(_render_report(report, options))
         return report.exit_code
 
     return child_process.run(work, ended)
 
 
-def _rehearsed(
+def _rehearse_script(
     options: argparse.Namespace,
     heard: Callable[[Rehearsal, str, int], None],
     files: ProgramFiles,
@@ -114,9 +114,11 @@ def _rehearsed(
         raise Unusable(str(error)) from None
 
 
-def _unfinished(options: argparse.Namespace, child: Ended[Place]) -> Report:
+def _build_unfinished_report(
+    options: argparse.Namespace, child: Ended[Place]
+) -> Report:
     """Return the report of a rehearsal whose process the program ended."""
-    from shapewright.cli.child_process import finding_of_ended, trace_of
+    from shapewright.cli.child_process import build_ended_finding, build_trace
     from shapewright.program.spans import Span
     from shapewright.record.report import Report
 
@@ -124,26 +126,28 @@ def _unfinished(options: argparse.Namespace, child: Ended[Place]) -> Report:
     if child.told is not None:
         told, file, line = child.told
         told = replace(told, seconds=child.seconds)
-        sources = {each: _source_of(each) for each in {file, *_files(told.story)}}
+        sources = {
+            each: _read_source(each) for each in {file, *_iter_files(told.story)}
+        }
         lines = (sources[file].text or "").splitlines()[line - 1 : line]
         if lines:
             seen = f"; it was last seen at {file}:{line}"
             begin = len(lines[0]) - len(lines[0].lstrip()) + 1
             span = Span(file, line, begin, line, len(lines[0]) + 1)
-    finding = finding_of_ended(child, options.timeout, seen, span)
-    trace = trace_of(options.script, finding, sources)
+    finding = build_ended_finding(child, options.timeout, seen, span)
+    trace = build_trace(options.script, finding, sources)
     return Report(options.script, (finding,), (), False, trace, told)
 
 
-def _files(story: Moment) -> Iterator[str]:
+def _iter_files(story: Moment) -> Iterator[str]:
     """Yield the files that a story names."""
     if story.file:
         yield story.file
     for inner in story.inner:
-        yield from _files(inner)
+        yield from _iter_files(inner)
 
 
-def _source_of(file: str) -> Source:
+def _read_source(file: str) -> Source:
     """Return a file of the program, as it is now."""
     from shapewright.record.ops import Source
 
@@ -155,9 +159,9 @@ def _source_of(file: str) -> Source:
     return Source(file, hashlib.sha256(kept).hexdigest(), text)
 
 
-def _shown(report: Report, options: argparse.Namespace) -> str:
+def _render_report(report: Report, options: argparse.Namespace) -> str:
     """Return the report in the requested format."""
     from shapewright import __version__
 
     asked = {"gradients": options.gradients, "version": __version__}
-    return output.rendered("story", options.format, report, **asked)
+    return output.render_result("story", options.format, report, **asked)

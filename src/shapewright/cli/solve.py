@@ -38,7 +38,7 @@ def add_arguments(parser: Parser) -> None:
     )
     add(
         "--format",
-        choices=shared.formats_of("solution"),
+        choices=shared.list_formats("solution"),
         default="text",
         help="lines, or versioned JSON (default: text)",
     )
@@ -76,24 +76,24 @@ def run(options: argparse.Namespace) -> int:
     target = options.target
 
     def work(parent: child_process.Here[None]) -> int:
-        solution = _solved(options, parent.folder)
-        parent.show(output.rendered("solution", options.format, solution))
+        solution = _solve_target(options, parent.folder)
+        parent.show(output.render_result("solution", options.format, solution))
         return solution.exit_code
 
     def ended(child: child_process.Ended[None]) -> int:
-        from shapewright.cli.child_process import finding_of_ended
+        from shapewright.cli.child_process import build_ended_finding
         from shapewright.record.solution import Solution
 
-        why = finding_of_ended(child, options.timeout).message
-        spec = shared.spec_of(options) or ""
+        why = build_ended_finding(child, options.timeout).message
+        spec = shared.get_spec(options) or ""
         solution = Solution(target, spec, (), (), None, None, 0, False, stopped=why)
-        output.show(output.rendered("solution", options.format, solution))
+        output.show(output.render_result("solution", options.format, solution))
         return solution.exit_code
 
     return child_process.run(work, ended)
 
 
-def _solved(options: argparse.Namespace, folder: str | None) -> Solution:
+def _solve_target(options: argparse.Namespace, folder: str | None) -> Solution:
     """Return the sizes that the target accepts."""
     from shapewright import api
     from shapewright.inputs.errors import InputError
@@ -101,13 +101,13 @@ def _solved(options: argparse.Namespace, folder: str | None) -> Solution:
     try:
         return api.solve_target(
             options.target,
-            shared.spec_of(options),
+            shared.get_spec(options),
             arguments=options.arguments,
             want=options.want,
             training=options.training,
             timeout=options.timeout,
             prove=options.prove,
-            files=shared.files_of(options, folder),
+            files=shared.build_file_handling(options, folder),
         )
     except InputError as error:
         raise Unusable(str(error)) from None

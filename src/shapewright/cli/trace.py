@@ -46,7 +46,7 @@ def add_arguments(parser: Parser) -> None:
     )
     add(
         "--format",
-        choices=shared.formats_of("trace"),
+        choices=shared.list_formats("trace"),
         help="a table, or the versioned record (default: text, or json with "
         "-o FILE.json)",
     )
@@ -67,36 +67,38 @@ def add_arguments(parser: Parser) -> None:
 def run(options: argparse.Namespace) -> int:
     """Trace the target, print or save the result, return the exit code."""
     if options.file:
-        output.writable(options.file)
+        output.check_writable(options.file)
     file = options.file and options.file.absolute()  # the program may change folder
 
     def told(outcome: Outcome, parent: child_process.Here[None]) -> None:
         if file is None:
-            parent.show(_rendered(outcome, options, display.of(sys.stdout)))
+            parent.show(
+                _render_outcome(outcome, options, display.get_display(sys.stdout))
+            )
         else:
-            _saved(outcome, options, file, parent)
+            _save_outcome(outcome, options, file, parent)
 
     def work(parent: child_process.Here[None]) -> int:
         def abandoned(outcome: Outcome) -> None:
             told(outcome, parent)
             parent.done(1)
 
-        outcome = _outcome(options, abandoned, parent.folder)
+        outcome = _get_outcome(options, abandoned, parent.folder)
         told(outcome, parent)
         return outcome.exit_code
 
     def ended(child: child_process.Ended[None]) -> int:
-        from shapewright.cli.child_process import trace_of_ended
+        from shapewright.cli.child_process import build_ended_trace
         from shapewright.commands.targets import Outcome
 
-        outcome = Outcome(trace_of_ended(options.target, child, options.timeout))
+        outcome = Outcome(build_ended_trace(options.target, child, options.timeout))
         told(outcome, child_process.Here[None]())
         return outcome.exit_code
 
     return child_process.run(work, ended)
 
 
-def _outcome(
+def _get_outcome(
     options: argparse.Namespace,
     abandoned: Callable[[Outcome], None],
     folder: str | None,
@@ -105,21 +107,23 @@ def _outcome(
     from shapewright.inputs.errors import InputError
 
     try:
-        with progress.on(sys.stderr) as report:
+        with progress.show_progress(sys.stderr) as report:
             return api.trace_target(
                 options.target,
-                shared.spec_of(options),
+                shared.get_spec(options),
                 arguments=options.arguments,
                 timeout=options.timeout,
                 progress=report,
                 abandoned=abandoned,
-                files=shared.files_of(options, folder),
+                files=shared.build_file_handling(options, folder),
             )
     except InputError as error:
         raise Unusable(str(error)) from None
 
 
-def _rendered(outcome: Outcome, options: argparse.Namespace, display: Display) -> str:
+def _render_outcome(
+    outcome: Outcome, options: argparse.Namespace, display: Display
+) -> str:
     saved_as_json = options.file is not None and options.file.suffix == ".json"
     option = options.format or ("json" if saved_as_json else "text")
     display = replace(display, by=options.by)
@@ -130,14 +134,14 @@ def _rendered(outcome: Outcome, options: argparse.Namespace, display: Display) -
     return text
 
 
-def _saved(
+def _save_outcome(
     outcome: Outcome,
     options: argparse.Namespace,
     file: Path,
     parent: child_process.Here[None],
 ) -> None:
     """Save the result in a file; print what must not be missed on stderr."""
-    rendered = _rendered(outcome, options, Display())
+    rendered = _render_outcome(outcome, options, Display())
     trace = outcome.trace
     mark = "" if rendered.startswith("{") else f"{output.MARK}trace\n"
     parent.save(file, mark + rendered)

@@ -26,27 +26,31 @@ if TYPE_CHECKING:
     from shapewright.views.drawing.line_page import DrawnLine
 
 
-def drawn_line(line: Line, made: Trace, watch: Watch) -> DrawnLine:
+def draw_line(line: Line, made: Trace, watch: Watch) -> DrawnLine:
     """Draw the calls of a line; every call is run again for that."""
     from shapewright.runtime.operator_calls.recorded_calls import replay_call
-    from shapewright.views.drawing.line_calls import line_calls, nearest, variants
+    from shapewright.views.drawing.line_calls import (
+        find_line_calls,
+        find_nearest,
+        find_variants,
+    )
     from shapewright.views.drawing.line_page import (
         MOST_STEPS,
         DrawnLine,
         DrawnStep,
-        worded,
+        name_tensors,
     )
 
     file = abspath(line.file).removeprefix(f"{getcwd()}{sep}")
-    calls = line_calls(made, file, line.text, line.number)
+    calls = find_line_calls(made, file, line.text, line.number)
     states = [state.fact.tensor for state in made.states]
     steps = []
     for step in calls.steps[:MOST_STEPS]:
         done = replay_call(step.shown, watch.get_known(step.shown, made.ops))
-        drawn = worded(step, done.drawn, done.order, done.known)
-        steps.append(DrawnStep(step, drawn, tuple(variants(step, states))))
+        drawn = name_tensors(step, done.drawn, done.order, done.known)
+        steps.append(DrawnStep(step, drawn, tuple(find_variants(step, states))))
     text = line.text.splitlines()
-    near = [] if steps else nearest(made, file, line.number)
+    near = [] if steps else find_nearest(made, file, line.number)
     return DrawnLine(
         f"{line.file}:{line.number}", file, line.target, calls, tuple(steps),
         near=tuple((number, text[number - 1].strip()) for number in near),
@@ -55,7 +59,7 @@ def drawn_line(line: Line, made: Trace, watch: Watch) -> DrawnLine:
     )  # fmt: skip
 
 
-def explained(text: str) -> Drawing:
+def draw_text(text: str) -> Drawing:
     """Return the drawing of a call in text; a lone tensor is drawn with its storage."""
     from shapewright.inputs.operator_calls import parse_call
     from shapewright.views.drawing.drawing import Drawing
@@ -116,7 +120,7 @@ class Explaining(ContextDecorator):
         traceback: TracebackType | None,
     ) -> None:
         if error is not None:
-            note(error)
+            add_note(error)
 
     def __call__(self, function: Callable[..., Any]) -> Any:
         """Return a function that runs inside the block; a coroutine stays in it to its
@@ -134,7 +138,7 @@ class Explaining(ContextDecorator):
         return inner
 
 
-def note(error: BaseException) -> None:
+def add_note(error: BaseException) -> None:
     """Add the explanation to a torch error, or to the error that caused it."""
     each: BaseException | None = error
     for _ in range(CAUSES):
@@ -142,7 +146,7 @@ def note(error: BaseException) -> None:
             return
         if _is_noted(each):
             return
-        text = _text_of(each)
+        text = _build_note(each)
         if text:
             each.add_note(text)
             return
@@ -159,16 +163,16 @@ OURS = ("error[", "shapewright: ")
 """What our notes begin with."""
 
 
-def _text_of(error: Exception) -> str:
+def _build_note(error: Exception) -> str:
     """Return the note; empty if there is no explanation, one short line for a bug of
     ours.
     """
     try:
         from shapewright.commands.check import explain_error
-        from shapewright.views.terminal.findings import note_text
+        from shapewright.views.terminal.findings import format_note
 
         found = explain_error(error)
-        return "" if found is None else note_text(*found, unicode=_shows_unicode())
+        return "" if found is None else format_note(*found, unicode=_can_show_unicode())
     except Exception as fault:  # ours: the program's own exception is what counts
         from shapewright.findings.faults import raise_in_tests
 
@@ -177,7 +181,7 @@ def _text_of(error: Exception) -> str:
         return f"shapewright: not explained ({type(fault).__name__}: {said:.60})"
 
 
-def _shows_unicode() -> bool:
+def _can_show_unicode() -> bool:
     """Whether stderr, where errors are printed, can show the box-drawing line."""
     try:
         "│".encode(getattr(sys.stderr, "encoding", None) or "utf-8")

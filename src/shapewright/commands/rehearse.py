@@ -11,20 +11,20 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from shapewright.analysis.training_mistakes import mistakes
+from shapewright.analysis.training_mistakes import find_mistakes
 from shapewright.commands.check import (
     ALL_TRIES,
     Place,
     Session,
     Trying,
-    folder_of,
-    folder_of_place,
-    place_of,
-    places,
-    program_of,
-    until,
+    build_program,
+    find_folder,
+    get_place,
+    get_target_folder,
+    list_failures,
+    plan_continuation,
 )
-from shapewright.commands.trace import fed, with_loops
+from shapewright.commands.trace import feed_arguments, with_loops
 from shapewright.findings.codes import CPU_TENSOR
 from shapewright.program.loop_conditions import with_periods_told, with_settings_told
 from shapewright.program.loop_instrumentation import with_epochs_told, with_loops_told
@@ -47,7 +47,7 @@ if TYPE_CHECKING:
     )
 
 
-def _new_memo() -> Memo:
+def _create_memo() -> Memo:
     """Return a cache of torch's answers, shared by all runs of a command."""
     from shapewright.engine.memo import Memo
 
@@ -66,7 +66,7 @@ class _Script:
     device: str | None = None
     full: bool = False
     files: ProgramFiles | None = None
-    memo: Memo = field(default_factory=_new_memo)
+    memo: Memo = field(default_factory=_create_memo)
 
     def rehearsal(
         self,
@@ -123,7 +123,7 @@ class _Script:
             change_files(is_of_counting_library, with_settings_told),
         ):
             loaded = load_script(self.target, self.arguments)
-            made = record_run(_to_its_end(loaded.callable), (), {}, request)
+            made = record_run(_ignore_clean_exit(loaded.callable), (), {}, request)
             if made.rehearsed is not None:
                 made = replace(
                     made, trace=add_process_notes(made.trace, made.rehearsed.layer)
@@ -144,15 +144,15 @@ class _Script:
         """
         from shapewright.engine.failures.constructions import Constructions
 
-        options = replace(request.options, going_on=until(gone))
+        options = replace(request.options, going_on=plan_continuation(gone))
         seen = Constructions()
         made = self.run(rehearsal, replace(request, options=options), seen)
         if alone:
-            made = _told_alone(made)
-        return program_of(made, seen)
+            made = _with_loop_notes(made)
+        return build_program(made, seen)
 
 
-def _to_its_end(script: Callable[[], object]) -> Callable[[], None]:
+def _ignore_clean_exit(script: Callable[[], object]) -> Callable[[], None]:
     """Return a script for which `sys.exit()` without an error counts as its end."""
 
     def run() -> None:
@@ -166,40 +166,47 @@ def _to_its_end(script: Callable[[], object]) -> Callable[[], None]:
     return run
 
 
-def _told_alone(made: RunResult) -> RunResult:
+def _with_loop_notes(made: RunResult) -> RunResult:
     """Return the result with notes on its loops over elements and on cut loops."""
     made = with_loops(made)
     story = made.rehearsed.story if made.rehearsed is not None else None
-    told = tuple(Assumption(text) for text in _shortened(story))
+    told = tuple(Assumption(text) for text in _build_cut_notes(story))
     trace = made.trace
     trace = replace(trace, assumptions=(*trace.assumptions, *told))
     return replace(made, trace=trace)
 
 
-def _shortened(told: Rehearsal | None) -> tuple[str, ...]:
+def _build_cut_notes(told: Rehearsal | None) -> tuple[str, ...]:
     """Return notes on cut loops, for a command that shows no story."""
     if told is None:
         return ()
-    loops = list(_cut_loops(told.story))
+    loops = list(_iter_cut_loops(told.story))
     places = tuple(  # each is said once
-        f"{each.removeprefix('the loop at ').rpartition(' had ')[0]}: "
-        for each in loops
+        f"{loop.removeprefix('the loop at ').rpartition(' had ')[0]}: "
+        for loop in loops
     )
-    cut = [*loops, *(each for each in told.skipped if not each.startswith(places))]
+    cut = [
+        *loops,
+        *(
+            definition
+            for definition in told.skipped
+            if not definition.startswith(places)
+        ),
+    ]
     if not cut:
         return ()
     more = f", and {len(cut) - 1} more were cut" if len(cut) > 1 else ""
     return (f"run as `shapewright rehearse` runs it, which shows more: {cut[0]}{more}",)
 
 
-def _cut_loops(moment: Moment) -> Iterator[str]:
+def _iter_cut_loops(moment: Moment) -> Iterator[str]:
     """Yield a sentence for every loop of a story that was cut short."""
     turns = moment.turns
     if turns and turns != tuple(range(1, len(turns) + 1)):
         of = "" if moment.total is None else f" of {moment.total:,}"
         yield f"the loop at {moment.file}:{moment.line} had {len(turns)} turns{of}"
     for inner in moment.inner:
-        yield from _cut_loops(inner)
+        yield from _iter_cut_loops(inner)
 
 
 CALLS_TRIED = 60_000
@@ -208,7 +215,7 @@ CALLS_TRIED = 60_000
 FEWEST_TRIES = 6
 
 
-def _tries(calls: int) -> int:
+def _compute_try_budget(calls: int) -> int:
     """Return how many runs may be spent on repairs, for runs of so many calls."""
     return max(FEWEST_TRIES, min(ALL_TRIES, CALLS_TRIED // max(1, calls)))
 
@@ -235,7 +242,7 @@ def rehearse_command(
     if parsed.kind != "script":
         raise InputError(f"`{script}` is not a script; `rehearse` takes FILE.py")
     made = _Script(parsed, arguments, device, full, files)
-    return _checked(made, script, timeout, _Wanted(), heard)
+    return _check_run(made, script, timeout, _Wanted(), heard)
 
 
 def check_script(
@@ -252,7 +259,7 @@ def check_script(
     from shapewright.inputs.target import parse_target
 
     made = _Script(parse_target(script), arguments, files=files)
-    report = _checked(made, script, timeout, _Wanted(first, strict, alone=True))
+    report = _check_run(made, script, timeout, _Wanted(first, strict, alone=True))
     return replace(report, rehearsal=None)
 
 
@@ -267,7 +274,7 @@ class _Wanted:
     alone: bool = False
 
 
-def _checked(
+def _check_run(
     script: _Script,
     name: str,
     timeout: float | None,
@@ -284,7 +291,7 @@ def _checked(
     from shapewright.runtime.run_record import RunRequest
 
     read_source(script.target.place)
-    ignored = read_ignored_codes(folder_of_place(script.target))
+    ignored = read_ignored_codes(get_target_folder(script.target))
     if not wanted.alone:  # a rehearsal has a device, where what fails is an error
         ignored |= {CPU_TENSOR}
     rehearsed: Rehearsed | None = None
@@ -294,7 +301,7 @@ def _checked(
         later = rehearsed.later if rehearsed is not None else None
         if gone and program and _is_late(program, gone, later):
             soon = once(script.rehearsal(hurried=True, whole=whole), gone)
-            if any(place[:2] == gone[:2] for place in places(soon)):
+            if any(place[:2] == gone[:2] for place in list_failures(soon)):
                 return soon
         return once(script.rehearsal(whole=whole), gone)
 
@@ -316,7 +323,7 @@ def _checked(
         if rehearsed is None or (wanted.first and report.findings):
             return report
         told = replace(rehearsed.story, seconds=seconds)
-        found = *report.findings, *mistakes(session.program, told, ignored)
+        found = *report.findings, *find_mistakes(session.program, told, ignored)
         return replace(report, findings=found, rehearsal=told)
 
     program: Program | None = None
@@ -341,7 +348,7 @@ def _checked(
                 program, trying.again, trying.attempt, wanted.first, ignored,
                 wanted.strict,
             )  # fmt: skip
-            session.left = _tries(len(program.trace.ops))
+            session.left = _compute_try_budget(len(program.trace.ops))
             return told_of(session)
         except Stopped as stopped:
             limit.hold()
@@ -375,7 +382,7 @@ def trace_script(
         if limit is not None:
             limit.release()
         result = made.run(made.rehearsal(whole=True), request, Constructions())
-    return _told_alone(result).trace
+    return _with_loop_notes(result).trace
 
 
 def _is_doubtful(program: Program, rehearsed: Rehearsed | None) -> bool:
@@ -387,7 +394,7 @@ def _is_doubtful(program: Program, rehearsed: Rehearsed | None) -> bool:
     jumped = rehearsed.jumped if rehearsed is not None else None
     if jumped is None:
         return False
-    met = [each.op for each in program.failures]
+    met = [failure.op for failure in program.failures]
     return not program.trace.complete or any(each >= jumped for each in met)
 
 
@@ -398,7 +405,11 @@ def _is_late(program: Program, gone: Place, later: int | None) -> bool:
     """
     if later is None or not gone[1]:
         return False
-    met = [each.op for each in program.failures if place_of(program, each) == gone]
+    met = [
+        failure.op
+        for failure in program.failures
+        if get_place(program, failure) == gone
+    ]
     return min(met, default=len(program.trace.ops)) >= later
 
 
@@ -435,10 +446,10 @@ def rehearse_function(
         raise TypeError(f"`{target!r}` cannot be called; `rehearse` takes a function")
     if steps is not None and steps < 1:
         raise ValueError(f"steps={steps}: a function is called once or more")
-    args, kwargs, letters = fed(args, kwargs)
-    ignored = read_ignored_codes(folder_of(target))
+    args, kwargs, letters = feed_arguments(args, kwargs)
+    ignored = read_ignored_codes(find_folder(target))
     place = find_place(target)
-    holds = _holding(place[0])
+    holds = _build_file_test(place[0])
     rehearsal = RehearsalRequest(
         holds, device, full, repeats=RepeatedCalls(place, steps)
     )
@@ -464,16 +475,16 @@ def rehearse_function(
         made = record_run(run, args, kwargs, request)
         if not made.trace.complete or made.failures:
             refuse_sizes("rehearse", target, args, kwargs)
-    program = program_of(made, seen)
+    program = build_program(made, seen)
     report = Session(program, ignored=ignored).report()
     if made.rehearsed is None:
         return report
     told = replace(made.rehearsed.story, seconds=made.trace.seconds)
-    found = *report.findings, *mistakes(program, told, ignored)
+    found = *report.findings, *find_mistakes(program, told, ignored)
     return replace(report, findings=found, rehearsal=told)
 
 
-def _holding(file: str) -> Callable[[str], bool]:
+def _build_file_test(file: str) -> Callable[[str], bool]:
     """Return a predicate for the files of a function's folder, and its own file."""
     from shapewright.inputs.python_files import ProgramFolder
 

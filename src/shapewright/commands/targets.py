@@ -9,13 +9,17 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from shapewright.commands.trace import Fed, run_target, unborn, with_loops
+from shapewright.commands.trace import Fed, build_failed_trace, run_target, with_loops
 from shapewright.findings.codes import PROGRAM_EXIT
 from shapewright.findings.finding import Finding
 from shapewright.inputs.errors import InputError
 from shapewright.inputs.python_files import format_file, read_source
 from shapewright.inputs.target import parse_target
-from shapewright.program.runnable_definitions import Runnable, find_runnables, outermost
+from shapewright.program.runnable_definitions import (
+    Runnable,
+    find_outermost,
+    find_runnables,
+)
 from shapewright.record.report import ChosenInputs, Report, Skipped
 from shapewright.record.trace import Trace
 
@@ -23,7 +27,7 @@ if TYPE_CHECKING:
     from shapewright.runtime.files.program_files import ProgramFiles
 
 
-def _ran(trace: Trace, file: str, runnable: Runnable) -> bool:
+def _has_run(trace: Trace, file: str, runnable: Runnable) -> bool:
     """Whether a run called the forward of a class, or came through a function."""
     if runnable.kind == "class":
         return any(call.class_name == runnable.name for call in trace.calls)
@@ -36,7 +40,7 @@ def _ran(trace: Trace, file: str, runnable: Runnable) -> bool:
     )
 
 
-def _only_defines(trace: Trace, file: str, runnables: Iterable[Runnable]) -> bool:
+def _has_no_calls(trace: Trace, file: str, runnables: Iterable[Runnable]) -> bool:
     """Whether a script that ran made no call of a module or a tensor function.
 
     What it builds, and constants at its top level, are definitions too. One that was
@@ -46,7 +50,7 @@ def _only_defines(trace: Trace, file: str, runnables: Iterable[Runnable]) -> boo
         return False
     if any(call.parent is not None for call in trace.calls):
         return False
-    return not any(_ran(trace, file, each) for each in runnables)
+    return not any(_has_run(trace, file, runnable) for runnable in runnables)
 
 
 def _has_exited(trace: Trace) -> bool:
@@ -76,8 +80,8 @@ class Outcome:
     def exit_code(self) -> int:
         """Return 0 if clean, 1 with findings; a mere note does not count."""
         if self.parts:
-            return max(Outcome(each).exit_code for each in self.parts)
-        found = any(each.severity != "note" for each in self.trace.findings)
+            return max(Outcome(part).exit_code for part in self.parts)
+        found = any(finding.severity != "note" for finding in self.trace.findings)
         return 1 if found or not self.trace.complete else 0
 
 
@@ -112,7 +116,7 @@ def trace_command(target: str, spec: str | None, how: Manner) -> Outcome:
         target,
         lambda name, declared: report_of(name, _trace_one(name, None, how, declared)),
     )
-    parts = tuple(each.trace for each in whole.parts if each.trace is not None)
+    parts = tuple(part.trace for part in whole.parts if part.trace is not None)
     return replace(outcome, parts=parts, skipped=whole.skipped)
 
 
@@ -178,7 +182,7 @@ def _trace_one(
                         add_process_notes(with_loops(made).trace, layer), chosen
                     )
             except ProgramError as error:
-                return Outcome(unborn(target, error))
+                return Outcome(build_failed_trace(target, error))
             except Stopped as stopped:
                 return Outcome(make_early_trace(target, stopped))
 
@@ -199,7 +203,7 @@ def _with_definitions(
         return report
     runnables = find_runnables(read_source(parsed.place)[1])
     trace, file = report.trace, format_file(parsed.place)
-    if not _only_defines(trace, file, runnables):
+    if not _has_no_calls(trace, file, runnables):
         return report
     if not runnables:
         if trace.ops or _has_exited(trace):
@@ -251,7 +255,7 @@ class _Checks:
         covered.
         """
         declared = True
-        roots = outermost(self.runnables)
+        roots = find_outermost(self.runnables)
         rest = [each for each in reversed(self.runnables) if each not in roots]
         for runnable in (*roots, *rest):
             if self.first and any(each.findings for each in self.parts):
@@ -260,7 +264,7 @@ class _Checks:
             if self._is_covered(runnable, root):
                 continue
             if runnable.needs:
-                self._skip(runnable, _needing(self.target, runnable))
+                self._skip(runnable, _describe_needs(self.target, runnable))
                 continue
             try:
                 part = self.check(self._name(runnable), declared and root)
@@ -282,7 +286,7 @@ class _Checks:
         if runnable.kind == "builder" and self._is_used(runnable):
             return True
         traces = [part.trace for part in self.parts if part.trace is not None]
-        return any(_ran(trace, self.file, runnable) for trace in traces)
+        return any(_has_run(trace, self.file, runnable) for trace in traces)
 
     def _is_used(self, runnable: Runnable) -> bool:
         return any(runnable.name in each.uses for each in self.checked)
@@ -296,34 +300,36 @@ class _Checks:
     def report(self, script: Report) -> Report:
         """Return a report that combines all checks."""
         if not self.parts:
-            raise InputError(_nothing_checked(self.target, self.skipped))
+            raise InputError(_describe_nothing_checked(self.target, self.skipped))
         findings: dict[object, Finding] = {}
         for part in self.parts:
             for finding in part.findings:
                 span = finding.span
                 place = (span.file, span.line, span.column) if span else finding.message
                 findings.setdefault((finding.code, place), finding)
-        assumptions = [each for part in self.parts for each in part.assumptions]
+        assumptions = [
+            assumption for part in self.parts for assumption in part.assumptions
+        ]
         return replace(
             script,
             findings=tuple(findings.values()),
             assumptions=tuple(dict.fromkeys(assumptions)),
             complete=all(part.complete for part in self.parts),
-            chosen=_choices(self.parts),
+            chosen=_collect_choices(self.parts),
             parts=tuple(self.parts),
             skipped=tuple(self.skipped),
         )
 
 
-def _needing(target: str, runnable: Runnable) -> str:
+def _describe_needs(target: str, runnable: Runnable) -> str:
     names = ", ".join(f"`{name}`" for name in runnable.needs)
     values = ", ".join(f"{name}=..." for name in runnable.needs)
     return f'it needs {names}; write "{target}:{runnable.name}({values})"'
 
 
-def _nothing_checked(target: str, skipped: Sequence[Skipped]) -> str:
+def _describe_nothing_checked(target: str, skipped: Sequence[Skipped]) -> str:
     """Return the sentence for a file in which nothing could be checked."""
-    lines = "".join(f"\n  {each}" for each in skipped)
+    lines = "".join(f"\n  {definition}" for definition in skipped)
     first = skipped[-1].target if skipped else f"{target}:Net"
     return (
         f"`{target}` only contains definitions, and none of them can be checked as it "
@@ -332,7 +338,7 @@ def _nothing_checked(target: str, skipped: Sequence[Skipped]) -> str:
     )
 
 
-def _choices(parts: Sequence[Report]) -> ChosenInputs | None:
+def _collect_choices(parts: Sequence[Report]) -> ChosenInputs | None:
     """Return the inputs that were chosen for the parts, without other parts."""
     chosen = [(part.target, part.chosen) for part in parts if part.chosen is not None]
     if not chosen:

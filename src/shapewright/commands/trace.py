@@ -83,7 +83,7 @@ def run_target(
             return run_once(loaded, given, request, took)
         if parsed.kind == "script":
             return record_run(loaded.callable, (), {}, request)
-        found = _first_that_runs(loaded, request, took)
+        found = _find_first_running(loaded, request, took)
     if found is None:
         raise InputError(f"no inputs are known for `{parsed}`; give some with -i")
     return found
@@ -99,14 +99,14 @@ def run_once(
 
     args, kwargs = materialize_spec(given, make_tensor)
     request = replace(request, letters=dict(given.letters))
-    _note(took, loaded, args, kwargs, given)
+    _record_run(took, loaded, args, kwargs, given)
     made = record_run(loaded.callable, args, kwargs, request)
     if not made.trace.complete or made.failures:
         refuse_sizes("", loaded.callable, args, kwargs, given.text)
     return made
 
 
-def _note(
+def _record_run(
     took: list[Fed] | None,
     loaded: Loaded,
     args: Args,
@@ -120,7 +120,7 @@ def _note(
         ]
 
 
-def searched(
+def trace_found_inputs(
     target: Any, request: RunRequest, took: list[Fed] | None = None
 ) -> RunResult | None:
     """Trace with inputs that the user did not give; None if the target takes none."""
@@ -131,10 +131,10 @@ def searched(
 
     name = getattr(target, "__name__", type(target).__name__)
     loaded = make_loaded(target, name, ProgramFolder(Path.cwd()))
-    return _first_that_runs(loaded, request, took)
+    return _find_first_running(loaded, request, took)
 
 
-def _first_that_runs(
+def _find_first_running(
     loaded: Loaded, request: RunRequest, took: list[Fed] | None = None
 ) -> RunResult | None:
     """Return the first declared inputs that run to the end, else inputs found by
@@ -142,10 +142,10 @@ def _first_that_runs(
     """
     from shapewright.inputs.errors import InputError
 
-    declared = _declared_for(loaded)
+    declared = _find_declared_inputs(loaded)
     best: RunResult | None = None
     for candidate in declared:
-        made = on_candidate(loaded, candidate, request, took)
+        made = run_candidate(loaded, candidate, request, took)
         trace = made.trace
         if trace.complete or any(f.code == TIMEOUT for f in trace.findings):
             return made
@@ -159,11 +159,11 @@ def _first_that_runs(
     if found is None:
         return None
     if not found.fits and not found.own:
-        raise InputError(_no_input_runs(loaded, found))
-    return on_candidate(loaded, found.candidate, request, took)
+        raise InputError(_describe_failed_search(loaded, found))
+    return run_candidate(loaded, found.candidate, request, took)
 
 
-def _no_input_runs(loaded: Loaded, found: Found) -> str:
+def _describe_failed_search(loaded: Loaded, found: Found) -> str:
     """Return the sentence for a failed search, where the program may well be right."""
     return (
         f"no input was found that runs `{loaded.said}`; the best guess was"
@@ -172,14 +172,14 @@ def _no_input_runs(loaded: Loaded, found: Found) -> str:
     )
 
 
-def _spec_of(candidate: Candidate) -> Spec | None:
+def _get_spec(candidate: Candidate) -> Spec | None:
     """Return the candidate's inputs if they are a spec."""
     from shapewright.inputs.spec import Spec
 
     return candidate.inputs if isinstance(candidate.inputs, Spec) else None
 
 
-def found_inputs(loaded: Loaded) -> Candidate | None:
+def find_inputs(loaded: Loaded) -> Candidate | None:
     """Return inputs with which a target runs: declared, or else found by search.
 
     The `inputs` of what is found are a `Spec`; of what an author declares they may be a
@@ -188,8 +188,8 @@ def found_inputs(loaded: Loaded) -> Candidate | None:
     """
     from shapewright.runtime.run_record import RunRequest
 
-    for candidate in _declared_for(loaded):
-        if on_candidate(loaded, candidate, RunRequest()).trace.complete:
+    for candidate in _find_declared_inputs(loaded):
+        if run_candidate(loaded, candidate, RunRequest()).trace.complete:
             return candidate
     from shapewright.inputs.search import search_inputs
 
@@ -197,7 +197,7 @@ def found_inputs(loaded: Loaded) -> Candidate | None:
     return found.candidate if found is not None and found.fits else None
 
 
-def _declared_for(loaded: Loaded) -> tuple[Candidate, ...]:
+def _find_declared_inputs(loaded: Loaded) -> tuple[Candidate, ...]:
     """Return the inputs that the model's author or library declares."""
     from shapewright.inputs.callables import get_declared_inputs
 
@@ -206,7 +206,7 @@ def _declared_for(loaded: Loaded) -> tuple[Candidate, ...]:
     return tuple(get_declared_inputs(loaded.module))
 
 
-def on_candidate(
+def run_candidate(
     loaded: Loaded,
     candidate: Candidate,
     request: RunRequest,
@@ -217,27 +217,29 @@ def on_candidate(
 
     args, kwargs = candidate.arguments(make_tensor)
     if args or kwargs:
-        request = request.with_assumptions(f"inputs: {_described(candidate)}")
-    _note(took, loaded, args, kwargs, _spec_of(candidate))
+        request = request.with_assumptions(f"inputs: {_describe_candidate(candidate)}")
+    _record_run(took, loaded, args, kwargs, _get_spec(candidate))
     if took is not None:
-        took[:] = [replace(took[0], chosen=_chosen_in(loaded, candidate, request))]
+        took[:] = [
+            replace(took[0], chosen=_build_choice_note(loaded, candidate, request))
+        ]
     letters = dict(getattr(candidate.inputs, "letters", {}))
     return record_run(loaded.callable, args, kwargs, replace(request, letters=letters))
 
 
-def _chosen_in(
+def _build_choice_note(
     loaded: Loaded, candidate: Candidate, request: RunRequest
 ) -> ChosenInputs | None:
     """Return the note on inputs found by search; None if they were declared."""
     from shapewright.inputs.search.hypotheses import describe_chosen_inputs
 
-    spec = _spec_of(candidate) if candidate.chosen else None
+    spec = _get_spec(candidate) if candidate.chosen else None
     if spec is None or not (spec.args or spec.kwargs):
         return None
     return describe_chosen_inputs(loaded, spec, request.target or None)
 
 
-def _described(candidate: Candidate) -> str:
+def _describe_candidate(candidate: Candidate) -> str:
     """Describe a candidate: `f32[1, 3, 224, 224] (found by search: sizes by ...)`."""
     from shapewright.inputs.spec import Spec
 
@@ -246,7 +248,7 @@ def _described(candidate: Candidate) -> str:
     return candidate.reason
 
 
-def fed(
+def feed_arguments(
     args: tuple[Any, ...], kwargs: dict[str, Any]
 ) -> tuple[tuple[Any, ...], dict[str, Any], dict[str, int]]:
     """Convert spec strings among the arguments to tensors."""
@@ -284,22 +286,22 @@ def with_loops(made: RunResult) -> RunResult:
     """Add a finding for every loop over elements that the run met."""
     if not made.stepped:
         return made
-    from shapewright.analysis.python_loops import python_loops
+    from shapewright.analysis.python_loops import find_python_loops
     from shapewright.runtime.operator_calls.loop_trials import is_same
 
     trace = made.trace
-    found = python_loops(trace, is_same, made.stepped)
+    found = find_python_loops(trace, is_same, made.stepped)
     if not found:
         return made
     return replace(made, trace=replace(trace, findings=(*trace.findings, *found)))
 
 
-def unborn(target: str, error: ProgramError) -> Trace:
+def build_failed_trace(target: str, error: ProgramError) -> Trace:
     """Return the trace of a program that failed before its first call."""
     span = source = None
     if error.file is not None:
         line = error.line or 1
-        span, source = _whole_line(error.file, line)
+        span, source = _find_line_span(error.file, line)
     text = f"{type(error.cause).__name__}: {error.cause}"
     message = error.message + (f" (while {error.doing})" if error.doing else "")
     code = PROGRAM_EXIT if isinstance(error.cause, SystemExit) else PROGRAM_ERROR
@@ -311,10 +313,10 @@ def unborn(target: str, error: ProgramError) -> Trace:
         )
         lines = (said,)
     finding = Finding(code, "error", message, span, torch_message=text, lines=lines)
-    return nothing(target, finding, source)
+    return build_empty_trace(target, finding, source)
 
 
-def _whole_line(file: str, line: int) -> tuple[Span, Source | None]:
+def _find_line_span(file: str, line: int) -> tuple[Span, Source | None]:
     """Return the span of a line's text, and its source file."""
     from shapewright.engine.call_sites import get_source
 
@@ -325,7 +327,9 @@ def _whole_line(file: str, line: int) -> tuple[Span, Source | None]:
     return Span(file, line, first, line, max(len(found.rstrip()), first) + 1), source
 
 
-def nothing(target: str, finding: Finding, source: Source | None = None) -> Trace:
+def build_empty_trace(
+    target: str, finding: Finding, source: Source | None = None
+) -> Trace:
     return Trace(
         target=target, ops=(), calls=(), states=(), output=None,
         findings=(finding,), complete=False,

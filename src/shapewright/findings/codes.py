@@ -70,7 +70,7 @@ def add_code(code: Code) -> str:
     return code.name
 
 
-def page(code: str) -> str | None:
+def find_page(code: str) -> str | None:
     """Return the page of a code as Markdown; None if there is no such code.
 
     Example: ``page("torch-error")``.
@@ -121,14 +121,14 @@ def looks_for(*codes: str, **facts: bool) -> Callable[[Find], Find]:
     return register
 
 
-def lookers(kind: Kind) -> list[Looker]:
+def list_lookers(kind: Kind) -> list[Looker]:
     """Return what looks for findings of a kind, in the order of their codes."""
     order = list(CODES)
     found = [each for each in LOOKERS if CODES[each.codes[0]].kind == kind]
     return sorted(found, key=lambda each: order.index(each.codes[0]))
 
 
-def _own(
+def _register_own(
     kind: Kind, usual: Severity, name: str, title: str, edit: str,
     *, severity: Severity | None = None, strict: bool = False, of_shapes: bool = True,
 ) -> str:  # fmt: skip
@@ -138,12 +138,12 @@ def _own(
     return add_code(Code(name, kind, severity, title, edit, page, strict, of_shapes))
 
 
-_need = partial(_own, "need", "error")
-_error = partial(_own, "error", "error")
-_hazard = partial(_own, "hazard", "warning")
-_loop = partial(_own, "loop", "note")
-_edge = partial(_own, "edge", "warning")
-_mistake = partial(_own, "mistake", "warning")
+_need = partial(_register_own, "need", "error")
+_error = partial(_register_own, "error", "error")
+_hazard = partial(_register_own, "hazard", "warning")
+_loop = partial(_register_own, "loop", "note")
+_edge = partial(_register_own, "edge", "warning")
+_mistake = partial(_register_own, "mistake", "warning")
 
 # fmt: off
 

@@ -61,10 +61,10 @@ class Costs:
     """Bytes that `contiguous` would copy of a view; None if it copies nothing."""
 
 
-def costs(drawn: Drawn) -> Costs:
+def compute_costs(drawn: Drawn) -> Costs:
     """Return the costs of a drawn call."""
-    made = Costs(_kind_of(drawn))
-    values = {side.name: _reader(side) for side in drawn.inputs}
+    made = Costs(_get_kind(drawn))
+    values = {side.name: _build_reader(side) for side in drawn.inputs}
     known = all(side.values is not None for side in drawn.inputs)
     for one in drawn.maps:
         for stage in one.stages:
@@ -73,22 +73,22 @@ def costs(drawn: Drawn) -> Costs:
         if one.stages:  # written by each stage, and read again
             made.calls = None
     if made.kind == "in place":
-        made.moved = _bytes_of(drawn.outputs[0])
+        made.moved = _count_bytes(drawn.outputs[0])
     elif made.kind not in ("view", "same"):
-        made.moved = sum(map(_bytes_of, drawn.outputs))
-        made.moved += sum(_bytes_read(drawn, made, side) for side in drawn.inputs)
-    if made.kind == "view" and not dense(drawn.outputs[0]):
+        made.moved = sum(map(_count_bytes, drawn.outputs))
+        made.moved += sum(_count_bytes_read(drawn, made, side) for side in drawn.inputs)
+    if made.kind == "view" and not is_dense(drawn.outputs[0]):
         out = drawn.outputs[0]
         made.copied = out.size * ITEMSIZE.get(out.dtype, 0)
     return made
 
 
-def dense(side: Side) -> bool:
+def is_dense(side: Side) -> bool:
     """Whether `contiguous` has nothing to do."""
     return not side.size or is_contiguous(side.shape, side.stride)
 
 
-def _bytes_of(side: Side) -> int:
+def _count_bytes(side: Side) -> int:
     """Return the bytes of a tensor's elements, counting shared cells once."""
     cells = side.size
     if side.stride and cells:
@@ -99,19 +99,19 @@ def _bytes_of(side: Side) -> int:
     return cells * ITEMSIZE.get(side.dtype, 0)
 
 
-def _bytes_read(drawn: Drawn, made: Costs, side: Side) -> int:
+def _count_bytes_read(drawn: Drawn, made: Costs, side: Side) -> int:
     """Return the bytes of an input that a call reads; a copy reads what it copies."""
     if made.kind != "copy" or made.reads is None:
-        return _bytes_of(side)
+        return _count_bytes(side)
     reads = [read for one in drawn.maps for read in one.reads]
     if any(read.when for read in reads) or side.name not in {r.tensor for r in reads}:
-        return _bytes_of(side)
-    return min(_bytes_of(side), made.reads * ITEMSIZE.get(side.dtype, 0))
+        return _count_bytes(side)
+    return min(_count_bytes(side), made.reads * ITEMSIZE.get(side.dtype, 0))
 
 
-def _kind_of(drawn: Drawn) -> str:
+def _get_kind(drawn: Drawn) -> str:
     """Return what a call does with memory."""
-    if _in_place(drawn):
+    if _is_in_place(drawn):
         return "in place"
     if not drawn.inputs:
         return "new"
@@ -134,7 +134,7 @@ def _kind_of(drawn: Drawn) -> str:
     return "copy" if moves and reads else "pass"
 
 
-def _in_place(drawn: Drawn) -> bool:
+def _is_in_place(drawn: Drawn) -> bool:
     """Whether a call writes into one of its inputs."""
     last = drawn.name.rpartition(".")[2]
     shared = any(side.shares for side in drawn.outputs)
@@ -150,27 +150,27 @@ def _add(made: Costs, one: IndexMap, values: Mapping[str, Any] | None) -> None:
     passes = elements * prod(loop.size for loop in one.loops)
     made.passes += passes
     made.writes += elements
-    steps = _steps_of(one, passes, values)
+    steps = _count_steps(one, passes, values)
     conditional = any(read.when for read in one.reads)
     if steps is None or made.reads is None or made.arithmetic is None:
         made.reads = made.arithmetic = None
     else:
-        each = 1 if one.term == "copy" else len(_given(one))
+        each = 1 if one.term == "copy" else len(_list_tensor_reads(one))
         starts = elements if isinstance(one.start, Read) else 0
         after = elements * sum(len(then.reads) for then in one.then)
-        made.reads += steps * min(each, len(_given(one))) + starts + after
-        for name, count in _arithmetic(one, elements, steps).items():
+        made.reads += steps * min(each, len(_list_tensor_reads(one))) + starts + after
+        for name, count in _count_arithmetic(one, elements, steps).items():
             made.arithmetic[name] = made.arithmetic.get(name, 0) + count
-    each_call = None if conditional else _calls_of_a_step(one)
-    asking = _calls_of_conditions(one)
+    each_call = None if conditional else _count_step_calls(one)
+    asking = _count_condition_calls(one)
     if made.calls is None or each_call is None or asking is None or steps is None:
         made.calls = None
     else:
         made.calls += passes * asking + steps * each_call
-        made.calls += elements * _calls_around(one)
+        made.calls += elements * _count_calls_around(one)
 
 
-def _reader(side: Side) -> Callable[[tuple[int, ...]], Any]:
+def _build_reader(side: Side) -> Callable[[tuple[int, ...]], Any]:
     """Return a function that reads an element of a tensor's values."""
 
     def element(place: tuple[int, ...]) -> Any:
@@ -182,7 +182,7 @@ def _reader(side: Side) -> Callable[[tuple[int, ...]], Any]:
     return element
 
 
-def _given(one: IndexMap) -> list[Read]:
+def _list_tensor_reads(one: IndexMap) -> list[Read]:
     """Return the reads of a step that are of tensors."""
     tables = {table.name for table in one.tables}
     return [
@@ -192,7 +192,7 @@ def _given(one: IndexMap) -> list[Read]:
     ]
 
 
-def _steps_of(
+def _count_steps(
     one: IndexMap, passes: int, values: Mapping[str, Any] | None
 ) -> int | None:
     """Return the steps that count; None if too many conditions would be evaluated."""
@@ -200,7 +200,9 @@ def _steps_of(
     if not one.conditions and not conditional:
         return passes
     asked = [*one.conditions, *(when for read in one.reads for when in read.when)]
-    if passes > MOST_STEPS or (values is None and any(map(_asks_values, asked))):
+    if passes > MOST_STEPS or (
+        values is None and any(map(_has_value_condition, asked))
+    ):
         return None
     return sum(
         1
@@ -210,13 +212,13 @@ def _steps_of(
     )
 
 
-def _asks_values(condition: object) -> bool:
+def _has_value_condition(condition: object) -> bool:
     """Whether a condition depends on the values of a tensor."""
     sides = (getattr(condition, name, None) for name in ("left", "right", "expression"))
     return any("[" in str(side) for side in sides)
 
 
-def _arithmetic(one: IndexMap, elements: int, steps: int) -> dict[str, int]:
+def _count_arithmetic(one: IndexMap, elements: int, steps: int) -> dict[str, int]:
     """Return the operations of the loop, by name."""
     found: dict[str, int] = {}
 
@@ -239,7 +241,7 @@ def _arithmetic(one: IndexMap, elements: int, steps: int) -> dict[str, int]:
     return found
 
 
-def _calls_of_a_step(one: IndexMap) -> int | None:
+def _count_step_calls(one: IndexMap) -> int | None:
     """Return the calls of torch in the innermost line; None if it has no plain form."""
     sign = SIGNS.get(one.term)
     plain = one.term in ("copy", "product") or (
@@ -248,9 +250,9 @@ def _calls_of_a_step(one: IndexMap) -> int | None:
     simple = one.combine in ("sum", "last") and one.at is None and not one.tables
     if not plain or not simple or one.then or one.truncated or one.value is not None:
         return None
-    indexed = [read for read in _given(one) if read.indices]
-    deciding = [_calls_of_index(index) for read in indexed for index in read.indices]
-    if None in deciding or tuple(_given(one)) != one.reads:
+    indexed = [read for read in _list_tensor_reads(one) if read.indices]
+    deciding = [_count_index_calls(index) for read in indexed for index in read.indices]
+    if None in deciding or tuple(_list_tensor_reads(one)) != one.reads:
         return None
     reads = len(indexed) + sum(filter(None, deciding))
     joined = len(one.reads) - 1
@@ -259,9 +261,11 @@ def _calls_of_a_step(one: IndexMap) -> int | None:
     return reads + joined + written
 
 
-def _calls_of_conditions(one: IndexMap) -> int | None:
+def _count_condition_calls(one: IndexMap) -> int | None:
     """Return torch's calls in `if index[u, j] == i:`: a read, `==`, and its truth."""
-    asking = [condition for condition in one.conditions if _asks_values(condition)]
+    asking = [
+        condition for condition in one.conditions if _has_value_condition(condition)
+    ]
     if not asking:
         return 0
     if len(one.conditions) > 1 or str(asking[0]).count("[") != 1:
@@ -269,7 +273,7 @@ def _calls_of_conditions(one: IndexMap) -> int | None:
     return 3
 
 
-def _calls_around(one: IndexMap) -> int:
+def _count_calls_around(one: IndexMap) -> int:
     """Return the calls of torch for each output element, outside of the inner loops."""
     starts = one.combine == "sum" or one.start is not None
     read = isinstance(one.start, Read) and bool(one.start.indices)
@@ -277,7 +281,7 @@ def _calls_around(one: IndexMap) -> int:
     return (1 if starts and one.letters else 0) + int(read) + scaled
 
 
-def _calls_of_index(index: Expression) -> int | None:
+def _count_index_calls(index: Expression) -> int | None:
     """Return the calls of torch in an index: 1 for `index[i, j]`, None for a sum."""
     if "[" not in str(index):
         return 0
@@ -308,7 +312,7 @@ class RepeatedReads:
     chosen: bool = False
 
 
-def repeats(one: IndexMap, tensor: str, shape: tuple[int, ...]) -> RepeatedReads:
+def find_repeats(one: IndexMap, tensor: str, shape: tuple[int, ...]) -> RepeatedReads:
     """Return how a tensor of this shape is read again: `other` in (3, 1) +
     (4,): dim 0.
     """
@@ -320,7 +324,7 @@ def repeats(one: IndexMap, tensor: str, shape: tuple[int, ...]) -> RepeatedReads
     if not reads or one.stages:
         return RepeatedReads(times=None)
     chosen = any("[" in str(index) for read in reads for index in read.indices)
-    chosen = chosen or any(map(_asks_values, one.conditions))
+    chosen = chosen or any(map(_has_value_condition, one.conditions))
     used = frozenset[str]().union(
         *(index.letters() for read in reads for index in read.indices)
     )
@@ -330,7 +334,7 @@ def repeats(one: IndexMap, tensor: str, shape: tuple[int, ...]) -> RepeatedReads
     own = [loop for loop in one.loops if loop.letter not in used and loop.size > 1]
     own = own if inside else []
     loops = tuple(loop.letter for loop in own)
-    even = len(reads) == 1 and _whole(reads[0], one, shape)
+    even = len(reads) == 1 and _is_whole(reads[0], one, shape)
     even = even and not any(read.when for read in one.reads)
     even = even and not (inside and one.conditions) and not chosen
     even = even and not {loop.letter for loop in one.loops} & set(one.letters)
@@ -338,7 +342,7 @@ def repeats(one: IndexMap, tensor: str, shape: tuple[int, ...]) -> RepeatedReads
     return RepeatedReads(dims, loops, times if even else None, chosen)
 
 
-def _whole(read: Read, one: IndexMap, shape: tuple[int, ...]) -> bool:
+def _is_whole(read: Read, one: IndexMap, shape: tuple[int, ...]) -> bool:
     """Whether a read goes once through a tensor of this shape, letter by letter."""
     ranges = dict(zip(one.letters, one.shape, strict=True))
     ranges |= {loop.letter: loop.size for loop in one.loops}

@@ -211,14 +211,14 @@ class Stored:
         side = self.side
         if not side.size:
             return 0
-        return len(set(offsets(side))) if side.size <= MOST else -1
+        return len(set(iter_offsets(side))) if side.size <= MOST else -1
 
 
 MOST = 1 << 16
 """Elements up to which reached cells are counted singly."""
 
 
-def offsets(side: Side) -> Iterator[int]:
+def iter_offsets(side: Side) -> Iterator[int]:
     """Yield the storage cell of each element, in row-major order."""
     for index in product(*(range(size) for size in side.shape)):
         terms = zip(index, side.stride, strict=True)
@@ -228,16 +228,16 @@ def offsets(side: Side) -> Iterator[int]:
 Names = Mapping[str, str]
 
 
-def _renamed(value: Any, letters: Names, tensors: Names) -> Any:
+def _rename_parts(value: Any, letters: Names, tensors: Names) -> Any:
     """Return a map, or a part of it, with other letters and other names of tensors."""
     if isinstance(value, Letter):
         return Letter(letters.get(value.name, value.name))
     if type(value) is tuple:  # a window is a tuple too, of numbers only
-        return tuple(_renamed(item, letters, tensors) for item in value)
+        return tuple(_rename_parts(item, letters, tensors) for item in value)
     if not is_dataclass(value) or isinstance(value, type):
         return value
     changed = {
-        one.name: _renamed(getattr(value, one.name), letters, tensors)
+        one.name: _rename_parts(getattr(value, one.name), letters, tensors)
         for one in fields(value)
     }
     if isinstance(value, Element | Read):
@@ -246,11 +246,11 @@ def _renamed(value: Any, letters: Names, tensors: Names) -> Any:
         changed["letter"] = letters.get(value.letter, value.letter)
     elif isinstance(value, IndexMap):
         changed["letters"] = tuple(letters.get(name, name) for name in value.letters)
-        changed["sentence"] = _in_words(value.sentence, {**letters, **tensors})
+        changed["sentence"] = _rename_in_words(value.sentence, {**letters, **tensors})
     return replace(value, **changed)
 
 
-def _in_words(sentence: str, names: Names) -> str:
+def _rename_in_words(sentence: str, names: Names) -> str:
     """Return a sentence with other names between its backticks."""
     return re.sub(r"`([^`]+)`", lambda at: f"`{names.get(at[1], at[1])}`", sentence)
 
@@ -263,7 +263,7 @@ NAME = re.compile(r"[^\W\d]\w*(\.[^\W\d]\w*)*")
 def with_names(drawn: Drawn, names: Names) -> Drawn:
     """Return the call with the program's names for its inputs, if unambiguous."""
     own = [side.name for side in (*drawn.inputs, *drawn.outputs)]
-    taken = {name for one in drawn.maps for name in _letters_of_map(one)}
+    taken = {name for one in drawn.maps for name in _list_letters(one)}
     taken |= {"steps", *own}
     fit: dict[str, str] = {}
     for old, new in names.items():
@@ -272,18 +272,18 @@ def with_names(drawn: Drawn, names: Names) -> Drawn:
             fit[old] = new
     return replace(
         drawn,
-        refusal=tuple(_in_words(line, fit) for line in drawn.refusal),
+        refusal=tuple(_rename_in_words(line, fit) for line in drawn.refusal),
         inputs=tuple(replace(s, name=fit.get(s.name, s.name)) for s in drawn.inputs),
         outputs=tuple(
             replace(side, shares=fit.get(side.shares or "", side.shares))
             for side in drawn.outputs
         ),
-        maps=_renamed(drawn.maps, {}, fit),
-        beside=None if drawn.beside is None else _told_by(drawn.beside, fit),
+        maps=_rename_parts(drawn.maps, {}, fit),
+        beside=None if drawn.beside is None else _rename_notes(drawn.beside, fit),
     )
 
 
-def _told_by(beside: PictureNotes, names: Names) -> PictureNotes:
+def _rename_notes(beside: PictureNotes, names: Names) -> PictureNotes:
     """Return the notes beside a picture, with other names of its inputs."""
     made = beside.autograd
     autograd = replace(
@@ -309,16 +309,16 @@ def with_letters(
     each input's dims.
     """
     inputs = tuple(replace(s, letters=letters.get(s.name, ())) for s in drawn.inputs)
-    maps = tuple(_lettered(one, letters, sizes) for one in drawn.maps)
+    maps = tuple(_with_size_letters(one, letters, sizes) for one in drawn.maps)
     outputs = [
-        replace(side, letters=_sized(one, one.letters, one.shape))
+        replace(side, letters=_get_size_names(one, one.letters, one.shape))
         for side, one in zip(drawn.outputs, maps, strict=False)
     ]
     rest = drawn.outputs[len(outputs) :]
     return replace(drawn, inputs=inputs, outputs=(*outputs, *rest), maps=maps)
 
 
-def _sized(
+def _get_size_names(
     one: IndexMap, letters: Iterable[str], shape: Iterable[int]
 ) -> tuple[str | None, ...]:
     """Return the name of each dim's size, if it has any."""
@@ -327,7 +327,7 @@ def _sized(
     return found if any(found) and tuple(shape) else ()
 
 
-def _lettered(
+def _with_size_letters(
     one: IndexMap,
     letters: Mapping[str, tuple[str | None, ...]],
     sizes: Mapping[str, int],
@@ -339,7 +339,7 @@ def _lettered(
         own |= {loop.letter: loop.size for loop in each.loops}
         runs = own | runs
     size_of: dict[str, str] = {}
-    for letter, size in _indexed_by(one, letters):
+    for letter, size in _iter_index_letters(one, letters):
         size_of.setdefault(letter, size)
     new: dict[str, str] = {}
     taken = {*letters, *sizes, "out", "steps"}
@@ -358,15 +358,18 @@ def _lettered(
         for letter, size in size_of.items()
         if sizes.get(size) == runs.get(letter)
     )
-    made: IndexMap = _renamed(one, new, {})
+    made: IndexMap = _rename_parts(one, new, {})
     stages = tuple(
-        Stage(stage.name, replace(stage.map, sizes=_of_stage(stage.map, named, sizes)))
+        Stage(
+            stage.name,
+            replace(stage.map, sizes=_find_stage_sizes(stage.map, named, sizes)),
+        )
         for stage in made.stages
     )
     return replace(made, sizes=named, stages=stages)
 
 
-def _of_stage(
+def _find_stage_sizes(
     one: IndexMap, named: tuple[tuple[str, str], ...], sizes: Mapping[str, int]
 ) -> tuple[tuple[str, str], ...]:
     """Return the names of sizes that a stage's letters run through too."""
@@ -375,11 +378,11 @@ def _of_stage(
     return tuple(pair for pair in named if own.get(pair[0]) == sizes.get(pair[1]))
 
 
-def _indexed_by(
+def _iter_index_letters(
     one: IndexMap, letters: Mapping[str, tuple[str | None, ...]]
 ) -> Iterator[tuple[str, str]]:
     """Yield letters that alone index a dim, with the name of that dim's size."""
-    for read in _reads_in(one):
+    for read in _iter_reads(one):
         for index, size in zip(
             read.indices, letters.get(read.tensor, ()), strict=False
         ):
@@ -387,22 +390,22 @@ def _indexed_by(
                 yield index.name, size
 
 
-def _reads_in(value: Any) -> Iterator[Read | Element]:
+def _iter_reads(value: Any) -> Iterator[Read | Element]:
     """Yield all reads of a map, including those inside indices and conditions."""
     if isinstance(value, Read | Element):
         yield value
     if isinstance(value, tuple):
         for item in value:
-            yield from _reads_in(item)
+            yield from _iter_reads(item)
     elif is_dataclass(value) and not isinstance(value, type):
         for one in fields(value):
-            yield from _reads_in(getattr(value, one.name))
+            yield from _iter_reads(getattr(value, one.name))
 
 
-def _letters_of_map(one: IndexMap) -> set[str]:
+def _list_letters(one: IndexMap) -> set[str]:
     """Return the letters of a map, and the names of its tables."""
     loops = {loop.letter for loop in one.loops}
     found = {*one.letters, *loops, *(table.name for table in one.tables)}
     for stage in one.stages:
-        found |= {stage.name, *_letters_of_map(stage.map)}
+        found |= {stage.name, *_list_letters(stage.map)}
     return found

@@ -37,19 +37,19 @@ class _Functions(Protocol):
 PLAIN_TERMS = ("copy", "product")
 
 
-def element(
+def compute_element(
     drawn: IndexMap, index: Sequence[int], tensors: Tensors, functions: _Functions
 ) -> Any:
     """Return the output's element at `index`, by the map."""
-    letters = _around(drawn, index, staged(drawn, tensors, functions))
-    made = _combined(drawn, letters, functions)
+    letters = _bind_names(drawn, index, add_stages(drawn, tensors, functions))
+    made = _combine_steps(drawn, letters, functions)
     for then in drawn.then:
-        operands = [made, *(_value_of(read, letters) for read in then.reads)]
+        operands = [made, *(_read_value(read, letters) for read in then.reads)]
         made = functions.of_elements(then.function, operands, dict(then.options))
     return made
 
 
-def staged(drawn: IndexMap, tensors: Tensors, functions: _Functions) -> Tensors:
+def add_stages(drawn: IndexMap, tensors: Tensors, functions: _Functions) -> Tensors:
     """Return the tensors, with the map's stages among them, which cache their elements.
 
     To evaluate many elements, call this once and pass its result on.
@@ -57,11 +57,11 @@ def staged(drawn: IndexMap, tensors: Tensors, functions: _Functions) -> Tensors:
     every = dict(tensors)
     for stage in drawn.stages:
         if stage.name not in every:
-            every[stage.name] = _remembered(stage.map, dict(every), functions)
+            every[stage.name] = _build_stage_reader(stage.map, dict(every), functions)
     return every
 
 
-def _remembered(
+def _build_stage_reader(
     drawn: IndexMap, tensors: Tensors, functions: _Functions
 ) -> Callable[[tuple[int, ...]], Any]:
     """Return a function that computes an element of a stage on first use."""
@@ -69,24 +69,24 @@ def _remembered(
 
     def at(index: tuple[int, ...]) -> Any:
         if index not in known:
-            made = element(drawn, index, tensors, functions)
+            made = compute_element(drawn, index, tensors, functions)
             known[index] = made.item() if hasattr(made, "item") else made
         return known[index]
 
     return at
 
 
-def _combined(
+def _combine_steps(
     drawn: IndexMap, letters: Mapping[str, Any], functions: _Functions
 ) -> Any:
     """Return the combined value of the steps."""
     start = drawn.start
     if isinstance(start, Read):
-        start = _value_of(start, letters)
+        start = _read_value(start, letters)
     found: list[Any] = []
     steps = []
     for step in drawn.steps(letters):
-        value = _term(drawn, step, functions)
+        value = _compute_term(drawn, step, functions)
         if value is not None:
             found.append(value)
             steps.append(step)
@@ -106,13 +106,17 @@ def _combined(
     return int(made) if drawn.truncated else made
 
 
-def _around(drawn: IndexMap, index: Sequence[int], tensors: Tensors) -> dict[str, Any]:
+def _bind_names(
+    drawn: IndexMap, index: Sequence[int], tensors: Tensors
+) -> dict[str, Any]:
     """Return the output letters' values, and the tensors and tables by their names."""
     tables = {table.name: table.element for table in drawn.tables}
     return {**tensors, **tables, **drawn.named(index)}
 
 
-def _term(drawn: IndexMap, step: Mapping[str, Any], functions: _Functions) -> Any:
+def _compute_term(
+    drawn: IndexMap, step: Mapping[str, Any], functions: _Functions
+) -> Any:
     """Return the value of a step; None if no read applies."""
     if drawn.value is not None:
         made = drawn.value
@@ -120,15 +124,15 @@ def _term(drawn: IndexMap, step: Mapping[str, Any], functions: _Functions) -> An
     if drawn.term == "copy":
         for read in drawn.reads:
             if read.applies(step):
-                return _value_of(read, step)
+                return _read_value(read, step)
         return drawn.missing
-    values = [_value_of(read, step) for read in drawn.reads]
+    values = [_read_value(read, step) for read in drawn.reads]
     if drawn.term == "product":
         return prod(values)
     return functions.of_elements(drawn.term, values, dict(drawn.options))
 
 
-def _value_of(read: Read, letters: Mapping[str, Any]) -> Any:
+def _read_value(read: Read, letters: Mapping[str, Any]) -> Any:
     """Return the element that a read names."""
     if isinstance(read, CallNumber):
         return read.number
@@ -137,7 +141,7 @@ def _value_of(read: Read, letters: Mapping[str, Any]) -> Any:
     return letters[read.tensor](at)
 
 
-def sources(drawn: IndexMap, index: Sequence[int], tensors: Tensors) -> list[Any]:
+def find_sources(drawn: IndexMap, index: Sequence[int], tensors: Tensors) -> list[Any]:
     """Return the elements of inputs that the output's element at `index` reads, each
     with its tensor's name, including the reads of its stages.
 
@@ -145,12 +149,12 @@ def sources(drawn: IndexMap, index: Sequence[int], tensors: Tensors) -> list[Any
     """
     stages = {stage.name: stage.map for stage in drawn.stages}
     if not stages:
-        return direct(drawn, index, tensors)
+        return find_direct(drawn, index, tensors)
     known: dict[Any, dict[Any, None]] = {}
 
     def inputs_of(one: IndexMap, at: Sequence[int]) -> dict[Any, None]:
         found: dict[Any, None] = {}
-        for place in direct(one, at, tensors):
+        for place in find_direct(one, at, tensors):
             if place[0] not in stages:
                 found[place] = None
                 continue
@@ -162,9 +166,9 @@ def sources(drawn: IndexMap, index: Sequence[int], tensors: Tensors) -> list[Any
     return list(inputs_of(drawn, index))
 
 
-def direct(drawn: IndexMap, index: Sequence[int], tensors: Tensors) -> list[Any]:
+def find_direct(drawn: IndexMap, index: Sequence[int], tensors: Tensors) -> list[Any]:
     """Return the elements that are read in the last stage: of inputs, and of stages."""
-    letters = _around(drawn, index, tensors)
+    letters = _bind_names(drawn, index, tensors)
     tables = {table.name for table in drawn.tables}
     found: list[Any] = []
     for step in drawn.steps(letters):
@@ -175,15 +179,15 @@ def direct(drawn: IndexMap, index: Sequence[int], tensors: Tensors) -> list[Any]
         ]
         if drawn.term == "copy":
             applying = applying[:1]
-        found += [place for read in applying for place in _place_of(read, step)]
+        found += [place for read in applying for place in _get_place(read, step)]
     if isinstance(drawn.start, Read) and (drawn.combine == "sum" or not found):
-        found += _place_of(drawn.start, letters)
+        found += _get_place(drawn.start, letters)
     for then in drawn.then:
-        found += [place for read in then.reads for place in _place_of(read, letters)]
+        found += [place for read in then.reads for place in _get_place(read, letters)]
     return found
 
 
-def _place_of(read: Read, letters: Mapping[str, Any]) -> list[Any]:
+def _get_place(read: Read, letters: Mapping[str, Any]) -> list[Any]:
     """Return the (tensor, index) that a read names; empty for a number."""
     if isinstance(read, CallNumber):
         return []
@@ -194,7 +198,7 @@ Index = tuple[int, ...]
 NO_TENSORS: Mapping[str, Any] = {}
 
 
-def times_read(
+def count_reads(
     drawn: IndexMap, tensor: str, tensors: Tensors = NO_TENSORS
 ) -> Counter[Index]:
     """Return how often the output reads each element of an input, if at all.
@@ -204,19 +208,22 @@ def times_read(
     """
     return Counter(
         at
-        for index in _indices(drawn)
-        for name, at in sources(drawn, index, tensors)
+        for index in _iter_indices(drawn)
+        for name, at in find_sources(drawn, index, tensors)
         if name == tensor
     )
 
 
-def times_met(drawn: IndexMap, tensors: Tensors = NO_TENSORS) -> dict[Index, int]:
+def count_meetings(drawn: IndexMap, tensors: Tensors = NO_TENSORS) -> dict[Index, int]:
     """Return how many elements meet in each element of the output of
     `fold` or scatter.
     """
-    return {index: len(sources(drawn, index, tensors)) for index in _indices(drawn)}
+    return {
+        index: len(find_sources(drawn, index, tensors))
+        for index in _iter_indices(drawn)
+    }
 
 
-def _indices(drawn: IndexMap) -> Iterator[Index]:
+def _iter_indices(drawn: IndexMap) -> Iterator[Index]:
     """Return the indices of the output, in row-major order."""
     return product(*map(range, drawn.shape))

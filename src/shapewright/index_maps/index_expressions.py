@@ -50,7 +50,7 @@ MOST = len(LETTERS)
 """Dims up to which there are letters."""
 
 
-def stretched(
+def build_broadcast_index(
     shape: Shape, out: Shape, letters: Sequence[Expression] = ()
 ) -> tuple[Expression, ...]:
     """Return where an output element reads an operand that is broadcast to `out`.
@@ -71,10 +71,10 @@ def operand(
     """Return the read of a broadcast tensor, or the number in its place."""
     if not hasattr(value, "shape"):
         return constant(value)
-    return Read(name, stretched(tuple(value.shape), out, letters))
+    return Read(name, build_broadcast_index(tuple(value.shape), out, letters))
 
 
-def letters_of(text: str) -> tuple[Letter, ...]:
+def list_letters(text: str) -> tuple[Letter, ...]:
     """Return a letter for each character."""
     return tuple(Letter(name) for name in text)
 
@@ -84,12 +84,12 @@ Sizes = Mapping[str, int]
 Terms = list[tuple[Expression, int]]
 
 
-def sizes_of(shape: Sequence[int]) -> dict[str, int]:
+def list_sizes(shape: Sequence[int]) -> dict[str, int]:
     """Return the sizes of an output's letters."""
     return dict(zip(LETTERS, shape, strict=False))
 
 
-def _bounds(expression: Expression, sizes: Sizes) -> tuple[int, int] | None:
+def _find_bounds(expression: Expression, sizes: Sizes) -> tuple[int, int] | None:
     """Return bounds on the value of an expression; None if unknown."""
     if isinstance(expression, Letter):
         if expression.name not in sizes:
@@ -98,14 +98,14 @@ def _bounds(expression: Expression, sizes: Sizes) -> tuple[int, int] | None:
     if isinstance(expression, Remainder):
         return 0, expression.divisor - 1
     if isinstance(expression, Quotient):
-        inside = _bounds(expression.over, sizes)
+        inside = _find_bounds(expression.over, sizes)
         n = expression.divisor
         return None if inside is None else (inside[0] // n, inside[1] // n)
     if not isinstance(expression, Total):
         return None
     low = high = expression.constant
     for term, factor in expression.terms:
-        inside = _bounds(term, sizes)
+        inside = _find_bounds(term, sizes)
         if inside is None:
             return None
         ends = sorted(end * factor for end in inside)
@@ -113,7 +113,7 @@ def _bounds(expression: Expression, sizes: Sizes) -> tuple[int, int] | None:
     return low, high
 
 
-def _parted(expression: Expression, step: int) -> tuple[Terms, Expression]:
+def _split_terms(expression: Expression, step: int) -> tuple[Terms, Expression]:
     """Return the terms whose factor is a multiple of `step`, and the rest.
 
     The number in a sum is split too: 13 is 12 and 1 if `step` is 4.
@@ -127,7 +127,7 @@ def _parted(expression: Expression, step: int) -> tuple[Terms, Expression]:
     return whole, total([*rest, (constant % step, 1)])
 
 
-def _steps_of(expression: Expression, divisor: int) -> list[int]:
+def _find_steps(expression: Expression, divisor: int) -> list[int]:
     """Return the divisor's common factors with the terms, the largest first."""
     terms = expression.terms if isinstance(expression, Total) else ((expression, 1),)
     return sorted({gcd(factor, divisor) for _, factor in terms}, reverse=True)
@@ -135,18 +135,18 @@ def _steps_of(expression: Expression, divisor: int) -> list[int]:
 
 def over(expression: Expression, divisor: int, sizes: Sizes) -> Expression:
     """Return `expression // divisor`."""
-    known = _bounds(expression, sizes)
+    known = _find_bounds(expression, sizes)
     if known is not None and known[0] // divisor == known[1] // divisor:
         return number(known[0] // divisor)
     if divisor == 1:
         return expression
-    for step in _steps_of(expression, divisor):
-        whole, rest = _parted(expression, step)
-        inside = _bounds(rest, sizes)
+    for step in _find_steps(expression, divisor):
+        whole, rest = _split_terms(expression, step)
+        inside = _find_bounds(rest, sizes)
         if step > 1 and inside is not None and 0 <= inside[0] <= inside[1] < step:
             less = total([(term, factor // step) for term, factor in whole])
             return over(less, divisor // step, sizes)
-    whole, rest = _parted(expression, divisor)
+    whole, rest = _split_terms(expression, divisor)
     if whole:
         less = total([(term, factor // divisor) for term, factor in whole])
         return less + over(rest, divisor, sizes)
@@ -155,15 +155,15 @@ def over(expression: Expression, divisor: int, sizes: Sizes) -> Expression:
 
 def modulo(expression: Expression, divisor: int, sizes: Sizes) -> Expression:
     """Return `expression % divisor`."""
-    whole, rest = _parted(expression, divisor)
+    whole, rest = _split_terms(expression, divisor)
     if whole:
         return modulo(rest, divisor, sizes)
-    known = _bounds(expression, sizes)
+    known = _find_bounds(expression, sizes)
     if known is not None and known[0] // divisor == known[1] // divisor:
         return expression - known[0] // divisor * divisor
-    for step in _steps_of(expression, divisor):
-        whole, rest = _parted(expression, step)
-        inside = _bounds(rest, sizes)
+    for step in _find_steps(expression, divisor):
+        whole, rest = _split_terms(expression, step)
+        inside = _find_bounds(rest, sizes)
         if step > 1 and inside is not None and 0 <= inside[0] <= inside[1] < step:
             less = total([(term, factor // step) for term, factor in whole])
             return modulo(less, divisor // step, sizes) * step + rest
@@ -194,12 +194,12 @@ STEPS = {1: ("u",), 2: ("u", "v"), 3: ("t", "u", "v")}
 """Letters of the steps inside a window."""
 
 
-def reads_at(window: Window, place: Expression, step: Expression) -> Expression:
+def build_read_index(window: Window, place: Expression, step: Expression) -> Expression:
     """Return the element that a step reads: negative or past the end in the padding."""
     return place * window.stride + step * window.dilation - window.before
 
 
-def inside(
+def build_inside_conditions(
     window: Window, place: Expression, step: Expression, padded: bool = False
 ) -> tuple[Within, ...]:
     """Return conditions for a step to be inside the input, or inside the padded input.
@@ -210,11 +210,11 @@ def inside(
     last = (window.places - 1) * window.stride + window.reach - 1 - window.before
     if window.before <= before and last < window.size + after:
         return ()
-    at = reads_at(window, place, step)
+    at = build_read_index(window, place, step)
     return (Within(at, -before, window.size + after),)
 
 
-def leading(count: int) -> tuple[str, ...]:
+def list_leading(count: int) -> tuple[str, ...]:
     """Return the letters of the dims before the channels."""
     return ("n",) if count == 1 else tuple("ijklmpq"[:count])
 
@@ -226,10 +226,12 @@ def places(dims: int) -> tuple[Letter, ...]:
 
 def steps(sizes: Sequence[int]) -> tuple[tuple[Loop, ...], tuple[Expression, ...]]:
     """Return loops through a window, and their letters; no loop along a size of 1."""
-    return looped(dict(zip(STEPS[len(sizes)], sizes, strict=True)))
+    return build_loops(dict(zip(STEPS[len(sizes)], sizes, strict=True)))
 
 
-def looped(sizes: dict[str, int]) -> tuple[tuple[Loop, ...], tuple[Expression, ...]]:
+def build_loops(
+    sizes: dict[str, int],
+) -> tuple[tuple[Loop, ...], tuple[Expression, ...]]:
     """Return loops by their letters; a size of 1 has no loop, and is read at 0."""
     loops = tuple(Loop(name, size) for name, size in sizes.items() if size != 1)
     letters = tuple(
@@ -243,7 +245,7 @@ def write_size(sizes: Sequence[int]) -> str:
     return " x ".join(map(str, sizes))
 
 
-def geometry(drawn: IndexMap) -> tuple[str, ...]:
+def describe_geometry(drawn: IndexMap) -> tuple[str, ...]:
     """Return the size formula for each spatial dim of a map that has windows.
 
     Empty for others. For `fold`, these are the numbers of blocks, whose product is the
@@ -251,11 +253,13 @@ def geometry(drawn: IndexMap) -> tuple[str, ...]:
     """
     if drawn.sizing == "spread":
         sizes = drawn.shape[-len(drawn.windows) :]
-        return tuple(map(_spread, drawn.windows, sizes))
-    return tuple(_sliding(each, drawn.sizing != "average") for each in drawn.windows)
+        return tuple(map(_format_spread, drawn.windows, sizes))
+    return tuple(
+        _format_sliding(window, drawn.sizing != "average") for window in drawn.windows
+    )
 
 
-def _sliding(window: Window, dilated: bool = True) -> str:
+def _format_sliding(window: Window, dilated: bool = True) -> str:
     """Return how often a window fits:
     `floor((8 + 2*1 - 1*(3 - 1) - 1) / 2) + 1 = 4`.
     """
@@ -276,7 +280,7 @@ def _sliding(window: Window, dilated: bool = True) -> str:
     )
 
 
-def _spread(window: Window, size: int) -> str:
+def _format_spread(window: Window, size: int) -> str:
     """Return a transposed convolution's size: `(4 - 1)*2 - 2*0 + ... = 8`."""
     return (
         f"({window.size} - 1)*{window.stride} - 2*{window.before} + "

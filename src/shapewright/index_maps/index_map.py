@@ -67,14 +67,14 @@ class Listed(Expression):
         return frozenset[str]().union(*(index.letters() for index in self.indices))
 
     def __str__(self) -> str:
-        return f"{_listing(self.numbers)}[{', '.join(map(str, self.indices))}]"
+        return f"{_format_listing(self.numbers)}[{', '.join(map(str, self.indices))}]"
 
 
-def _listing(numbers: Any) -> str:
+def _format_listing(numbers: Any) -> str:
     """Return a list as text, cut if it is long."""
     if not isinstance(numbers, tuple):
         return str(numbers)
-    shown = [_listing(item) for item in numbers[:8]]
+    shown = [_format_listing(item) for item in numbers[:8]]
     return f"[{', '.join(shown)}{', ...' if len(numbers) > 8 else ''}]"
 
 

@@ -43,7 +43,7 @@ from shapewright.index_maps.index_map import (
     Within,
     constant,
 )
-from shapewright.record.json_reader import TableReader, damages_named, parse_document
+from shapewright.record.json_reader import TableReader, name_damages, parse_document
 from shapewright.record.json_writer import TableWriter
 from shapewright.sizes.expressions import (
     Absolute,
@@ -129,14 +129,16 @@ def _write_side(one: Side) -> Json:
         "offset": one.offset,
         "shares": one.shares,
         "letters": list(one.letters),
-        "values": _numbers(one.values if isinstance(one.values, list) else single),
+        "values": _write_numbers(
+            one.values if isinstance(one.values, list) else single
+        ),
     }
 
 
-def _numbers(values: Any) -> Json:
+def _write_numbers(values: Any) -> Json:
     """Return nested lists or tuples of numbers as nested lists."""
     if isinstance(values, list | tuple):
-        return [_numbers(value) for value in values]
+        return [_write_numbers(value) for value in values]
     return write_nest(values)
 
 
@@ -155,7 +157,7 @@ def _write_index_map(one: IndexMap) -> Json:
         (
             "tables",
             [
-                {"name": table.name, "values": _numbers(table.values)}
+                {"name": table.name, "values": _write_numbers(table.values)}
                 for table in one.tables
             ],
         ),
@@ -261,7 +263,7 @@ def _write_expression(one: Expression) -> Json:
             return {"element": name, "at": list(map(_write_expression, indices))}
         case Listed(values, indices):
             return {
-                "list": _numbers(values),
+                "list": _write_numbers(values),
                 "at": list(map(_write_expression, indices)),
             }
     raise AssertionError(f"no form for {type(one).__name__}")
@@ -285,7 +287,7 @@ def decode(text: str | bytes) -> Drawn | Stored:
     """Read the drawn call or tensor in JSON text. Unknown fields are ignored."""
     kinds = ("drawing", "tensor")
     record = parse_document(text, kinds, VERSION, UnreadableDrawing)
-    with damages_named("drawing", UnreadableDrawing):
+    with name_damages("drawing", UnreadableDrawing):
         if record["kind"] == "drawing":
             return _read_drawing(record)
         return _read_tensor(record)
@@ -309,19 +311,19 @@ def _read_drawing(record: dict[str, Json]) -> Drawn:
         stages=tuple(map(_read_side, record["stages"])),
         notes=tuple(record.get("notes", ())),
         refusal=tuple(record.get("refusal", ())),
-        beside=None if record.get("beside") is None else _beside(record["beside"]),
+        beside=None if record.get("beside") is None else _read_notes(record["beside"]),
         broadcast=record.get("broadcast", False),
     )
 
 
-def _beside(record: dict[str, Json]) -> PictureNotes:
+def _read_notes(record: dict[str, Json]) -> PictureNotes:
     """Read the notes of autograd and the dispatcher on a call."""
     told = record["autograd"]
     autograd = Autograd(
         nodes=tuple(told["nodes"]),
-        kept=tuple(Kept(**{**row, "shape": _shape(row)}) for row in told["kept"]),
+        kept=tuple(Kept(**{**row, "shape": _read_shape(row)}) for row in told["kept"]),
         gradients=tuple(
-            InputGradient(row["name"], _shape(row), row["reason"])
+            InputGradient(row["name"], _read_shape(row), row["reason"])
             for row in told["gradients"]
         ),
         written=tuple((name, old, new) for name, old, new in told["written"]),
@@ -339,7 +341,7 @@ def _beside(record: dict[str, Json]) -> PictureNotes:
     )
 
 
-def _shape(row: dict[str, Json]) -> Any:
+def _read_shape(row: dict[str, Json]) -> Any:
     """Read the shape in a row, None if it has none."""
     return None if row["shape"] is None else tuple(row["shape"])
 
@@ -367,16 +369,16 @@ def _read_side(row: Json) -> Side:
         row["dtype"],
         tuple(row["stride"]),
         row["offset"],
-        _listed(row["values"], list),
+        _read_numbers(row["values"], list),
         row["shares"],
         tuple(row.get("letters", ())),
     )
 
 
-def _listed(values: Json, kind: Any) -> Any:
+def _read_numbers(values: Json, kind: Any) -> Any:
     """Read nested lists of numbers, as lists or as tuples."""
     if isinstance(values, list):
-        return kind([_listed(value, kind) for value in values])
+        return kind([_read_numbers(value, kind) for value in values])
     return read_nest(values)
 
 
@@ -408,7 +410,7 @@ def _read_index_map(row: Json) -> IndexMap:
         then=tuple(map(_read_function, row.get("then", ()))),
         sizes=tuple((letter, name) for letter, name in row.get("sizes", ())),
         tables=tuple(
-            Table(one["name"], _listed(one["values"], tuple))
+            Table(one["name"], _read_numbers(one["values"], tuple))
             for one in row.get("tables", ())
         ),
         stages=tuple(
@@ -489,5 +491,7 @@ def _read_expression(row: Json) -> Expression:
         case {"element": name, "at": at}:
             return Element(name, tuple(map(_read_expression, at)))
         case {"list": values, "at": at}:
-            return Listed(_listed(values, tuple), tuple(map(_read_expression, at)))
+            return Listed(
+                _read_numbers(values, tuple), tuple(map(_read_expression, at))
+            )
     raise ValueError(f"no expression has the form {row!r}")

@@ -32,7 +32,7 @@ from shapewright.inputs.spec_syntax import (
     compute_size,
     find_letters,
 )
-from shapewright.program.syntax_nodes import dotted_name, parse_expression
+from shapewright.program.syntax_nodes import get_dotted_name, parse_expression
 
 _TENSOR = re.compile(rf"\b(?:{'|'.join(map(re.escape, DTYPES))})\s*\[[^\[\]]*\]")
 _STATED = re.compile(r"(?<![=<>!])=(?!=)")
@@ -326,7 +326,7 @@ class _Reader:
         """Return `torch.nn.functional.relu` for a chain of names, else
         an empty string.
         """
-        first, dot, rest = dotted_name(node).partition(".")
+        first, dot, rest = get_dotted_name(node).partition(".")
         return "" if first in DTYPES else f"{PREFIXES.get(first, first)}{dot}{rest}"
 
     def attribute(self, node: ast.Attribute) -> Any:

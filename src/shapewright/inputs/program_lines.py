@@ -8,8 +8,12 @@ from dataclasses import dataclass
 
 from shapewright.inputs.errors import InputError
 from shapewright.inputs.python_files import read_source
-from shapewright.program.runnable_definitions import required_arguments
-from shapewright.program.syntax_nodes import first_line, last_line, names_in
+from shapewright.program.runnable_definitions import list_required_arguments
+from shapewright.program.syntax_nodes import (
+    collect_names,
+    get_first_line,
+    get_last_line,
+)
 
 _PLACE = re.compile(r"(?P<file>.*?\.py)(:(?P<name>[^:]+.*?))?:(?P<line>\d+)", re.DOTALL)
 
@@ -102,7 +106,7 @@ class _Program:
         """Return the top-level class or function that contains a line."""
         named: list[ast.ClassDef | ast.FunctionDef] = [*self.classes.values()]
         for node in (*named, *self.functions.values()):
-            if first_line(node) <= line <= last_line(node):
+            if get_first_line(node) <= line <= get_last_line(node):
                 return node.name
         return None
 
@@ -127,7 +131,7 @@ class _Program:
         """Whether a class can only be constructed with arguments."""
         for one in self.classes[name].body:
             if isinstance(one, ast.FunctionDef) and one.name == "__init__":
-                return bool(required_arguments(one, 1))
+                return bool(list_required_arguments(one, 1))
         return False
 
     def root(self, name: str) -> str | None:
@@ -137,13 +141,13 @@ class _Program:
             more = {
                 other
                 for other in self.modules
-                if other not in users and users & names_in(self.classes[other])
+                if other not in users and users & collect_names(self.classes[other])
             }
             if not more:
                 break
             users |= more
         used = {
-            inner for outer in users for inner in names_in(self.classes[outer])
+            inner for outer in users for inner in collect_names(self.classes[outer])
             if inner != outer
         }  # fmt: skip
         roots = [user for user in users if user not in used]
@@ -158,13 +162,13 @@ class _Program:
                 statement, ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef
             )
         ]
-        met = {inner for one in code for inner in names_in(one)}
+        met = {inner for one in code for inner in collect_names(one)}
         while True:
             more = {
                 inner
                 for outer, node in {**self.classes, **self.functions}.items()
                 if outer in met
-                for inner in names_in(node)
+                for inner in collect_names(node)
             }
             if more <= met:
                 return name in met

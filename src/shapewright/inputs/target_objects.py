@@ -37,8 +37,8 @@ from shapewright.inputs.python_files import (
 from shapewright.inputs.spec import Candidate
 from shapewright.inputs.target import LIBRARIES, Target
 from shapewright.inputs.target_names import Lookup, find_required, is_module
-from shapewright.program.source_text import text_of_function
-from shapewright.program.syntax_nodes import is_generator, own_nodes
+from shapewright.program.source_text import get_function_text
+from shapewright.program.syntax_nodes import is_generator, iter_own_nodes
 
 _BUILDER = re.compile(r"_*(build|make|create)|\w*(model|net|network)", re.I)
 _SELF = frozenset(
@@ -71,11 +71,11 @@ def _is_module_returned(found: Any, deep: int = _DEEP) -> bool:
     if returned is not None:
         named = isinstance(returned, str) and returned.endswith("Module")
         return named or _is_module_class(_resolve_name(found, returned))
-    text = text_of_function(found)
+    text = get_function_text(found)
     function = text.function if text is not None else None
     if function is None or is_generator(function):
         return False
-    nodes = list(own_nodes(function))
+    nodes = list(iter_own_nodes(function))
     made = {
         target.id
         for node in nodes

@@ -18,11 +18,11 @@ def load(shell: Any) -> None:
 
     @wraps(original)
     def showtraceback(exc_tuple: Any = None, *args: Any, **kwargs: Any) -> Any:
-        from shapewright.commands.explain import note
+        from shapewright.commands.explain import add_note
 
         error = exc_tuple[1] if exc_tuple else sys.exc_info()[1]
         if error is not None:
-            note(error)
+            add_note(error)
         return original(exc_tuple, *args, **kwargs)
 
     setattr(showtraceback, OURS, original)

@@ -17,7 +17,7 @@ class Explains:
     ) -> Generator[None, Any, Any]:
         """The error gains its explanation before its text is made."""
         if call.excinfo is not None:
-            from shapewright.commands.explain import note
+            from shapewright.commands.explain import add_note
 
-            note(call.excinfo.value)
+            add_note(call.excinfo.value)
         return (yield)

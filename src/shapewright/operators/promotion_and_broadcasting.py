@@ -11,7 +11,13 @@ from functools import lru_cache
 from typing import Any
 
 from shapewright.operators.metadata_rules import Made, Meta, Misfit, setting
-from shapewright.sizes.strides import Strided, contiguous, is_dense, iterated, like
+from shapewright.sizes.strides import (
+    Strided,
+    compute_iterated,
+    compute_like,
+    contiguous,
+    is_dense,
+)
 
 NUMBERS = frozenset({bool, int, float, complex})
 """The exact types of Python numbers, for quick tests: `type(x) in NUMBERS`."""
@@ -226,7 +232,7 @@ def _promoted(value: Any, dtype: str) -> Strided:
         return NUMBER
     shape, stride = value.shape, value.stride
     if dtype and value.dtype != dtype and shape:
-        stride = like(shape, stride)
+        stride = compute_like(shape, stride)
     return shape, stride
 
 
@@ -239,7 +245,7 @@ def is_plain(*metas: Meta) -> bool:
 
 def likened(input: Meta, dtype: str, grad_fn: str | None) -> Made:
     """Return the output of a function that begins with `empty_like`."""
-    return new(input.shape, dtype, like(input.shape, input.stride), grad_fn)
+    return new(input.shape, dtype, compute_like(input.shape, input.stride), grad_fn)
 
 
 def new(shape: tuple[int, ...], dtype: str, stride: Any, grad_fn: str | None) -> Made:
@@ -255,8 +261,8 @@ def unary(input: Meta, dtype: str, grad_fn: str | None, promoted: bool = True) -
     """
     shape, stride = input.shape, input.stride
     if promoted and input.dtype != dtype:
-        stride = like(shape, stride)
-    stride = iterated(shape, ((shape, stride),))
+        stride = compute_like(shape, stride)
+    stride = compute_iterated(shape, ((shape, stride),))
     return Made(shape, dtype, stride, grad_fn if KIND[dtype] >= 2 else "")
 
 
@@ -275,7 +281,7 @@ def pointwise(
         if own != shape:
             shape = broadcast(*[own for own, _ in strided])
             break
-    stride = iterated(shape, strided)
+    stride = compute_iterated(shape, strided)
     return Made(shape, dtype, stride, grad_fn if KIND[dtype] >= 2 else "")
 
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 from shapewright.program.source_text import SourceText
 from shapewright.program.spans import Span
-from shapewright.program.syntax_nodes import called_name
+from shapewright.program.syntax_nodes import get_called_name
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,7 +32,7 @@ def is_stated(text: SourceText, node: ast.AST) -> bool:
     return isinstance(node, kinds) or text.around(node, *kinds) is not None
 
 
-def demand_at(
+def find_demand_at(
     text: SourceText, span: Span, operator: str, outcome: bool
 ) -> tuple[Span, AssertedComparison | None]:
     """Find a comparison and the assertion that depends on it.
@@ -41,98 +41,102 @@ def demand_at(
     """
     node = text.node(span)
     is_call = isinstance(node, ast.Call)
-    if node is None or (is_call and called_name(node) not in TELLING):
+    if node is None or (is_call and get_called_name(node) not in TELLING):
         return span, None  # `min(h, w)` compares, but is not what it finds
-    tests = _tested(node)
+    tests = _list_tested(node)
     if tests is None:
-        now, other = (_turned(node, operator, each) for each in (outcome, not outcome))
-        return span, _between(text, node, now, other)
-    found = {_between(text, each, outcome, not outcome) for each in tests}
+        now, other = (
+            _replace_value(node, operator, each) for each in (outcome, not outcome)
+        )
+        return span, _find_between(text, node, now, other)
+    found = {_find_between(text, each, outcome, not outcome) for each in tests}
     demand = found.pop() if len(found) == 1 else None
-    return (text.span(tests[0]) if len(tests) == 1 else _condition(text, node)), demand
+    return (
+        text.span(tests[0]) if len(tests) == 1 else _get_condition_span(text, node)
+    ), demand
 
 
-def _between(
+def _find_between(
     text: SourceText, node: ast.AST, now: bool | None, other: bool | None
 ) -> AssertedComparison | None:
     """Return the assertion on an expression whose outcome was `now`."""
-    raised = _upwards(text, node, now)
+    raised = _follow_upwards(text, node, now)
     if raised is not None and raised.straight:
         return replace(raised, met=False)
-    return _upwards(text, node, other)
+    return _follow_upwards(text, node, other)
 
 
-def _tested(node: ast.AST) -> list[ast.expr] | None:
+def _list_tested(node: ast.AST) -> list[ast.expr] | None:
     """Return the expressions whose truth a statement tests; None for a comparison."""
     if isinstance(node, ast.If | ast.While | ast.Assert | ast.IfExp):
-        return _asked(node.test)
+        return _list_operands(node.test)
     if isinstance(node, ast.BoolOp | ast.UnaryOp):
-        return _asked(node)
+        return _list_operands(node)
     return None
 
 
-def _asked(node: ast.expr) -> list[ast.expr]:
+def _list_operands(node: ast.expr) -> list[ast.expr]:
     """Return the operands of `and`, `or` and `not` that are not comparisons."""
     if isinstance(node, ast.BoolOp):
-        return [each for value in node.values for each in _asked(value)]
+        return [each for value in node.values for each in _list_operands(value)]
     if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.Not):
-        return _asked(node.operand)
+        return _list_operands(node.operand)
     return [] if isinstance(node, ast.Compare) else [node]
 
 
-def _condition(text: SourceText, node: ast.expr | ast.stmt) -> Span:
+def _get_condition_span(text: SourceText, node: ast.expr | ast.stmt) -> Span:
     """Return the span of a statement's condition, or of the whole expression."""
     return text.span(getattr(node, "test", node))
 
 
-def _turned(node: ast.AST, operator: str, value: bool) -> bool | None:
+def _replace_value(node: ast.AST, operator: str, value: bool) -> bool | None:
     """Return the value of an expression if a comparison in it comes out as `value`.
 
     `a != b` of tuples asks for each pair whether it is equal; `in` asks for one after
     the other. None: it depends on the others.
     """
-    if isinstance(node, ast.Call) and called_name(node) in ("all", "any"):
-        return _decided(value, by=called_name(node) == "any")
+    if isinstance(node, ast.Call) and get_called_name(node) in ("all", "any"):
+        return _is_decided(value, by=get_called_name(node) == "any")
     if not isinstance(node, ast.Compare):
         return value
     last = node.ops[-1] if len(node.ops) == 1 else None
     if isinstance(last, ast.In | ast.NotIn):
-        return _decided(value, by=True, negated=isinstance(last, ast.NotIn))
+        return _is_decided(value, by=True, negated=isinstance(last, ast.NotIn))
     if isinstance(last, ast.NotEq) and operator == "==":
         return not value
     if len(node.ops) == 1:
         return value
-    return _decided(value, by=False)
+    return _is_decided(value, by=False)
 
 
-def _decided(value: bool, by: bool, negated: bool = False) -> bool | None:
+def _is_decided(value: bool, by: bool, negated: bool = False) -> bool | None:
     """Return whether an operand decides the whole: true an `or`, false an `and`."""
     return value is not negated if value is by else None
 
 
-def _upwards(
+def _follow_upwards(
     text: SourceText, node: ast.AST, value: bool | None
 ) -> AssertedComparison | None:
     """Follow a condition outwards to the statement that acts on it."""
     while (parent := text.parent(node)) is not None:
         if isinstance(parent, ast.BoolOp):
             by = isinstance(parent.op, ast.Or)
-            value = None if value is None else _decided(value, by)
+            value = None if value is None else _is_decided(value, by)
         elif isinstance(parent, ast.UnaryOp) and isinstance(parent.op, ast.Not):
             value = None if value is None else not value
         elif isinstance(parent, ast.Call):
             if _is_check(parent) and parent.args and node is parent.args[0]:
                 message = parent.args[1] if len(parent.args) > 1 else None
-                return _failing("AssertionError", message, value, False)
-            if called_name(parent) not in TELLING or node not in parent.args:
+                return _build_assertion("AssertionError", message, value, False)
+            if get_called_name(parent) not in TELLING or node not in parent.args:
                 return None
-            if called_name(parent) != "bool" and value is not None:
-                value = _decided(value, by=called_name(parent) == "any")
+            if get_called_name(parent) != "bool" and value is not None:
+                value = _is_decided(value, by=get_called_name(parent) == "any")
         elif isinstance(parent, ast.Assert):
             given = parent.msg if node is parent.test else None
-            return _failing("AssertionError", given, value, False)
+            return _build_assertion("AssertionError", given, value, False)
         elif isinstance(parent, ast.If):
-            return _branch(parent, value) if node is parent.test else None
+            return _read_branch(parent, value) if node is parent.test else None
         elif isinstance(parent, ast.GeneratorExp | ast.ListComp):
             if not isinstance(text.parent(parent), ast.Call):
                 return None
@@ -144,14 +148,14 @@ def _upwards(
 
 def _is_check(call: ast.Call) -> bool:
     """Return whether a call is `torch._assert(...)` or `torch._check(...)`."""
-    return called_name(call) in ("_assert", "_check")
+    return get_called_name(call) in ("_assert", "_check")
 
 
 TELLING = frozenset({"all", "any", "bool", "is_integer"})
 """Functions that return the truth of the comparison passed to them."""
 
 
-def _branch(statement: ast.If, value: bool | None) -> AssertedComparison | None:
+def _read_branch(statement: ast.If, value: bool | None) -> AssertedComparison | None:
     """Return the assertion of an `if` with a branch that begins with `raise`."""
     for body, taken in ((statement.body, True), (statement.orelse, False)):
         if body and isinstance(body[0], ast.Raise):
@@ -159,20 +163,22 @@ def _branch(statement: ast.If, value: bool | None) -> AssertedComparison | None:
             error = raised.func if isinstance(raised, ast.Call) else raised
             kind = ast.unparse(error) if error is not None else "raise"
             arguments = raised.args if isinstance(raised, ast.Call) else []
-            return _failing(kind, arguments[0] if arguments else None, value, taken)
+            return _build_assertion(
+                kind, arguments[0] if arguments else None, value, taken
+            )
     return None
 
 
-def _failing(
+def _build_assertion(
     kind: str, message: ast.expr | None, value: bool | None, on: bool
 ) -> AssertedComparison | None:
     """Return the assertion, or None if the program does not raise at this value."""
     if value is not None and value is not on:
         return None
-    return AssertedComparison(kind, _literal(message), value is not None)
+    return AssertedComparison(kind, _get_literal(message), value is not None)
 
 
-def _literal(message: ast.expr | None) -> str | None:
+def _get_literal(message: ast.expr | None) -> str | None:
     """Return the text of a literal, with the fields of an f-string as written."""
     if isinstance(message, ast.Constant) and isinstance(message.value, str):
         return message.value

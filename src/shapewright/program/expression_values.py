@@ -31,11 +31,11 @@ class UnknownValue(Exception):
 
 
 def _refuse_value(node: ast.expr) -> NoReturn:
-    """Raise `UnknownValue`: what `value_of` does where nothing is known."""
+    """Raise `UnknownValue`: what `evaluate_node` does where nothing is known."""
     raise UnknownValue(type(node).__name__)
 
 
-def value_of(
+def evaluate_node(
     node: ast.expr,
     known: Callable[[ast.expr], Any] = _refuse_value,
     operators: Operators = OPERATORS,
@@ -52,7 +52,7 @@ def value_of(
     """
 
     def inner(part: ast.expr) -> Any:
-        return value_of(part, known, operators, literals)
+        return evaluate_node(part, known, operators, literals)
 
     match node:
         case ast.Constant(value) if literals is None or type(value) in literals:
@@ -78,17 +78,17 @@ def _raise_to_power(base: int, exponent: int) -> Any:
 
 
 SIGNED: Operators = {ast.USub: operator.neg}
-"""Operators of `whole_number` with which only a literal counts: `-2`."""
+"""Operators of `evaluate_whole_number` with which only a literal counts: `-2`."""
 WHOLE: Operators = {
     ast.Add: operator.add, ast.Sub: operator.sub, ast.Mult: operator.mul,
     ast.FloorDiv: operator.floordiv, ast.USub: operator.neg, ast.Pow: _raise_to_power,
 }  # fmt: skip
 
 
-def whole_number(node: ast.expr, operators: Operators = WHOLE) -> int | None:
+def evaluate_whole_number(node: ast.expr, operators: Operators = WHOLE) -> int | None:
     """Return the value of an expression of whole numbers: 400 for `16 * 5 * 5`."""
     try:
-        value: int = value_of(node, operators=operators, literals=(int,))
+        value: int = evaluate_node(node, operators=operators, literals=(int,))
     except (UnknownValue, ZeroDivisionError):
         return None
     return value

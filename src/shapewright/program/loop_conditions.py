@@ -16,8 +16,12 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from shapewright.program.loop_counters import atoms, counters
-from shapewright.program.syntax_nodes import called_name, dotted_name, names_in
+from shapewright.program.loop_counters import iter_atoms, list_counters
+from shapewright.program.syntax_nodes import (
+    collect_names,
+    get_called_name,
+    get_dotted_name,
+)
 
 DUE = "_shapewright_due"
 EXCEEDS = "_shapewright_exceeds"
@@ -34,7 +38,7 @@ WHOLE = frozenset({"step", "zero_grad"})
 """Calls that use and clear gradients; an extra turn with both is harmless."""
 
 
-def counts(text: bytes) -> bool:
+def has_counters(text: bytes) -> bool:
     """Return whether a library's file may have conditions on its counters."""
     return bool(HEAD.search(text)) or b"_interval > " in text or b"_batch > " in text
 
@@ -58,7 +62,7 @@ class _Teller(ast.NodeTransformer):
         self.count = 0
 
     def visit_For(self, node: ast.For) -> ast.AST:
-        return self.within(node, names_in(node.target))
+        return self.within(node, collect_names(node.target))
 
     def visit_While(self, node: ast.While) -> ast.AST:
         return self.within(node, set())
@@ -66,7 +70,7 @@ class _Teller(ast.NodeTransformer):
     def within(self, node: ast.For | ast.While, heads: set[str]) -> ast.AST:
         """Skip conditions on a loop's own counters, which are set forward anyway."""
         before = self.heads
-        self.heads = before | heads | counters(node).keys()
+        self.heads = before | heads | list_counters(node).keys()
         self.generic_visit(node)
         self.heads = before
         return node
@@ -78,12 +82,12 @@ class _Teller(ast.NodeTransformer):
         return node
 
     def visit_If(self, node: ast.If) -> ast.AST:
-        if self.library or not _trains(node):
+        if self.library or not _is_training_part(node):
             node.test = self.told(node.test)
         if self.library and len(node.body) == 1 and isinstance(node.body[0], ast.Raise):
             node.test = _Bounds().visit(node.test)
-        node.body = [self.visit(each) for each in node.body]
-        node.orelse = [self.visit(each) for each in node.orelse]
+        node.body = [self.visit(statement) for statement in node.body]
+        node.orelse = [self.visit(statement) for statement in node.orelse]
         return node
 
     def visit_Compare(self, node: ast.Compare) -> ast.AST:
@@ -94,7 +98,7 @@ class _Teller(ast.NodeTransformer):
     def told(self, test: ast.expr) -> ast.expr:
         """Rewrite a condition to report its tests of counters."""
         if isinstance(test, ast.BoolOp):
-            test.values = [self.told(each) for each in test.values]
+            test.values = [self.told(value) for value in test.values]
         elif isinstance(test, ast.UnaryOp) and isinstance(test.op, ast.Not):
             test.operand = self.told(test.operand)
         elif isinstance(test, ast.BinOp):
@@ -123,7 +127,7 @@ class _Teller(ast.NodeTransformer):
             others = OTHERS.search(count + period)
             if not (counted and SETTING.search(period)) or others:
                 return node
-        elif {ast.unparse(each) for each in atoms(node.left)} & self.heads:
+        elif {ast.unparse(each) for each in iter_atoms(node.left)} & self.heads:
             return node
         self.count += 1
         told = (f"{count} % {period}", self.count, self.library)
@@ -145,13 +149,13 @@ class _Bounds(ast.NodeTransformer):
         return ast.copy_location(ast.Call(name, [node.left, right], []), node)
 
 
-def _trains(node: ast.If) -> bool:
+def _is_training_part(node: ast.If) -> bool:
     """Return whether the body of a condition is only part of a training step."""
     found = {
-        each.attr
+        child.attr
         for part in (*node.body, *node.orelse)
-        for each in ast.walk(part)
-        if isinstance(each, ast.Attribute) and each.attr in TRAINS
+        for child in ast.walk(part)
+        if isinstance(child, ast.Attribute) and child.attr in TRAINS
     }
     return bool(found) and found != WHOLE
 
@@ -186,18 +190,20 @@ class Waiting:
 NOTHING = Waiting(endless=False, bounded=False, returned=False)
 
 
-def waiting_at(tree: ast.Module, place: Place) -> Waiting:
+def find_waiting_at(tree: ast.Module, place: Place) -> Waiting:
     """Return what depends on the expression at this place of a file."""
-    path = path_to(tree, place)
+    path = find_path(tree, place)
     cuts = [i for i, node in enumerate(path) if isinstance(node, Function)]
     inside = path[cuts[-1] :] if cuts else path
     read = inside[-1]
     compared: list[ast.expr] = []
     endless = bounded = False
     for number, node in enumerate(inside[:-1]):
-        if not isinstance(node, Loop) or not _turns_over(node, inside[number + 1]):
+        if not isinstance(node, Loop) or not _is_in_each_turn(node, inside[number + 1]):
             continue
-        found = [test for test in _exits(node) if NameFlow(node, read).touches(test)]
+        found = [
+            test for test in _iter_exits(node) if NameFlow(node, read).touches(test)
+        ]
         if not found:
             continue
         if isinstance(node, ast.While) or _is_endless(node):
@@ -206,12 +212,12 @@ def waiting_at(tree: ast.Module, place: Place) -> Waiting:
             bounded = True
         flow = NameFlow(node, read)
         for test in found:
-            compared += _other_sides(test, flow)
+            compared += _list_other_sides(test, flow)
     returned = bool(cuts) and NameFlow(inside[0], read).leaves()
     return Waiting(endless, bounded, returned, tuple(compared))
 
 
-def path_to(tree: ast.Module, place: Place) -> list[ast.AST]:
+def find_path(tree: ast.Module, place: Place) -> list[ast.AST]:
     """Return the nodes around a place, outermost first, then the expression itself.
 
     Python places the truth that an `if` asks for at its condition or at all of it.
@@ -219,17 +225,17 @@ def path_to(tree: ast.Module, place: Place) -> list[ast.AST]:
     path: list[ast.AST] = [tree]
     while True:
         for child in ast.iter_child_nodes(path[-1]):
-            if _contains(child, place):
+            if _has_place(child, place):
                 path.append(child)
                 break
         else:
             last = path[-1]
             return [*path, last.test] if isinstance(last, TESTED) else path
-        if _place_of(child) == place and isinstance(child, ast.expr):
+        if _get_place(child) == place and isinstance(child, ast.expr):
             return path
 
 
-def _place_of(node: ast.AST) -> Place | None:
+def _get_place(node: ast.AST) -> Place | None:
     """Return the place of a node; None for nodes without, such as operators."""
     line = getattr(node, "lineno", None)
     end_line = getattr(node, "end_lineno", None)
@@ -238,15 +244,15 @@ def _place_of(node: ast.AST) -> Place | None:
     return line, node.col_offset, end_line, node.end_col_offset  # type: ignore[attr-defined]
 
 
-def _contains(node: ast.AST, place: Place) -> bool:
+def _has_place(node: ast.AST, place: Place) -> bool:
     """Return whether a place is within a node."""
-    own = _place_of(node)
+    own = _get_place(node)
     if own is None:
-        return any(_contains(child, place) for child in ast.iter_child_nodes(node))
+        return any(_has_place(child, place) for child in ast.iter_child_nodes(node))
     return own[:2] <= place[:2] and place[2:] <= own[2:]
 
 
-def _turns_over(loop: Loop, part: ast.AST) -> bool:
+def _is_in_each_turn(loop: Loop, part: ast.AST) -> bool:
     """Return whether a part of a loop runs in each of its turns."""
     return part in loop.body or (isinstance(loop, ast.While) and part is loop.test)
 
@@ -255,37 +261,37 @@ def _is_endless(loop: Loop) -> bool:
     """Return whether a `for` loop may be endless: `for step in count()`."""
     if isinstance(loop, ast.While) or not isinstance(loop.iter, ast.Call):
         return isinstance(loop, ast.While)
-    return called_name(loop.iter) in ENDLESS
+    return get_called_name(loop.iter) in ENDLESS
 
 
-def _exits(loop: Loop) -> Iterator[ast.expr]:
+def _iter_exits(loop: Loop) -> Iterator[ast.expr]:
     """Yield the conditions that end a loop."""
     if isinstance(loop, ast.While):
         yield loop.test
     for statement in loop.body:
-        yield from _exits_in(statement, breaks=True)
+        yield from _iter_exits_in(statement, breaks=True)
 
 
-def _exits_in(node: ast.AST, breaks: bool) -> Iterator[ast.expr]:
+def _iter_exits_in(node: ast.AST, breaks: bool) -> Iterator[ast.expr]:
     """Yield the conditions of a `return`, or of a `break` out of the loop."""
     if isinstance(node, Function | ast.ClassDef):
         return
-    if isinstance(node, ast.If) and _leaves_loop(node, breaks):
+    if isinstance(node, ast.If) and _has_exit(node, breaks):
         yield node.test
     if isinstance(node, Loop):
         breaks = False
     for child in ast.iter_child_nodes(node):
-        yield from _exits_in(child, breaks)
+        yield from _iter_exits_in(child, breaks)
 
 
-def _leaves_loop(node: ast.AST, breaks: bool) -> bool:
+def _has_exit(node: ast.AST, breaks: bool) -> bool:
     """Return whether a node contains a `return`, or a `break` of the loop around it."""
     if isinstance(node, ast.Return) or (breaks and isinstance(node, ast.Break)):
         return True
     if isinstance(node, Function | ast.ClassDef):
         return False
     breaks = breaks and not isinstance(node, Loop)
-    return any(_leaves_loop(child, breaks) for child in ast.iter_child_nodes(node))
+    return any(_has_exit(child, breaks) for child in ast.iter_child_nodes(node))
 
 
 class NameFlow:
@@ -318,26 +324,27 @@ class NameFlow:
         elif isinstance(node, ast.Expr) and isinstance(node.value, ast.Call):
             called = node.value.func  # `done.append(x.item())`
             if isinstance(called, ast.Attribute) and self.touches(node.value):
-                name = dotted_name(called.value)
+                name = get_dotted_name(called.value)
                 if name:
                     self.names.add(name)
 
     def add(self, node: ast.AST) -> None:
         """Add every name that is assigned in a node."""
-        for each in ast.walk(node):
-            name = dotted_name(each)
-            if name and not isinstance(getattr(each, "ctx", None), ast.Load):
+        for child in ast.walk(node):
+            name = get_dotted_name(child)
+            if name and not isinstance(getattr(child, "ctx", None), ast.Load):
                 self.names.add(name)
-            if isinstance(each, ast.Subscript) and isinstance(each.ctx, ast.Store):
-                name = dotted_name(each.value)
+            if isinstance(child, ast.Subscript) and isinstance(child.ctx, ast.Store):
+                name = get_dotted_name(child.value)
                 if name:
                     self.names.add(name)
 
     def touches(self, node: ast.AST) -> bool:
         """Return whether an expression reads the value or a name it flowed into."""
         return any(
-            id(each) in self.reads or (self.names and dotted_name(each) in self.names)
-            for each in ast.walk(node)
+            id(child) in self.reads
+            or (self.names and get_dotted_name(child) in self.names)
+            for child in ast.walk(node)
         )
 
     def leaves(self) -> bool:
@@ -348,7 +355,7 @@ class NameFlow:
             if isinstance(node, ast.Return | ast.Yield | ast.YieldFrom):
                 if node.value is not None and self.touches(node.value):
                     return True
-            elif isinstance(node, ast.If) and _leaves_loop(node, breaks=False):
+            elif isinstance(node, ast.If) and _has_exit(node, breaks=False):
                 if self.touches(node.test):
                     return True
             elif isinstance(node, ast.Lambda) and self.touches(node.body):
@@ -356,7 +363,7 @@ class NameFlow:
         return False
 
 
-def _other_sides(test: ast.expr, flow: NameFlow) -> list[ast.expr]:
+def _list_other_sides(test: ast.expr, flow: NameFlow) -> list[ast.expr]:
     """Return the expressions with which a condition compares the value."""
     found: list[ast.expr] = []
     for node in ast.walk(test):

@@ -11,7 +11,7 @@ import ast
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
-from shapewright.program.syntax_nodes import SCOPES, consists_of, names_in
+from shapewright.program.syntax_nodes import SCOPES, collect_names, is_made_of
 
 PLAIN = (ast.Name, ast.Attribute, ast.Constant, ast.Subscript, ast.Load)
 """Nodes of expressions that may be evaluated once more without any effect."""
@@ -75,10 +75,10 @@ class Counting:
                 yield index, number
 
 
-def counting(loop: Loop) -> Counting:
+def find_counters(loop: Loop) -> Counting:
     """Find the counters of a loop and the conditions that depend on them."""
-    heads = names_in(loop.target) if isinstance(loop, ast.For) else set()
-    own = counters(loop)
+    heads = collect_names(loop.target) if isinstance(loop, ast.For) else set()
+    own = list_counters(loop)
     found = Counting()
     places: dict[str, int] = {}
 
@@ -89,71 +89,73 @@ def counting(loop: Loop) -> Counting:
             found.numbers.append((number, name not in own))
         return places[name]
 
-    for test, node, inner in _tests(loop):
+    for test, node, inner in _iter_tests(loop):
         waits: list[tuple[ast.expr, bool, str]] = []
         others: list[ast.expr] = []
-        for left, value, divides in _comparisons(test):
-            names = {ast.unparse(each) for each in atoms(left)}
+        for left, value, divides in _iter_comparisons(test):
+            names = {ast.unparse(each) for each in iter_atoms(left)}
             known = [*sorted(names & own.keys()), *sorted(names & heads)]
             if known:
                 waits.append((value, divides, known[0]))
             elif divides and not inner:
                 others.append(value)
-        alone = node if len(waits) == _leaves(test) else None
+        alone = node if len(waits) == _count_conditions(test) else None
         about = test.lineno, ast.unparse(test)
         for value, divides, name in waits:
             told = _Condition(*about, value, place(name), divides, alone)
             found.conditions.append(told)
         for value in others:
             found.conditions.append(_Condition(*about, value, None, True, None))
-    for name, target, test in _guarded(loop, heads):
+    for name, target, test in _iter_guarded(loop, heads):
         found.guarded.append(_Guarded(target, place(name), name, test))
     for name in own:  # they are right in the last turn as well
         place(name)
     return found
 
 
-def _guarded(loop: Loop, heads: set[str]) -> Iterator[tuple[str, ast.expr, ast.expr]]:
+def _iter_guarded(
+    loop: Loop, heads: set[str]
+) -> Iterator[tuple[str, ast.expr, ast.expr]]:
     """Yield counters that grow by 1 under an `if` that only the head decides."""
     stored = [
-        ast.unparse(each)
-        for each in ast.walk(loop)
-        if isinstance(getattr(each, "ctx", None), ast.Store | ast.Del)
+        ast.unparse(child)
+        for child in ast.walk(loop)
+        if isinstance(getattr(child, "ctx", None), ast.Store | ast.Del)
     ]
     for node in loop.body:
-        names = names_in(node.test) if isinstance(node, ast.If) else set()
+        names = collect_names(node.test) if isinstance(node, ast.If) else set()
         if not isinstance(node, ast.If) or len(names & heads) != 1:
             continue
         if not _is_test(node.test) or (names - heads) & set(stored):
             continue
-        for each in node.body:
-            target = each.target if isinstance(each, ast.AugAssign) else None
-            if target is None or not counts_one(each):
+        for statement in node.body:
+            target = statement.target if isinstance(statement, ast.AugAssign) else None
+            if target is None or not is_increment(statement):
                 continue
             if stored.count(ast.unparse(target)) == 1:
                 yield next(iter(names & heads)), target, node.test
 
 
-def counts_one(node: ast.AST) -> bool:
+def is_increment(node: ast.AST) -> bool:
     """Return whether a node is `x += 1`."""
     return (
         isinstance(node, ast.AugAssign)
         and isinstance(node.op, ast.Add)
         and isinstance(node.value, ast.Constant)
         and node.value.value == 1
-        and consists_of(node.target, (*PLAIN, ast.Store))
+        and is_made_of(node.target, (*PLAIN, ast.Store))
     )
 
 
 def _is_test(test: ast.expr) -> bool:
     """Return whether a test may be repeated: `(i + 1) % 4 == 0 or i == len(x)`."""
-    calls = [each for each in ast.walk(test) if isinstance(each, ast.Call)]
-    known = all(ast.unparse(each.func) == "len" for each in calls)
+    calls = [child for child in ast.walk(test) if isinstance(child, ast.Call)]
+    known = all(ast.unparse(call.func) == "len" for call in calls)
     kinds = ast.Compare, ast.BoolOp, ast.cmpop, ast.boolop, ast.Call
-    return known and consists_of(test, (*REACHED, *kinds))
+    return known and is_made_of(test, (*REACHED, *kinds))
 
 
-def joined(loop: Loop) -> list[ast.expr]:
+def find_joined(loop: Loop) -> list[ast.expr]:
     """Return the targets that grow by joining: `x = torch.cat([x, y])`."""
     found: dict[str, ast.expr] = {}
     waiting: list[ast.AST] = [*loop.body]
@@ -163,25 +165,25 @@ def joined(loop: Loop) -> list[ast.expr]:
             continue
         waiting += ast.iter_child_nodes(node)
         target = node.targets[0] if isinstance(node, ast.Assign) else None
-        if isinstance(target, ast.Name | ast.Attribute) and _joins(node, target):
+        if isinstance(target, ast.Name | ast.Attribute) and _is_joining(node, target):
             found.setdefault(ast.unparse(target), target)
     return list(found.values())
 
 
-def _joins(node: ast.AST, target: ast.expr) -> bool:
+def _is_joining(node: ast.AST, target: ast.expr) -> bool:
     """Return whether a value extends a target: `y if i == 0 else cat([x, y])`."""
     text = ast.unparse(target)
     for call in ast.walk(node):
         if not isinstance(call, ast.Call) or not isinstance(call.func, ast.Attribute):
             continue
-        parts = [each for one in call.args for each in ast.walk(one)]
-        exprs = [each for each in parts if isinstance(each, ast.expr)]
+        parts = [child for one in call.args for child in ast.walk(one)]
+        exprs = [part for part in parts if isinstance(part, ast.expr)]
         if call.func.attr in JOINS and text in map(ast.unparse, exprs):
-            return consists_of(target, (*PLAIN, ast.Store))
+            return is_made_of(target, (*PLAIN, ast.Store))
     return False
 
 
-def _tests(loop: Loop) -> Iterator[tuple[ast.expr, ast.If | None, bool]]:
+def _iter_tests(loop: Loop) -> Iterator[tuple[ast.expr, ast.If | None, bool]]:
     """Yield each condition of a loop, its `if`, and whether it is in an inner loop.
 
     The `if` is left out where another stands around it, or where the body is passed.
@@ -194,7 +196,7 @@ def _tests(loop: Loop) -> Iterator[tuple[ast.expr, ast.If | None, bool]]:
         if isinstance(node, SCOPES):
             continue
         if isinstance(node, ast.If):
-            alone = not under and _meets(node.test)
+            alone = not under and _is_met_at(node.test)
             yield node.test, node if alone else None, inner
         elif isinstance(node, ast.IfExp):
             yield node.test, None, inner
@@ -202,51 +204,51 @@ def _tests(loop: Loop) -> Iterator[tuple[ast.expr, ast.If | None, bool]]:
             yield node.test, None, True
         inner |= isinstance(node, Loop)
         under |= isinstance(node, ast.If)
-        waiting += [(each, inner, under) for each in ast.iter_child_nodes(node)]
+        waiting += [(child, inner, under) for child in ast.iter_child_nodes(node)]
 
 
-def _meets(test: ast.expr) -> bool:
+def _is_met_at(test: ast.expr) -> bool:
     """Return whether a body runs at the count: `i % 10 == 0`, but not `i % 10`."""
     if isinstance(test, ast.BoolOp):
-        return all(map(_meets, test.values))
+        return all(map(_is_met_at, test.values))
     if isinstance(test, ast.UnaryOp) and isinstance(test.op, ast.Not):
-        return not _meets(test.operand)
+        return not _is_met_at(test.operand)
     if isinstance(test, ast.BinOp):
         return not isinstance(test.op, ast.Mod)
     return not (isinstance(test, ast.Compare) and isinstance(test.ops[0], ast.NotEq))
 
 
-def _leaves(test: ast.expr) -> int:
+def _count_conditions(test: ast.expr) -> int:
     """Return the number of simple conditions in a condition."""
     if isinstance(test, ast.BoolOp):
-        return sum(map(_leaves, test.values))
+        return sum(map(_count_conditions, test.values))
     return 1
 
 
-def _comparisons(test: ast.expr) -> Iterator[tuple[ast.expr, ast.expr, bool]]:
+def _iter_comparisons(test: ast.expr) -> Iterator[tuple[ast.expr, ast.expr, bool]]:
     """Yield the two sides of `a % b` and `a < b` in a condition."""
     rests: dict[ast.AST, ast.expr] = {}
     divided: set[ast.AST] = set()
-    for each in ast.walk(test):
-        if isinstance(each, ast.Compare) and len(each.ops) == 1:
-            rests[each.left] = each.comparators[0]
-        if isinstance(each, ast.BinOp) and isinstance(each.op, ast.Mod):
-            divided.add(each)
-            rest = rests.get(each, ast.Constant(0))
-            if consists_of(each.right, PLAIN) and consists_of(rest, REACHED):
-                yield each.left, ast.Tuple([each.right, rest], ast.Load()), True
-    for each in ast.walk(test):
-        if not isinstance(each, ast.Compare) or len(each.ops) != 1:
+    for child in ast.walk(test):
+        if isinstance(child, ast.Compare) and len(child.ops) == 1:
+            rests[child.left] = child.comparators[0]
+        if isinstance(child, ast.BinOp) and isinstance(child.op, ast.Mod):
+            divided.add(child)
+            rest = rests.get(child, ast.Constant(0))
+            if is_made_of(child.right, PLAIN) and is_made_of(rest, REACHED):
+                yield child.left, ast.Tuple([child.right, rest], ast.Load()), True
+    for child in ast.walk(test):
+        if not isinstance(child, ast.Compare) or len(child.ops) != 1:
             continue
-        left, right = each.left, each.comparators[0]
-        if any(one in divided for one in ast.walk(each)):
+        left, right = child.left, child.comparators[0]
+        if any(one in divided for one in ast.walk(child)):
             continue
         for one, other in ((left, right), (right, left)):
-            if not isinstance(one, ast.Constant) and consists_of(other, REACHED):
+            if not isinstance(one, ast.Constant) and is_made_of(other, REACHED):
                 yield one, other, False
 
 
-def counters(loop: Loop) -> dict[str, ast.expr]:
+def list_counters(loop: Loop) -> dict[str, ast.expr]:
     """Return the targets to which each turn of the body adds a number."""
     found: dict[str, ast.expr] = {}
     bound: set[str] = set()
@@ -259,10 +261,12 @@ def counters(loop: Loop) -> dict[str, ast.expr]:
         if isinstance(node, Loop | ast.With | ast.Try) or (
             isinstance(node, ast.If) and within
         ):
-            body = [each for each in node.body if isinstance(each, ast.stmt)]
+            body = [
+                statement for statement in node.body if isinstance(statement, ast.stmt)
+            ]
             waiting += body
             inner.update(body if within else ())
-        if isinstance(node, ast.AugAssign | ast.Assign) and _adds(node):
+        if isinstance(node, ast.AugAssign | ast.Assign) and _is_addition(node):
             added: ast.expr = (
                 node.target if isinstance(node, ast.AugAssign) else node.targets[0]
             )
@@ -277,7 +281,7 @@ def counters(loop: Loop) -> dict[str, ast.expr]:
     return {name: node for name, node in found.items() if name not in bound}
 
 
-def _adds(node: ast.AugAssign | ast.Assign) -> bool:
+def _is_addition(node: ast.AugAssign | ast.Assign) -> bool:
     """Return whether a node is `x += 1`, `x = x + 1`, `seen += len(batch)`."""
     target: ast.expr
     if isinstance(node, ast.AugAssign):
@@ -295,38 +299,38 @@ def _adds(node: ast.AugAssign | ast.Assign) -> bool:
         and type(number) is int
         and number > 0
         and isinstance(target, ast.Name | ast.Attribute)
-        and consists_of(target, (*PLAIN, ast.Store))
+        and is_made_of(target, (*PLAIN, ast.Store))
     )
 
 
-def atoms(node: ast.AST) -> Iterator[ast.AST]:
+def iter_atoms(node: ast.AST) -> Iterator[ast.AST]:
     """Yield the names and attributes of a sum, a difference or a product."""
     if isinstance(node, ast.Name | ast.Attribute):
         yield node
     elif isinstance(node, ast.BinOp):
-        yield from atoms(node.left)
-        yield from atoms(node.right)
+        yield from iter_atoms(node.left)
+        yield from iter_atoms(node.right)
 
 
 ADDING = ("append", "extend", "insert")
 """Methods that make a list longer."""
 
 
-def carried(loop: Loop) -> list[ast.expr]:
+def find_carried(loop: Loop) -> list[ast.expr]:
     """Return names that a turn reads before it sets them: the last turn's value."""
     first: dict[str, bool] = {}
     stored: set[str] = set()
-    for name in _in_order(loop.body):
+    for name in _iter_in_order(loop.body):
         reads = isinstance(name.ctx, ast.Load)
         first.setdefault(name.id, reads)
         if not reads:
             stored.add(name.id)
-    heads = names_in(loop.target) if isinstance(loop, ast.For) else set()
+    heads = collect_names(loop.target) if isinstance(loop, ast.For) else set()
     names = [name for name, reads in first.items() if reads and name in stored]
     return [ast.Name(name, ast.Load()) for name in names if name not in heads]
 
 
-def _in_order(nodes: Sequence[ast.AST]) -> Iterator[ast.Name]:
+def _iter_in_order(nodes: Sequence[ast.AST]) -> Iterator[ast.Name]:
     """Yield names in order of evaluation: values before their targets."""
     for node in nodes:
         if isinstance(node, SCOPES):
@@ -338,8 +342,10 @@ def _in_order(nodes: Sequence[ast.AST]) -> Iterator[ast.Name]:
         if isinstance(node, ast.Assign | ast.For | ast.comprehension):
             inner.sort(key=lambda each: _is_target(node, each))
         elif isinstance(node, ast.AugAssign):
-            yield from (ast.Name(each, ast.Load()) for each in names_in(node.target))
-        yield from _in_order(inner)
+            yield from (
+                ast.Name(each, ast.Load()) for each in collect_names(node.target)
+            )
+        yield from _iter_in_order(inner)
 
 
 def _is_target(node: ast.AST, inner: ast.AST) -> int:
@@ -354,7 +360,9 @@ def _is_target(node: ast.AST, inner: ast.AST) -> int:
 
 def is_uneven(loop: Loop) -> bool:
     """Return whether only some turns add to a list: `append` under an `if`."""
-    waiting: list[tuple[ast.AST, bool]] = [(each, False) for each in loop.body]
+    waiting: list[tuple[ast.AST, bool]] = [
+        (statement, False) for statement in loop.body
+    ]
     while waiting:
         node, under = waiting.pop()
         if isinstance(node, SCOPES):
@@ -363,5 +371,5 @@ def is_uneven(loop: Loop) -> bool:
         if under and isinstance(called, ast.Attribute) and called.attr in ADDING:
             return True
         under |= isinstance(node, ast.If | ast.Try | ast.Match)
-        waiting += [(each, under) for each in ast.iter_child_nodes(node)]
+        waiting += [(child, under) for child in ast.iter_child_nodes(node)]
     return False

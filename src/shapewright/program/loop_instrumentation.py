@@ -23,14 +23,14 @@ from shapewright.program.loop_counters import (
     ADDING,
     PLAIN,
     Counting,
-    carried,
-    counting,
-    counts_one,
+    find_carried,
+    find_counters,
+    find_joined,
+    is_increment,
     is_uneven,
-    joined,
 )
-from shapewright.program.syntax_nodes import consists_of, is_generator, parse_expression
-from shapewright.program.training_libraries import words_of
+from shapewright.program.syntax_nodes import is_generator, is_made_of, parse_expression
+from shapewright.program.training_libraries import get_words
 
 OVER = "_shapewright_over"
 WHILE = "_shapewright_while"
@@ -105,13 +105,13 @@ class _Teller(ast.NodeTransformer):
         head = _Counter().visit(node.iter)
         node.iter = self.call(self.over, node.iter, [head, *self.place(node), told])
         set_on: list[ast.stmt] = [
-            ast.Assign([_copied(number, ast.Store())], self.on(node, index, number))
+            ast.Assign([_copy_node(number, ast.Store())], self.on(node, index, number))
             for index, number in counts.counters()
         ]
         for place, each in enumerate(counts.guarded, len(counts.numbers)):
             if isinstance(each.target, ast.Name):
                 made = self.on(node, place, each.target)
-                set_on.append(ast.Assign([_copied(each.target, ast.Store())], made))
+                set_on.append(ast.Assign([_copy_node(each.target, ast.Store())], made))
         set_on += self.joined(node, counts)
         node.body[:0] = [self.at(each, node) for each in set_on]
         return node
@@ -163,7 +163,7 @@ class _Teller(ast.NodeTransformer):
     def visit_AugAssign(self, node: ast.AugAssign) -> ast.AST | list[ast.AST]:
         """Rewrite `n += 1`, a count, and `found += x`, which may extend a list."""
         self.generic_visit(node)
-        if self.is_meant is None and counts_one(node):
+        if self.is_meant is None and is_increment(node):
             told = self.counts(node.target)
             if told is not None:
                 return [self.at(ast.Expr(told), node.target), node]
@@ -171,7 +171,7 @@ class _Teller(ast.NodeTransformer):
         adds = isinstance(node.op, ast.Add) and not isinstance(node.value, ast.Constant)
         if self.is_meant is not None or not (named and adds and _is_plain(node.target)):
             return node
-        grew = ast.Call(ast.Name(GREW, ast.Load()), [_copied(node.target)], [])
+        grew = ast.Call(ast.Name(GREW, ast.Load()), [_copy_node(node.target)], [])
         return [self.at(ast.Expr(grew), node.target), node]
 
     def counts(self, target: ast.expr) -> ast.expr | None:
@@ -197,7 +197,7 @@ class _Teller(ast.NodeTransformer):
             return None
         item = isinstance(target, ast.Subscript)
         words = [ast.Constant(each) for each in (key, item, self.file)]
-        args = [_copied(owner), *words, ast.Tuple(guards, ast.Load())]
+        args = [_copy_node(owner), *words, ast.Tuple(guards, ast.Load())]
         return ast.Call(ast.Name(COUNTS, ast.Load()), args, [])
 
     def joined(self, node: ast.For | ast.While, counts: Counting) -> list[ast.stmt]:
@@ -207,17 +207,19 @@ class _Teller(ast.NodeTransformer):
         made: list[ast.stmt] = []
         counted = {ast.unparse(number) for number, _ in counts.numbers}
         counted |= {ast.unparse(each.target) for each in counts.guarded}
-        values = joined(node)
+        values = find_joined(node)
         known = counted | {ast.unparse(each) for each in values}
-        values += [each for each in carried(node) if ast.unparse(each) not in known]
+        values += [
+            each for each in find_carried(node) if ast.unparse(each) not in known
+        ]
         for index, value in enumerate(values):
             where = [*self.place(node), ast.Constant(index)]
             nothing = ast.arguments([], [], None, [], [], None, [])
-            asked = ast.Lambda(nothing, _copied(value))
+            asked = ast.Lambda(nothing, _copy_node(value))
             grows = ast.Call(ast.Name(GROWS, ast.Load()), [*where, asked], [])
-            again = [*self.place(node), ast.Constant(index), _copied(value)]
+            again = [*self.place(node), ast.Constant(index), _copy_node(value)]
             longer = ast.Call(ast.Name(LONGER, ast.Load()), again, [])
-            kept = ast.Assign([_copied(value, ast.Store())], longer)
+            kept = ast.Assign([_copy_node(value, ast.Store())], longer)
             made.append(ast.If(grows, [kept], []))
         carries = ast.Call(ast.Name(CARRIES, ast.Load()), self.place(node), [])
         return [ast.If(carries, made, [])] if made else []
@@ -241,7 +243,7 @@ class _Teller(ast.NodeTransformer):
 
     def on(self, loop: ast.For | ast.While, index: int, number: ast.expr) -> ast.expr:
         """What a count is, turns that were left out included."""
-        args = [*self.place(loop), ast.Constant(index), _copied(number)]
+        args = [*self.place(loop), ast.Constant(index), _copy_node(number)]
         return ast.Call(ast.Name(ON, ast.Load()), args, [])
 
     def kept(self, number: ast.expr, value: ast.expr) -> ast.expr:
@@ -249,21 +251,23 @@ class _Teller(ast.NodeTransformer):
         if isinstance(number, ast.Name):
             return ast.NamedExpr(ast.Name(number.id, ast.Store()), value)
         assert isinstance(number, ast.Attribute)
-        args = [_copied(number.value), ast.Constant(number.attr), value]
+        args = [_copy_node(number.value), ast.Constant(number.attr), value]
         return ast.Call(ast.Name("setattr", ast.Load()), args, [])
 
     def at(self, node: Node, place: ast.AST) -> Node:
         """Move a node and all its children to the place of another."""
-        for each in ast.walk(node):
-            ast.copy_location(each, place)
+        for child in ast.walk(node):
+            ast.copy_location(child, place)
         return node
 
     def counting(self, node: ast.For | ast.While) -> Counting:
         """What a loop of the program's own counts; a library's is left alone."""
         if self.is_meant is not None:
             return Counting()
-        found = counting(node)
-        self.waits.update(each.node for each in found.conditions if each.node)
+        found = find_counters(node)
+        self.waits.update(
+            condition.node for condition in found.conditions if condition.node
+        )
         return found
 
     def told(self, counts: Counting, uneven: bool) -> ast.expr:
@@ -271,23 +275,24 @@ class _Teller(ast.NodeTransformer):
         nothing = ast.arguments([], [], None, [], [], None, [])
         numbers: list[ast.expr] = [
             ast.Tuple(
-                [ast.Lambda(nothing, _copied(number)), ast.Constant(is_head)],
+                [ast.Lambda(nothing, _copy_node(number)), ast.Constant(is_head)],
                 ast.Load(),
             )
             for number, is_head in counts.numbers
         ]
         conditions: list[ast.expr] = []
-        for each in counts.conditions:
+        for condition in counts.conditions:
             told = [
-                each.number, each.divides, each.node is not None, each.line, each.test,
+                condition.number, condition.divides, condition.node is not None,
+                condition.line, condition.test,
             ]  # fmt: skip
-            value = ast.Lambda(nothing, _copied(each.value))
+            value = ast.Lambda(nothing, _copy_node(condition.value))
             words = [ast.Constant(one) for one in told]
             conditions.append(ast.Tuple([value, *words], ast.Load()))
         guards: list[ast.expr] = []
         for one in counts.guarded:
             given = ast.arguments([], [ast.arg(one.name)], None, [], [], None, [])
-            test = ast.Lambda(given, _copied(one.test))
+            test = ast.Lambda(given, _copy_node(one.test))
             guards.append(ast.Tuple([ast.Constant(one.number), test], ast.Load()))
         parts = (numbers, conditions, guards)
         tuples: list[ast.expr] = [ast.Tuple(one, ast.Load()) for one in parts]
@@ -308,10 +313,10 @@ class _Counter(ast.NodeTransformer):
 
 
 def _is_plain(node: ast.AST) -> bool:
-    return consists_of(node, (*PLAIN, ast.Store))
+    return is_made_of(node, (*PLAIN, ast.Store))
 
 
-def _copied(node: ast.expr, context: ast.expr_context | None = None) -> ast.expr:
+def _copy_node(node: ast.expr, context: ast.expr_context | None = None) -> ast.expr:
     made = parse_expression(ast.unparse(node))
     if context is not None:
         vars(made)["ctx"] = context
@@ -324,9 +329,9 @@ TURNS = "_shapewright_turns"
 WHILE_STATEMENT = re.compile(rb"^[ \t]+while (?!True\b|1\b)", re.M)
 
 
-def trains(text: bytes, file: str) -> bool:
+def has_training_loops(text: bytes, file: str) -> bool:
     """Return whether a library's file may have a loop over epochs."""
-    words = [word.encode() for word in words_of(file) if word.encode() in text]
+    words = [word.encode() for word in get_words(file) if word.encode() in text]
     if not words:
         return False
     heads = (rb"^[ \t]+for\b[^\n]*" + re.escape(word) for word in words)
@@ -340,11 +345,11 @@ def with_epochs_told(tree: ast.Module, file: str) -> ast.Module:
 
     The names `EPOCHS` and `TURNS` must be builtins when it runs.
     """
-    is_meant = partial(_may_run_over, words_of(file))
+    is_meant = partial(_can_run_over, get_words(file))
     return _with_names(tree, file, EPOCHS, TURNS, is_meant)
 
 
-def _may_run_over(words: tuple[str, ...], node: ast.For | ast.While) -> bool:
+def _can_run_over(words: tuple[str, ...], node: ast.For | ast.While) -> bool:
     """Return whether a loop may run over epochs, judging by its head."""
     if isinstance(node, ast.While):
         return not isinstance(node.test, ast.Constant)

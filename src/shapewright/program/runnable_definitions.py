@@ -13,12 +13,12 @@ from dataclasses import dataclass, field, replace
 from typing import Literal
 
 from shapewright.program.syntax_nodes import (
-    dotted_name,
-    first_line,
+    collect_names,
+    get_dotted_name,
+    get_first_line,
+    get_last_line,
     is_generator,
-    last_line,
-    names_in,
-    own_nodes,
+    iter_own_nodes,
 )
 
 Kind = Literal["class", "instance", "function", "builder"]
@@ -64,7 +64,7 @@ class _File:
 
     def full_name(self, node: ast.expr) -> str:
         """Return `torch.nn.Linear` for `nn.Linear`, by following imports."""
-        first, dot, rest = dotted_name(node).partition(".")
+        first, dot, rest = get_dotted_name(node).partition(".")
         return f"{self.aliases.get(first, first)}{dot}{rest}"
 
 
@@ -74,7 +74,7 @@ def find_runnables(tree: ast.Module) -> tuple[Runnable, ...]:
     Names that begin with an underscore are left out, unless there are no others.
     """
     file = _File(tree=tree)
-    for node in _statements(tree.body):
+    for node in _iter_statements(tree.body):
         if isinstance(node, ast.ClassDef):
             file.classes[node.name] = node
         elif isinstance(node, ast.FunctionDef):
@@ -87,23 +87,25 @@ def find_runnables(tree: ast.Module) -> tuple[Runnable, ...]:
         elif isinstance(other, ast.ImportFrom) and not other.level:
             for name in other.names:
                 file.aliases[name.asname or name.name] = f"{other.module}.{name.name}"
-    found = {each.name: each for each in _runnables(file, tree)}
+    found = {each.name: each for each in _find_runnables(file, tree)}
     public = [each for each in found.values() if not each.name.startswith("_")]
     kept = {each.name: each for each in public or found.values()}
-    return tuple(replace(each, uses=_uses(tree, each, kept)) for each in kept.values())
+    return tuple(
+        replace(each, uses=_find_uses(tree, each, kept)) for each in kept.values()
+    )
 
 
-def _uses(
+def _find_uses(
     tree: ast.Module, runnable: Runnable, known: dict[str, Runnable]
 ) -> frozenset[str]:
     """The other names of these that a definition mentions, at any depth."""
     bodies: dict[str, set[str]] = {}
-    for node in _statements(tree.body):
+    for node in _iter_statements(tree.body):
         targets = getattr(node, "targets", ())
         names = [getattr(node, "name", "")]
-        names += [each.id for each in targets if isinstance(each, ast.Name)]
+        names += [target.id for target in targets if isinstance(target, ast.Name)]
         for name in names:
-            bodies.setdefault(name, set()).update(names_in(node))
+            bodies.setdefault(name, set()).update(collect_names(node))
     found: set[str] = set()
     queue = [runnable.name]
     while queue:
@@ -114,7 +116,7 @@ def _uses(
     return frozenset((found & known.keys()) - {runnable.name})
 
 
-def outermost(runnables: Iterable[Runnable]) -> list[Runnable]:
+def find_outermost(runnables: Iterable[Runnable]) -> list[Runnable]:
     """Return runnables that no other uses, last in the file first, then functions."""
     listed = list(runnables)
     used = {name for each in listed for name in each.uses}
@@ -122,43 +124,43 @@ def outermost(runnables: Iterable[Runnable]) -> list[Runnable]:
     return sorted(roots, key=lambda each: each.kind == "function")
 
 
-def _statements(body: list[ast.stmt]) -> Iterator[ast.stmt]:
+def _iter_statements(body: list[ast.stmt]) -> Iterator[ast.stmt]:
     """Yield the statements of a file, including those under `if` and `try`."""
     for node in body:
         yield node
         if isinstance(node, ast.If) and not _is_main(node.test):
-            yield from _statements([*node.body, *node.orelse])
+            yield from _iter_statements([*node.body, *node.orelse])
         elif isinstance(node, ast.Try):
-            yield from _statements([*node.body, *node.orelse, *node.finalbody])
+            yield from _iter_statements([*node.body, *node.orelse, *node.finalbody])
 
 
 def _is_main(test: ast.expr) -> bool:
     """Whether a condition is ``__name__ == "__main__"``."""
-    return "__name__" in names_in(test)
+    return "__name__" in collect_names(test)
 
 
-def _runnables(file: _File, tree: ast.Module) -> Iterator[Runnable]:
-    for node in _statements(tree.body):
+def _find_runnables(file: _File, tree: ast.Module) -> Iterator[Runnable]:
+    for node in _iter_statements(tree.body):
         if isinstance(node, ast.ClassDef) and _is_module_class(file, node):
             yield Runnable(
                 node.name,
                 "class",
-                *_lines(node),
-                required_arguments(_initializer(file, node), 1),
+                *_count_lines(node),
+                list_required_arguments(_find_initializer(file, node), 1),
             )
         elif isinstance(node, ast.FunctionDef):
-            kind = _function_kind(file, node)
+            kind = _get_function_kind(file, node)
             if kind is not None:
-                needs = required_arguments(node) if kind == "builder" else ()
-                yield Runnable(node.name, kind, *_lines(node), needs)
-        elif isinstance(node, ast.Assign) and _makes_module(file, node.value):
+                needs = list_required_arguments(node) if kind == "builder" else ()
+                yield Runnable(node.name, kind, *_count_lines(node), needs)
+        elif isinstance(node, ast.Assign) and _is_module_call(file, node.value):
             for target in node.targets:
                 if isinstance(target, ast.Name):
-                    yield Runnable(target.id, "instance", *_lines(node))
+                    yield Runnable(target.id, "instance", *_count_lines(node))
 
 
-def _lines(node: ast.stmt) -> tuple[int, int]:
-    return first_line(node), last_line(node)
+def _count_lines(node: ast.stmt) -> tuple[int, int]:
+    return get_first_line(node), get_last_line(node)
 
 
 # -- modules -----------------------------------------------------------------------
@@ -166,8 +168,8 @@ def _lines(node: ast.stmt) -> tuple[int, int]:
 
 def _is_module_class(file: _File, node: ast.ClassDef) -> bool:
     """Whether a class is an `nn.Module` that has, or inherits, a `forward`."""
-    family = list(_family(file, node))
-    own = any(_method(each, "forward") is not None for each in family)
+    family = list(_find_family(file, node))
+    own = any(_find_method(each, "forward") is not None for each in family)
     bases = [file.full_name(base) for each in family for base in each.bases]
     outside = [name for name in bases if name and name not in file.classes]
     layers = [name for name in outside if _is_layer(name)]
@@ -196,7 +198,7 @@ def _is_layer(name: str) -> bool:
     return name.endswith(PLAIN_BASES)
 
 
-def _family(file: _File, node: ast.ClassDef) -> Iterator[ast.ClassDef]:
+def _find_family(file: _File, node: ast.ClassDef) -> Iterator[ast.ClassDef]:
     """A class and its bases in the same file."""
     seen: set[str] = set()
     queue = [node]
@@ -210,21 +212,23 @@ def _family(file: _File, node: ast.ClassDef) -> Iterator[ast.ClassDef]:
         queue += [file.classes[name] for name in names if name in file.classes]
 
 
-def _method(node: ast.ClassDef, name: str) -> ast.FunctionDef | None:
+def _find_method(node: ast.ClassDef, name: str) -> ast.FunctionDef | None:
     found = [
-        each
-        for each in node.body
-        if isinstance(each, ast.FunctionDef) and each.name == name
+        statement
+        for statement in node.body
+        if isinstance(statement, ast.FunctionDef) and statement.name == name
     ]
     return found[-1] if found else None
 
 
-def _initializer(file: _File, node: ast.ClassDef) -> ast.FunctionDef | None:
-    methods = (_method(each, "__init__") for each in _family(file, node))
+def _find_initializer(file: _File, node: ast.ClassDef) -> ast.FunctionDef | None:
+    methods = (_find_method(each, "__init__") for each in _find_family(file, node))
     return next((each for each in methods if each is not None), None)
 
 
-def required_arguments(node: ast.FunctionDef | None, bound: int = 0) -> tuple[str, ...]:
+def list_required_arguments(
+    node: ast.FunctionDef | None, bound: int = 0
+) -> tuple[str, ...]:
     """Names of the arguments that have to be given, behind those that are `bound`."""
     if node is None:
         return ()
@@ -239,7 +243,7 @@ def required_arguments(node: ast.FunctionDef | None, bound: int = 0) -> tuple[st
     return (*positional[bound:], *keywords)
 
 
-def _makes_module(file: _File, node: ast.expr) -> bool:
+def _is_module_call(file: _File, node: ast.expr) -> bool:
     """Return whether an expression builds a module: ``Net(3).to(device)``."""
     while isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
         if node.func.attr not in (
@@ -259,7 +263,7 @@ def _makes_module(file: _File, node: ast.expr) -> bool:
     if name in file.classes:
         return _is_module_class(file, file.classes[name])
     if name in ("torch.compile", "torch.jit.script") and node.args:
-        return _makes_module(file, node.args[0])
+        return _is_module_call(file, node.args[0])
     return _is_layer(name) or name.startswith(
         ("torchvision.models.", "timm.create_model")
     )
@@ -268,15 +272,15 @@ def _makes_module(file: _File, node: ast.expr) -> bool:
 # -- functions ---------------------------------------------------------------------
 
 
-def _function_kind(file: _File, node: ast.FunctionDef) -> Kind | None:
+def _get_function_kind(file: _File, node: ast.FunctionDef) -> Kind | None:
     if node.name == "example_inputs" or is_generator(node):
         return None
-    if _returns_module(file, node):
+    if _is_module_factory(file, node):
         return "builder"
-    return "function" if _takes_tensors(file, node) else None
+    return "function" if _is_tensor_function(file, node) else None
 
 
-def _returns_module(file: _File, node: ast.FunctionDef) -> bool:
+def _is_module_factory(file: _File, node: ast.FunctionDef) -> bool:
     """Whether a function returns a module that it builds."""
     if node.returns is not None:
         said = ast.unparse(node.returns).strip("'\"")
@@ -287,28 +291,30 @@ def _returns_module(file: _File, node: ast.FunctionDef) -> bool:
             return True
     made = {
         target.id
-        for each in own_nodes(node)
-        if isinstance(each, ast.Assign) and _makes_module(file, each.value)
-        for target in each.targets
+        for child in iter_own_nodes(node)
+        if isinstance(child, ast.Assign) and _is_module_call(file, child.value)
+        for target in child.targets
         if isinstance(target, ast.Name)
     }
-    for each in own_nodes(node):
-        if isinstance(each, ast.Return) and each.value is not None:
-            if _makes_module(file, each.value):
+    for child in iter_own_nodes(node):
+        if isinstance(child, ast.Return) and child.value is not None:
+            if _is_module_call(file, child.value):
                 return True
-            if isinstance(each.value, ast.Name) and each.value.id in made:
+            if isinstance(child.value, ast.Name) and child.value.id in made:
                 return True
     return False
 
 
-def _takes_tensors(file: _File, node: ast.FunctionDef) -> bool:
+def _is_tensor_function(file: _File, node: ast.FunctionDef) -> bool:
     """Whether a function does arithmetic on arguments that are tensors."""
     arguments = [*node.args.posonlyargs, *node.args.args, *node.args.kwonlyargs]
-    said = [each.annotation for each in arguments if each.annotation is not None]
+    said = [
+        argument.annotation for argument in arguments if argument.annotation is not None
+    ]
     if any("Tensor" in ast.unparse(each) for each in said):
         return True
-    names = {each.arg for each in arguments if each.annotation is None}
-    return any(_is_tensor_work(file, each, names) for each in own_nodes(node))
+    names = {argument.arg for argument in arguments if argument.annotation is None}
+    return any(_is_tensor_work(file, child, names) for child in iter_own_nodes(node))
 
 
 def _is_tensor_work(file: _File, node: ast.AST, names: set[str]) -> bool:
@@ -326,9 +332,9 @@ def _is_tensor_work(file: _File, node: ast.AST, names: set[str]) -> bool:
     name = file.full_name(node.func)
     of_torch = name.startswith(("torch.", "einops."))
     given: list[ast.expr] = list(node.args)
-    for each in node.args:
-        if isinstance(each, ast.List | ast.Tuple):
-            given += each.elts
+    for argument in node.args:
+        if isinstance(argument, ast.List | ast.Tuple):
+            given += argument.elts
     called = name.rpartition(".")[2]
     is_operator = of_torch and called not in TRACKS_NO_SHAPES and called[:1].islower()
     return is_operator and any(map(is_named, given))

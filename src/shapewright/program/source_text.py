@@ -15,10 +15,10 @@ from shapewright.program.spans import Span
 from shapewright.program.syntax_nodes import (
     LOOPS,
     SCOPES,
-    called_name,
-    first_line,
-    last_line,
-    last_name,
+    get_called_name,
+    get_first_line,
+    get_last_line,
+    get_last_name,
     parse,
 )
 
@@ -29,7 +29,7 @@ Kind = TypeVar("Kind", bound=ast.AST)
 
 
 class _Index:
-    """What a text says, whatever its file is called; see `_index_of`."""
+    """What a text says, whatever its file is called; see `_get_index`."""
 
     def __init__(self, text: str) -> None:
         self.lines = text.split("\n")
@@ -60,7 +60,7 @@ class _Index:
     @cached_property
     def definitions(self) -> tuple[tuple[str, Definition], ...]:
         """Functions and classes with their qualified names."""
-        return tuple(_defined_in(self.tree, "")) if self.tree is not None else ()
+        return tuple(_iter_definitions(self.tree, "")) if self.tree is not None else ()
 
     @cached_property
     def looping_lines(self) -> frozenset[int]:
@@ -70,25 +70,27 @@ class _Index:
         kinds = (*LOOPS, *COMPREHENSIONS, ast.Lambda)
         looping = [node for node in self.nodes if isinstance(node, kinds)]
         return frozenset(
-            line for node in looping for line in range(node.lineno, last_line(node) + 1)
+            line
+            for node in looping
+            for line in range(node.lineno, get_last_line(node) + 1)
         )
 
 
 @lru_cache(maxsize=64)
-def _index_of(text: str) -> _Index:
+def _get_index(text: str) -> _Index:
     """Return the index of a text, which all who read this text share."""
     return _Index(text)
 
 
-def _defined_in(node: ast.AST, prefix: str) -> Iterator[tuple[str, Definition]]:
+def _iter_definitions(node: ast.AST, prefix: str) -> Iterator[tuple[str, Definition]]:
     """Yield the definitions below a node with their names behind a prefix."""
     for child in ast.iter_child_nodes(node):
         if isinstance(child, SCOPES):
             name = "<lambda>" if isinstance(child, ast.Lambda) else child.name
             yield f"{prefix}{name}", child
-            yield from _defined_in(child, f"{prefix}{name}.")
+            yield from _iter_definitions(child, f"{prefix}{name}.")
         else:
-            yield from _defined_in(child, prefix)
+            yield from _iter_definitions(child, prefix)
 
 
 class SourceText:
@@ -103,7 +105,7 @@ class SourceText:
 
     def __init__(self, file: str, text: str) -> None:
         self.file, self.text = file, text
-        self._index = _index_of(text)
+        self._index = _get_index(text)
         self.lines, self.tree = self._index.lines, self._index.tree
 
     # -- nodes -------------------------------------------------------------------------
@@ -175,15 +177,15 @@ class SourceText:
         """Return the lines of the statement at a line; of a block only its head."""
         body = self.tree.body if self.tree is not None else []
         while True:
-            held = [n for n in body if first_line(n) <= line <= last_line(n)]
-            inner = [inside for node in held for inside in _blocks(node)]
+            held = [n for n in body if get_first_line(n) <= line <= get_last_line(n)]
+            inner = [inside for node in held for inside in _iter_blocks(node)]
             if not inner:
                 if not held:
                     return line, line
-                return min(map(first_line, held)), max(map(last_line, held))
-            head = min(map(first_line, inner)) - 1
+                return min(map(get_first_line, held)), max(map(get_last_line, held))
+            head = min(map(get_first_line, inner)) - 1
             if line <= head:
-                first = first_line(held[0])
+                first = get_first_line(held[0])
                 return (first, head) if head >= first else (line, line)
             body = inner
 
@@ -282,7 +284,7 @@ class SourceText:
         return node if isinstance(node, ast.AST) else None
 
 
-def _blocks(node: ast.AST) -> Iterator[ast.stmt]:
+def _iter_blocks(node: ast.AST) -> Iterator[ast.stmt]:
     """Yield the statements below a compound statement."""
     for name in ("body", "orelse", "finalbody"):
         for inner in getattr(node, name, []):
@@ -292,7 +294,7 @@ def _blocks(node: ast.AST) -> Iterator[ast.stmt]:
         yield from handler.body
 
 
-def text_of_function(function: Any) -> SourceText | None:
+def get_function_text(function: Any) -> SourceText | None:
     """Return the dedented text of a live function; None if it is not known."""
     try:
         return SourceText("", textwrap.dedent(inspect.getsource(function)))
@@ -300,25 +302,25 @@ def text_of_function(function: Any) -> SourceText | None:
         return None
 
 
-def receiver(call: ast.Call) -> ast.expr | None:
+def get_receiver(call: ast.Call) -> ast.expr | None:
     """Return the receiver of a method call: `x` of `x.view(4)`."""
     return call.func.value if isinstance(call.func, ast.Attribute) else None
 
 
-def flat(written: str) -> str:
+def join_lines(written: str) -> str:
     """Join an expression to one line: ``x.t().view(3)`` of a chain over three."""
     return " ".join(re.sub(r"\n\s*\.", ".", written).split())
 
 
-def defining(text: SourceText, name: str) -> list[ast.expr]:
+def find_defining(text: SourceText, name: str) -> list[ast.expr]:
     """Return the expressions assigned or passed to a name anywhere in its file."""
     known = text._index.defined
     if name not in known:
-        known[name] = list(_given(text, name))
+        known[name] = list(_iter_given(text, name))
     return known[name]
 
 
-def _given(text: SourceText, name: str) -> Iterator[ast.expr]:
+def _iter_given(text: SourceText, name: str) -> Iterator[ast.expr]:
     """Yield the expressions that a name is assigned, passed or has as default."""
     for node in text.nodes:
         if isinstance(node, ast.FunctionDef):
@@ -334,11 +336,11 @@ def _given(text: SourceText, name: str) -> Iterator[ast.expr]:
             for argument, value in pairs:
                 if argument.arg == name:
                     yield value
-            place = _place_of(node, name)
+            place = _get_parameter_place(node, name)
             if place is not None:
-                yield from _handed(text, node, place)
+                yield from _iter_handed(text, node, place)
         elif isinstance(node, ast.Assign) and len(node.targets) == 1:
-            if last_name(node.targets[0]) == name:
+            if get_last_name(node.targets[0]) == name:
                 yield node.value
         elif isinstance(node, ast.AnnAssign) and node.value is not None:
             if isinstance(node.target, ast.Name) and node.target.id == name:
@@ -351,7 +353,7 @@ def _given(text: SourceText, name: str) -> Iterator[ast.expr]:
                     yield value
 
 
-def _place_of(node: ast.FunctionDef, name: str) -> int | None:
+def _get_parameter_place(node: ast.FunctionDef, name: str) -> int | None:
     """Return a parameter's position in calls of the function, `self` not counted."""
     names = [each.arg for each in (*node.args.posonlyargs, *node.args.args)]
     if name not in names:
@@ -359,7 +361,9 @@ def _place_of(node: ast.FunctionDef, name: str) -> int | None:
     return names.index(name) - (1 if names[:1] == ["self"] else 0)
 
 
-def _handed(text: SourceText, node: ast.FunctionDef, place: int) -> Iterator[ast.expr]:
+def _iter_handed(
+    text: SourceText, node: ast.FunctionDef, place: int
+) -> Iterator[ast.expr]:
     """Yield the arguments at a position in calls of a function or of its class."""
     owner = text.around(node, ast.ClassDef)
     name = node.name
@@ -368,5 +372,5 @@ def _handed(text: SourceText, node: ast.FunctionDef, place: int) -> Iterator[ast
     for call in text.nodes:
         if isinstance(call, ast.Call) and 0 <= place < len(call.args):
             given = call.args[place]
-            if called_name(call) == name and not isinstance(given, ast.Starred):
+            if get_called_name(call) == name and not isinstance(given, ast.Starred):
                 yield given

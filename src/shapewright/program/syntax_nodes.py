@@ -24,19 +24,19 @@ def parse_expression(text: str) -> ast.expr:
     return ast.parse(text, mode="eval").body
 
 
-def last_name(node: ast.AST) -> str:
+def get_last_name(node: ast.AST) -> str:
     """Return the last name of an expression: `matmul` of `torch.matmul`, else ""."""
     if isinstance(node, ast.Attribute):
         return node.attr
     return node.id if isinstance(node, ast.Name) else ""
 
 
-def called_name(node: ast.AST) -> str:
+def get_called_name(node: ast.AST) -> str:
     """Return the last name of a callee: `step` of `optimizer.step()`, else ""."""
-    return last_name(node.func) if isinstance(node, ast.Call) else ""
+    return get_last_name(node.func) if isinstance(node, ast.Call) else ""
 
 
-def dotted_name(node: ast.AST | None) -> str:
+def get_dotted_name(node: ast.AST | None) -> str:
     """Return `self.weight` for a name or attributes of a name, else ""."""
     parts = []
     while isinstance(node, ast.Attribute):
@@ -49,79 +49,79 @@ def dotted_name(node: ast.AST | None) -> str:
 
 def is_starred(call: ast.Call) -> bool:
     """Return whether a call has `*args` or `**kwargs`."""
-    return any(isinstance(each, ast.Starred) for each in call.args) or any(
+    return any(isinstance(argument, ast.Starred) for argument in call.args) or any(
         word.arg is None for word in call.keywords
     )
 
 
-def arguments_of(call: ast.Call) -> list[ast.expr]:
+def list_arguments(call: ast.Call) -> list[ast.expr]:
     """Return the expressions that a call is given, those by keyword last."""
     return [*call.args, *(word.value for word in call.keywords)]
 
 
-def own_attribute(node: ast.AST | None) -> str:
+def get_own_attribute(node: ast.AST | None) -> str:
     """Return `n_head` of `self.n_head`, else ""."""
     if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name):
         return node.attr if node.value.id == "self" else ""
     return ""
 
 
-def shape_owner(node: ast.AST) -> ast.expr | None:
+def get_shape_owner(node: ast.AST) -> ast.expr | None:
     """Return `x` of `x.shape` or `x.size()`; None for anything else."""
     func = node.func if isinstance(node, ast.Call) else node
     word = "size" if isinstance(node, ast.Call) else "shape"
     return func.value if isinstance(func, ast.Attribute) and func.attr == word else None
 
 
-def names_in(node: ast.AST, *contexts: type[ast.expr_context]) -> set[str]:
+def collect_names(node: ast.AST, *contexts: type[ast.expr_context]) -> set[str]:
     """Return the names in a tree; with contexts (`ast.Store`), those so used."""
     return {
-        each.id
-        for each in ast.walk(node)
-        if isinstance(each, ast.Name) and (not contexts or type(each.ctx) in contexts)
+        child.id
+        for child in ast.walk(node)
+        if isinstance(child, ast.Name) and (not contexts or type(child.ctx) in contexts)
     }
 
 
-def consists_of(node: ast.AST, kinds: tuple[type[ast.AST], ...]) -> bool:
+def is_made_of(node: ast.AST, kinds: tuple[type[ast.AST], ...]) -> bool:
     """Return whether all nodes of a tree are of these kinds."""
-    return all(isinstance(each, kinds) for each in ast.walk(node))
+    return all(isinstance(child, kinds) for child in ast.walk(node))
 
 
-def first_line(node: ast.stmt) -> int:
+def get_first_line(node: ast.stmt) -> int:
     """Return the line on which a statement begins, with its decorators."""
     decorators: list[ast.expr] = getattr(node, "decorator_list", [])
     return min([node.lineno, *(each.lineno for each in decorators)])
 
 
-def last_line(node: ast.expr | ast.stmt) -> int:
+def get_last_line(node: ast.expr | ast.stmt) -> int:
     """Return the line on which a node ends."""
     return node.end_lineno or node.lineno
 
 
-def own_nodes(scope: ast.AST | None) -> Iterator[ast.AST]:
+def iter_own_nodes(scope: ast.AST | None) -> Iterator[ast.AST]:
     """Yield the nodes of a body in the order of the text.
 
     Functions and classes in it are yielded, but nothing that stands within them.
     """
     body = getattr(scope, "body", [])
     for node in body if isinstance(body, list) else [body]:
-        yield from _unnested(node)
+        yield from _iter_unnested(node)
 
 
-def _unnested(node: ast.AST) -> Iterator[ast.AST]:
+def _iter_unnested(node: ast.AST) -> Iterator[ast.AST]:
     yield node
     if not isinstance(node, SCOPES):
         for child in ast.iter_child_nodes(node):
-            yield from _unnested(child)
+            yield from _iter_unnested(child)
 
 
 def is_generator(function: ast.FunctionDef) -> bool:
     """Return whether a function yields."""
     kinds = ast.Yield | ast.YieldFrom
-    return any(isinstance(node, kinds) for node in own_nodes(function))
+    return any(isinstance(node, kinds) for node in iter_own_nodes(function))
 
 
-def assignments_in(
+def iter_assignments(
     scope: ast.AST | None, before: int | None = None, annotated: bool = False
 ) -> Iterator[tuple[ast.expr, ast.expr]]:
     """Yield target and value of every `target = value` in a tree, at any depth.

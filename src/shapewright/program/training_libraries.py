@@ -27,7 +27,7 @@ TRAINING_LIBRARIES: list[TrainingLibrary] = [TrainingLibrary("", "epoch")]
 """Lightning, transformers, accelerate, ignite and the like need no entry."""
 
 
-def words_of(file: str) -> tuple[str, ...]:
+def get_words(file: str) -> tuple[str, ...]:
     """Return the words that mark loops over epochs in a library's file."""
     parts = PurePath(file).parts
     return tuple(

@@ -9,7 +9,7 @@ from shapewright.record.ops import (
     Op,
     Source,
     State,
-    leaves,
+    collect_leaves,
 )
 from shapewright.record.totals import Subtotal, Totals
 from shapewright.record.trace import Trace
@@ -26,5 +26,5 @@ __all__ = [
     "Totals",
     "Trace",
     "UnreadableTrace",
-    "leaves",
+    "collect_leaves",
 ]

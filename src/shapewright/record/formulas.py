@@ -77,7 +77,8 @@ class Formulas:
     def exact(self) -> bool:
         """Whether rules or runs covered every size of the range."""
         sizes = prod(
-            (each.high - each.low) // each.step + 1 for each in self.letters.values()
+            (letter.high - letter.low) // letter.step + 1
+            for letter in self.letters.values()
         )
         return self.derived > 0 and self.derived + self.runs >= sizes
 
@@ -86,7 +87,7 @@ class Formulas:
 
         ``; exact: by rules at all 64 sizes, 4 of them run`` where none is left out.
         """
-        ranges = ", ".join(each.text(name) for name, each in self.letters.items())
+        ranges = ", ".join(letter.text(name) for name, letter in self.letters.items())
         if self.exact:
             sizes = self.derived + self.runs
             told = f"exact: by rules at all {sizes} sizes, {self.runs} of them run"

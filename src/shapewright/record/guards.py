@@ -50,7 +50,7 @@ class Applied:
         if self.operator not in BINDS:
             return f"{self.operator}({', '.join(map(str, self.parts))})"
         if len(self.parts) == 1:
-            return f"{self.operator}{_enclosed(self.parts[0], UNARY)}"
+            return f"{self.operator}{_enclose_operand(self.parts[0], UNARY)}"
         return self.between(*self.parts)
 
     def between(self, left: Expression, right: Expression) -> str:
@@ -59,8 +59,8 @@ class Applied:
         if symbol == "+" and isinstance(right, int) and right < 0:
             symbol, right = "-", -right
         binds = BINDS[symbol]
-        first = _enclosed(left, binds + (symbol == "**"))
-        return f"{first} {symbol} {_enclosed(right, binds + (symbol != '**'))}"
+        first = _enclose_operand(left, binds + (symbol == "**"))
+        return f"{first} {symbol} {_enclose_operand(right, binds + (symbol != '**'))}"
 
 
 Expression = SizeRead | Applied | int | float
@@ -73,7 +73,7 @@ BINDS = {
 """Precedence of Python's operators; others are written as function calls."""
 
 
-def _enclosed(part: Expression, binds: int) -> str:
+def _enclose_operand(part: Expression, binds: int) -> str:
     """Return an operand as text, in brackets if needed."""
     if isinstance(part, Applied):
         unary = len(part.parts) == 1
@@ -91,7 +91,7 @@ EXPONENT = 4096
 """Largest exponent for which a power is calculated."""
 
 
-def _bounded(apply: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Any]:
+def _bound_digits(apply: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Any]:
     """Wrap a power or shift so that it raises instead of giving thousands of digits."""
 
     def applied(base: Any, exponent: Any) -> Any:
@@ -104,9 +104,9 @@ def _bounded(apply: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Any]:
 
 APPLIED: dict[str, Callable[..., Any]] = {
     "+": operator.add, "*": operator.mul, "/": operator.truediv,
-    "//": operator.floordiv, "%": operator.mod, "**": _bounded(operator.pow),
+    "//": operator.floordiv, "%": operator.mod, "**": _bound_digits(operator.pow),
     "&": operator.and_, "|": operator.or_, "^": operator.xor,
-    "<<": _bounded(operator.lshift), ">>": operator.rshift, "~": operator.invert,
+    "<<": _bound_digits(operator.lshift), ">>": operator.rshift, "~": operator.invert,
     "abs": abs, "floor": math.floor, "ceil": math.ceil, "int": int, "float": float,
     "round": round, "sqrt": math.sqrt, "isqrt": math.isqrt, "log": math.log,
     "log2": math.log2, "log10": math.log10, "exp": math.exp, "pow": math.pow,
@@ -161,7 +161,7 @@ class Guards:
     reason: str | None = None
 
 
-def value_of(expression: Expression, values: Mapping[SizeRead, int]) -> Any:
+def evaluate_expression(expression: Expression, values: Mapping[SizeRead, int]) -> Any:
     """Evaluate an expression with these values of reads; others keep their own.
 
     Raises what Python raises: `ZeroDivisionError` for ``7 // 0``.
@@ -170,33 +170,37 @@ def value_of(expression: Expression, values: Mapping[SizeRead, int]) -> Any:
         return values.get(expression, expression.value)
     if not isinstance(expression, Applied):
         return expression
-    parts = [value_of(part, values) for part in expression.parts]
+    parts = [evaluate_expression(part, values) for part in expression.parts]
     if expression.operator == "-":
         return -parts[0] if len(parts) == 1 else parts[0] - parts[1]
     return APPLIED[expression.operator](*parts)
 
 
-def outcome_of(guard: Guard, values: Mapping[SizeRead, int]) -> bool:
+def evaluate_guard(guard: Guard, values: Mapping[SizeRead, int]) -> bool:
     """Evaluate the comparison with these values of the reads."""
-    left, right = (value_of(side, values) for side in (guard.left, guard.right))
+    left, right = (
+        evaluate_expression(side, values) for side in (guard.left, guard.right)
+    )
     return bool(COMPARED[guard.operator](left, right))
 
 
-def reads_of(*expressions: Expression) -> Iterator[SizeRead]:
+def iter_reads(*expressions: Expression) -> Iterator[SizeRead]:
     """Yield every read in the expressions once."""
-    yield from dict.fromkeys(leaf for each in expressions for leaf in _leaves(each))
+    yield from dict.fromkeys(
+        leaf for each in expressions for leaf in _iter_leaves(each)
+    )
 
 
-def _leaves(expression: Expression) -> Iterator[SizeRead]:
+def _iter_leaves(expression: Expression) -> Iterator[SizeRead]:
     """Yield the reads in an expression from left to right."""
     if isinstance(expression, SizeRead):
         yield expression
     elif isinstance(expression, Applied):
         for part in expression.parts:
-            yield from _leaves(part)
+            yield from _iter_leaves(part)
 
 
-def exchanged(
+def replace_reads(
     expression: Expression, change: Callable[[SizeRead], SizeRead]
 ) -> Expression:
     """Return the expression with its reads replaced."""
@@ -204,5 +208,5 @@ def exchanged(
         return change(expression)
     if not isinstance(expression, Applied):
         return expression
-    parts = tuple(exchanged(part, change) for part in expression.parts)
+    parts = tuple(replace_reads(part, change) for part in expression.parts)
     return Applied(expression.operator, parts)

@@ -10,15 +10,15 @@ from typing import Any
 from shapewright.findings.finding import Finding, Related
 from shapewright.program.spans import Frame, Span
 from shapewright.record.formulas import Branch, Checked, Formulas, Named
-from shapewright.record.json_writer import VERSION, UnreadableTrace, contiguous
+from shapewright.record.json_writer import VERSION, UnreadableTrace, compute_contiguous
 from shapewright.record.ops import Assumption, Fact, ModuleCall, Op, State
-from shapewright.sizes.expressions import read, sized
+from shapewright.sizes.expressions import attach_formula, read
 
 Json = Any
 
 
 @contextmanager
-def damages_named(what: str, unreadable: type[ValueError]) -> Iterator[None]:
+def name_damages(what: str, unreadable: type[ValueError]) -> Iterator[None]:
     """Convert errors from a damaged document to `unreadable` with a short message."""
     try:
         yield
@@ -57,7 +57,7 @@ def parse_document(
     return record
 
 
-def parsed(text: str | bytes) -> dict[str, Json]:
+def parse_record(text: str | bytes) -> dict[str, Json]:
     """Parse a record from JSON text and check its version."""
     return parse_document(text, ("trace",), VERSION, UnreadableTrace, " of the record")
 
@@ -71,14 +71,14 @@ def read_formulas(row: Json) -> Formulas | None:
         row["runs"],
         row["tried"],
         row.get("derived", 0),
-        {name: _branch(each) for name, each in row["varying"].items()},
-        tuple(_branch(each) for each in row["branches"]),
+        {name: _read_branch(each) for name, each in row["varying"].items()},
+        tuple(_read_branch(each) for each in row["branches"]),
         tuple(Named(**each) for each in row.get("names", ())),
     )
 
 
-def _branch(row: Json) -> Branch:
-    return Branch(row["message"], _span(row["span"]))
+def _read_branch(row: Json) -> Branch:
+    return Branch(row["message"], _read_span(row["span"]))
 
 
 class TableReader:
@@ -86,7 +86,7 @@ class TableReader:
 
     def __init__(self, record: dict[str, Json]) -> None:
         files = record["files"]
-        self.facts = [_fact(row) for row in record["facts"]]
+        self.facts = [_read_fact(row) for row in record["facts"]]
         self.spans = [Span(files[at], *rest[:4]) for at, *rest in record["spans"]]
         frames = [Frame(self.spans[row[0]], row[1]) for row in record["frames"]]
         self.chains = [tuple(frames[at] for at in row) for row in record["chains"]]
@@ -103,7 +103,7 @@ class TableReader:
         if kind == "fact":
             return self.facts[inner]
         if kind == "size":
-            return sized(inner[0], read(inner[1]))
+            return attach_formula(inner[0], read(inner[1]))
         if kind == "dict":
             return {self.nest(key): self.nest(each) for key, each in inner}
         if kind in _SEQUENCES:
@@ -186,25 +186,25 @@ _SEQUENCES: dict[str, Any] = {
 }
 
 
-def _fact(row: Json) -> Fact:
+def _read_fact(row: Json) -> Fact:
     shape = tuple(row["shape"])
     stride = row.get("stride", ())
     if "stride" not in row:
-        stride = contiguous(shape)
+        stride = compute_contiguous(shape)
     given = {name: row[name] for name in _FACT_FIELDS if name in row}
     if given.get("grad_shape") is not None:
         given["grad_shape"] = tuple(given["grad_shape"])
     stride = None if stride is None else tuple(stride)
-    shape = _lettered(shape, row.get("formulas"))
-    stride = _lettered(stride, row.get("stride_formulas"))
+    shape = _attach_formulas(shape, row.get("formulas"))
+    stride = _attach_formulas(stride, row.get("stride_formulas"))
     return Fact(shape, row["dtype"], stride, **given)
 
 
-def _lettered(sizes: Any, formulas: Json) -> Any:
+def _attach_formulas(sizes: Any, formulas: Json) -> Any:
     if sizes is None or formulas is None:
         return sizes
     return tuple(
-        sized(size, read(formula))
+        attach_formula(size, read(formula))
         for size, formula in zip(sizes, formulas, strict=True)
     )
 
@@ -222,16 +222,16 @@ def read_finding(row: Json) -> Finding:
         code=row["code"],
         severity=row["severity"],
         message=row["message"],
-        span=_span(row["span"]),
+        span=_read_span(row["span"]),
         module=row["module"],
         torch_message=row["torch_message"],
-        related=tuple(_related(each) for each in row["related"]),
+        related=tuple(_read_related(each) for each in row["related"]),
         count=row["count"],
     )
 
 
-def _related(row: Json) -> Related:
-    span = _span(row["span"])
+def _read_related(row: Json) -> Related:
+    span = _read_span(row["span"])
     if span is None:
         raise ValueError("a related place has no span")
     return Related(span, row["message"])
@@ -239,10 +239,10 @@ def _related(row: Json) -> Related:
 
 def read_assumption(row: Json) -> Assumption:
     """Read an assumption with its place and count."""
-    return Assumption(row["message"], _span(row["span"]), row["count"])
+    return Assumption(row["message"], _read_span(row["span"]), row["count"])
 
 
-def _span(row: Json) -> Span | None:
+def _read_span(row: Json) -> Span | None:
     if row is None:
         return None
     return Span(

@@ -49,7 +49,7 @@ class TableWriter:
 
     def fact(self, fact: Fact) -> int:
         """Return the position of a fact."""
-        key = (fact, "" if _plain(fact) else f"{fact.shape}{fact.stride}")
+        key = (fact, "" if _is_plain(fact) else f"{fact.shape}{fact.stride}")
         return self.facts.setdefault(key, len(self.facts))
 
     def span(self, span: Span | None) -> int | None:
@@ -186,7 +186,7 @@ class TableWriter:
     def rows(self) -> dict[str, Json]:
         """Return the tables with all values added so far."""
         return {
-            "facts": [_fact(fact) for fact, _ in self.facts],
+            "facts": [_write_fact(fact) for fact, _ in self.facts],
             "files": list(self.files),
             "spans": [list(span) for span in self.spans],
             "frames": [list(frame) for frame in self.frames],
@@ -202,18 +202,18 @@ _SEQUENCES: tuple[tuple[Any, str], ...] = (
 )
 
 
-def _fact(fact: Fact) -> Json:
+def _write_fact(fact: Fact) -> Json:
     """Convert a fact, omitting defaults; no stride means a contiguous stride."""
     row: dict[str, Json] = {"shape": list(map(int, fact.shape)), "dtype": fact.dtype}
     if fact.stride is None:
         row["stride"] = None
-    elif fact.stride != contiguous(fact.shape):
+    elif fact.stride != compute_contiguous(fact.shape):
         row["stride"] = list(map(int, fact.stride))
     for name, default in _FACT_DEFAULTS:
         value = getattr(fact, name)
         if value != default:
             row[name] = value
-    if not _plain(fact):
+    if not _is_plain(fact):
         row["formulas"] = [str(size) for size in fact.shape]
         if fact.stride is not None:
             row["stride"] = list(map(int, fact.stride))
@@ -221,7 +221,7 @@ def _fact(fact: Fact) -> Json:
     return row
 
 
-def _plain(fact: Fact) -> bool:
+def _is_plain(fact: Fact) -> bool:
     """Return whether all sizes and strides of a fact are without a formula."""
     sizes = (*fact.shape, *(fact.stride or ()))
     return not any(isinstance(size, Size) for size in sizes)
@@ -242,7 +242,7 @@ _FACT_DEFAULTS: tuple[tuple[str, Any], ...] = (
 )
 
 
-def contiguous(shape: tuple[int, ...]) -> tuple[int, ...]:
+def compute_contiguous(shape: tuple[int, ...]) -> tuple[int, ...]:
     """Return the stride of a new tensor: ``(12, 4, 1)`` for ``(2, 3, 4)``."""
     stride, step = [], 1
     for size in reversed(shape):
@@ -251,7 +251,7 @@ def contiguous(shape: tuple[int, ...]) -> tuple[int, ...]:
     return tuple(reversed(stride))
 
 
-def span_json(span: Span | None) -> Json:
+def write_span(span: Span | None) -> Json:
     """Convert a span as findings print it: an object, or null without source."""
     if span is None:
         return None
@@ -264,7 +264,7 @@ def span_json(span: Span | None) -> Json:
     }
 
 
-def finding_json(finding: Finding) -> Json:
+def write_finding(finding: Finding) -> Json:
     """Convert a finding, with field names of ``shapewright check --format json``."""
     return {
         "code": finding.code,
@@ -273,27 +273,29 @@ def finding_json(finding: Finding) -> Json:
         "torch_message": finding.torch_message,
         "module": finding.module,
         "count": finding.count,
-        "span": span_json(finding.span),
+        "span": write_span(finding.span),
         "related": [
-            {"span": span_json(each.span), "message": each.message}
-            for each in finding.related
+            {"span": write_span(place.span), "message": place.message}
+            for place in finding.related
         ],
     }
 
 
-def formulas_json(formulas: Formulas) -> Json:
+def write_formulas(formulas: Formulas) -> Json:
     """Convert the `Formulas` of a trace to JSON."""
     return {
         "letters": {
-            name: {"low": each.low, "high": each.high, "step": each.step}
-            for name, each in formulas.letters.items()
+            name: {"low": letter.low, "high": letter.high, "step": letter.step}
+            for name, letter in formulas.letters.items()
         },
         "runs": formulas.runs,
         "tried": formulas.tried,
         "derived": formulas.derived,
         "exact": formulas.exact,
-        "varying": {name: _branch(branch) for name, branch in formulas.varying.items()},
-        "branches": [_branch(branch) for branch in formulas.branches],
+        "varying": {
+            name: _write_branch(branch) for name, branch in formulas.varying.items()
+        },
+        "branches": [_write_branch(branch) for branch in formulas.branches],
         "names": [
             {"value": each.value, "name": each.name, "module": each.module}
             for each in formulas.names
@@ -301,19 +303,19 @@ def formulas_json(formulas: Formulas) -> Json:
     }
 
 
-def _branch(branch: Branch) -> Json:
-    return {"message": branch.message, "span": span_json(branch.span)}
+def _write_branch(branch: Branch) -> Json:
+    return {"message": branch.message, "span": write_span(branch.span)}
 
 
-def assumption_json(assumption: Assumption) -> Json:
+def write_assumption(assumption: Assumption) -> Json:
     """Convert an assumption with its place and count to JSON."""
     return {
         "message": assumption.message,
-        "span": span_json(assumption.span),
+        "span": write_span(assumption.span),
         "count": assumption.count,
     }
 
 
-def source_json(source: Source) -> Json:
+def write_source(source: Source) -> Json:
     """Convert a source file of the program, with its text, to JSON."""
     return {"file": source.file, "sha256": source.sha256, "text": source.text}

@@ -172,14 +172,14 @@ class ModuleCall:
     notes: tuple[str, ...] = ()
 
 
-def leaves(nest: Any) -> list[Fact]:
+def collect_leaves(nest: Any) -> list[Fact]:
     """Return the facts in a nest of tuples, lists and dicts, in order."""
     if isinstance(nest, Fact):
         return [nest]
     if isinstance(nest, dict):
-        return [fact for value in nest.values() for fact in leaves(value)]
+        return [fact for value in nest.values() for fact in collect_leaves(value)]
     if isinstance(nest, list | tuple):
-        return [fact for value in nest for fact in leaves(value)]
+        return [fact for value in nest for fact in collect_leaves(value)]
     return []
 
 
@@ -219,23 +219,25 @@ def find_module(
     if of_path:
         times = "once" if len(of_path) == 1 else f"{len(of_path)} times"
         raise NotInTrace(f"`{path}` was called {times}: there is no call {call}")
-    raise NotInTrace(_no_module(calls, states, path))
+    raise NotInTrace(_describe_missing_module(calls, states, path))
 
 
-def _no_module(calls: Sequence[ModuleCall], states: Sequence[State], path: str) -> str:
+def _describe_missing_module(
+    calls: Sequence[ModuleCall], states: Sequence[State], path: str
+) -> str:
     known = list(dict.fromkeys(made.path for made in calls if made.path))
     inside = [name for name in known if name.startswith(f"{path}.")]
     if inside:
-        few = _listed(inside)
+        few = _list_names(inside)
         return f"`{path}` itself was not called; inside it were {few}"
     if any(state.path.startswith(f"{path}.") for state in states):
         return f"`{path}` was not called in this run"
     close = get_close_matches(path, known, n=3, cutoff=0.5)
     if close:
-        return f"no module `{path}` was called; close: {_listed(close)}"
+        return f"no module `{path}` was called; close: {_list_names(close)}"
     if not known:
         return f"no module `{path}` was called; the run called no submodule"
-    return f"no module `{path}` was called; the run called {_listed(known)}"
+    return f"no module `{path}` was called; the run called {_list_names(known)}"
 
 
 def find_modules(calls: Iterable[ModuleCall], pattern: str) -> tuple[ModuleCall, ...]:
@@ -246,21 +248,21 @@ def find_modules(calls: Iterable[ModuleCall], pattern: str) -> tuple[ModuleCall,
 def find_op(ops: Iterable[Op], name: str | int, module: str | None, nth: int) -> Op:
     """Return the op of index `name`, or the `nth` of that name in matching modules."""
     if isinstance(name, int):
-        return _numbered(ops, name)
+        return _find_numbered(ops, name)
     seen = 0
     names: dict[str, None] = {}
     for op in ops:
         if module is not None and not fnmatchcase(op.module, module):
             continue
         names[op.name] = None
-        if name in (op.name, short_name(op.name)):
+        if name in (op.name, shorten_name(op.name)):
             seen += 1
             if seen == nth:
                 return op
-    raise NotInTrace(_no_op(list(names), name, module, seen))
+    raise NotInTrace(_describe_missing_op(list(names), name, module, seen))
 
 
-def _numbered(ops: Iterable[Op], index: int) -> Op:
+def _find_numbered(ops: Iterable[Op], index: int) -> Op:
     last = -1
     for op in ops:
         if op.index == index:
@@ -269,38 +271,40 @@ def _numbered(ops: Iterable[Op], index: int) -> Op:
     raise NotInTrace(f"no op {index}: the trace has ops 0 to {last}")
 
 
-def _no_op(names: list[str], name: str, module: str | None, seen: int) -> str:
+def _describe_missing_op(
+    names: list[str], name: str, module: str | None, seen: int
+) -> str:
     where = "" if module is None else f" in modules `{module}`"
     if seen:
         times = "once" if seen == 1 else f"{seen} times"
         return f"`{name}` ran {times}{where}"
     close = get_close_matches(name, names, n=3, cutoff=0.5)
-    rest = f"; close: {_listed(close)}" if close else f"; ran: {_listed(names)}"
+    rest = f"; close: {_list_names(close)}" if close else f"; ran: {_list_names(names)}"
     return f"no op `{name}` ran{where}{rest if names else ''}"
 
 
-def ops_of_line(ops: Iterable[Op], line: int, file: str | None) -> tuple[Op, ...]:
+def find_ops_of_line(ops: Iterable[Op], line: int, file: str | None) -> tuple[Op, ...]:
     """Return the ops whose expression touches `line`, in files that end in `file`."""
     return tuple(
         op
         for op in ops
         if op.span is not None
         and op.span.line <= line <= op.span.end_line
-        and (file is None or _same_file(op.span.file, file))
+        and (file is None or _is_same_file(op.span.file, file))
     )
 
 
-def short_name(name: str) -> str:
+def shorten_name(name: str) -> str:
     """Return the last part of a name: `linear` for `F.linear`."""
     return name.rpartition(".")[2] or name
 
 
-def _same_file(recorded: str, asked: str) -> bool:
+def _is_same_file(recorded: str, asked: str) -> bool:
     recorded, asked = recorded.replace("\\", "/"), asked.replace("\\", "/")
     return recorded == asked or recorded.endswith(f"/{asked}")
 
 
-def _listed(names: Sequence[str], most: int = 6) -> str:
+def _list_names(names: Sequence[str], most: int = 6) -> str:
     shown = ", ".join(f"`{name}`" for name in names[:most])
     more = len(names) - most
     return f"{shown} and {more} more" if more > 0 else shown

@@ -199,7 +199,7 @@ class Report:
     @property
     def exit_code(self) -> int:
         """The exit code: 0 if clean; 1 with errors or warnings, or if incomplete."""
-        told = [each for each in self.findings if each.severity != "note"]
+        told = [finding for finding in self.findings if finding.severity != "note"]
         return 1 if told or not self.complete else 0
 
     def __repr__(self) -> str:

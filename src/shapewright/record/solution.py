@@ -53,7 +53,7 @@ class Proof:
     @property
     def proven(self) -> bool:
         """Whether every statement is proven."""
-        return all(each.verdict == PROVEN for each in self.statements)
+        return all(statement.verdict == PROVEN for statement in self.statements)
 
 
 renderers: dict[str, Callable[[Solution], str]] = {}
@@ -161,7 +161,7 @@ class Solution:
                 if dict(one.sizes) == sizes:
                     return not one.message
             raise LookupError(f"no demand held, and {sizes} were not tried")
-        return all(each.demand.holds(sizes) for each in self.demands)
+        return all(demand.demand.holds(sizes) for demand in self.demands)
 
     @property
     def output(self) -> Any:

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from itertools import accumulate
 
-from shapewright.record.ops import ITEMSIZE, Fact, ModuleCall, Op, State, short_name
+from shapewright.record.ops import ITEMSIZE, Fact, ModuleCall, Op, State, shorten_name
 
 _MOVES = """
 zeros zeros_like ones ones_like empty empty_like empty_strided full full_like new_zeros
@@ -81,7 +81,7 @@ class Totals:
         return self.parameter_bytes + self.buffer_bytes + self.activation_bytes
 
 
-def totals(
+def compute_totals(
     ops: Iterable[Op],
     calls: Iterable[ModuleCall],
     states: Sequence[State],
@@ -104,21 +104,21 @@ def totals(
     if not complete:
         unused = []
     return Totals(
-        parameters=_elements(state.fact for state in parameters),
-        trainable=_elements(s.fact for s in parameters if s.fact.requires_grad),
+        parameters=_count_elements(state.fact for state in parameters),
+        trainable=_count_elements(s.fact for s in parameters if s.fact.requires_grad),
         parameter_bytes=sum(state.fact.nbytes for state in parameters),
-        buffers=_elements(buffers),
+        buffers=_count_elements(buffers),
         buffer_bytes=sum(fact.nbytes for fact in buffers),
         tied=tuple((s.path, s.tied) for s in states if s.tied is not None),
         unused=tuple(state.path for state in unused),
-        unused_parameters=_elements(state.fact for state in unused),
+        unused_parameters=_count_elements(state.fact for state in unused),
         flops=sum(work.flops),
         uncounted=tuple(work.uncounted.most_common()),
         largest=work.largest,
         activations=work.activations,
         activation_bytes=sum(work.written),
         ops=len(work.flops),
-        calls=_subtotals(calls, states, work),
+        calls=_compute_subtotals(calls, states, work),
     )
 
 
@@ -140,9 +140,9 @@ class _Work:
         self.read.update([fact.tensor for fact in op.inputs])
         if op.kind == "opaque":
             self.opaque.add(op.module)
-        if op.flops is None and _calculates(op):
+        if op.flops is None and _is_arithmetic(op):
             self.uncounted[op.name] += 1
-        self.written.append(self._allocate(op) if _allocates(op) else 0)
+        self.written.append(self._allocate(op) if _is_allocation(op) else 0)
 
     def is_hidden(self, path: str) -> bool:
         """Return whether a parameter belongs to an opaque (scripted) module."""
@@ -151,10 +151,10 @@ class _Work:
     def _allocate(self, op: Op) -> int:
         storages: dict[int, int] = {}
         for place, fact in enumerate(op.outputs):
-            if not _made_here(op, fact):
+            if not _is_new_storage(op, fact):
                 continue
             key = fact.storage or -1 - place
-            size = storage_bytes(fact)
+            size = count_storage_bytes(fact)
             storages[key] = max(storages.get(key, 0), size)
             if size > self.largest_bytes:
                 self.largest, self.largest_bytes = (op, fact), size
@@ -162,20 +162,20 @@ class _Work:
         return sum(storages.values())
 
 
-def _allocates(op: Op) -> bool:
+def _is_allocation(op: Op) -> bool:
     """Return whether the op's outputs are in new storage."""
     return op.kind in ("new", "copy", "opaque")
 
 
-def _calculates(op: Op) -> bool:
+def _is_arithmetic(op: Op) -> bool:
     """Return whether the op does arithmetic, not only creates, moves or views data."""
     if op.kind not in ("new", "inplace", "opaque") or not op.outputs:
         return False
-    name = short_name(op.name)
+    name = shorten_name(op.name)
     return name not in MOVES and name.rstrip("_") not in MOVES
 
 
-def storage_bytes(fact: Fact) -> int:
+def count_storage_bytes(fact: Fact) -> int:
     """Return the bytes that the tensor's elements span in its storage.
 
     An expanded tensor spans less than its elements would: ``(1, 768)`` expanded to
@@ -190,20 +190,20 @@ def storage_bytes(fact: Fact) -> int:
     return (fact.storage_offset + steps + 1) * ITEMSIZE.get(fact.dtype, 1)
 
 
-def _made_here(op: Op, fact: Fact) -> bool:
+def _is_new_storage(op: Op, fact: Fact) -> bool:
     return not fact.storage or all(fact.storage != given.storage for given in op.inputs)
 
 
-def _elements(facts: Iterable[Fact]) -> int:
+def _count_elements(facts: Iterable[Fact]) -> int:
     return sum(fact.numel for fact in facts)
 
 
-def _subtotals(
+def _compute_subtotals(
     calls: Iterable[ModuleCall], states: Iterable[State], work: _Work
 ) -> tuple[Subtotal, ...]:
     flops = [0, *accumulate(work.flops)]
     written = [0, *accumulate(work.written)]
-    sizes = parameters_under(states)
+    sizes = count_parameters_under(states)
     made = []
     for call in calls:
         begin, end = call.ops
@@ -220,7 +220,7 @@ def _subtotals(
     return tuple(made)
 
 
-def parameters_under(states: Iterable[State]) -> dict[str, tuple[int, int]]:
+def count_parameters_under(states: Iterable[State]) -> dict[str, tuple[int, int]]:
     """Map module paths to their parameter count and the count first met elsewhere.
 
     Both count elements, children included, a tensor once however often it stands

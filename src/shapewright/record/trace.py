@@ -11,7 +11,7 @@ from shapewright.findings.finding import Finding
 from shapewright.record import ops as lookup
 from shapewright.record.formulas import Formulas
 from shapewright.record.ops import Assumption, ModuleCall, Op, Source, State
-from shapewright.record.totals import Totals, totals
+from shapewright.record.totals import Totals, compute_totals
 
 renderers: dict[str, Callable[[Trace], str]] = {}
 """Functions that render a trace, by MIME type ("text/plain", "text/html").
@@ -63,7 +63,7 @@ class Trace:
     @property
     def totals(self) -> Totals:
         """Parameters, FLOPs and memory of the run, recomputed at every access."""
-        return totals(self.ops, self.calls, self.states, self.complete)
+        return compute_totals(self.ops, self.calls, self.states, self.complete)
 
     @property
     def real_bytes(self) -> int:
@@ -100,7 +100,7 @@ class Trace:
         `file` is needed only where several files have ops on that line; its end is
         enough (``"model.py"`` for ``"src/model.py"``).
         """
-        return lookup.ops_of_line(self.ops, number, file)
+        return lookup.find_ops_of_line(self.ops, number, file)
 
     def to_json(self, indent: int | None = None) -> str:
         """Return the versioned record as JSON text, the input of `from_json`."""
@@ -119,7 +119,7 @@ class Trace:
         if not isinstance(other, Trace):
             return NotImplemented
         names = (each.name for each in fields(self) if each.name != "by")
-        return all(_same(self, other, name) for name in names)
+        return all(_is_same(self, other, name) for name in names)
 
     __hash__ = None  # type: ignore[assignment]
 
@@ -145,7 +145,7 @@ class Trace:
         return None if render is None else render(self)
 
 
-def _same(one: Trace, other: Trace, name: str) -> bool:
+def _is_same(one: Trace, other: Trace, name: str) -> bool:
     mine, theirs = getattr(one, name), getattr(other, name)
     if name in ("ops", "calls", "states", "findings", "assumptions", "notes"):
         return tuple(mine) == tuple(theirs)
@@ -172,16 +172,18 @@ def _encode(trace: Trace, indent: int | None) -> str:
         "ops": [tables.op(at, op) for at, op in enumerate(trace.ops)],
         "calls": [tables.call(at, call) for at, call in enumerate(trace.calls)],
         "states": [tables.state(state) for state in trace.states],
-        "findings": [json_writer.finding_json(each) for each in trace.findings],
+        "findings": [json_writer.write_finding(finding) for finding in trace.findings],
         "assumptions": [
-            json_writer.assumption_json(each) for each in trace.assumptions
+            json_writer.write_assumption(assumption) for assumption in trace.assumptions
         ],
         "notes": list(trace.notes),
-        "sources": [json_writer.source_json(each) for each in trace.sources.values()],
+        "sources": [
+            json_writer.write_source(source) for source in trace.sources.values()
+        ],
         **tables.rows(),
     }
     if trace.formulas is not None:
-        record["formulas"] = json_writer.formulas_json(trace.formulas)
+        record["formulas"] = json_writer.write_formulas(trace.formulas)
     separators = (",", ":") if indent is None else None
     return json.dumps(record, indent=indent, separators=separators, ensure_ascii=False)
 
@@ -190,8 +192,8 @@ def _decode(text: str | bytes) -> Trace:
     """Parse a trace from JSON text, ignoring fields unknown to this version."""
     from shapewright.record import json_reader, json_writer
 
-    record = json_reader.parsed(text)
-    with json_reader.damages_named("trace", json_writer.UnreadableTrace):
+    record = json_reader.parse_record(text)
+    with json_reader.name_damages("trace", json_writer.UnreadableTrace):
         tables = json_reader.TableReader(record)
         sources = [Source(s["file"], s["sha256"], s["text"]) for s in record["sources"]]
         return Trace(

@@ -11,7 +11,13 @@ from collections.abc import Mapping
 from fractions import Fraction
 from typing import Any
 
-from shapewright.sizes.conditions import Compared, Condition, Every, Some, denied
+from shapewright.sizes.conditions import (
+    Compared,
+    Condition,
+    Every,
+    Some,
+    negate_condition,
+)
 from shapewright.sizes.expressions import (
     Absolute,
     Expression,
@@ -144,7 +150,7 @@ class SymbolReader:
             case "Or":
                 return Some(tuple(self.condition(argument) for argument in found.args))
             case "Not":
-                return denied(self.condition(found.args[0]))
+                return negate_condition(self.condition(found.args[0]))
         raise Unreadable(f"a condition that is not read ({found})")
 
 

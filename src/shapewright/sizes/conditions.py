@@ -41,7 +41,13 @@ from shapewright.sizes.expressions import (
     Remainder,
     Total,
 )
-from shapewright.sizes.ranges import Ladders, bounds, counted, points, settled
+from shapewright.sizes.ranges import (
+    Ladders,
+    count_points,
+    find_bounds,
+    iter_points,
+    settle_choices,
+)
 
 WORK = 250_000
 """Largest number of points at which two formulas are compared."""
@@ -81,7 +87,9 @@ class _Pattern:
         return _Pattern({n: (0, lcm(p, modulus)) for n, (_, p) in self.letters.items()})
 
 
-def _pattern(formula: Expression, fixed: frozenset[str]) -> _Pattern | frozenset[str]:
+def _find_pattern(
+    formula: Expression, fixed: frozenset[str]
+) -> _Pattern | frozenset[str]:
     """The pattern of a formula; or, where it has none, letters to hold fixed first."""
     if formula.letters() <= fixed:
         return _Pattern({})
@@ -89,19 +97,23 @@ def _pattern(formula: Expression, fixed: frozenset[str]) -> _Pattern | frozenset
         case Letter(name):
             return _Pattern({name: (1, 1)})
         case Total(terms):
-            return _joined([_pattern(term, fixed) for term, _ in terms], added=True)
+            return _join_parts(
+                [_find_pattern(term, fixed) for term, _ in terms], added=True
+            )
         case Product(factors):
-            return _joined([_pattern(each, fixed) for each in factors], added=False)
+            return _join_parts(
+                [_find_pattern(factor, fixed) for factor in factors], added=False
+            )
         case Quotient(over, divisor) if divisor > 0:
-            inner = _pattern(over, fixed)
+            inner = _find_pattern(over, fixed)
             return inner.divided(divisor) if isinstance(inner, _Pattern) else inner
         case Remainder(over, divisor) if divisor > 0:
-            inner = _pattern(over, fixed)
+            inner = _find_pattern(over, fixed)
             return inner.rest(divisor) if isinstance(inner, _Pattern) else inner
     return formula.letters()
 
 
-def _joined(
+def _join_parts(
     parts: list[_Pattern | frozenset[str]], *, added: bool
 ) -> _Pattern | frozenset[str]:
     unruly = frozenset[str]().union(*(p for p in parts if not isinstance(p, _Pattern)))
@@ -118,36 +130,38 @@ def _joined(
     return _Pattern(letters, lcm(*under) if added else prod(under))
 
 
-def equal(one: Expression, two: Expression, ladders: Ladders) -> Decision:
+def is_equal(one: Expression, two: Expression, ladders: Ladders) -> Decision:
     """Whether two formulas are equal at all sizes of their letters.
 
     False comes with sizes at which they differ; None where that would be more work
     than `WORK` points, or endless.
     """
-    difference = settled(one, ladders) - settled(two, ladders)
+    difference = settle_choices(one, ladders) - settle_choices(two, ladders)
     letters = difference.letters()
     if not letters:
         differ = difference.value({}) != 0
         low = {name: ladders[name].low for name in one.letters() | two.letters()}
         return Decision(not differ, low if differ else None)
-    whole = counted(ladders, letters)
-    few = _enough(difference, ladders)
+    whole = count_points(ladders, letters)
+    few = _find_enough_sizes(difference, ladders)
     if few is None or (whole is not None and whole <= prod(map(len, few.values()))):
         if whole is None or whole > WORK:
-            return _probed(difference, ladders)
-        return _compared(difference, points(ladders, letters), ladders)
+            return _probe_points(difference, ladders)
+        return _compare_points(difference, iter_points(ladders, letters), ladders)
     if prod(map(len, few.values())) > WORK:
-        return _probed(difference, ladders)
-    found = _compared(difference, _grid(few), ladders)
+        return _probe_points(difference, ladders)
+    found = _compare_points(difference, _build_grid(few), ladders)
     if found.holds is None and whole is not None and whole <= WORK:
-        return _compared(difference, points(ladders, letters), ladders)
+        return _compare_points(difference, iter_points(ladders, letters), ladders)
     return found
 
 
-def _enough(difference: Expression, ladders: Ladders) -> dict[str, range] | None:
+def _find_enough_sizes(
+    difference: Expression, ladders: Ladders
+) -> dict[str, range] | None:
     """Return sizes of each letter that decide whether a formula is always 0."""
     fixed = frozenset[str]()
-    while not isinstance(found := _pattern(difference, fixed), _Pattern):
+    while not isinstance(found := _find_pattern(difference, fixed), _Pattern):
         if any(ladders[name].high is None for name in found) or found <= fixed:
             return None
         fixed |= found
@@ -163,12 +177,12 @@ def _enough(difference: Expression, ladders: Ladders) -> dict[str, range] | None
     return ranges
 
 
-def _grid(ranges: Mapping[str, range]) -> Iterator[dict[str, int]]:
+def _build_grid(ranges: Mapping[str, range]) -> Iterator[dict[str, int]]:
     for sizes in product(*ranges.values()):
         yield dict(zip(ranges, sizes, strict=True))
 
 
-def _probed(difference: Expression, ladders: Ladders) -> Decision:
+def _probe_points(difference: Expression, ladders: Ladders) -> Decision:
     """Compare some of too many points: a single difference decides."""
     draw = random.Random(0)
     for _ in range(PROBES):
@@ -181,7 +195,7 @@ def _probed(difference: Expression, ladders: Ladders) -> Decision:
     return Decision(None)
 
 
-def _compared(
+def _compare_points(
     difference: Expression, tried: Iterator[dict[str, int]], ladders: Ladders
 ) -> Decision:
     """Decide from points; a difference above the greatest size decides nothing."""
@@ -243,7 +257,7 @@ class Every:
         return frozenset[str]().union(*(part.letters() for part in self.parts))
 
     def __str__(self) -> str:
-        return " and ".join(_inner(part) for part in self.parts)
+        return " and ".join(_add_brackets(part) for part in self.parts)
 
 
 @dataclass(frozen=True, slots=True)
@@ -259,84 +273,84 @@ class Some:
         return frozenset[str]().union(*(part.letters() for part in self.parts))
 
     def __str__(self) -> str:
-        return " or ".join(_inner(part) for part in self.parts)
+        return " or ".join(_add_brackets(part) for part in self.parts)
 
 
-def _inner(part: Condition) -> str:
+def _add_brackets(part: Condition) -> str:
     return f"({part})" if isinstance(part, Every | Some) else str(part)
 
 
-def denied(condition: Condition) -> Condition:
+def negate_condition(condition: Condition) -> Condition:
     """Return the negation. Raises `TypeError` for a condition of another kind."""
     match condition:
         case Compared(one, relation, two):
             return Compared(one, OPPOSITE[relation], two)
         case Every(parts):
-            return Some(tuple(map(denied, parts)))
+            return Some(tuple(map(negate_condition, parts)))
         case Some(parts):
-            return Every(tuple(map(denied, parts)))
+            return Every(tuple(map(negate_condition, parts)))
     raise TypeError(condition)
 
 
-def always(condition: Condition, ladders: Ladders) -> Decision:
+def is_always(condition: Condition, ladders: Ladders) -> Decision:
     """Whether a condition holds at all sizes; False comes with sizes where not."""
     match condition:
         case Compared(one, "==", two):
-            found = equal(one, two, ladders)
+            found = is_equal(one, two, ladders)
         case Compared(one, relation, two):
-            found = _apart(one, relation, two, ladders)
+            found = _decide_inequality(one, relation, two, ladders)
         case Every(parts):
-            return _all([always(part, ladders) for part in parts])
+            return _join_all([is_always(part, ladders) for part in parts])
         case Some(parts):
-            any_ = any(always(part, ladders).holds for part in parts)
+            any_ = any(is_always(part, ladders).holds for part in parts)
             found = Decision(True if any_ else None)
         case _:
             found = Decision(None)
-    return found if found.holds is not None else _one_by_one(condition, ladders)
+    return found if found.holds is not None else _try_each(condition, ladders)
 
 
-def _all(parts: list[Decision]) -> Decision:
-    failed = next((each for each in parts if each.holds is False), None)
+def _join_all(parts: list[Decision]) -> Decision:
+    failed = next((part for part in parts if part.holds is False), None)
     if failed is not None:
         return failed
-    return Decision(None if any(each.holds is None for each in parts) else True)
+    return Decision(None if any(part.holds is None for part in parts) else True)
 
 
-def _one_by_one(condition: Condition, ladders: Ladders) -> Decision:
+def _try_each(condition: Condition, ladders: Ladders) -> Decision:
     """Try every size if they are not too many."""
     letters = condition.letters()
-    whole = counted(ladders, letters)
+    whole = count_points(ladders, letters)
     if whole is None or whole > WORK:
         return Decision(None)
-    for sizes in points(ladders, letters):
+    for sizes in iter_points(ladders, letters):
         if not condition.holds(sizes):
             return Decision(False, sizes)
     return Decision(True)
 
 
-def _apart(
+def _decide_inequality(
     one: Expression, relation: str, two: Expression, ladders: Ladders
 ) -> Decision:
     """Decide an inequality by the bounds of the difference, or by its slope."""
-    difference = settled(one, ladders) - settled(two, ladders)
+    difference = settle_choices(one, ladders) - settle_choices(two, ladders)
     if relation in ("<", "<="):
         difference, relation = -difference, ">" if relation == "<" else ">="
-    low, high = bounds(difference, ladders)
+    low, high = find_bounds(difference, ladders)
     if relation == "!=":
         above = low is not None and low > 0
         return Decision(True if above or (high is not None and high < 0) else None)
     least = 1 if relation == ">" else 0
     if low is not None and low >= least:
         return Decision(True)
-    return Decision(True if _rising_from(difference, least, ladders) else None)
+    return Decision(True if _is_rising_from(difference, least, ladders) else None)
 
 
-def _rising_from(difference: Expression, least: int, ladders: Ladders) -> bool:
+def _is_rising_from(difference: Expression, least: int, ladders: Ladders) -> bool:
     """Return whether a formula of one letter starts high enough and never falls.
 
     It is linear on every residue of its period, so two periods decide.
     """
-    found = _pattern(difference, frozenset())
+    found = _find_pattern(difference, frozenset())
     if not isinstance(found, _Pattern) or len(found.letters) != 1:
         return False
     ((name, (degree, period)),) = found.letters.items()

@@ -71,11 +71,11 @@ class SizeEvidence:
 
     def atoms(self, letter: str) -> list[Expression]:
         """The letter, and the sizes that depend on it alone."""
-        own = [each for each in self.sizes if each.letters() == {letter}]
+        own = [size for size in self.sizes if size.letters() == {letter}]
         return list(dict.fromkeys([Letter(letter), *own]))
 
 
-def demands(evidence: SizeEvidence, most: int) -> list[Demand]:
+def find_demands(evidence: SizeEvidence, most: int) -> list[Demand]:
     """Return demands that agree with the evidence, the likeliest first."""
     found: list[Demand] = []
     for family in FAMILIES:
@@ -91,44 +91,44 @@ def demands(evidence: SizeEvidence, most: int) -> list[Demand]:
     return found
 
 
-def in_short(evidence: SizeEvidence) -> Demand | None:
+def find_plain_demand(evidence: SizeEvidence) -> Demand | None:
     """Return a plain demand on letters that fully explains the evidence, or None."""
-    for family in (_of_one_letter, _of_each_letter, _of_two_letters):
+    for family in (_iter_single_demands, _iter_letter_demands, _iter_pair_demands):
         for each in islice(family(evidence), MANY):
             if evidence.agrees(each):
                 return each
     return None
 
 
-def _of_one_letter(evidence: SizeEvidence) -> Iterator[Demand]:
+def _iter_single_demands(evidence: SizeEvidence) -> Iterator[Demand]:
     """Bounds and multiples of one letter."""
     for letter in evidence.letters:
-        yield from _of_size(Letter(letter), evidence.passed, evidence.refused)
+        yield from _iter_size_demands(Letter(letter), evidence.passed, evidence.refused)
 
 
-def _of_each_letter(evidence: SizeEvidence) -> Iterator[Demand]:
+def _iter_letter_demands(evidence: SizeEvidence) -> Iterator[Demand]:
     """Yield a demand per letter, from refusals in which only that letter changed."""
     for plain in (True, False):
         singles: list[list[Demand]] = []
         for letter in evidence.letters:
-            refused = _alone(evidence, letter)
+            refused = _find_alone(evidence, letter)
             own: list[Demand] = []
             for atom in evidence.atoms(letter)[: 1 if plain else None]:
-                own += _of_size(atom, evidence.passed, refused)
+                own += _iter_size_demands(atom, evidence.passed, refused)
             own = [
                 each
                 for each in dict.fromkeys(own)
                 if evidence.allows(each) and not any(map(each.holds, refused))
             ]
             if not own and refused and not plain:
-                own = _doubles(evidence, letter, refused)
+                own = _iter_doubles(evidence, letter, refused)
             if own:
                 singles.append(own[:WIDEST])
         if singles:
-            yield from _joined(singles)
+            yield from _join_singles(singles)
 
 
-def _joined(singles: list[list[Demand]]) -> Iterator[Demand]:
+def _join_singles(singles: list[list[Demand]]) -> Iterator[Demand]:
     """One demand of each letter together, the likeliest of each first."""
     if len(singles) == 1:
         yield from singles[0]
@@ -138,7 +138,7 @@ def _joined(singles: list[list[Demand]]) -> Iterator[Demand]:
         yield Both(tuple(own[at] for own, at in zip(singles, chosen, strict=True)))
 
 
-def _doubles(
+def _iter_doubles(
     evidence: SizeEvidence, letter: str, refused: Sequence[Sizes]
 ) -> list[Demand]:
     """Two demands on one letter at once: a multiple and a bound."""
@@ -151,7 +151,7 @@ def _doubles(
         for divisor in range(2, LARGEST + 1):
             rests = {each % divisor for each in passed}
             if len(rests) == 1:
-                parts.append(_multiple(atom, divisor, rests.pop()))
+                parts.append(_build_multiple(atom, divisor, rests.pop()))
     return [
         Both(pair)
         for pair in combinations(parts, 2)
@@ -159,7 +159,7 @@ def _doubles(
     ]
 
 
-def _alone(evidence: SizeEvidence, letter: str) -> list[Sizes]:
+def _find_alone(evidence: SizeEvidence, letter: str) -> list[Sizes]:
     """Return refusals that differ from passed sizes in this letter only."""
 
     def rest(sizes: Sizes) -> tuple[int, ...]:
@@ -169,7 +169,7 @@ def _alone(evidence: SizeEvidence, letter: str) -> list[Sizes]:
     return [sizes for sizes in evidence.refused if rest(sizes) in passed]
 
 
-def _of_size(
+def _iter_size_demands(
     size: Expression, passed: Sequence[Sizes], refused: Sequence[Sizes]
 ) -> Iterator[Demand]:
     """Bounds and multiples of one size."""
@@ -177,20 +177,20 @@ def _of_size(
     bad = sorted({size.value(each) for each in refused})
     if not good or not bad:
         return
-    yield from _bounds(size, good, bad)
+    yield from _iter_bounds(size, good, bad)
     found = 0
     for divisor in range(2, LARGEST + 1):
         rests = {each % divisor for each in good}
         if len(rests) == 1:
             (rest,) = rests
             if not any(each % divisor == rest for each in bad):
-                yield _multiple(size, divisor, rest)
+                yield _build_multiple(size, divisor, rest)
                 found += 1
                 if found == WIDEST:
                     return
 
 
-def _multiple(size: Expression, divisor: int, rest: int) -> Demand:
+def _build_multiple(size: Expression, divisor: int, rest: int) -> Demand:
     """`size % divisor == rest`, without a factor that both share."""
     if rest == 0 and isinstance(size, Total) and not size.constant:
         scale = gcd(divisor, *(factor for _, factor in size.terms))
@@ -200,7 +200,7 @@ def _multiple(size: Expression, divisor: int, rest: int) -> Demand:
     return Multiple(size, divisor, rest)
 
 
-def _equal(one: Expression, two: Expression) -> Demand:
+def _build_equal(one: Expression, two: Expression) -> Demand:
     """`one == two`, without a factor that both sides share."""
     sides = [each if isinstance(each, Total) else None for each in (one, two)]
     left, right = sides
@@ -208,24 +208,24 @@ def _equal(one: Expression, two: Expression) -> Demand:
         factors = [factor for side in sides if side for _, factor in side.terms]
         scale = gcd(right.constant, *factors)
         if scale > 1:
-            return EqualSizes(_shrunk(left, scale), _shrunk(right, scale))
+            return EqualSizes(_shrink_size(left, scale), _shrink_size(right, scale))
     return EqualSizes(one, two)
 
 
-def _shrunk(size: Total, scale: int) -> Expression:
+def _shrink_size(size: Total, scale: int) -> Expression:
     """A size without a factor that divides it."""
     terms = [(term, factor // scale) for term, factor in size.terms]
     return total([*terms, (size.constant // scale, 1)])
 
 
-def _bounds(size: Expression, good: list[int], bad: list[int]) -> Iterator[Demand]:
+def _iter_bounds(size: Expression, good: list[int], bad: list[int]) -> Iterator[Demand]:
     """`>=`, `<=` and both, with the bounds that the evidence leaves open."""
     below = [each for each in bad if each < good[0]]
     above = [each for each in bad if each > good[-1]]
     if len(below) + len(above) < len(bad):
         return
-    lows = _ends(below[-1] + 1, good[0]) if below else []
-    highs = _ends(above[0] - 1, good[-1]) if above else []
+    lows = _iter_ends(below[-1] + 1, good[0]) if below else []
+    highs = _iter_ends(above[0] - 1, good[-1]) if above else []
     if below and above:
         yield from (Between(size, low, highs[0]) for low in lows)
         yield from (Between(size, lows[0], high) for high in highs)
@@ -235,20 +235,20 @@ def _bounds(size: Expression, good: list[int], bad: list[int]) -> Iterator[Deman
         yield from (SizeAtMost(size, high) for high in highs)
 
 
-def _ends(open_end: int, seen: int) -> list[int]:
+def _iter_ends(open_end: int, seen: int) -> list[int]:
     """Bounds between what was refused and what passed: the ends, and the middle."""
     return list(dict.fromkeys([seen, open_end, (open_end + seen) // 2]))
 
 
-def _said_by_the_call(evidence: SizeEvidence) -> Iterator[Demand]:
+def _iter_named_demands(evidence: SizeEvidence) -> Iterator[Demand]:
     """Yield demands that the sizes named by the refused call fit."""
     for one, two in evidence.stated:
         if len(one.letters() | two.letters()) > 1:
-            yield _equal(one, two)
+            yield _build_equal(one, two)
             yield Fits(one, two)
 
 
-def _of_two_letters(evidence: SizeEvidence) -> Iterator[Demand]:
+def _iter_pair_demands(evidence: SizeEvidence) -> Iterator[Demand]:
     """Equal letters, one no larger than another, whole ratios and differences."""
     letters = [Letter(name) for name in evidence.letters]
     for one, two in combinations(letters, 2):
@@ -266,7 +266,7 @@ def _of_two_letters(evidence: SizeEvidence) -> Iterator[Demand]:
         yield Divides(two, one)
 
 
-def _aligned(evidence: SizeEvidence) -> Iterator[Demand]:
+def _iter_aligned(evidence: SizeEvidence) -> Iterator[Demand]:
     """Yield demands that corresponding sizes of the call fit, one pair or all."""
     pairs = [pair for pair in evidence.pairs if pair[0].letters() | pair[1].letters()]
     for kind in (EqualSizes, Fits, NoMore):
@@ -282,10 +282,10 @@ def _aligned(evidence: SizeEvidence) -> Iterator[Demand]:
         yield from (Both(two) for two in combinations(some, 2) if len(some) > 2)
 
 
-def _of_call(evidence: SizeEvidence) -> Iterator[Demand]:
+def _iter_call_demands(evidence: SizeEvidence) -> Iterator[Demand]:
     """Conditions on the sizes that the refused call got."""
     for size in evidence.sizes:
-        yield from _of_size(size, evidence.passed, evidence.refused)
+        yield from _iter_size_demands(size, evidence.passed, evidence.refused)
     for one, two in combinations(evidence.sizes, 2):
         yield EqualSizes(one, two)
         yield Fits(one, two)
@@ -295,15 +295,15 @@ def _of_call(evidence: SizeEvidence) -> Iterator[Demand]:
         yield Divides(two, one)
 
 
-def _of_joined_letters(evidence: SizeEvidence) -> Iterator[Demand]:
+def _iter_joined_demands(evidence: SizeEvidence) -> Iterator[Demand]:
     """Sums, differences and products of letters."""
     letters = [Letter(name) for name in evidence.letters]
     for one, two in combinations(letters, 2):
         for size in (one + two, one - two, product([one, two])):
-            yield from _of_size(size, evidence.passed, evidence.refused)
+            yield from _iter_size_demands(size, evidence.passed, evidence.refused)
 
 
-def _squares(evidence: SizeEvidence) -> Iterator[Demand]:
+def _iter_squares(evidence: SizeEvidence) -> Iterator[Demand]:
     """Square numbers."""
     for size in [*map(Letter, evidence.letters), *evidence.sizes]:
         for step in (0, -1, 1):
@@ -311,6 +311,7 @@ def _squares(evidence: SizeEvidence) -> Iterator[Demand]:
 
 
 FAMILIES: tuple[Callable[[SizeEvidence], Iterator[Demand]], ...] = (
-    _of_one_letter, _said_by_the_call, _of_each_letter, _of_two_letters, _aligned,
-    _squares, _of_call, _of_joined_letters,
+    _iter_single_demands, _iter_named_demands, _iter_letter_demands,
+    _iter_pair_demands, _iter_aligned, _iter_squares,
+    _iter_call_demands, _iter_joined_demands,
 )  # fmt: skip

@@ -17,7 +17,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from math import isqrt
 
-from shapewright.sizes.expressions import Expression, inner
+from shapewright.sizes.expressions import Expression, add_brackets
 
 Sizes = Mapping[str, int]
 
@@ -119,7 +119,7 @@ class Multiple(Demand):
         return self.size.letters()
 
     def __str__(self) -> str:
-        return f"{inner(self.size)} % {self.divisor} == {self.rest}"
+        return f"{add_brackets(self.size)} % {self.divisor} == {self.rest}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -190,7 +190,7 @@ class Divides(Demand):
         return self.whole.letters() | self.part.letters()
 
     def __str__(self) -> str:
-        return f"{inner(self.whole)} % {inner(self.part)} == 0"
+        return f"{add_brackets(self.whole)} % {add_brackets(self.part)} == 0"
 
 
 @dataclass(frozen=True, slots=True)

@@ -107,9 +107,9 @@ class Total(Expression):
         text = ""
         for term, factor in self.terms:
             size = abs(factor)
-            part = f"{size}*{inner(term)}" if size != 1 else str(term)
+            part = f"{size}*{add_brackets(term)}" if size != 1 else str(term)
             if not text and factor == -1:
-                text = f"-{inner(term)}"
+                text = f"-{add_brackets(term)}"
             elif not text:
                 text = part if factor > 0 else f"-{part}"
             else:
@@ -137,7 +137,7 @@ class Quotient(Expression):
         return self.over.letters()
 
     def __str__(self) -> str:
-        return f"{inner(self.over)}//{self.divisor}"
+        return f"{add_brackets(self.over)}//{self.divisor}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -154,7 +154,7 @@ class Remainder(Expression):
         return self.over.letters()
 
     def __str__(self) -> str:
-        return f"{inner(self.over)}%{self.divisor}"
+        return f"{add_brackets(self.over)}%{self.divisor}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -197,7 +197,7 @@ class Clamped(Expression):
         return text if self.high is None else f"min({text}, {self.high})"
 
 
-def inner(part: Expression) -> str:
+def add_brackets(part: Expression) -> str:
     """A part of a longer expression, in brackets where it needs them."""
     single = isinstance(part, Total) and len(part.terms) + bool(part.constant) <= 1
     whole = isinstance(part, Letter) or (single and not str(part).startswith("-"))
@@ -245,12 +245,12 @@ class Product(Expression):
         return prod(factor.value(letters) for factor in self.factors)
 
     def letters(self) -> frozenset[str]:
-        return frozenset[str]().union(*(each.letters() for each in self.factors))
+        return frozenset[str]().union(*(factor.letters() for factor in self.factors))
 
     def __str__(self) -> str:
         powers: dict[str, int] = {}
         for factor in self.factors:
-            text = inner(factor)
+            text = add_brackets(factor)
             powers[text] = powers.get(text, 0) + 1
         return "*".join(
             text if power == 1 else f"{text}**{power}" for text, power in powers.items()
@@ -267,7 +267,7 @@ class Least(Expression):
         return min(part.value(letters) for part in self.parts)
 
     def letters(self) -> frozenset[str]:
-        return frozenset[str]().union(*(each.letters() for each in self.parts))
+        return frozenset[str]().union(*(part.letters() for part in self.parts))
 
     def __str__(self) -> str:
         return f"min({', '.join(map(str, self.parts))})"
@@ -283,7 +283,7 @@ class Most(Expression):
         return max(part.value(letters) for part in self.parts)
 
     def letters(self) -> frozenset[str]:
-        return frozenset[str]().union(*(each.letters() for each in self.parts))
+        return frozenset[str]().union(*(part.letters() for part in self.parts))
 
     def __str__(self) -> str:
         return f"max({', '.join(map(str, self.parts))})"
@@ -293,7 +293,7 @@ def product(parts: Iterable[Expression]) -> Expression:
     """The product in normal form: numbers in front, letters before longer parts."""
     constant, factors = 1, list[Expression]()
     for part in parts:
-        scale, rest = scaled(part)
+        scale, rest = split_factor(part)
         constant *= scale
         factors += rest
     if constant == 0 or not factors:
@@ -303,7 +303,7 @@ def product(parts: Iterable[Expression]) -> Expression:
     return total([(whole, constant)])
 
 
-def scaled(part: Expression) -> tuple[int, list[Expression]]:
+def split_factor(part: Expression) -> tuple[int, list[Expression]]:
     """An expression as a number times factors."""
     if isinstance(part, Product):
         return 1, list(part.factors)
@@ -312,7 +312,7 @@ def scaled(part: Expression) -> tuple[int, list[Expression]]:
             return part.constant, []
         if len(part.terms) == 1 and not part.constant:
             ((term, factor),) = part.terms
-            scale, factors = scaled(term)
+            scale, factors = split_factor(term)
             return factor * scale, factors
     return 1, [part]
 
@@ -352,7 +352,7 @@ class Size(int):
         return int(self), self.formula
 
 
-def sized(value: int, formula: Expression | None) -> int:
+def attach_formula(value: int, formula: Expression | None) -> int:
     """The number with its formula; the bare number where that says no more.
 
     A stride is another number where its dim has one element: `Size(5, number(20))`.
@@ -381,13 +381,13 @@ def _read(node: ast.expr) -> Expression:
         case ast.UnaryOp(op=ast.USub(), operand=operand):
             return -_read(operand)
         case ast.BinOp(left=left, op=operator, right=right):
-            return _joined(operator, _read(left), right)
+            return _join_nodes(operator, _read(left), right)
         case ast.Call(func=ast.Name(id=name), args=args):
-            return _called(name, [_read(each) for each in args])
+            return _format_call(name, [_read(argument) for argument in args])
     raise ValueError(f"no formula: {ast.unparse(node)!r}")
 
 
-def _joined(operator: ast.operator, left: Expression, node: ast.expr) -> Expression:
+def _join_nodes(operator: ast.operator, left: Expression, node: ast.expr) -> Expression:
     right = _read(node)
     match operator:
         case ast.Add():
@@ -407,7 +407,7 @@ def _joined(operator: ast.operator, left: Expression, node: ast.expr) -> Express
     raise ValueError("no formula")
 
 
-def _called(name: str, parts: list[Expression]) -> Expression:
+def _format_call(name: str, parts: list[Expression]) -> Expression:
     if name == "abs" and len(parts) == 1:
         return Absolute(parts[0])
     if name not in ("min", "max") or len(parts) < 2:

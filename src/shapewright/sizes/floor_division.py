@@ -36,11 +36,11 @@ from shapewright.sizes.expressions import (
 )
 
 
-def divided(over: Expression, divisor: int) -> Expression:
+def divide_floor(over: Expression, divisor: int) -> Expression:
     """Return `over // divisor` in its shortest form."""
     if divisor == 1:
         return over
-    terms, constant = _parts_of(over)
+    terms, constant = _split_parts(over)
     if not terms:
         return number(constant // divisor)
     common = gcd(divisor, *(factor for _, factor in terms))
@@ -51,25 +51,27 @@ def divided(over: Expression, divisor: int) -> Expression:
                 (constant // common, 1),
             ]
         )
-        return shifted(divided(reduced, divisor // common), 0)
+        return shift_sum(divide_floor(reduced, divisor // common), 0)
     if len(terms) == 1 and terms[0][1] == 1 and isinstance(terms[0][0], Quotient):
         below = terms[0][0]
-        return divided(below.over + constant * below.divisor, below.divisor * divisor)
+        return divide_floor(
+            below.over + constant * below.divisor, below.divisor * divisor
+        )
     return Quotient(over, divisor)
 
 
-def remaining(over: Expression, divisor: int) -> Expression:
+def compute_remainder(over: Expression, divisor: int) -> Expression:
     """Return `over % divisor`, without the terms that are multiples of it."""
-    terms, constant = _parts_of(over)
+    terms, constant = _split_parts(over)
     kept = [(term, factor) for term, factor in terms if factor % divisor]
     if not kept:
         return number(constant % divisor)
     return total([*kept, (constant, 1)]) % divisor
 
 
-def shifted(over: Expression, step: int) -> Expression:
+def shift_sum(over: Expression, step: int) -> Expression:
     """Return `over + step`, with the step inside a lone division: `(H - 1)//2 + 1`."""
-    terms, constant = _parts_of(over)
+    terms, constant = _split_parts(over)
     constant += step
     if len(terms) == 1 and terms[0][1] == 1 and isinstance(terms[0][0], Quotient):
         below = terms[0][0]
@@ -79,7 +81,7 @@ def shifted(over: Expression, step: int) -> Expression:
     return total([*terms, (constant, 1)])
 
 
-def _parts_of(over: Expression) -> tuple[list[tuple[Expression, int]], int]:
+def _split_parts(over: Expression) -> tuple[list[tuple[Expression, int]], int]:
     """Return the terms with their factors, and the constant."""
     if isinstance(over, Total):
         return list(over.terms), over.constant
@@ -96,7 +98,7 @@ def is_rounded(formula: Expression) -> bool:
     return not isinstance(formula, Letter)
 
 
-def clamped(over: Expression, low: int | None, high: int | None) -> Expression:
+def clamp_formula(over: Expression, low: int | None, high: int | None) -> Expression:
     """Clamp to at least `low` and at most `high`; nested bounds become the tighter."""
     if isinstance(over, Clamped):
         if low is None and over.low is None and high is not None:
@@ -108,76 +110,78 @@ def clamped(over: Expression, low: int | None, high: int | None) -> Expression:
     return Clamped(over, low, high)
 
 
-def on_multiples(formula: Expression, steps: Mapping[str, int]) -> Expression:
+def simplify_multiples(formula: Expression, steps: Mapping[str, int]) -> Expression:
     """Simplify a formula in which each letter is a multiple of its step."""
     match formula:
         case Total(terms, constant):
             short: list[tuple[Expression | int, int]] = [(constant, 1)]
-            short += [(on_multiples(term, steps), factor) for term, factor in terms]
-            return _gathered(shifted(total(short), 0), steps)
+            short += [
+                (simplify_multiples(term, steps), factor) for term, factor in terms
+            ]
+            return _gather_division(shift_sum(total(short), 0), steps)
         case Quotient(over, divisor):
-            inner = on_multiples(over, steps)
-            whole = _within(inner, divisor, steps)
-            return divided(inner, divisor) if whole is None else whole
+            inner = simplify_multiples(over, steps)
+            whole = _drop_constant(inner, divisor, steps)
+            return divide_floor(inner, divisor) if whole is None else whole
         case Remainder(over, divisor):
-            inner = on_multiples(over, steps)
-            parts, beside = _parts_of(inner)
-            if all(own * _step(each, steps) % divisor == 0 for each, own in parts):
+            inner = simplify_multiples(over, steps)
+            parts, beside = _split_parts(inner)
+            if all(own * _find_step(each, steps) % divisor == 0 for each, own in parts):
                 return number(beside % divisor)
             return inner % divisor
         case Product(factors):
-            return product([on_multiples(each, steps) for each in factors])
+            return product([simplify_multiples(each, steps) for each in factors])
         case Clamped(over, low, high):
-            return Clamped(on_multiples(over, steps), low, high)
+            return Clamped(simplify_multiples(over, steps), low, high)
         case Absolute(over):
-            return Absolute(on_multiples(over, steps))
+            return Absolute(simplify_multiples(over, steps))
         case Least(some):
-            return least([on_multiples(each, steps) for each in some])
+            return least([simplify_multiples(each, steps) for each in some])
         case Most(some):
-            return most([on_multiples(each, steps) for each in some])
+            return most([simplify_multiples(each, steps) for each in some])
     return formula
 
 
-def _gathered(formula: Expression, steps: Mapping[str, int]) -> Expression:
+def _gather_division(formula: Expression, steps: Mapping[str, int]) -> Expression:
     """Write `2*(H//2)` as `H` if the division is exact."""
-    terms, constant = _parts_of(formula)
+    terms, constant = _split_parts(formula)
     made: list[tuple[Expression | int, int]] = [(constant, 1)]
     for term, factor in terms:
         if isinstance(term, Quotient) and factor % term.divisor == 0:
-            inner, beside = _parts_of(term.over)
+            inner, beside = _split_parts(term.over)
             if beside == 0 and all(
-                own * _step(each, steps) % term.divisor == 0 for each, own in inner
+                own * _find_step(each, steps) % term.divisor == 0 for each, own in inner
             ):
                 made.append((term.over, factor // term.divisor))
                 continue
         made.append((term, factor))
-    return shifted(total(made), 0)
+    return shift_sum(total(made), 0)
 
 
-def _within(
+def _drop_constant(
     over: Expression, divisor: int, steps: Mapping[str, int]
 ) -> Expression | None:
     """Simplify a division whose constant has no effect: `(H + 3)//4`."""
-    terms, constant = _parts_of(over)
+    terms, constant = _split_parts(over)
     if not terms or constant == 0:
         return None
-    if all(factor * _step(term, steps) % divisor == 0 for term, factor in terms):
-        return shifted(divided(over - constant, divisor), constant // divisor)
+    if all(factor * _find_step(term, steps) % divisor == 0 for term, factor in terms):
+        return shift_sum(divide_floor(over - constant, divisor), constant // divisor)
     return None
 
 
-def _step(term: Expression, steps: Mapping[str, int]) -> int:
+def _find_step(term: Expression, steps: Mapping[str, int]) -> int:
     """Return a number of which a term is a multiple."""
     if isinstance(term, Letter):
         return steps.get(term.name, 1)
     if isinstance(term, Product):
         whole = 1
         for factor in term.factors:
-            whole *= _step(factor, steps)
+            whole *= _find_step(factor, steps)
         return whole
     if isinstance(term, Quotient):
-        inner, constant = _parts_of(term.over)
+        inner, constant = _split_parts(term.over)
         if constant == 0 and len(inner) == 1:
-            step = inner[0][1] * _step(inner[0][0], steps)
+            step = inner[0][1] * _find_step(inner[0][0], steps)
             return step // term.divisor if step % term.divisor == 0 else 1
     return 1

@@ -16,7 +16,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from math import gcd
 
-from shapewright.sizes.conditions import equal
+from shapewright.sizes.conditions import is_equal
 from shapewright.sizes.expressions import (
     Absolute,
     Clamped,
@@ -28,16 +28,16 @@ from shapewright.sizes.expressions import (
     Remainder,
     Total,
     Values,
-    inner,
+    add_brackets,
     number,
     product,
-    scaled,
+    split_factor,
     total,
 )
-from shapewright.sizes.floor_division import divided, remaining
-from shapewright.sizes.ranges import Ladder, Ladders, bounds
+from shapewright.sizes.floor_division import compute_remainder, divide_floor
+from shapewright.sizes.ranges import Ladder, Ladders, find_bounds
 
-__all__ = ["Ladder", "Over", "Rest", "undivided"]
+__all__ = ["Ladder", "Over", "Rest", "carry_out_divisions"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,7 +55,7 @@ class Over(Expression):
         return self.over.letters() | self.by.letters()
 
     def __str__(self) -> str:
-        return f"{inner(self.over)} // ({self.by})"
+        return f"{add_brackets(self.over)} // ({self.by})"
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,68 +73,80 @@ class Rest(Expression):
         return self.over.letters() | self.by.letters()
 
     def __str__(self) -> str:
-        return f"{inner(self.over)} % ({self.by})"
+        return f"{add_brackets(self.over)} % ({self.by})"
 
 
-def undivided(formula: Expression, ladders: Ladders) -> Expression:
+def carry_out_divisions(formula: Expression, ladders: Ladders) -> Expression:
     """Return the formula with all exact divisions by formulas carried out."""
     match formula:
         case Total(terms, constant):
-            made = [(undivided(term, ladders), factor) for term, factor in terms]
+            made = [
+                (carry_out_divisions(term, ladders), factor) for term, factor in terms
+            ]
             return total([(constant, 1), *made])
         case Product(factors):
-            return product([undivided(each, ladders) for each in factors])
+            return product([carry_out_divisions(each, ladders) for each in factors])
         case Quotient(over, divisor):
-            return divided(undivided(over, ladders), divisor)
+            return divide_floor(carry_out_divisions(over, ladders), divisor)
         case Remainder(over, divisor):
-            return remaining(undivided(over, ladders), divisor)
+            return compute_remainder(carry_out_divisions(over, ladders), divisor)
         case Absolute(over):
-            return Absolute(undivided(over, ladders))
+            return Absolute(carry_out_divisions(over, ladders))
         case Clamped(over, low, high):
-            return Clamped(undivided(over, ladders), low, high)
+            return Clamped(carry_out_divisions(over, ladders), low, high)
         case Least(parts):
-            return Least(tuple(undivided(each, ladders) for each in parts))
+            return Least(tuple(carry_out_divisions(part, ladders) for part in parts))
         case Most(parts):
-            return Most(tuple(undivided(each, ladders) for each in parts))
+            return Most(tuple(carry_out_divisions(part, ladders) for part in parts))
         case Over(over, by):
-            one, two = undivided(over, ladders), undivided(by, ladders)
+            one, two = (
+                carry_out_divisions(over, ladders),
+                carry_out_divisions(by, ladders),
+            )
             if not two.letters():
                 divisor = two.value({})
-                return divided(one, divisor) if divisor > 0 else Over(one, two)
-            even = _even(one, two, ladders)
+                return divide_floor(one, divisor) if divisor > 0 else Over(one, two)
+            even = _divide_evenly(one, two, ladders)
             return Over(one, two) if even is None else even
         case Rest(over, by):
-            one, two = undivided(over, ladders), undivided(by, ladders)
+            one, two = (
+                carry_out_divisions(over, ladders),
+                carry_out_divisions(by, ladders),
+            )
             if not two.letters():
                 divisor = two.value({})
-                return remaining(one, divisor) if divisor > 0 else Rest(one, two)
-            if _even(one, two, ladders) is not None:
+                return (
+                    compute_remainder(one, divisor) if divisor > 0 else Rest(one, two)
+                )
+            if _divide_evenly(one, two, ladders) is not None:
                 return number(0)
-            return one if _smaller(one, two, ladders) else Rest(one, two)
+            return one if _is_smaller(one, two, ladders) else Rest(one, two)
     return formula
 
 
-def _even(over: Expression, by: Expression, ladders: Ladders) -> Expression | None:
+def _divide_evenly(
+    over: Expression, by: Expression, ladders: Ladders
+) -> Expression | None:
     """Return the quotient of an exact division: factors cancelled, or a number."""
-    low, _ = bounds(by, ladders)
+    low, _ = find_bounds(by, ladders)
     if low is None or low < 1:
         return None
-    one, two = _cancelled(over, by, ladders)
+    one, two = _cancel_factors(over, by, ladders)
     if not two.letters() and two.value({}) == 1:
         return one
     first = {name: ladders[name].low for name in over.letters() | by.letters()}
     times = over.value(first) // by.value(first)
-    return number(times) if equal(over, by * times, ladders).holds else None
+    return number(times) if is_equal(over, by * times, ladders).holds else None
 
 
-def _cancelled(
+def _cancel_factors(
     over: Expression, by: Expression, ladders: Ladders
 ) -> tuple[Expression, Expression]:
     """Cancel the common factors of two formulas that are always positive."""
-    (top, above), (bottom, below) = scaled(over), scaled(by)
+    (top, above), (bottom, below) = split_factor(over), split_factor(by)
     first, second = list(above), list(below)
     for factor in above:
-        low, _ = bounds(factor, ladders)
+        low, _ = find_bounds(factor, ladders)
         if factor in second and low is not None and low >= 1:
             first.remove(factor)
             second.remove(factor)
@@ -145,9 +157,9 @@ def _cancelled(
     )
 
 
-def _smaller(one: Expression, two: Expression, ladders: Ladders) -> bool:
+def _is_smaller(one: Expression, two: Expression, ladders: Ladders) -> bool:
     """Return whether `one` is never negative and always less than `two`."""
-    low, _ = bounds(one, ladders)
-    first, second = _cancelled(one, two, ladders)
-    least, _ = bounds(second - first, ladders)
+    low, _ = find_bounds(one, ladders)
+    first, second = _cancel_factors(one, two, ladders)
+    least, _ = find_bounds(second - first, ladders)
     return low is not None and low >= 0 and least is not None and least > 0

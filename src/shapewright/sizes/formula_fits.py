@@ -31,7 +31,7 @@ from shapewright.sizes.expressions import (
     product,
     total,
 )
-from shapewright.sizes.floor_division import clamped, divided, shifted
+from shapewright.sizes.floor_division import clamp_formula, divide_floor, shift_sum
 
 Column = tuple[int, ...]
 
@@ -58,11 +58,11 @@ class _Window:
 
     def of(self, size: Expression) -> Expression:
         """Return the window's formula applied to the formula of the input size."""
-        inner = divided(shifted(size * self.slope, self.step), self.stride)
-        return shifted(inner * self.scale, self.base)
+        inner = divide_floor(shift_sum(size * self.slope, self.step), self.stride)
+        return shift_sum(inner * self.scale, self.base)
 
 
-def _windows(
+def _iter_windows(
     known: Column, column: Column, hints: tuple[int, ...] = ()
 ) -> Iterator[_Window]:
     """Every window that fits, likely strides first: `hints`, then usual ones.
@@ -73,20 +73,26 @@ def _windows(
     seen = Counter(column)
     if len(seen) == 2 and min(seen.values()) == 1 and len(column) > SEEN:
         return
-    scale, base = _common(column)
+    scale, base = _find_common_step(column)
     hinted = [each for each in dict.fromkeys(hints) if each > 1]
-    found = [*_through(known, column, hinted, 1, 0)]
+    found = [*_iter_windows_through(known, column, hinted, 1, 0)]
     shrunk = tuple((each - base) // scale for each in column)
     if not found and scale > 1 and len(set(column)) > 2:  # rounded to a multiple
-        found = [*_through(known, shrunk, [scale, *hinted], scale, base)]
+        found = [*_iter_windows_through(known, shrunk, [scale, *hinted], scale, base)]
     if not found and len(set(column)) >= SEEN:
-        found = [*_guessed(_through(known, column, list(STRIDES), 1, 0))]
+        found = [
+            *_filter_guessed(_iter_windows_through(known, column, list(STRIDES), 1, 0))
+        ]
     if not found and scale > 1 and len(set(column)) >= SEEN:
-        found = [*_guessed(_through(known, shrunk, [*STRIDES], scale, base))]
+        found = [
+            *_filter_guessed(
+                _iter_windows_through(known, shrunk, [*STRIDES], scale, base)
+            )
+        ]
     yield from found
 
 
-def _guessed(found: Iterator[_Window]) -> Iterator[_Window]:
+def _filter_guessed(found: Iterator[_Window]) -> Iterator[_Window]:
     """Filter windows found without hints to those that are usual in programs."""
     for each in found:
         plain = each.slope == 1 or each.stride <= 4
@@ -94,7 +100,7 @@ def _guessed(found: Iterator[_Window]) -> Iterator[_Window]:
             yield replace(each, likely=False)
 
 
-def _common(column: Column) -> tuple[int, int]:
+def _find_common_step(column: Column) -> tuple[int, int]:
     """Return the greatest common step of the values seen, and their offset."""
     step = 0
     for each in column:
@@ -102,7 +108,7 @@ def _common(column: Column) -> tuple[int, int]:
     return (step, column[0] % step) if step > 1 else (1, 0)
 
 
-def _through(
+def _iter_windows_through(
     known: Column, column: Column, strides: list[int], scale: int, base: int
 ) -> Iterator[_Window]:
     """Yield the windows with these strides, with every possible step."""
@@ -119,11 +125,11 @@ def _through(
                 continue
             low = max(v * stride - slope * u for u, v in points)
             high = min(v * stride + stride - 1 - slope * u for u, v in points)
-            for step in _usual(low, high):
+            for step in _list_usual_steps(low, high):
                 yield _Window(slope, step, stride, scale, base)
 
 
-def _usual(low: int, high: int) -> list[int]:
+def _list_usual_steps(low: int, high: int) -> list[int]:
     """Return the steps of an interval, usual ones first: 0, then the ends."""
     if high < low:
         return []
@@ -214,9 +220,9 @@ class Fitter:
     def linear(self, column: Column, pool: Sequence[Column]) -> Fit | None:
         """Fit `a*u + b` to a known column."""
         for known in pool:
-            slope = _line_through(known, column)
+            slope = _fit_line(known, column)
             if slope is not None:
-                return self.made(known, lambda of, s=slope: shifted(of * s[0], s[1]))
+                return self.made(known, lambda of, s=slope: shift_sum(of * s[0], s[1]))
         return None
 
     def windowed(
@@ -227,7 +233,7 @@ class Fitter:
             base = self.known[known]
             if base is None:
                 continue
-            found = list(_windows(known, column, hints))
+            found = list(_iter_windows(known, column, hints))
             if found:
                 self.guessed += not found[0].likely
                 return self.of_windows(base, found)
@@ -246,10 +252,10 @@ class Fitter:
             below = sum(u < high for u in known) >= 2
             above = sum(u > low for u in known) >= 2
             if below and column == tuple(min(u, high) for u in known):
-                return self.made(known, lambda of: clamped(of, None, high))
+                return self.made(known, lambda of: clamp_formula(of, None, high))
             if above and column == tuple(max(u, low) for u in known):
-                return self.made(known, lambda of: clamped(of, low, None))
-        for one, two in _pairs(pool):
+                return self.made(known, lambda of: clamp_formula(of, low, None))
+        for one, two in _iter_pairs(pool):
             joined = list(zip(one, two, strict=True))
             for choose, expression in ((min, least), (max, most)):
                 if column == tuple(choose(pair) for pair in joined):
@@ -270,7 +276,7 @@ class Fitter:
                         scale * f == 2 * v for f, v in zip(full, column, strict=True)
                     ):
                         return self.made(
-                            known, lambda of, k=k, s=scale: _half(of, k, s)
+                            known, lambda of, k=k, s=scale: _build_half(of, k, s)
                         )
         return None
 
@@ -289,8 +295,8 @@ class Fitter:
                 continue
             left = self.whole(rest, pool, depth, hints)
             if left is not None:
-                rivals = [product([base.formula, each]) for each in left.rivals]
-                rivals += [product([each, left.formula]) for each in base.rivals]
+                rivals = [product([base.formula, rival]) for rival in left.rivals]
+                rivals += [product([rival, left.formula]) for rival in base.rivals]
                 return Fit(product([base.formula, left.formula]), tuple(rivals))
         return None
 
@@ -310,7 +316,7 @@ class Fitter:
                 if any(v % u for u, v in zip(beside, column, strict=True)):
                     continue
                 if beside not in self.known:
-                    self.known[beside] = Fit(shifted(Letter(name) * slope, step))
+                    self.known[beside] = Fit(shift_sum(Letter(name) * slope, step))
                 if beside not in pool:
                     yield beside
 
@@ -366,7 +372,7 @@ class Fitter:
                     )
                     if left is not None and base is not None:
                         mine = _Window(1, step, stride).of(base.formula)
-                        made = [product([mine, each]) for each in left.rivals]
+                        made = [product([mine, rival]) for rival in left.rivals]
                         return Fit(product([mine, left.formula]), tuple(made))
         return None
 
@@ -398,7 +404,7 @@ class Fitter:
         names = list(self.letters)
         for at, one in enumerate(names):
             for two in names[at + 1 :]:
-                plane = _plane_through(self.letters[one], self.letters[two], column)
+                plane = _fit_plane(self.letters[one], self.letters[two], column)
                 if plane is not None:
                     a, b, c = plane
                     return Fit(total([(Letter(one), a), (Letter(two), b), (c, 1)]))
@@ -409,20 +415,20 @@ class Fitter:
         base = self.known[known]
         if base is None or not callable(make):
             return None
-        return Fit(make(base.formula), tuple(make(each) for each in base.rivals))
+        return Fit(make(base.formula), tuple(make(rival) for rival in base.rivals))
 
 
 LITTLE = ((1, -1), (1, 1), (2, -1), (2, 1), (1, -2), (1, 2))
 """Factors and steps of products that no tensor has as a size of its own."""
 
 
-def _half(of: Expression, k: int, scale: int) -> Expression:
+def _build_half(of: Expression, k: int, scale: int) -> Expression:
     """`scale * u*(u + k) // 2`."""
-    whole = product([of, shifted(of, k)])
+    whole = product([of, shift_sum(of, k)])
     return whole * (scale // 2) if scale % 2 == 0 else (whole * scale) // 2
 
 
-def _line_through(known: Column, column: Column) -> tuple[int, int] | None:
+def _fit_line(known: Column, column: Column) -> tuple[int, int] | None:
     """Whole `a, b` with `a*u + b == v` in every run; at least three points decide."""
     first = known[0]
     other = next((at for at, u in enumerate(known) if u != first), None)
@@ -438,9 +444,7 @@ def _line_through(known: Column, column: Column) -> tuple[int, int] | None:
     return None
 
 
-def _plane_through(
-    one: Column, two: Column, column: Column
-) -> tuple[int, int, int] | None:
+def _fit_plane(one: Column, two: Column, column: Column) -> tuple[int, int, int] | None:
     """Whole `a, b, c` with `a*u + b*v + c` in every run; at least five decide."""
     if len(set(zip(one, two, strict=True))) < 5:
         return None
@@ -462,7 +466,7 @@ def _plane_through(
     return None
 
 
-def _pairs(pool: Sequence[Column]) -> Iterator[tuple[Column, Column]]:
+def _iter_pairs(pool: Sequence[Column]) -> Iterator[tuple[Column, Column]]:
     """Yield all pairs of the first columns."""
     first = pool[:6]
     for at, one in enumerate(first):

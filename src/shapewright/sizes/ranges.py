@@ -33,7 +33,7 @@ from shapewright.sizes.expressions import (
     product,
     total,
 )
-from shapewright.sizes.floor_division import remaining
+from shapewright.sizes.floor_division import compute_remainder
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,13 +80,13 @@ class Ladder:
 Ladders = Mapping[str, Ladder]
 
 
-def counted(ladders: Ladders, letters: frozenset[str]) -> int | None:
+def count_points(ladders: Ladders, letters: frozenset[str]) -> int | None:
     """Return the number of points of some letters; None if infinite."""
     counts = [ladders[name].count for name in letters]
     return None if None in counts else prod(each for each in counts if each is not None)
 
 
-def points(ladders: Ladders, letters: frozenset[str]) -> Iterator[dict[str, int]]:
+def iter_points(ladders: Ladders, letters: frozenset[str]) -> Iterator[dict[str, int]]:
     """Every point of some letters, each of which has a greatest size."""
     names = sorted(letters)
     ranges = [ladders[name].first(ladders[name].count or 0) for name in names]
@@ -97,46 +97,51 @@ def points(ladders: Ladders, letters: frozenset[str]) -> Iterator[dict[str, int]
 Bounds = tuple[int | None, int | None]
 """The least and the greatest number; None where there may be none."""
 
-__all__ = ["Bounds", "Ladder", "bounds", "settled"]
+__all__ = ["Bounds", "Ladder", "find_bounds", "settle_choices"]
 
 
-def bounds(formula: Expression, ladders: Ladders) -> Bounds:
+def find_bounds(formula: Expression, ladders: Ladders) -> Bounds:
     """Return bounds of the formula's values, possibly wider than necessary."""
     match formula:
         case Letter(name):
             ladder = ladders[name]
             return ladder.low, ladder.high
         case Total(terms, constant):
-            parts = [_times(bounds(t, ladders), (own, own)) for t, own in terms]
-            return _plus([(constant, constant), *parts])
+            parts = [
+                _multiply_bounds(find_bounds(t, ladders), (own, own))
+                for t, own in terms
+            ]
+            return _add_bounds([(constant, constant), *parts])
         case Product(factors):
-            return reduce(_times, [bounds(factor, ladders) for factor in factors])
+            return reduce(
+                _multiply_bounds, [find_bounds(factor, ladders) for factor in factors]
+            )
         case Quotient(over, divisor) if divisor > 0:
-            low, high = bounds(over, ladders)
+            low, high = find_bounds(over, ladders)
             return (
                 None if low is None else low // divisor,
                 None if high is None else high // divisor,
             )
         case Remainder(over, divisor) if divisor > 0:
-            return _within(bounds(over, ladders), divisor)
+            return _bound_remainder(find_bounds(over, ladders), divisor)
         case Absolute(over):
-            low, high = bounds(over, ladders)
+            low, high = find_bounds(over, ladders)
             if low is not None and low >= 0:
                 return low, high
             return 0, None if low is None or high is None else max(-low, high)
         case Clamped(over, least, most):
-            found = bounds(over, ladders)
+            found = find_bounds(over, ladders)
             if least is not None:
-                found = _highest([found, (least, least)])
-            return found if most is None else _lowest([found, (most, most)])
+                found = _bound_maximum([found, (least, least)])
+            return found if most is None else _bound_minimum([found, (most, most)])
         case Least(some):
-            return _lowest([bounds(each, ladders) for each in some])
+            return _bound_minimum([find_bounds(each, ladders) for each in some])
         case Most(some):
-            return _highest([bounds(each, ladders) for each in some])
+            return _bound_maximum([find_bounds(each, ladders) for each in some])
     return None, None
 
 
-def _plus(parts: list[Bounds]) -> Bounds:
+def _add_bounds(parts: list[Bounds]) -> Bounds:
     """The bounds of a sum."""
     lows = [low for low, _ in parts if low is not None]
     highs = [high for _, high in parts if high is not None]
@@ -146,7 +151,7 @@ def _plus(parts: list[Bounds]) -> Bounds:
     )
 
 
-def _within(over: Bounds, divisor: int) -> Bounds:
+def _bound_remainder(over: Bounds, divisor: int) -> Bounds:
     """Return the bounds of a remainder."""
     low, high = over
     if low is not None and high is not None and low // divisor == high // divisor:
@@ -154,7 +159,7 @@ def _within(over: Bounds, divisor: int) -> Bounds:
     return 0, divisor - 1
 
 
-def _times(one: Bounds, two: Bounds) -> Bounds:
+def _multiply_bounds(one: Bounds, two: Bounds) -> Bounds:
     """The bounds of a product."""
     if None not in one and None not in two:
         ends = [a * b for a in one for b in two if a is not None and b is not None]
@@ -172,7 +177,7 @@ def _times(one: Bounds, two: Bounds) -> Bounds:
     return None, None
 
 
-def _lowest(parts: list[Bounds]) -> Bounds:
+def _bound_minimum(parts: list[Bounds]) -> Bounds:
     """Return the bounds of a minimum."""
     lows, highs = [a for a, _ in parts], [b for _, b in parts if b is not None]
     known = [each for each in lows if each is not None]
@@ -182,7 +187,7 @@ def _lowest(parts: list[Bounds]) -> Bounds:
     )
 
 
-def _highest(parts: list[Bounds]) -> Bounds:
+def _bound_maximum(parts: list[Bounds]) -> Bounds:
     """Return the bounds of a maximum."""
     lows, highs = [a for a, _ in parts if a is not None], [b for _, b in parts]
     known = [each for each in highs if each is not None]
@@ -192,62 +197,64 @@ def _highest(parts: list[Bounds]) -> Bounds:
     )
 
 
-def settled(formula: Expression, ladders: Ladders) -> Expression:
+def settle_choices(formula: Expression, ladders: Ladders) -> Expression:
     """The formula without choices that its bounds decide, such as `max(H, 1)`."""
     if not formula.letters():
         return number(formula.value({}))
     match formula:
         case Total(terms, constant):
-            made = [(settled(term, ladders), factor) for term, factor in terms]
+            made = [(settle_choices(term, ladders), factor) for term, factor in terms]
             return total([(constant, 1), *made])
         case Product(factors):
-            return product([settled(each, ladders) for each in factors])
+            return product([settle_choices(each, ladders) for each in factors])
         case Quotient(over, divisor):
-            return Quotient(settled(over, ladders), divisor)
+            return Quotient(settle_choices(over, ladders), divisor)
         case Remainder(over, divisor):
-            inner = settled(over, ladders)
-            low, high = bounds(inner, ladders)
+            inner = settle_choices(over, ladders)
+            low, high = find_bounds(inner, ladders)
             least = low is not None and low >= 0
             most = high is not None and high < divisor
-            return inner if least and most else remaining(inner, divisor)
+            return inner if least and most else compute_remainder(inner, divisor)
         case Absolute(over):
-            inner = settled(over, ladders)
-            low, high = bounds(inner, ladders)
+            inner = settle_choices(over, ladders)
+            low, high = find_bounds(inner, ladders)
             if low is not None and low >= 0:
                 return inner
             return -inner if high is not None and high <= 0 else Absolute(inner)
         case Clamped(over, least, most):
-            some = [settled(over, ladders)]
+            some = [settle_choices(over, ladders)]
             if least is not None:
-                some = [_chosen([some[0], number(least)], ladders, most=True)]
+                some = [_choose_parts([some[0], number(least)], ladders, most=True)]
             if most is not None:
-                some = [_chosen([some[0], number(most)], ladders, most=False)]
+                some = [_choose_parts([some[0], number(most)], ladders, most=False)]
             return some[0]
         case Least(some_):
-            inside = [settled(each, ladders) for each in some_]
-            return _chosen(inside, ladders, most=False)
+            inside = [settle_choices(each, ladders) for each in some_]
+            return _choose_parts(inside, ladders, most=False)
         case Most(some_):
-            inside = [settled(each, ladders) for each in some_]
-            return _chosen(inside, ladders, most=True)
+            inside = [settle_choices(each, ladders) for each in some_]
+            return _choose_parts(inside, ladders, most=True)
     return formula
 
 
-def _chosen(parts: list[Expression], ladders: Ladders, *, most: bool) -> Expression:
+def _choose_parts(
+    parts: list[Expression], ladders: Ladders, *, most: bool
+) -> Expression:
     """Return the minimum or maximum, without parts that never decide it."""
     kept: list[Expression] = []
     for at, part in enumerate(parts):
         others = [*kept, *parts[at + 1 :]]
-        if not any(_never_less(other, part, ladders, most) for other in others):
+        if not any(_is_never_less(other, part, ladders, most) for other in others):
             kept.append(part)
     if len(kept) == 1:
         return kept[0]
     return Most(tuple(kept)) if most else Least(tuple(kept))
 
 
-def _never_less(
+def _is_never_less(
     other: Expression, part: Expression, ladders: Ladders, most: bool
 ) -> bool:
     """Whether another part is always at least as much (or as little)."""
     difference = other - part if most else part - other
-    low, _ = bounds(difference, ladders)
+    low, _ = find_bounds(difference, ladders)
     return low is not None and low >= 0

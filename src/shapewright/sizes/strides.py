@@ -92,28 +92,28 @@ def is_dense(shape: Shape, stride: Stride) -> bool:
     return True
 
 
-def suggested_format(shape: Shape, stride: Stride) -> str:
+def suggest_format(shape: Shape, stride: Stride) -> str:
     """`contiguous_format`, `channels_last` or `channels_last_3d`, as the strides hint.
 
     Mirrors `is_channels_last_strides_2d/3d`: unlike `is_channels_last`, gaps are
     allowed, and ambiguous strides (one channel, one pixel) count as contiguous.
     """
-    if len(shape) not in (4, 5) or not _hints_channels_last(shape, stride):
+    if len(shape) not in (4, 5) or not _is_channels_last_hint(shape, stride):
         return "contiguous_format"
     return "channels_last" if len(shape) == 4 else "channels_last_3d"
 
 
-def hinted(made: Shape, shape: Shape, stride: Stride) -> Stride | None:
+def compute_hinted(made: Shape, shape: Shape, stride: Stride) -> Stride | None:
     """The strides of an output that keeps a channels-last input's format; else None."""
     if len(made) < 4 or len(made) != len(shape):
         return None
-    if suggested_format(shape, stride) == "contiguous_format":
+    if suggest_format(shape, stride) == "contiguous_format":
         return None
     return channels_last(made)
 
 
 @lru_cache(_REMEMBERED)
-def _hints_channels_last(shape: Shape, stride: Stride) -> bool:
+def _is_channels_last_hint(shape: Shape, stride: Stride) -> bool:
     if stride[1] == 0:
         return False
     least = 0
@@ -126,7 +126,7 @@ def _hints_channels_last(shape: Shape, stride: Stride) -> bool:
     return True
 
 
-def formatted(shape: Shape, memory_format: str) -> Stride:
+def compute_formatted(shape: Shape, memory_format: str) -> Stride:
     """Strides of a new tensor in a named memory format (not `preserve_format`)."""
     if memory_format == "contiguous_format":
         return contiguous(shape)
@@ -134,7 +134,7 @@ def formatted(shape: Shape, memory_format: str) -> Stride:
 
 
 @lru_cache(_REMEMBERED)
-def like(shape: Shape, stride: Stride) -> Stride:
+def compute_like(shape: Shape, stride: Stride) -> Stride:
     """Strides of `empty_like` with `preserve_format`.
 
     A dense tensor's own strides, else dense strides in the same order of dims:
@@ -151,13 +151,13 @@ def like(shape: Shape, stride: Stride) -> Stride:
         return 1 if shape[a] > shape[b] else 0
 
     strides, step = [0] * len(shape), 1
-    for dim in _ordered(len(shape), after):
+    for dim in _sort_dims(len(shape), after):
         strides[dim] = step
         step *= max(shape[dim], 1)
     return tuple(strides)
 
 
-def iterated(shape: Shape, operands: Sequence[Strided]) -> Stride:
+def compute_iterated(shape: Shape, operands: Sequence[Strided]) -> Stride:
     """Strides of the output that TensorIterator allocates for an elementwise op.
 
     `shape` is the broadcast shape; `operands` are (shape, stride) of the tensor
@@ -165,25 +165,25 @@ def iterated(shape: Shape, operands: Sequence[Strided]) -> Stride:
     `((), ())`. Example: adding a row to a transposed matrix keeps the matrix's order,
     `iterated((2, 3), [((2, 3), (1, 2)), ((3,), (1,))]) == (1, 2)`.
     """
-    return _iterated(shape, tuple(operands))
+    return _compute_iterated(shape, tuple(operands))
 
 
 @lru_cache(_REMEMBERED)
-def _iterated(shape: Shape, operands: tuple[Strided, ...]) -> Stride:
+def _compute_iterated(shape: Shape, operands: tuple[Strided, ...]) -> Stride:
     if 0 not in shape and not [
         own for own, stride in operands if stride != contiguous(own)
     ]:
         return contiguous(shape)  # no stride asks for another order
     if all(own == shape for own, _ in operands):
-        fast = _fast(shape, operands)
+        fast = _compute_fast(shape, operands)
         if fast is not None:
             return fast
     if len(shape) < 2:
         return contiguous(shape)
-    return _permuted(shape, _iteration_order(shape, operands))
+    return _permute_strides(shape, _find_iteration_order(shape, operands))
 
 
-def _fast(shape: Shape, operands: tuple[Strided, ...]) -> Stride | None:
+def _compute_fast(shape: Shape, operands: tuple[Strided, ...]) -> Stride | None:
     """`fast_set_up`: all operands have the same shape and an easy layout."""
     if all(is_contiguous(own, stride) for own, stride in operands):
         return contiguous(shape)
@@ -195,9 +195,9 @@ def _fast(shape: Shape, operands: tuple[Strided, ...]) -> Stride | None:
     return None
 
 
-def _iteration_order(shape: Shape, operands: tuple[Strided, ...]) -> list[int]:
+def _find_iteration_order(shape: Shape, operands: tuple[Strided, ...]) -> list[int]:
     """`reorder_dimensions`: the dims from fastest to slowest."""
-    rows = [_broadcast_stride(shape, own, stride) for own, stride in operands]
+    rows = [_compute_broadcast_stride(shape, own, stride) for own, stride in operands]
 
     def after(a: int, b: int) -> int:
         for row in rows:
@@ -209,10 +209,10 @@ def _iteration_order(shape: Shape, operands: tuple[Strided, ...]) -> list[int]:
                 return 1
         return 0
 
-    return _ordered(len(shape), after)
+    return _sort_dims(len(shape), after)
 
 
-def _broadcast_stride(shape: Shape, own: Shape, stride: Stride) -> Stride:
+def _compute_broadcast_stride(shape: Shape, own: Shape, stride: Stride) -> Stride:
     missing = len(shape) - len(own)
     return (0,) * missing + tuple(
         0 if size == 1 and shape[missing + dim] != 1 else have
@@ -220,7 +220,7 @@ def _broadcast_stride(shape: Shape, own: Shape, stride: Stride) -> Stride:
     )
 
 
-def _ordered(ndim: int, after: Callable[[int, int], int]) -> list[int]:
+def _sort_dims(ndim: int, after: Callable[[int, int], int]) -> list[int]:
     """Insertion sort from the last dim on, where a comparison may be undecided (0)."""
     order = list(range(ndim - 1, -1, -1))
     for end in range(1, ndim):
@@ -235,7 +235,7 @@ def _ordered(ndim: int, after: Callable[[int, int], int]) -> list[int]:
     return order
 
 
-def _permuted(shape: Shape, order: list[int]) -> Stride:
+def _permute_strides(shape: Shape, order: list[int]) -> Stride:
     """`allocate_or_resize_outputs`: dense strides in that order of dims.
 
     In the usual order the tensor is made as contiguous; else a dim of size 0 makes all
@@ -251,7 +251,7 @@ def _permuted(shape: Shape, order: list[int]) -> Stride:
 
 
 @lru_cache(_REMEMBERED)
-def viewed(shape: Shape, stride: Stride, wanted: Shape) -> Stride | None:
+def compute_viewed(shape: Shape, stride: Stride, wanted: Shape) -> Stride | None:
     """Strides of `x.view(wanted)`; None where no view has that shape.
 
     Mirrors `computeStride` in `ATen/TensorUtils.cpp`. `wanted` has no -1 and as many

@@ -62,7 +62,7 @@ class Window(NamedTuple):
         )
 
 
-def per_dim(value: Any, dims: int) -> Shape:
+def expand_per_dim(value: Any, dims: int) -> Shape:
     """Expand a number, or a sequence of one, to all dims; keep longer sequences."""
     if type(value) is int:
         return (value,) * dims
@@ -70,13 +70,13 @@ def per_dim(value: Any, dims: int) -> Shape:
     return sizes * dims if len(sizes) == 1 else sizes
 
 
-def same_padding(kernel: int, dilation: int) -> tuple[int, int]:
+def compute_same_padding(kernel: int, dilation: int) -> tuple[int, int]:
     """What `padding="same"` adds: where that is odd, one more at the far side."""
     total = dilation * (kernel - 1)
     return total // 2, total - total // 2
 
 
-def convolved(
+def compute_convolved(
     sizes: Sequence[int],
     kernel: Sequence[int],
     stride: Any,
@@ -85,21 +85,21 @@ def convolved(
 ) -> tuple[Window, ...]:  # fmt: skip
     """The windows of a convolution, one a dim of `kernel`; padding may be a name."""
     dims = len(kernel)
-    reach = per_dim(dilation, dims)
+    reach = expand_per_dim(dilation, dims)
     if padding == "same":
-        sides = list(map(same_padding, kernel, reach))
+        sides = list(map(compute_same_padding, kernel, reach))
     else:
-        pads = per_dim(0 if padding == "valid" else padding, dims)
+        pads = expand_per_dim(0 if padding == "valid" else padding, dims)
         sides = [(pad, pad) for pad in pads]
     return tuple(
         Window(size, width, step, before, after, far)
         for size, width, step, (before, after), far in zip(
-            sizes, kernel, per_dim(stride, dims), sides, reach, strict=True
+            sizes, kernel, expand_per_dim(stride, dims), sides, reach, strict=True
         )
     )
 
 
-def pooled(
+def compute_pooled(
     sizes: Sequence[int],
     kernel: Sequence[int],
     stride: Any,
@@ -115,9 +115,9 @@ def pooled(
         for size, width, step, pad, far in zip(
             sizes,
             kernel,
-            per_dim(stride, dims),
-            per_dim(padding, dims),
-            per_dim(dilation, dims),
+            expand_per_dim(stride, dims),
+            expand_per_dim(padding, dims),
+            expand_per_dim(dilation, dims),
             strict=True,
         )
     )

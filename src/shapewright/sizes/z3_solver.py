@@ -25,7 +25,7 @@ STEPS = 20_000_000
 """The effort limit of z3, in its own steps."""
 
 
-def asked(
+def ask_solver(
     condition: Condition, live: Sequence[Condition], ladders: Ladders
 ) -> Decision:
     """Whether a condition holds at all sizes at which those of `live` do.
@@ -99,7 +99,7 @@ class _Asking:
                     inner = z3.If(inner > high, z3.IntVal(high), inner)
                 return inner
             case Least(parts_) | Most(parts_):
-                first, *rest = [self.formula(each) for each in parts_]
+                first, *rest = [self.formula(part) for part in parts_]
                 for each in rest:
                     less = each < first if isinstance(found, Least) else each > first
                     first = z3.If(less, each, first)
@@ -125,7 +125,7 @@ class _Asking:
                     ">": left > right, "<=": left <= right, "<": left < right,
                 }[relation]  # fmt: skip
             case Every(parts):
-                return z3.And([self.condition(each) for each in parts])
+                return z3.And([self.condition(part) for part in parts])
             case Some(parts):
-                return z3.Or([self.condition(each) for each in parts])
+                return z3.Or([self.condition(part) for part in parts])
         raise TypeError(found)

@@ -13,27 +13,27 @@ from shapewright.record.trace import renderers as trace_renderers
 from shapewright.views.renderers import Display, render
 
 
-def _trace(trace: Trace) -> str:
+def _render_trace(trace: Trace) -> str:
     text: str = render("trace", "text", trace, Display(by=trace.by))  # type: ignore[arg-type]
     return text
 
 
-def _html(trace: Trace) -> str:
+def _render_html(trace: Trace) -> str:
     html: str = render("trace", "html", trace, Display())
     return html
 
 
-def _report(report: Report) -> str:
+def _render_report(report: Report) -> str:
     shows = "report" if report.rehearsal is None else "story"
     text: str = render(shows, "full", report, Display())
     return text
 
 
-def _solution(solution: Solution) -> str:
+def _render_solution(solution: Solution) -> str:
     text: str = render("solution", "text", solution, Display())
     return text
 
 
-trace_renderers |= {"text/plain": _trace, "text/html": _html}
-report_renderers["text/plain"] = _report
-solution_renderers["text/plain"] = _solution
+trace_renderers |= {"text/plain": _render_trace, "text/html": _render_html}
+report_renderers["text/plain"] = _render_report
+solution_renderers["text/plain"] = _render_solution

@@ -14,16 +14,16 @@ from shapewright.findings.finding import Edit, Finding, Fix
 from shapewright.program.spans import Span
 from shapewright.record.json_writer import (
     VERSION,
-    assumption_json,
-    finding_json,
-    span_json,
+    write_assumption,
+    write_finding,
+    write_span,
 )
-from shapewright.record.ops import leaves
+from shapewright.record.ops import collect_leaves
 from shapewright.record.report import Gradient, Moment, Report, Skipped
 from shapewright.record.solution import Demanded, Example, Needed, Solution
 from shapewright.record.trace import Trace
 from shapewright.views import formatting
-from shapewright.views.formatting import said
+from shapewright.views.formatting import format_demand
 
 if TYPE_CHECKING:
     from shapewright.record.report import ChosenInputs
@@ -32,51 +32,54 @@ if TYPE_CHECKING:
 REPORT_VERSION = 1
 
 
-def report_json(report: Report, indent: int | None = 2) -> str:
+def format_report_json(report: Report, indent: int | None = 2) -> str:
     """Return the report as JSON: version, target, findings, assumptions, complete."""
-    return json.dumps(report_data(report), indent=indent, ensure_ascii=False)
+    return json.dumps(build_report_data(report), indent=indent, ensure_ascii=False)
 
 
-def report_data(report: Report) -> dict[str, Any]:
+def build_report_data(report: Report) -> dict[str, Any]:
     """Return the report as plain data."""
     return {
         "version": REPORT_VERSION,
         "target": report.target,
         "findings": [
             {
-                **finding_json(each),
-                "sizes": each.sizes,
-                "lines": list(each.lines),
-                "fixes": [_fix_json(fix) for fix in each.fixes],
+                **write_finding(finding),
+                "sizes": finding.sizes,
+                "lines": list(finding.lines),
+                "fixes": [_build_fix_data(fix) for fix in finding.fixes],
             }
-            for each in report.findings
+            for finding in report.findings
         ],
-        "assumptions": [assumption_json(each) for each in report.assumptions],
+        "assumptions": [
+            write_assumption(assumption) for assumption in report.assumptions
+        ],
         "complete": report.complete,
-        **({} if report.rehearsal else {"chosen": _chosen_json(report.chosen)}),
-        **(_parts_data(report) if report.parts else {}),
-        **(_rehearsal_data(report) if report.rehearsal is not None else {}),
+        **({} if report.rehearsal else {"chosen": _build_chosen_data(report.chosen)}),
+        **(_build_parts_data(report) if report.parts else {}),
+        **(_build_rehearsal_data(report) if report.rehearsal is not None else {}),
     }
 
 
-def _parts_data(report: Report) -> dict[str, Any]:
+def _build_parts_data(report: Report) -> dict[str, Any]:
     """Return the reports of a file that only defines things, and what was skipped."""
     return {
-        "targets": [report_data(each) for each in report.parts],
+        "targets": [build_report_data(part) for part in report.parts],
         "not_checked": [
-            {"target": each.target, "reason": each.reason} for each in report.skipped
+            {"target": definition.target, "reason": definition.reason}
+            for definition in report.skipped
         ],
     }
 
 
-def _chosen_json(chosen: ChosenInputs | None) -> dict[str, str] | None:
+def _build_chosen_data(chosen: ChosenInputs | None) -> dict[str, str] | None:
     """Return inputs that were searched for; null if they were given or declared."""
     if chosen is None:
         return None
     return {"inputs": chosen.inputs, "again": chosen.again}
 
 
-def _rehearsal_data(report: Report) -> dict[str, Any]:
+def _build_rehearsal_data(report: Report) -> dict[str, Any]:
     """Return the additions of a rehearsal: the costs of the run, and its story."""
     told, trace = report.rehearsal, report.trace
     assert told is not None
@@ -90,13 +93,13 @@ def _rehearsal_data(report: Report) -> dict[str, Any]:
         },
         "device": told.device,
         "arguments": list(told.arguments),
-        "story": _moment_data(told.story),
-        "gradients": [_gradient_data(each) for each in told.gradients],
+        "story": _build_moment_data(told.story),
+        "gradients": [_build_gradient_data(gradient) for gradient in told.gradients],
         "skipped": list(told.skipped),
     }
 
 
-def _gradient_data(each: Gradient) -> dict[str, Any]:
+def _build_gradient_data(each: Gradient) -> dict[str, Any]:
     """Return a value with its gradient; null if none came."""
     came = None
     if each.gradient is not None:
@@ -114,7 +117,7 @@ def _gradient_data(each: Gradient) -> dict[str, Any]:
     }
 
 
-def _moment_data(moment: Moment) -> dict[str, Any]:
+def _build_moment_data(moment: Moment) -> dict[str, Any]:
     """Return a moment of the story, without fields at their default."""
     found: dict[str, Any] = {"kind": moment.kind}
     if moment.file:
@@ -128,21 +131,21 @@ def _moment_data(moment: Moment) -> dict[str, Any]:
     if moment.shapes:
         found["shapes"] = list(moment.shapes)
     if moment.inner:
-        found["inner"] = [_moment_data(each) for each in moment.inner]
+        found["inner"] = [_build_moment_data(each) for each in moment.inner]
     return found
 
 
-def _fix_json(fix: Fix) -> dict[str, Any]:
+def _build_fix_data(fix: Fix) -> dict[str, Any]:
     """Return a fix, its edits as places and text."""
     return {
         "grade": fix.grade,
         "message": fix.message,
         "checked": fix.checked,
-        "edits": [_edit_json(edit) for edit in fix.edits],
+        "edits": [_build_edit_data(edit) for edit in fix.edits],
     }
 
 
-def _edit_json(edit: Edit) -> dict[str, Any]:
+def _build_edit_data(edit: Edit) -> dict[str, Any]:
     """Return an edit: lines and columns from 1, ends exclusive."""
     span: Span = edit.span
     return {
@@ -156,28 +159,28 @@ def _edit_json(edit: Edit) -> dict[str, Any]:
 SOLUTION_VERSION = 1
 
 
-def solution_json(solution: Solution, indent: int | None = 2) -> str:
+def format_solution_json(solution: Solution, indent: int | None = 2) -> str:
     """Return the solution as JSON: letters, demands, runs that show them, outputs."""
-    return json.dumps(_solution_data(solution), indent=indent, ensure_ascii=False)
+    return json.dumps(_build_solution_data(solution), indent=indent, ensure_ascii=False)
 
 
-def _solution_data(solution: Solution) -> dict[str, Any]:
+def _build_solution_data(solution: Solution) -> dict[str, Any]:
     """Return the solution as plain data."""
     return {
         "version": SOLUTION_VERSION,
         "target": solution.target,
         "spec": solution.spec,
         "letters": list(solution.letters),
-        "demands": [_demand_json(each) for each in solution.demands],
+        "demands": [_build_demand_data(demand) for demand in solution.demands],
         "outputs": [
             {"dtype": fact.dtype, "shape": [str(size) for size in fact.shape]}
-            for fact in leaves(solution.output)
+            for fact in collect_leaves(solution.output)
         ],
-        "works": _example_json(solution.works),
-        "fails": _example_json(solution.fails),
-        "needed": _needed_json(solution.needed),
+        "works": _build_example_data(solution.works),
+        "fails": _build_example_data(solution.fails),
+        "needed": _build_needed_data(solution.needed),
         "want": solution.want or None,
-        "wanted": [_example_json(each) for each in solution.wanted],
+        "wanted": [_build_example_data(each) for each in solution.wanted],
         "runs": solution.runs,
         "sure": solution.sure,
         "tried": [
@@ -188,20 +191,20 @@ def _solution_data(solution: Solution) -> dict[str, Any]:
     }
 
 
-def _demand_json(each: Demanded) -> dict[str, Any]:
+def _build_demand_data(each: Demanded) -> dict[str, Any]:
     """Return a demand: a condition of Python over the letters, its line, and reason."""
     return {
         "condition": each.text,
-        "says": said(each.demand),
+        "says": format_demand(each.demand),
         "why": each.why,
-        "span": span_json(each.span),
-        "refused": _example_json(each.refused),
+        "span": write_span(each.span),
+        "refused": _build_example_data(each.refused),
         "calls": each.calls,
         "implied": each.implied,
     }
 
 
-def _needed_json(each: Needed | None) -> dict[str, Any] | None:
+def _build_needed_data(each: Needed | None) -> dict[str, Any] | None:
     """Return the argument of a layer that would have to differ."""
     if each is None:
         return None
@@ -213,11 +216,11 @@ def _needed_json(each: Needed | None) -> dict[str, Any] | None:
         "formula": each.formula or None,
         "value": each.value,
         "sizes": dict(each.sizes),
-        "span": span_json(each.span),
+        "span": write_span(each.span),
     }
 
 
-def _example_json(run: Example | None) -> dict[str, Any] | None:
+def _build_example_data(run: Example | None) -> dict[str, Any] | None:
     """Return an example run as plain data."""
     if run is None:
         return None
@@ -225,11 +228,11 @@ def _example_json(run: Example | None) -> dict[str, Any] | None:
         "sizes": dict(run.sizes),
         "output": run.output or None,
         "message": run.message or None,
-        "span": span_json(run.span),
+        "span": write_span(run.span),
     }
 
 
-def traces_json(
+def format_traces_json(
     target: str, traces: Sequence[Trace], skipped: Sequence[Skipped]
 ) -> str:
     """Return each trace as its own versioned record, and what was not traced."""
@@ -237,7 +240,7 @@ def traces_json(
         "version": VERSION,
         "kind": "traces",
         "target": target,
-        "traces": [json.loads(each.to_json()) for each in traces],
+        "traces": [json.loads(trace.to_json()) for trace in traces],
         "not_checked": [
             {"target": one.target, "reason": one.reason} for one in skipped
         ],
@@ -245,22 +248,22 @@ def traces_json(
     return json.dumps(whole, separators=(",", ":"), ensure_ascii=False)
 
 
-def traces_summary(
+def format_traces_summary(
     target: str, traces: Sequence[Trace], skipped: Sequence[Skipped]
 ) -> str:
     """Return the lines below the tables: definitions not traced, and their number."""
-    count = formatting.plural(len(traces) + len(skipped), "definition")
-    lines = [f"not traced: {each}" for each in skipped]
+    count = formatting.format_plural(len(traces) + len(skipped), "definition")
+    lines = [f"not traced: {definition}" for definition in skipped]
     lines.append(f"{target} only contains definitions: {len(traces)} of {count} traced")
     return "".join(f"{line}\n" for line in lines)
 
 
-def report_lines(report: Report) -> str:
+def format_report_lines(report: Report) -> str:
     """Return a line for each finding; empty if there is none."""
-    return "".join(f"{_finding_line(each)}\n" for each in report.findings)
+    return "".join(f"{_format_finding_line(finding)}\n" for finding in report.findings)
 
 
-def _finding_line(finding: Finding) -> str:
+def _format_finding_line(finding: Finding) -> str:
     """Return a finding as a line, with its best fix at the end."""
     place = f"{finding.span}: " if finding.span else ""
     count = f" ({finding.count} times)" if finding.count > 1 else ""
@@ -271,29 +274,29 @@ def _finding_line(finding: Finding) -> str:
 LEVELS = {"error": "error", "warning": "warning", "note": "notice"}
 
 
-def report_commands(report: Report) -> str:
+def format_report_commands(report: Report) -> str:
     """Return a command for each finding: ``::error file=model.py,line=21::message``.
 
     A clean report on inputs that were chosen is a notice.
     """
-    lines = [_command(each) for each in report.findings]
+    lines = [_format_command(finding) for finding in report.findings]
     if report.chosen is not None and report.exit_code == 0:
-        title = _field("shapewright inputs")
-        text = _data(f"{report.target}: no findings {report.chosen}")
+        title = _escape_field("shapewright inputs")
+        text = _escape_data(f"{report.target}: no findings {report.chosen}")
         lines.append(f"::notice title={title}::{text}")
-    for each in report.skipped:
-        title = _field("shapewright not checked")
-        lines.append(f"::notice title={title}::{_data(str(each))}")
+    for definition in report.skipped:
+        title = _escape_field("shapewright not checked")
+        lines.append(f"::notice title={title}::{_escape_data(str(definition))}")
     return "".join(f"{line}\n" for line in lines)
 
 
-def _command(finding: Finding) -> str:
+def _format_command(finding: Finding) -> str:
     """Return a finding as a workflow command."""
-    fields = [f"title={_field(f'shapewright {finding.code}')}"]
+    fields = [f"title={_escape_field(f'shapewright {finding.code}')}"]
     if finding.span is not None:
         span = finding.span
         fields = [
-            f"file={_field(span.file)}",
+            f"file={_escape_field(span.file)}",
             f"line={span.line}",
             f"endLine={span.end_line}",
             f"col={span.column}",
@@ -304,25 +307,25 @@ def _command(finding: Finding) -> str:
     for fix in finding.fixes[:1]:
         place = fix.edits[0].span
         text += f"\nhelp: {fix.message} at {place.file}:{place.line}"
-    return f"::{LEVELS[finding.severity]} {','.join(fields)}::{_data(text)}"
+    return f"::{LEVELS[finding.severity]} {','.join(fields)}::{_escape_data(text)}"
 
 
-def _data(text: str) -> str:
+def _escape_data(text: str) -> str:
     """Escape the characters at which a command would end."""
     return text.replace("%", "%25").replace("\r", "%0D").replace("\n", "%0A")
 
 
-def _field(text: str) -> str:
+def _escape_field(text: str) -> str:
     """Escape the text of a field, which colons and commas end too."""
-    return _data(text).replace(":", "%3A").replace(",", "%2C")
+    return _escape_data(text).replace(":", "%3A").replace(",", "%2C")
 
 
 SCHEMA = "https://json.schemastore.org/sarif-2.1.0.json"
 
 
-def report_sarif(report: Report, version: str) -> str:
+def format_report_sarif(report: Report, version: str) -> str:
     """Return the report as SARIF text; `version` is ours."""
-    codes = sorted({each.code for each in report.findings})
+    codes = sorted({finding.code for finding in report.findings})
     driver = {
         "name": "shapewright",
         "version": version,
@@ -331,16 +334,19 @@ def report_sarif(report: Report, version: str) -> str:
     run = {
         "tool": {"driver": driver},
         "columnKind": "unicodeCodePoints",
-        "results": [_result(each) for each in report.findings],
-        **_notifications(report),
+        "results": [_build_result(finding) for finding in report.findings],
+        **_build_notifications(report),
     }
     whole = {"$schema": SCHEMA, "version": "2.1.0", "runs": [run]}
     return json.dumps(whole, indent=2, ensure_ascii=False)
 
 
-def _notifications(report: Report) -> dict[str, Any]:
+def _build_notifications(report: Report) -> dict[str, Any]:
     """Return a scanner's notes on the run itself: chosen inputs and skipped parts."""
-    texts = [f"{each.target} was not checked: {each.reason}" for each in report.skipped]
+    texts = [
+        f"{definition.target} was not checked: {definition.reason}"
+        for definition in report.skipped
+    ]
     if report.chosen is not None:
         texts.insert(0, f"{report.target} was checked {report.chosen}")
     if not texts:
@@ -354,7 +360,7 @@ def _notifications(report: Report) -> dict[str, Any]:
     return {"invocations": [invocation]}
 
 
-def _result(finding: Finding) -> dict[str, Any]:
+def _build_result(finding: Finding) -> dict[str, Any]:
     """Return a finding as a SARIF result."""
     made: dict[str, Any] = {
         "ruleId": finding.code,
@@ -362,29 +368,29 @@ def _result(finding: Finding) -> dict[str, Any]:
         "message": {"text": finding.message},
     }
     if finding.span is not None:
-        made["locations"] = [_location(finding.span)]
+        made["locations"] = [_build_location(finding.span)]
     if finding.related:
         made["relatedLocations"] = [
-            {**_location(each.span), "message": {"text": each.message}}
-            for each in finding.related
+            {**_build_location(place.span), "message": {"text": place.message}}
+            for place in finding.related
         ]
     if finding.fixes:
-        made["fixes"] = [_fix(each) for each in finding.fixes]
+        made["fixes"] = [_build_fix(fix) for fix in finding.fixes]
     return made
 
 
-def _location(span: Span) -> dict[str, Any]:
+def _build_location(span: Span) -> dict[str, Any]:
     """Return a place in a file."""
-    place = {"artifactLocation": _artifact(span), "region": _region(span)}
+    place = {"artifactLocation": _build_artifact(span), "region": _build_region(span)}
     return {"physicalLocation": place}
 
 
-def _artifact(span: Span) -> dict[str, Any]:
+def _build_artifact(span: Span) -> dict[str, Any]:
     """Return the file, with slashes on every system."""
     return {"uri": span.file.replace("\\", "/")}
 
 
-def _region(span: Span) -> dict[str, Any]:
+def _build_region(span: Span) -> dict[str, Any]:
     """Return lines and columns from 1, the end exclusive."""
     return {
         "startLine": span.line,
@@ -394,7 +400,7 @@ def _region(span: Span) -> dict[str, Any]:
     }
 
 
-def _fix(one: Fix) -> dict[str, Any]:
+def _build_fix(one: Fix) -> dict[str, Any]:
     """Return a fix, its edits by file."""
     files: dict[str, list[dict[str, Any]]] = {}
     spans: dict[str, Span] = {}
@@ -402,14 +408,14 @@ def _fix(one: Fix) -> dict[str, Any]:
         spans[edit.span.file] = edit.span
         files.setdefault(edit.span.file, []).append(
             {
-                "deletedRegion": _region(edit.span),
+                "deletedRegion": _build_region(edit.span),
                 "insertedContent": {"text": edit.text},
             }
         )
     return {
         "description": {"text": one.message},
         "artifactChanges": [
-            {"artifactLocation": _artifact(spans[name]), "replacements": edits}
+            {"artifactLocation": _build_artifact(spans[name]), "replacements": edits}
             for name, edits in files.items()
         ],
     }

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 from unicodedata import combining, east_asian_width
 
-from shapewright.record.ops import Fact, ModuleCall, leaves
+from shapewright.record.ops import Fact, ModuleCall, collect_leaves
 from shapewright.sizes.demands import (
     Always,
     AtLeast,
@@ -25,12 +25,12 @@ MOST_TEXT = 24
 """Characters of a plain value before it is cut."""
 
 
-def shape(fact: Fact) -> str:
+def format_shape(fact: Fact) -> str:
     """Return ``(1024, 10)``, ``(10,)`` or ``()``, with the layout if not strided.
 
     ``(16, 2)?`` if the shape rests on an assumption.
     """
-    text = _sizes(fact.shape)
+    text = _format_sizes(fact.shape)
     if fact.layout != "strided":
         return f"{text} {fact.layout}"
     return f"{text}?" if fact.unknown else text
@@ -38,31 +38,31 @@ def shape(fact: Fact) -> str:
 
 def with_dtype(fact: Fact) -> str:
     """Return ``(1024, 10) f32``."""
-    return f"{shape(fact)} {fact.short_dtype}"
+    return f"{format_shape(fact)} {fact.short_dtype}"
 
 
-def nest(value: Any, dtype: bool = True) -> str:
+def format_nest(value: Any, dtype: bool = True) -> str:
     """Return a nest as text, equal neighbours folded and a common dtype at the end.
 
     Example: a dict of a tensor and twelve caches reads
     ``{hidden: (2, 16, 768), cache: [12 x (2, 12, 16, 64)]} bf16``.
     """
-    dtypes = {fact.short_dtype for fact in leaves(value)}
+    dtypes = {fact.short_dtype for fact in collect_leaves(value)}
     if not dtype or not dtypes:
-        return _text(value, shape)
+        return _format_nest(value, format_shape)
     if len(dtypes) > 1:
-        return _text(value, with_dtype)
-    return f"{_text(value, shape)} {dtypes.pop()}"
+        return _format_nest(value, with_dtype)
+    return f"{_format_nest(value, format_shape)} {dtypes.pop()}"
 
 
-def arguments(call: ModuleCall, dtype: bool = True) -> str:
+def format_arguments(call: ModuleCall, dtype: bool = True) -> str:
     """Return the inputs of a module call: ``(8, 32), mask=(8, 32) bool``."""
     args, kwargs = call.inputs
-    dtypes = {fact.short_dtype for fact in leaves([args, kwargs])}
-    leaf = with_dtype if dtype and len(dtypes) > 1 else shape
-    parts = folded([_text(value, leaf) for value in args])
+    dtypes = {fact.short_dtype for fact in collect_leaves([args, kwargs])}
+    leaf = with_dtype if dtype and len(dtypes) > 1 else format_shape
+    parts = fold_parts([_format_nest(value, leaf) for value in args])
     parts += [
-        f"{name}={_text(value, leaf)}"
+        f"{name}={_format_nest(value, leaf)}"
         for name, value in kwargs.items()
         if value is not None and value is not False
     ]
@@ -70,30 +70,33 @@ def arguments(call: ModuleCall, dtype: bool = True) -> str:
     return f"{text} {dtypes.pop()}" if dtype and len(dtypes) == 1 else text
 
 
-def shapes(facts: Iterable[Fact]) -> str:
+def format_shapes(facts: Iterable[Fact]) -> str:
     """Return several facts, equal neighbours folded: ``3 x (1, 128, 768)``."""
-    return ", ".join(folded([shape(fact) for fact in facts]))
+    return ", ".join(fold_parts([format_shape(fact) for fact in facts]))
 
 
-def results(facts: Iterable[Fact]) -> str:
+def format_results(facts: Iterable[Fact]) -> str:
     """Return shapes with dtypes: ``3 x (1, 128, 768) f32``."""
     facts = tuple(facts)
     dtypes = {fact.short_dtype for fact in facts}
     if len(dtypes) == 1:
-        return f"{shapes(facts)} {dtypes.pop()}"
-    return ", ".join(folded([with_dtype(fact) for fact in facts]))
+        return f"{format_shapes(facts)} {dtypes.pop()}"
+    return ", ".join(fold_parts([with_dtype(fact) for fact in facts]))
 
 
-def strides(facts: Iterable[Fact]) -> str:
+def format_strides(facts: Iterable[Fact]) -> str:
     """Return the strides of facts: ``(98304, 64, 768, 1)``; ``none`` if sparse."""
     return ", ".join(
-        folded(
-            ["none" if fact.stride is None else _sizes(fact.stride) for fact in facts]
+        fold_parts(
+            [
+                "none" if fact.stride is None else _format_sizes(fact.stride)
+                for fact in facts
+            ]
         )
     )
 
 
-def _sizes(sizes: tuple[int, ...]) -> str:
+def _format_sizes(sizes: tuple[int, ...]) -> str:
     inner = ", ".join(map(str, sizes))
     return f"({inner},)" if len(sizes) == 1 else f"({inner})"
 
@@ -109,14 +112,14 @@ def format_value(value: Any) -> str:
     return text if len(text) <= MOST_TEXT else f"{text[: MOST_TEXT - 3]}..."
 
 
-def _text(value: Any, leaf: Callable[[Fact], str]) -> str:
+def _format_nest(value: Any, leaf: Callable[[Fact], str]) -> str:
     if isinstance(value, Fact):
         return leaf(value)
     if isinstance(value, dict):
-        pairs = [f"{key}: {_text(each, leaf)}" for key, each in value.items()]
+        pairs = [f"{key}: {_format_nest(each, leaf)}" for key, each in value.items()]
         return f"{{{', '.join(pairs)}}}"
     if isinstance(value, list | tuple):
-        parts = folded([_text(each, leaf) for each in value])
+        parts = fold_parts([_format_nest(each, leaf) for each in value])
         inner = ", ".join(parts)
         if isinstance(value, list):
             return f"[{inner}]"
@@ -124,7 +127,7 @@ def _text(value: Any, leaf: Callable[[Fact], str]) -> str:
     return format_value(value)
 
 
-def folded(parts: list[str]) -> list[str]:
+def fold_parts(parts: list[str]) -> list[str]:
     """Fold equal neighbours: three ``(2, 3)`` become ``3 x (2, 3)``."""
     made: list[str] = []
     at = 0
@@ -141,23 +144,23 @@ _DECIMAL = ("", " k", " M", " G", " T", " P", " E", " Z", " Y")
 _BINARY = (" B", " KiB", " MiB", " GiB", " TiB", " PiB", " EiB", " ZiB", " YiB")
 
 
-def count(number: int) -> str:
+def format_count(number: int) -> str:
     """Return a count in thousands: ``156``, ``62.0 k``, ``124.4 M``, ``405.9 G``."""
-    return _scaled(number, 1000, _DECIMAL)
+    return _scale_number(number, 1000, _DECIMAL)
 
 
-def nbytes(number: int) -> str:
+def format_nbytes(number: int) -> str:
     """Return bytes in powers of 1024: ``156 B``, ``18.4 MiB``, ``1.5 GiB``."""
-    return _scaled(number, 1024, _BINARY)
+    return _scale_number(number, 1024, _BINARY)
 
 
-def flops(number: int) -> str:
+def format_flops(number: int) -> str:
     """Return floating-point operations: ``32.2 GFLOPs``, ``640 FLOPs``."""
-    text = count(number)
+    text = format_count(number)
     return f"{text}FLOPs" if " " in text else f"{text} FLOPs"
 
 
-def duration(seconds: float) -> str:
+def format_duration(seconds: float) -> str:
     """Return a time: ``420 us``, ``4.2 ms``, ``1.3 s``, ``2 min 5 s``."""
     if seconds < 0.001:
         return f"{seconds * 1e6:.0f} us"
@@ -169,17 +172,17 @@ def duration(seconds: float) -> str:
     return f"{minutes} min {rest} s"
 
 
-def times(number: int) -> str:
+def format_times(number: int) -> str:
     """Return ``once``, ``twice`` or ``12 times``."""
     return {1: "once", 2: "twice"}.get(number, f"{number} times")
 
 
-def plural(number: int, one: str, many: str = "") -> str:
+def format_plural(number: int, one: str, many: str = "") -> str:
     """Return ``1 op``, ``12 ops`` or ``0 ops``."""
     return f"{number:,} {one if number == 1 else many or one + 's'}"
 
 
-def _scaled(number: int, base: int, units: tuple[str, ...]) -> str:
+def _scale_number(number: int, base: int, units: tuple[str, ...]) -> str:
     if abs(number) < base:
         return f"{number}{units[0]}"
     scaled, place = float(number), 0
@@ -188,7 +191,7 @@ def _scaled(number: int, base: int, units: tuple[str, ...]) -> str:
     return f"{scaled:.1f}{units[place]}"
 
 
-def said(demand: Demand) -> str:
+def format_demand(demand: Demand) -> str:
     """``H and W are multiples of 16``; else the condition as Python has it.
 
     >>> from shapewright.sizes.expressions import Letter
@@ -196,8 +199,8 @@ def said(demand: Demand) -> str:
     'H and W are multiples of 16'
     """
     if isinstance(demand, Both):
-        alike = _together(demand)
-        return alike or " and ".join(_bracketed(part) for part in demand.parts)
+        alike = _describe_both(demand)
+        return alike or " and ".join(_add_brackets(part) for part in demand.parts)
     match demand:
         case Always():
             return "some sizes are refused, and no simple demand explains them"
@@ -218,7 +221,7 @@ def said(demand: Demand) -> str:
     return str(demand)
 
 
-def _together(demand: Both) -> str:
+def _describe_both(demand: Both) -> str:
     """Return a sentence on two letters with the same condition, or an empty string."""
     heads, tails = [], set()
     for part in demand.parts:
@@ -252,9 +255,9 @@ def _format_formula(size: Expression) -> str:
     return str(size)
 
 
-def _bracketed(part: Demand) -> str:
+def _add_brackets(part: Demand) -> str:
     """Return a part of a longer sentence."""
-    text = said(part)
+    text = format_demand(part)
     return f"({text})" if " or " in text else text
 
 
@@ -312,18 +315,18 @@ class Terminal:
     glyphs: Glyphs = UNICODE
 
 
-def lower(lines: Iterable[Line], colour: bool) -> str:
+def render_lines(lines: Iterable[Line], colour: bool) -> str:
     """Return the text of lines, without trailing blanks, each ended."""
-    join = _coloured if colour else _plain
+    join = _render_coloured if colour else _render_plain
     return "".join([f"{join(line)}\n" for line in lines])
 
 
-def _plain(line: Line) -> str:
+def _render_plain(line: Line) -> str:
     return "".join([text for text, _ in line]).rstrip()
 
 
-def _coloured(line: Line) -> str:
-    width = len(_plain(line))
+def _render_coloured(line: Line) -> str:
+    width = len(_render_plain(line))
     made = []
     for text, style in line:
         text = text[:width]
@@ -334,29 +337,29 @@ def _coloured(line: Line) -> str:
     return "".join(made).rstrip()
 
 
-def cells(text: str) -> int:
+def count_cells(text: str) -> int:
     """Return how many columns a terminal gives the text: 2 for wide characters."""
     if text.isascii():
         return len(text)
-    return sum(_cells(letter) for letter in text)
+    return sum(_count_letter_cells(letter) for letter in text)
 
 
-def _cells(letter: str) -> int:
+def _count_letter_cells(letter: str) -> int:
     if combining(letter):
         return 0
     return 2 if east_asian_width(letter) in "WF" else 1
 
 
-def cut(text: str, width: int, mark: str) -> str:
+def cut_text(text: str, width: int, mark: str) -> str:
     """Return the text in at most `width` columns; `mark` replaces a missing end."""
-    if cells(text) <= width:
+    if count_cells(text) <= width:
         return text
-    room = width - cells(mark)
+    room = width - count_cells(mark)
     if room <= 0:
         return mark[:width]
     kept, used = [], 0
     for letter in text:
-        used += _cells(letter)
+        used += _count_letter_cells(letter)
         if used > room:
             break
         kept.append(letter)
@@ -364,8 +367,8 @@ def cut(text: str, width: int, mark: str) -> str:
 
 
 def cut_left(text: str, width: int, mark: str) -> str:
-    """Return the text as `cut`, with the beginning missing: ``…attn.c_proj``."""
-    turned = cut(text[::-1], width, mark[::-1])
+    """Return the text as `cut_text`, with the beginning missing: ``…attn.c_proj``."""
+    turned = cut_text(text[::-1], width, mark[::-1])
     return turned[::-1]
 
 
@@ -373,5 +376,5 @@ def pad(text: str, width: int, right: bool = False) -> str:
     """Return the text filled with blanks to `width` columns."""
     if text.isascii():
         return text.rjust(width) if right else text.ljust(width)
-    blanks = " " * (width - cells(text))
+    blanks = " " * (width - count_cells(text))
     return blanks + text if right else text + blanks

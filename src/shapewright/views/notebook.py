@@ -13,17 +13,17 @@ from shapewright.record.trace import Trace
 from shapewright.views import formatting
 from shapewright.views.formatting import UNICODE, Line, Terminal
 from shapewright.views.source_lines import Row as LineRow
-from shapewright.views.source_lines import files
+from shapewright.views.source_lines import iter_files
 from shapewright.views.table_rows import (
     ELSEWHERE,
     STOPPED,
     ModuleRow,
     OpRow,
-    module_rows,
-    op_rows,
+    build_module_rows,
+    build_op_rows,
 )
-from shapewright.views.terminal.findings import finding_lines
-from shapewright.views.terminal.totals import totals_rows
+from shapewright.views.terminal.findings import format_finding_lines
+from shapewright.views.terminal.totals import build_totals_rows
 
 MOST_ROWS = 1000
 """Rows of the op table; a notebook keeps every cell's output in its file."""
@@ -35,7 +35,7 @@ _DARK = """
 """
 
 
-def html(trace: Trace) -> str:
+def format_html(trace: Trace) -> str:
     """Return a self-contained block: totals, modules, lines and ops, findings first.
 
     Example: ``IPython.display.HTML(html(trace))``; a notebook does it by itself.
@@ -44,28 +44,31 @@ def html(trace: Trace) -> str:
     totals = trace.totals
     modules = len(trace.calls) > 1
     parts = [
-        f"<style>{_style()}</style>",
-        _header(trace),
-        *(_finding(finding, trace) for finding in trace.findings),
-        _cards(totals),
-        _section("Modules", formatting.plural(len(trace.calls), "call"), modules,
-                 _modules(trace, totals)) if trace.calls else "",
-        _section("Lines", "", False, _lines(trace)) if trace.ops else "",
-        _section("Ops", formatting.plural(totals.ops, "op"), not modules, _ops(trace)),
-        _section("Totals", "", False, _totals(trace, totals)),
-        _notes(trace),
-        _footer(trace, totals),
+        f"<style>{_read_style()}</style>",
+        _render_header(trace),
+        *(_render_finding(finding, trace) for finding in trace.findings),
+        _render_cards(totals),
+        _render_section(
+            "Modules", formatting.format_plural(len(trace.calls), "call"), modules,
+            _render_modules(trace, totals),
+        ) if trace.calls else "",
+        _render_section("Lines", "", False, _render_lines(trace)) if trace.ops else "",
+        _render_section("Ops", formatting.format_plural(totals.ops, "op"), not modules,
+                        _render_ops(trace)),
+        _render_section("Totals", "", False, _render_totals(trace, totals)),
+        _render_notes(trace),
+        _render_footer(trace, totals),
     ]  # fmt: skip
     return f'<div class="shapewright">{"".join(parts)}</div>'
 
 
 @cache
-def _style() -> str:
+def _read_style() -> str:
     text = resources("shapewright.views").joinpath("notebook.css").read_text("utf-8")
     return text.replace("DARK", _DARK)
 
 
-def _header(trace: Trace) -> str:
+def _render_header(trace: Trace) -> str:
     facts = ["training" if trace.training else "evaluation"]
     facts += [f"{name} = {size}" for name, size in trace.letters.items()]
     if trace.torch_version:
@@ -75,36 +78,36 @@ def _header(trace: Trace) -> str:
     return f"<header><b>{escape(trace.target)}</b>{inner}{stopped}</header>"
 
 
-def _cards(totals: Totals) -> str:
-    size = formatting.nbytes(totals.parameter_bytes)
+def _render_cards(totals: Totals) -> str:
+    size = formatting.format_nbytes(totals.parameter_bytes)
     cards = [
-        ("parameters", formatting.count(totals.parameters), size),
+        ("parameters", formatting.format_count(totals.parameters), size),
         (
             "arithmetic",
-            formatting.flops(totals.flops),
-            f"{formatting.count(totals.multiply_adds)} multiply-adds",
+            formatting.format_flops(totals.flops),
+            f"{formatting.format_count(totals.multiply_adds)} multiply-adds",
         ),
         (
             "activations",
-            formatting.nbytes(totals.activation_bytes),
-            formatting.plural(totals.activations, "new tensor"),
+            formatting.format_nbytes(totals.activation_bytes),
+            formatting.format_plural(totals.activations, "new tensor"),
         ),
     ]
     if totals.largest is not None:
         op, fact = totals.largest
-        rest = f"{formatting.nbytes(fact.nbytes)} from {op.name}"
+        rest = f"{formatting.format_nbytes(fact.nbytes)} from {op.name}"
         cards.append(("largest tensor", formatting.with_dtype(fact), rest))
-    return f"<dl>{''.join(_card(*card) for card in cards)}</dl>"
+    return f"<dl>{''.join(_render_card(*card) for card in cards)}</dl>"
 
 
-def _card(label: str, value: str, rest: str) -> str:
+def _render_card(label: str, value: str, rest: str) -> str:
     return (
         f"<div><dt>{label}</dt><dd>{escape(value)}"
         f"<small>{escape(rest)}</small></dd></div>"
     )
 
 
-def _section(title: str, rest: str, opened: bool, body: str) -> str:
+def _render_section(title: str, rest: str, opened: bool, body: str) -> str:
     mark = " open" if opened else ""
     note = f" <small>{escape(rest)}</small>" if rest else ""
     return (
@@ -113,7 +116,7 @@ def _section(title: str, rest: str, opened: bool, body: str) -> str:
     )
 
 
-def _table(heads: Iterable[tuple[str, str]], rows: Iterable[str]) -> str:
+def _render_table(heads: Iterable[tuple[str, str]], rows: Iterable[str]) -> str:
     head = "".join(
         f'<th class="{kind}">{title}</th>' if kind else f"<th>{title}</th>"
         for title, kind in heads
@@ -122,25 +125,25 @@ def _table(heads: Iterable[tuple[str, str]], rows: Iterable[str]) -> str:
     return f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
 
 
-def _cell(text: str, kind: str = "", share: float = 0.0) -> str:
+def _render_cell(text: str, kind: str = "", share: float = 0.0) -> str:
     given = f' class="{kind}"' if kind else ""
     if share >= 0.005:
         given += f' style="--share:{share:.2f}"'
     return f"<td{given}>{escape(text)}</td>"
 
 
-def _modules(trace: Trace, totals: Totals) -> str:
-    rows = module_rows(trace, totals)
+def _render_modules(trace: Trace, totals: Totals) -> str:
+    rows = build_module_rows(trace, totals)
     heads = (
         ("module", ""), ("class", ""), ("input", ""), ("output", ""),
         ("params", "n"), ("FLOPs", "n"), ("allocated", "n"),
     )  # fmt: skip
     note = f'<div class="notes soft">{ELSEWHERE}</div>'
-    table = _table(heads, (_module(row, totals) for row in rows))
+    table = _render_table(heads, (_render_module(row, totals) for row in rows))
     return table + (note if any(row.again for row in rows) else "")
 
 
-def _module(row: ModuleRow, totals: Totals) -> str:
+def _render_module(row: ModuleRow, totals: Totals) -> str:
     tree = row.tree(UNICODE)
     name = escape(row.label)
     first = f'<td><span class="g">{tree}</span>{name}</td>'
@@ -154,76 +157,77 @@ def _module(row: ModuleRow, totals: Totals) -> str:
     return "".join(
         [
             first,
-            _cell(row.kind, "c"),
-            _cell(row.input),
-            _cell(row.output, made),
-            _cell(row.parameters, "n", bar * size * row.subtotal.parameters),
-            _cell(row.flops, "n", bar * share * row.subtotal.flops),
-            _cell(row.allocated, "n", bar * room * row.subtotal.written),
+            _render_cell(row.kind, "c"),
+            _render_cell(row.input),
+            _render_cell(row.output, made),
+            _render_cell(row.parameters, "n", bar * size * row.subtotal.parameters),
+            _render_cell(row.flops, "n", bar * share * row.subtotal.flops),
+            _render_cell(row.allocated, "n", bar * room * row.subtotal.written),
         ]
     )
 
 
-def _ops(trace: Trace) -> str:
-    rows = op_rows(trace)
+def _render_ops(trace: Trace) -> str:
+    rows = build_op_rows(trace)
     heads = (
         ("op", "n"), ("line", ""), ("call", ""), ("input", ""), ("output", ""),
         ("stride", ""), ("kind", ""), ("FLOPs", "n"), ("written", "n"), ("module", ""),
     )  # fmt: skip
-    table = _table(heads, (_op(row) for row in rows[:MOST_ROWS]))
+    table = _render_table(heads, (_render_op(row) for row in rows[:MOST_ROWS]))
     more = len(rows) - MOST_ROWS
     if more <= 0:
         return table
     return f'{table}<div class="notes soft">and {more:,} more: print(trace)</div>'
 
 
-def _op(row: OpRow) -> str:
+def _render_op(row: OpRow) -> str:
     return "".join(
         [
-            _cell(row.index, "n"),
-            _cell(row.place),
-            _cell(row.call),
-            _cell(row.input),
-            _cell(row.output, "e" if row.output.startswith("error[") else "s"),
-            _cell(row.stride, "soft"),
-            _cell(row.kind),
-            _cell(row.flops, "n"),
-            _cell(row.written, "n"),
-            _cell(row.module, "c"),
+            _render_cell(row.index, "n"),
+            _render_cell(row.place),
+            _render_cell(row.call),
+            _render_cell(row.input),
+            _render_cell(row.output, "e" if row.output.startswith("error[") else "s"),
+            _render_cell(row.stride, "soft"),
+            _render_cell(row.kind),
+            _render_cell(row.flops, "n"),
+            _render_cell(row.written, "n"),
+            _render_cell(row.module, "c"),
         ]
     )
 
 
-def _lines(trace: Trace) -> str:
+def _render_lines(trace: Trace) -> str:
     made = []
-    for blocks in files(trace, UNICODE.arrow):
+    for blocks in iter_files(trace, UNICODE.arrow):
         rows = []
         for block in blocks:
             place, name = escape(block.place), escape(block.name)
             title = f'{place} <span class="soft">{name}</span>'
             rows.append(f'<td colspan="4" class="file">{title}</td>')
-            rows += [_line(row) for row in block.rows]
+            rows += [_render_line(row) for row in block.rows]
         made.append(f"<table>{''.join(f'<tr>{row}</tr>' for row in rows)}</table>")
     return "".join(made)
 
 
-def _line(row: LineRow | None) -> str:
+def _render_line(row: LineRow | None) -> str:
     if row is None:
         return f'<td class="n g">{UNICODE.gap}</td><td></td><td></td><td></td>'
-    fact = _cell(row.wrong, "e") if row.wrong else _cell(row.fact, "s")
+    fact = _render_cell(row.wrong, "e") if row.wrong else _render_cell(row.fact, "s")
     number = f'<td class="n g">{row.number}</td>'
-    return f"{number}{_cell(row.code)}{fact}{_cell(row.often, 'g')}"
+    return f"{number}{_render_cell(row.code)}{fact}{_render_cell(row.often, 'g')}"
 
 
-def _finding(finding: Finding, trace: Trace) -> str:
+def _render_finding(finding: Finding, trace: Trace) -> str:
     terminal = Terminal(width=120)
     lines = "\n".join(
-        "".join(_segments(line)) for line in finding_lines(finding, trace, terminal)
+        "".join(_render_segments(line))
+        for line in format_finding_lines(finding, trace, terminal)
     )
     return f'<div class="finding {finding.severity}"><pre>{lines}</pre></div>'
 
 
-def _segments(line: Line) -> Iterator[str]:
+def _render_segments(line: Line) -> Iterator[str]:
     kinds = {"error": "e", "warning": "w", "note": "c", "edge": "g", "dim": "soft"}
     for text, style in line:
         kind = kinds.get(style)
@@ -231,17 +235,18 @@ def _segments(line: Line) -> Iterator[str]:
         yield f'<span class="{kind}">{inner}</span>' if kind else inner
 
 
-def _totals(trace: Trace, totals: Totals) -> str:
+def _render_totals(trace: Trace, totals: Totals) -> str:
     rows = (
-        f'{_cell(label, "soft")}<td style="white-space:normal">{escape(text)}</td>'
-        for label, text in totals_rows(trace, totals)
+        f"{_render_cell(label, 'soft')}"
+        f'<td style="white-space:normal">{escape(text)}</td>'
+        for label, text in build_totals_rows(trace, totals)
     )
     return f"<table>{''.join(f'<tr>{row}</tr>' for row in rows)}</table>"
 
 
-def _notes(trace: Trace) -> str:
-    lines = [("assumed", each.message.removeprefix("assumed "), each.span)
-             for each in trace.assumptions]  # fmt: skip
+def _render_notes(trace: Trace) -> str:
+    lines = [("assumed", assumption.message.removeprefix("assumed "), assumption.span)
+             for assumption in trace.assumptions]  # fmt: skip
     lines += [("note", note, None) for note in trace.notes]
     if not lines:
         return ""
@@ -254,9 +259,9 @@ def _notes(trace: Trace) -> str:
     return f'<div class="notes">{made}</div>'
 
 
-def _footer(trace: Trace, totals: Totals) -> str:
+def _render_footer(trace: Trace, totals: Totals) -> str:
     return (
-        f"<footer>traced in {formatting.duration(trace.seconds)} with no data; a real "
-        "run would have allocated "
-        f"<b>{formatting.nbytes(totals.real_bytes)}</b></footer>"
+        f"<footer>traced in {formatting.format_duration(trace.seconds)} with no data;"
+        " a real run would have allocated "
+        f"<b>{formatting.format_nbytes(totals.real_bytes)}</b></footer>"
     )

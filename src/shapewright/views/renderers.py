@@ -96,7 +96,7 @@ def renders(
     return register
 
 
-def renderers_of(shows: str) -> list[_Renderer]:
+def list_renderers(shows: str) -> list[_Renderer]:
     """Return the renderers of a result, the usual one first."""
     return [each for each in RENDERERS if each.shows == shows]
 
@@ -106,7 +106,7 @@ def render(shows: str, option: str, result: Any, display: Display) -> Any:
 
     Example: ``render("report", "json", report, Display())``.
     """
-    for each in renderers_of(shows):
+    for each in list_renderers(shows):
         if each.option == option:
             return each.render(result, display)
     raise LookupError(f"no `{option}` of a {shows}")
@@ -116,39 +116,43 @@ def render(shows: str, option: str, result: Any, display: Display) -> Any:
 
 
 @renders("trace", "text", "text", "a table")
-def _trace_text(trace: Trace, display: Display) -> str:
-    from shapewright.views.terminal import text
+def _render_trace_text(trace: Trace, display: Display) -> str:
+    from shapewright.views.terminal import format_trace
 
-    return text(trace, display.by, display.width, display.color, display.unicode)
+    return format_trace(
+        trace, display.by, display.width, display.color, display.unicode
+    )
 
 
 @renders("trace", "json", "json", "the versioned record")
-def _trace_json(trace: Trace, display: Display) -> str:
+def _render_trace_json(trace: Trace, display: Display) -> str:
     return f"{trace.to_json()}\n"
 
 
 @renders("trace", "html", "html")
-def _trace_html(trace: Trace, display: Display) -> str:
-    from shapewright.views.notebook import html
+def _render_trace_html(trace: Trace, display: Display) -> str:
+    from shapewright.views.notebook import format_html
 
-    return html(trace)
+    return format_html(trace)
 
 
 @renders("traces", "text", "text")
-def _traces_text(outcome: _Traces, display: Display) -> str:
-    from shapewright.views.data_formats import traces_summary
+def _render_traces_text(outcome: _Traces, display: Display) -> str:
+    from shapewright.views.data_formats import format_traces_summary
 
-    parts = [_trace_text(each, display) for each in outcome.parts]
+    parts = [_render_trace_text(part, display) for part in outcome.parts]
     target = outcome.trace.target
-    return "\n".join([*parts, traces_summary(target, outcome.parts, outcome.skipped)])
+    return "\n".join(
+        [*parts, format_traces_summary(target, outcome.parts, outcome.skipped)]
+    )
 
 
 @renders("traces", "json", "json")
-def _traces_json(outcome: _Traces, display: Display) -> str:
-    from shapewright.views.data_formats import traces_json
+def _render_traces_json(outcome: _Traces, display: Display) -> str:
+    from shapewright.views.data_formats import format_traces_json
 
     target = outcome.trace.target
-    return f"{traces_json(target, outcome.parts, outcome.skipped)}\n"
+    return f"{format_traces_json(target, outcome.parts, outcome.skipped)}\n"
 
 
 # -- reports ---------------------------------------------------------------------------
@@ -156,79 +160,79 @@ def _traces_json(outcome: _Traces, display: Display) -> str:
 
 @renders("report", "full", "text")
 def _report_text(report: Report, display: Display) -> str:
-    from shapewright.views.terminal.findings import text
+    from shapewright.views.terminal.findings import format_report
 
-    return text(report, display.width, display.color, display.unicode)
+    return format_report(report, display.width, display.color, display.unicode)
 
 
 @renders("story", "full", "text")
-def _story_text(report: Report, display: Display) -> str:
-    from shapewright.views.terminal.rehearsal import text
+def _render_story_text(report: Report, display: Display) -> str:
+    from shapewright.views.terminal.rehearsal import format_story
 
     width, unicode = display.width, display.unicode
-    return text(report, width, display.color, unicode, display.gradients)
+    return format_story(report, width, display.color, unicode, display.gradients)
 
 
 @renders("report", "concise", "text", "a line each")
 @renders("story", "concise", "text", "a line each")
 def _report_concise(report: Report, display: Display) -> str:
-    from shapewright.views.data_formats import report_lines
+    from shapewright.views.data_formats import format_report_lines
 
-    return report_lines(report)
+    return format_report_lines(report)
 
 
 @renders("report", "json", "json", "versioned JSON")
 @renders("story", "json", "json", "versioned JSON")
 def _report_json(report: Report, display: Display) -> str:
-    from shapewright.views.data_formats import report_json
+    from shapewright.views.data_formats import format_report_json
 
-    return f"{report_json(report)}\n"
+    return f"{format_report_json(report)}\n"
 
 
 @renders("report", "github", "github", "commands for GitHub")
 @renders("story", "github", "github", "commands for GitHub")
 def _report_github(report: Report, display: Display) -> str:
-    from shapewright.views.data_formats import report_commands
+    from shapewright.views.data_formats import format_report_commands
 
-    return report_commands(report)
+    return format_report_commands(report)
 
 
 @renders("report", "sarif", "sarif", "SARIF")
 @renders("story", "sarif", "sarif", "SARIF")
 def _report_sarif(report: Report, display: Display) -> str:
-    from shapewright.views.data_formats import report_sarif
+    from shapewright.views.data_formats import format_report_sarif
 
-    return f"{report_sarif(report, display.version)}\n"
+    return f"{format_report_sarif(report, display.version)}\n"
 
 
 # -- solutions and drawings ------------------------------------------------------------
 
 
 @renders("solution", "text", "text", "lines")
-def _solution_text(solution: Solution, display: Display) -> str:
-    from shapewright.views.terminal.solution import text
+def _render_solution_text(solution: Solution, display: Display) -> str:
+    from shapewright.views.terminal.solution import format_solution
 
-    return text(solution, display.width, display.color, display.unicode)
+    return format_solution(solution, display.width, display.color, display.unicode)
 
 
 @renders("solution", "json", "json", "versioned JSON")
-def _solution_json(solution: Solution, display: Display) -> str:
-    from shapewright.views.data_formats import solution_json
+def _render_solution_json(solution: Solution, display: Display) -> str:
+    from shapewright.views.data_formats import format_solution_json
 
-    return f"{solution_json(solution)}\n"
+    return f"{format_solution_json(solution)}\n"
 
 
 @renders("drawing", ".txt", "text")
-def _drawing_text(drawing: Drawing, display: Display) -> str:
+def _render_drawing_text(drawing: Drawing, display: Display) -> str:
     plain = display.ascii or not display.unicode
     return f"{drawing.text(display.width, plain, display.inside, display.color)}\n"
 
 
 @renders("drawing", ".svg", "svg")
-def _drawing_svg(drawing: Drawing, display: Display) -> str:
+def _render_drawing_svg(drawing: Drawing, display: Display) -> str:
     return drawing.svg()
 
 
 @renders("drawing", ".png", "png")
-def _drawing_png(drawing: Drawing, display: Display) -> bytes:
+def _render_drawing_png(drawing: Drawing, display: Display) -> bytes:
     return drawing.png()

@@ -8,7 +8,7 @@ from typing import Any
 
 from shapewright.program.source_text import SourceText
 from shapewright.program.spans import Span
-from shapewright.program.syntax_nodes import last_line
+from shapewright.program.syntax_nodes import get_last_line
 from shapewright.record.ops import ModuleCall, Op, Source
 from shapewright.record.trace import Trace
 from shapewright.views import formatting
@@ -32,7 +32,9 @@ Loops = Mapping[str, frozenset[int]]
 """The lines of each file that stand in a loop or comprehension."""
 
 
-def visits(trace: Trace, loops: Loops) -> dict[tuple[str, int], list[list[_Event]]]:
+def collect_visits(
+    trace: Trace, loops: Loops
+) -> dict[tuple[str, int], list[list[_Event]]]:
     """Return the visits of each (file, line) in the order of the run.
 
     A visit is one evaluation of the line: the same place of the same module call,
@@ -41,11 +43,11 @@ def visits(trace: Trace, loops: Loops) -> dict[tuple[str, int], list[list[_Event
     """
     made: dict[tuple[str, int], list[list[_Event]]] = {}
     last: dict[tuple[str, int], tuple[Any, set[tuple[Span, str]]]] = {}
-    for event in _events(trace):
+    for event in _iter_events(trace):
         place = (event.span.file, event.span.end_line)
         key, mark = (event.owner, event.outer), (event.span, event.name)
         seen_key, seen = last.get(place, (None, set()))
-        again = mark in seen and _loops(event, loops)
+        again = mark in seen and _is_loop(event, loops)
         if seen_key != key or again:
             seen = set()
             last[place] = (key, seen)
@@ -55,14 +57,14 @@ def visits(trace: Trace, loops: Loops) -> dict[tuple[str, int], list[list[_Event
     return made
 
 
-def _loops(event: _Event, loops: Loops) -> bool:
+def _is_loop(event: _Event, loops: Loops) -> bool:
     return any(
         span.line in loops.get(span.file, frozenset())
         for span in (event.span, *event.outer)
     )
 
 
-def _events(trace: Trace) -> Iterator[_Event]:
+def _iter_events(trace: Trace) -> Iterator[_Event]:
     """Yield values in the order in which they were made.
 
     A call of a module whose code is not the user's (``self.fc1(x)``, a Sequential)
@@ -159,26 +161,28 @@ class FunctionRows:
     rows: list[Row | None]
 
 
-def files(trace: Trace, arrow: str) -> Iterator[list[FunctionRows]]:
+def iter_files(trace: Trace, arrow: str) -> Iterator[list[FunctionRows]]:
     """Yield the functions that ran, for each file of the program that made a tensor."""
     loops = {
         file: SourceText(file, source.text).looping_lines
         for file, source in trace.sources.items()
         if source.text is not None
     }
-    made = visits(trace, loops)
-    wrong = [each.span.file for each in trace.findings if each.span is not None]
+    made = collect_visits(trace, loops)
+    wrong = [
+        finding.span.file for finding in trace.findings if finding.span is not None
+    ]
     for file in dict.fromkeys([*(file for file, _ in made), *wrong]):
         seen = {line: visited for (name, line), visited in made.items() if name == file}
         source = trace.sources.get(file)
         if source is None or source.text is None:
-            yield [FunctionRows(file, "", _bare(seen, arrow))]
+            yield [FunctionRows(file, "", _build_bare_rows(seen, arrow))]
             continue
-        parts = _filled(trace, source, seen, arrow)
-        yield [_block(trace, part) for part in parts]
+        parts = _fill_parts(trace, source, seen, arrow)
+        yield [_find_block(trace, part) for part in parts]
 
 
-def _summary(seen: Sequence[Sequence[_Event]], arrow: str) -> str:
+def _summarise_line(seen: Sequence[Sequence[_Event]], arrow: str) -> str:
     """Return a line's values: ``(8, 64) → (8, 32) f32``, innermost expression first.
 
     If the visits differ, return the first and the last: ``(8, 1) .. (8, 9)``.
@@ -194,16 +198,16 @@ def _visit(events: Sequence[_Event], arrow: str) -> str:
     outer: list[str] = []
     start = 0
     for at, event in enumerate(events):
-        if not any(_inside(event.span, later.span) for later in events[at + 1 :]):
-            outer.append(_chain(events[start : at + 1], arrow))
+        if not any(_is_inside(event.span, later.span) for later in events[at + 1 :]):
+            outer.append(_chain_events(events[start : at + 1], arrow))
             start = at + 1
-    return ", ".join(formatting.folded([text for text in outer if text]))
+    return ", ".join(formatting.fold_parts([text for text in outer if text]))
 
 
-def _chain(events: Sequence[_Event], arrow: str) -> str:
+def _chain_events(events: Sequence[_Event], arrow: str) -> str:
     steps: list[tuple[str, Span]] = []
     for event in events:
-        text = _value(event)
+        text = _format_value(event)
         if steps and steps[-1][0] == text:
             steps[-1] = (text, event.span)
         elif text:
@@ -215,39 +219,41 @@ def _chain(events: Sequence[_Event], arrow: str) -> str:
             return made + text
         stem, _, dtype = text.rpartition(" ")
         made += stem if stem and after[0].endswith(f" {dtype}") else text
-        made += f" {arrow} " if _inside(span, after[1]) else ", "
+        made += f" {arrow} " if _is_inside(span, after[1]) else ", "
     return made
 
 
-def _inside(inner: Span, outer: Span) -> bool:
+def _is_inside(inner: Span, outer: Span) -> bool:
     begins = (outer.line, outer.column) <= (inner.line, inner.column)
     ends = (inner.end_line, inner.end_column) <= (outer.end_line, outer.end_column)
     return begins and ends
 
 
-def _value(event: _Event) -> str:
+def _format_value(event: _Event) -> str:
     if event.name != CALL:
-        return formatting.results(event.value)
-    return "" if event.value is None else formatting.nest(event.value)
+        return formatting.format_results(event.value)
+    return "" if event.value is None else formatting.format_nest(event.value)
 
 
-def _block(trace: Trace, part: _Part) -> FunctionRows:
+def _find_block(trace: Trace, part: _Part) -> FunctionRows:
     file = part.source.file
     place = f"{file}:{part.first}" if part.name else file
-    return FunctionRows(place, part.name, list(_rows(trace, part)))
+    return FunctionRows(place, part.name, list(_build_rows(trace, part)))
 
 
-def _bare(seen: Seen, arrow: str) -> list[Row | None]:
+def _build_bare_rows(seen: Seen, arrow: str) -> list[Row | None]:
     """Return rows of a file whose text was not recorded: calls and facts."""
     made: list[Row | None] = []
     for line in sorted(seen):
         names = dict.fromkeys(e.name for visit in seen[line] for e in visit)
         what = ", ".join(name for name in names if name != CALL) or "a module"
-        made.append(Row(line, what, _summary(seen[line], arrow), len(seen[line])))
+        made.append(
+            Row(line, what, _summarise_line(seen[line], arrow), len(seen[line]))
+        )
     return made
 
 
-def _filled(trace: Trace, source: Source, seen: Seen, arrow: str) -> list[_Part]:
+def _fill_parts(trace: Trace, source: Source, seen: Seen, arrow: str) -> list[_Part]:
     """Return the parts of a file that ran, each with the facts of its lines."""
     wrong = {
         finding.span.line: f"{finding.severity}[{finding.code}]"
@@ -257,19 +263,19 @@ def _filled(trace: Trace, source: Source, seen: Seen, arrow: str) -> list[_Part]
         and finding.severity != "note"  # the line has run; its shapes tell more
     }
     lines = sorted({*seen, *wrong})
-    parts = _parts(source, lines)
+    parts = _find_parts(source, lines)
     for line in lines:
-        part = _innermost(parts, line)
+        part = _find_innermost(parts, line)
         visits_of_line = seen.get(line, ())
-        fact = _summary(visits_of_line, arrow) if visits_of_line else ""
+        fact = _summarise_line(visits_of_line, arrow) if visits_of_line else ""
         part.facts[line] = (fact, len(visits_of_line), wrong.get(line, ""))
         part.owners.update(e.owner for visit in visits_of_line for e in visit)
     return parts
 
 
-def _rows(trace: Trace, part: _Part) -> Iterator[Row | None]:
+def _build_rows(trace: Trace, part: _Part) -> Iterator[Row | None]:
     text = (part.source.text or "").expandtabs(4).splitlines()
-    shown = _kept(part, len(text))
+    shown = _choose_kept(part, len(text))
     chosen = [text[line - 1] for line in shown]
     indent = min(
         (len(code) - len(code.lstrip()) for code in chosen if code.strip()), default=0
@@ -280,12 +286,12 @@ def _rows(trace: Trace, part: _Part) -> Iterator[Row | None]:
             yield None
         fact, times, wrong = part.facts.get(line, ("", 0, ""))
         if line == part.first and part.name and not fact:
-            fact, times = _inputs(trace, part)
+            fact, times = _format_inputs(trace, part)
         yield Row(line, text[line - 1][indent:].rstrip(), fact, times, wrong)
         before = line
 
 
-def _kept(part: _Part, end: int) -> list[int]:
+def _choose_kept(part: _Part, end: int) -> list[int]:
     """Return the def line, the lines with facts, and short stretches between them."""
     marks = sorted({part.first, *part.facts} if part.name else part.facts)
     kept: list[int] = []
@@ -296,10 +302,10 @@ def _kept(part: _Part, end: int) -> list[int]:
     return [line for line in kept if line <= end]
 
 
-def _inputs(trace: Trace, part: _Part) -> tuple[str, int]:
+def _format_inputs(trace: Trace, part: _Part) -> tuple[str, int]:
     """Return the function's inputs and their number, for a module's method."""
     texts = [
-        formatting.arguments(call)
+        formatting.format_arguments(call)
         for call in (trace.calls[at] for at in sorted(part.owners) if at >= 0)
         if part.name == f"{call.class_name}.{call.method}"
     ]
@@ -308,16 +314,18 @@ def _inputs(trace: Trace, part: _Part) -> tuple[str, int]:
     return (texts[0], len(texts)) if texts else ("", 0)
 
 
-def _parts(source: Source, lines: list[int]) -> list[_Part]:
+def _find_parts(source: Source, lines: list[int]) -> list[_Part]:
     """Return the innermost functions that hold the lines, in the order of the file."""
     functions = [
-        (node.lineno, last_line(node), name)
+        (node.lineno, get_last_line(node), name)
         for name, node in SourceText(source.file, source.text or "").functions()
     ]
     whole = _Part(source, 1, 10**9, "")
     parts: dict[tuple[int, int], _Part] = {}
     for line in lines:
-        holding = [each for each in functions if each[0] <= line <= each[1]]
+        holding = [
+            function for function in functions if function[0] <= line <= function[1]
+        ]
         if not holding:
             parts.setdefault((0, 0), whole)
             continue
@@ -327,7 +335,7 @@ def _parts(source: Source, lines: list[int]) -> list[_Part]:
     return [parts[key] for key in sorted(parts)]
 
 
-def _innermost(parts: list[_Part], line: int) -> _Part:
+def _find_innermost(parts: list[_Part], line: int) -> _Part:
     return max(
         (part for part in parts if part.first <= line <= part.last),
         key=lambda part: part.first if part.name else 0,

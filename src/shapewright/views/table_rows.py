@@ -6,7 +6,7 @@ from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 
 from shapewright.program.spans import Span
-from shapewright.record.ops import ModuleCall, Op, leaves
+from shapewright.record.ops import ModuleCall, Op, collect_leaves
 from shapewright.record.totals import Subtotal, Totals
 from shapewright.record.trace import Trace
 from shapewright.views import formatting
@@ -30,7 +30,7 @@ class _Row:
     lasts: tuple[bool, ...]
 
 
-def _rows(trace: Trace, totals: Totals) -> list[_Row]:
+def _build_rows(trace: Trace, totals: Totals) -> list[_Row]:
     """Return the rows of the module table, in the order of the run.
 
     Example: GPT-2's twelve equal blocks are one row labelled ``h.0 - 11``, with the
@@ -63,8 +63,8 @@ class _Tree:
             )
             looks = (
                 call.class_name,
-                formatting.arguments(call),
-                formatting.nest(call.output),
+                formatting.format_arguments(call),
+                formatting.format_nest(call.output),
             )
             key = (looks, call.method, call.notes, subtotal, below)
             kind[at] = self.kinds.setdefault(key, len(self.kinds))
@@ -77,7 +77,7 @@ class _Tree:
         for place, group in enumerate(groups):
             below = () if root else (*lasts, place == len(groups) - 1)
             first, last = self.calls[group[0]], self.calls[group[-1]]
-            label = _label(self._local(first, path), first, last)
+            label = _format_label(self._local(first, path), first, last)
             yield _Row(first, last, len(group), label, below)
             yield from self.walk(self.children[group[0]], first.path, below, False)
 
@@ -101,7 +101,7 @@ class _Tree:
         before, after = self.calls[one], self.calls[other]
         if before.path == after.path:
             return after.call == before.call + 1
-        return before.call == after.call and _successor(before.path) == after.path
+        return before.call == after.call and _get_successor(before.path) == after.path
 
     @staticmethod
     def _local(call: ModuleCall, path: str) -> str:
@@ -109,7 +109,7 @@ class _Tree:
         return call.path[len(path) + 1 :] if inside else call.path
 
 
-def _successor(path: str) -> str | None:
+def _get_successor(path: str) -> str | None:
     """Return ``h.4`` for ``h.3``, None if the path does not end in a number."""
     stem, _, number = path.rpartition(".")
     if not number.isdecimal():
@@ -118,7 +118,7 @@ def _successor(path: str) -> str | None:
     return f"{stem}.{after}" if stem else after
 
 
-def _label(local: str, first: ModuleCall, last: ModuleCall) -> str:
+def _format_label(local: str, first: ModuleCall, last: ModuleCall) -> str:
     name = local or first.class_name
     if first.method not in ("forward", "call"):
         name = f"{name}.{first.method}()"
@@ -158,16 +158,16 @@ class ModuleRow:
         return "".join(bars) + (glyphs.last if self.lasts[-1] else glyphs.tee)
 
 
-def module_rows(trace: Trace, totals: Totals) -> list[ModuleRow]:
+def build_module_rows(trace: Trace, totals: Totals) -> list[ModuleRow]:
     """Return the rows in the order of the run, repeated blocks folded."""
-    stopped = _stopped_calls(trace)
+    stopped = _find_stopped_calls(trace)
     return [
         _make_module_row(row, totals.calls[row.first.index], stopped)
-        for row in _rows(trace, totals)
+        for row in _build_rows(trace, totals)
     ]
 
 
-def _stopped_calls(trace: Trace) -> frozenset[int]:
+def _find_stopped_calls(trace: Trace) -> frozenset[int]:
     """Return the module calls that never returned, in a run that broke off."""
     made: set[int] = set()
     at = None if trace.complete or not trace.calls else len(trace.calls) - 1
@@ -185,43 +185,45 @@ def _make_module_row(
     call = row.first
     again = subtotal.parameters > 0 and (subtotal.elsewhere or call.call > 1)
     broken = call.index in stopped
-    dtype = not broken and _dtypes(call.inputs) != _dtypes(call.output)
+    dtype = not broken and _get_dtypes(call.inputs) != _get_dtypes(call.output)
     return ModuleRow(
         label=row.label,
         lasts=row.lasts,
         count=row.count,
-        kind=_class(row),
-        input=formatting.arguments(call, dtype),
-        output=STOPPED if broken else formatting.nest(call.output),
-        parameters=_parameters(row, subtotal, again),
-        flops=_each(row, formatting.count(subtotal.flops) if subtotal.flops else ""),
-        allocated=_each(
-            row, formatting.nbytes(subtotal.written) if subtotal.written else ""
+        kind=_get_class(row),
+        input=formatting.format_arguments(call, dtype),
+        output=STOPPED if broken else formatting.format_nest(call.output),
+        parameters=_format_parameters(row, subtotal, again),
+        flops=_format_each(
+            row, formatting.format_count(subtotal.flops) if subtotal.flops else ""
+        ),
+        allocated=_format_each(
+            row, formatting.format_nbytes(subtotal.written) if subtotal.written else ""
         ),
         again=again,
         subtotal=subtotal,
     )
 
 
-def _class(row: _Row) -> str:
+def _get_class(row: _Row) -> str:
     name = row.first.class_name
     if not row.first.path and row.label == name:
         return ""
     return name if row.count == 1 else f"{name} x {row.count}"
 
 
-def _dtypes(nest: object) -> set[str]:
-    return {fact.dtype for fact in leaves(nest)}
+def _get_dtypes(nest: object) -> set[str]:
+    return {fact.dtype for fact in collect_leaves(nest)}
 
 
-def _parameters(row: _Row, subtotal: Subtotal, again: bool) -> str:
-    text = formatting.count(subtotal.parameters) if subtotal.parameters else ""
+def _format_parameters(row: _Row, subtotal: Subtotal, again: bool) -> str:
+    text = formatting.format_count(subtotal.parameters) if subtotal.parameters else ""
     if again:
         return f"({text})"
-    return text if row.first.path == row.last.path else _each(row, text)
+    return text if row.first.path == row.last.path else _format_each(row, text)
 
 
-def _each(row: _Row, text: str) -> str:
+def _format_each(row: _Row, text: str) -> str:
     """Return the figure of a single call, with their number: ``12 x 7.1 M``."""
     return text if not text or row.count == 1 else f"{row.count} x {text}"
 
@@ -244,7 +246,7 @@ class OpRow:
     module: str
 
 
-def op_rows(trace: Trace) -> list[OpRow]:
+def build_op_rows(trace: Trace) -> list[OpRow]:
     """Return a row for each op, in the order of the run."""
     ops = tuple(trace.ops)
     several = len({op.span.file for op in ops if op.span is not None}) > 1
@@ -264,7 +266,7 @@ def op_rows(trace: Trace) -> list[OpRow]:
     return rows
 
 
-def line_of(span: Span | None, file: bool) -> str:
+def format_line(span: Span | None, file: bool) -> str:
     """Return ``21``, or ``lenet.py:21`` if several files took part."""
     if span is None:
         return ""
@@ -272,14 +274,14 @@ def line_of(span: Span | None, file: bool) -> str:
     return f"{base}:{span.line}" if file else str(span.line)
 
 
-def _call_text(op: Op) -> str:
+def _format_call(op: Op) -> str:
     """Return the op as the user wrote it, without tensors.
 
     Example: ``Tensor.flatten(start_dim=1)``, ``/ 8.0``, ``[:, 0]``. Keywords that are
     None or False are left out too: functions of torch get them by default.
     """
     if op.name.startswith("["):
-        inner = ", ".join(_index(value) for _, value in op.arguments)
+        inner = ", ".join(_format_index(value) for _, value in op.arguments)
         return f"[{inner}]{op.name[2:]}"
     if not any(letter.isalpha() for letter in op.name):
         sides = {name: formatting.format_value(value) for name, value in op.arguments}
@@ -296,10 +298,10 @@ def _call_text(op: Op) -> str:
     return f"{op.name}({', '.join(parts)})" if parts else op.name
 
 
-def _index(value: object) -> str:
+def _format_index(value: object) -> str:
     """Return the text between the brackets; the engine writes a slice as its text."""
     if isinstance(value, tuple):
-        return ", ".join(map(_index, value))
+        return ", ".join(map(_format_index, value))
     return value if isinstance(value, str) else formatting.format_value(value)
 
 
@@ -309,21 +311,21 @@ def _make_op_row(
     failed = "" if op.outputs or op.span is None else wrong.get(op.span, "")
     return OpRow(
         index=str(op.index),
-        place=line_of(op.span, several),
+        place=format_line(op.span, several),
         name=op.name,
-        call=_call_text(op),
-        input=formatting.shapes(op.inputs),
-        output=failed or formatting.results(op.outputs),
-        stride=formatting.strides(op.outputs),
-        kind=_kind(op, made),
-        flops=formatting.count(op.flops) if op.flops else "",
-        read=formatting.nbytes(op.bytes_read) if op.bytes_read else "",
-        written=formatting.nbytes(op.bytes_written) if op.bytes_written else "",
+        call=_format_call(op),
+        input=formatting.format_shapes(op.inputs),
+        output=failed or formatting.format_results(op.outputs),
+        stride=formatting.format_strides(op.outputs),
+        kind=_get_kind(op, made),
+        flops=formatting.format_count(op.flops) if op.flops else "",
+        read=formatting.format_nbytes(op.bytes_read) if op.bytes_read else "",
+        written=formatting.format_nbytes(op.bytes_written) if op.bytes_written else "",
         module=op.module if op.call == 1 else f"{op.module} (call {op.call})",
     )
 
 
-def _kind(op: Op, made: dict[int, str]) -> str:
+def _get_kind(op: Op, made: dict[int, str]) -> str:
     """Return the op's effect on memory; for a view, the op or state it looks at."""
     if op.kind == "view":
         return f"view of {made.get(op.view_of or 0, 'input')}"

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 
 from shapewright.analysis.edges.failing_sizes import (
-    beside,
-    first_requests,
-    first_steps,
-    of_batch,
-    of_sequence,
-    of_sides,
+    check_batch,
+    check_sequence,
+    check_sides,
+    get_batch_requests,
+    get_larger_requests,
+    get_sequence_requests,
 )
 from shapewright.analysis.edges.other_runs import (
     EdgeContext,
@@ -19,33 +19,42 @@ from shapewright.analysis.edges.other_runs import (
     Request,
     RunOutcome,
     Runs,
-    at_sizes,
-    budget,
-    free_dims,
+    add_sizes,
+    compute_run_budget,
+    find_free_dims,
 )
 from shapewright.analysis.hazards.context import HazardContext
 from shapewright.analysis.program_run import Program
-from shapewright.findings.codes import BATCH_HARD_CODED, LOST_DIM, lookers, looks_for
+from shapewright.findings.codes import (
+    BATCH_HARD_CODED,
+    LOST_DIM,
+    list_lookers,
+    looks_for,
+)
 from shapewright.findings.finding import Finding, Severity
 
 Make = Callable[[Sequence[Request]], Sequence[RunOutcome | None]]
 
 
-def edges(program: Program, make: Make, letters: Letters = ()) -> list[Finding]:
+def find_edge_failures(
+    program: Program, make: Make, letters: Letters = ()
+) -> list[Finding]:
     """Find failures with a batch of 1, with odd sizes, and in the other mode.
 
     `make` runs the program at other sizes; `letters` are those of the spec.
     """
-    free = free_dims(HazardContext(program), letters)
+    free = find_free_dims(HazardContext(program), letters)
     if not free:
         return []
-    runs = Runs(make, budget(len(program.trace.ops)))
+    runs = Runs(make, compute_run_budget(len(program.trace.ops)))
     context = EdgeContext(program, free, runs)
-    return [each for looker in lookers("edge") for each in looker.find(context)]
+    return [
+        finding for looker in list_lookers("edge") for finding in looker.find(context)
+    ]
 
 
 @looks_for(BATCH_HARD_CODED, LOST_DIM)
-def failing_sizes(context: EdgeContext) -> Iterator[Finding]:
+def find_failing_sizes(context: EdgeContext) -> Iterator[Finding]:
     """Find what fails at other sizes, with these codes or those of the failed calls.
 
     The other mode is checked first; a failure there is reported once, without sizes.
@@ -53,28 +62,32 @@ def failing_sizes(context: EdgeContext) -> Iterator[Finding]:
     program, free, runs = context.program, context.free, context.runs
     training = program.trace.training
     other = Request((), not training)
-    batch, steps, sides = _parted(free)
+    batch, steps, sides = _split_dims(free)
     wanted = [other]
     for each in batch:
-        wanted += first_requests(each)
+        wanted += get_batch_requests(each)
     for each in steps:
-        wanted += first_steps(each)
-    runs.ask([*wanted, *beside(sides)])
+        wanted += get_sequence_requests(each)
+    runs.ask([*wanted, *get_larger_requests(sides)])
     if runs.at(other).state == "fails":
         severity: Severity = "warning" if training else "note"
         cause = runs.cause(other)
-        yield from [at_sizes(cause, severity, (), not training)] if cause else []
+        yield from [add_sizes(cause, severity, (), not training)] if cause else []
         return
     for each in batch:
-        yield from of_batch(each, runs, program)
+        yield from check_batch(each, runs, program)
     for each in steps:
-        yield from of_sequence(each, runs, program)
+        yield from check_sequence(each, runs, program)
     if sides:
-        yield from of_sides(sides, runs, program)
+        yield from check_sides(sides, runs, program)
 
 
-def _parted(free: list[Free]) -> tuple[list[Free], list[Free], list[Free]]:
+def _split_dims(free: list[Free]) -> tuple[list[Free], list[Free], list[Free]]:
     """Split the free dims into batch, sequence lengths and image sides."""
-    batch = [each for each in free if each.role == "batch"]
-    steps = [each for each in free if each.role == "sequence"]
-    return batch, steps, [each for each in free if each not in (*batch, *steps)]
+    batch = [free_dim for free_dim in free if free_dim.role == "batch"]
+    steps = [free_dim for free_dim in free if free_dim.role == "sequence"]
+    return (
+        batch,
+        steps,
+        [free_dim for free_dim in free if free_dim not in (*batch, *steps)],
+    )

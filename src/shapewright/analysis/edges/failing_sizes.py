@@ -15,45 +15,47 @@ from shapewright.analysis.edges.other_runs import (
     Runs,
     RunStep,
     Shape,
-    at_sizes,
-    first_other,
-    listed,
-    placed,
-    text,
+    add_sizes,
+    find_rank_change,
+    format_shape,
+    format_sizes,
+    move_finding,
 )
 from shapewright.analysis.explanations import MOST_RELATED
 from shapewright.analysis.program_run import Program
 from shapewright.findings.codes import BATCH_HARD_CODED, LOST_BATCH, LOST_DIM
 from shapewright.findings.finding import Finding, Severity
-from shapewright.record.ops import leaves
+from shapewright.record.ops import collect_leaves
 
 SMALL = (1, 2, 3)
 """Batches that are tried."""
 
 
-def first_requests(free: Free) -> list[Request]:
+def get_batch_requests(free: Free) -> list[Request]:
     """Return the runs needed to check a batch dim."""
     ways = [(1, False), (2, False), (1, True), (3, False)]
     return [Request(((free, size),), mode) for size, mode in ways]
 
 
-def of_batch(free: Free, runs: Runs, program: Program) -> Iterator[Finding]:
+def check_batch(free: Free, runs: Runs, program: Program) -> Iterator[Finding]:
     """Find failures and unexpected outputs at other batch sizes."""
     small = {n: runs.at(Request(((free, n),), False)) for n in SMALL if n != free.size}
     fails = [n for n, each in small.items() if each.state == "fails"]
     if fails:
-        finding = _failing(free, runs, small, fails)
+        finding = _report_failing_batch(free, runs, small, fails)
         yield from [finding] if finding is not None else []
         return
-    lost = list(_lost_batch(free, runs)) or list(_constant(free, runs, program))
+    lost = list(_report_lost_batch(free, runs)) or list(
+        _report_constant_output(free, runs, program)
+    )
     yield from lost
     trained = runs.at(Request(((free, 1),), True))
     if trained.state == "fails" and free.size != 1:
         cause = runs.cause(Request(((free, 1),), True))
-        yield from [at_sizes(cause, "note", [(free, 1)], True)] if cause else []
+        yield from [add_sizes(cause, "note", [(free, 1)], True)] if cause else []
 
 
-def _failing(
+def _report_failing_batch(
     free: Free, runs: Runs, small: dict[int, RunOutcome], fails: Sequence[int]
 ) -> Finding | None:
     """Report a batch that torch refuses; None where the program wants multiples of a
@@ -68,29 +70,30 @@ def _failing(
         if all(each.state == "fails" for each in larger.values()):
             if free.guessed:
                 return None
-            return _hard_coded(free, runs, [*fails, *more], severity)
+            return _report_hard_coded(free, runs, [*fails, *more], severity)
         if larger[more[0]].state != "runs" and len(fails) > 1:
             return None
         runs_at += [n for n, each in larger.items() if each.state == "runs"]
     first = runs.cause(Request(((free, fails[0]),), False))
     if first is None:
         return None
-    made = at_sizes(first, severity, [(free, fails[0])], False)
+    made = add_sizes(first, severity, [(free, fails[0])], False)
     others = list(fails[1:])
     said = []
     if others:
-        said = [f"{listed(free, others)} {'fails' if len(others) == 1 else 'fail'} too"]
-    lines = (*made.lines, *said, *_ran(free, runs_at))
+        verb = "fails" if len(others) == 1 else "fail"
+        said = [f"{format_sizes(free, others)} {verb} too"]
+    lines = (*made.lines, *said, *_format_runs(free, runs_at))
     return replace(made, lines=lines)
 
 
-def _ran(free: Free, sizes: Sequence[int]) -> list[str]:
+def _format_runs(free: Free, sizes: Sequence[int]) -> list[str]:
     """Return a text such as `batch 2, 3 and 8 run`."""
     known = sorted({*sizes, free.size})
-    return [f"{listed(free, known)} run{'s' * (len(known) == 1)}"]
+    return [f"{format_sizes(free, known)} run{'s' * (len(known) == 1)}"]
 
 
-def _hard_coded(
+def _report_hard_coded(
     free: Free, runs: Runs, fails: Sequence[int], severity: Severity
 ) -> Finding | None:
     """Report a program that runs with the given batch size only."""
@@ -99,11 +102,11 @@ def _hard_coded(
     finding = runs.cause(asked[1])
     if finding is None:
         return None
-    place = _stays(free.size, runs.steps(asked))
-    related = placed(finding, place).related if place is not None else ()
+    place = _find_constant_call(free.size, runs.steps(asked))
+    related = move_finding(finding, place).related if place is not None else ()
     said = f"runs only with {free.at(free.size)}: at {free.at(free.size + 1)},"
     sizes = ", ".join(f"{free.letter}={n}" for n in fails)
-    tried = f"{listed(free, sorted(fails))} fail"
+    tried = f"{format_sizes(free, sorted(fails))} fail"
     return replace(
         finding,
         code=BATCH_HARD_CODED,
@@ -116,25 +119,25 @@ def _hard_coded(
     )
 
 
-def _stays(size: int, runs: Sequence[Sequence[RunStep]]) -> Place | None:
+def _find_constant_call(size: int, runs: Sequence[Sequence[RunStep]]) -> Place | None:
     """Return the first call that keeps the given batch size where others grow."""
     for given, *others in zip(*runs, strict=False):
         if any((given.name, given.place) != (o.name, o.place) for o in others):
             break
-        shapes = (given.shapes, *(each.shapes for each in others))
+        shapes = (given.shapes, *(other.shapes for other in others))
         for shape, *rest in zip(*shapes, strict=False):
             same = all(len(each) == len(shape) for each in rest)
             first = bool(shape) and {each[:1] for each in rest} == {(size,)}
             if same and first and shape[0] == size and shape not in rest:
-                said = f"dim 0 is {size} here whatever the batch is: {text(rest[0])}"
-                return given, said
+                said = f"dim 0 is {size} here whatever the batch is:"
+                return given, f"{said} {format_shape(rest[0])}"
     return None
 
 
 # -- what runs, and gives something else -----------------------------------------------
 
 
-def _lost_batch(free: Free, runs: Runs) -> Iterator[Finding]:
+def _report_lost_batch(free: Free, runs: Runs) -> Iterator[Finding]:
     """Report outputs that lose the batch dim when the batch is 1."""
     one, two, three = (runs.at(Request(((free, n),), False)) for n in SMALL)
     if any(each.state != "runs" for each in (one, two, three)):
@@ -142,32 +145,34 @@ def _lost_batch(free: Free, runs: Runs) -> Iterator[Finding]:
     if not len(one.output) == len(two.output) == len(three.output):
         return
     for out, second, third in zip(one.output, two.output, three.output, strict=True):
-        wanted = _expected(second, third)
+        wanted = _compute_expected_shape(second, third)
         if wanted is None or len(out) == len(wanted):
             continue
         steps = runs.steps([Request(((free, n),), False) for n in (1, 2)])
-        message = f"the output is {text(out)}, not {text(wanted)}"
-        lines = (f"at {free.at(2)} it is {text(second)}",)
+        message = f"the output is {format_shape(out)}, not {format_shape(wanted)}"
+        lines = (f"at {free.at(2)} it is {format_shape(second)}",)
         found = Finding(LOST_BATCH, "warning", message, lines=lines)
-        made = at_sizes(found, "warning", [(free, 1)], False)
-        yield placed(made, first_other(*steps))
+        made = add_sizes(found, "warning", [(free, 1)], False)
+        yield move_finding(made, find_rank_change(*steps))
         return
 
 
-def _expected(two: Shape, three: Shape) -> Shape | None:
+def _compute_expected_shape(two: Shape, three: Shape) -> Shape | None:
     """Return the shape expected for a batch of 1, from those for batches of 2 and 3."""
     if len(two) != len(three) or two == three:
         return None
     return tuple(2 * a - b for a, b in zip(two, three, strict=True))
 
 
-def _constant(free: Free, runs: Runs, program: Program) -> Iterator[Finding]:
+def _report_constant_output(
+    free: Free, runs: Runs, program: Program
+) -> Iterator[Finding]:
     """Report an output that keeps the given batch size whatever the
     input's batch is.
     """
-    from shapewright.record.ops import leaves
+    from shapewright.record.ops import collect_leaves
 
-    given = [fact.shape for fact in leaves(program.trace.output)]
+    given = [fact.shape for fact in collect_leaves(program.trace.output)]
     seen = [runs.at(Request(((free, n),), False)) for n in (2, 3)]
     if free.size in SMALL or any(each.state != "runs" for each in seen):
         return
@@ -183,13 +188,13 @@ def _constant(free: Free, runs: Runs, program: Program) -> Iterator[Finding]:
             found = Finding(
                 BATCH_HARD_CODED,
                 "warning",
-                f"the output is {text(two)}: {stay}",
-                lines=(f"at {free.at(3)} it is {text(three)}",),
+                f"the output is {format_shape(two)}: {stay}",
+                lines=(f"at {free.at(3)} it is {format_shape(three)}",),
             )
             asked = [Request(((free, n),), False) for n in (free.size, 2, 3)]
-            place = _stays(free.size, runs.steps(asked))
-            made = at_sizes(found, "warning", [(free, 2)], False)
-            yield placed(made, place)
+            place = _find_constant_call(free.size, runs.steps(asked))
+            made = add_sizes(found, "warning", [(free, 2)], False)
+            yield move_finding(made, place)
             return
 
 
@@ -199,25 +204,25 @@ HALVES = 6
 """How often a size is halved in search of the smallest that runs."""
 
 
-def beside(free: Sequence[Free]) -> list[Request]:
+def get_larger_requests(free: Sequence[Free]) -> list[Request]:
     """Return the runs with sizes larger by 1: every dim alone, then all together."""
-    alone = [Request(((each, each.size + 1),), False) for each in free]
-    both = Request(tuple((each, each.size + 1) for each in free), False)
+    alone = [Request(((free_dim, free_dim.size + 1),), False) for free_dim in free]
+    both = Request(tuple((free_dim, free_dim.size + 1) for free_dim in free), False)
     return [*alone, both] if len(free) > 1 else alone
 
 
-def _fails_beside(free: Sequence[Free], runs: Runs) -> list[Free]:
+def _find_failing_dims(free: Sequence[Free], runs: Runs) -> list[Free]:
     """Return the dims that fail at size + 1, provided all of them together fail too."""
-    if runs.at(beside(free)[-1]).state != "fails":
+    if runs.at(get_larger_requests(free)[-1]).state != "fails":
         return []
-    alone = zip(free, beside(free), strict=False)
+    alone = zip(free, get_larger_requests(free), strict=False)
     return [each for each, request in alone if runs.at(request).state == "fails"]
 
 
-def _multiple(free: Sequence[Free], runs: Runs) -> int | None:
+def _find_multiple(free: Sequence[Free], runs: Runs) -> int | None:
     """Return the smallest number whose multiples run; None if no other size runs."""
-    steps = [n for n in STEPS if all(each.size % n == 0 for each in free)]
-    further = {n: [_further_by(free, k * n) for k in (1, 2)] for n in steps}
+    steps = [n for n in STEPS if all(free_dim.size % n == 0 for free_dim in free)]
+    further = {n: [_find_larger_run(free, k * n) for k in (1, 2)] for n in steps}
     runs.ask([first for first, _ in further.values()])
     for step, (first, second) in further.items():
         if runs.at(first).state == "runs":
@@ -226,81 +231,87 @@ def _multiple(free: Sequence[Free], runs: Runs) -> int | None:
     return None
 
 
-def _further_by(free: Sequence[Free], step: int) -> Request:
+def _find_larger_run(free: Sequence[Free], step: int) -> Request:
     """Return a run with every size larger by `step`."""
-    return Request(tuple((each, each.size + step) for each in free), False)
+    return Request(tuple((free_dim, free_dim.size + step) for free_dim in free), False)
 
 
-def _taken(free: Sequence[Free], step: int) -> str:
+def _format_multiples(free: Sequence[Free], step: int) -> str:
     """Return a text such as `height 32, 48 and 64 run: multiples of 16`."""
     parts = [
-        listed(each, [each.size, each.size + step, each.size + 2 * step])
-        for each in free
+        format_sizes(
+            free_dim, [free_dim.size, free_dim.size + step, free_dim.size + 2 * step]
+        )
+        for free_dim in free
     ]
     return f"{' or '.join(parts)} run: multiples of {step}"
 
 
-def of_sides(free: Sequence[Free], runs: Runs, program: Program) -> Iterator[Finding]:
+def check_sides(
+    free: Sequence[Free], runs: Runs, program: Program
+) -> Iterator[Finding]:
     """Check image sides and signal lengths at odd sizes and at the smallest size."""
-    failing = _fails_beside(free, runs)
-    step = _multiple(failing, runs) if failing else None
+    failing = _find_failing_dims(free, runs)
+    step = _find_multiple(failing, runs) if failing else None
     if step is not None:
         cause = runs.cause(Request(((failing[0], failing[0].size + 1),), False))
         sizes = [(each, each.size + 1) for each in failing]
         if cause is not None:
-            made = at_sizes(cause, "note", sizes, False, " or ")
-            yield replace(made, lines=(*made.lines, _taken(failing, step)))
+            made = add_sizes(cause, "note", sizes, False, " or ")
+            yield replace(made, lines=(*made.lines, _format_multiples(failing, step)))
         return
-    yield from _of_smallest(free, runs, program)
+    yield from _report_smallest_sizes(free, runs, program)
 
 
-def _of_smallest(
+def _report_smallest_sizes(
     free: Sequence[Free], runs: Runs, program: Program
 ) -> Iterator[Finding]:
     """Report outputs that have fewer dims at the smallest sizes that run."""
     requests = []
-    sizes = [each.size for each in free]
+    sizes = [free_dim.size for free_dim in free]
     for _ in range(HALVES):
         sizes = [max(1, size // 2) for size in sizes]
         requests.append(Request(tuple(zip(free, sizes, strict=True)), False))
     requests = [each for each in dict.fromkeys(requests) if each.sizes]
     runs.ask(requests)
-    ran = [each for each in requests if runs.at(each).state == "runs"]
+    ran = [request for request in requests if runs.at(request).state == "runs"]
     if len(ran) > 1:
-        yield from _lost_dim(ran[-1], ran[0], runs, program)
+        yield from _report_lost_dim(ran[-1], ran[0], runs, program)
 
 
-def _lost_dim(
+def _report_lost_dim(
     small: Request, large: Request, runs: Runs, program: Program
 ) -> Iterator[Finding]:
     """Report a size at which an output has a different rank than at other sizes."""
-    given = [fact.shape for fact in leaves(program.trace.output)]
+    given = [fact.shape for fact in collect_leaves(program.trace.output)]
     one, other = runs.at(small).output, runs.at(large).output
     if not len(given) == len(one) == len(other):
         return
     for out, wanted, known in zip(one, other, given, strict=True):
         if len(wanted) == len(known) != len(out):
             steps = runs.steps([small, large])
-            yield _told_lost(small, large, out, wanted, first_other(*steps))
+            yield _report_rank_change(
+                small, large, out, wanted, find_rank_change(*steps)
+            )
             return
 
 
-def _told_lost(
+def _report_rank_change(
     small: Request, large: Request, out: Shape, wanted: Shape, place: Place | None
 ) -> Finding:
     """Return the finding for an output whose rank changes."""
-    found = Finding(LOST_DIM, "note", f"the output is {text(out)}")
-    made = at_sizes(found, "note", small.sizes, False)
+    found = Finding(LOST_DIM, "note", f"the output is {format_shape(out)}")
+    made = add_sizes(found, "note", small.sizes, False)
     where = " and ".join(free.at(size) for free, size in large.sizes)
-    made = replace(made, lines=(f"at {where} it is {text(wanted)}",))
-    return placed(made, place)
+    made = replace(made, lines=(f"at {where} it is {format_shape(wanted)}",))
+    return move_finding(made, place)
 
 
-def of_sequence(free: Free, runs: Runs, program: Program) -> Iterator[Finding]:
+def check_sequence(free: Free, runs: Runs, program: Program) -> Iterator[Finding]:
     """Check a sequence at length 1, and at the given length plus 1."""
     one, more = Request(((free, 1),), False), Request(((free, free.size + 1),), False)
     beyond = runs.at(more).state == "fails"
-    step = _multiple([free], runs) if beyond else None
+    step = _find_multiple([free], runs) if beyond else None
     if runs.at(one).state == "fails":
         others = [Request(((free, n),), False) for n in (2, free.size - 1)]
         if beyond and step is None:
@@ -308,35 +319,37 @@ def of_sequence(free: Free, runs: Runs, program: Program) -> Iterator[Finding]:
         if step is not None or any(
             runs.at(each).state == "runs" for each in (more, *others)
         ):
-            yield from _short(free, runs, one, step)
+            yield from _report_short_sequence(free, runs, one, step)
         return
     if step is not None:
         cause = runs.cause(more)
         if cause is not None:
-            made = at_sizes(cause, "note", more.sizes, False)
-            yield replace(made, lines=(*made.lines, _taken([free], step)))
+            made = add_sizes(cause, "note", more.sizes, False)
+            yield replace(made, lines=(*made.lines, _format_multiples([free], step)))
         return
     if not beyond:
-        yield from _lost_dim(one, more, runs, program)
+        yield from _report_lost_dim(one, more, runs, program)
     trained = replace(one, training=True)
     cause = runs.cause(trained) if runs.at(trained).state == "fails" else None
     if cause is not None:
-        yield at_sizes(cause, "note", one.sizes, True)
+        yield add_sizes(cause, "note", one.sizes, True)
 
 
-def _short(free: Free, runs: Runs, one: Request, step: int | None) -> Iterator[Finding]:
+def _report_short_sequence(
+    free: Free, runs: Runs, one: Request, step: int | None
+) -> Iterator[Finding]:
     """Report what fails at sequence length 1."""
     cause = runs.cause(one)
     if cause is None:
         return
-    made = at_sizes(cause, "note", one.sizes, False)
+    made = add_sizes(cause, "note", one.sizes, False)
     more: tuple[str, ...] = ()
     if step is not None:
-        more = (f"{free.at(free.size + 1)} fails too", _taken([free], step))
+        more = (f"{free.at(free.size + 1)} fails too", _format_multiples([free], step))
     yield replace(made, lines=(*made.lines, *more))
 
 
-def first_steps(free: Free) -> list[Request]:
+def get_sequence_requests(free: Free) -> list[Request]:
     """Return the runs needed to check a sequence dim."""
     ways = [(1, False), (free.size + 1, False), (1, True)]
     return [Request(((free, size),), mode) for size, mode in ways if size != free.size]

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, replace
 from typing import Literal
 
 from shapewright.analysis import python_errors
-from shapewright.analysis.explanations import explained_with
+from shapewright.analysis.explanations import explain_failures
 from shapewright.analysis.hazards.context import HazardContext
 from shapewright.analysis.program_run import Program
 from shapewright.analysis.provenance.axes import Axis
@@ -28,7 +28,7 @@ from shapewright.findings.finding import Finding, Related, Severity
 from shapewright.operators.facts import operators_with
 from shapewright.program.assertions import is_stated
 from shapewright.program.spans import Span
-from shapewright.record.ops import Fact, leaves
+from shapewright.record.ops import Fact, collect_leaves
 
 Role = Literal["batch", "sequence", "depth", "height", "width", "length"]
 InputDim = tuple[int, int]
@@ -84,12 +84,12 @@ Letters = Sequence[tuple[str | None, ...]]
 """For each tensor of the inputs the letter or formula of each dim."""
 
 
-def free_dims(scene: HazardContext, letters: Letters = ()) -> list[Free]:
+def find_free_dims(scene: HazardContext, letters: Letters = ()) -> list[Free]:
     """Return the dims that may have other sizes, the batch first."""
-    facts = _inputs_of(scene)
+    facts = _collect_inputs(scene)
     if len(facts) != len(scene.flow.inputs):
         return []
-    roles = dict(_roles_of(scene, facts))
+    roles = dict(_iter_roles(scene, facts))
     for at, names in enumerate(letters):
         for dim, name in enumerate(names):
             role = NAMED.get(name or "")
@@ -100,26 +100,26 @@ def free_dims(scene: HazardContext, letters: Letters = ()) -> list[Free]:
     for place, role in roles.items():
         if any(place in each.places for each in found):
             continue
-        found.append(_grouped(place, role, roles, facts, letters))
+        found.append(_group_dims(place, role, roles, facts, letters))
     order = list(LETTERS)
     found.sort(key=lambda each: order.index(each.role))
     firsts = {each.role: each for each in reversed(found)}
     return [each for each in firsts.values() if each in found][::-1]
 
 
-def _inputs_of(scene: HazardContext) -> list[Fact]:
+def _collect_inputs(scene: HazardContext) -> list[Fact]:
     """Return the tensors that the program was given, without duplicates."""
     calls = scene.program.trace.calls
     if not calls:
         return []
     args, kwargs = calls[0].inputs
     found: dict[int, Fact] = {}
-    for fact in leaves([*args, *kwargs.values()]):
+    for fact in collect_leaves([*args, *kwargs.values()]):
         found.setdefault(fact.tensor, fact)
     return list(found.values())
 
 
-def _grouped(
+def _group_dims(
     place: InputDim,
     role: Role,
     roles: dict[InputDim, Role],
@@ -152,7 +152,7 @@ def _grouped(
         own = [(n, d) for n, d in own if fact.shape[d] == size]
         if own and own[0] == place:
             more = []  # where it was told from
-        more = more if own else _among(more, role, size, roles, facts)
+        more = more if own else _match_other_dims(more, role, size, roles, facts)
         places += own + more
         guessed |= bool(more)
     found = tuple(dict.fromkeys(places))
@@ -161,7 +161,7 @@ def _grouped(
     return Free(role, LETTERS[role], size, found, guessed=guessed)
 
 
-def _among(
+def _match_other_dims(
     more: list[InputDim],
     role: Role,
     size: int,
@@ -179,7 +179,7 @@ def _among(
     return more
 
 
-def _roles_of(
+def _iter_roles(
     scene: HazardContext, facts: Sequence[Fact]
 ) -> Iterator[tuple[InputDim, Role]]:
     """Yield the role of every input dim, as far as the run shows it."""
@@ -190,9 +190,9 @@ def _roles_of(
                 where.setdefault(id(axes[0]), []).append((at, dim))
     batch = scene.batch
     told: dict[int, Role] = {}
-    if batch is not None and id(batch) in where and _follows_batch(scene):
+    if batch is not None and id(batch) in where and _has_batch_axis(scene):
         told[id(batch)] = "batch"
-    for axis, role in (*_sequences(scene, facts), *_sides(scene)):
+    for axis, role in (*_find_sequence_dims(scene, facts), *_find_side_dims(scene)):
         if axis is not batch:
             told.setdefault(id(axis), role)
     for key, role in told.items():
@@ -200,14 +200,14 @@ def _roles_of(
             yield place, role
 
 
-def _follows_batch(scene: HazardContext) -> bool:
+def _has_batch_axis(scene: HazardContext) -> bool:
     """Whether an output has the batch axis; if all are scalars, whether it is sure."""
-    outputs = leaves(scene.program.trace.output)
+    outputs = collect_leaves(scene.program.trace.output)
     carried = any(scene.has_batch(dim) for out in outputs for dim in scene.flow.of(out))
     return carried or (scene.sure and all(not out.shape for out in outputs))
 
 
-def _sequences(
+def _find_sequence_dims(
     scene: HazardContext, facts: Sequence[Fact]
 ) -> Iterator[tuple[Axis, Role]]:
     """Find dims that count steps: of token ids, of inputs to recurrent layers and
@@ -230,15 +230,15 @@ def _sequences(
                     yield dim[0], "sequence"
 
 
-def _sides(scene: HazardContext) -> Iterator[tuple[Axis, Role]]:
+def _find_side_dims(scene: HazardContext) -> Iterator[tuple[Axis, Role]]:
     """Yield the dims along which windows move."""
     for call in scene.calls:
         count = WINDOWED.get(call.name)
         if count is not None and call.dims and len(call.dims[0]) > count:
-            yield from _sides_of(call, count)
+            yield from _get_window_dims(call, count)
 
 
-def _sides_of(call: OperatorCall, count: int) -> Iterator[tuple[Axis, Role]]:
+def _get_window_dims(call: OperatorCall, count: int) -> Iterator[tuple[Axis, Role]]:
     for dim, role in zip(call.dims[0][-count:], SIDES[count], strict=True):
         if len(dim) == 1 and dim[0].root.data:
             yield dim[0].root, role
@@ -278,52 +278,52 @@ class RunOutcome:
 UNSURE = RunOutcome("unsure")
 
 
-def seen(program: Program, whole: bool) -> RunOutcome:
+def summarise_run(program: Program, whole: bool) -> RunOutcome:
     """Summarise a run; with `whole`, also keep the shapes that every call returned."""
     trace = program.trace
-    passed = _steps(program) if whole else ()
-    finding = _refused(program)
+    passed = _collect_calls(program) if whole else ()
+    finding = _explain_refusal(program)
     if finding is not None:
         drawn = finding.code == INDEX_OUT_OF_RANGE and len(trace.assumptions) > 0
         unsure = drawn or finding.code in OF_VALUES
         return RunOutcome("unsure" if unsure else "fails", finding, (), passed)
     ended = next((each for each in trace.findings if each.severity == "error"), None)
     if ended is not None:
-        return replace(_ending(program, ended), steps=passed)
+        return replace(_get_outcome(program, ended), steps=passed)
     if not trace.complete:
         return UNSURE
     return RunOutcome(
-        "runs", None, tuple(f.shape for f in leaves(trace.output)), passed
+        "runs", None, tuple(f.shape for f in collect_leaves(trace.output)), passed
     )
 
 
-def _refused(program: Program) -> Finding | None:
+def _explain_refusal(program: Program) -> Finding | None:
     """Return the explained finding for the first call that torch refused."""
-    found = explained_with(program) if program.failures else []
+    found = explain_failures(program) if program.failures else []
     return found[0][0] if found else None
 
 
-def _ending(program: Program, finding: Finding) -> RunOutcome:
+def _get_outcome(program: Program, finding: Finding) -> RunOutcome:
     """Return the outcome for an error in the program's own Python; its own checks do
     not count as failures.
     """
     if finding.code != PROGRAM_ERROR:
         return RunOutcome("fails", finding) if finding.code == TORCH_ERROR else UNSURE
     told = python_errors.explain_python_error(program, finding)
-    if told.code == SIZE_CHECK or _stated(program, finding):
+    if told.code == SIZE_CHECK or _is_own_check(program, finding):
         return RunOutcome("refuses", told)
     python = finding.torch_message.startswith(OF_PYTHON)
     unpacks = "to unpack (expected" in finding.torch_message
     return RunOutcome("fails" if unpacks or python else "refuses", told)
 
 
-def _stated(program: Program, finding: Finding) -> bool:
+def _is_own_check(program: Program, finding: Finding) -> bool:
     """Return whether an error is a `raise` or an `assert` of the program."""
     found = program.node(finding.span)
     return found is not None and is_stated(*found)
 
 
-def _steps(program: Program) -> tuple[RunStep, ...]:
+def _collect_calls(program: Program) -> tuple[RunStep, ...]:
     """Return the calls of a run with the shapes that they returned."""
     return tuple(
         RunStep(op.name, op.module, op.span, tuple(fact.shape for fact in op.outputs))
@@ -374,7 +374,7 @@ class Runs:
 
     def steps(self, requests: Sequence[Request]) -> list[tuple[RunStep, ...]]:
         """Return the calls of each of these runs."""
-        asked = [replace(each, look="steps") for each in requests]
+        asked = [replace(request, look="steps") for request in requests]
         self.ask(asked)
         return [self.at(each).steps for each in asked]
 
@@ -390,7 +390,7 @@ class Runs:
         return self.known.get(request, UNSURE)
 
 
-def budget(ops: int) -> int:
+def compute_run_budget(ops: int) -> int:
     """Return how many runs to spend on a program with this number of ops."""
     return max(FEWEST, min(RUNS, OPS // max(1, ops)))
 
@@ -399,7 +399,7 @@ Place = tuple[RunStep, str]
 """The call where two runs part, and what is to be said of it."""
 
 
-def at_sizes(
+def add_sizes(
     finding: Finding,
     severity: Severity,
     sizes: Sequence[tuple[Free, int]],
@@ -411,23 +411,23 @@ def at_sizes(
     Example: "at batch 1 in training, `bn` needs more than one value per channel".
     """
     where = joined.join(free.at(size) for free, size in sizes)
-    message = f"{where}{_in_mode(training)}, {finding.message}"
+    message = f"{where}{_format_mode(training)}, {finding.message}"
     letters = ", ".join(f"{free.letter}={size}" for free, size in sizes)
     if not where:
-        message = f"{_in_mode(training).strip()}, {finding.message}"
+        message = f"{_format_mode(training).strip()}, {finding.message}"
     else:
         message = f"at {message}"
     return replace(finding, severity=severity, message=message, sizes=letters, fixes=())
 
 
-def _in_mode(training: bool | None) -> str:
+def _format_mode(training: bool | None) -> str:
     """Return ` in training`, ` in evaluation`, or an empty string."""
     if training is None:
         return ""
     return " in training" if training else " in evaluation"
 
 
-def listed(free: Free, sizes: Sequence[int]) -> str:
+def format_sizes(free: Free, sizes: Sequence[int]) -> str:
     """Return a text such as `batch 2, 3 and 8`."""
     first = free.at(sizes[0])
     rest = [str(size) for size in sizes[1:]]
@@ -436,24 +436,27 @@ def listed(free: Free, sizes: Sequence[int]) -> str:
     return ", ".join([first, *rest[:-1]]) + f" and {rest[-1]}"
 
 
-def text(shape: Shape) -> str:
+def format_shape(shape: Shape) -> str:
     """Return a shape as text: `(10,)`."""
     inner = ", ".join(map(str, shape))
     return f"({inner},)" if len(shape) == 1 else f"({inner})"
 
 
-def first_other(one: Sequence[RunStep], other: Sequence[RunStep]) -> Place | None:
+def find_rank_change(one: Sequence[RunStep], other: Sequence[RunStep]) -> Place | None:
     """Return the first call whose outputs differ in rank between two runs."""
     for mine, theirs in zip(one, other, strict=False):
         if (mine.name, mine.place) != (theirs.name, theirs.place):
             return None
         for a, b in zip(mine.shapes, theirs.shapes, strict=False):
             if len(a) != len(b):
-                return mine, f"it gives {text(a)} here, and {text(b)} otherwise"
+                return (
+                    mine,
+                    f"it gives {format_shape(a)} here, and {format_shape(b)} otherwise",
+                )
     return None
 
 
-def placed(finding: Finding, place: Place | None) -> Finding:
+def move_finding(finding: Finding, place: Place | None) -> Finding:
     """Move a finding to the call where two runs differ."""
     if place is None or place[0].place is None:
         return finding

@@ -15,13 +15,13 @@ from shapewright.analysis.fixes import (
     operands,
 )
 from shapewright.analysis.fixes import constructors as created
-from shapewright.analysis.fixes.suspect_lines import suspects, suspects_of_error
+from shapewright.analysis.fixes.suspect_lines import find_error_suspects, find_suspects
 from shapewright.analysis.program_run import Program, as_far_as_known
 from shapewright.findings.codes import CHANNELS_LAST, MISSING_TRANSPOSE, NOT_FLATTENED
 from shapewright.findings.finding import Finding, Fix
 from shapewright.operators.failed_calls import Failure
 from shapewright.program.spans import Span, apply_edits
-from shapewright.program.syntax_nodes import last_line
+from shapewright.program.syntax_nodes import get_last_line
 
 STEP = 0.01
 """How much dearer each further change of one kind is."""
@@ -38,62 +38,73 @@ class FixOption:
     cost: float
 
 
-def options(kind: str, cost: float, fixes: Iterable[Fix]) -> Iterator[FixOption]:
+def iter_options(kind: str, cost: float, fixes: Iterable[Fix]) -> Iterator[FixOption]:
     """Yield fixes of the same kind, the likelier first."""
     for n, fix in enumerate(as_far_as_known(fixes)):
         yield FixOption(fix, kind, cost + n * STEP)
 
 
-def candidates(program: Program, failure: Failure) -> list[FixOption]:
+def find_fixes(program: Program, failure: Failure) -> list[FixOption]:
     """Return the fixes to try, without duplicates, the likeliest first."""
     if failure.of_history:
         return []
-    return _tidy(program, [*_pointed(program, failure), *_possible(program, failure)])
+    return _sort_fixes(
+        program,
+        [*_find_call_fixes(program, failure), *_find_line_fixes(program, failure)],
+    )
 
 
 OF_OPERANDS = frozenset({NOT_FLATTENED, CHANNELS_LAST, MISSING_TRANSPOSE})
 """Codes that say how an operand is to be changed."""
 
 
-def _of_inputs(program: Program, fix: Fix) -> bool:
+def _is_input_fix(program: Program, fix: Fix) -> bool:
     """Return whether a fix changes the inputs of the trial instead of the program."""
     for edit in fix.edits:
         text = program.text(edit.span.file)
         for name, node in text.functions("example_inputs") if text is not None else ():
-            inside = node.lineno <= edit.span.line <= last_line(node)
+            inside = node.lineno <= edit.span.line <= get_last_line(node)
             if inside and name == "example_inputs":
                 return True
     return False
 
 
-def of_program_error(program: Program, finding: Finding) -> list[FixOption]:
+def fix_error(program: Program, finding: Finding) -> list[FixOption]:
     """Return the fixes to try for an error that the program itself raised."""
-    lines = suspects_of_error(program, finding.span)
-    last = common_mistakes.left_out(program, len(program.trace.ops))
-    return _tidy(
+    lines = find_error_suspects(program, finding.span)
+    last = common_mistakes.suggest_drop_last(program, len(program.trace.ops))
+    return _sort_fixes(
         program,
         [
-            *options("last-batch", 1.0, last),
-            *options("words", 2.0, keywords_and_methods.near(program, finding.span)),
-            *options("unpacked", 2.0, operands.of_unpacking(program, finding)),
-            *options("number", 3.0, numbers_and_names.changed(program, lines, [])),
-            *options(
-                "argument", 3.0, numbers_and_names.numbers_by_name(program, lines)
+            *iter_options("last-batch", 1.0, last),
+            *iter_options(
+                "words",
+                2.0,
+                keywords_and_methods.find_word_fixes(program, finding.span),
             ),
-            *options("swapped", 3.2, numbers_and_names.arguments(program, lines)),
+            *iter_options("unpacked", 2.0, operands.fix_unpacking(program, finding)),
+            *iter_options(
+                "number", 3.0, numbers_and_names.change_numbers(program, lines, [])
+            ),
+            *iter_options(
+                "argument", 3.0, numbers_and_names.replace_names(program, lines)
+            ),
+            *iter_options(
+                "swapped", 3.2, numbers_and_names.swap_arguments(program, lines)
+            ),
         ],
     )
 
 
-def _tidy(program: Program, found: Iterable[FixOption]) -> list[FixOption]:
+def _sort_fixes(program: Program, found: Iterable[FixOption]) -> list[FixOption]:
     """Return the fixes whose results differ, sorted by cost."""
     seen: dict[object, FixOption] = {}
     for option in sorted(found, key=lambda option: option.cost):
-        seen.setdefault(_edited_texts(program, option.fix), option)
-    return [each for each in seen.values() if not _of_inputs(program, each.fix)]
+        seen.setdefault(_apply_edits(program, option.fix), option)
+    return [each for each in seen.values() if not _is_input_fix(program, each.fix)]
 
 
-def _edited_texts(program: Program, fix: Fix) -> frozenset[tuple[str, str]]:
+def _apply_edits(program: Program, fix: Fix) -> frozenset[tuple[str, str]]:
     """Return the files that a fix changes, each with its text afterwards.
 
     Two fixes may write the same text with edits of different spans.
@@ -108,62 +119,104 @@ def _edited_texts(program: Program, fix: Fix) -> frozenset[tuple[str, str]]:
     )
 
 
-def _pointed(program: Program, failure: Failure) -> Iterator[FixOption]:
+def _find_call_fixes(program: Program, failure: Failure) -> Iterator[FixOption]:
     """Yield fixes that follow from the failing call itself."""
-    ordered = operands.of_order(program, failure, sure=True)
-    yield from options("any-batch", 0.9, common_mistakes.of_any_size(program, failure))
-    yield from options("last-batch", 1.0, common_mistakes.left_out(program, failure.op))
-    yield from options("dtype", 1.0, operands.of_dtype(program, failure))
-    yield from options("storage", 1.0, operands.of_storage(program, failure))
-    yield from options("turned", 1.4, numbers_and_names.orders(program, failure, True))
-    yield from options("order", 1.5, ordered)
-    yield from options("turned", 1.6, numbers_and_names.orders(program, failure, False))
-    yield from options("family", 1.8, common_mistakes.of_family(program, failure))
+    ordered = operands.fix_order(program, failure, sure=True)
+    yield from iter_options(
+        "any-batch", 0.9, common_mistakes.suggest_any_batch(program, failure)
+    )
+    yield from iter_options(
+        "last-batch", 1.0, common_mistakes.suggest_drop_last(program, failure.op)
+    )
+    yield from iter_options("dtype", 1.0, operands.fix_dtype(program, failure))
+    yield from iter_options("storage", 1.0, operands.fix_storage(program, failure))
+    yield from iter_options(
+        "turned", 1.4, numbers_and_names.suggest_orders(program, failure, True)
+    )
+    yield from iter_options("order", 1.5, ordered)
+    yield from iter_options(
+        "turned", 1.6, numbers_and_names.suggest_orders(program, failure, False)
+    )
+    yield from iter_options(
+        "family", 1.8, common_mistakes.suggest_family_fixes(program, failure)
+    )
     unmet = failure.unmet
     turned = unmet is not None and unmet.code in OF_OPERANDS
     cost = 3.5 if turned else 2.0
-    yield from options("consumer", cost, constructors.of_consumer(program, failure))
-    yield from options("layer", cost + 0.1, constructors.of_layer(program, failure))
-    yield from options("table", 2.0, constructors.of_table(program, failure))
-    yield from options("shuffle", 1.9, constructors.of_shuffle(program, failure))
-    yield from options("share", 2.2, constructors.of_share(program, failure))
-    yield from options("dim", 2.2, numbers_and_names.of_dims(program, failure))
-    yield from options("created", 2.4, created.of_created(program, failure))
-    yield from options("larger", 2.6, operands.of_larger(program, failure, True))
-    yield from options("left-out", 2.8, operands.layers(program, failure))
+    yield from iter_options(
+        "consumer", cost, constructors.fix_consumer(program, failure)
+    )
+    yield from iter_options(
+        "layer", cost + 0.1, constructors.fix_expecting_layer(program, failure)
+    )
+    yield from iter_options("table", 2.0, constructors.fix_table(program, failure))
+    yield from iter_options("shuffle", 1.9, constructors.fix_shuffle(program, failure))
+    yield from iter_options("share", 2.2, constructors.fix_share(program, failure))
+    yield from iter_options("dim", 2.2, numbers_and_names.fix_dims(program, failure))
+    yield from iter_options(
+        "created", 2.4, created.fix_created_tensor(program, failure)
+    )
+    yield from iter_options(
+        "larger", 2.6, operands.fix_larger_tensor(program, failure, True)
+    )
+    yield from iter_options("left-out", 2.8, operands.drop_norm(program, failure))
     if failure.error != "IndexError":
         cost = 1.7 if turned else 3.0
-        yield from options("rank", cost, operands.of_rank(program, failure))
-    yield from options("name", 3.2, numbers_and_names.names(program, failure))
-    yield from options("producer", 3.4, constructors.of_producer(program, failure))
-    yield from options("operands", 3.6, numbers_and_names.operands(program, failure))
+        yield from iter_options("rank", cost, operands.fix_rank(program, failure))
+    yield from iter_options(
+        "name", 3.2, numbers_and_names.replace_tensors(program, failure)
+    )
+    yield from iter_options(
+        "producer", 3.4, constructors.fix_producer(program, failure)
+    )
+    yield from iter_options(
+        "operands", 3.6, numbers_and_names.swap_operands(program, failure)
+    )
 
 
 FUSED = ("_transformer_encoder_layer_fwd", "_native_multi_head_attention")
 """Kernels of evaluation; a flag that turns them off repairs nothing that they need."""
 
 
-def _possible(program: Program, failure: Failure) -> Iterator[FixOption]:
+def _find_line_fixes(program: Program, failure: Failure) -> Iterator[FixOption]:
     """Yield fixes that change a word, name or number on the lines that led
     to the call.
     """
-    lines = suspects(program, failure)
-    yield from options("keyword", 3.0, keywords_and_methods.keywords(program, lines))
-    yield from options("flattened", 1.9, operands.flattens(program, lines))
-    yield from options("copied", 3.2, keywords_and_methods.copied(program, lines))
+    lines = find_suspects(program, failure)
+    yield from iter_options(
+        "keyword", 3.0, keywords_and_methods.suggest_keywords(program, lines)
+    )
+    yield from iter_options(
+        "flattened", 1.9, operands.suggest_flatten_dim(program, lines)
+    )
+    yield from iter_options(
+        "copied", 3.2, keywords_and_methods.copy_settings(program, lines)
+    )
     if not program.trace.ops[failure.op].name.endswith(FUSED):
-        yield from options("flag", 4.1, keywords_and_methods.flags(program, lines))
-    yield from options("squeeze", 3.0, operands.squeezes(program, lines))
-    yield from options("dropped", 3.3, keywords_and_methods.dropped(program, lines))
-    yield from options("method", 3.5, keywords_and_methods.methods(program, lines[:1]))
-    yield from options(
-        "number", 4.0, numbers_and_names.of_failure(program, failure, lines)
+        yield from iter_options(
+            "flag", 4.1, keywords_and_methods.suggest_flags(program, lines)
+        )
+    yield from iter_options(
+        "squeeze", 3.0, operands.suggest_squeeze_dim(program, lines)
     )
-    yield from options("swapped", 4.0, numbers_and_names.arguments(program, lines))
-    yield from options(
-        "argument", 4.2, numbers_and_names.numbers_by_name(program, lines)
+    yield from iter_options(
+        "dropped", 3.3, keywords_and_methods.drop_methods(program, lines)
     )
-    yield from options("larger?", 4.6, operands.of_larger(program, failure, False))
-    yield from options("source", 4.5, operands.at_sources(program, failure))
-    unsure = operands.of_order(program, failure, sure=False)
-    yield from options("order?", 5.0, unsure)
+    yield from iter_options(
+        "method", 3.5, keywords_and_methods.suggest_methods(program, lines[:1])
+    )
+    yield from iter_options(
+        "number", 4.0, numbers_and_names.fix_numbers(program, failure, lines)
+    )
+    yield from iter_options(
+        "swapped", 4.0, numbers_and_names.swap_arguments(program, lines)
+    )
+    yield from iter_options(
+        "argument", 4.2, numbers_and_names.replace_names(program, lines)
+    )
+    yield from iter_options(
+        "larger?", 4.6, operands.fix_larger_tensor(program, failure, False)
+    )
+    yield from iter_options("source", 4.5, operands.fix_sources(program, failure))
+    unsure = operands.fix_order(program, failure, sure=False)
+    yield from iter_options("order?", 5.0, unsure)

@@ -11,12 +11,12 @@ from math import prod
 from typing import Any
 
 from shapewright.analysis.fixes.keywords_and_methods import with_keyword
-from shapewright.analysis.fixes.numbers_and_names import replaced
-from shapewright.analysis.fixes.operands import after, with_method
-from shapewright.analysis.fixes.suspect_lines import nodes_on
+from shapewright.analysis.fixes.numbers_and_names import replace_number
+from shapewright.analysis.fixes.operands import append_method, with_method
+from shapewright.analysis.fixes.suspect_lines import iter_nodes_on
 from shapewright.analysis.program_run import Program
-from shapewright.analysis.provenance.call_expressions import tensor_expressions
-from shapewright.analysis.provenance.origins import constructor
+from shapewright.analysis.provenance.call_expressions import find_tensor_expressions
+from shapewright.analysis.provenance.origins import find_constructor
 from shapewright.findings.codes import (
     BROADCAST_MISMATCH,
     IN_PLACE_TOO_SMALL,
@@ -29,7 +29,7 @@ from shapewright.findings.finding import Edit, Fix
 from shapewright.operators.facts import operators_with
 from shapewright.operators.failed_calls import Failure
 from shapewright.program.source_text import SourceText
-from shapewright.program.syntax_nodes import called_name, last_name
+from shapewright.program.syntax_nodes import get_called_name, get_last_name
 from shapewright.record.ops import Op
 from shapewright.record.report import LastBatch
 
@@ -40,46 +40,46 @@ DIM_BY_DIM = operators_with("takes_entry_per_dim")
 DIFFERENCES = operators_with("subtracts") | {"neg"}
 
 
-def of_family(program: Program, failure: Failure) -> Iterator[Fix]:
+def suggest_family_fixes(program: Program, failure: Failure) -> Iterator[Fix]:
     """Yield the usual fixes for the failing function."""
     op = program.trace.ops[failure.op]
     found = program.node(op.span)
     name = op.name.rpartition(".")[2]
     code = failure.unmet.code if failure.unmet is not None else ""
     if code in (TARGET_SHAPE, ONE_HOT_TARGET):
-        yield from _class_numbers(program, failure, op)
+        yield from _suggest_class_indices(program, failure, op)
     if name in INDEXED:
-        yield from _indices(program, failure, op, name)
+        yield from _suggest_index_dims(program, failure, op, name)
     if code == BROADCAST_MISMATCH:
-        yield from _behind(program, failure, op)
+        yield from _suggest_trailing_dims(program, failure, op)
     if code == NORMALIZED_SHAPE:
-        yield from _channels_last(program, op)
+        yield from _move_channels_last(program, op)
     if code == WRONG_RANK:
-        yield from _layer_kinds(program, op)
+        yield from _suggest_layer_kinds(program, op)
     if found is None:
         return
     text, node = found
     if name == "einsum" and isinstance(node, ast.Call):
-        yield from _letters(text, node, op)
+        yield from _suggest_einsum_letters(text, node, op)
     if name in JOINS and isinstance(node, ast.Call):
-        yield from _joined_along(text, node)
+        yield from _suggest_cat_dim(text, node)
     if code == IN_PLACE_TOO_SMALL and isinstance(node, ast.AugAssign):
-        yield from _assigned(text, node)
+        yield from _suggest_assignment(text, node)
     if name in SIZED and isinstance(node, ast.Call):
-        yield from _sizes(text, node, op)
+        yield from _suggest_sizes(text, node, op)
     if name in DIM_BY_DIM and isinstance(node, ast.Call):
-        yield from _rows(text, node, op, name)
+        yield from _suggest_number_count(text, node, op, name)
     if name in DIFFERENCES:
-        yield from _inverted(text, node, op)
+        yield from _suggest_inversion(text, node, op)
     if name == "dot":
-        yield from _flattened(program, op)
+        yield from _suggest_flattening(program, op)
     if name == "tensordot" and isinstance(node, ast.Call):
-        yield from _other_counts(text, node)
+        yield from _suggest_dim_count(text, node)
     if name == "stack":
-        yield from _padded(text, node)
+        yield from _suggest_padding(text, node)
 
 
-def _behind(program: Program, failure: Failure, op: Op) -> Iterator[Fix]:
+def _suggest_trailing_dims(program: Program, failure: Failure, op: Op) -> Iterator[Fix]:
     """Suggest `scale[:, None, None, None]` for a per-sample number used with images."""
     shapes = [fact.shape for fact in op.inputs]
     for at, shape in enumerate(shapes):
@@ -90,7 +90,7 @@ def _behind(program: Program, failure: Failure, op: Op) -> Iterator[Fix]:
                 yield from with_method(program, failure, at, f"[{', '.join(items)}]")
 
 
-def _channels_last(program: Program, op: Op) -> Iterator[Fix]:
+def _move_channels_last(program: Program, op: Op) -> Iterator[Fix]:
     """Move the channels last around a norm of the last dim, and back after it."""
     found = program.call_at(op.span)
     rank = len(op.inputs[0].shape)
@@ -101,20 +101,20 @@ def _channels_last(program: Program, op: Op) -> Iterator[Fix]:
         return
     text, call = found
     if call.args and program.layer(op) is not None:
-        inner = after(text, call.args[0], there)
+        inner = append_method(text, call.args[0], there)
         shown = text.written(call.func) + f"({inner.message.strip('`')}){back}"
         edits = (*inner.edits, Edit(text.span(call).end, back))
         yield Fix("fits", f"`{shown}`", edits)
 
 
-def _layer_kinds(program: Program, op: Op) -> Iterator[Fix]:
+def _suggest_layer_kinds(program: Program, op: Op) -> Iterator[Fix]:
     """Suggest `nn.BatchNorm1d` for `nn.BatchNorm2d`, according to the input's rank."""
     layer = program.layer(op)
-    found = constructor(program, layer.path) if layer is not None else None
+    found = find_constructor(program, layer.path) if layer is not None else None
     if found is None or not op.inputs:
         return
     text, call = found
-    name, spaces = last_name(call.func), max(1, len(op.inputs[0].shape) - 2)
+    name, spaces = get_last_name(call.func), max(1, len(op.inputs[0].shape) - 2)
     if name[-2:] in ("1d", "2d", "3d") and spaces < 4 and name[-2] != str(spaces):
         span = text.span(call.func).end
         new = f"{spaces}d"
@@ -122,7 +122,7 @@ def _layer_kinds(program: Program, op: Op) -> Iterator[Fix]:
         yield Fix("fits", f"`{name[:-2]}{new}` for `{name}`", (Edit(place, new),))
 
 
-def _letters(text: SourceText, call: ast.Call, op: Op) -> Iterator[Fix]:
+def _suggest_einsum_letters(text: SourceText, call: ast.Call, op: Op) -> Iterator[Fix]:
     """Suggest an einsum equation with its letters in another order."""
     first = call.args[0] if call.args else None
     if not isinstance(first, ast.Constant) or not isinstance(first.value, str):
@@ -134,16 +134,16 @@ def _letters(text: SourceText, call: ast.Call, op: Op) -> Iterator[Fix]:
     longest = max(map(len, terms))
     for one in range(longest):
         for other in range(one + 1, longest):
-            turned = [_exchanged(term, one, other) for term in terms]
-            for new in (turned, *_singly(terms, turned)):
-                if new != terms and _fitting(new, op):
+            turned = [_exchange_letters(term, one, other) for term in terms]
+            for new in (turned, *_iter_single_turns(terms, turned)):
+                if new != terms and _has_fitting_letters(new, op):
                     said = ",".join(new) + arrow + right
                     quote = text.written(first)[0]
                     edit = Edit(text.span(first), f"{quote}{said}{quote}")
                     yield Fix("fits", f"`{said}`", (edit,))
 
 
-def _exchanged(term: str, one: int, other: int) -> str:
+def _exchange_letters(term: str, one: int, other: int) -> str:
     """Return a term with two letters exchanged."""
     if other >= len(term):
         return term
@@ -152,13 +152,13 @@ def _exchanged(term: str, one: int, other: int) -> str:
     return "".join(row)
 
 
-def _singly(terms: list[str], turned: list[str]) -> Iterator[list[str]]:
+def _iter_single_turns(terms: list[str], turned: list[str]) -> Iterator[list[str]]:
     """Yield the terms with a single one of them turned."""
     for n, new in enumerate(turned):
         yield [*terms[:n], new, *terms[n + 1 :]]
 
 
-def _fitting(terms: list[str], op: Op) -> bool:
+def _has_fitting_letters(terms: list[str], op: Op) -> bool:
     """Whether every letter has one size, or 1, wherever it occurs."""
     sizes: dict[str, int] = {}
     for term, fact in zip(terms, op.inputs, strict=True):
@@ -168,7 +168,7 @@ def _fitting(terms: list[str], op: Op) -> bool:
     return True
 
 
-def _joined_along(text: SourceText, call: ast.Call) -> Iterator[Fix]:
+def _suggest_cat_dim(text: SourceText, call: ast.Call) -> Iterator[Fix]:
     """Suggest another dim for a `torch.cat` that names none."""
     if len(call.args) == 1 and not call.keywords:
         place = text.span(call).end
@@ -185,7 +185,7 @@ SIGNS = {
 }  # fmt: skip
 
 
-def _assigned(text: SourceText, node: ast.AugAssign) -> Iterator[Fix]:
+def _suggest_assignment(text: SourceText, node: ast.AugAssign) -> Iterator[Fix]:
     """Suggest `x = x + y` for `x += y`, which cannot grow `x`."""
     sign = SIGNS.get(type(node.op))
     if sign is not None:
@@ -198,7 +198,7 @@ def _assigned(text: SourceText, node: ast.AugAssign) -> Iterator[Fix]:
         yield Fix("fits", f"`{new}`", (Edit(text.span(node), new),))
 
 
-def _class_numbers(program: Program, failure: Failure, op: Op) -> Iterator[Fix]:
+def _suggest_class_indices(program: Program, failure: Failure, op: Op) -> Iterator[Fix]:
     """Suggest class indices for a one-hot target."""
     if len(op.inputs) < 2:
         return
@@ -208,9 +208,11 @@ def _class_numbers(program: Program, failure: Failure, op: Op) -> Iterator[Fix]:
         yield from with_method(program, failure, 1, ".argmax(dim=1)")
 
 
-def _indices(program: Program, failure: Failure, op: Op, name: str) -> Iterator[Fix]:
+def _suggest_index_dims(
+    program: Program, failure: Failure, op: Op, name: str
+) -> Iterator[Fix]:
     """Suggest an index with one more dim: dropped by a gather, spread for a scatter."""
-    places = tensor_expressions(program, op)
+    places = find_tensor_expressions(program, op)
     found = program.call_at(op.span)
     if found is None or len(places) < 2:
         return
@@ -225,7 +227,7 @@ def _indices(program: Program, failure: Failure, op: Op, name: str) -> Iterator[
         if source is not None and source[1] and ranks[1] == 1 and more > 1:
             ones, kept = ", 1" * more, ", 1" * (more - 1)
             method = f".view(-1{ones}).expand(-1{kept}, {source[1]}.size(-1))"
-            yield after(text, place[0], method)
+            yield append_method(text, place[0], method)
     if ranks[1] != ranks[0] - 1:
         return
     numbers = [value for key, value in op.arguments if key in ("0", "1", "dim")]
@@ -234,9 +236,9 @@ def _indices(program: Program, failure: Failure, op: Op, name: str) -> Iterator[
         source = places[2]
         if source is not None and index.shape == op.inputs[2].shape[: ranks[1]]:
             method = f".unsqueeze(-1).expand_as({source[1]})"
-            yield after(text, place[0], method)
+            yield append_method(text, place[0], method)
     if name == "gather" and index.shape == op.inputs[0].shape[: ranks[1]]:
-        one = after(text, place[0], f".unsqueeze({dim})")
+        one = append_method(text, place[0], f".unsqueeze({dim})")
         back = Edit(text.span(call).end, f".squeeze({dim})")
         shown = text.written(call).replace(
             text.written(place[0]), one.message.strip("`"), 1
@@ -244,7 +246,7 @@ def _indices(program: Program, failure: Failure, op: Op, name: str) -> Iterator[
         yield Fix("fits", f"`{shown}.squeeze({dim})`", (*one.edits, back))
 
 
-def _sizes(text: SourceText, call: ast.Call, op: Op) -> Iterator[Fix]:
+def _suggest_sizes(text: SourceText, call: ast.Call, op: Op) -> Iterator[Fix]:
     """Suggest the size that the others leave, or the product of the dims from 1 on."""
     if not op.inputs or not isinstance(call.func, ast.Attribute):
         return
@@ -260,23 +262,25 @@ def _sizes(text: SourceText, call: ast.Call, op: Op) -> Iterator[Fix]:
             rest = prod(each for m, each in enumerate(known) if m != n)
             if rest and whole % rest == 0:
                 size = whole // rest
-                yield Fix("fits", f"`{size}`", (_number(text, node, size),))
+                yield Fix("fits", f"`{size}`", (_edit_number(text, node, size),))
     if len(given) == 2 and len(shape) > 2 and shape[0]:
         rows = prod(shape[1:])
         if isinstance(given[1], ast.Constant) and known[1] not in (-1, rows):
             yield Fix(
                 "fits",
                 f"`{text.written(call.func)}({text.written(given[0])}, {rows})`",
-                (_number(text, given[1], rows),),
+                (_edit_number(text, given[1], rows),),
             )
 
 
-def _number(text: SourceText, node: ast.expr, value: int) -> Edit:
+def _edit_number(text: SourceText, node: ast.expr, value: int) -> Edit:
     """Return the edit that writes a number in place of an expression."""
     return Edit(text.span(node), str(value))
 
 
-def _rows(text: SourceText, call: ast.Call, op: Op, name: str) -> Iterator[Fix]:
+def _suggest_number_count(
+    text: SourceText, call: ast.Call, op: Op, name: str
+) -> Iterator[Fix]:
     """Suggest as many numbers as there are dims."""
     given = list(call.args)
     if len(given) == 1 and isinstance(given[0], ast.Tuple | ast.List):
@@ -288,29 +292,29 @@ def _rows(text: SourceText, call: ast.Call, op: Op, name: str) -> Iterator[Fix]:
     if lacking > 0 and name != "permute":
         words = ["1" if name != "expand" else "-1"] * lacking
         for new in ([*words, *written], [*written, *words]):
-            yield _row_of(text, call, given, new)
+            yield _replace_numbers(text, call, given, new)
     if name == "permute":
         dims = [node.value for node in given if isinstance(node, ast.Constant)]
         if len(dims) == len(given) and lacking:
-            kept = [each for each in dims if isinstance(each, int) and each < rank]
+            kept = [dim for dim in dims if isinstance(dim, int) and dim < rank]
             missing = [d for d in range(rank) if d not in kept]
             orders = [[*kept, *missing], [*missing, *kept]]
             for order in orders:
                 if sorted(order) == list(range(rank)):
-                    yield _row_of(text, call, given, [str(d) for d in order])
+                    yield _replace_numbers(text, call, given, [str(d) for d in order])
 
 
-def _row_of(
+def _replace_numbers(
     text: SourceText, call: ast.Call, given: list[ast.expr], words: list[str]
 ) -> Fix:
     """Return the fix that replaces all numbers of a call."""
     span = text.span(given[0]).until(text.span(given[-1]))
     new = ", ".join(words)
-    name = last_name(call.func)
+    name = get_last_name(call.func)
     return Fix("fits", f"`{name}({new})`", (Edit(span, new),))
 
 
-def _inverted(text: SourceText, node: ast.AST, op: Op) -> Iterator[Fix]:
+def _suggest_inversion(text: SourceText, node: ast.AST, op: Op) -> Iterator[Fix]:
     """Suggest `~mask` for `1 - mask`."""
     if not isinstance(node, ast.BinOp) or any(f.dtype != "bool" for f in op.inputs):
         return
@@ -321,31 +325,33 @@ def _inverted(text: SourceText, node: ast.AST, op: Op) -> Iterator[Fix]:
         yield Fix("fits", f"`{new}`", (Edit(text.span(node), new),))
 
 
-def _flattened(program: Program, op: Op) -> Iterator[Fix]:
+def _suggest_flattening(program: Program, op: Op) -> Iterator[Fix]:
     """Suggest flattening both vectors of a dot product to 1-D."""
     found = program.node(op.span)
     edits: list[Edit] = []
-    for place, fact in zip(tensor_expressions(program, op), op.inputs, strict=False):
+    for place, fact in zip(
+        find_tensor_expressions(program, op), op.inputs, strict=False
+    ):
         if place is None or found is None:
             return
         if len(fact.shape) > 1:
-            edits += after(found[0], place[0], ".flatten()").edits
+            edits += append_method(found[0], place[0], ".flatten()").edits
     if edits:
         yield Fix("fits", "`.flatten()` of both", tuple(edits))
 
 
-def _other_counts(text: SourceText, call: ast.Call) -> Iterator[Fix]:
+def _suggest_dim_count(text: SourceText, call: ast.Call) -> Iterator[Fix]:
     """Suggest another number of dims for `tensordot`."""
     for word in call.keywords:
         value = word.value.value if isinstance(word.value, ast.Constant) else None
         for count in (1, 2, 3, 4):
             if word.arg == "dims" and type(value) is int and count != value:
                 yield Fix(
-                    "fits", f"`dims={count}`", (_number(text, word.value, count),)
+                    "fits", f"`dims={count}`", (_edit_number(text, word.value, count),)
                 )
 
 
-def _padded(text: SourceText, node: ast.AST) -> Iterator[Fix]:
+def _suggest_padding(text: SourceText, node: ast.AST) -> Iterator[Fix]:
     """Suggest padding tensors of different lengths to the longest."""
     if isinstance(node, ast.Call) and len(node.args) == 1 and not node.keywords:
         new = "torch.nn.utils.rnn.pad_sequence"
@@ -360,13 +366,13 @@ def _padded(text: SourceText, node: ast.AST) -> Iterator[Fix]:
 VIEWS = frozenset({"view", "reshape"})
 
 
-def left_out(program: Program, at: int) -> Iterator[Fix]:
+def suggest_drop_last(program: Program, at: int) -> Iterator[Fix]:
     """Suggest `drop_last=True` for the loader whose smaller last batch
     reached this op.
     """
-    for short in _met(program, at):
-        for text, node in nodes_on(program, [(short.file, short.line)], ast.Call):
-            if called_name(node) != short.name:
+    for short in _iter_last_batches(program, at):
+        for text, node in iter_nodes_on(program, [(short.file, short.line)], ast.Call):
+            if get_called_name(node) != short.name:
                 continue
             given = {word.arg: word.value for word in node.keywords}
             if "drop_last" in given:
@@ -376,7 +382,7 @@ def left_out(program: Program, at: int) -> Iterator[Fix]:
                 yield with_keyword(text, node, "drop_last=True")
 
 
-def of_any_size(program: Program, failure: Failure) -> Iterator[Fix]:
+def suggest_any_batch(program: Program, failure: Failure) -> Iterator[Fix]:
     """Suggest `x.view(-1, 20, 5)` for a view with a hard-coded batch size."""
     op = program.trace.ops[failure.op]
     found = program.call_at(op.span)
@@ -390,13 +396,13 @@ def of_any_size(program: Program, failure: Failure) -> Iterator[Fix]:
     sizes = [value for _, value in op.arguments if type(value) is int]
     if len(sizes) != len(nodes) or -1 in sizes:
         return
-    for short in _met(program, failure.op):
+    for short in _iter_last_batches(program, failure.op):
         if sizes[0] == short.usual:
-            yield replaced(text, nodes[0], "-1")
+            yield replace_number(text, nodes[0], "-1")
 
 
-def _met(program: Program, at: int) -> Iterator[LastBatch]:
+def _iter_last_batches(program: Program, at: int) -> Iterator[LastBatch]:
     """Yield the smaller last batches that an op worked with."""
-    for each in program.remainders:
-        if each.began <= at < each.ended:
-            yield each
+    for remainder in program.remainders:
+        if remainder.began <= at < remainder.ended:
+            yield remainder

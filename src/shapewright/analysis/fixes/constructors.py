@@ -6,14 +6,18 @@ import ast
 from collections.abc import Iterator, Sequence
 from math import lcm
 
-from shapewright.analysis.causes import NO_SIZES, way
-from shapewright.analysis.explanations import sides
+from shapewright.analysis.causes import NO_SIZES, trace_dim
+from shapewright.analysis.explanations import find_sides
 from shapewright.analysis.fixes.suspect_lines import (
-    names_for,
-    size_in_words,
+    iter_names_for,
+    write_size,
 )
 from shapewright.analysis.program_run import Program
-from shapewright.analysis.provenance.origins import arguments_with, constructor, set_in
+from shapewright.analysis.provenance.origins import (
+    find_constructor,
+    iter_arguments,
+    iter_attribute_values,
+)
 from shapewright.findings.codes import (
     DOES_NOT_DIVIDE,
     ELEMENT_COUNT_MISMATCH,
@@ -24,53 +28,53 @@ from shapewright.findings.finding import Edit, Fix
 from shapewright.operators.facts import operators_with
 from shapewright.operators.failed_calls import Failure, Repair
 from shapewright.operators.metadata_rules import Made
-from shapewright.program.source_text import SourceText, flat
+from shapewright.program.source_text import SourceText, join_lines
 from shapewright.program.syntax_nodes import (
     FUNCTIONS,
-    called_name,
-    last_name,
-    own_nodes,
+    get_called_name,
+    get_last_name,
+    iter_own_nodes,
 )
 from shapewright.record.ops import Fact, Op
 
 
-def of_consumer(program: Program, failure: Failure) -> Iterator[Fix]:
+def fix_consumer(program: Program, failure: Failure) -> Iterator[Fix]:
     """Give the layer that refuses its input the size that arrives."""
-    wanted, got = sides(failure)
+    wanted, got = find_sides(failure)
     if wanted is None or got is None:
         return
     op = program.trace.ops[failure.op]
     needs, has = (op.inputs[at].shape[dim] for at, dim in (wanted, got))
     at, dim = wanted
-    for module, found in _modules_of(program, op.inputs[at], dim):
+    for module, found in _iter_modules(program, op.inputs[at], dim):
         size = has if found == needs else None
         if size is not None:
             written = _as_product(program, op.inputs[got[0]], got[1])
             yield from _with_size(program, module, needs, size, written)
 
 
-def of_layer(program: Program, failure: Failure) -> Iterator[Fix]:
+def fix_expecting_layer(program: Program, failure: Failure) -> Iterator[Fix]:
     """Change the constructor argument that sets the size the refusing layer expects."""
     op = program.trace.ops[failure.op]
     layer = program.layer(op)
     if layer is None or layer.path not in program.built:
         return
-    for has, needs in pairs_of(program, failure):
+    for has, needs in find_size_pairs(program, failure):
         written = ""
-        got = sides(failure)[1]
+        got = find_sides(failure)[1]
         if got is not None and op.inputs[got[0]].shape[got[1]] == has:
             written = _as_product(program, op.inputs[got[0]], got[1])
         yield from _with_size(program, layer.path, needs, has, written)
 
 
-def pairs_of(program: Program, failure: Failure) -> list[tuple[int, int]]:
+def find_size_pairs(program: Program, failure: Failure) -> list[tuple[int, int]]:
     """Return (actual, expected) sizes as numbers, the most certain first."""
     op = program.trace.ops[failure.op]
     pairs: list[tuple[int, int]] = []
     unmet = failure.unmet
     if unmet is not None and type(unmet.has) is int and type(unmet.needs) is int:
         pairs.append((unmet.has, unmet.needs))
-    wanted, got = sides(failure)
+    wanted, got = find_sides(failure)
     if wanted is not None and got is not None:
         needs, has = (op.inputs[at].shape[dim] for at, dim in (wanted, got))
         pairs.append((has, needs))
@@ -80,7 +84,7 @@ def pairs_of(program: Program, failure: Failure) -> list[tuple[int, int]]:
     return list(dict.fromkeys(pairs))
 
 
-def of_table(program: Program, failure: Failure) -> Iterator[Fix]:
+def fix_table(program: Program, failure: Failure) -> Iterator[Fix]:
     """Give a table a row for every index: just enough rows, or a few more."""
     unmet = failure.unmet
     layer = program.layer(program.trace.ops[failure.op])
@@ -93,20 +97,20 @@ def of_table(program: Program, failure: Failure) -> Iterator[Fix]:
             )
 
 
-def of_producer(program: Program, failure: Failure) -> Iterator[Fix]:
+def fix_producer(program: Program, failure: Failure) -> Iterator[Fix]:
     """Make the layer that set the actual size produce the expected size."""
-    wanted, got = sides(failure)
+    wanted, got = find_sides(failure)
     if wanted is None or got is None:
         return
     op = program.trace.ops[failure.op]
     needs, has = (op.inputs[at].shape[dim] for at, dim in (wanted, got))
     at, dim = got
-    for module, found in _modules_of(program, op.inputs[at], dim):
+    for module, found in _iter_modules(program, op.inputs[at], dim):
         if found == has:
             yield from _with_size(program, module, has, needs, "")
 
 
-def of_shuffle(program: Program, failure: Failure) -> Iterator[Fix]:
+def fix_shuffle(program: Program, failure: Failure) -> Iterator[Fix]:
     """Make the layer before a pixel shuffle produce the channels that the shuffle
     needs.
     """
@@ -117,16 +121,16 @@ def of_shuffle(program: Program, failure: Failure) -> Iterator[Fix]:
     op = program.trace.ops[failure.op]
     if type(has) is not int or type(needs) is not int or needs < 2:
         return
-    for module, size in _modules_of(program, op.inputs[0], unmet.got.dim or 1):
+    for module, size in _iter_modules(program, op.inputs[0], unmet.got.dim or 1):
         factors = [each for _, each in op.arguments if type(each) is int and each > 1]
-        squared = [has * each for each in factors if has % each == 0]
+        squared = [has * factor for factor in factors if has % factor == 0]
         near = (*squared, needs, lcm(has, needs), -(-has // needs) * needs)
         for new in dict.fromkeys(near):
             if new and size == has:
                 yield from _with_size(program, module, has, new, "")
 
 
-def of_share(program: Program, failure: Failure) -> Iterator[Fix]:
+def fix_share(program: Program, failure: Failure) -> Iterator[Fix]:
     """Scale the output size of a layer so that the sizes of a view match it."""
     unmet = failure.unmet
     if unmet is None or unmet.code not in (ELEMENT_COUNT_MISMATCH, DOES_NOT_DIVIDE):
@@ -136,14 +140,14 @@ def of_share(program: Program, failure: Failure) -> Iterator[Fix]:
         return
     fact = program.trace.ops[failure.op].inputs[0]
     for dim in range(len(fact.shape)):
-        for module, size in _modules_of(program, fact, dim):
+        for module, size in _iter_modules(program, fact, dim):
             if size * needs % has == 0:
                 yield from _with_size(program, module, size, size * needs // has, "")
 
 
-def _modules_of(program: Program, fact: Fact, dim: int) -> Iterator[tuple[str, int]]:
+def _iter_modules(program: Program, fact: Fact, dim: int) -> Iterator[tuple[str, int]]:
     """Yield the layers whose parameters set a size, with the size there."""
-    found = way(program, fact, dim)
+    found = trace_dim(program, fact, dim)
     if found.why != "parameter":
         return
     path = program.states.get(found.fact.tensor)
@@ -159,24 +163,26 @@ def _with_size(
     Where a constructor of the program's own hands the size on, its caller's argument
     comes first: that changes this layer alone.
     """
-    for name, node, value in arguments_with(program, module):
+    for name, node, value in iter_arguments(program, module):
         if value not in (old, (old,)) or name in NO_SIZES:
             continue
-        found = constructor(program, module)
+        found = find_constructor(program, module)
         assert found is not None
         text, call = found
-        shown = written or _in_words(text, node, old, new)
-        here = _argument(text, call, name, node, shown)
-        named = any(True for _ in names_for(text, node, new))
+        shown = written or _write_size(text, node, old, new)
+        here = _replace_argument(text, call, name, node, shown)
+        named = any(True for _ in iter_names_for(text, node, new))
         if named:
             yield here
         if isinstance(node, ast.Name):
-            yield from _handed(program, module, text, call, node.id, (old, new))
+            yield from _find_outer_argument(
+                program, module, text, call, node.id, (old, new)
+            )
         if not named:
             yield here
 
 
-def _handed(
+def _find_outer_argument(
     program: Program,
     module: str,
     text: SourceText,
@@ -190,17 +196,17 @@ def _handed(
     while path and owner is not None:
         built = program.built.get(path)
         if built is not None and built.class_name == owner.name:
-            found = constructor(program, path)
-            for own, node, _ in arguments_with(program, path):
+            found = find_constructor(program, path)
+            for own, node, _ in iter_arguments(program, path):
                 if own == name and found is not None:
                     outer, around = found
-                    shown = _in_words(outer, node, *sizes)
-                    yield _argument(outer, around, own, node, shown)
+                    shown = _write_size(outer, node, *sizes)
+                    yield _replace_argument(outer, around, own, node, shown)
             return
         path = path.rpartition(".")[0]
 
 
-def _argument(
+def _replace_argument(
     text: SourceText, call: ast.Call, name: str, node: ast.expr, shown: str
 ) -> Fix:
     """Replace an argument of a call; the fix's message shows the call."""
@@ -209,14 +215,14 @@ def _argument(
     if span.line == outer.line == outer.end_line:
         whole, left = text.written(call), span.column - outer.column
         whole = whole[:left] + shown + whole[left + len(text.written(node)) :]
-        said = f"`{flat(whole)}`"
+        said = f"`{join_lines(whole)}`"
     return Fix("fits", said, (Edit(span, shown),))
 
 
-def _in_words(text: SourceText, node: ast.expr, old: int, new: int) -> str:
+def _write_size(text: SourceText, node: ast.expr, old: int, new: int) -> str:
     """Write a size as the author might: `hidden`, `n_items + 1`, `2 * hidden`."""
     written = text.written(node)
-    for name in names_for(text, node, new):
+    for name in iter_names_for(text, node, new):
         return name
     if isinstance(node, ast.Name | ast.Attribute | ast.Subscript):
         if old > 1 and new % old == 0:
@@ -232,7 +238,7 @@ def _as_product(program: Program, fact: Fact, dim: int) -> str:
     """Return `16 * 4 * 4` for a size that a flatten multiplied, else
     an empty string.
     """
-    found = way(program, fact, dim)
+    found = trace_dim(program, fact, dim)
     if found.why != "product" or found.op is None:
         return ""
     sizes = [found.op.inputs[at].shape[d] for at, d in found.places]
@@ -243,19 +249,19 @@ MAKERS = operators_with("is_sized_factory", "is_range_factory") | {"new_tensor"}
 """Functions that make a tensor of sizes that they are given."""
 
 
-def of_created(program: Program, failure: Failure) -> Iterator[Fix]:
+def fix_created_tensor(program: Program, failure: Failure) -> Iterator[Fix]:
     """Create the mismatched tensor with other sizes."""
     op = program.trace.ops[failure.op]
-    for at, shape in wanted_shapes(program, failure):
+    for at, shape in iter_wanted_shapes(program, failure):
         fact = op.inputs[at]
         maker = program.producers.get(fact.tensor)
         if maker is None or maker.name.rpartition(".")[2] not in MAKERS:
             continue
-        yield from _resized(program, failure, maker, fact.shape, shape)
-    for at, dim, size in _wanted_sizes(failure):
-        found = way(program, op.inputs[at], dim)
+        yield from _resize_tensor(program, failure, maker, fact.shape, shape)
+    for at, dim, size in _iter_wanted_sizes(failure):
+        found = trace_dim(program, op.inputs[at], dim)
         if found.why == "parameter" and found.fact.tensor in program.states:
-            yield from _state_with(program, failure, found.fact, found.dim, size)
+            yield from _resize_state(program, failure, found.fact, found.dim, size)
         maker = found.op
         if maker is None or maker.inputs or found.dim >= len(found.fact.shape):
             continue
@@ -263,10 +269,10 @@ def of_created(program: Program, failure: Failure) -> Iterator[Fix]:
             before = found.fact.shape
             if before[found.dim] == op.inputs[at].shape[dim]:
                 after = (*before[: found.dim], size, *before[found.dim + 1 :])
-                yield from _resized(program, failure, maker, before, after)
+                yield from _resize_tensor(program, failure, maker, before, after)
 
 
-def _state_with(
+def _resize_state(
     program: Program, failure: Failure, fact: Fact, dim: int, size: int
 ) -> Iterator[Fix]:
     """Create one of the program's own parameters or buffers with another size."""
@@ -276,15 +282,15 @@ def _state_with(
     if text is None:
         return
     after = (*fact.shape[:dim], size, *fact.shape[dim + 1 :])
-    for value in set_in(text, path.rpartition(".")[2]):
+    for value in iter_attribute_values(text, path.rpartition(".")[2]):
         for node in ast.walk(value):
-            if isinstance(node, ast.Call) and called_name(node) in MAKERS:
-                yield from _resized_call(
+            if isinstance(node, ast.Call) and get_called_name(node) in MAKERS:
+                yield from _rewrite_sizes(
                     program, failure, text, node, fact.shape, after
                 )
 
 
-def wanted_shapes(
+def iter_wanted_shapes(
     program: Program, failure: Failure
 ) -> Iterator[tuple[int, tuple[int, ...]]]:
     """Yield shapes with which the call succeeds, by input position."""
@@ -293,19 +299,19 @@ def wanted_shapes(
         if grant.argument in failure.arguments and isinstance(grant.value, Made):
             yield failure.arguments.index(grant.argument), tuple(grant.value.shape)
     for repair in failure.repairs:
-        shape = _shape_after(op.inputs[repair.tensor].shape, repair)
+        shape = _repair_shape(op.inputs[repair.tensor].shape, repair)
         if shape is not None:
             yield repair.tensor, shape
 
 
-def _wanted_sizes(failure: Failure) -> Iterator[tuple[int, int, int]]:
+def _iter_wanted_sizes(failure: Failure) -> Iterator[tuple[int, int, int]]:
     """Yield (input, dim, size) for every single dim that fits with another size."""
     for repair in failure.repairs:
         if repair.kind == "size" and repair.dim is not None:
             yield repair.tensor, repair.dim, repair.new
 
 
-def _shape_after(shape: tuple[int, ...], repair: Repair) -> tuple[int, ...] | None:
+def _repair_shape(shape: tuple[int, ...], repair: Repair) -> tuple[int, ...] | None:
     """Return the shape after a repair."""
     dim = repair.dim or 0
     if repair.kind == "size":
@@ -319,7 +325,7 @@ def _shape_after(shape: tuple[int, ...], repair: Repair) -> tuple[int, ...] | No
     return None
 
 
-def _resized(
+def _resize_tensor(
     program: Program,
     failure: Failure,
     maker: Op,
@@ -329,10 +335,10 @@ def _resized(
     """Rewrite the call that creates a tensor for another shape."""
     found = program.call_at(maker.span)
     if found is not None:
-        yield from _resized_call(program, failure, *found, before, after)
+        yield from _rewrite_sizes(program, failure, *found, before, after)
 
 
-def _resized_call(
+def _rewrite_sizes(
     program: Program,
     failure: Failure,
     text: SourceText,
@@ -341,7 +347,7 @@ def _resized_call(
     after: tuple[int, ...],
 ) -> Iterator[Fix]:
     """Rewrite the sizes in a call that creates a tensor for another shape."""
-    nodes = _sizes_of(text, call, len(before))
+    nodes = _find_size_nodes(text, call, len(before))
     if nodes is None:
         return
     written = [text.written(node) for node in nodes]
@@ -357,38 +363,42 @@ def _resized_call(
             left.remove(kept)
             words.append(kept[1])
             continue
-        named = list(names_for(text, nodes[place], size)) if same else []
+        named = list(iter_names_for(text, nodes[place], size)) if same else []
         words.append(
-            named[0] if named else size_in_words(program, failure, text, call, size)
+            named[0] if named else write_size(program, failure, text, call, size)
         )
     yield _with_words(text, call, nodes, words)
 
 
-def _sizes_of(text: SourceText, call: ast.Call, rank: int) -> list[ast.expr] | None:
+def _find_size_nodes(
+    text: SourceText, call: ast.Call, rank: int
+) -> list[ast.expr] | None:
     """Return the expressions of the sizes in a call, a single one per dim.
 
     A name among the arguments that stands for a tuple is looked up.
     """
-    values = [_value_of(text, each) for each in call.args]
-    for each in values:
-        if isinstance(each, ast.Tuple | ast.List):
-            sure = not any(isinstance(item, ast.Starred) for item in each.elts)
-            return list(each.elts) if len(each.elts) == rank and sure else None
+    values = [_find_value(text, argument) for argument in call.args]
+    for value in values:
+        if isinstance(value, ast.Tuple | ast.List):
+            sure = not any(isinstance(item, ast.Starred) for item in value.elts)
+            return list(value.elts) if len(value.elts) == rank and sure else None
     given = list(call.args)
     if len(given) != rank or any(isinstance(each, ast.Starred) for each in given):
         return None
     return given
 
 
-def _value_of(text: SourceText, node: ast.expr) -> ast.expr:
+def _find_value(text: SourceText, node: ast.expr) -> ast.expr:
     """Return the tuple assigned to a name in the same function, else
     the node itself.
     """
     scope = text.around(node, *FUNCTIONS)
-    for each in own_nodes(scope) if isinstance(node, ast.Name) else ():
+    for each in iter_own_nodes(scope) if isinstance(node, ast.Name) else ():
         if isinstance(each, ast.Assign) and each.lineno < node.lineno:
             target, value = each.targets[0], each.value
-            same = isinstance(target, ast.Name) and last_name(target) == last_name(node)
+            same = isinstance(target, ast.Name) and get_last_name(
+                target
+            ) == get_last_name(node)
             if same and isinstance(value, ast.Tuple):
                 return value
     return node

@@ -5,13 +5,13 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
-from shapewright.analysis.fixes.suspect_lines import Line, nodes_on
+from shapewright.analysis.fixes.suspect_lines import Line, iter_nodes_on
 from shapewright.analysis.program_run import Program
 from shapewright.findings.finding import Edit, Fix
 from shapewright.operators.facts import operators_with, values_of
-from shapewright.program.source_text import SourceText, flat
+from shapewright.program.source_text import SourceText, join_lines
 from shapewright.program.spans import Span
-from shapewright.program.syntax_nodes import last_name, shape_owner
+from shapewright.program.syntax_nodes import get_last_name, get_shape_owner
 
 PARTS = operators_with("splits")
 RECURRENT = frozenset({"LSTM", "GRU", "RNN", "MultiheadAttention"})
@@ -24,22 +24,22 @@ TURNED = values_of("mistaken_for")
 """Functions that are taken for each other."""
 
 
-def near(program: Program, span: Span | None) -> Iterator[Fix]:
+def find_word_fixes(program: Program, span: Span | None) -> Iterator[Fix]:
     """Yield fixes for words on the line of an error."""
     if span is not None:
         lines = [(span.file, n) for n in range(span.line, span.end_line + 1)]
-        yield from _unpacked(program, lines)
-        yield from keywords(program, lines)
-        yield from flags(program, lines)
-        yield from methods(program, lines)
+        yield from _suggest_unpacking(program, lines)
+        yield from suggest_keywords(program, lines)
+        yield from suggest_flags(program, lines)
+        yield from suggest_methods(program, lines)
 
 
-def keywords(program: Program, lines: list[Line]) -> Iterator[Fix]:
+def suggest_keywords(program: Program, lines: list[Line]) -> Iterator[Fix]:
     """Suggest `batch_first=True`, `keepdim=True` and other keywords that are often
     forgotten.
     """
-    for text, node in nodes_on(program, lines, ast.Call):
-        name = last_name(node.func)
+    for text, node in iter_nodes_on(program, lines, ast.Call):
+        name = get_last_name(node.func)
         if _is_layer_call(node.func):
             continue
         given = {word.arg for word in node.keywords}
@@ -65,9 +65,9 @@ def _is_layer_call(node: ast.expr) -> bool:
     return isinstance(node, ast.Name) and node.id == "self"
 
 
-def flags(program: Program, lines: list[Line]) -> Iterator[Fix]:
+def suggest_flags(program: Program, lines: list[Line]) -> Iterator[Fix]:
     """Suggest `True` for `False` and vice versa."""
-    for text, node in nodes_on(program, lines, ast.Constant):
+    for text, node in iter_nodes_on(program, lines, ast.Constant):
         if type(node.value) is bool:
             span = text.span(node)
             new = str(not node.value)
@@ -83,26 +83,26 @@ FAMILIES = (
 """What calls that go together are named like, and the settings that they share."""
 
 
-def copied(program: Program, lines: list[Line]) -> Iterator[Fix]:
+def copy_settings(program: Program, lines: list[Line]) -> Iterator[Fix]:
     """Copy a stride, a padding or a number of layers from a similar call nearby."""
     calls = [
         (text, node)
-        for text, node in nodes_on(program, lines, ast.Call)
+        for text, node in iter_nodes_on(program, lines, ast.Call)
         if not _is_layer_call(node.func)
     ]
     for names, settings in FAMILIES:
         found = [
             (text, node)
             for text, node in calls
-            if any(name in last_name(node.func).lower() for name in names)
+            if any(name in get_last_name(node.func).lower() for name in names)
         ]
         for text, node in found:
             for other, model in found:
                 if text.file == other.file:
-                    yield from _settings_of(text, node, model, settings)
+                    yield from _replace_settings(text, node, model, settings)
 
 
-def _settings_of(
+def _replace_settings(
     text: SourceText, node: ast.Call, model: ast.Call, settings: tuple[str, ...]
 ) -> Iterator[Fix]:
     """Yield a call with settings replaced by those of another call."""
@@ -118,9 +118,9 @@ def _settings_of(
             yield Fix("fits", said, (Edit(text.span(old), value),))
 
 
-def dropped(program: Program, lines: list[Line]) -> Iterator[Fix]:
+def drop_methods(program: Program, lines: list[Line]) -> Iterator[Fix]:
     """Drop a method call, such as `.unsqueeze(1)` in `x.unsqueeze(1)`."""
-    for text, node in nodes_on(program, lines, ast.Call):
+    for text, node in iter_nodes_on(program, lines, ast.Call):
         if isinstance(node.func, ast.Attribute) and node.func.attr in SHAPING:
             inner, outer = text.span(node.func.value), text.span(node)
             if inner.end_line != outer.end_line:
@@ -143,10 +143,10 @@ def dropped(program: Program, lines: list[Line]) -> Iterator[Fix]:
 SHAPING = operators_with("may_be_superfluous")
 
 
-def methods(program: Program, lines: list[Line]) -> Iterator[Fix]:
+def suggest_methods(program: Program, lines: list[Line]) -> Iterator[Fix]:
     """Suggest the function that is often confused with the written one."""
-    for text, node in nodes_on(program, lines, ast.Call):
-        name = last_name(node.func)
+    for text, node in iter_nodes_on(program, lines, ast.Call):
+        name = get_last_name(node.func)
         if name in TURNED:
             whole = text.span(node.func)
             start = whole.end_column - len(name)
@@ -157,7 +157,7 @@ def methods(program: Program, lines: list[Line]) -> Iterator[Fix]:
             yield Fix("fits", said, (Edit(span, TURNED[name]),))
 
 
-def _unpacked(program: Program, lines: list[Line]) -> Iterator[Fix]:
+def _suggest_unpacking(program: Program, lines: list[Line]) -> Iterator[Fix]:
     """Suggest `B, C, H, W = x.shape` with another number of names."""
     for file, number in lines:
         text = program.text(file)
@@ -166,8 +166,8 @@ def _unpacked(program: Program, lines: list[Line]) -> Iterator[Fix]:
                 continue
             target = node.targets[0]
             if isinstance(target, ast.Tuple) and isinstance(node.value, ast.Call):
-                yield from _chunked(text, node.value, len(target.elts))
-            if isinstance(target, ast.Tuple) and shape_owner(node.value):
+                yield from _suggest_chunks(text, node.value, len(target.elts))
+            if isinstance(target, ast.Tuple) and get_shape_owner(node.value):
                 first = text.span(target.elts[0])
                 start = Span(
                     first.file, first.line, first.column, first.line, first.column
@@ -186,13 +186,13 @@ def _unpacked(program: Program, lines: list[Line]) -> Iterator[Fix]:
                 yield Fix("fits", f"`{text.written(target)}, _`", (Edit(end, ", _"),))
 
 
-def _chunked(text: SourceText, call: ast.Call, parts: int) -> Iterator[Fix]:
+def _suggest_chunks(text: SourceText, call: ast.Call, parts: int) -> Iterator[Fix]:
     """Suggest `chunk(2, dim=1)` where a call returned another number of parts."""
-    name = last_name(call.func)
+    name = get_last_name(call.func)
     if name not in PARTS or not isinstance(call.func, ast.Attribute):
         return
     words = {word.arg: text.written(word.value) for word in call.keywords}
-    given = [text.written(each) for each in call.args]
+    given = [text.written(argument) for argument in call.args]
     at = 0 if name == "unbind" else 1
     dim = words.get("dim") or (given[at] if len(given) > at else "0")
     kept = text.written(call.func.value)
@@ -212,7 +212,7 @@ def with_keyword(text: SourceText, node: ast.Call, word: str) -> Fix:
         span.end_column - 1,
     )
     comma = ", " if node.args or node.keywords else ""
-    shown = flat(text.written(node))
+    shown = join_lines(text.written(node))
     if text.written(node).rstrip(")").rstrip().endswith(","):
         comma = " "
     said = f"`{shown[:-1]}{comma}{word})`" if len(shown) <= 60 else f"`{word}`"

@@ -6,36 +6,36 @@ import ast
 from collections.abc import Iterator
 from itertools import pairwise, permutations
 
-from shapewright.analysis.explanations import sides
-from shapewright.analysis.fixes.constructors import pairs_of, wanted_shapes
+from shapewright.analysis.explanations import find_sides
+from shapewright.analysis.fixes.constructors import find_size_pairs, iter_wanted_shapes
 from shapewright.analysis.fixes.suspect_lines import (
     Line,
-    definitions,
-    named_facts,
-    nodes_on,
+    iter_definitions,
+    iter_named_facts,
+    iter_nodes_on,
 )
 from shapewright.analysis.program_run import Program
-from shapewright.analysis.provenance.call_expressions import tensor_expressions
+from shapewright.analysis.provenance.call_expressions import find_tensor_expressions
 from shapewright.findings.finding import Edit, Fix
 from shapewright.operators.failed_calls import Failure
-from shapewright.program.expression_values import SIGNED, whole_number
+from shapewright.program.expression_values import SIGNED, evaluate_whole_number
 from shapewright.program.source_text import SourceText
 from shapewright.program.syntax_nodes import (
-    arguments_of,
-    assignments_in,
-    names_in,
-    own_attribute,
+    collect_names,
+    get_own_attribute,
+    iter_assignments,
+    list_arguments,
 )
 
 
-def of_failure(program: Program, failure: Failure, lines: list[Line]) -> Iterator[Fix]:
+def fix_numbers(program: Program, failure: Failure, lines: list[Line]) -> Iterator[Fix]:
     """Change numbers near the failure so that the two sizes may agree."""
-    pairs = pairs_of(program, failure)
-    yield from _of_names(program, failure, pairs[:1])
-    yield from changed(program, lines, pairs)
+    pairs = find_size_pairs(program, failure)
+    yield from _fix_names(program, failure, pairs[:1])
+    yield from change_numbers(program, lines, pairs)
 
 
-def _of_names(
+def _fix_names(
     program: Program, failure: Failure, pairs: list[tuple[int, int]]
 ) -> Iterator[Fix]:
     """Suggest `n_classes + 1` for a name in the failing call that is off by 1."""
@@ -43,18 +43,18 @@ def _of_names(
     if found is None:
         return
     text, call = found
-    rows = [(text, each) for each in arguments_of(call)]
-    for place, node in definitions(program, [(text.file, call.lineno)]):
+    rows = [(text, argument) for argument in list_arguments(call)]
+    for place, node in iter_definitions(program, [(text.file, call.lineno)]):
         if isinstance(node, ast.List | ast.Tuple):
-            rows += [(place, each) for each in reversed(node.elts)]
+            rows += [(place, item) for item in reversed(node.elts)]
     for has, needs in pairs:
         for place, node in rows if abs(has - needs) <= 1 else ():
             if isinstance(node, ast.Name | ast.Attribute):
                 for sign in "+-" if needs > has else "-+":
-                    yield replaced(place, node, f"{place.written(node)} {sign} 1")
+                    yield replace_number(place, node, f"{place.written(node)} {sign} 1")
 
 
-def of_dims(program: Program, failure: Failure) -> Iterator[Fix]:
+def fix_dims(program: Program, failure: Failure) -> Iterator[Fix]:
     """Suggest another dim where the call names a dim that does not exist."""
     if failure.error != "IndexError":
         return
@@ -64,49 +64,51 @@ def of_dims(program: Program, failure: Failure) -> Iterator[Fix]:
     if found is None:
         return
     text, call = found
-    for node in arguments_of(call):
+    for node in list_arguments(call):
         if isinstance(node, ast.Tuple | ast.List):
-            values = [whole_number(each, SIGNED) for each in node.elts]
+            values = [evaluate_whole_number(item, SIGNED) for item in node.elts]
             left = [v for v in values if v is not None and -rank <= v < rank]
             if left and len(left) < len(values) and None not in values:
                 new = str(left[0]) if len(left) == 1 else str(tuple(left))
-                yield replaced(text, node, new)
-        value = whole_number(node, SIGNED)
+                yield replace_number(text, node, new)
+        value = evaluate_whole_number(node, SIGNED)
         if value is None or -rank <= value < rank:
             continue
         near_first = sorted(range(-1, rank), key=lambda dim: dim < 0)
         for dim in [*reversed(near_first[:-1]), -1]:
-            yield replaced(text, node, str(dim))
+            yield replace_number(text, node, str(dim))
 
 
-def changed(
+def change_numbers(
     program: Program, lines: list[Line], pairs: list[tuple[int, int]]
 ) -> Iterator[Fix]:
     """Change every number on these lines, then the numbers that these
     lines depend on.
     """
     found = [
-        *nodes_on(program, lines, ast.Constant),
+        *iter_nodes_on(program, lines, ast.Constant),
         *(
             (text, inner)
-            for text, node in definitions(program, lines)
+            for text, node in iter_definitions(program, lines)
             if isinstance(node, ast.Constant | ast.BinOp | ast.Tuple | ast.List)
             for inner in ast.walk(node)
             if isinstance(inner, ast.Constant)
         ),
     ]
     likely: list[tuple[int, Fix]] = []
-    for place, (text, node) in enumerate(definitions(program, lines)):
+    for place, (text, node) in enumerate(iter_definitions(program, lines)):
         if isinstance(node, ast.Name | ast.Attribute) and _is_given(text, node):
             for has, needs in pairs[:1]:
                 for new in (needs, has):
-                    likely.append((50 + place, replaced(text, node, str(new))))
+                    likely.append((50 + place, replace_number(text, node, str(new))))
     for place, (text, node) in enumerate(found):
-        value = whole_number(node)
+        value = evaluate_whole_number(node)
         if value is None:
             continue
-        for closeness, new in _numbers(value, pairs, text, node):
-            likely.append((closeness * 100 + place, replaced(text, node, str(new))))
+        for closeness, new in _iter_other_numbers(value, pairs, text, node):
+            likely.append(
+                (closeness * 100 + place, replace_number(text, node, str(new)))
+            )
     likely.sort(key=lambda pair: pair[0])
     for _, fix in likely:
         yield fix
@@ -118,7 +120,7 @@ def _is_given(text: SourceText, node: ast.expr) -> bool:
     return isinstance(around, ast.Call | ast.keyword)
 
 
-def _numbers(
+def _iter_other_numbers(
     value: int, pairs: list[tuple[int, int]], text: SourceText, node: ast.expr
 ) -> Iterator[tuple[int, int]]:
     """Yield other numbers that may be meant, each with how far-fetched it is."""
@@ -150,7 +152,7 @@ def _numbers(
             yield 8, max(1, value - step)
 
 
-def replaced(text: SourceText, node: ast.expr, new: str) -> Fix:
+def replace_number(text: SourceText, node: ast.expr, new: str) -> Fix:
     """Replace a number; the fix's message shows the smallest call around it."""
     span = text.span(node)
     kinds = ast.Call, ast.stmt
@@ -172,25 +174,25 @@ MOST = 6
 """Other names that are tried in one place."""
 
 
-def operands(program: Program, failure: Failure) -> Iterator[Fix]:
+def swap_operands(program: Program, failure: Failure) -> Iterator[Fix]:
     """Swap the first two operands of the failing call."""
     found = program.node(program.trace.ops[failure.op].span)
     if found is None:
         return
     text, node = found
     if isinstance(node, ast.BinOp):
-        yield from _swapped(text, node, node.left, node.right)
+        yield from _swap_nodes(text, node, node.left, node.right)
     elif isinstance(node, ast.Call):
-        yield from _arguments_of(text, node)
+        yield from _swap_call_arguments(text, node)
 
 
-def arguments(program: Program, lines: list[Line]) -> Iterator[Fix]:
+def swap_arguments(program: Program, lines: list[Line]) -> Iterator[Fix]:
     """Swap two neighbouring arguments of a call."""
-    for text, node in nodes_on(program, lines, ast.Call):
-        yield from _arguments_of(text, node)
+    for text, node in iter_nodes_on(program, lines, ast.Call):
+        yield from _swap_call_arguments(text, node)
 
 
-def _arguments_of(text: SourceText, call: ast.Call) -> Iterator[Fix]:
+def _swap_call_arguments(text: SourceText, call: ast.Call) -> Iterator[Fix]:
     """Swap neighbouring arguments of a call, and neighbouring items of a
     tuple in it.
     """
@@ -199,10 +201,10 @@ def _arguments_of(text: SourceText, call: ast.Call) -> Iterator[Fix]:
     for row in rows:
         for one, other in pairwise(row):
             if not isinstance(one, ast.Starred) and not isinstance(other, ast.Starred):
-                yield from _swapped(text, call, one, other)
+                yield from _swap_nodes(text, call, one, other)
 
 
-def _swapped(
+def _swap_nodes(
     text: SourceText, whole: ast.expr, one: ast.expr, other: ast.expr
 ) -> Iterator[Fix]:
     """Swap two expressions."""
@@ -221,13 +223,13 @@ def _swapped(
     yield Fix("fits", said, edits)
 
 
-def orders(program: Program, failure: Failure, keeping: bool) -> Iterator[Fix]:
+def suggest_orders(program: Program, failure: Failure, keeping: bool) -> Iterator[Fix]:
     """Suggest another order for the `permute` that made an operand.
 
     `keeping`: those that leave the batch in front where the program moves it; else
     the others.
     """
-    _, got = sides(failure)
+    _, got = find_sides(failure)
     op = program.trace.ops[failure.op]
     if got is None or failure.unmet is None:
         return
@@ -242,7 +244,7 @@ def orders(program: Program, failure: Failure, keeping: bool) -> Iterator[Fix]:
         return
     text, call = found
     given = list(call.args) if isinstance(call, ast.Call) else []
-    before = [whole_number(node, SIGNED) for node in given]
+    before = [evaluate_whole_number(node, SIGNED) for node in given]
     shape = maker.inputs[0].shape
     for order in permutations(range(len(shape))) if len(shape) < 5 else ():
         fits = shape[order[got[1]]] == needs and len(given) == len(shape)
@@ -252,7 +254,7 @@ def orders(program: Program, failure: Failure, keeping: bool) -> Iterator[Fix]:
             yield Fix("fits", f"`permute({new})`", (Edit(span, new),))
 
 
-def names(program: Program, failure: Failure) -> Iterator[Fix]:
+def replace_tensors(program: Program, failure: Failure) -> Iterator[Fix]:
     """Replace a mismatched tensor by another tensor in scope."""
     op = program.trace.ops[failure.op]
     found = program.node(op.span)
@@ -260,20 +262,20 @@ def names(program: Program, failure: Failure) -> Iterator[Fix]:
         return
     text = found[0]
     wanted: dict[int, list[tuple[int, ...]]] = {}
-    for at, shape in wanted_shapes(program, failure):
+    for at, shape in iter_wanted_shapes(program, failure):
         wanted.setdefault(at, []).append(shape)
-    for at, place in enumerate(tensor_expressions(program, op)):
+    for at, place in enumerate(find_tensor_expressions(program, op)):
         if place is None or not isinstance(place[0], ast.Name) or at not in wanted:
             continue
         node, fact = place[0], op.inputs[at]
-        others = named_facts(program, op, text, node)
+        others = iter_named_facts(program, op, text, node)
         kind = fact.dtype.rstrip("0123456789")
         same = [
             name
-            for name, each in others.items()
-            if name != node.id and each.dtype.rstrip("0123456789") == kind
+            for name, other in others.items()
+            if name != node.id and other.dtype.rstrip("0123456789") == kind
         ]
-        there = names_in(found[1])
+        there = collect_names(found[1])
         exact = [
             name
             for name in same
@@ -285,16 +287,18 @@ def names(program: Program, failure: Failure) -> Iterator[Fix]:
             )
 
 
-def numbers_by_name(program: Program, lines: list[Line]) -> Iterator[Fix]:
+def replace_names(program: Program, lines: list[Line]) -> Iterator[Fix]:
     """Replace a name among the arguments of a call by another number in scope."""
-    for text, node in nodes_on(program, lines, ast.Name, ast.Attribute):
+    for text, node in iter_nodes_on(program, lines, ast.Name, ast.Attribute):
         inside = text.parent(node)
         while isinstance(inside, ast.BinOp | ast.Tuple | ast.List | ast.keyword):
             inside = text.parent(inside)
         if not isinstance(inside, ast.Call) or inside.func is node:
             continue
         written = text.written(node)
-        for name in [each for each in _beside(text, node) if each != written][:MOST]:
+        for name in [each for each in _iter_other_names(text, node) if each != written][
+            :MOST
+        ]:
             shown = text.written(inside)
             said = f"`{name}` for `{written}`"
             if "\n" not in shown and len(shown) <= 72:
@@ -303,7 +307,7 @@ def numbers_by_name(program: Program, lines: list[Line]) -> Iterator[Fix]:
             yield Fix("fits", said, (Edit(text.span(node), name),))
 
 
-def _beside(text: SourceText, node: ast.expr) -> Iterator[str]:
+def _iter_other_names(text: SourceText, node: ast.expr) -> Iterator[str]:
     """Yield names of numbers that may replace a name or an attribute of `self`.
 
     For a name of a constructor its parameters and the numbers that it works out; for
@@ -314,24 +318,27 @@ def _beside(text: SourceText, node: ast.expr) -> Iterator[str]:
         return
     if isinstance(node, ast.Name) and scope.name == "__init__":
         own = [each.arg for each in (*scope.args.args[1:], *scope.args.kwonlyargs)]
-        own += [name for name, _ in _kept(scope, ast.Name, node.lineno)]
+        own += [name for name, _ in _iter_number_names(scope, ast.Name, node.lineno)]
         if node.id in own:
             yield from dict.fromkeys(own)
-    elif own_attribute(node):
+    elif get_own_attribute(node):
         owner = text.around(node, ast.ClassDef)
         if owner is not None:
-            own = [f"self.{name}" for name, _ in _kept(owner, ast.Attribute, None)]
+            own = [
+                f"self.{name}"
+                for name, _ in _iter_number_names(owner, ast.Attribute, None)
+            ]
             if text.written(node) in own:
                 yield from dict.fromkeys(own)
 
 
-def _kept(
+def _iter_number_names(
     scope: ast.AST, kind: type[ast.AST], before: int | None
 ) -> Iterator[tuple[str, ast.expr]]:
     """Yield names, or attributes of `self`, that are assigned a number in a scope."""
-    for target, value in assignments_in(scope, before):
+    for target, value in iter_assignments(scope, before):
         if isinstance(value, ast.Name | ast.BinOp | ast.Constant | ast.Attribute):
             if isinstance(target, kind) and isinstance(target, ast.Name):
                 yield target.id, value
-            elif isinstance(target, kind) and own_attribute(target):
-                yield own_attribute(target), value
+            elif isinstance(target, kind) and get_own_attribute(target):
+                yield get_own_attribute(target), value

@@ -9,13 +9,17 @@ import re
 from collections.abc import Iterator
 from dataclasses import replace
 
-from shapewright.analysis.fixes.suspect_lines import Line, nodes_on, other_operand
+from shapewright.analysis.fixes.suspect_lines import (
+    Line,
+    iter_nodes_on,
+    iter_other_operands,
+)
 from shapewright.analysis.program_run import Program
 from shapewright.analysis.provenance.call_expressions import (
+    find_tensor_expressions,
     is_namespace,
-    tensor_expressions,
 )
-from shapewright.analysis.provenance.origins import constructor
+from shapewright.analysis.provenance.origins import find_constructor
 from shapewright.findings.codes import (
     DOES_NOT_DIVIDE,
     ELEMENT_COUNT_MISMATCH,
@@ -24,10 +28,10 @@ from shapewright.findings.codes import (
 )
 from shapewright.findings.finding import Edit, Finding, Fix
 from shapewright.operators.failed_calls import RANK_KINDS, Failure, Repair
-from shapewright.program.source_text import SourceText, defining, flat
+from shapewright.program.source_text import SourceText, find_defining, join_lines
 from shapewright.program.spans import Span
-from shapewright.program.syntax_nodes import arguments_of, shape_owner
-from shapewright.record.ops import Fact, Op, leaves
+from shapewright.program.syntax_nodes import get_shape_owner, list_arguments
+from shapewright.record.ops import Fact, Op, collect_leaves
 
 TIGHT = (ast.Name, ast.Attribute, ast.Call, ast.Subscript)
 """Expressions that a method call can follow without parentheses."""
@@ -43,15 +47,15 @@ def with_method(
     """Append `method` to an operand, at the call or where the tensor is passed in."""
     op = program.trace.ops[failure.op]
     found = program.node(op.span)
-    expressions = tensor_expressions(program, op)
+    expressions = find_tensor_expressions(program, op)
     place = expressions[tensor] if tensor < len(expressions) else None
     if found is not None and place is not None:
-        yield after(found[0], place[0], method)
-    for text, node in _handed_in(program, op, op.inputs[tensor]):
-        yield after(text, node, method)
+        yield append_method(found[0], place[0], method)
+    for text, node in _iter_handed_arguments(program, op, op.inputs[tensor]):
+        yield append_method(text, node, method)
 
 
-def _handed_in(
+def _iter_handed_arguments(
     program: Program, op: Op, fact: Fact
 ) -> Iterator[tuple[SourceText, ast.expr]]:
     """Yield the arguments by which a tensor was passed into the modules around a call.
@@ -71,7 +75,7 @@ def _handed_in(
         found = program.call_at(call.span)
         if found is not None:
             values = [*call.inputs[0], *call.inputs[1].values()]
-            for value, node in zip(values, arguments_of(found[1]), strict=False):
+            for value, node in zip(values, list_arguments(found[1]), strict=False):
                 if isinstance(value, Fact) and value.tensor in same:
                     yield found[0], node
         call = program.trace.calls[call.parent]
@@ -81,7 +85,7 @@ FOLLOWED = 6
 """Ops that are followed back from an operand."""
 
 
-def after(text: SourceText, node: ast.expr, method: str) -> Fix:
+def append_method(text: SourceText, node: ast.expr, method: str) -> Fix:
     """Append a method call to an expression."""
     span, written = text.span(node), text.written(node)
     if isinstance(node, TIGHT):
@@ -93,10 +97,10 @@ def after(text: SourceText, node: ast.expr, method: str) -> Fix:
     else:
         shown = f"({written}){method}"
         edits = (Edit(span, shown),)
-    return Fix("fits", f"`{flat(shown)}`", edits)
+    return Fix("fits", f"`{join_lines(shown)}`", edits)
 
 
-def of_dtype(program: Program, failure: Failure) -> Iterator[Fix]:
+def fix_dtype(program: Program, failure: Failure) -> Iterator[Fix]:
     """Cast an operand to the dtype of the others."""
     if failure.unmet is not None and "dtype" not in failure.unmet.code:
         return  # a cast would hide what is wrong
@@ -106,7 +110,7 @@ def of_dtype(program: Program, failure: Failure) -> Iterator[Fix]:
             yield from with_method(program, failure, repair.tensor, method)
 
 
-def of_storage(program: Program, failure: Failure) -> Iterator[Fix]:
+def fix_storage(program: Program, failure: Failure) -> Iterator[Fix]:
     """Suggest `reshape` for `view`, or `contiguous` before it."""
     op = program.trace.ops[failure.op]
     if not any(repair.kind == "contiguous" for repair in failure.repairs):
@@ -118,7 +122,7 @@ def of_storage(program: Program, failure: Failure) -> Iterator[Fix]:
             end = text.span(node.func)
             start = end.end_column - len("view")
             name = Span(end.file, end.end_line, start, end.end_line, end.end_column)
-            shown = flat(text.written(node))
+            shown = join_lines(text.written(node))
             yield Fix(
                 "safe",
                 f"`reshape` instead of `view` in `{shown}`",
@@ -129,7 +133,7 @@ def of_storage(program: Program, failure: Failure) -> Iterator[Fix]:
             yield from with_method(program, failure, repair.tensor, ".contiguous()")
 
 
-def of_order(program: Program, failure: Failure, sure: bool) -> Iterator[Fix]:
+def fix_order(program: Program, failure: Failure, sure: bool) -> Iterator[Fix]:
     """Reorder the dims. `sure`: only where nothing else brings a size to its place."""
     op = program.trace.ops[failure.op]
     layer = program.layer(op) is not None
@@ -138,10 +142,10 @@ def of_order(program: Program, failure: Failure, sure: bool) -> Iterator[Fix]:
             return  # a layer's input begins with the batch
         if repair.kind != "permute":
             continue
-        equal = _turned_equal(op.inputs, repair)
+        equal = _is_equal_after(op.inputs, repair)
         unmet = failure.unmet
         vague = unmet is not None and unmet.code in VAGUE
-        if ((_keeps_batch(repair) or equal) and not vague) == sure:
+        if ((_is_batch_kept(repair) or equal) and not vague) == sure:
             order = repair.new
             moved = [at for at, dim in enumerate(order) if at != dim]
             if len(moved) == 2:
@@ -155,14 +159,14 @@ VAGUE = frozenset({SHUFFLED_SIZES, ELEMENT_COUNT_MISMATCH, DOES_NOT_DIVIDE})
 """Codes where that another order fits says little."""
 
 
-def _turned_equal(inputs: tuple[Fact, ...], repair: Repair) -> bool:
+def _is_equal_after(inputs: tuple[Fact, ...], repair: Repair) -> bool:
     """Whether the reordered dims equal those of another operand."""
     shape = tuple(inputs[repair.tensor].shape[d] for d in repair.new)
     others = (fact.shape for n, fact in enumerate(inputs) if n != repair.tensor)
     return len(set(shape)) > 1 and any(shape == other for other in others)
 
 
-def _keeps_batch(repair: Repair) -> bool:
+def _is_batch_kept(repair: Repair) -> bool:
     """Return whether the first dim stays: only dims of an image or a sequence are
     swapped.
     """
@@ -170,10 +174,10 @@ def _keeps_batch(repair: Repair) -> bool:
     return len(order) > 2 and order[0] == 0
 
 
-def of_rank(program: Program, failure: Failure) -> Iterator[Fix]:
+def fix_rank(program: Program, failure: Failure) -> Iterator[Fix]:
     """Remove or add a dim, or merge dims; fixes that remove dims come first."""
     op = program.trace.ops[failure.op]
-    first = _batch_of(program)
+    first = _get_batch_size(program)
     for kind in RANK_KINDS:
         found = [r for r in failure.repairs if r.kind == kind and not r.parameter]
         if kind == "unsqueeze":
@@ -182,7 +186,7 @@ def of_rank(program: Program, failure: Failure) -> Iterator[Fix]:
             found = [
                 r for r in found if alone or len(op.inputs[r.tensor].shape) < most
             ]  # of two operands with as many dims it would make every pair
-            found.sort(key=lambda r: _behind(op.inputs[r.tensor].shape, r, first))
+            found.sort(key=lambda r: _rank_new_dim(op.inputs[r.tensor].shape, r, first))
         for repair in found:
             method = f".{kind}({repair.dim})"
             if repair.new is not None:
@@ -192,16 +196,16 @@ def of_rank(program: Program, failure: Failure) -> Iterator[Fix]:
             yield from with_method(program, failure, repair.tensor, method)
 
 
-def _batch_of(program: Program) -> int | None:
+def _get_batch_size(program: Program) -> int | None:
     """Return the size of the first dim of the program's input."""
     if not program.trace.calls:
         return None
     args, kwargs = program.trace.calls[0].inputs
-    facts = leaves([args, kwargs])
+    facts = collect_leaves([args, kwargs])
     return facts[0].shape[0] if facts and facts[0].shape else None
 
 
-def _behind(shape: tuple[int, ...], repair: Repair, batch: int | None) -> int:
+def _rank_new_dim(shape: tuple[int, ...], repair: Repair, batch: int | None) -> int:
     """Return a sort key for a new dim: after the batch first, else in front first."""
     dim = repair.dim or 0
     if shape and shape[0] == batch:
@@ -209,7 +213,7 @@ def _behind(shape: tuple[int, ...], repair: Repair, batch: int | None) -> int:
     return dim
 
 
-def of_larger(program: Program, failure: Failure, table: bool) -> Iterator[Fix]:
+def fix_larger_tensor(program: Program, failure: Failure, table: bool) -> Iterator[Fix]:
     """Cut a table or a mask to the size of its counterpart: `pos[:, :x.size(1)]`.
 
     `table`: only what is no work of the input; else only what is.
@@ -218,15 +222,15 @@ def of_larger(program: Program, failure: Failure, table: bool) -> Iterator[Fix]:
     if len(op.inputs) != 2:
         return
     found = program.node(op.span)
-    places = tensor_expressions(program, op)
+    places = find_tensor_expressions(program, op)
     for at, place in enumerate(places):
         mine, other = op.inputs[at], op.inputs[1 - at]
-        lacking = _larger_dims(mine, other)
+        lacking = _find_larger_dims(mine, other)
         if place is None or found is None or not lacking:
             continue
         if _is_table(program, mine) != table:
             continue
-        known = other_operand(program, failure, at)
+        known = iter_other_operands(program, failure, at)
         items = []
         for dim in range(max(lacking) + 1):
             if dim not in lacking:
@@ -237,7 +241,7 @@ def of_larger(program: Program, failure: Failure, table: bool) -> Iterator[Fix]:
             if known is not None:
                 size = f"{known[1]}.size({back})"
             items.append(f":{size}")
-        yield after(found[0], place[0], f"[{', '.join(items)}]")
+        yield append_method(found[0], place[0], f"[{', '.join(items)}]")
 
 
 def _is_table(program: Program, fact: Fact) -> bool:
@@ -256,7 +260,7 @@ def _is_table(program: Program, fact: Fact) -> bool:
     return True
 
 
-def _larger_dims(mine: Fact, other: Fact) -> list[int]:
+def _find_larger_dims(mine: Fact, other: Fact) -> list[int]:
     """Return the dims that are longer than another tensor's, if all others line up."""
     found = []
     for back in range(1, min(len(mine.shape), len(other.shape)) + 1):
@@ -269,32 +273,32 @@ def _larger_dims(mine: Fact, other: Fact) -> list[int]:
     return found
 
 
-def layers(program: Program, failure: Failure) -> Iterator[Fix]:
+def drop_norm(program: Program, failure: Failure) -> Iterator[Fix]:
     """Leave out a norm that cannot work here."""
     op = program.trace.ops[failure.op]
     unmet = failure.unmet
     if unmet is None or unmet.code != ONE_VALUE_PER_CHANNEL:
         return
     layer = program.layer(op)
-    found = constructor(program, layer.path) if layer is not None else None
+    found = find_constructor(program, layer.path) if layer is not None else None
     if found is not None:
         text, call = found
         yield Fix("fits", "`nn.Identity()`", (Edit(text.span(call), "nn.Identity()"),))
     found = program.call_at(op.span)
     if found is not None:
-        yield from _left_out(*found)
+        yield from _drop_call(*found)
 
 
-def _left_out(text: SourceText, call: ast.Call) -> Iterator[Fix]:
+def _drop_call(text: SourceText, call: ast.Call) -> Iterator[Fix]:
     """Replace a call by its argument."""
     if len(call.args) == 1 and not call.keywords:
         kept = text.written(call.args[0])
         yield Fix("fits", f"`{kept}`", (Edit(text.span(call), kept),))
 
 
-def flattens(program: Program, lines: list[Line]) -> Iterator[Fix]:
+def suggest_flatten_dim(program: Program, lines: list[Line]) -> Iterator[Fix]:
     """Suggest `flatten(1)` for `flatten()`, which merges the batch into one row."""
-    for text, node in nodes_on(program, lines, ast.Call):
+    for text, node in iter_nodes_on(program, lines, ast.Call):
         func = node.func
         if not isinstance(func, ast.Attribute) or node.keywords:
             continue
@@ -308,9 +312,9 @@ def flattens(program: Program, lines: list[Line]) -> Iterator[Fix]:
         yield Fix("fits", said, (Edit(place, word),))
 
 
-def squeezes(program: Program, lines: list[Line]) -> Iterator[Fix]:
+def suggest_squeeze_dim(program: Program, lines: list[Line]) -> Iterator[Fix]:
     """Suggest `squeeze(1)` for `squeeze()`, which removes a batch of 1 as well."""
-    for text, node in nodes_on(program, lines, ast.Call):
+    for text, node in iter_nodes_on(program, lines, ast.Call):
         func = node.func
         if not isinstance(func, ast.Attribute) or func.attr != "squeeze":
             continue
@@ -332,7 +336,7 @@ DEEP = 4
 """How many assignments and calls a tensor is followed back through."""
 
 
-def of_unpacking(program: Program, finding: Finding) -> Iterator[Fix]:
+def fix_unpacking(program: Program, finding: Finding) -> Iterator[Fix]:
     """Change the rank of `x` in `B, N, C = x.shape`, where `x` comes from."""
     too_many = re.search("too many values to unpack", finding.message)
     too_few = re.search("not enough values to unpack", finding.message)
@@ -340,18 +344,18 @@ def of_unpacking(program: Program, finding: Finding) -> Iterator[Fix]:
         return
     text = program.text(finding.span.file)
     for node in text.near(finding.span.line) if text is not None else ():
-        source = shape_owner(node.value) if isinstance(node, ast.Assign) else None
+        source = get_shape_owner(node.value) if isinstance(node, ast.Assign) else None
         if source is None:
             continue
         assert text is not None
-        made = list(_sources(text, source, node.lineno, DEEP))
+        made = list(_iter_sources(text, source, node.lineno, DEEP))
         for methods in (FEWER, FEWER_STILL) if too_many else (MORE,):
             for method in methods:
                 for place in made:
-                    yield after(text, place, method)
+                    yield append_method(text, place, method)
 
 
-def at_sources(program: Program, failure: Failure) -> Iterator[Fix]:
+def fix_sources(program: Program, failure: Failure) -> Iterator[Fix]:
     """Transpose the operands of the failing call, or change their rank, where they are
     defined.
     """
@@ -361,14 +365,14 @@ def at_sources(program: Program, failure: Failure) -> Iterator[Fix]:
         return
     text, node = found
     made: dict[int, ast.expr] = {}
-    for each in ast.walk(node):
-        if isinstance(each, ast.Name) and isinstance(each.ctx, ast.Load):
-            for place in _sources(text, each, each.lineno, 2):
+    for child in ast.walk(node):
+        if isinstance(child, ast.Name) and isinstance(child.ctx, ast.Load):
+            for place in _iter_sources(text, child, child.lineno, 2):
                 if not isinstance(place, ast.Constant):
                     made.setdefault(id(place), place)
     for method in TURNS:
         for place in list(made.values())[:MOST]:
-            yield after(text, place, method)
+            yield append_method(text, place, method)
 
 
 TURNS = (".transpose(1, 2)", ".unsqueeze(1)", ".unsqueeze(-1)", ".squeeze(1)", ".T")
@@ -376,7 +380,7 @@ MOST = 5
 """Places of one kind that are tried."""
 
 
-def _sources(
+def _iter_sources(
     text: SourceText, node: ast.expr, line: int, deep: int
 ) -> Iterator[ast.expr]:
     """Yield the expressions that define a name: calls, and arguments passed to it."""
@@ -386,13 +390,13 @@ def _sources(
         for item in node.elts:
             if not isinstance(item, ast.Starred | ast.Constant):
                 yield item
-                yield from _sources(text, item, line, deep - 1)
+                yield from _iter_sources(text, item, line, deep - 1)
     if not isinstance(node, ast.Name) or not deep:
         return
-    found = list(defining(text, node.id))
+    found = list(find_defining(text, node.id))
     near = [each for each in found if each.lineno < line]
     for each in [*reversed(near), *(each for each in found if each not in near)][:6]:
         if isinstance(each, ast.Name) and each.id == node.id and each.lineno == line:
             continue
         yield each
-        yield from _sources(text, each, each.lineno, deep - 1)
+        yield from _iter_sources(text, each, each.lineno, deep - 1)

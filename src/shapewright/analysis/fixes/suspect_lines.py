@@ -8,16 +8,16 @@ import ast
 from collections.abc import Iterator
 from typing import TypeVar
 
-from shapewright.analysis.causes import way
-from shapewright.analysis.explanations import both_sides, sides
+from shapewright.analysis.causes import trace_dim
+from shapewright.analysis.explanations import find_sides, iter_both_sides
 from shapewright.analysis.program_run import Program
-from shapewright.analysis.provenance.call_expressions import tensor_expressions
+from shapewright.analysis.provenance.call_expressions import find_tensor_expressions
 from shapewright.operators.failed_calls import Failure
-from shapewright.program.expression_values import whole_number
-from shapewright.program.source_text import SourceText, defining
+from shapewright.program.expression_values import evaluate_whole_number
+from shapewright.program.source_text import SourceText, find_defining
 from shapewright.program.spans import Span
-from shapewright.program.syntax_nodes import FUNCTIONS, last_name, own_nodes
-from shapewright.record.ops import Fact, ModuleCall, Op, leaves
+from shapewright.program.syntax_nodes import FUNCTIONS, get_last_name, iter_own_nodes
+from shapewright.record.ops import Fact, ModuleCall, Op, collect_leaves
 
 Line = tuple[str, int]
 Kind = TypeVar("Kind", bound=ast.expr)
@@ -27,7 +27,7 @@ NEAREST = 20
 """Ops before a failure that are looked at."""
 
 
-def suspects(program: Program, failure: Failure) -> list[Line]:
+def find_suspects(program: Program, failure: Failure) -> list[Line]:
     """Return the failing line, the lines named in its explanation, and those behind
     them.
 
@@ -36,41 +36,41 @@ def suspects(program: Program, failure: Failure) -> list[Line]:
     """
     op = program.trace.ops[failure.op]
     spans: list[Span | None] = [op.span]
-    spans += [each.span for each in both_sides(program, failure)]
+    spans += [side.span for side in iter_both_sides(program, failure)]
     layer = program.layer(op)
     if layer is not None:
-        spans += _built_spans(program, layer.path)
-    _, got = sides(failure)
+        spans += _iter_built_spans(program, layer.path)
+    _, got = find_sides(failure)
     for at, fact in enumerate(op.inputs):
         dims = [got[1]] if got is not None and got[0] == at else range(len(fact.shape))
         for dim in dims:
-            steps = way(program, fact, dim)
+            steps = trace_dim(program, fact, dim)
             for each in [*(step.op for step in steps.steps[:6]), steps.op]:
                 if each is not None:
-                    spans += _spans_of(program, each)
-    for each in _lineage(program, op):
-        spans += _spans_of(program, each)
+                    spans += _iter_spans(program, each)
+    for each in _iter_lineage(program, op):
+        spans += _iter_spans(program, each)
     for frame in reversed(op.frames):
         spans.append(frame.span)
-    found = dict.fromkeys(line for span in spans for line in _lines_of(span))
-    for text, node in definitions(program, list(found)):
+    found = dict.fromkeys(line for span in spans for line in _iter_lines(span))
+    for text, node in iter_definitions(program, list(found)):
         if not isinstance(node, ast.Constant):
             found.setdefault((text.file, node.lineno))
     return list(found)
 
 
-def suspects_of_error(program: Program, span: Span | None) -> list[Line]:
+def find_error_suspects(program: Program, span: Span | None) -> list[Line]:
     """Return the line of an error in the program itself, and where its names are
     defined.
     """
-    found = dict.fromkeys(_lines_of(span))
+    found = dict.fromkeys(_iter_lines(span))
     for _ in range(2):
-        for text, node in definitions(program, list(found)):
+        for text, node in iter_definitions(program, list(found)):
             found.setdefault((text.file, node.lineno))
     return list(found)
 
 
-def _lineage(program: Program, op: Op) -> Iterator[Op]:
+def _iter_lineage(program: Program, op: Op) -> Iterator[Op]:
     """Yield the ops that produced an op's inputs, the nearest first."""
     seen: set[int] = set()
     queue = [fact.tensor for fact in op.inputs]
@@ -86,15 +86,15 @@ def _lineage(program: Program, op: Op) -> Iterator[Op]:
         queue += [fact.tensor for fact in maker.inputs]
 
 
-def _spans_of(program: Program, op: Op) -> Iterator[Span | None]:
+def _iter_spans(program: Program, op: Op) -> Iterator[Span | None]:
     """Yield the span of an op, and where its layer is constructed."""
     yield op.span
     layer = program.layer(op)
     if layer is not None:
-        yield from _built_spans(program, layer.path)
+        yield from _iter_built_spans(program, layer.path)
 
 
-def _built_spans(program: Program, path: str) -> Iterator[Span]:
+def _iter_built_spans(program: Program, path: str) -> Iterator[Span]:
     """Yield where a module is constructed, and where the modules that
     contain it are.
     """
@@ -104,14 +104,14 @@ def _built_spans(program: Program, path: str) -> Iterator[Span]:
         path = path.rpartition(".")[0]
 
 
-def _lines_of(span: Span | None) -> Iterator[Line]:
+def _iter_lines(span: Span | None) -> Iterator[Line]:
     """Yield every line of a span."""
     if span is not None:
         for number in range(span.line, span.end_line + 1):
             yield span.file, number
 
 
-def nodes_on(
+def iter_nodes_on(
     program: Program, lines: list[Line], *kinds: type[Kind]
 ) -> Iterator[tuple[SourceText, Kind]]:
     """Yield the expressions of these types that begin on these lines, in order."""
@@ -122,7 +122,7 @@ def nodes_on(
                 yield text, node
 
 
-def definitions(
+def iter_definitions(
     program: Program, lines: list[Line]
 ) -> Iterator[tuple[SourceText, ast.expr]]:
     """Yield where the names on these lines get their numbers: defaults, constants,
@@ -132,29 +132,29 @@ def definitions(
     built with.
     """
     seen: set[tuple[str, str]] = set()
-    for text, node in nodes_on(program, lines, ast.Name, ast.Attribute):
-        name = last_name(node)
+    for text, node in iter_nodes_on(program, lines, ast.Name, ast.Attribute):
+        name = get_last_name(node)
         if (text.file, name) in seen or text.tree is None:
             continue
         seen.add((text.file, name))
-        for value in defining(text, name):
+        for value in find_defining(text, name):
             yield text, value
 
 
-def size_in_words(
+def write_size(
     program: Program, failure: Failure, text: SourceText, node: ast.expr, size: int
 ) -> str:
     """Write a size as that of a tensor in scope, `x.size(1)`, else as a number."""
     op = program.trace.ops[failure.op]
     if size > 1:
-        for name, fact in named_facts(program, op, text, node).items():
+        for name, fact in iter_named_facts(program, op, text, node).items():
             dims = [dim for dim, each in enumerate(fact.shape) if each == size]
             if len(dims) == 1 and [*fact.shape].count(size) == 1:
                 return f"{name}.size({dims[0]})"
     return str(size)
 
 
-def named_facts(
+def iter_named_facts(
     program: Program, op: Op, text: SourceText, node: ast.expr
 ) -> dict[str, Fact]:
     """Yield the tensors that names in the function around a node refer to
@@ -167,7 +167,7 @@ def named_facts(
     call = program.call_of(op)
     if call is not None and isinstance(scope, ast.FunctionDef):
         args, kwargs = call.inputs
-        names = [each.arg for each in scope.args.args]
+        names = [argument.arg for argument in scope.args.args]
         if names[:1] == ["self"]:
             names = names[1:]
         if scope.name == call.method:
@@ -178,12 +178,12 @@ def named_facts(
     for before in program.trace.ops[: op.index]:
         if before.span is not None and before.module == op.module and before.outputs:
             made[before.span] = before
-    for statement in own_nodes(scope):
+    for statement in iter_own_nodes(scope):
         if not isinstance(statement, ast.Assign) or statement.lineno >= node.lineno:
             continue
         target = statement.targets[0]
         if isinstance(target, ast.Tuple):
-            made_by = _module_call(program, op, text, statement.value)
+            made_by = _find_module_call(program, op, text, statement.value)
             output = made_by.output if made_by is not None else None
             if isinstance(output, tuple | list) and len(output) == len(target.elts):
                 for each, value in zip(target.elts, output, strict=True):
@@ -194,22 +194,24 @@ def named_facts(
             if maker is not None:
                 found[target.id] = maker.outputs[0]
             else:
-                fact = _called(program, op, text, statement.value)
+                fact = _find_call_result(program, op, text, statement.value)
                 if fact is not None:
                     found[target.id] = fact
     return found
 
 
-def _called(program: Program, op: Op, text: SourceText, node: ast.expr) -> Fact | None:
+def _find_call_result(
+    program: Program, op: Op, text: SourceText, node: ast.expr
+) -> Fact | None:
     """Return the single tensor that the module call at an expression
     returned, or None.
     """
-    call = _module_call(program, op, text, node)
-    facts = leaves(call.output) if call is not None else []
+    call = _find_module_call(program, op, text, node)
+    facts = collect_leaves(call.output) if call is not None else []
     return facts[0] if len(facts) == 1 else None
 
 
-def _module_call(
+def _find_module_call(
     program: Program, op: Op, text: SourceText, node: ast.expr
 ) -> ModuleCall | None:
     """Return the module call that an expression made before an op."""
@@ -220,18 +222,18 @@ def _module_call(
     return None
 
 
-def other_operand(
+def iter_other_operands(
     program: Program, failure: Failure, at: int
 ) -> tuple[ast.expr, str, Fact] | None:
     """Yield the other inputs of the failing call that are plain names."""
     op = program.trace.ops[failure.op]
-    for n, found in enumerate(tensor_expressions(program, op)):
+    for n, found in enumerate(find_tensor_expressions(program, op)):
         if n != at and found is not None and isinstance(found[0], ast.Name):
             return found[0], found[1], op.inputs[n]
     return None
 
 
-def names_for(text: SourceText, node: ast.expr, value: int) -> Iterator[str]:
+def iter_names_for(text: SourceText, node: ast.expr, value: int) -> Iterator[str]:
     """Yield names in scope that hold a number according to the text.
 
     `cfg.width` for `cfg.n_head`, `hidden` for `n_in`.
@@ -241,17 +243,19 @@ def names_for(text: SourceText, node: ast.expr, value: int) -> Iterator[str]:
         for each in text.nodes:
             if not isinstance(each, ast.Attribute) or each.attr == node.attr:
                 continue
-            if text.written(each.value) == base and _stands(text, each.attr, value):
+            if text.written(each.value) == base and _is_constant_name(
+                text, each.attr, value
+            ):
                 yield f"{base}.{each.attr}"
     scope = text.around(node, *FUNCTIONS)
     if isinstance(node, ast.Name) and isinstance(scope, ast.FunctionDef):
         own = [each.arg for each in (*scope.args.args, *scope.args.kwonlyargs)]
         for name in own:
-            if name not in (node.id, "self") and _stands(text, name, value):
+            if name not in (node.id, "self") and _is_constant_name(text, name, value):
                 yield name
 
 
-def _stands(text: SourceText, name: str, value: int) -> bool:
+def _is_constant_name(text: SourceText, name: str, value: int) -> bool:
     """Return whether a name has this number wherever it is defined."""
-    known = [whole_number(each) for each in defining(text, name)]
+    known = [evaluate_whole_number(each) for each in find_defining(text, name)]
     return value in known and all(each in (None, value) for each in known)

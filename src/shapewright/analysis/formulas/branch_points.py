@@ -10,7 +10,13 @@ from typing import Any
 
 from shapewright.analysis.formulas.call_formulas import Dims
 from shapewright.program.spans import Span
-from shapewright.record.guards import Guard, Guards, SizeRead, outcome_of, reads_of
+from shapewright.record.guards import (
+    Guard,
+    Guards,
+    SizeRead,
+    evaluate_guard,
+    iter_reads,
+)
 from shapewright.sizes.expressions import Expression
 
 Sizes = Mapping[str, int]
@@ -43,7 +49,7 @@ class Point:
     turn: Turn
 
 
-def turns(
+def find_turns(
     free: Collection[str],
     known: Mapping[int, Dims],
     guards: Guards,
@@ -58,7 +64,7 @@ def turns(
     found: dict[Any, Turn] = {}
     known = _Free(free, known)
     for guard in guards.guards:
-        formulas = {read: _formula_of(read, known) for read in _all_reads(guard)}
+        formulas = {read: _find_formula(read, known) for read in _iter_reads(guard)}
         letters = frozenset[str]().union(
             *(each.letters() for each in formulas.values() if each is not None)
         )
@@ -67,14 +73,19 @@ def turns(
             key: Any = (guard.span, tuple(map(str, formulas.values())), shown[1:])
             periodic = any("%" in side for side in shown)
             found.setdefault(
-                key, Turn(letters, guard.span, periodic, _of_guard(guard, formulas))
+                key,
+                Turn(letters, guard.span, periodic, _build_outcome(guard, formulas)),
             )
     for call, tensor, ends in slices:
         for formula in known.get(tensor, ()):
             for end in ends if formula is not None and formula.letters() else ():
                 if formula is not None:
                     turn = Turn(
-                        formula.letters(), None, False, _beyond(formula, end), call
+                        formula.letters(),
+                        None,
+                        False,
+                        _build_end_test(formula, end),
+                        call,
                     )
                     found.setdefault((str(formula), end), turn)
     return list(found.values())
@@ -100,18 +111,20 @@ class _Free(Mapping[int, Dims]):
         return len(self.known)
 
 
-def _all_reads(guard: Guard) -> Iterator[SizeRead]:
+def _iter_reads(guard: Guard) -> Iterator[SizeRead]:
     """Yield every size that a comparison read."""
-    yield from reads_of(guard.left, guard.right)
+    yield from iter_reads(guard.left, guard.right)
 
 
-def _formula_of(read: SizeRead, known: Mapping[int, Dims]) -> Expression | None:
+def _find_formula(read: SizeRead, known: Mapping[int, Dims]) -> Expression | None:
     """Return the formula of a size that was read, or None."""
     dims = known.get(read.tensor, ())
     return dims[read.dim] if -len(dims) <= read.dim < len(dims) else None
 
 
-def _of_guard(guard: Guard, formulas: Mapping[SizeRead, Expression | None]) -> Outcome:
+def _build_outcome(
+    guard: Guard, formulas: Mapping[SizeRead, Expression | None]
+) -> Outcome:
     """Return how a comparison comes out, as a function of the letters' sizes."""
 
     def outcome(sizes: Sizes) -> bool:
@@ -121,14 +134,14 @@ def _of_guard(guard: Guard, formulas: Mapping[SizeRead, Expression | None]) -> O
             if formula is not None
         }
         try:
-            return outcome_of(guard, values)
+            return evaluate_guard(guard, values)
         except (ArithmeticError, ValueError):
             return guard.outcome
 
     return outcome
 
 
-def _beyond(formula: Expression, end: int) -> Outcome:
+def _build_end_test(formula: Expression, end: int) -> Outcome:
     """Return whether a size exceeds the constant end of a slice, as a function of
     sizes.
     """
@@ -139,7 +152,7 @@ def _beyond(formula: Expression, end: int) -> Outcome:
     return outcome
 
 
-def points(
+def find_points(
     turn: Turn,
     base: Sizes,
     low: Sizes,
@@ -158,7 +171,7 @@ def points(
         step = max(steps[letter], 1)
         sizes: Sequence[int] = range(low[letter], high[letter] + 1, step)
         if len(sizes) > fine:
-            sizes = _grid(low[letter], high[letter], step)
+            sizes = _build_grid(low[letter], high[letter], step)
         outcomes = [turn.outcome({**base, letter: size}) for size in sizes]
         if turn.periodic:
             usual = turn.outcome(base)
@@ -167,12 +180,14 @@ def points(
             continue
         for at in range(1, len(sizes)):
             if outcomes[at] != outcomes[at - 1]:
-                first = _edge(turn, {**base}, letter, sizes[at - 1], sizes[at], step)
+                first = _find_edge(
+                    turn, {**base}, letter, sizes[at - 1], sizes[at], step
+                )
                 found.append(Point(letter, first, turn))
     return found
 
 
-def _edge(
+def _find_edge(
     turn: Turn, base: dict[str, int], letter: str, below: int, above: int, step: int
 ) -> int:
     """Return the first size at which the outcome is the same as at `above`."""
@@ -186,14 +201,14 @@ def _edge(
     return above
 
 
-def _grid(low: int, high: int, step: int) -> list[int]:
+def _build_grid(low: int, high: int, step: int) -> list[int]:
     """Return sizes of a range to try: the first ones, the last, and some between."""
     near = range(low, min(high, low + NEAR * step) + 1, step)
     wide = step * max(1, (high - low) // (FAR * step))
     return sorted({*near, *range(low, high + 1, wide), high})
 
 
-def unseen(
+def find_unseen(
     found: Sequence[Point], sampled: Sequence[Sizes], steps: Sizes
 ) -> list[Point]:
     """Return the points at whose edge no run covers one side or the other."""

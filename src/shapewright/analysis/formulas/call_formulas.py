@@ -10,7 +10,7 @@ from operator import le
 from typing import Any, Protocol
 
 from shapewright.sizes.expressions import Expression, Letter, product
-from shapewright.sizes.floor_division import divided
+from shapewright.sizes.floor_division import divide_floor
 from shapewright.sizes.formula_fits import Column, Fit, Fitter
 
 Shapes = tuple[tuple[int, ...], ...]
@@ -33,7 +33,7 @@ class Sample(Protocol):
     def numbers(self) -> tuple[tuple[int, ...], ...]: ...
 
 
-def _aligned(base: Sample, other: Sample) -> Sequence[int | None]:
+def _align_calls(base: Sample, other: Sample) -> Sequence[int | None]:
     """Return, for every call of `base`, its index in `other`, or None if `other` lacks
     it.
 
@@ -53,7 +53,7 @@ def _aligned(base: Sample, other: Sample) -> Sequence[int | None]:
     return found
 
 
-def parting(base: Sample, other: Sample) -> int | None:
+def find_parting(base: Sample, other: Sample) -> int | None:
     """Return the first call of `base` after which the two runs diverge, or None."""
     if base.keys == other.keys:
         return None
@@ -108,7 +108,7 @@ class Fitted:
     formulas: dict[str, Expression] = field(default_factory=dict)
 
 
-def fitted(samples: Sequence[Sample], classes: Sequence[int] = ()) -> Fitted:
+def fit_calls(samples: Sequence[Sample], classes: Sequence[int] = ()) -> Fitted:
     """Fit formulas to every call of the first sample, with the others as evidence.
 
     `classes` are known where every sample shows every call: calls of one class show the
@@ -126,10 +126,11 @@ class Work:
         self.of_class: dict[int, CallFormulas] = {}
         base = samples[0]
         self.columns = {
-            name: tuple(each.letters[name] for each in samples) for name in base.letters
+            name: tuple(sample.letters[name] for sample in samples)
+            for name in base.letters
         }
         self.fitters = {(True,) * len(samples): Fitter(self.columns)}
-        self.places = [_aligned(base, each) for each in samples]
+        self.places = [_align_calls(base, sample) for sample in samples]
         self.made: dict[tuple[object, ...], CallFormulas] = {}
         self.result = Fitted([], [], [])
         self.said: set[tuple[Expression, Expression]] = set()
@@ -142,7 +143,7 @@ class Work:
             if found is None:
                 found = self.of_class[kind] = self.call(at)
             self.result.calls.append(found)
-        self.result.guessed = sum(each.guessed for each in self.fitters.values())
+        self.result.guessed = sum(fitter.guessed for fitter in self.fitters.values())
         return self.result
 
     def call(self, at: int) -> CallFormulas:
@@ -163,7 +164,7 @@ class Work:
         steps = tuple([sample.steps[place] for sample, place in runs])
         numbers = tuple([sample.numbers[place] for sample, place in runs])
         if len(runs) < ENOUGH and self.left_out(present):
-            return _unknown(self.samples[0], at)
+            return _build_unknown(self.samples[0], at)
         key = (present, given, taken, steps, numbers)
         found = self.made.get(key)
         if found is None:
@@ -192,18 +193,18 @@ class Work:
         numbers: tuple[Column, ...],
     ) -> CallFormulas:
         fitter = self.fitter(present)
-        near = [column for each in _columns_of(taken) for column in each]
+        near = [column for each in _build_columns(taken) for column in each]
         hints = [n for n in numbers[0] if 1 < n <= 4096]
-        wholes = _columns_of(taken)
+        wholes = _build_columns(taken)
         shapes = []
-        for nth, one in enumerate(_columns_of(given)):
+        for nth, one in enumerate(_build_columns(given)):
             dims: list[Formula] = [UNKNOWN] * (0 if one else len(given[0][nth]))
             for column in one:
                 dims.append(self.formula(present, at, column, near, hints, wholes))
                 near.append(column)
             shapes.append(tuple(dims))
         strides = []
-        for one, own in zip(_columns_of(steps), _columns_of(given), strict=False):
+        for one, own in zip(_build_columns(steps), _build_columns(given), strict=False):
             beside = [*own, *near]
             strides.append(
                 tuple(
@@ -211,7 +212,7 @@ class Work:
                     for step, size in zip(one, own, strict=False)
                 )
             )
-        lined = {len(each) for each in numbers}
+        lined = {len(row) for row in numbers}
         each_number = list(zip(*numbers, strict=True)) if len(lined) == 1 else []
         return CallFormulas(
             tuple(shapes),
@@ -230,7 +231,7 @@ class Work:
             if place is not None
         )
         found: list[Dims] = []
-        for each in _columns_of(taken):
+        for each in _build_columns(taken):
             fits = [fitter.fit(column) for column in each]
             found.append(tuple(fit.formula if fit else None for fit in fits))
         return found
@@ -242,7 +243,7 @@ class Work:
         found = self.fitters.get(present)
         if found is None:
             found = Fitter(
-                {n: _within(all_, present) for n, all_ in self.columns.items()}
+                {n: _restrict_column(all_, present) for n, all_ in self.columns.items()}
             )
             self.fitters[present] = found
         for runs, wider in self.fitters.items():
@@ -266,7 +267,7 @@ class Work:
         own.
         """
         fitter = self.fitter(present)
-        fit = fitter.fit(column, near, hints) or _part_of(fitter, column, wholes)
+        fit = fitter.fit(column, near, hints) or _fit_share(fitter, column, wholes)
         if fit is None:
             name = f"v{len(self.result.varying) + 1}"
             runs = zip(self.samples, present, strict=True)
@@ -309,8 +310,8 @@ class Work:
         fewer = tuple(here and next(left) for here in present)
         return self.plain(
             self.fitter(fewer),
-            _within(column, several),
-            [_within(each, several) for each in near],
+            _restrict_column(column, several),
+            [_restrict_column(each, several) for each in near],
         )
 
     def compare(self, fit: Fit) -> None:
@@ -322,7 +323,7 @@ class Work:
                 self.result.rivals.append(pair)
 
 
-def _unknown(sample: Sample, at: int) -> CallFormulas:
+def _build_unknown(sample: Sample, at: int) -> CallFormulas:
     """Return the formulas of a call about which too little is known."""
     return CallFormulas(
         tuple((UNKNOWN,) * len(shape) for shape in sample.given[at]),
@@ -331,27 +332,27 @@ def _unknown(sample: Sample, at: int) -> CallFormulas:
     )
 
 
-def _part_of(
+def _fit_share(
     fitter: Fitter, column: Column, wholes: Sequence[Sequence[Column]]
 ) -> Fit | None:
     """Fit a size that is a fixed share of a tensor's element count: `view(-1, 128)`."""
     for dims in wholes:
         if not dims or any(0 in each for each in (column, *dims)):
             continue
-        known = [fitter.fit(each) for each in dims]
+        known = [fitter.fit(dim) for dim in dims]
         whole = [prod(each) for each in zip(*dims, strict=True)]
         ratios = {Fraction(v, u) for u, v in zip(whole, column, strict=True)}
         if len(ratios) == 1 and all(known):
             (ratio,) = ratios
             formula = product([each.formula for each in known if each is not None])
-            fit = Fit(divided(formula * ratio.numerator, ratio.denominator))
+            fit = Fit(divide_floor(formula * ratio.numerator, ratio.denominator))
             fitter.known[column] = fit
             fitter.pool.append(column)
             return fit
     return None
 
 
-def _within(column: Column, present: tuple[bool, ...]) -> Column:
+def _restrict_column(column: Column, present: tuple[bool, ...]) -> Column:
     """Return a column restricted to fewer runs."""
     return tuple(n for n, here in zip(column, present, strict=True) if here)
 
@@ -360,7 +361,7 @@ def _learn(fitter: Fitter, wider: Fitter, present: tuple[bool, ...]) -> None:
     """Copy what a fitter over more runs knows to a fitter over fewer runs."""
     for at in range(fitter.learnt.get(id(wider), 0), len(wider.pool)):
         column = wider.pool[at]
-        fewer = _within(column, present)
+        fewer = _restrict_column(column, present)
         fit = wider.known[column]
         if fit is not None and len(set(fewer)) > 1 and fewer not in fitter.known:
             fitter.known[fewer] = fit
@@ -368,7 +369,7 @@ def _learn(fitter: Fitter, wider: Fitter, present: tuple[bool, ...]) -> None:
     fitter.learnt[id(wider)] = len(wider.pool)
 
 
-def _columns_of(runs: tuple[tuple[Column, ...], ...]) -> list[list[Column]]:
+def _build_columns(runs: tuple[tuple[Column, ...], ...]) -> list[list[Column]]:
     """Return, for every tensor of a call, its dims as columns over the runs.
 
     A tensor whose rank is not the same in all runs has none.
@@ -380,7 +381,7 @@ def _columns_of(runs: tuple[tuple[Column, ...], ...]) -> list[list[Column]]:
     return found
 
 
-def operands(
+def fit_operands(
     samples: Sequence[Sample], checks: Sequence[Sample], call: int
 ) -> list[Dims]:
     """Return the dims of every input tensor of a call of the first sample, as formulas.
@@ -392,7 +393,7 @@ def operands(
     work = Work(samples)
     work.done()
     found = work.entering(call)
-    places = [_aligned(first, each)[call] for each in checks]
+    places = [_align_calls(first, check)[call] for check in checks]
     made = [
         (each, at) for each, at in zip(checks, places, strict=True) if at is not None
     ]
@@ -415,7 +416,7 @@ def operands(
     ]
 
 
-def until(sample: Any, call: int) -> Any:
+def cut_sample(sample: Any, call: int) -> Any:
     """Cut a sample off at a refused call: keep its inputs, drop its outputs."""
     return replace(
         sample,

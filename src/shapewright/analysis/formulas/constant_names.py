@@ -11,7 +11,11 @@ from shapewright.operators.facts import operators_with
 from shapewright.program.expression_values import OPERATORS
 from shapewright.program.source_text import SourceText
 from shapewright.program.spans import Span
-from shapewright.program.syntax_nodes import assignments_in, called_name, own_attribute
+from shapewright.program.syntax_nodes import (
+    get_called_name,
+    get_own_attribute,
+    iter_assignments,
+)
 from shapewright.record.formulas import ModuleNumbers, Named
 from shapewright.record.ops import Op
 from shapewright.record.trace import Trace
@@ -38,28 +42,28 @@ WORDS = frozenset({"size", "shape", "split_size", "split_size_or_sections", "k"}
 """Keywords of sizes; those of `rearrange` are all sizes."""
 
 
-def _sizes_of_call(node: ast.AST) -> Iterator[ast.expr]:
+def _iter_call_sizes(node: ast.AST) -> Iterator[ast.expr]:
     """Yield the arguments of a call that are sizes, and the ends of a slice."""
-    if isinstance(node, ast.Call) and called_name(node) in SHAPING | FIRST:
-        name = called_name(node)
+    if isinstance(node, ast.Call) and get_called_name(node) in SHAPING | FIRST:
+        name = get_called_name(node)
         yield from node.args[:1] if name in FIRST else node.args
         for word in node.keywords:
             if word.arg in WORDS or name == "rearrange":
                 yield word.value
     elif isinstance(node, ast.Subscript):
-        for each in ast.walk(node.slice):
-            if isinstance(each, ast.Slice) and each.lower is None and each.upper:
-                yield each.upper
+        for child in ast.walk(node.slice):
+            if isinstance(child, ast.Slice) and child.lower is None and child.upper:
+                yield child.upper
 
 
-def _sizes_of_layers(node: ast.AST) -> Iterator[ast.expr]:
+def _iter_layer_sizes(node: ast.AST) -> Iterator[ast.expr]:
     """Yield the sizes that layers built in an expression produce."""
-    for each in ast.walk(node):
-        if isinstance(each, ast.Call) and called_name(each) in MADE:
-            at, name = MADE[called_name(each)]
-            if len(each.args) > at:
-                yield each.args[at]
-            yield from (word.value for word in each.keywords if word.arg == name)
+    for child in ast.walk(node):
+        if isinstance(child, ast.Call) and get_called_name(child) in MADE:
+            at, name = MADE[get_called_name(child)]
+            if len(child.args) > at:
+                yield child.args[at]
+            yield from (word.value for word in child.keywords if word.arg == name)
 
 
 STEPS = 8
@@ -89,7 +93,7 @@ class _Wording:
                 self.assigned.setdefault(node.id, []).append(None)
             elif isinstance(node, ast.arg):
                 self.assigned.setdefault(node.arg, []).append(None)
-        for target, value in assignments_in(self.function):
+        for target, value in iter_assignments(self.function):
             self.assign(target, value)
 
     def assign(self, target: ast.expr, value: ast.expr) -> None:
@@ -101,8 +105,10 @@ class _Wording:
             if isinstance(value, ast.Tuple) and len(value.elts) == len(target.elts):
                 for one, other in zip(target.elts, value.elts, strict=True):
                     self.assign(one, other)
-        elif self.function.name == "__init__" and own_attribute(target):
-            self.kept.setdefault(ast.unparse(value), []).append(own_attribute(target))
+        elif self.function.name == "__init__" and get_own_attribute(target):
+            self.kept.setdefault(ast.unparse(value), []).append(
+                get_own_attribute(target)
+            )
 
     def told(
         self, size: ast.expr, constants: Collection[int], dims: Collection[int]
@@ -116,7 +122,7 @@ class _Wording:
         """
         for part, within in self.parts(size):
             found = self.value(part)
-            if found is not None and not _named(found[1]):
+            if found is not None and not _has_name(found[1]):
                 if found[0] in constants and not within:
                     yield found
                 continue
@@ -126,12 +132,12 @@ class _Wording:
                 below = self.value(part.right)
                 if not isinstance(part.op, ast.FloorDiv) or below is None:
                     continue
-                if not self.unpacked(part.left) or not _named(below[1]):
+                if not self.unpacked(part.left) or not _has_name(below[1]):
                     continue
                 for value in constants:
                     over = self.name_of(value * below[0])
                     if over and value * below[0] in dims and not self.names(value):
-                        yield value, f"{over} // {_bracketed(below[1])}"
+                        yield value, f"{over} // {_add_brackets(below[1])}"
 
     def parts(
         self, size: ast.expr, within: bool = False, steps: int = STEPS
@@ -166,7 +172,7 @@ class _Wording:
         if not isinstance(node, ast.Name):
             return False
         return self.assigned.get(node.id) == [None] and node.id not in {
-            each.arg for each in self.function.args.args
+            argument.arg for argument in self.function.args.args
         }
 
     def value(self, node: ast.expr, steps: int = STEPS) -> Told | None:
@@ -180,7 +186,7 @@ class _Wording:
             left, right = (self.value(e, steps - 1) for e in (node.left, node.right))
             if left is None or right is None or type(node.op) not in SIGNS:
                 return None
-            return _computed(left, type(node.op), right)
+            return _combine_numbers(left, type(node.op), right)
         if isinstance(node, ast.Name) and (set_to := self.set_to(node)) is not None:
             return self.value(set_to, steps - 1)
         if isinstance(node, ast.Name | ast.Attribute):
@@ -189,14 +195,14 @@ class _Wording:
 
     def looked_up(self, node: ast.Name | ast.Attribute) -> Told | None:
         """Look up the number of an attribute, a config entry or a stored argument."""
-        own = own_attribute(node) or self.kept_as(node)
+        own = get_own_attribute(node) or self.kept_as(node)
         if own in self.numbers.own:
             return self.numbers.own[own], own
         if isinstance(node, ast.Attribute):
             base: ast.expr | None = node.value
             if isinstance(base, ast.Name):
                 base = self.set_to(base) or base
-            config = own_attribute(base) or self.kept_as(base)
+            config = get_own_attribute(base) or self.kept_as(base)
             values: Mapping[str, int] = self.numbers.configs.get(config, {})
             if node.attr in values:
                 return values[node.attr], node.attr
@@ -215,7 +221,7 @@ class _Wording:
         """Return whether a text is the only name of a number, or computes an unnamed
         number.
         """
-        if not _named(text):
+        if not _has_name(text):
             return False
         if text.isidentifier():
             return self.name_of(value) == text
@@ -232,24 +238,24 @@ class _Wording:
         """Return the attributes with this value, else the names in configs."""
         own = [name for name, each in self.numbers.own.items() if each == value]
         configs = self.numbers.configs.values()
-        theirs = {n for each in configs for n, v in each.items() if v == value}
+        theirs = {n for config in configs for n, v in config.items() if v == value}
         return own or sorted(theirs)
 
 
-def _computed(left: Told, sign: type[ast.operator], right: Told) -> Told | None:
+def _combine_numbers(left: Told, sign: type[ast.operator], right: Told) -> Told | None:
     """Combine two numbers and their texts with an operator: ``3 * n_embd``."""
-    text = f"{_bracketed(left[1])} {SIGNS[sign]} {_bracketed(right[1])}"
+    text = f"{_add_brackets(left[1])} {SIGNS[sign]} {_add_brackets(right[1])}"
     if sign is ast.FloorDiv and not right[0]:
         return None
     return OPERATORS[sign](left[0], right[0]), text
 
 
-def _bracketed(text: str) -> str:
+def _add_brackets(text: str) -> str:
     """Put a text in brackets where it becomes part of another."""
     return f"({text})" if " " in text else text
 
 
-def _named(text: str) -> bool:
+def _has_name(text: str) -> bool:
     """Return whether a text contains a name."""
     return any(each.isalpha() for each in text)
 
@@ -258,7 +264,9 @@ FACTOR = re.compile(r"(?<!\w)(\d+)(?=\*)")
 """`12` of ``12*B``."""
 
 
-def names_of(trace: Trace, numbers: Mapping[str, ModuleNumbers]) -> tuple[Named, ...]:
+def find_constant_names(
+    trace: Trace, numbers: Mapping[str, ModuleNumbers]
+) -> tuple[Named, ...]:
     """Return the constants that have a unique name, with the first module that shows
     it.
 
@@ -271,7 +279,7 @@ def names_of(trace: Trace, numbers: Mapping[str, ModuleNumbers]) -> tuple[Named,
     for owner, told in naming.read().items():
         for value, texts in told.items():
             (text, *others) = texts
-            if not others and _named(text):
+            if not others and _has_name(text):
                 found.setdefault((value, text), Named(value, text, owner))
     return tuple(found.values())
 
@@ -307,7 +315,7 @@ class _Naming:
             if owner not in alike:
                 alike[owner] = first.setdefault(str(mine), owner)
             owner = alike[owner]
-            constants = _constants_of(op) - letters
+            constants = _find_constants(op) - letters
             dims.setdefault(owner, set()).update(constants)
             key = (owner, layer, op.span, tuple(sorted(constants)))
             if not constants or key in known:
@@ -338,9 +346,9 @@ class _Naming:
         if layer:
             for init in self.constructors(classes[0]):
                 wording = self.wording(init, owner)
-                for target, value in assignments_in(init):
-                    if own_attribute(target) == layer:
-                        yield from ((wording, e) for e in _sizes_of_layers(value))
+                for target, value in iter_assignments(init):
+                    if get_own_attribute(target) == layer:
+                        yield from ((wording, e) for e in _iter_layer_sizes(value))
         elif op.span is not None:
             if op.span not in self.written:
                 self.written[op.span] = self.look(op.span)
@@ -356,7 +364,7 @@ class _Naming:
             return None
         text = SourceText(source.file, source.text)
         node = text.node(span)
-        sizes = list(_sizes_of_call(node)) if node is not None else []
+        sizes = list(_iter_call_sizes(node)) if node is not None else []
         if node is None or not sizes:
             return None
         function = text.around(node, ast.FunctionDef)
@@ -389,7 +397,7 @@ class _Naming:
         return self.made[name]
 
 
-def _constants_of(op: Op) -> set[int]:
+def _find_constants(op: Op) -> set[int]:
     """Return the constant sizes of an op's outputs, and constant factors
     of the others.
     """

@@ -16,11 +16,11 @@ from shapewright.analysis.formulas.call_formulas import (
 )
 from shapewright.record.ops import Fact, Lazy, ModuleCall, Op
 from shapewright.record.trace import Trace
-from shapewright.sizes.expressions import Expression, sized
-from shapewright.sizes.floor_division import is_rounded, on_multiples
+from shapewright.sizes.expressions import Expression, attach_formula
+from shapewright.sizes.floor_division import is_rounded, simplify_multiples
 
 
-def lettered(
+def attach_formulas(
     trace: Trace,
     calls: Sequence[CallFormulas],
     given: Sequence[Dims],
@@ -67,7 +67,7 @@ class _Letters:
         self.read = True
         if self.trace.calls:
             args, kwargs = self.trace.calls[0].inputs
-            entered = _facts_in([args, kwargs])
+            entered = _collect_facts([args, kwargs])
             for fact, dims in zip(entered, self.given, strict=False):
                 self.known.setdefault((fact.tensor, fact.shape), (dims, ()))
         for op, formulas in zip(self.trace.ops, self.formulas, strict=False):
@@ -100,10 +100,11 @@ class _Letters:
             numbers = iter(formulas.numbers if formulas else ())
             yield replace(
                 op,
-                inputs=tuple(self.fact(each) for each in op.inputs),
-                outputs=tuple(self.fact(each) for each in op.outputs),
+                inputs=tuple(self.fact(fact) for fact in op.inputs),
+                outputs=tuple(self.fact(fact) for fact in op.outputs),
                 arguments=tuple(
-                    (name, _numbered(value, numbers)) for name, value in op.arguments
+                    (name, _attach_to_numbers(value, numbers))
+                    for name, value in op.arguments
                 ),
             )
 
@@ -168,49 +169,52 @@ def _with_formulas(sizes: Any, formulas: Dims) -> Any:
     if sizes is None or len(sizes) != len(formulas):
         return sizes
     return tuple(
-        sized(size, formula) for size, formula in zip(sizes, formulas, strict=True)
+        attach_formula(size, formula)
+        for size, formula in zip(sizes, formulas, strict=True)
     )
 
 
-def _numbered(value: Any, formulas: Iterator[Any]) -> Any:
+def _attach_to_numbers(value: Any, formulas: Iterator[Any]) -> Any:
     """Attach formulas to the whole numbers of an argument, in order."""
     if isinstance(value, tuple):
-        return tuple(_numbered(each, formulas) for each in value)
+        return tuple(_attach_to_numbers(each, formulas) for each in value)
     if isinstance(value, list):
-        return [_numbered(each, formulas) for each in value]
+        return [_attach_to_numbers(each, formulas) for each in value]
     if isinstance(value, int) and not isinstance(value, bool):
-        return sized(value, next(formulas, None))
+        return attach_formula(value, next(formulas, None))
     return value
 
 
-def _facts_in(nest: Any) -> list[Fact]:
+def _collect_facts(nest: Any) -> list[Fact]:
     """Return the facts of a nest, in order."""
     if isinstance(nest, Fact):
         return [nest]
     if isinstance(nest, dict):
-        return [fact for value in nest.values() for fact in _facts_in(value)]
+        return [fact for value in nest.values() for fact in _collect_facts(value)]
     if isinstance(nest, list | tuple):
-        return [fact for value in nest for fact in _facts_in(value)]
+        return [fact for value in nest for fact in _collect_facts(value)]
     return []
 
 
-def shortened(
+def shorten_formulas(
     calls: Sequence[CallFormulas], steps: Mapping[str, int]
 ) -> list[CallFormulas]:
     """Shorten formulas whose letters are multiples of a step: `2*(H//2)` is `H`."""
-    return _changed(calls, lambda formula: on_multiples(formula, steps))
+    return _change_formulas(calls, lambda formula: simplify_multiples(formula, steps))
 
 
-def without(
+def drop_uncertain(
     calls: Sequence[CallFormulas], open_: Collection[Expression]
 ) -> list[CallFormulas]:
     """Return the formulas without the uncertain ones."""
     if not open_:
         return list(calls)
-    return _changed(calls, lambda formula: UNKNOWN if formula in open_ else formula)
+    return _change_formulas(
+        calls, lambda formula: UNKNOWN if formula in open_ else formula
+    )
 
 
-def _changed(
+def _change_formulas(
     calls: Sequence[CallFormulas], change: Callable[[Expression], Expression]
 ) -> list[CallFormulas]:
     """Apply a change to the formulas, every distinct formula once."""
@@ -242,7 +246,7 @@ def _changed(
 Pair = tuple[Dims, tuple[int, ...]]
 
 
-def holds(
+def is_consistent(
     calls: Sequence[CallFormulas], classes: Sequence[int], sample: Sample
 ) -> bool:
     """Return whether the formulas of all calls match a sample that has every call.
@@ -252,8 +256,8 @@ def holds(
     """
     values: dict[Expression, int | None] = {}
     letters = sample.letters
-    for at in _firsts(calls, classes):
-        for formulas, numbers in _beside(calls[at], sample, at):
+    for at in _iter_first_calls(calls, classes):
+        for formulas, numbers in _pair_formulas(calls[at], sample, at):
             for formula, number in zip(formulas, numbers, strict=False):
                 if formula is None:
                     continue
@@ -266,7 +270,9 @@ def holds(
     return True
 
 
-def _firsts(calls: Sequence[CallFormulas], classes: Sequence[int]) -> Iterator[int]:
+def _iter_first_calls(
+    calls: Sequence[CallFormulas], classes: Sequence[int]
+) -> Iterator[int]:
     """Yield the first call of every class."""
     seen: set[int] = set()
     for at in range(len(calls)):
@@ -276,7 +282,7 @@ def _firsts(calls: Sequence[CallFormulas], classes: Sequence[int]) -> Iterator[i
             yield at
 
 
-def _beside(call: CallFormulas, sample: Sample, at: int) -> Iterator[Pair]:
+def _pair_formulas(call: CallFormulas, sample: Sample, at: int) -> Iterator[Pair]:
     """Yield the formulas of a call, paired with the numbers of a sample."""
     yield from zip(call.shapes, sample.given[at], strict=False)
     for formulas, steps, shape in zip(
@@ -291,11 +297,11 @@ def _beside(call: CallFormulas, sample: Sample, at: int) -> Iterator[Pair]:
     yield call.numbers, sample.numbers[at]
 
 
-def are_plain(calls: Sequence[CallFormulas], classes: Sequence[int]) -> bool:
+def is_plain(calls: Sequence[CallFormulas], classes: Sequence[int]) -> bool:
     """Return whether all formulas are sums and products, without rounding or bounds."""
     found = {
         formula
-        for at in _firsts(calls, classes)
+        for at in _iter_first_calls(calls, classes)
         for dims in (*calls[at].shapes, *calls[at].strides, calls[at].numbers)
         for formula in dims
         if formula is not None

@@ -9,7 +9,7 @@ from collections.abc import Collection
 from dataclasses import replace
 from functools import lru_cache
 
-from shapewright.analysis.explanations import pattern
+from shapewright.analysis.explanations import strip_numbers
 from shapewright.analysis.hazards import attention_masks as attention_masks
 from shapewright.analysis.hazards import axis_mistakes as axis_mistakes
 from shapewright.analysis.hazards import batch_first as batch_first
@@ -19,7 +19,7 @@ from shapewright.analysis.hazards import cpu_tensors as cpu_tensors
 from shapewright.analysis.hazards import repeated_indices as repeated_indices
 from shapewright.analysis.hazards.context import HazardContext
 from shapewright.analysis.program_run import Program
-from shapewright.findings.codes import CODES, Looker, lookers
+from shapewright.findings.codes import CODES, Looker, list_lookers
 from shapewright.findings.faults import raise_in_tests
 from shapewright.findings.finding import Finding
 from shapewright.program.spans import Span
@@ -27,7 +27,7 @@ from shapewright.program.spans import Span
 COMMENT = re.compile(r"#\s*shapewright:\s*ignore\[([\w\s,-]+)\]")
 
 
-def ignored_here(program: Program, finding: Finding) -> bool:
+def is_ignored_here(program: Program, finding: Finding) -> bool:
     """Whether a comment names the finding's code: at the end of a line of the call, or
     on a line of its own above it.
 
@@ -38,13 +38,13 @@ def ignored_here(program: Program, finding: Finding) -> bool:
     if span is None or text is None or "shapewright:" not in text.text:
         return False
     lines = text.lines[span.line - 1 : span.end_line]
-    first = _statement_line(program, finding) - 1
+    first = _find_statement_line(program, finding) - 1
     if first > 0 and text.lines[first - 1].lstrip().startswith("#"):
         lines.append(text.lines[first - 1])
-    return any(finding.code in _codes(line) for line in lines)
+    return any(finding.code in _parse_codes(line) for line in lines)
 
 
-def _statement_line(program: Program, finding: Finding) -> int:
+def _find_statement_line(program: Program, finding: Finding) -> int:
     """Return the first line of the statement that contains a finding."""
     assert finding.span is not None
     found = program.node(finding.span)
@@ -55,7 +55,7 @@ def _statement_line(program: Program, finding: Finding) -> int:
 
 
 @lru_cache(maxsize=256)
-def _codes(line: str) -> frozenset[str]:
+def _parse_codes(line: str) -> frozenset[str]:
     """Return the codes that a comment in a line switches off."""
     found = COMMENT.search(line)
     if found is None:
@@ -63,7 +63,7 @@ def _codes(line: str) -> frozenset[str]:
     return frozenset(code.strip() for code in found.group(1).split(","))
 
 
-def hazards(
+def find_hazards(
     program: Program, ignored: Collection[str] = (), strict: bool = False
 ) -> list[Finding]:
     """Return all findings sorted by place; equal blocks of a loop share one.
@@ -71,25 +71,25 @@ def hazards(
     `ignored` are codes that are switched off.
     """
     scene = HazardContext(program)
-    unsure = _behind_failures(program)
+    unsure = _find_dependent_places(program)
     found: dict[tuple[object, ...], Finding] = {}
     firsts: dict[tuple[object, ...], Looker] = {}  # what reported it first
-    for looker in lookers("hazard"):
+    for looker in list_lookers("hazard"):
         if all(_is_off(code, ignored, strict) for code in looker.codes):
             continue
-        for finding in _looked_for(looker, scene):
-            if finding.code in ignored or ignored_here(program, finding):
+        for finding in _run_looker(looker, scene):
+            if finding.code in ignored or is_ignored_here(program, finding):
                 continue
             if finding.span in unsure and CODES[finding.code].of_shapes:
                 continue
-            key = finding.code, finding.span, pattern(finding.module)
+            key = finding.code, finding.span, strip_numbers(finding.module)
             old = found.get(key)
             if old is None:
                 found[key] = finding
             elif firsts[key] is looker:
                 found[key] = replace(old, count=old.count + 1)
             firsts.setdefault(key, looker)
-    return sorted(found.values(), key=_place)
+    return sorted(found.values(), key=_get_place)
 
 
 def _is_off(code: str, ignored: Collection[str], strict: bool) -> bool:
@@ -97,7 +97,7 @@ def _is_off(code: str, ignored: Collection[str], strict: bool) -> bool:
     return code in ignored or (CODES[code].strict and not strict)
 
 
-def _behind_failures(program: Program) -> set[Span]:
+def _find_dependent_places(program: Program) -> set[Span]:
     """Return the places of calls that depend on the output of a refused call.
 
     The run supposed its shape there; once the error is mended they are looked at.
@@ -114,7 +114,7 @@ def _behind_failures(program: Program) -> set[Span]:
     return found
 
 
-def _looked_for(looker: Looker, scene: HazardContext) -> list[Finding]:
+def _run_looker(looker: Looker, scene: HazardContext) -> list[Finding]:
     """Run one check; a bug in it becomes a finding and stops nothing else."""
     code = looker.codes[0]
     try:
@@ -126,7 +126,7 @@ def _looked_for(looker: Looker, scene: HazardContext) -> list[Finding]:
         return [Finding(code, "note", message)]
 
 
-def _place(finding: Finding) -> tuple[str, int, int]:
+def _get_place(finding: Finding) -> tuple[str, int, int]:
     """Return the place of a finding as a sort key."""
     span = finding.span
     return (span.file, span.line, span.column) if span is not None else ("", 0, 0)

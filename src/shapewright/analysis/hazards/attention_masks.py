@@ -8,9 +8,9 @@ from collections.abc import Iterator
 from typing import Any
 
 from shapewright.analysis.hazards.context import HazardContext
-from shapewright.analysis.program_run import shape_text
-from shapewright.analysis.provenance.axis_flow import OperatorCall, length
-from shapewright.analysis.provenance.layer_axes import softmax_dim
+from shapewright.analysis.program_run import format_shape
+from shapewright.analysis.provenance.axis_flow import OperatorCall, get_length
+from shapewright.analysis.provenance.layer_axes import find_softmax_dim
 from shapewright.findings.codes import MASK_AXIS, looks_for
 from shapewright.findings.finding import Finding
 from shapewright.operators.facts import operators_with, values_of
@@ -25,7 +25,7 @@ OTHER = {"past": "future", "future": "past", None: None}
 PLAIN = operators_with("keeps_mask")
 
 
-def _order(scene: HazardContext, fact: Fact) -> str | None:
+def _find_mask_order(scene: HazardContext, fact: Fact) -> str | None:
     """Return whether a mask is true in the past or in the future of the diagonal.
 
     A mask is rows of queries and columns of keys; `torch.tril` keeps the past.
@@ -37,12 +37,12 @@ def _order(scene: HazardContext, fact: Fact) -> str | None:
             return None
         name, first = call.name, call.op.inputs[0]
         if name in TRIANGLES:
-            if not _of_ones(scene, first):
+            if not _is_ones(scene, first):
                 return None
             found = "past" if name.startswith("tril") else "future"
             return OTHER[found] if turned else found
         if name in ("<", "<=", ">", ">=", "lt", "le", "gt", "ge"):
-            compared = _of_comparison(scene, call)
+            compared = _find_comparison_order(scene, call)
             return OTHER[compared] if turned else compared
         if name in ("==", "eq", "!=", "ne"):
             number = call.given(1)
@@ -52,7 +52,7 @@ def _order(scene: HazardContext, fact: Fact) -> str | None:
         elif name in ("~", "logical_not", "bitwise_not", "invert"):
             turned = not turned
         elif name == "[]":
-            if first.shape[-2:] != fact.shape[-2:] and not _corner(call):
+            if first.shape[-2:] != fact.shape[-2:] and not _is_corner(call):
                 return None
         elif name not in PLAIN:
             return None
@@ -60,7 +60,7 @@ def _order(scene: HazardContext, fact: Fact) -> str | None:
     return None
 
 
-def _corner(call: OperatorCall) -> bool:
+def _is_corner(call: OperatorCall) -> bool:
     """Whether an index cuts a square from the front of both dims."""
     items = call.given(1)
     items = items if isinstance(items, tuple) else (items,)
@@ -70,7 +70,7 @@ def _corner(call: OperatorCall) -> bool:
     return all(item.startswith(":") for item in cuts) and len(cuts) == 2
 
 
-def _of_ones(scene: HazardContext, fact: Fact) -> bool:
+def _is_ones(scene: HazardContext, fact: Fact) -> bool:
     """Return whether a tensor is all ones, as `tril` and `triu` need for a mask."""
     maker = scene.program.producers.get(fact.tensor)
     if maker is None:
@@ -81,10 +81,10 @@ def _of_ones(scene: HazardContext, fact: Fact) -> bool:
     if name == "full":
         value = dict(maker.arguments).get("1", dict(maker.arguments).get("fill_value"))
         return value is True or value == 1
-    return name in PLAIN and bool(maker.inputs) and _of_ones(scene, maker.inputs[0])
+    return name in PLAIN and bool(maker.inputs) and _is_ones(scene, maker.inputs[0])
 
 
-def _of_comparison(scene: HazardContext, call: OperatorCall) -> str | None:
+def _find_comparison_order(scene: HazardContext, call: OperatorCall) -> str | None:
     """Return where `i[:, None] >= j[None, :]` of two ranges is true."""
     if len(call.op.inputs) != 2:
         return None
@@ -119,45 +119,49 @@ HIDES = -1e3
 
 
 @looks_for(MASK_AXIS)
-def mask_axes(scene: HazardContext) -> Iterator[Finding]:
+def find_mask_mistakes(scene: HazardContext) -> Iterator[Finding]:
     """Find masks that do not affect the softmax, or that show only the future."""
     for call in scene.calls:
         if call.op.span is None:
             continue
         if call.name in ("masked_fill", "masked_fill_") and len(call.dims) > 1:
-            yield from _of_fill(scene, call)
+            yield from _check_fill(scene, call)
         elif call.name in ("where", "+", "add") and len(call.dims) > 1:
-            yield from _of_others(scene, call)
+            yield from _check_other_masks(scene, call)
         elif call.name == "scaled_dot_product_attention" and len(call.dims) > 3:
-            yield from _of_attention(scene, call)
+            yield from _check_attention(scene, call)
 
 
-def _of_fill(scene: HazardContext, call: OperatorCall) -> Iterator[Finding]:
+def _check_fill(scene: HazardContext, call: OperatorCall) -> Iterator[Finding]:
     """Check scores that are masked by a fill before a softmax."""
     value = call.given(2, "value")
     if not isinstance(value, int | float) or value > HIDES:
         return
-    user = _softmax_after(scene, call.op.outputs[0])
+    user = _find_softmax(scene, call.op.outputs[0])
     if user is None:
         if (
-            _goes_to_attention(scene, call)
-            and _order(scene, call.op.inputs[1]) == "past"
+            _is_attention_mask(scene, call)
+            and _find_mask_order(scene, call.op.inputs[1]) == "past"
         ):
-            yield _reversed_mask(scene, call, 1, "hides")
+            yield _report_reversed_mask(scene, call, 1, "hides")
         return
-    at = softmax_dim(user)
+    at = find_softmax_dim(user)
     if at is None:
         return
     back = at - len(user.shape)
     mask = call.dims[1]
-    if -back <= len(mask) and _flat(mask, back) and length(call.dims[0][back]) > 1:
-        if not _other_mask(scene, call, back):
-            yield _constant(scene, call, 1, back, user)
-    elif _order(scene, call.op.inputs[1]) == "past":
-        yield _reversed_mask(scene, call, 1, "hides")
+    if (
+        -back <= len(mask)
+        and _is_flat(mask, back)
+        and get_length(call.dims[0][back]) > 1
+    ):
+        if not _has_other_mask(scene, call, back):
+            yield _report_constant_mask(scene, call, 1, back, user)
+    elif _find_mask_order(scene, call.op.inputs[1]) == "past":
+        yield _report_reversed_mask(scene, call, 1, "hides")
 
 
-def _goes_to_attention(scene: HazardContext, call: OperatorCall) -> bool:
+def _is_attention_mask(scene: HazardContext, call: OperatorCall) -> bool:
     """Return whether filled zeros are the mask of `nn.MultiheadAttention`."""
     maker = scene.maker(call.op.inputs[0])
     users = scene.users.get(call.op.outputs[0].tensor, ())
@@ -166,24 +170,24 @@ def _goes_to_attention(scene: HazardContext, call: OperatorCall) -> bool:
     )
 
 
-def _of_others(scene: HazardContext, call: OperatorCall) -> Iterator[Finding]:
+def _check_other_masks(scene: HazardContext, call: OperatorCall) -> Iterator[Finding]:
     """Check scores masked by `where`, or by adding large negative numbers."""
-    at = 0 if call.name == "where" else _hiding(scene, call)
-    if at is None or (call.name == "where" and not _hides_rest(scene, call)):
+    at = 0 if call.name == "where" else _find_hiding_term(scene, call)
+    if at is None or (call.name == "where" and not _is_rest_hidden(scene, call)):
         return
-    user = _softmax_after(scene, call.op.outputs[0])
-    along = softmax_dim(user) if user is not None else None
+    user = _find_softmax(scene, call.op.outputs[0])
+    along = find_softmax_dim(user) if user is not None else None
     if user is None or along is None:
         return
     back = along - len(user.shape)
     mask, scores = call.dims[at], call.dims[1 - at]
-    if -back > min(len(mask), len(scores)) or not _flat(mask, back):
+    if -back > min(len(mask), len(scores)) or not _is_flat(mask, back):
         return
-    if length(scores[back]) > 1 and not _other_mask(scene, call, back):
-        yield _constant(scene, call, at, back, user)
+    if get_length(scores[back]) > 1 and not _has_other_mask(scene, call, back):
+        yield _report_constant_mask(scene, call, at, back, user)
 
 
-def _hiding(scene: HazardContext, call: OperatorCall) -> int | None:
+def _find_hiding_term(scene: HazardContext, call: OperatorCall) -> int | None:
     """Return which of two terms is a mask times a large negative number, or None."""
     for at, fact in enumerate(call.op.inputs[:2]):
         maker = scene.maker(fact)
@@ -194,7 +198,7 @@ def _hiding(scene: HazardContext, call: OperatorCall) -> int | None:
     return None
 
 
-def _hides_rest(scene: HazardContext, call: OperatorCall) -> bool:
+def _is_rest_hidden(scene: HazardContext, call: OperatorCall) -> bool:
     """Return whether `where` picks a large negative number where its mask is false."""
     number = call.given(2, "other")
     if number is None and len(call.op.inputs) > 2:
@@ -203,26 +207,26 @@ def _hides_rest(scene: HazardContext, call: OperatorCall) -> bool:
     return isinstance(number, int | float) and number <= HIDES
 
 
-def _of_attention(scene: HazardContext, call: OperatorCall) -> Iterator[Finding]:
+def _check_attention(scene: HazardContext, call: OperatorCall) -> Iterator[Finding]:
     """Check the mask of a fused attention, which is true where a key is visible."""
     fact, mask = call.op.inputs[3], call.dims[3]
     keys = call.dims[1][-2]
-    if length(mask[-1]) == 1 and length(keys) > 1 and _flat(mask, -1):
-        yield _constant(scene, call, 3, -1, call)
-    elif fact.dtype == "bool" and _order(scene, fact) == "future":
-        yield _reversed_mask(scene, call, 3, "shows")
+    if get_length(mask[-1]) == 1 and get_length(keys) > 1 and _is_flat(mask, -1):
+        yield _report_constant_mask(scene, call, 3, -1, call)
+    elif fact.dtype == "bool" and _find_mask_order(scene, fact) == "future":
+        yield _report_reversed_mask(scene, call, 3, "shows")
 
 
-def _flat(mask: tuple[Any, ...], back: int) -> bool:
+def _is_flat(mask: tuple[Any, ...], back: int) -> bool:
     """Whether a mask is constant along a dim but varies along another."""
     others = [dim for at, dim in enumerate(mask) if at != len(mask) + back]
     near = others[-1:] if others else []
-    return length(mask[back]) == 1 and any(
-        length(dim) > 1 and any(axis.data for axis in dim) for dim in near
+    return get_length(mask[back]) == 1 and any(
+        get_length(dim) > 1 and any(axis.data for axis in dim) for dim in near
     )
 
 
-def _softmax_after(scene: HazardContext, fact: Fact) -> OperatorCall | None:
+def _find_softmax(scene: HazardContext, fact: Fact) -> OperatorCall | None:
     """Return the softmax that scores reach, through masks and scales."""
     for _ in range(4):
         users = scene.users.get(fact.tensor, [])
@@ -236,7 +240,7 @@ def _softmax_after(scene: HazardContext, fact: Fact) -> OperatorCall | None:
     return None
 
 
-def _other_mask(scene: HazardContext, call: OperatorCall, back: int) -> bool:
+def _has_other_mask(scene: HazardContext, call: OperatorCall, back: int) -> bool:
     """Whether another mask covers the keys, before or after this one."""
     near = [*scene.users.get(call.op.outputs[0].tensor, ())]
     before = scene.maker(call.op.inputs[0])
@@ -244,20 +248,22 @@ def _other_mask(scene: HazardContext, call: OperatorCall, back: int) -> bool:
         near.append(before)
     return any(
         user.name in HIDING
-        and any(len(dims) >= -back and length(dims[back]) > 1 for dims in user.dims[1:])
+        and any(
+            len(dims) >= -back and get_length(dims[back]) > 1 for dims in user.dims[1:]
+        )
         for user in near
     )
 
 
-def _constant(
+def _report_constant_mask(
     scene: HazardContext, call: OperatorCall, at: int, back: int, user: OperatorCall
 ) -> Finding:
     fact = call.op.inputs[at]
     name = scene.names(call.op)[at].rsplit(" (", 1)[0]
     keys = call.dims[1][-2] if at == 3 else call.dims[1 - at][back]
     message = (
-        f"the mask {name} {shape_text(fact)} has size 1 along the {length(keys)} keys,"
-        " so it hides all or none of them: it lies along the queries"
+        f"the mask {name} {format_shape(fact)} has size 1 along the {get_length(keys)}"
+        " keys, so it hides all or none of them: it lies along the queries"
     )
     maker = scene.program.producers.get(fact.tensor)
     return scene.finding(
@@ -269,13 +275,13 @@ def _constant(
     )
 
 
-def _reversed_mask(
+def _report_reversed_mask(
     scene: HazardContext, call: OperatorCall, at: int, verb: str
 ) -> Finding:
     fact = call.op.inputs[at]
     rest = "the future" if verb == "shows" else "the past, and shows the future"
     message = (
-        f"the mask {shape_text(fact)} {verb} {rest}: it is true where"
+        f"the mask {format_shape(fact)} {verb} {rest}: it is true where"
         f" {'the key stands after' if verb == 'shows' else 'the key stands before'}"
         " the query"
     )

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from shapewright.analysis.causes import way
-from shapewright.analysis.hazards.context import HazardContext, counted
-from shapewright.analysis.program_run import shape_text
+from shapewright.analysis.causes import trace_dim
+from shapewright.analysis.hazards.context import HazardContext, describe_axis
+from shapewright.analysis.program_run import format_shape
 from shapewright.analysis.provenance.axes import Axis, Dim, Dims, RegroupedDims
-from shapewright.analysis.provenance.axis_flow import OperatorCall, length
+from shapewright.analysis.provenance.axis_flow import OperatorCall, get_length
 from shapewright.analysis.provenance.layer_axes import (
     PRODUCTS,
-    contraction,
-    reduced_dims,
-    softmax_dim,
+    find_contraction,
+    find_reduced_dims,
+    find_softmax_dim,
 )
 from shapewright.findings.codes import (
     BATCH_AXIS,
@@ -31,7 +31,7 @@ JOINS = operators_with("concatenates")
 
 
 @looks_for(LOST_BATCH)
-def lost_batches(scene: HazardContext) -> Iterator[Finding]:
+def find_lost_batches(scene: HazardContext) -> Iterator[Finding]:
     """Find `squeeze()` on a tensor whose batch dim, or another dim, has size 1."""
     if not scene.model or scene.batch is None:
         return
@@ -42,17 +42,17 @@ def lost_batches(scene: HazardContext) -> Iterator[Finding]:
             continue
         dims = call.dims[0]
         at = next((d for d, dim in enumerate(dims) if scene.is_batch(dim)), None)
-        ones = [d for d, dim in enumerate(dims) if length(dim) == 1 and d != at]
-        if at is None or not (ones or length(dims[at]) == 1):
+        ones = [d for d, dim in enumerate(dims) if get_length(dim) == 1 and d != at]
+        if at is None or not (ones or get_length(dims[at]) == 1):
             continue
-        yield _told(scene, call, at, ones)
+        yield _report_squeeze(scene, call, at, ones)
 
 
-def _told(
+def _report_squeeze(
     scene: HazardContext, call: OperatorCall, at: int, ones: list[int]
 ) -> Finding:
     op = call.op
-    before, after = shape_text(op.inputs[0]), shape_text(op.outputs[0])
+    before, after = format_shape(op.inputs[0]), format_shape(op.outputs[0])
     lost = op.inputs[0].shape[at] == 1
     name = scene.names(op)[0].rsplit(" (", 1)[0]
     if lost:
@@ -77,23 +77,23 @@ SMALL = 4
 
 
 @looks_for(VIEW_MIXES_DIMS)
-def mixing_views(scene: HazardContext) -> Iterator[Finding]:
+def find_mixing_views(scene: HazardContext) -> Iterator[Finding]:
     """Find reshapes that put an axis's size in another place than its elements."""
     for op, block in scene.flow.recuts:
         if op.span is None:
             continue
-        moved = None if _skewed(scene, op, block) else _moved_axis(block)
+        moved = None if _is_skewed(scene, op, block) else _find_moved_axis(block)
         joined = moved is not None and block.axes[0].kind == "parts"
-        cat = _joining(scene, op.inputs[0], block) if joined else None
+        cat = _find_joining_cat(scene, op.inputs[0], block) if joined else None
         if moved is not None and cat is not None and scene.is_batch((moved,)):
-            yield _of_parts(scene, cat, op)
+            yield _report_parts(scene, cat, op)
         elif moved is not None:
-            yield _of_move(scene, op, block, moved)
-        elif _cuts_samples(scene, op, block):
-            yield _of_cut(scene, op, block)
+            yield _report_move(scene, op, block, moved)
+        elif _has_mixed_rows(scene, op, block):
+            yield _report_cut(scene, op, block)
 
 
-def _moved_axis(block: RegroupedDims) -> Axis | None:
+def _find_moved_axis(block: RegroupedDims) -> Axis | None:
     """Return the axis that moved, as far as sizes show it; None if none did."""
     axes = block.axes
     if len(axes) < 2 or not any(axis.data for axis in axes):
@@ -102,14 +102,14 @@ def _moved_axis(block: RegroupedDims) -> Axis | None:
         return None  # padded, or a slice of what was put together: a relative shift
     if len({id(axis.root) for axis in axes}) == 1:
         return None  # pieces of one axis, as where a diagonal is cut away
-    sizes = [length(dim) for dim in block.dims]
+    sizes = [get_length(dim) for dim in block.dims]
     kept = {id(axis) for dim in block.dims for axis in dim if len(dim) == 1}
     for axis in axes:
         if id(axis) in kept or axis.size not in sizes or axis.size < 2:
             continue
         if not axis.data and axis.size <= SMALL:
             continue
-        if block.aligned and (axis.size <= SMALL or not _mixed(block)):
+        if block.aligned and (axis.size <= SMALL or not _is_mixed(block)):
             continue
         if axis.kind == "part" and id(axis.of) in kept:
             continue
@@ -117,7 +117,7 @@ def _moved_axis(block: RegroupedDims) -> Axis | None:
     return None
 
 
-def _skewed(scene: HazardContext, op: Op, block: RegroupedDims) -> bool:
+def _is_skewed(scene: HazardContext, op: Op, block: RegroupedDims) -> bool:
     """Whether a slice follows, as where a view shifts relative position scores."""
     out = op.outputs[0]
     for user in scene.users.get(out.tensor, ()):
@@ -128,12 +128,12 @@ def _skewed(scene: HazardContext, op: Op, block: RegroupedDims) -> bool:
     return False
 
 
-def _mixed(block: RegroupedDims) -> bool:
+def _is_mixed(block: RegroupedDims) -> bool:
     """Whether parts of a data axis are merged with other axes, or all of it is moved.
 
     Else what is cut is the features, as where `(H, W, A * K)` becomes `(H * W * A, K)`.
     """
-    if sorted(map(length, block.dims)) == sorted(axis.size for axis in block.axes):
+    if sorted(map(get_length, block.dims)) == sorted(axis.size for axis in block.axes):
         return True
     whole = {id(axis) for axis in block.axes}
     return any(
@@ -144,7 +144,7 @@ def _mixed(block: RegroupedDims) -> bool:
     )
 
 
-def _cuts_samples(scene: HazardContext, op: Op, block: RegroupedDims) -> bool:
+def _has_mixed_rows(scene: HazardContext, op: Op, block: RegroupedDims) -> bool:
     """Whether rows of the result mix elements of different samples."""
     axes = block.axes
     if block.before[0] != 0 or block.aligned or len(axes) < 2:
@@ -156,15 +156,17 @@ def _cuts_samples(scene: HazardContext, op: Op, block: RegroupedDims) -> bool:
     )
 
 
-def _of_move(scene: HazardContext, op: Op, block: RegroupedDims, axis: Axis) -> Finding:
+def _report_move(
+    scene: HazardContext, op: Op, block: RegroupedDims, axis: Axis
+) -> Finding:
     before, after = op.inputs[0], op.outputs[0]
-    old = _place_of(scene, op, axis)
-    new = block.after[0] + [length(dim) for dim in block.dims].index(axis.size)
+    old = _find_input_dim(scene, op, axis)
+    new = block.after[0] + [get_length(dim) for dim in block.dims].index(axis.size)
     name = scene.names(op)[0].rsplit(" (", 1)[0]
     message = (
-        f"{scene.operation(op)} of {name} {shape_text(before)} to {shape_text(after)}"
-        f" moves no elements: dim {new} is as long as dim {old} was, but counts"
-        " others"
+        f"{scene.operation(op)} of {name} {format_shape(before)} to"
+        f" {format_shape(after)} moves no elements: dim {new} is as long as dim {old}"
+        " was, but counts others"
     )
     said = f"{axis.size} is {axis.words}" if axis.words else f"{axis.size} is dim {old}"
     return scene.finding(
@@ -172,7 +174,9 @@ def _of_move(scene: HazardContext, op: Op, block: RegroupedDims, axis: Axis) -> 
     )
 
 
-def _joining(scene: HazardContext, fact: Fact, block: RegroupedDims) -> Op | None:
+def _find_joining_cat(
+    scene: HazardContext, fact: Fact, block: RegroupedDims
+) -> Op | None:
     """Return the `cat` along dim 0 that joined the parts, or None."""
     for _ in range(STEPS):
         op = scene.program.producers.get(fact.tensor)
@@ -189,12 +193,12 @@ STEPS = 12
 """Ops between a `cat` and the view that pairs its rows."""
 
 
-def _of_parts(scene: HazardContext, cat: Op, op: Op) -> Finding:
+def _report_parts(scene: HazardContext, cat: Op, op: Op) -> Finding:
     """Report parts joined along the batch but viewed as if along the features."""
     names = ", ".join(scene.names(cat))
     message = (
         f"{scene.operation(cat)} of {names} puts the samples of the parts after each"
-        f" other, but the view to {shape_text(op.outputs[0])} takes neighbours of one"
+        f" other, but the view to {format_shape(op.outputs[0])} takes neighbours of one"
         " part together"
     )
     return scene.finding(
@@ -205,7 +209,7 @@ def _of_parts(scene: HazardContext, cat: Op, op: Op) -> Finding:
     )
 
 
-def _place_of(scene: HazardContext, op: Op, axis: Axis) -> int:
+def _find_input_dim(scene: HazardContext, op: Op, axis: Axis) -> int:
     """Return the dim of the input that holds an axis."""
     for at, dim in enumerate(scene.flow.of(op.inputs[0])):
         if any(each is axis for each in dim):
@@ -213,11 +217,11 @@ def _place_of(scene: HazardContext, op: Op, axis: Axis) -> int:
     return 0
 
 
-def _of_cut(scene: HazardContext, op: Op, block: RegroupedDims) -> Finding:
+def _report_cut(scene: HazardContext, op: Op, block: RegroupedDims) -> Finding:
     before, after = op.inputs[0], op.outputs[0]
     count = block.axes[0].size
     message = (
-        f"{scene.operation(op)} of {shape_text(before)} to {shape_text(after)} puts"
+        f"{scene.operation(op)} of {format_shape(before)} to {format_shape(after)} puts"
         f" elements of several samples in one row: {count} samples become"
         f" {after.shape[0]} rows"
     )
@@ -225,25 +229,25 @@ def _of_cut(scene: HazardContext, op: Op, block: RegroupedDims) -> Finding:
 
 
 @looks_for(WRONG_AXIS)
-def wrong_axes(scene: HazardContext) -> Iterator[Finding]:
+def find_wrong_axes(scene: HazardContext) -> Iterator[Finding]:
     """Find softmax over queries, over the batch, or over an axis never summed."""
-    yield from _softmax_of_one(scene)
-    yield from _default_dims(scene)
+    yield from _find_softmax_of_one(scene)
+    yield from _find_default_dims(scene)
     by_index = {call.op.index: call for call in scene.calls}
     told: set[int] = set()
     for call in scene.calls if scene.flow.weights else ():
-        for summed, weights, values in _sums(scene, call):
-            at = _misused(scene, by_index, summed, weights, values)
+        for summed, weights, values in _iter_weighted_sums(scene, call):
+            at = _find_misused_softmax(scene, by_index, summed, weights, values)
             if at is not None and at not in told and at in by_index:
                 told.add(at)
-                yield _of_softmax(scene, by_index[at], call, summed)
+                yield _report_softmax(scene, by_index[at], call, summed)
 
 
 DEFAULTS = {"cosine_similarity": 2, "normalize": 2}
 """Functions that run along dim 1 where no `dim` is written: the place of `dim`."""
 
 
-def _default_dims(scene: HazardContext) -> Iterator[Finding]:
+def _find_default_dims(scene: HazardContext) -> Iterator[Finding]:
     """Find vectors in the last dim, compared or normalised along dim 1 by default.
 
     Example: ``F.cosine_similarity(a, v)`` of two (batch, frames, features).
@@ -252,10 +256,10 @@ def _default_dims(scene: HazardContext) -> Iterator[Finding]:
         if call.name not in DEFAULTS or not call.dims or len(call.dims[0]) < 3:
             continue
         dims = call.dims[0]
-        if not _along_data(dims[1]) or dims[-1][0].kind != "feature":
+        if not _is_data_dim(dims[1]) or dims[-1][0].kind != "feature":
             continue
-        if _names_no_dim(scene, call, DEFAULTS[call.name]):
-            shape, last = shape_text(call.op.inputs[0]), len(dims) - 1
+        if _has_default_dim(scene, call, DEFAULTS[call.name]):
+            shape, last = format_shape(call.op.inputs[0]), len(dims) - 1
             message = (
                 f"{scene.operation(call.op)} of {shape} runs along dim 1, by default;"
                 f" the features are in dim {last}"
@@ -263,56 +267,58 @@ def _default_dims(scene: HazardContext) -> Iterator[Finding]:
             yield scene.finding(WRONG_AXIS, call.op, message)
 
 
-def _names_no_dim(scene: HazardContext, call: OperatorCall, place: int) -> bool:
+def _has_default_dim(scene: HazardContext, call: OperatorCall, place: int) -> bool:
     """Whether the text calls a function without `dim`."""
     found = scene.program.call_at(call.op.span)
     if found is None or scene.program.layer(call.op) is not None:
         return False
     node = found[1]
-    keywords = {each.arg for each in node.keywords}
+    keywords = {keyword.arg for keyword in node.keywords}
     return len(node.args) <= place and not is_starred(node) and "dim" not in keywords
 
 
-def _along_data(dim: Dim) -> bool:
+def _is_data_dim(dim: Dim) -> bool:
     """Whether a dim counts steps or positions of the program's input."""
     return len(dim) == 1 and dim[0].data and dim[0].kind in ("input", "changed")
 
 
-def _softmax_of_one(scene: HazardContext) -> Iterator[Finding]:
+def _find_softmax_of_one(scene: HazardContext) -> Iterator[Finding]:
     """Find softmax along a dim of size 1, where every weight is 1."""
     for call in scene.calls:
         if call.name not in ("softmax", "softmin") or not call.dims:
             continue
-        at, fact = softmax_dim(call), call.op.inputs[0]
+        at, fact = find_softmax_dim(call), call.op.inputs[0]
         if at is None or len(fact.shape) < 2 or fact.shape[at] != 1:
             continue
-        made = way(scene.program, fact, at)
+        made = trace_dim(scene.program, fact, at)
         if made.why == "parameter":
-            shape = shape_text(fact)
+            shape = format_shape(fact)
             message = (
                 f"{scene.operation(call.op)} of {shape} runs along dim {at}, which has"
                 " size 1: every weight is 1"
             )
             maker = made.op or (made.steps[-1].op if made.steps else None)
-            why = f"{shape_text(fact)} has one value along dim {at}, by its layer"
+            why = f"{format_shape(fact)} has one value along dim {at}, by its layer"
             yield scene.finding(WRONG_AXIS, call.op, message, (maker, why))
 
 
-def _sums(scene: HazardContext, call: OperatorCall) -> Iterator[tuple[Dim, Dims, Dims]]:
+def _iter_weighted_sums(
+    scene: HazardContext, call: OperatorCall
+) -> Iterator[tuple[Dim, Dims, Dims]]:
     """Yield weighted sums: the weights' summed dim, the weights, and the values."""
-    made = contraction(call)
+    made = find_contraction(call)
     if made is not None and len(call.dims) == 2:
         if len(made.left) == 1:
-            if not _turned(scene, call, 0):
+            if not _is_transposed(scene, call, 0):
                 yield made.left[0], call.dims[0], call.dims[1]
-            if not _turned(scene, call, 1):
+            if not _is_transposed(scene, call, 1):
                 yield made.right[0], call.dims[1], call.dims[0]
         return
     if call.name in ("*", "mul", "multiply") and len(call.dims) == 2:
         for user in scene.users.get(call.op.outputs[0].tensor, ()):
             if user.name != "sum" or len(user.dims) != 1:
                 continue
-            gone = reduced_dims(user)
+            gone = find_reduced_dims(user)
             if gone is None or len(gone) != 1:
                 continue
             back = gone[0] - len(call.shape)
@@ -321,7 +327,7 @@ def _sums(scene: HazardContext, call: OperatorCall) -> Iterator[tuple[Dim, Dims,
                     yield one[back], one, other
 
 
-def _turned(scene: HazardContext, call: OperatorCall, at: int) -> bool:
+def _is_transposed(scene: HazardContext, call: OperatorCall, at: int) -> bool:
     """Whether a matrix was explicitly transposed for the product: `soft.T @ x`."""
     fact = call.op.inputs[at]
     maker = scene.maker(fact)
@@ -331,7 +337,7 @@ def _turned(scene: HazardContext, call: OperatorCall, at: int) -> bool:
 TURNING = operators_with("transposes_dims")
 
 
-def _misused(
+def _find_misused_softmax(
     scene: HazardContext,
     calls: dict[int, OperatorCall],
     summed: Dim,
@@ -341,23 +347,23 @@ def _misused(
     """Return the softmax whose weights are summed along another axis than their own."""
     if is_marked(summed) or any(map(is_marked, values)):
         return None
-    if length(summed) == 1 or not any(axis.data for axis in summed):
+    if get_length(summed) == 1 or not any(axis.data for axis in summed):
         return None
     for dim in weights:
         axis = dim[0]
         if len(dim) != 1 or axis.softmax is None or axis.size < 2:
             continue
-        if axis.data or _between_products(scene, calls.get(axis.softmax)):
+        if axis.data or _is_over_heads(scene, calls.get(axis.softmax)):
             return axis.softmax
         return None
     return None
 
 
-def _between_products(scene: HazardContext, call: OperatorCall | None) -> bool:
+def _is_over_heads(scene: HazardContext, call: OperatorCall | None) -> bool:
     """Whether a softmax of scores runs over the heads, neither queries nor keys."""
     if call is None:
         return False
-    at, fact = softmax_dim(call), call.op.inputs[0]
+    at, fact = find_softmax_dim(call), call.op.inputs[0]
     for _ in range(MIXING_STEPS):
         maker = scene.maker(fact)
         if maker is None or not maker.dims:
@@ -385,21 +391,21 @@ def is_marked(dim: Dim) -> bool:
     return any(axis.softmax is not None for axis in dim)
 
 
-def _of_softmax(
+def _report_softmax(
     scene: HazardContext, call: OperatorCall, use: OperatorCall, summed: Dim
 ) -> Finding:
-    at = softmax_dim(call) or 0
+    at = find_softmax_dim(call) or 0
     rank = len(call.shape)
     own = call.dims[0][at]
     code = BATCH_AXIS if scene.is_batch(own) else WRONG_AXIS
     message = (
-        f"{scene.operation(call.op)} of {shape_text(call.op.inputs[0])} makes weights"
+        f"{scene.operation(call.op)} of {format_shape(call.op.inputs[0])} makes weights"
         f" that sum to one along dim {at}, but the weighted sum runs along another dim"
     )
     which = f"dim {at} of {rank}"
-    where = counted(own[0]) if len(own) == 1 else ""
+    where = describe_axis(own[0]) if len(own) == 1 else ""
     said = f"{which} is {where}" if where else f"{which} is normalised here"
-    size = length(summed)
+    size = get_length(summed)
     return scene.finding(
         code,
         call.op,

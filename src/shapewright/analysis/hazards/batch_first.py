@@ -13,14 +13,18 @@ from collections.abc import Iterator
 
 from shapewright.analysis.hazards.attention_masks import SHOWN, is_range
 from shapewright.analysis.hazards.context import RECURRENT, Claim, HazardContext
-from shapewright.analysis.program_run import shape_text
+from shapewright.analysis.program_run import format_shape
 from shapewright.analysis.provenance.axes import Axis, Dims
-from shapewright.analysis.provenance.axis_flow import OperatorCall, length
-from shapewright.analysis.provenance.layer_axes import STATISTICS, reduced_dims
-from shapewright.analysis.provenance.view_axes import items_of
+from shapewright.analysis.provenance.axis_flow import OperatorCall, get_length
+from shapewright.analysis.provenance.layer_axes import STATISTICS, find_reduced_dims
+from shapewright.analysis.provenance.view_axes import get_items
 from shapewright.findings.codes import BATCH_AXIS, LAYOUT, WRONG_AXIS, looks_for
 from shapewright.findings.finding import Finding
-from shapewright.program.syntax_nodes import assignments_in, dotted_name, shape_owner
+from shapewright.program.syntax_nodes import (
+    get_dotted_name,
+    get_shape_owner,
+    iter_assignments,
+)
 from shapewright.record.ops import Fact, Op
 
 BATCH_FIRST = re.compile(
@@ -36,13 +40,13 @@ TIME_FIRST = re.compile(
 
 
 @looks_for(LAYOUT)
-def layouts(scene: HazardContext) -> Iterator[Finding]:
+def find_wrong_layouts(scene: HazardContext) -> Iterator[Finding]:
     """Report evidence that a layer's batch dim is not the batch."""
     told: set[object] = set()
     for claim in scene.claims:
         if claim.role != "batch" or not _is_sequence(claim) or claim.axis.size < 2:
             continue
-        found = _against(scene, claim)
+        found = _find_evidence(scene, claim)
         if found is None:
             continue
         finding, key = found
@@ -56,45 +60,47 @@ def _is_sequence(claim: Claim) -> bool:
     return name in RECURRENT or name == "multi_head_attention_forward"
 
 
-def _against(scene: HazardContext, claim: Claim) -> tuple[Finding, object] | None:
+def _find_evidence(scene: HazardContext, claim: Claim) -> tuple[Finding, object] | None:
     """Return the first evidence against what a layer takes for the batch."""
     time_first = claim.dim == 1
     for fact in claim.call.op.outputs[1:]:
         for call in scene.users.get(fact.tensor, ()):
-            if call.name == "[]" and _step_of(call, claim.axis) == -1:
-                return _of_state(scene, claim, call)
-    for call in _used_later(scene, claim):
+            if call.name == "[]" and _find_step(call, claim.axis) == -1:
+                return _report_state(scene, claim, call)
+    for call in _iter_later_uses(scene, claim):
         if call.name in ("[]", "select"):
-            item = _step_of(call, claim.axis)
+            item = _find_step(call, claim.axis)
             if item is None:
                 continue
             token = item == 0 and claim.call.name not in RECURRENT
             if time_first and (item == -1 or token):
-                return _of_layer(scene, claim, call.op, f"its dim 1 is taken at {item}")
+                return _report_layer(
+                    scene, claim, call.op, f"its dim 1 is taken at {item}"
+                )
             if item == -1 and not time_first:
-                return _of_step(scene, claim, call)
-        elif time_first and call.name in STATISTICS and _averaged(call, claim.axis):
-            return _of_layer(
+                return _report_step(scene, claim, call)
+        elif time_first and call.name in STATISTICS and _is_averaged(call, claim.axis):
+            return _report_layer(
                 scene, claim, call.op, f"`{call.op.name}` runs along dim 1"
             )
     if time_first:
-        place = _positions(scene, claim.axis)
+        place = _find_position_table(scene, claim.axis)
         if place is not None:
-            return _of_layer(
+            return _report_layer(
                 scene, claim, place.op, "positions are added along its dim 1"
             )
-        line = _unpacked(scene, claim)
+        line = _find_unpacking(scene, claim)
         if line:
-            return _of_layer(scene, claim, None, f"the text says `{line}`")
-        line = _comment(scene, claim)
+            return _report_layer(scene, claim, None, f"the text says `{line}`")
+        line = _find_comment(scene, claim)
         if line:
-            return _of_layer(scene, claim, None, f"a comment says `{line}`")
+            return _report_layer(scene, claim, None, f"a comment says `{line}`")
         return None
-    place = _positions(scene, claim.axis)
-    return _of_positions(scene, claim, place) if place is not None else None
+    place = _find_position_table(scene, claim.axis)
+    return _report_positions(scene, claim, place) if place is not None else None
 
 
-def _used_later(scene: HazardContext, claim: Claim) -> Iterator[OperatorCall]:
+def _iter_later_uses(scene: HazardContext, claim: Claim) -> Iterator[OperatorCall]:
     """Yield calls on a layer's output, through ops that keep the dims."""
     waiting = [fact.tensor for fact in claim.call.op.outputs[:1]]
     seen = set(waiting)
@@ -105,25 +111,27 @@ def _used_later(scene: HazardContext, claim: Claim) -> Iterator[OperatorCall]:
                 continue
             yield call
             for fact in call.op.outputs[:1]:
-                if fact.tensor not in seen and _in_place(scene.flow.of(fact), claim):
+                if fact.tensor not in seen and _is_batch_in_place(
+                    scene.flow.of(fact), claim
+                ):
                     seen.add(fact.tensor)
                     waiting.append(fact.tensor)
 
 
-def _in_place(dims: Dims, claim: Claim) -> bool:
+def _is_batch_in_place(dims: Dims, claim: Claim) -> bool:
     """Whether a tensor still has the batch in the dim where the layer has it."""
     at = claim.dim
     return len(dims) == 3 and len(dims[at]) == 1 and dims[at][0] is claim.axis
 
 
-def _step_of(call: OperatorCall, axis: Axis) -> int | None:
+def _find_step(call: OperatorCall, axis: Axis) -> int | None:
     """Return the number by which an index selects from an axis, or None."""
     dims = call.dims[0]
     if call.name == "select":
         at, item = call.given(1, "dim"), call.given(2, "index")
         own = dims[at]
         return item if len(own) == 1 and own[0] is axis and len(dims) == 3 else None
-    items = items_of(call)
+    items = get_items(call)
     if items is None or len(dims) != 3 or "..." in items or None in items:
         return None
     for item, dim in zip(items, dims, strict=False):
@@ -134,9 +142,9 @@ def _step_of(call: OperatorCall, axis: Axis) -> int | None:
     return None
 
 
-def _averaged(call: OperatorCall, axis: Axis) -> bool:
+def _is_averaged(call: OperatorCall, axis: Axis) -> bool:
     """Whether a reduction runs along this axis only."""
-    gone = reduced_dims(call)
+    gone = find_reduced_dims(call)
     dims = call.dims[0]
     if gone is None or len(gone) != 1 or len(dims) != 3:
         return False
@@ -144,7 +152,7 @@ def _averaged(call: OperatorCall, axis: Axis) -> bool:
     return len(dim) == 1 and dim[0] is axis
 
 
-def _positions(scene: HazardContext, axis: Axis) -> OperatorCall | None:
+def _find_position_table(scene: HazardContext, axis: Axis) -> OperatorCall | None:
     """Return the call that adds a table of positions along an axis."""
     for call in scene.calls:
         if (
@@ -154,16 +162,18 @@ def _positions(scene: HazardContext, axis: Axis) -> OperatorCall | None:
             continue
         for at in (0, 1):
             own, table = call.dims[at], call.dims[1 - at]
-            if len(own) == len(table) == 3 and length(table[2]) > 1:
+            if len(own) == len(table) == 3 and get_length(table[2]) > 1:
                 for dim, other in zip(own[:2], table[:2], strict=True):
-                    if len(dim) != 1 or dim[0] is not axis or length(other) < 2:
+                    if len(dim) != 1 or dim[0] is not axis or get_length(other) < 2:
                         continue
-                    if _is_table(other) or _looked_up(scene, call.op.inputs[1 - at]):
+                    if _is_table(other) or _is_position_lookup(
+                        scene, call.op.inputs[1 - at]
+                    ):
                         return call
     return None
 
 
-def _looked_up(scene: HazardContext, fact: Fact) -> bool:
+def _is_position_lookup(scene: HazardContext, fact: Fact) -> bool:
     """Whether a tensor holds the embedding rows of 0, 1, 2, ..."""
     for _ in range(4):
         maker = scene.program.producers.get(fact.tensor)
@@ -183,7 +193,7 @@ def _is_table(dim: tuple[Axis, ...]) -> bool:
     return len(dim) == 1 and dim[0].size > 1 and dim[0].root.kind == "state"
 
 
-def _unpacked(scene: HazardContext, claim: Claim) -> str:
+def _find_unpacking(scene: HazardContext, claim: Claim) -> str:
     """Return the line `batch, steps, _ = x.shape` on a layer's input; empty if none."""
     op = claim.call.op
     found = scene.program.node(op.span)
@@ -197,12 +207,12 @@ def _unpacked(scene: HazardContext, claim: Claim) -> str:
     if not isinstance(given, ast.Name) or inside is None:
         return ""
     told, line, start = "", 0, 0
-    for target, value in assignments_in(inside, before=node.lineno + 1):
+    for target, value in iter_assignments(inside, before=node.lineno + 1):
         if isinstance(target, ast.Name) and target.id == given.id:
             line = max(line, target.lineno)
         if (
             isinstance(target, ast.Tuple)
-            and dotted_name(shape_owner(value)) == given.id
+            and get_dotted_name(get_shape_owner(value)) == given.id
         ):
             names = [getattr(part, "id", "") for part in target.elts]
             if (
@@ -219,7 +229,7 @@ BATCH = re.compile(r"batch\w*|bsz|bs|b", re.IGNORECASE)
 TIME = re.compile(r"time\w*|seq\w*|n?_?steps?|t|l|length|frames?", re.IGNORECASE)
 
 
-def _comment(scene: HazardContext, claim: Claim) -> str:
+def _find_comment(scene: HazardContext, claim: Claim) -> str:
     """Return a comment that says batch-first; empty if the file says time-first.
 
     Only where what the layer is given is laid out as the model's inputs are.
@@ -245,14 +255,14 @@ def _comment(scene: HazardContext, claim: Claim) -> str:
     return ""
 
 
-def _of_layer(
+def _report_layer(
     scene: HazardContext, claim: Claim, op: Op | None, why: str
 ) -> tuple[Finding, object]:
     layer, fact = claim.call.op, claim.call.op.inputs[0]
     other = fact.shape[0]
     message = (
-        f"{_outer_name(scene, layer)} takes dim 1 of {shape_text(fact)} for the batch"
-        f" and dim 0 for time ({claim.axis.size} samples of {other} steps), but"
+        f"{_get_outer_name(scene, layer)} takes dim 1 of {format_shape(fact)} for the"
+        f" batch and dim 0 for time ({claim.axis.size} samples of {other} steps), but"
         f" {why}"
     )
     finding = scene.finding(
@@ -265,7 +275,7 @@ def _of_layer(
     return finding, (layer.span, LAYOUT)
 
 
-def _outer_name(scene: HazardContext, op: Op) -> str:
+def _get_outer_name(scene: HazardContext, op: Op) -> str:
     """Return the layer as the program names it: `encoder`, not its attention."""
     for call in scene.program.trace.calls:
         if call.span is not None and call.span == op.span and call.parent is not None:
@@ -273,13 +283,13 @@ def _outer_name(scene: HazardContext, op: Op) -> str:
     return scene.operation(op)
 
 
-def _of_step(
+def _report_step(
     scene: HazardContext, claim: Claim, call: OperatorCall
 ) -> tuple[Finding, object]:
     fact = call.op.inputs[0]
     message = (
-        f"the last sample is taken of {shape_text(fact)}, not the last step:"
-        f" {_outer_name(scene, claim.call.op)} has the batch in dim 0"
+        f"the last sample is taken of {format_shape(fact)}, not the last step:"
+        f" {_get_outer_name(scene, claim.call.op)} has the batch in dim 0"
     )
     finding = scene.finding(
         WRONG_AXIS,
@@ -290,26 +300,27 @@ def _of_step(
     return finding, (call.op.span, "step")
 
 
-def _of_state(
+def _report_state(
     scene: HazardContext, claim: Claim, call: OperatorCall
 ) -> tuple[Finding, object]:
     fact = call.op.inputs[0]
     message = (
-        f"the last sample of the state {shape_text(fact)} is taken, not the last layer:"
-        f" {_outer_name(scene, claim.call.op)} has the layers in dim 0, then the batch"
+        f"the last sample of the state {format_shape(fact)} is taken, not the last"
+        f" layer: {_get_outer_name(scene, claim.call.op)} has the layers in dim 0, then"
+        " the batch"
     )
     said = "its states are (layers, batch, features), whatever `batch_first` says"
     finding = scene.finding(WRONG_AXIS, call.op, message, (claim.call.op, said))
     return finding, (call.op.span, "state")
 
 
-def _of_positions(
+def _report_positions(
     scene: HazardContext, claim: Claim, call: OperatorCall
 ) -> tuple[Finding, object]:
-    one, other = (shape_text(fact) for fact in call.op.inputs[:2])
+    one, other = (format_shape(fact) for fact in call.op.inputs[:2])
     message = (
         f"positions are added along dim 0 of {one} + {other}, which"
-        f" {_outer_name(scene, claim.call.op)} takes for the batch"
+        f" {_get_outer_name(scene, claim.call.op)} takes for the batch"
     )
     finding = scene.finding(
         BATCH_AXIS,

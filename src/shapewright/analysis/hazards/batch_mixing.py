@@ -8,15 +8,15 @@ from collections.abc import Iterator
 
 from shapewright.analysis.hazards.axis_mistakes import is_marked
 from shapewright.analysis.hazards.context import HazardContext
-from shapewright.analysis.program_run import shape_text
-from shapewright.analysis.provenance.axis_flow import OperatorCall, length
+from shapewright.analysis.program_run import format_shape
+from shapewright.analysis.provenance.axis_flow import OperatorCall, get_length
 from shapewright.analysis.provenance.layer_axes import (
-    contraction,
-    einsum_letters,
-    equation,
-    output_letters,
-    reduced_dims,
-    softmax_dim,
+    find_contraction,
+    find_einsum_letters,
+    find_reduced_dims,
+    find_softmax_dim,
+    infer_output_letters,
+    parse_equation,
 )
 from shapewright.findings.codes import (
     BATCH_AXIS,
@@ -35,79 +35,81 @@ RUNNING = operators_with("accumulates")
 
 
 @looks_for(BATCH_AXIS)
-def batch_axes(scene: HazardContext) -> Iterator[Finding]:
+def find_batch_axes(scene: HazardContext) -> Iterator[Finding]:
     """Find softmax, `normalize`, running sums and einsums over the batch dim."""
     if not scene.model:
         return
     for call in scene.calls:
         if call.name in RUNNING and call.op.span is not None and scene.sure:
             along = call.given(1, "dim")
-            if isinstance(along, int) and _accumulates(scene, call, along):
+            if isinstance(along, int) and _is_batch_cumsum(scene, call, along):
                 yield _report_batch_axis(scene, call, along % len(call.dims[0]))
         if call.name == "einsum" and call.op.span is not None and scene.sure:
             letter = _find_summed_letter(scene, call)
             if letter is not None:
-                yield _of_einsum(scene, call, letter)
+                yield _report_einsum(scene, call, letter)
         if call.name in NORMALISERS and call.op.span is not None:
-            at = _normalised(call)
-            if at is not None and _competes(scene, call, at):
+            at = _find_normalised_dim(call)
+            if at is not None and _has_competing_samples(scene, call, at):
                 yield _report_batch_axis(scene, call, at)
 
 
 def _find_summed_letter(scene: HazardContext, call: OperatorCall) -> str | None:
     """Return the batch letter, if an einsum with a layer's weights sums over it."""
     states = scene.program.states
-    found, letters = equation(call), einsum_letters(call)
+    found, letters = parse_equation(call), find_einsum_letters(call)
     if found is None or letters is None or found[1] is None:
         return None  # without an arrow `einsum-reduction` tells it
     if not any(f.tensor in states and len(f.shape) > 1 for f in call.op.inputs):
         return None
-    kept = output_letters(*found)
+    kept = infer_output_letters(*found)
     for letter, dim in letters.items():
-        if letter not in kept and scene.is_batch(dim) and length(dim) > 1:
+        if letter not in kept and scene.is_batch(dim) and get_length(dim) > 1:
             return letter if kept else None
     return None
 
 
-def _of_einsum(scene: HazardContext, call: OperatorCall, letter: str) -> Finding:
+def _report_einsum(scene: HazardContext, call: OperatorCall, letter: str) -> Finding:
     message = (
         f"{scene.operation(call.op)} sums over `{letter}`, the batch: all samples get"
-        f" one {shape_text(call.op.outputs[0])}"
+        f" one {format_shape(call.op.outputs[0])}"
     )
     why = f"`{letter}` stands before the arrow but not after it"
     return scene.finding(BATCH_AXIS, call.op, message, (call.op, why))
 
 
-def _accumulates(scene: HazardContext, call: OperatorCall, at: int) -> bool:
+def _is_batch_cumsum(scene: HazardContext, call: OperatorCall, at: int) -> bool:
     """Whether a cumulative sum runs over the samples."""
     dims = call.dims[0]
-    return len(dims) > 1 and scene.is_batch(dims[at]) and length(dims[at]) > 1
+    return len(dims) > 1 and scene.is_batch(dims[at]) and get_length(dims[at]) > 1
 
 
-def _normalised(call: OperatorCall) -> int | None:
+def _find_normalised_dim(call: OperatorCall) -> int | None:
     """Return the dim along which a call normalises."""
     if call.name == "normalize":
         at = call.given(2, "dim", default=1)
         return at % len(call.dims[0]) if isinstance(at, int) else None
-    return softmax_dim(call)
+    return find_softmax_dim(call)
 
 
-def _competes(scene: HazardContext, call: OperatorCall, at: int) -> bool:
+def _has_competing_samples(scene: HazardContext, call: OperatorCall, at: int) -> bool:
     """Whether samples compete that should not, as far as the run shows."""
     dims = call.dims[0]
-    if len(dims) < 2 or not scene.is_batch(dims[at]) or length(dims[at]) < 2:
+    if len(dims) < 2 or not scene.is_batch(dims[at]) or get_length(dims[at]) < 2:
         return False
     if call.op.inputs[0].tensor in scene.program.states:
         return False
-    others = [dim for place, dim in enumerate(dims) if place != at and length(dim) > 1]
+    others = [
+        dim for place, dim in enumerate(dims) if place != at and get_length(dim) > 1
+    ]
     if not others or any(scene.has_batch(dim) for dim in others):
         return False  # all samples have one score, or each is compared with each
     if not any(axis.kind in ("feature", "part") for dim in others for axis in dim):
         return False
-    return not _used_along(scene, call)
+    return not _is_used_along(scene, call)
 
 
-def _used_along(scene: HazardContext, call: OperatorCall) -> bool:
+def _is_used_along(scene: HazardContext, call: OperatorCall) -> bool:
     """Whether the result is summed or selected from along that axis, as in pooling."""
     if call.name != "softmax":
         return False
@@ -115,12 +117,12 @@ def _used_along(scene: HazardContext, call: OperatorCall) -> bool:
     for user in scene.calls:
         if user.op.index <= index:
             continue
-        made = contraction(user)
+        made = find_contraction(user)
         gone = (*made.left, *made.right) if made is not None else ()
         adds = user.name in ("sum", "mean")
         if (adds or user.name in ("topk", "sort")) and user.dims:
             dims = user.dims[0]
-            at = reduced_dims(user) if adds else None
+            at = find_reduced_dims(user) if adds else None
             gone = tuple(dims[d] for d in at) if at is not None else dims
         if any(is_marked(dim) and dim[0].softmax == index for dim in gone):
             return True
@@ -130,10 +132,10 @@ def _used_along(scene: HazardContext, call: OperatorCall) -> bool:
 def _report_batch_axis(scene: HazardContext, call: OperatorCall, at: int) -> Finding:
     batch = scene.batch
     assert batch is not None
-    shape = shape_text(call.op.inputs[0])
+    shape = format_shape(call.op.inputs[0])
     message = (
         f"{scene.operation(call.op)} of {shape} runs along dim {at}, the batch:"
-        f" its {length(call.dims[0][at])} samples share what each should have"
+        f" its {get_length(call.dims[0][at])} samples share what each should have"
     )
     softmax = call.name in NORMALISERS and call.name != "normalize"
     chosen = softmax and call.given(1, "dim") is None
@@ -150,31 +152,33 @@ STEPS = 6
 
 
 @looks_for(BATCH_DEPENDENCE)
-def batch_dependences(scene: HazardContext) -> Iterator[Finding]:
+def find_batch_dependences(scene: HazardContext) -> Iterator[Finding]:
     """Find per-sample maps divided by an extreme over all samples."""
     if not scene.model or scene.batch is None:
         return
     for call in scene.calls:
         if call.name not in ("/", "div", "true_divide") or len(call.dims) != 2:
             continue
-        if call.op.span is None or not _per_sample(scene, call):
+        if call.op.span is None or not _is_per_sample(scene, call):
             continue
-        found = _extreme(scene, call)
-        if found is not None and not _rounded(scene, call):
+        found = _find_extreme(scene, call)
+        if found is not None and not _is_rounded(scene, call):
             yield _report_batch_dependence(scene, call, found)
 
 
-def _per_sample(scene: HazardContext, call: OperatorCall) -> bool:
+def _is_per_sample(scene: HazardContext, call: OperatorCall) -> bool:
     """Whether a tensor with a batch dim is divided by a single number."""
     dims, by = call.dims
-    batch = [dim for dim in dims if scene.is_batch(dim) and length(dim) > 1]
-    data = [dim for dim in dims if any(axis.data for axis in dim) and length(dim) > 1]
+    batch = [dim for dim in dims if scene.is_batch(dim) and get_length(dim) > 1]
+    data = [
+        dim for dim in dims if any(axis.data for axis in dim) and get_length(dim) > 1
+    ]
     return not by and bool(batch) and len(data) > 1 and len(dims) > 2
 
 
-def _extreme(scene: HazardContext, call: OperatorCall) -> OperatorCall | None:
+def _find_extreme(scene: HazardContext, call: OperatorCall) -> OperatorCall | None:
     """Return the extreme in a divisor that was taken over the dividend."""
-    numerator = _ancestors(scene, call.op.inputs[0])
+    numerator = _collect_ancestors(scene, call.op.inputs[0])
     waiting, steps = [call.op.inputs[1]], 0
     while waiting and steps < STEPS:
         steps += 1
@@ -182,18 +186,18 @@ def _extreme(scene: HazardContext, call: OperatorCall) -> OperatorCall | None:
         if maker is None or not maker.op.inputs:
             continue
         if maker.name in EXTREMES and maker.dims[0]:
-            gone = reduced_dims(maker)
+            gone = find_reduced_dims(maker)
             whole = gone is not None and len(gone) == len(maker.dims[0])
             if whole and maker.op.inputs[0].tensor in numerator:
                 return maker
-            if whole and _magnitudes(scene, maker.op.inputs[0], numerator):
+            if whole and _is_magnitude(scene, maker.op.inputs[0], numerator):
                 return maker
             continue
         waiting += [fact for fact in maker.op.inputs if not fact.shape]
     return None
 
 
-def _magnitudes(scene: HazardContext, fact: Fact, numerator: set[int]) -> bool:
+def _is_magnitude(scene: HazardContext, fact: Fact, numerator: set[int]) -> bool:
     """Whether a tensor holds the magnitudes of one of these tensors: `x.abs()`."""
     maker = scene.maker(fact)
     return (
@@ -203,7 +207,7 @@ def _magnitudes(scene: HazardContext, fact: Fact, numerator: set[int]) -> bool:
     )
 
 
-def _ancestors(scene: HazardContext, fact: Fact) -> set[int]:
+def _collect_ancestors(scene: HazardContext, fact: Fact) -> set[int]:
     """Return a tensor, and its source before a subtraction, `abs` or `clone`."""
     found = {fact.tensor}
     maker = scene.maker(fact)
@@ -212,7 +216,7 @@ def _ancestors(scene: HazardContext, fact: Fact) -> set[int]:
     return found
 
 
-def _rounded(scene: HazardContext, call: OperatorCall) -> bool:
+def _is_rounded(scene: HazardContext, call: OperatorCall) -> bool:
     """Whether the result is rounded, as in quantisation with a common scale."""
     fact = call.op.outputs[0]
     for _ in range(3):
@@ -230,7 +234,7 @@ def _report_batch_dependence(
 ) -> Finding:
     batch = scene.batch
     assert batch is not None
-    whole = shape_text(found.op.inputs[0])
+    whole = format_shape(found.op.inputs[0])
     message = (
         f"each of the {batch.size} samples is divided by the `{found.name}` of all of"
         f" them, {whole}: what comes out depends on what else is in the batch"
@@ -245,20 +249,20 @@ def _report_batch_dependence(
 
 
 @looks_for(EINSUM_REDUCTION)
-def einsums(scene: HazardContext) -> Iterator[Finding]:
+def find_inferred_outputs(scene: HazardContext) -> Iterator[Finding]:
     """Find einsum equations whose output letters torch had to infer."""
     for call in scene.calls:
         if call.name != "einsum" or call.op.span is None:
             continue
-        found = equation(call)
+        found = parse_equation(call)
         if found is None or found[1] is not None or len(found[0]) < 2:
             continue
         terms = found[0]
         shared = [c for c in terms[0] if all(c in term for term in terms)]
         first = shared[0] if shared else ""
-        out = output_letters(*found)
+        out = infer_output_letters(*found)
         text = call.given(0, "equation")
-        shape = shape_text(call.op.outputs[0])
+        shape = format_shape(call.op.outputs[0])
         where = [term.find(first) for term in terms] if first else []
         front = bool(first) and not any(where) and any(len(t) > 1 for t in terms)
         if front and (

@@ -20,10 +20,10 @@ from shapewright.analysis.hazards.context import (
     LOSSES,
     HazardContext,
 )
-from shapewright.analysis.program_run import shape_text
+from shapewright.analysis.program_run import format_shape
 from shapewright.analysis.provenance.axes import Axis, Dim, Dims
-from shapewright.analysis.provenance.axis_flow import KEEPS, OperatorCall, length
-from shapewright.analysis.provenance.view_axes import items_of
+from shapewright.analysis.provenance.axis_flow import KEEPS, OperatorCall, get_length
+from shapewright.analysis.provenance.view_axes import get_items
 from shapewright.findings.codes import (
     IMPLICIT_BROADCAST,
     ONE_SAMPLE,
@@ -39,7 +39,7 @@ FLATTENING = operators_with("regroups_dims") | {"squeeze"}
 
 
 @looks_for(IMPLICIT_BROADCAST)
-def implicit_broadcasts(scene: HazardContext) -> Iterator[Finding]:
+def find_implicit_broadcasts(scene: HazardContext) -> Iterator[Finding]:
     """Find pointwise calls in the program's own text on tensors of two shapes."""
     for call in scene.calls:
         op = call.op
@@ -51,7 +51,7 @@ def implicit_broadcasts(scene: HazardContext) -> Iterator[Finding]:
         if op.span is None or not scene.in_user_code(op):
             continue
         names = scene.names(op)
-        out = f" to {shape_text(op.outputs[0])}" if op.outputs[0].shape else ""
+        out = f" to {format_shape(op.outputs[0])}" if op.outputs[0].shape else ""
         message = f"`{op.name}` broadcasts {names[0]} with {names[1]}{out}"
         yield scene.finding(IMPLICIT_BROADCAST, op, message, severity="note")
 
@@ -83,18 +83,16 @@ class _Pair:
     backward: Op | None = None
 
 
-def _paired_in_losses(
-    ops: Sequence[Op], producers: Mapping[int, Op]
-) -> Iterator[_Pair]:
+def _find_loss_pairs(ops: Sequence[Op], producers: Mapping[int, Op]) -> Iterator[_Pair]:
     """Find pairs of a trained column and fresh data of the same length, in a loss."""
-    if not any(_short(op) == "backward" for op in ops):
+    if not any(_get_short_name(op) == "backward" for op in ops):
         return
     found: dict[Span, list[_Pair]] = {}
     refused: set[Span] = set()
     inside: dict[int, set[Span]] = {}  # what is made of pairs alone
     reached: dict[Span, Op] = {}
     for op in ops:
-        name = _short(op)
+        name = _get_short_name(op)
         if name == "backward":
             for fact in op.inputs:
                 for span in inside.get(fact.tensor, ()):
@@ -104,8 +102,8 @@ def _paired_in_losses(
         if name in ALONG or name in PAIRING or name in LOSSES:
             own.update(*(inside.get(fact.tensor, ()) for fact in op.inputs))
         if (name in PAIRING or name in LOSSES) and op.span is not None:
-            faced = _faces(op)
-            pair = _pair_of(op, faced, producers) if faced is not None else None
+            faced = _find_column(op)
+            pair = _find_pair(op, faced, producers) if faced is not None else None
             if pair is not None:
                 found.setdefault(op.span, []).append(pair)
                 own.add(op.span)
@@ -124,12 +122,12 @@ def _paired_in_losses(
             )
 
 
-def _short(op: Op) -> str:
+def _get_short_name(op: Op) -> str:
     """Return the last part of a call's name."""
     return op.name.rpartition(".")[2]
 
 
-def _faces(op: Op) -> int | None:
+def _find_column(op: Op) -> int | None:
     """Return which of two inputs is a column that meets a row: `(S, 1)` with `(T,)`."""
     for at, fact in enumerate(op.inputs[:2] if len(op.inputs) > 1 else ()):
         shape, other = fact.shape, op.inputs[1 - at].shape
@@ -138,21 +136,23 @@ def _faces(op: Op) -> int | None:
     return None
 
 
-def _pair_of(op: Op, longer: int, producers: Mapping[int, Op]) -> _Pair | None:
+def _find_pair(op: Op, longer: int, producers: Mapping[int, Op]) -> _Pair | None:
     """Return the pair, if a trained column meets fresh data of the same length."""
     column, row = op.inputs[longer], op.inputs[1 - longer]
     if column.shape[0] != row.shape[0] or not column.requires_grad or row.requires_grad:
         return None
-    maker = _made(column, producers)
-    origin = _made(row, producers)
-    if maker is None or origin is None or _short(origin) not in FRESH:
+    maker = _find_maker(column, producers)
+    origin = _find_maker(row, producers)
+    if maker is None or origin is None or _get_short_name(origin) not in FRESH:
         return None
-    is_column = _short(maker) in COLUMNS
-    is_column |= _short(maker) == "sum" and bool(dict(maker.arguments).get("keepdim"))
+    is_column = _get_short_name(maker) in COLUMNS
+    is_column |= _get_short_name(maker) == "sum" and bool(
+        dict(maker.arguments).get("keepdim")
+    )
     return _Pair(op, longer, maker, origin) if is_column else None
 
 
-def _made(fact: Fact, producers: Mapping[int, Op]) -> Op | None:
+def _find_maker(fact: Fact, producers: Mapping[int, Op]) -> Op | None:
     """Return the call that made a tensor, skipping calls that keep its shape."""
     before: int | None = None
     while (op := producers.get(fact.tensor)) is not None:
@@ -160,8 +160,11 @@ def _made(fact: Fact, producers: Mapping[int, Op]) -> Op | None:
             return None  # written again since
         before = op.index
         alike = [each for each in op.inputs if each.shape == fact.shape]
-        keeps = _short(op) in PAIRING or _short(op) in ALONG - {"stack", "cat"}
-        flattened = _short(op) in FLATTENING
+        keeps = _get_short_name(op) in PAIRING or _get_short_name(op) in ALONG - {
+            "stack",
+            "cat",
+        }
+        flattened = _get_short_name(op) in FLATTENING
         if flattened and len(fact.shape) == 1 and op.inputs:
             alike, keeps = [op.inputs[0]], True
         if not keeps or not alike or alike[0].tensor == fact.tensor:
@@ -171,7 +174,7 @@ def _made(fact: Fact, producers: Mapping[int, Op]) -> Op | None:
 
 
 @looks_for(OUTER_BROADCAST)
-def outer_broadcasts(scene: HazardContext) -> Iterator[Finding]:
+def find_outer_broadcasts(scene: HazardContext) -> Iterator[Finding]:
     """Find pointwise calls that pair the samples of a tensor with those of another."""
     seen = set()
     for call in scene.calls:
@@ -179,16 +182,16 @@ def outer_broadcasts(scene: HazardContext) -> Iterator[Finding]:
         if (loss or call.name in ARITHMETIC) and len(call.op.inputs) > 1:
             if call.op.span is None:
                 continue
-            found = _paired(scene, call.dims[0], call.dims[1], loss)
+            found = _find_paired_axis(scene, call.dims[0], call.dims[1], loss)
             if found is not None:
                 seen.add(call.op.span)
-                yield _told(scene, call, *found, loss)
-    for pair in _paired_in_losses(scene.program.trace.ops, scene.program.producers):
+                yield _report_broadcast(scene, call, *found, loss)
+    for pair in _find_loss_pairs(scene.program.trace.ops, scene.program.producers):
         if pair.op.span not in seen:
-            yield _of_steps(scene, pair)
+            yield _report_pair(scene, pair)
 
 
-def _paired(
+def _find_paired_axis(
     scene: HazardContext, one: Dims, other: Dims, loss: bool
 ) -> tuple[Axis, int] | None:
     """Return the axis that two tensors hold in different dims, and the longer one."""
@@ -198,19 +201,19 @@ def _paired(
     back = len(longer) - len(shorter)
     for at, dim in enumerate(shorter):
         facing = longer[at + back]
-        if length(facing) != 1 or not _is_sample(scene, dim):
+        if get_length(facing) != 1 or not _is_sample(scene, dim):
             continue
-        if not loss and not _by_accident(facing):
+        if not loss and not _is_accidental(facing):
             continue
         for front, before in enumerate(longer[: at + back]):
             own = front - back
-            alone = own < 0 or length(shorter[own]) == 1
+            alone = own < 0 or get_length(shorter[own]) == 1
             if alone and len(before) == 1 and before[0].root is dim[0].root:
                 return dim[0], 0 if longer is one else 1
     return None
 
 
-def _by_accident(dim: Dim) -> bool:
+def _is_accidental(dim: Dim) -> bool:
     """Whether a dim of size 1 is there without having been requested."""
     return not dim[0].explicit and dim[0].kind in ACCIDENTS
 
@@ -228,16 +231,16 @@ def _is_sample(scene: HazardContext, dim: Dim) -> bool:
     return any(dims and dims[0][0].root is root for dims in scene.flow.inputs)
 
 
-def _told(
+def _report_broadcast(
     scene: HazardContext, call: OperatorCall, axis: Axis, longer: int, loss: bool
 ) -> Finding:
     op = call.op
     names = scene.names(op)
     if op.outputs[0].shape:
-        result = shape_text(op.outputs[0])
+        result = format_shape(op.outputs[0])
     else:
         wide, slim = op.inputs[longer].shape, op.inputs[1 - longer].shape
-        result = shape_text(op.inputs[longer]) if len(slim) > len(wide) else ""
+        result = format_shape(op.inputs[longer]) if len(slim) > len(wide) else ""
         sizes = [max(a, b) for a, b in zip(
             wide, (1,) * (len(wide) - len(slim)) + slim, strict=True)]  # fmt: skip
         result = f"({', '.join(map(str, sizes))})"
@@ -256,7 +259,7 @@ def _told(
     )
 
 
-def _of_steps(scene: HazardContext, pair: _Pair) -> Finding:
+def _report_pair(scene: HazardContext, pair: _Pair) -> Finding:
     """Return the finding for a pair that the run shows to be part of a loss."""
     op, names = pair.op, scene.names(pair.op)
     size = op.inputs[1 - pair.longer].shape[0]
@@ -276,7 +279,7 @@ FARTHEST = 8
 
 
 @looks_for(ONE_SAMPLE)
-def one_samples(scene: HazardContext) -> Iterator[Finding]:
+def find_one_samples(scene: HazardContext) -> Iterator[Finding]:
     """Find losses of one sample with many, and calls of a batch of 1 with a larger."""
     alike: dict[object, set[int]] = {}
     for call in scene.calls:
@@ -292,14 +295,14 @@ def one_samples(scene: HazardContext) -> Iterator[Finding]:
         elif one[1:] == other[1:] and 1 in (one[0], other[0]):
             many = max(one[0], other[0])
             if {1, many} <= set(scene.flow.samples) and many in alike.get(op.span, ()):
-                yield _of_last_batch(scene, call, many)
+                yield _report_last_batch(scene, call, many)
         elif loss:
-            found = _picked(scene, call)
+            found = _find_pick(scene, call)
             if found is not None:
-                yield _of_pick(scene, call, *found)
+                yield _report_pick(scene, call, *found)
 
 
-def _picked(scene: HazardContext, call: OperatorCall) -> tuple[int, Axis, Op] | None:
+def _find_pick(scene: HazardContext, call: OperatorCall) -> tuple[int, Axis, Op] | None:
     """Return which side is one sample of the other's batch, the axis and index op."""
     for at in (0, 1):
         one, other = call.dims[at], call.dims[1 - at]
@@ -312,13 +315,13 @@ def _picked(scene: HazardContext, call: OperatorCall) -> tuple[int, Axis, Op] | 
         back = len(other) - len(one)
         if back != 1 or not _is_sample(scene, other[0]):
             continue
-        index = _index_of(scene, call, at, other[0][0])
+        index = _find_index(scene, call, at, other[0][0])
         if index is not None:
             return at, other[0][0], index
     return None
 
 
-def _index_of(
+def _find_index(
     scene: HazardContext, call: OperatorCall, at: int, batch: Axis
 ) -> Op | None:
     """Return the index that took a sample of a batch, on the way to a call."""
@@ -326,7 +329,7 @@ def _index_of(
     for _ in range(FARTHEST):
         if maker is None or not maker.op.inputs:
             return None
-        if _takes_one(maker, maker.dims[0], batch):
+        if _is_sample_pick(maker, maker.dims[0], batch):
             return maker.op
         if maker.name not in KEEPS:
             return None
@@ -334,17 +337,17 @@ def _index_of(
     return None
 
 
-def _takes_one(call: OperatorCall, dims: Dims, batch: Axis) -> bool:
+def _is_sample_pick(call: OperatorCall, dims: Dims, batch: Axis) -> bool:
     """Whether a call takes a single sample: `x[0]`, `x.select(0, 0)`."""
     if not dims or len(dims[0]) != 1 or dims[0][0].root is not batch.root:
         return False
     if call.name == "select":
         return bool(call.given(1, "dim") == 0)
-    items = items_of(call) if call.name == "[]" else None
+    items = get_items(call) if call.name == "[]" else None
     return items is not None and type(items[0]) is int
 
 
-def _of_pick(
+def _report_pick(
     scene: HazardContext, call: OperatorCall, at: int, batch: Axis, index: Op
 ) -> Finding:
     names = scene.names(call.op)
@@ -364,7 +367,7 @@ def _of_pick(
     )
 
 
-def _of_last_batch(scene: HazardContext, call: OperatorCall, many: int) -> Finding:
+def _report_last_batch(scene: HazardContext, call: OperatorCall, many: int) -> Finding:
     names = scene.names(call.op)
     message = (
         f"{scene.operation(call.op)} of {names[0]} and {names[1]} broadcasts a batch of"

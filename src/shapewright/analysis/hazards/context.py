@@ -6,13 +6,16 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 
-from shapewright.analysis.program_run import Program, shape_text
+from shapewright.analysis.program_run import Program, format_shape
 from shapewright.analysis.provenance import layer_axes as layer_axes
 from shapewright.analysis.provenance import view_axes as view_axes
 from shapewright.analysis.provenance.axes import Axis, Dim
 from shapewright.analysis.provenance.axis_flow import AxisFlow, OperatorCall
-from shapewright.analysis.provenance.call_expressions import operation, tensor_names
-from shapewright.analysis.provenance.layer_axes import CONVOLUTIONS, sequence_first
+from shapewright.analysis.provenance.call_expressions import (
+    find_tensor_names,
+    get_operation,
+)
+from shapewright.analysis.provenance.layer_axes import CONVOLUTIONS, is_sequence_first
 from shapewright.findings.codes import CODES
 from shapewright.findings.finding import Finding, Related, Severity
 from shapewright.operators.facts import operators_with
@@ -84,7 +87,7 @@ class HazardContext:
             return
         first = True
         if call.name in RECURRENT:
-            first = sequence_first(call) is True
+            first = is_sequence_first(call) is True
         batch = 1 if first else 0
         turned = call.name not in RECURRENT and self.turned_inside(call)
         for role, dim in (("batch", batch), ("time", 1 - batch)):
@@ -107,8 +110,8 @@ class HazardContext:
         """Return the axis of the samples; None if it is unknown."""
         if any(call.name in GRAPHS for call in self.calls):
             return None
-        found = [each.axis.root for each in self.claims if each.role == "batch"]
-        time = {id(each.axis.root) for each in self.claims if each.role == "time"}
+        found = [claim.axis.root for claim in self.claims if claim.role == "batch"]
+        time = {id(claim.axis.root) for claim in self.claims if claim.role == "time"}
         sure = [axis for axis in found if id(axis) not in time and axis.data]
         first = self.first_of_inputs
         if sure:
@@ -120,8 +123,8 @@ class HazardContext:
     def sure(self) -> bool:
         """Whether a layer determines the batch axis, and not just its position."""
         return self.batch is not None and any(
-            each.role == "batch" and each.axis.root is self.batch.root
-            for each in self.claims
+            claim.role == "batch" and claim.axis.root is self.batch.root
+            for claim in self.claims
         )
 
     @cached_property
@@ -179,16 +182,16 @@ class HazardContext:
 
     def words(self, op: Op) -> list[str]:
         """Return the program's expressions for the tensors of a call."""
-        return tensor_names(self.program, op)
+        return find_tensor_names(self.program, op)
 
     def names(self, op: Op) -> list[str]:
         """Return the program's expressions for the tensors of a call, with shapes."""
         pairs = zip(self.words(op), op.inputs, strict=True)
-        return [f"{name} {shape_text(fact)}" for name, fact in pairs]
+        return [f"{name} {format_shape(fact)}" for name, fact in pairs]
 
     def operation(self, op: Op) -> str:
         """Return the path of a call's layer, or the name of its function."""
-        return operation(self.program, op)
+        return get_operation(self.program, op)
 
     def finding(
         self,
@@ -208,6 +211,6 @@ class HazardContext:
         return Finding(code, severity, message, op.span, op.module, related=places)
 
 
-def counted(axis: Axis) -> str:
+def describe_axis(axis: Axis) -> str:
     """Describe what an axis counts, as in `dim 1 of the input`."""
     return axis.words or axis.root.words

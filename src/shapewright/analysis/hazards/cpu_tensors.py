@@ -14,7 +14,7 @@ from shapewright.analysis.program_run import Program
 from shapewright.findings.codes import CPU_TENSOR, looks_for
 from shapewright.findings.finding import Finding, Severity
 from shapewright.operators.facts import operators_with
-from shapewright.record.ops import Op, leaves
+from shapewright.record.ops import Op, collect_leaves
 
 FACTORIES = {"normal", "cartesian_prod"} | (
     operators_with("is_factory") - operators_with("ignores_given_values")
@@ -25,10 +25,10 @@ MOVES = operators_with("moves_device") | {"type_as"}
 
 
 @looks_for(CPU_TENSOR)
-def cpu_tensors(scene: HazardContext) -> Iterator[Finding]:
+def find_cpu_tensors(scene: HazardContext) -> Iterator[Finding]:
     """Find calls on a model tensor and a tensor created without a device."""
     program = scene.program
-    given = set(program.inputs) or _given_to_models(program)
+    given = set(program.inputs) or _find_model_inputs(program)
     if not scene.model or not given:
         return
     home = given | set(program.states)
@@ -43,13 +43,13 @@ def cpu_tensors(scene: HazardContext) -> Iterator[Finding]:
             if name == "to" and len(op.inputs) > 1:
                 home.update(fact.tensor for fact in op.outputs)
             continue
-        if not op.inputs and _made_nowhere(scene, op, name):
+        if not op.inputs and _is_deviceless(scene, op, name):
             for fact in op.outputs:
                 nowhere[fact.tensor] = op
         if not op.inputs or _is_of_script(scene, op):
             continue
         for at, fact in enumerate(op.inputs):
-            if fact.tensor not in seen and _plain_attribute(scene, op, at):
+            if fact.tensor not in seen and _is_plain_attribute(scene, op, at):
                 nowhere[fact.tensor] = op
         seen.update(fact.tensor for fact in (*op.inputs, *op.outputs))
         lost = [fact for fact in op.inputs if fact.tensor in nowhere]
@@ -57,7 +57,7 @@ def cpu_tensors(scene: HazardContext) -> Iterator[Finding]:
         if lost and ours and name not in FREE and "device" not in dict(op.arguments):
             wide = [fact for fact in lost if fact.shape]
             if wide and any(fact.shape for fact in ours) and op.span is not None:
-                yield _told(
+                yield _report_cpu_tensor(
                     scene, op, nowhere[wide[0].tensor], op.inputs.index(wide[0])
                 )
                 for fact in wide:  # once for each tensor
@@ -71,10 +71,10 @@ def cpu_tensors(scene: HazardContext) -> Iterator[Finding]:
                 nowhere.setdefault(fact.tensor, nowhere[lost[0].tensor])
 
 
-def _given_to_models(program: Program) -> set[int]:
+def _find_model_inputs(program: Program) -> set[int]:
     """Return the tensors that a script passes to its modules."""
     calls = (call for call in program.trace.calls if call.parent == 0)
-    return {fact.tensor for call in calls for fact in leaves(call.inputs)}
+    return {fact.tensor for call in calls for fact in collect_leaves(call.inputs)}
 
 
 def _is_of_script(scene: HazardContext, op: Op) -> bool:
@@ -85,7 +85,7 @@ def _is_of_script(scene: HazardContext, op: Op) -> bool:
     return call is None or call.parent is None
 
 
-def _made_nowhere(scene: HazardContext, op: Op, name: str) -> bool:
+def _is_deviceless(scene: HazardContext, op: Op, name: str) -> bool:
     """Whether the program's own text called a factory without a device."""
     arguments = dict(op.arguments)
     if _is_of_script(scene, op):
@@ -100,7 +100,7 @@ def _made_nowhere(scene: HazardContext, op: Op, name: str) -> bool:
     )
 
 
-def _plain_attribute(scene: HazardContext, op: Op, at: int) -> bool:
+def _is_plain_attribute(scene: HazardContext, op: Op, at: int) -> bool:
     """Whether the text names a module attribute that is no parameter or buffer.
 
     `model.to` does not move it.
@@ -117,7 +117,7 @@ def _plain_attribute(scene: HazardContext, op: Op, at: int) -> bool:
     return word.startswith("self.") and word.rpartition(".")[2] not in paths
 
 
-def _told(scene: HazardContext, op: Op, maker: Op, at: int) -> Finding:
+def _report_cpu_tensor(scene: HazardContext, op: Op, maker: Op, at: int) -> Finding:
     name = scene.names(op)[at]
     attribute = maker.name.rpartition(".")[2] not in FACTORIES
     how = "is a plain attribute on the CPU" if attribute else "was made on the CPU"

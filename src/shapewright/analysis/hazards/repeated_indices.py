@@ -24,7 +24,7 @@ FARTHEST = 20
 
 
 @looks_for(REPEATED_INDEX)
-def repeated_indices(scene: HazardContext) -> Iterator[Finding]:
+def find_repeated_indices(scene: HazardContext) -> Iterator[Finding]:
     """Find sums written by an index to fewer places than the index has entries."""
     producers = scene.program.producers
     last: dict[int, Op] = {}  # what wrote each tensor last
@@ -32,9 +32,9 @@ def repeated_indices(scene: HazardContext) -> Iterator[Finding]:
         if op.name == "[]=" and op.span is not None and len(op.inputs) == 3:
             target, index, value = op.inputs
             added = last.get(value.tensor)
-            places = _places_of(op, target)
-            is_sum = added is not None and _adds(added, target, index, producers)
-            entries = _numbers(index)
+            places = _count_places(op, target)
+            is_sum = added is not None and _is_new_sum(added, target, index, producers)
+            entries = _count_entries(index)
             if added is None or not is_sum or not 0 < places < entries:
                 continue
             if _is_once(index, producers):
@@ -53,7 +53,7 @@ def repeated_indices(scene: HazardContext) -> Iterator[Finding]:
             last[fact.tensor] = op
 
 
-def _numbers(fact: Fact) -> int:
+def _count_entries(fact: Fact) -> int:
     """Return the number of entries of an integer tensor; 0 for other tensors."""
     if not fact.dtype.startswith(("int", "uint")):
         return 0
@@ -63,7 +63,7 @@ def _numbers(fact: Fact) -> int:
     return count
 
 
-def _places_of(op: Op, target: Fact) -> int:
+def _count_places(op: Op, target: Fact) -> int:
     """Return the size of the dim of a single-tensor index; 0 if unclear."""
     written = dict(op.arguments).get("1")
     if written is None:
@@ -77,7 +77,9 @@ def _places_of(op: Op, target: Fact) -> int:
     return target.shape[at] if plain and not is_bool and at < len(target.shape) else 0
 
 
-def _adds(added: Op, target: Fact, index: Fact, producers: Mapping[int, Op]) -> bool:
+def _is_new_sum(
+    added: Op, target: Fact, index: Fact, producers: Mapping[int, Op]
+) -> bool:
     """Whether a sum adds something new to the values read at the same index.
 
     A step from there to somewhere (`x[i] += 0.1 * (y - x[i])`) may be taken once.
@@ -91,7 +93,7 @@ def _adds(added: Op, target: Fact, index: Fact, producers: Mapping[int, Op]) -> 
     return len(old) == 1 and not any(
         fact.tensor == target.tensor
         for other in others
-        for op in _makers(other, producers)
+        for op in _iter_makers(other, producers)
         for fact in op.inputs
     )
 
@@ -109,11 +111,11 @@ def _is_once(index: Fact, producers: Mapping[int, Op]) -> bool:
     return any(
         op.name.rpartition(".")[2] in ONCE
         or any(fact.dtype == "bool" for fact in op.inputs)
-        for op in _makers(index, producers)
+        for op in _iter_makers(index, producers)
     )
 
 
-def _makers(fact: Fact, producers: Mapping[int, Op]) -> Iterator[Op]:
+def _iter_makers(fact: Fact, producers: Mapping[int, Op]) -> Iterator[Op]:
     """Yield the calls that a tensor depends on, the nearest first."""
     waiting, seen = [fact.tensor], set[int]()
     while waiting and len(seen) < FARTHEST:

@@ -66,18 +66,18 @@ BEST = {
 }  # fmt: skip
 
 
-def worth(dim: Dim) -> int:
+def rank_dim(dim: Dim) -> int:
     """Return how informative a dim is; a lower number is more informative."""
     first = dim[0]
     return BEST[first.kind] if first.data or len(dim) == 1 else 4
 
 
-def fresh(shape: tuple[int, ...], kind: Kind = "unknown") -> Dims:
+def make_dims(shape: tuple[int, ...], kind: Kind = "unknown") -> Dims:
     """Return dims of which only the sizes are known."""
     return tuple((Axis(size, "one" if size == 1 else kind),) for size in shape)
 
 
-def changed(dim: Dim, size: int) -> Dim:
+def resize_dim(dim: Dim, size: int) -> Dim:
     """Return the same axis with another size."""
     first = dim[0]
     if len(dim) == 1 and first.size == size:
@@ -140,7 +140,7 @@ class Cutter:
         i = j = 0
         sizes = [prod(axis.size for axis in dim) for dim in dims]
         if 0 in sizes or 0 in shape:
-            return fresh(shape), []
+            return make_dims(shape), []
         while i < len(dims) or j < len(shape):
             if i < len(dims) and j < len(shape) and sizes[i] == shape[j]:
                 found.append(dims[i])
@@ -169,7 +169,7 @@ class Cutter:
                 elif j < len(shape):
                     right, j = right * shape[j], j + 1
                 else:
-                    return fresh(shape), blocks
+                    return make_dims(shape), blocks
             axes = [a for dim in dims[start:i] for a in dim if a.size != 1]
             made, aligned = self.cut_up(axes, shape[place:j])
             found += made
@@ -188,7 +188,7 @@ class Cutter:
             need, taken = size, list[Axis]()
             while need > 1:
                 if not left:
-                    return list(fresh(shape)), False
+                    return list(make_dims(shape)), False
                 axis = left.pop()
                 if need % axis.size == 0:
                     taken.append(axis)
@@ -199,7 +199,7 @@ class Cutter:
                     left.append(fast)
                     need = 1
                 else:
-                    return list(fresh(shape)), False
+                    return list(make_dims(shape)), False
             made.append(
                 self.joined(taken) if taken else (Axis(1, "one", explicit=True),)
             )

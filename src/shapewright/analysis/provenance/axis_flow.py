@@ -12,9 +12,9 @@ from shapewright.analysis.provenance.axes import (
     Dim,
     Dims,
     RegroupedDims,
-    changed,
-    fresh,
-    worth,
+    make_dims,
+    rank_dim,
+    resize_dim,
 )
 from shapewright.operators.facts import operators_with
 from shapewright.record.ops import Fact, Op
@@ -97,7 +97,7 @@ class AxisFlow:
         self.take_inputs()
         # Else the program makes its data itself.
         self.rooted = bool(self.inputs) or bool(program.batches)
-        self.initial = frozenset[int]() if self.rooted else _makers_of_states(program)
+        self.initial = frozenset[int]() if self.rooted else _find_state_makers(program)
         for op in program.trace.ops:
             self.step(op)
 
@@ -129,11 +129,11 @@ class AxisFlow:
         calls = self.program.trace.calls
         if not calls:
             return
-        from shapewright.record.ops import leaves
+        from shapewright.record.ops import collect_leaves
 
         args, kwargs = calls[0].inputs
         words = self.program.inputs
-        for fact in leaves([*args, *kwargs.values()]):
+        for fact in collect_leaves([*args, *kwargs.values()]):
             if fact.tensor not in self.dims:
                 name = words.get(fact.tensor, "the input")
                 made = self.named(fact, name)
@@ -201,7 +201,7 @@ class AxisFlow:
                 self.dims[fact.tensor] = self.first_sight(fact)
             return
         given = [self.of(fact) for fact in op.inputs]
-        if _wrote_itself(op):
+        if _is_in_place(op):
             self.written(op, given)
             return
         name = op.name.rpartition(".")[2]
@@ -224,10 +224,10 @@ class AxisFlow:
             every = found if isinstance(found, list) else [found]
         for at, fact in enumerate(op.outputs):
             dims = every[at] if at < len(every) else None
-            if dims is None or not _fits(dims, fact.shape):
+            if dims is None or not _is_fitting(dims, fact.shape):
                 dims = self.lined_up(given, fact.shape, bool(op.inputs))
             if self.weights and name not in KEEPS:
-                dims = tuple(map(_plain, dims))
+                dims = tuple(map(_strip_mark, dims))
             if fact.tensor in self.program.batches and fact.shape:
                 dims = self.of_loader(fact)
             self.dims[fact.tensor] = dims
@@ -241,7 +241,7 @@ class AxisFlow:
         """Update the dims of a tensor that is written in place."""
         if len(given) < 2 or not given[1] or len(given[1]) != len(given[0]):
             return
-        if any(worth(dim) > 5 for dim in given[0]):
+        if any(rank_dim(dim) > 5 for dim in given[0]):
             out = op.outputs[0]
             self.dims[out.tensor] = self.lined_up(given[:2], out.shape, True)
 
@@ -261,13 +261,17 @@ class AxisFlow:
                 if place < 0 or len(dims) > rank:
                     continue
                 dim = dims[place]
-                if length(dim) != size:
-                    if near is None and len(dims) == rank and length(dim) != 1:
+                if get_length(dim) != size:
+                    if near is None and len(dims) == rank and get_length(dim) != 1:
                         near = dim
-                elif best is None or better(dim, best):
+                elif best is None or is_better(dim, best):
                     best = dim
             if best is None:
-                best = changed(near, size) if near is not None else fresh((size,))[0]
+                best = (
+                    resize_dim(near, size)
+                    if near is not None
+                    else make_dims((size,))[0]
+                )
             made.append(best)
         return tuple(made)
 
@@ -278,7 +282,7 @@ class AxisFlow:
         return made
 
 
-def _makers_of_states(program: Program) -> frozenset[int]:
+def _find_state_makers(program: Program) -> frozenset[int]:
     """Return the indices of ops whose results only became parameters and buffers.
 
     A parameter is a tensor of its own: what it was made of has its shape, and no op
@@ -304,7 +308,7 @@ def _makers_of_states(program: Program) -> frozenset[int]:
     return frozenset(made)
 
 
-def _wrote_itself(op: Op) -> bool:
+def _is_in_place(op: Op) -> bool:
     """Whether an op writes into its first input and returns it with the same shape."""
     if op.kind != "inplace" or not op.inputs:
         return False
@@ -312,7 +316,7 @@ def _wrote_itself(op: Op) -> bool:
     return one.tensor == out.tensor and one.shape == out.shape
 
 
-def _plain(dim: Dim) -> Dim:
+def _strip_mark(dim: Dim) -> Dim:
     """Return a dim without its mark as weights that sum to 1."""
     if len(dim) == 1 and dim[0].softmax is not None:
         axis = dim[0]
@@ -324,14 +328,14 @@ def _plain(dim: Dim) -> Dim:
     return dim
 
 
-def better(dim: Dim, than: Dim) -> bool:
+def is_better(dim: Dim, than: Dim) -> bool:
     """Whether a dim is more informative than another dim of the same size."""
     if dim[0].size == 1 and than[0].size == 1:
         return than[0].explicit and not dim[0].explicit
-    return worth(dim) < worth(than)
+    return rank_dim(dim) < rank_dim(than)
 
 
-def length(dim: Dim) -> int:
+def get_length(dim: Dim) -> int:
     """Return the size of a dim."""
     size = 1
     for axis in dim:
@@ -339,8 +343,8 @@ def length(dim: Dim) -> int:
     return size
 
 
-def _fits(dims: Dims, shape: tuple[int, ...]) -> bool:
+def _is_fitting(dims: Dims, shape: tuple[int, ...]) -> bool:
     """Whether the dims belong to a tensor of this shape."""
     return len(dims) == len(shape) and all(
-        length(dim) == size for dim, size in zip(dims, shape, strict=True)
+        get_length(dim) == size for dim, size in zip(dims, shape, strict=True)
     )

@@ -7,15 +7,15 @@ from collections.abc import Sequence
 
 from shapewright.analysis.program_run import Program
 from shapewright.operators.failed_calls import Failure
-from shapewright.program.source_text import SourceText, flat, receiver
-from shapewright.program.syntax_nodes import called_name
-from shapewright.record.ops import ModuleCall, Op, leaves
+from shapewright.program.source_text import SourceText, get_receiver, join_lines
+from shapewright.program.syntax_nodes import get_called_name
+from shapewright.record.ops import ModuleCall, Op, collect_leaves
 
 LONGEST = 40
 """Characters of an expression that a message quotes."""
 
 
-def operation(program: Program, op: Op) -> str:
+def get_operation(program: Program, op: Op) -> str:
     """Return the path of a call's layer, or the name of its function."""
     layer = program.layer(op)
     if layer is not None:
@@ -23,9 +23,9 @@ def operation(program: Program, op: Op) -> str:
     return f"`{op.name}`"
 
 
-def tensor_names(program: Program, op: Op) -> list[str]:
+def find_tensor_names(program: Program, op: Op) -> list[str]:
     """Return a name for every input of an op; paths and code are in backquotes."""
-    exprs = tensor_expressions(program, op)
+    exprs = find_tensor_expressions(program, op)
     given = (n for n, each in enumerate(op.inputs) if each.tensor not in program.states)
     first, names = next(given, 0), []
     for at, fact in enumerate(op.inputs):
@@ -40,7 +40,9 @@ def tensor_names(program: Program, op: Op) -> list[str]:
     return names
 
 
-def tensor_expressions(program: Program, op: Op) -> list[tuple[ast.expr, str] | None]:
+def find_tensor_expressions(
+    program: Program, op: Op
+) -> list[tuple[ast.expr, str] | None]:
     """Return the program's expression for every input of an op, with its text."""
     none: list[tuple[ast.expr, str] | None] = [None] * len(op.inputs)
     found = program.node(op.span)
@@ -49,30 +51,34 @@ def tensor_expressions(program: Program, op: Op) -> list[tuple[ast.expr, str] | 
     text, node = found
     layer = program.layer(op)
     if layer is not None:
-        return _of_layer(text, node, _written_call(program, layer), op)
+        return _find_layer_expressions(
+            text, node, _find_written_call(program, layer), op
+        )
     if isinstance(node, ast.Call) and not _is_call_of(node, op):
         return none
     around = text.parent(node)
     written = isinstance(node, ast.Subscript) and isinstance(node.ctx, ast.Store)
-    given = _operands(around if written and isinstance(around, ast.Assign) else node)
+    given = _collect_operands(
+        around if written and isinstance(around, ast.Assign) else node
+    )
     if len(op.inputs) == 1 and isinstance(node, ast.BinOp) and _is_number(node.left):
         given = given[::-1]  # `1 - mask`
     result = list(none)
-    for at, place in enumerate(_tensor_places(op, len(given))[: len(op.inputs)]):
-        expr = _expression_at(given, place)
+    for at, place in enumerate(_get_tensor_places(op, len(given))[: len(op.inputs)]):
+        expr = _get_expression_at(given, place)
         if expr is not None:
-            result[at] = (expr, _quoted(text, expr))
+            result[at] = (expr, _quote_expression(text, expr))
     return result
 
 
 def _is_call_of(node: ast.Call, op: Op) -> bool:
     """Whether a call in the text is that of the op, not of a surrounding function."""
-    name = called_name(node)
+    name = get_called_name(node)
     own = (op.name.rpartition(".")[2], op.function.rpartition(".")[2])
     return name in own or f"_{name}" in own  # as that of packed sequences is
 
 
-def _written_call(program: Program, layer: ModuleCall) -> ModuleCall:
+def _find_written_call(program: Program, layer: ModuleCall) -> ModuleCall:
     """Return the call in the text: for a layer in a container, the container's."""
     while layer.parent is not None:
         around = program.trace.calls[layer.parent]
@@ -82,7 +88,7 @@ def _written_call(program: Program, layer: ModuleCall) -> ModuleCall:
     return layer
 
 
-def _of_layer(
+def _find_layer_expressions(
     text: SourceText, node: ast.AST, layer: ModuleCall, op: Op
 ) -> list[tuple[ast.expr, str] | None]:
     """Return expressions for the op's inputs that were inputs of the layer too."""
@@ -92,24 +98,24 @@ def _of_layer(
     args, kwargs = layer.inputs
     by_tensor: dict[int, ast.expr] = {}
     for value, expr in zip(args, node.args, strict=False):
-        for fact in leaves(value):
+        for fact in collect_leaves(value):
             by_tensor.setdefault(fact.tensor, expr)
     named = {word.arg: word.value for word in node.keywords}
     for name, value in kwargs.items():
-        for fact in leaves(value):
+        for fact in collect_leaves(value):
             if name in named:
                 by_tensor.setdefault(fact.tensor, named[name])
     for at, fact in enumerate(op.inputs):
         given = by_tensor.get(fact.tensor)
         if given is not None:
-            result[at] = (given, _quoted(text, given))
+            result[at] = (given, _quote_expression(text, given))
     return result
 
 
-def _operands(node: ast.AST) -> list[ast.expr | tuple[str, ast.expr]]:
+def _collect_operands(node: ast.AST) -> list[ast.expr | tuple[str, ast.expr]]:
     """Return the operands of a call in order; keyword arguments have their names."""
     if isinstance(node, ast.Call):
-        first = receiver(node)
+        first = get_receiver(node)
         own: list[ast.expr] = []
         if first is not None and not is_namespace(first):
             own = [first]
@@ -149,7 +155,7 @@ def is_namespace(node: ast.expr) -> bool:
     return isinstance(node, ast.Name) and node.id in NAMESPACES
 
 
-def _tensor_places(op: Op, count: int) -> Sequence[str]:
+def _get_tensor_places(op: Op, count: int) -> Sequence[str]:
     """Return the position of every tensor in an op's call: "0", "1.2", "weight"."""
     if op.places:
         return op.places
@@ -157,7 +163,7 @@ def _tensor_places(op: Op, count: int) -> Sequence[str]:
     return [str(at) for at in range(count) if str(at) not in plain]
 
 
-def _expression_at(
+def _get_expression_at(
     given: list[ast.expr | tuple[str, ast.expr]], place: str
 ) -> ast.expr | None:
     """Return the expression at a position of a call."""
@@ -178,31 +184,33 @@ def _expression_at(
     return expr
 
 
-def _quoted(text: SourceText, node: ast.expr) -> str:
+def _quote_expression(text: SourceText, node: ast.expr) -> str:
     """Return the text of an expression; empty if it is too long to quote."""
-    written = flat(text.written(node))
+    written = join_lines(text.written(node))
     return written if len(written) <= LONGEST else ""
 
 
-def words_of(program: Program, failure: Failure) -> dict[str, str]:
+def find_words(program: Program, failure: Failure) -> dict[str, str]:
     """Return the value for each `{name}` in the message of an unmet need."""
     op = program.trace.ops[failure.op]
-    names = tensor_names(program, op)
+    names = find_tensor_names(program, op)
     words = dict(zip(failure.arguments, names, strict=False))
-    given = _by_keyword(program, op)
+    given = _collect_keywords(program, op)
     for name, word in words.items():
         if word.startswith("a ") and (name in given or "_" in name):
             words[name] = given.get(name, f"`{name}`")
     flat = {name.replace(".", "_"): word for name, word in words.items()}
-    return {**flat, "op": operation(program, op)}
+    return {**flat, "op": get_operation(program, op)}
 
 
-def _by_keyword(program: Program, op: Op) -> dict[str, str]:
+def _collect_keywords(program: Program, op: Op) -> dict[str, str]:
     """Return the text of keyword arguments; a layer may pass on copies of them."""
     found = program.node(op.span)
     if found is None:
         return {}
     text, node = found
     given = node.keywords if isinstance(node, ast.Call) else []
-    words = {word.arg: _quoted(text, word.value) for word in given if word.arg}
+    words = {
+        word.arg: _quote_expression(text, word.value) for word in given if word.arg
+    }
     return {name: f"`{written}`" for name, written in words.items() if written}

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from shapewright.analysis.provenance.axes import Axis, Dim, Dims, changed, worth
+from shapewright.analysis.provenance.axes import Axis, Dim, Dims, rank_dim, resize_dim
 from shapewright.analysis.provenance.axis_flow import (
     AxisFlow,
     OperatorCall,
     Outputs,
     follows,
-    length,
+    get_length,
 )
 from shapewright.operators.facts import operators_with, values_of
 
@@ -25,10 +25,10 @@ class _Contraction:
     right: Dims
 
 
-def contraction(call: OperatorCall) -> _Contraction | None:
+def find_contraction(call: OperatorCall) -> _Contraction | None:
     """Return the dims that a matrix product or a two-operand einsum sums over."""
     if call.name == "einsum":
-        return _einsum_contraction(call)
+        return _find_einsum_contraction(call)
     if call.name not in PRODUCTS or len(call.dims) < 2:
         return None
     one, other = call.dims[0], call.dims[1]
@@ -51,7 +51,7 @@ def product(flow: AxisFlow, call: OperatorCall) -> Outputs:
 
 @follows("linear")
 def linear(flow: AxisFlow, call: OperatorCall) -> Outputs:
-    return (*call.dims[0][:-1], _feature(call, 1, 0, call.shape[-1]))
+    return (*call.dims[0][:-1], _create_feature_dim(call, 1, 0, call.shape[-1]))
 
 
 @follows("addmm", "baddbmm")
@@ -72,7 +72,7 @@ def cdist(flow: AxisFlow, call: OperatorCall) -> Outputs:
     return (*fronts, one[-2], other[-2])
 
 
-def _feature(call: OperatorCall, at: int, dim: int, size: int) -> Dim:
+def _create_feature_dim(call: OperatorCall, at: int, dim: int, size: int) -> Dim:
     """Return the output feature dim that a layer's weight creates."""
     path = ""
     if at < len(call.op.inputs):
@@ -83,7 +83,7 @@ def _feature(call: OperatorCall, at: int, dim: int, size: int) -> Dim:
 
 @follows("embedding")
 def embedding(flow: AxisFlow, call: OperatorCall) -> Outputs:
-    return (*call.dims[0], _feature(call, 1, 1, call.shape[-1]))
+    return (*call.dims[0], _create_feature_dim(call, 1, 1, call.shape[-1]))
 
 
 @follows("one_hot")
@@ -91,7 +91,7 @@ def one_hot(flow: AxisFlow, call: OperatorCall) -> Outputs:
     return (*call.dims[0], (Axis(call.shape[-1], "feature"),))
 
 
-def equation(call: OperatorCall) -> tuple[list[str], str | None] | None:
+def parse_equation(call: OperatorCall) -> tuple[list[str], str | None] | None:
     """The letters of each operand and of the output; None for the second without
     an arrow. None where the equation is not text, or has dots."""
     text = call.given(0, "equation")
@@ -117,29 +117,29 @@ def equation(call: OperatorCall) -> tuple[list[str], str | None] | None:
 DOTS = "0123456789"
 
 
-def einsum_letters(call: OperatorCall) -> dict[str, Dim] | None:
+def find_einsum_letters(call: OperatorCall) -> dict[str, Dim] | None:
     """Return what every letter of an einsum counts."""
-    found = equation(call)
+    found = parse_equation(call)
     if found is None:
         return None
     letters: dict[str, Dim] = {}
     for term, dims in zip(found[0], call.dims, strict=True):
         for letter, dim in zip(term, dims, strict=True):
             old = letters.get(letter)
-            if old is None or length(old) == 1 or worth(dim) < worth(old):
+            if old is None or get_length(old) == 1 or rank_dim(dim) < rank_dim(old):
                 letters[letter] = dim
     return letters
 
 
 @follows("einsum")
 def einsum(flow: AxisFlow, call: OperatorCall) -> Outputs:
-    found, letters = equation(call), einsum_letters(call)
+    found, letters = parse_equation(call), find_einsum_letters(call)
     if found is None or letters is None:
         return None
-    return tuple(letters[letter] for letter in output_letters(*found))
+    return tuple(letters[letter] for letter in infer_output_letters(*found))
 
 
-def output_letters(terms: list[str], out: str | None) -> str:
+def infer_output_letters(terms: list[str], out: str | None) -> str:
     """Return the output letters; without an arrow, those that occur once, sorted."""
     if out is not None:
         return out
@@ -147,11 +147,11 @@ def output_letters(terms: list[str], out: str | None) -> str:
     return "".join(sorted(c for c in set(every) if every.count(c) == 1))
 
 
-def _einsum_contraction(call: OperatorCall) -> _Contraction | None:
-    found = equation(call)
+def _find_einsum_contraction(call: OperatorCall) -> _Contraction | None:
+    found = parse_equation(call)
     if found is None or len(found[0]) != 2:
         return None
-    (one, other), out = found[0], output_letters(*found)
+    (one, other), out = found[0], infer_output_letters(*found)
     gone = [c for c in one if c in other and c not in out]
     first = dict(zip(one, call.dims[0], strict=True))
     second = dict(zip(other, call.dims[1], strict=True))
@@ -166,9 +166,11 @@ def convolution(flow: AxisFlow, call: OperatorCall) -> Outputs:
     spatial = CONVOLUTIONS[call.name]
     dims, shape = call.dims[0], call.shape
     front = len(shape) - spatial - 1
-    channel = _feature(call, 1, 1 if "transpose" in call.name else 0, shape[front])
+    channel = _create_feature_dim(
+        call, 1, 1 if "transpose" in call.name else 0, shape[front]
+    )
     after = zip(dims[front + 1 :], shape[front + 1 :], strict=True)
-    return (*dims[:front], channel, *(changed(dim, size) for dim, size in after))
+    return (*dims[:front], channel, *(resize_dim(dim, size) for dim, size in after))
 
 
 @follows(
@@ -179,18 +181,18 @@ def convolution(flow: AxisFlow, call: OperatorCall) -> Outputs:
 )  # fmt: skip
 def resized(flow: AxisFlow, call: OperatorCall) -> Outputs:
     pairs = zip(call.dims[0], call.shape, strict=True)
-    made = tuple(_resized_dim(call, dim, size) for dim, size in pairs)
+    made = tuple(_resize_dim(call, dim, size) for dim, size in pairs)
     return [made] * len(call.op.outputs)
 
 
-def _resized_dim(call: OperatorCall, dim: Dim, size: int) -> Dim:
-    made = changed(dim, size)
+def _resize_dim(call: OperatorCall, dim: Dim, size: int) -> Dim:
+    made = resize_dim(dim, size)
     if call.name == "pad" and made is not dim:
         made[0].explicit = True  # longer by what the program asks for
     return made
 
 
-def sequence_first(call: OperatorCall) -> bool | None:
+def is_sequence_first(call: OperatorCall) -> bool | None:
     """Whether a recurrent layer has time before the batch; None if unbatched."""
     if len(call.op.inputs[0].shape) != 3:
         return None
@@ -203,7 +205,7 @@ def recurrent(flow: AxisFlow, call: OperatorCall) -> Outputs:
     if len(dims) != 3 or len(call.shape) != 3:
         return None
     out = (*dims[:2], (Axis(call.shape[2], "feature"),))
-    batch = dims[1] if sequence_first(call) else dims[0]
+    batch = dims[1] if is_sequence_first(call) else dims[0]
     states = []
     for fact in call.op.outputs[1:]:
         layers, _, width = fact.shape
@@ -221,7 +223,7 @@ def cell(flow: AxisFlow, call: OperatorCall) -> Outputs:
 @follows("multi_head_attention_forward")
 def multihead(flow: AxisFlow, call: OperatorCall) -> Outputs:
     query, key = call.dims[0], call.dims[1]
-    out = (*query[:-1], _feature(call, 5, 0, call.shape[-1]))
+    out = (*query[:-1], _create_feature_dim(call, 5, 0, call.shape[-1]))
     if len(query) != 3 or len(call.op.outputs) < 2:
         return [out]
     weights = (query[1], query[0], key[0])
@@ -239,14 +241,14 @@ def attention(flow: AxisFlow, call: OperatorCall) -> Outputs:
 @follows("glu")
 def glu(flow: AxisFlow, call: OperatorCall) -> Outputs:
     pairs = zip(call.dims[0], call.shape, strict=True)
-    return tuple(changed(dim, size) for dim, size in pairs)
+    return tuple(resize_dim(dim, size) for dim, size in pairs)
 
 
 STATISTICS = operators_with("reduces_dims")
 PICKS = frozenset({"argmax", "argmin"})
 
 
-def reduced_dims(call: OperatorCall) -> tuple[int, ...] | None:
+def find_reduced_dims(call: OperatorCall) -> tuple[int, ...] | None:
     """Return the dims that a reduction removes, non-negative; None if not known."""
     rank = len(call.dims[0])
     if "dim" in call.arguments or "axis" in call.arguments:
@@ -267,7 +269,7 @@ def reduced_dims(call: OperatorCall) -> tuple[int, ...] | None:
 
 @follows(*STATISTICS, *PICKS, "softmin_")
 def reduction(flow: AxisFlow, call: OperatorCall) -> Outputs:
-    gone = reduced_dims(call)
+    gone = find_reduced_dims(call)
     dims = call.dims[0]
     if gone is None:
         return None
@@ -288,8 +290,8 @@ def picked(flow: AxisFlow, call: OperatorCall) -> Outputs:
         return None
     made = []
     for dim, size in zip(call.dims[0], call.shape, strict=True):
-        one = size == 1 and length(dim) != 1
-        made.append((Axis(1, "one", "topk"),) if one else changed(dim, size))
+        one = size == 1 and get_length(dim) != 1
+        made.append((Axis(1, "one", "topk"),) if one else resize_dim(dim, size))
     return [tuple(made)] * len(call.op.outputs)
 
 
@@ -298,12 +300,12 @@ def gather(flow: AxisFlow, call: OperatorCall) -> Outputs:
     """Return the input's dims where their sizes remain, else those of the index."""
     made: list[Dim] = []
     for own, index, size in zip(call.dims[0], call.dims[1], call.shape, strict=True):
-        if length(own) == size and size != 1:
+        if get_length(own) == size and size != 1:
             made.append(own)
         elif size == 1:
             made.append((Axis(1, "one", "gather"),))
         else:
-            made.append(index if length(index) == size else changed(own, size))
+            made.append(index if get_length(index) == size else resize_dim(own, size))
     return tuple(made)
 
 
@@ -312,7 +314,7 @@ def similarity(flow: AxisFlow, call: OperatorCall) -> Outputs:
     rank = max(len(dims) for dims in call.dims)
     at = call.given(2, "dim", default=1 if call.name.startswith("cos") else -1)
     shape = tuple(
-        max(length(dims[d - rank + len(dims)]) for dims in call.dims
+        max(get_length(dims[d - rank + len(dims)]) for dims in call.dims
             if d - rank + len(dims) >= 0)
         for d in range(rank)
     )  # fmt: skip
@@ -338,7 +340,7 @@ def class_loss(flow: AxisFlow, call: OperatorCall) -> Outputs:
     return (*dims[:1], *dims[2:]) if len(dims) > 1 else None
 
 
-def softmax_dim(call: OperatorCall) -> int | None:
+def find_softmax_dim(call: OperatorCall) -> int | None:
     """Return the dim of a softmax; without a `dim`, the one that torch chooses."""
     rank = len(call.dims[0])
     at = call.given(1, "dim")
@@ -352,7 +354,7 @@ def softmax_dim(call: OperatorCall) -> int | None:
 @follows("softmax", "softmin", "gumbel_softmax")
 def softmax(flow: AxisFlow, call: OperatorCall) -> Outputs:
     """Mark the normalised dim, so that its use can be followed."""
-    at, dims = softmax_dim(call), call.dims[0]
+    at, dims = find_softmax_dim(call), call.dims[0]
     if call.name == "gumbel_softmax":
         at = call.given(4, "dim", default=-1) % len(dims)
     if at is None:
@@ -362,6 +364,6 @@ def softmax(flow: AxisFlow, call: OperatorCall) -> Outputs:
     data = any(axis.data for axis in own)
     source = own[0] if len(own) == 1 else None
     marked = Axis(
-        length(own), "changed", own[0].words, data, source, normalised=call.op.index
+        get_length(own), "changed", own[0].words, data, source, normalised=call.op.index
     )
     return (*dims[:at], (marked,), *dims[at + 1 :])

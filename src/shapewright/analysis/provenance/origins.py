@@ -13,10 +13,14 @@ from shapewright.analysis.program_run import Program
 from shapewright.findings.finding import Related
 from shapewright.operators.facts import operators_with
 from shapewright.operators.failed_calls import Failure
-from shapewright.program.expression_values import whole_number
-from shapewright.program.source_text import SourceText, defining
+from shapewright.program.expression_values import evaluate_whole_number
+from shapewright.program.source_text import SourceText, find_defining
 from shapewright.program.spans import Span
-from shapewright.program.syntax_nodes import assignments_in, last_name, names_in
+from shapewright.program.syntax_nodes import (
+    collect_names,
+    get_last_name,
+    iter_assignments,
+)
 from shapewright.record.ops import Fact, Op
 
 
@@ -35,45 +39,45 @@ PRODUCTS = operators_with("is_product")
 JOINS = operators_with("concatenates")
 
 
-def origin(op: Op, out: Fact, dim: int) -> _Origin | None:
+def find_origin(op: Op, out: Fact, dim: int) -> _Origin | None:
     """Return where an output dim comes from; None if that is not known."""
-    found = _followed(op, out, dim)
+    found = _follow_rule(op, out, dim)
     for at, place in found.places if found is not None else ():
         if not 0 <= place < len(op.inputs[at].shape):
             return None  # of a call that torch refused
     return found
 
 
-def _followed(op: Op, out: Fact, dim: int) -> _Origin | None:
+def _follow_rule(op: Op, out: Fact, dim: int) -> _Origin | None:
     """Return the origin by the operator's rule, as if torch accepted the call."""
     name = op.name.rpartition(".")[2]
     if not op.inputs or dim >= len(out.shape):
         return None
     first = op.inputs[0]
     if name in SHAPING:
-        return _of_shaping(first, out, dim)
+        return _match_shaping(first, out, dim)
     if op.kind == "view" and first.stride is not None and out.stride is not None:
-        return _of_view(first, out, dim)
+        return _match_view(first, out, dim)
     if name == "linear" and len(op.inputs) > 1:
         if dim == len(out.shape) - 1:
             return _Origin("parameter", ((1, 0),))
         return _Origin("same", ((0, dim),))
     if name in CONVOLVING | TRANSPOSED and len(op.inputs) > 1:
-        return _of_convolution(op, out, dim, name in TRANSPOSED)
+        return _match_convolution(op, out, dim, name in TRANSPOSED)
     if name == "embedding" and len(op.inputs) > 1:
         if dim == len(out.shape) - 1:
             return _Origin("parameter", ((1, 1),))
         return _Origin("same", ((0, dim),))
     if name in PRODUCTS and len(op.inputs) == 2:
-        return _of_product(op.inputs[0], op.inputs[1], out, dim)
+        return _match_product(op.inputs[0], op.inputs[1], out, dim)
     if name in JOINS:
-        return _of_join(op, out, dim)
+        return _match_join(op, out, dim)
     if name == "stack":
         return None
-    return _of_others(op, out, dim)
+    return _match_others(op, out, dim)
 
 
-def _of_shaping(before: Fact, after: Fact, dim: int) -> _Origin | None:
+def _match_shaping(before: Fact, after: Fact, dim: int) -> _Origin | None:
     """Find the dims that a reshape multiplied or split, matching from the left."""
     i = j = 0
     one, two = before.shape, after.shape
@@ -97,7 +101,7 @@ def _of_shaping(before: Fact, after: Fact, dim: int) -> _Origin | None:
     return None
 
 
-def _of_view(before: Fact, after: Fact, dim: int) -> _Origin | None:
+def _match_view(before: Fact, after: Fact, dim: int) -> _Origin | None:
     """Find the dim with the same size and stride, else one with the same stride."""
     assert before.stride is not None
     assert after.stride is not None
@@ -115,7 +119,7 @@ def _of_view(before: Fact, after: Fact, dim: int) -> _Origin | None:
     return None
 
 
-def _of_convolution(op: Op, out: Fact, dim: int, transposed: bool) -> _Origin | None:
+def _match_convolution(op: Op, out: Fact, dim: int, transposed: bool) -> _Origin | None:
     rank = len(op.inputs[1].shape)
     channels = len(out.shape) - rank + 1
     if dim == channels:
@@ -126,7 +130,7 @@ def _of_convolution(op: Op, out: Fact, dim: int, transposed: bool) -> _Origin | 
     return _Origin("same" if same else "changed", ((0, dim),))
 
 
-def _of_product(one: Fact, other: Fact, out: Fact, dim: int) -> _Origin | None:
+def _match_product(one: Fact, other: Fact, out: Fact, dim: int) -> _Origin | None:
     rank = len(out.shape)
     if len(other.shape) > 1 and dim == rank - 1:
         return _Origin("same", ((1, len(other.shape) - 1),))
@@ -142,7 +146,7 @@ def _of_product(one: Fact, other: Fact, out: Fact, dim: int) -> _Origin | None:
     return None
 
 
-def _of_join(op: Op, out: Fact, dim: int) -> _Origin | None:
+def _match_join(op: Op, out: Fact, dim: int) -> _Origin | None:
     rank = len(out.shape)
     facts = [fact for fact in op.inputs if len(fact.shape) == rank]
     if not facts:
@@ -152,7 +156,7 @@ def _of_join(op: Op, out: Fact, dim: int) -> _Origin | None:
     return _Origin("same", ((0, dim),))
 
 
-def _of_others(op: Op, out: Fact, dim: int) -> _Origin | None:
+def _match_others(op: Op, out: Fact, dim: int) -> _Origin | None:
     """Match dims by size from the right, else by place, else by a unique size."""
     size, back = out.shape[dim], len(out.shape) - dim
     for at, fact in enumerate(op.inputs):
@@ -167,25 +171,27 @@ def _of_others(op: Op, out: Fact, dim: int) -> _Origin | None:
     return _Origin("same", ((0, same[0]),)) if len(same) == 1 else None
 
 
-def product_text(sizes: tuple[int, ...]) -> str:
+def format_product(sizes: tuple[int, ...]) -> str:
     """Return sizes as a product: `16·4·4`."""
     return "·".join(map(str, sizes))
 
 
-def constructor(program: Program, module: str) -> tuple[SourceText, ast.Call] | None:
+def find_constructor(
+    program: Program, module: str
+) -> tuple[SourceText, ast.Call] | None:
     """Return the call that constructed the module at a path."""
     built = program.built.get(module)
     return program.call_at(built.span) if built is not None else None
 
 
-def arguments_with(
+def iter_arguments(
     program: Program, module: str
 ) -> Iterator[tuple[str, ast.expr, Any]]:
     """Yield name, expression and value of every argument of a module's constructor.
 
     The value is None where the text alone does not tell it.
     """
-    found = constructor(program, module)
+    found = find_constructor(program, module)
     built = program.built.get(module)
     if found is None or built is None:
         return
@@ -194,10 +200,10 @@ def arguments_with(
     for name, node in zip(built.arguments, call.args, strict=False):
         if isinstance(node, ast.Starred):
             return
-        yield name, node, values.get(name, whole_number(node))
+        yield name, node, values.get(name, evaluate_whole_number(node))
     for word in call.keywords:
         if word.arg is not None:
-            value = values.get(word.arg, whole_number(word.value))
+            value = values.get(word.arg, evaluate_whole_number(word.value))
             yield word.arg, word.value, value
 
 
@@ -207,41 +213,43 @@ LONGEST = 50
 """Characters of an expression that a message quotes."""
 
 
-def decided(program: Program, failure: Failure) -> Iterator[Related]:
+def iter_definitions(program: Program, failure: Failure) -> Iterator[Related]:
     """Yield where names of the failing call are defined and its numbers are set."""
     op = program.trace.ops[failure.op]
     found = program.node(op.span)
     if found is None:
         return
     text, node = found
-    yield from _assigned(text, node)
-    yield from _attributes(program, op)
+    yield from _iter_assignments(text, node)
+    yield from _iter_attribute_origins(program, op)
     for fact in op.inputs:
         maker = program.producers.get(fact.tensor)
         made = program.node(maker.span) if maker is not None else None
         if made is not None and maker is not None and len(maker.inputs) < 2:
-            yield from _assigned(*made)
+            yield from _iter_assignments(*made)
     unmet = failure.unmet
     wanted = (unmet.has, unmet.needs) if unmet is not None else ()
     numbers = {each for each in wanted if type(each) is int and each > 1}
-    yield from _numbers_of(text, node, numbers)
+    yield from _iter_number_origins(text, node, numbers)
 
 
-def of_line(program: Program, span: Span | None) -> Iterator[Related]:
+def iter_line_definitions(program: Program, span: Span | None) -> Iterator[Related]:
     """Yield the definitions of names on a line that raised an error of its own."""
     text = program.text(span.file) if span is not None else None
     if text is None or span is None:
         return
     for node in text.near(span.line):
-        yield from _assigned(text, node)
-        for name in _names_in(node):
-            for place in _sources(text, name, None, DEEP):
-                said = f"`{name}` is {whole_number(place)} from here"
+        yield from _iter_assignments(text, node)
+        for name in _collect_names(node):
+            for place in _iter_sources(text, name, None, DEEP):
+                said = f"`{name}` is {evaluate_whole_number(place)} from here"
                 yield Related(text.span(place), said)
         return
 
 
-def once(related: Iterable[Related], known: Iterable[Span | None]) -> list[Related]:
+def drop_repeated(
+    related: Iterable[Related], known: Iterable[Span | None]
+) -> list[Related]:
     """Return the first entry per line, without lines that are already known."""
     lines = {(span.file, span.line) for span in known if span is not None}
     found = []
@@ -253,38 +261,38 @@ def once(related: Iterable[Related], known: Iterable[Span | None]) -> list[Relat
     return found
 
 
-def _assigned(text: SourceText, node: ast.AST) -> Iterator[Related]:
+def _iter_assignments(text: SourceText, node: ast.AST) -> Iterator[Related]:
     """Yield the last assignment of every name on a line, within the same function."""
     scope = text.around(node, ast.FunctionDef)
     line = getattr(node, "lineno", 0)
     if scope is None:
         return
     last: dict[str, ast.expr] = {}
-    for target, value in assignments_in(scope, before=line):
-        last |= dict.fromkeys(names_in(target), value)
-    for word in _names_in(node):
+    for target, value in iter_assignments(scope, before=line):
+        last |= dict.fromkeys(collect_names(target), value)
+    for word in _collect_names(node):
         if word in last:
             value = last[word]
-            yield Related(text.span(value), f"`{word}` is{_quoted(text, value)}")
+            yield Related(text.span(value), f"`{word}` is{_quote_value(text, value)}")
 
 
-def _names_in(node: ast.AST) -> list[str]:
+def _collect_names(node: ast.AST) -> list[str]:
     """Return the names that an expression reads, without duplicates."""
     found = [
-        each.id
-        for each in ast.walk(node)
-        if isinstance(each, ast.Name) and isinstance(each.ctx, ast.Load)
+        child.id
+        for child in ast.walk(node)
+        if isinstance(child, ast.Name) and isinstance(child.ctx, ast.Load)
     ]
     return list(dict.fromkeys(found))
 
 
-def _quoted(text: SourceText, node: ast.expr) -> str:
+def _quote_value(text: SourceText, node: ast.expr) -> str:
     """` `x.mean(1)``, or that it is set there."""
     written = text.line_of(node)
     return f" `{written}`" if len(written) <= LONGEST else " set here"
 
 
-def _attributes(program: Program, op: Op) -> Iterator[Related]:
+def _iter_attribute_origins(program: Program, op: Op) -> Iterator[Related]:
     """Yield where the class sets the parameters and buffers that its own call uses."""
     if program.layer(op) is not None:
         return
@@ -292,12 +300,12 @@ def _attributes(program: Program, op: Op) -> Iterator[Related]:
         path = program.states.get(fact.tensor, "")
         text = program.text(op.span.file) if path and op.span is not None else None
         name = path.rpartition(".")[2]
-        for value in set_in(text, name) if text is not None else ():
+        for value in iter_attribute_values(text, name) if text is not None else ():
             assert text is not None
             yield Related(text.span(value), f"`{name}` is set here")
 
 
-def set_in(text: SourceText, name: str) -> Iterator[ast.expr]:
+def iter_attribute_values(text: SourceText, name: str) -> Iterator[ast.expr]:
     """Yield the values assigned to `self.name`, and calls that register the name."""
     for node in text.nodes:
         if isinstance(node, ast.Assign):
@@ -311,30 +319,32 @@ def set_in(text: SourceText, name: str) -> Iterator[ast.expr]:
                 yield node
 
 
-def _numbers_of(text: SourceText, node: ast.AST, wanted: set[int]) -> Iterator[Related]:
+def _iter_number_origins(
+    text: SourceText, node: ast.AST, wanted: set[int]
+) -> Iterator[Related]:
     """Yield where a name in a call got one of the wanted numbers."""
-    for each in ast.walk(node):
-        if isinstance(each, ast.Name | ast.Attribute) and wanted:
-            name = last_name(each)
-            for place in _sources(text, name, wanted, DEEP):
-                said = f"{whole_number(place)} comes from here"
+    for child in ast.walk(node):
+        if isinstance(child, ast.Name | ast.Attribute) and wanted:
+            name = get_last_name(child)
+            for place in _iter_sources(text, name, wanted, DEEP):
+                said = f"{evaluate_whole_number(place)} comes from here"
                 yield Related(text.span(place), said)
                 break
 
 
-def _sources(
+def _iter_sources(
     text: SourceText, name: str, wanted: set[int] | None, deep: int
 ) -> Iterator[ast.expr]:
     """Yield the numbers that a name resolves to, where they are among these values."""
-    for value in defining(text, name) if deep else ():
-        number = whole_number(value)
+    for value in find_defining(text, name) if deep else ():
+        number = evaluate_whole_number(value)
         if number is not None and (wanted is None or number in wanted):
             yield value
         elif isinstance(value, ast.Name | ast.Attribute):
-            inner = last_name(value)
+            inner = get_last_name(value)
             if inner != name or isinstance(value, ast.Name):
-                yield from _sources(text, inner, wanted, deep - 1)
+                yield from _iter_sources(text, inner, wanted, deep - 1)
         elif isinstance(value, ast.Subscript):
             key = value.slice
             if isinstance(key, ast.Constant) and isinstance(key.value, str):
-                yield from _sources(text, key.value, wanted, deep - 1)
+                yield from _iter_sources(text, key.value, wanted, deep - 1)

@@ -4,18 +4,18 @@ from __future__ import annotations
 
 from typing import Any
 
-from shapewright.analysis.provenance.axes import Axis, Dim, Dims, changed, worth
+from shapewright.analysis.provenance.axes import Axis, Dim, Dims, rank_dim, resize_dim
 from shapewright.analysis.provenance.axis_flow import (
     AxisFlow,
     OperatorCall,
     Outputs,
-    better,
     follows,
-    length,
+    get_length,
+    is_better,
 )
 
 
-def _explicit_one() -> Dim:
+def _create_explicit_one() -> Dim:
     """Return a dim of size 1 that the program's text requests."""
     return (Axis(1, "one", explicit=True),)
 
@@ -63,7 +63,7 @@ def movedim(flow: AxisFlow, call: OperatorCall) -> Outputs:
 def unsqueeze(flow: AxisFlow, call: OperatorCall) -> Outputs:
     dims = list(call.dims[0])
     at = call.given(1, "dim") % (len(dims) + 1)
-    return (*dims[:at], _explicit_one(), *dims[at:])
+    return (*dims[:at], _create_explicit_one(), *dims[at:])
 
 
 @follows("squeeze")
@@ -71,9 +71,11 @@ def squeeze(flow: AxisFlow, call: OperatorCall) -> Outputs:
     dims = call.dims[0]
     at = call.given(1, "dim")
     if at is None:
-        return tuple(dim for dim in dims if length(dim) != 1)
+        return tuple(dim for dim in dims if get_length(dim) != 1)
     gone = {d % len(dims) for d in (at if isinstance(at, tuple) else (at,))}
-    return tuple(dim for d, dim in enumerate(dims) if d not in gone or length(dim) != 1)
+    return tuple(
+        dim for d, dim in enumerate(dims) if d not in gone or get_length(dim) != 1
+    )
 
 
 @follows("expand", "expand_as", "broadcast_to", "broadcast_tensors")
@@ -84,7 +86,7 @@ def expand(flow: AxisFlow, call: OperatorCall) -> Outputs:
         back = len(out.shape) - len(dims)
         for at, size in enumerate(out.shape):
             own = dims[at - back] if at >= back else None
-            kept = own is not None and length(own) == size
+            kept = own is not None and get_length(own) == size
             new.append(own if kept and own else (Axis(size, "expanded"),))
         made.append(tuple(new))
     return made
@@ -119,21 +121,21 @@ def repeat_interleave(flow: AxisFlow, call: OperatorCall) -> Outputs:
 @follows("chunk", "split", "tensor_split", "split_with_sizes")
 def split(flow: AxisFlow, call: OperatorCall) -> Outputs:
     at = call.given(2, "dim", default=0) % len(call.dims[0])
-    return [_sliced(call.dims[0], at, out.shape[at]) for out in call.op.outputs]
+    return [_slice_dims(call.dims[0], at, out.shape[at]) for out in call.op.outputs]
 
 
-def _sliced(dims: Dims, at: int, size: int) -> Dims:
+def _slice_dims(dims: Dims, at: int, size: int) -> Dims:
     """Return dims with the size of one of them reduced."""
     own = dims[at]
-    if len(own) > 1 and own[0].kind == "parts" and length(own[1:]) == size:
+    if len(own) > 1 and own[0].kind == "parts" and get_length(own[1:]) == size:
         return (*dims[:at], own[1:], *dims[at + 1 :])
-    return (*dims[:at], changed(own, size), *dims[at + 1 :])
+    return (*dims[:at], resize_dim(own, size), *dims[at + 1 :])
 
 
 @follows("narrow")
 def narrow(flow: AxisFlow, call: OperatorCall) -> Outputs:
     at = call.given(1, "dim") % len(call.dims[0])
-    return _sliced(call.dims[0], at, call.shape[at])
+    return _slice_dims(call.dims[0], at, call.shape[at])
 
 
 @follows("unbind")
@@ -153,7 +155,7 @@ def select(flow: AxisFlow, call: OperatorCall) -> Outputs:
 @follows("[]", "__getitem__")
 def indexed(flow: AxisFlow, call: OperatorCall) -> Outputs:
     dims = call.dims[0]
-    items = items_of(call)
+    items = get_items(call)
     if items is None:
         return None
     used = sum(1 for item in items if item is not None and item != "...")
@@ -165,7 +167,7 @@ def indexed(flow: AxisFlow, call: OperatorCall) -> Outputs:
     lists = sum(1 for item in items if item == "tensor" or isinstance(item, list))
     for item in items:
         if item is None:
-            made.append(_explicit_one())
+            made.append(_create_explicit_one())
         elif item == "...":
             made += dims[at : at + room]
             at += room
@@ -176,7 +178,7 @@ def indexed(flow: AxisFlow, call: OperatorCall) -> Outputs:
         elif isinstance(item, list):
             if lists > 1:
                 return None
-            made.append(changed(dims[at], len(item)))
+            made.append(resize_dim(dims[at], len(item)))
             at += 1
         elif item == "tensor":
             tensors += 1
@@ -187,12 +189,12 @@ def indexed(flow: AxisFlow, call: OperatorCall) -> Outputs:
             at += 1
         else:
             size = call.shape[len(made)]
-            made.append(dims[at] if item == ":" else _sliced(dims, at, size)[at])
+            made.append(dims[at] if item == ":" else _slice_dims(dims, at, size)[at])
             at += 1
     return tuple(made)
 
 
-def items_of(call: OperatorCall) -> tuple[Any, ...] | None:
+def get_items(call: OperatorCall) -> tuple[Any, ...] | None:
     """Return the items of an index; None if they are not known."""
     if "1" not in call.arguments:
         return ("tensor",) if len(call.op.inputs) == 2 else None
@@ -200,11 +202,11 @@ def items_of(call: OperatorCall) -> tuple[Any, ...] | None:
     return key if isinstance(key, tuple) else (key,)
 
 
-def _best(dims: list[Dim]) -> Dim:
+def _find_best(dims: list[Dim]) -> Dim:
     """Return the most informative dim."""
     found = dims[0]
     for dim in dims[1:]:
-        if better(dim, found):
+        if is_better(dim, found):
             found = dim
     return found
 
@@ -217,22 +219,24 @@ def cat(flow: AxisFlow, call: OperatorCall) -> Outputs:
     made: list[Dim] = []
     for dim in range(rank):
         own = [dims[dim] for dims in parts]
-        made.append(_joined(flow, own, call.shape[dim]) if dim == at else _best(own))
+        made.append(
+            _join_dims(flow, own, call.shape[dim]) if dim == at else _find_best(own)
+        )
     return tuple(made)
 
 
-def _joined(flow: AxisFlow, dims: list[Dim], size: int) -> Dim:
+def _join_dims(flow: AxisFlow, dims: list[Dim], size: int) -> Dim:
     """Return the dim along which parts were joined; equal parts stay separate."""
     first = dims[0]
     if len(dims) == 1:
         return first
     data = any(axis.data for dim in dims for axis in dim)
-    if len({length(dim) for dim in dims}) == 1 and length(first) > 1:
-        kept = min(dims, key=worth)
+    if len({get_length(dim) for dim in dims}) == 1 and get_length(first) > 1:
+        kept = min(dims, key=rank_dim)
         return (Axis(len(dims), "parts", "the joined parts"), *kept)
-    if length(first) == 1 and (steps := flow.by_size.get(size)) is not None:
+    if get_length(first) == 1 and (steps := flow.by_size.get(size)) is not None:
         return (steps,)  # the steps of a loop, joined again
-    longest = max(dims, key=length)
+    longest = max(dims, key=get_length)
     source = longest[0] if len(longest) == 1 else None
     words = longest[0].words
     # A row of zeros in front, as for a relative shift, is asked for by the program.
@@ -243,7 +247,7 @@ def _joined(flow: AxisFlow, dims: list[Dim], size: int) -> Dim:
 def stack(flow: AxisFlow, call: OperatorCall) -> Outputs:
     rank = len(call.shape)
     at = call.given(1, "dim", default=0) % rank
-    every = [_best(list(own)) for own in zip(*call.dims, strict=True)]
+    every = [_find_best(list(own)) for own in zip(*call.dims, strict=True)]
     count = len(call.op.inputs)
     known = flow.by_size.get(count)
     steps: Dim = (

@@ -16,30 +16,30 @@ from typing import Any
 
 from shapewright.analysis.python_loops.loop_context import (
     Recorded,
-    before,
-    fresh,
-    nests_around,
+    find_fresh_kind,
+    find_value_before,
+    iter_nests_around,
 )
 from shapewright.analysis.python_loops.loop_nests import (
     LoopLetter,
     Nest,
     Unread,
-    base_of,
+    get_base,
 )
 from shapewright.analysis.python_loops.replacements import (
     Case,
     Experiment,
     Proposal,
-    proposals,
-    quoted,
+    iter_proposals,
+    quote_statement,
 )
 from shapewright.analysis.python_loops.vectorization import LetterRange
-from shapewright.findings.codes import PYTHON_LOOP, lookers, looks_for
+from shapewright.findings.codes import PYTHON_LOOP, list_lookers, looks_for
 from shapewright.findings.finding import Finding, Related
-from shapewright.program.expression_values import SIGNED, whole_number
+from shapewright.program.expression_values import SIGNED, evaluate_whole_number
 from shapewright.program.source_text import SourceText
 from shapewright.program.spans import Span
-from shapewright.program.syntax_nodes import dotted_name, parse_expression
+from shapewright.program.syntax_nodes import get_dotted_name, parse_expression
 from shapewright.record.ops import Op
 from shapewright.record.trace import Trace
 
@@ -58,7 +58,7 @@ class _LoopSearch:
     places: Sequence[Span] | None
 
 
-def python_loops(
+def find_python_loops(
     trace: Trace, tried: Tried, places: Sequence[Span] | None = None
 ) -> tuple[Finding, ...]:
     """Return a note for every loop of the program that runs over single elements.
@@ -68,14 +68,16 @@ def python_loops(
     both of its programs give the same.
     """
     search = _LoopSearch(trace, tried, places)
-    return tuple(each for looker in lookers("loop") for each in looker.find(search))
+    return tuple(
+        finding for looker in list_lookers("loop") for finding in looker.find(search)
+    )
 
 
 @looks_for(PYTHON_LOOP)
-def element_loops(search: _LoopSearch) -> Iterator[Finding]:
+def find_element_loops(search: _LoopSearch) -> Iterator[Finding]:
     """Find loops over single elements that one expression replaces."""
     trace, tried, places = search.trace, search.tried, search.places
-    suspects = _stepping(trace.ops) if places is None else places
+    suspects = _find_stepping(trace.ops) if places is None else places
     seen: set[tuple[str, int, int]] = set()
     made: dict[Span, list[Op]] = {}
     for span in suspects:
@@ -86,19 +88,19 @@ def element_loops(search: _LoopSearch) -> Iterator[Finding]:
         node = text.exact_node(span)
         if not isinstance(node, ast.expr):
             continue
-        for nest in nests_around(text, node):
+        for nest in iter_nests_around(text, node):
             root = (span.file, nest.root.lineno, nest.root.col_offset)
             if root in seen:
                 break
             seen.add(root)
-            made = made or _ops_by_span(trace.ops)
-            finding = _finding_of(text, nest, Recorded(text, made), tried)
+            made = made or _group_ops(trace.ops)
+            finding = _report_loop(text, nest, Recorded(text, made), tried)
             if finding is not None:
                 yield finding
                 break
 
 
-def _stepping(ops: Iterable[Op]) -> list[Span]:
+def _find_stepping(ops: Iterable[Op]) -> list[Span]:
     """Return the expressions whose ops reached many places, from the ops of a trace."""
     reached: dict[Span, set[Any]] = {}
     for op in ops:
@@ -115,7 +117,7 @@ def _stepping(ops: Iterable[Op]) -> list[Span]:
     return [span for span, where in reached.items() if len(where) >= AT_LEAST]
 
 
-def _ops_by_span(ops: Iterable[Op]) -> dict[Span, list[Op]]:
+def _group_ops(ops: Iterable[Op]) -> dict[Span, list[Op]]:
     """Group the ops by the expression that made them."""
     found: dict[Span, list[Op]] = {}
     for op in ops:
@@ -124,7 +126,7 @@ def _ops_by_span(ops: Iterable[Op]) -> dict[Span, list[Op]]:
     return found
 
 
-def _finding_of(
+def _report_loop(
     text: SourceText, nest: Nest, recorded: Recorded, tried: Tried
 ) -> Finding | None:
     """Return the note on a loop; None if no vectorised code can replace it."""
@@ -132,36 +134,41 @@ def _finding_of(
         recorded.learn(nest.root, [loop.letter for loop in nest.loops])
         ranges: dict[str, LetterRange] = {}
         for loop in nest.loops:
-            ranges[loop.letter] = _range_of(loop, recorded, ranges)
+            ranges[loop.letter] = _find_range(loop, recorded, ranges)
         case = Case(text, nest, recorded, ranges)
         rounds = max(
             prod(ranges[x].stop - ranges[x].start for x in step.letters)
             for step in nest.steps
         )
-        rounds = min(rounds, max(_rounds_of(s.node, recorded) for s in nest.steps))
-        if rounds < AT_LEAST or _aliased(nest, recorded):
+        rounds = min(rounds, max(_count_rounds(s.node, recorded) for s in nest.steps))
+        if rounds < AT_LEAST or _has_aliases(nest, recorded):
             return None
         for step in nest.steps:
-            name = base_of(step.target)
+            name = get_base(step.target)
             if len({fact.device for fact in recorded.facts.values()}) == 1:
-                case.fresh[name] = fresh(text, nest, name)
-            first = before(text, nest, name)
+                case.fresh[name] = find_fresh_kind(text, nest, name)
+            first = find_value_before(text, nest, name)
             if isinstance(first, ast.Constant) and type(first.value) in (int, float):
                 case.numbers[name] = first.value
                 recorded.facts.pop(name, None)
                 if first.value == 0:
                     case.fresh[name] = "zeros"
         chosen = next(
-            (each for each in proposals(case) if tried(each.experiment)), None
+            (
+                proposal
+                for proposal in iter_proposals(case)
+                if tried(proposal.experiment)
+            ),
+            None,
         )
     except Unread:
         return None
     if chosen is None:
         return None
-    return _said(text, nest, recorded, chosen)
+    return _build_finding(text, nest, recorded, chosen)
 
 
-def _range_of(
+def _find_range(
     loop: LoopLetter, recorded: Recorded, outer: dict[str, LetterRange]
 ) -> LetterRange:
     """Return the range of values of a letter, from the record."""
@@ -182,7 +189,7 @@ def _range_of(
     if not 1 <= len(args) <= 2:
         raise Unread
     if loop.triangular:
-        return _observed(loop, recorded, outer)
+        return _find_observed_range(loop, recorded, outer)
     first = args[0] if len(args) == 2 else ast.Constant(0)
     if not isinstance(first, ast.Constant) or type(first.value) is not int:
         raise Unread
@@ -193,7 +200,7 @@ def _range_of(
     elif seen:
         stop = max(seen) + 1
     else:
-        stop = _size_of(last, recorded)
+        stop = _get_recorded_size(last, recorded)
     if start < 0 or (seen and (min(seen), max(seen)) != (start, stop - 1)):
         raise Unread
     if seen and len(seen) != stop - start:
@@ -201,7 +208,7 @@ def _range_of(
     return LetterRange(start, stop, last)
 
 
-def _observed(
+def _find_observed_range(
     loop: LoopLetter, recorded: Recorded, outer: dict[str, LetterRange]
 ) -> LetterRange:
     """Return all values that a letter took, for a range whose ends depend on other
@@ -215,29 +222,29 @@ def _observed(
     return LetterRange(min(seen), stop, ends[0] if ends else ast.Constant(stop))
 
 
-def _size_of(node: ast.expr, recorded: Recorded) -> int:
+def _get_recorded_size(node: ast.expr, recorded: Recorded) -> int:
     """Return the recorded value of `len(x)`, `x.shape[0]` or `x.size(0)`."""
     try:
-        if isinstance(node, ast.Call) and dotted_name(node.func) == "len":
-            return recorded.facts[dotted_name(node.args[0])].shape[0]
+        if isinstance(node, ast.Call) and get_dotted_name(node.func) == "len":
+            return recorded.facts[get_dotted_name(node.args[0])].shape[0]
         held: ast.AST | None = None
         if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
             held, name, where = node.func.value, node.func.attr, node.args[0]
         elif isinstance(node, ast.Subscript) and isinstance(node.value, ast.Attribute):
             held, name, where = node.value.value, node.value.attr, node.slice
         if held is not None and name in ("size", "shape"):
-            dim = whole_number(where, SIGNED)
-            return recorded.facts[dotted_name(held)].shape[dim]  # type: ignore[index]
+            dim = evaluate_whole_number(where, SIGNED)
+            return recorded.facts[get_dotted_name(held)].shape[dim]  # type: ignore[index]
     except (LookupError, ValueError, TypeError):
         pass
     raise Unread
 
 
-def _aliased(nest: Nest, recorded: Recorded) -> bool:
+def _has_aliases(nest: Nest, recorded: Recorded) -> bool:
     """Whether a tensor that is written shares its storage with a tensor
     that is read.
     """
-    targets = {base_of(step.target) for step in nest.steps}
+    targets = {get_base(step.target) for step in nest.steps}
     written = {f.storage for name, f in recorded.facts.items() if name in targets}
     read = {f.storage for name, f in recorded.facts.items() if name not in targets}
     return bool(written & read - {0})
@@ -246,15 +253,15 @@ def _aliased(nest: Nest, recorded: Recorded) -> bool:
 # -- words -----------------------------------------------------------------------------
 
 
-def _said(
+def _build_finding(
     text: SourceText, nest: Nest, recorded: Recorded, chosen: Proposal
 ) -> Finding:
     """Write the finding for a loop and its replacement."""
     heart = nest.heart or nest.steps[0].node
-    count = _rounds_of(heart, recorded)
+    count = _count_rounds(heart, recorded)
     message = (
-        f"`{quoted(heart)}` ran {count:,} times: `{chosen.text}`{chosen.place} does "
-        f"it at once{chosen.condition}, checked on random elements"
+        f"`{quote_statement(heart)}` ran {count:,} times: `{chosen.text}`{chosen.place}"
+        f" does it at once{chosen.condition}, checked on random elements"
     )
     place, root = text.span(heart), text.span(nest.root)
     related: tuple[Related, ...] = ()
@@ -270,7 +277,7 @@ def _said(
     )  # fmt: skip
 
 
-def _rounds_of(stmt: ast.AST, recorded: Recorded) -> int:
+def _count_rounds(stmt: ast.AST, recorded: Recorded) -> int:
     """Return how often a statement ran, in the whole run."""
     most = 1
     for node in ast.walk(stmt):

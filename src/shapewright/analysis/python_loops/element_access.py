@@ -13,22 +13,22 @@ from dataclasses import dataclass, replace
 from shapewright.analysis.python_loops.loop_nests import (
     NestStatement,
     Unread,
-    base_of,
-    loaded,
-    names_read,
+    build_name,
+    collect_names_read,
+    get_base,
 )
 from shapewright.analysis.python_loops.vectorization import (
     ALL,
     Vec,
     Vectoriser,
-    call,
-    constant,
-    indexed,
-    method,
-    shifted,
+    build_call,
+    build_index,
+    build_method,
+    build_number,
+    build_shift,
 )
-from shapewright.program.expression_values import SIGNED, whole_number
-from shapewright.program.syntax_nodes import dotted_name
+from shapewright.program.expression_values import SIGNED, evaluate_whole_number
+from shapewright.program.syntax_nodes import get_dotted_name
 from shapewright.record.ops import Fact
 
 
@@ -42,57 +42,59 @@ class _Item:
     value: Vec | None = None
 
 
-def flat(node: ast.Subscript) -> tuple[str, list[ast.expr]]:
+def flatten_index(node: ast.Subscript) -> tuple[str, list[ast.expr]]:
     """Return the tensor and all indices of `x[i, j]` or `x[i][j]`."""
     items = list(node.slice.elts) if isinstance(node.slice, ast.Tuple) else [node.slice]
     base = node.value
     if isinstance(base, ast.Subscript):
-        name, before = flat(base)
+        name, before = flatten_index(base)
         if any(isinstance(item, ast.Slice) for item in before):
             raise Unread
         return name, [*before, *items]
-    name = dotted_name(base)
+    name = get_dotted_name(base)
     if not name:
         raise Unread
     return name, items
 
 
-def _base_node(node: ast.expr) -> ast.expr:
+def _get_base_node(node: ast.expr) -> ast.expr:
     """Return the tensor of `x[i][j]`."""
     while isinstance(node, ast.Subscript):
         node = node.value
     return node
 
 
-def _items_of(reader: Vectoriser, name: str, given: list[ast.expr]) -> list[_Item]:
+def _classify_items(
+    reader: Vectoriser, name: str, given: list[ast.expr]
+) -> list[_Item]:
     """Return the indices, one for every dim."""
     fact = reader.facts.get(name)
     if fact is None or len(given) > fact.ndim:
         raise Unread
-    items = [_item_of(reader, node) for node in given]
+    items = [_classify_item(reader, node) for node in given]
     return items + [_Item(ALL)] * (fact.ndim - len(items))
 
 
-def _item_of(reader: Vectoriser, node: ast.expr) -> _Item:
+def _classify_item(reader: Vectoriser, node: ast.expr) -> _Item:
     """Classify an index."""
     if isinstance(node, ast.Slice):
-        if node.step is not None or names_read(node) & set(reader.ranges):
+        if node.step is not None or collect_names_read(node) & set(reader.ranges):
             raise Unread
         whole = node.lower is None and node.upper is None
         return _Item(ALL if whole else node)
-    letter, added = dotted_name(node), 0
+    letter, added = get_dotted_name(node), 0
     if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Add | ast.Sub):
         right = node.right
         if isinstance(right, ast.Constant) and type(right.value) is int:
             sign = 1 if isinstance(node.op, ast.Add) else -1
-            letter, added = dotted_name(node.left), sign * right.value
+            letter, added = get_dotted_name(node.left), sign * right.value
     if letter in reader.ranges:
         return _Item(node, letter, added)
     if isinstance(node, ast.Constant | ast.UnaryOp):
-        if whole_number(node, SIGNED) is None:
+        if evaluate_whole_number(node, SIGNED) is None:
             raise Unread
         return _Item(node)
-    if dotted_name(node) and dotted_name(node) not in reader.facts:
+    if get_dotted_name(node) and get_dotted_name(node) not in reader.facts:
         return _Item(node)
     value = reader.read(node)
     if value.number or any(axis.startswith("~") for axis in value.axes):
@@ -100,7 +102,7 @@ def _item_of(reader: Vectoriser, node: ast.expr) -> _Item:
     return _Item(node, value=value)
 
 
-def _span_of(reader: Vectoriser, item: _Item, size: int) -> ast.expr:
+def _find_slice(reader: Vectoriser, item: _Item, size: int) -> ast.expr:
     """Return the slice that a letter covers in a dim of this size."""
     known = reader.ranges[item.letter]
     low, high = known.start + item.added, known.stop + item.added
@@ -108,34 +110,34 @@ def _span_of(reader: Vectoriser, item: _Item, size: int) -> ast.expr:
         raise Unread
     if (low, high) == (0, size):
         return ALL
-    lower = constant(low) if low else None
-    upper = shifted(known.end, item.added) if high < size else None
+    lower = build_number(low) if low else None
+    upper = build_shift(known.end, item.added) if high < size else None
     return ast.Slice(lower, upper)
 
 
-def picked(reader: Vectoriser, node: ast.Subscript) -> Vec:
+def vectorise_read(reader: Vectoriser, node: ast.Subscript) -> Vec:
     """Vectorise the reading of an element: `x[i, j]`,
     `x[index[i, j], j]`, `x[:, i]`.
     """
-    name, given = flat(node)
-    items, base = _items_of(reader, name, given), _base_node(node)
+    name, given = flatten_index(node)
+    items, base = _classify_items(reader, name, given), _get_base_node(node)
     shape = reader.facts[name].shape
     letters = [item.letter for item in items if item.letter]
     if len(set(letters)) < len(letters):
-        return _diagonal(reader, base, items, shape)
+        return _take_diagonal(reader, base, items, shape)
     values = [item for item in items if item.value is not None]
     if not values:
-        return _sliced(reader, base, items, shape)
+        return _slice_base(reader, base, items, shape)
     gathered = _gather(reader, base, items, reader.facts[name])
     if gathered is not None:
         return gathered
     used = {axis for item in values if item.value for axis in item.value.axes}
     if len(values) == 1 and not used & set(letters):
-        return _in_place(reader, base, items, shape)
-    return _everywhere(reader, base, items, shape)
+        return _index_one_dim(reader, base, items, shape)
+    return _index_every_dim(reader, base, items, shape)
 
 
-def _laid_out(
+def _lay_out_items(
     reader: Vectoriser, items: list[_Item], shape: tuple[int, ...]
 ) -> tuple[list[ast.expr], list[str]]:
     """Return the vectorised items of an index, and the axis that each item produces."""
@@ -144,7 +146,7 @@ def _laid_out(
     kept = sum(isinstance(item.node, ast.Slice) and not item.letter for item in items)
     for item, size in zip(items, shape, strict=True):
         if item.letter:
-            where.append(_span_of(reader, item, size))
+            where.append(_find_slice(reader, item, size))
             axes.append(item.letter)
         else:
             where.append(item.node)
@@ -154,23 +156,23 @@ def _laid_out(
     return where, axes
 
 
-def _sliced(
+def _slice_base(
     reader: Vectoriser, base: ast.expr, items: list[_Item], shape: tuple[int, ...]
 ) -> Vec:
     """Vectorise an index of letters, slices and numbers only."""
-    where, axes = _laid_out(reader, items, shape)
-    return Vec(indexed(base, where), tuple(axes))
+    where, axes = _lay_out_items(reader, items, shape)
+    return Vec(build_index(base, where), tuple(axes))
 
 
-def _diagonal(
+def _take_diagonal(
     reader: Vectoriser, base: ast.expr, items: list[_Item], shape: tuple[int, ...]
 ) -> Vec:
     """Vectorise `x[i, i]` as a diagonal."""
     if len(items) != 2 or items[0].letter != items[1].letter or shape[0] != shape[1]:
         raise Unread
-    if any(_span_of(reader, item, shape[0]) is not ALL for item in items):
+    if any(_find_slice(reader, item, shape[0]) is not ALL for item in items):
         raise Unread
-    return Vec(method(base, "diagonal"), (items[0].letter,))
+    return Vec(build_method(base, "diagonal"), (items[0].letter,))
 
 
 def _gather(
@@ -187,7 +189,7 @@ def _gather(
         known = reader.ranges[item.letter]
         if item.added or known.start or known.stop > fact.shape[d]:
             return None
-    node = call("torch.gather", base, constant(dim), index.node)
+    node = build_call("torch.gather", base, build_number(dim), index.node)
     return Vec(node, index.axes)
 
 
@@ -210,7 +212,7 @@ def _gather_dim(items: list[_Item]) -> tuple[int, Vec] | None:
     return dim, index
 
 
-def _in_place(
+def _index_one_dim(
     reader: Vectoriser, base: ast.expr, items: list[_Item], shape: tuple[int, ...]
 ) -> Vec:
     """Build `x[:, index]`, where the dims of the index replace the indexed dim."""
@@ -222,7 +224,7 @@ def _in_place(
             where.append(item.value.node)
             axes += item.value.axes
         elif item.letter:
-            where.append(_span_of(reader, item, size))
+            where.append(_find_slice(reader, item, size))
             axes.append(item.letter)
         elif isinstance(item.node, ast.Slice):
             where.append(item.node)
@@ -230,18 +232,18 @@ def _in_place(
             kept -= 1
         else:
             raise Unread
-    return Vec(indexed(base, where), tuple(axes))
+    return Vec(build_index(base, where), tuple(axes))
 
 
-def _everywhere(
+def _index_every_dim(
     reader: Vectoriser, base: ast.expr, items: list[_Item], shape: tuple[int, ...]
 ) -> Vec:
     """Build `x[torch.arange(n), index]`, with index tensors that broadcast together."""
-    where, axes, rest = _broadcast_indices(reader, items)
-    return Vec(indexed(base, where), (*axes, *rest))
+    where, axes, rest = _align_indices(reader, items)
+    return Vec(build_index(base, where), (*axes, *rest))
 
 
-def _broadcast_indices(
+def _align_indices(
     reader: Vectoriser, items: list[_Item]
 ) -> tuple[list[ast.expr], tuple[str, ...], tuple[str, ...]]:
     """Align index tensors by their letters; whole rows may only follow them."""
@@ -260,7 +262,7 @@ def _broadcast_indices(
             known = reader.ranges[item.letter]
             if item.added and known.start + item.added < 0:
                 raise Unread
-            node = shifted(counted.node, item.added)
+            node = build_shift(counted.node, item.added)
             vecs.append(Vec(node, counted.axes))
         else:
             vecs.append(Vec(item.node, number=True))
@@ -273,7 +275,7 @@ def _broadcast_indices(
 OPERATORS: dict[str, ast.operator] = {"+": ast.Add(), "-": ast.Sub()}
 
 
-def writes(
+def find_replacements(
     reader: Vectoriser, step: NestStatement, fresh: str
 ) -> Iterator[list[ast.stmt]]:
     """Return the possible replacements of the loop, the best first.
@@ -282,13 +284,15 @@ def writes(
     just made it, "" where it has not.
     """
     if isinstance(step.target, ast.Subscript):
-        yield from _elements(reader, step, step.target, fresh)
+        yield from _vectorise_elements(reader, step, step.target, fresh)
         return
     if step.operator == "append":
         raise Unread
     if step.condition is not None:
         raise Unread
-    value = reader.summed(reader.read(step.value), _missing(step.letters, ()))
+    value = reader.summed(
+        reader.read(step.value), _find_missing_letters(step.letters, ())
+    )
     if value.number or any(axis[0] not in "~" for axis in value.axes):
         raise Unread
     if fresh == "zeros" and step.operator == "+":
@@ -296,36 +300,38 @@ def writes(
     yield [_augment(step.target, step.operator, value.node)]
 
 
-def _missing(letters: tuple[str, ...], axes: tuple[str, ...]) -> tuple[str, ...]:
+def _find_missing_letters(
+    letters: tuple[str, ...], axes: tuple[str, ...]
+) -> tuple[str, ...]:
     """Return the letters missing from a target, which are summed over."""
     return tuple(letter for letter in letters if letter not in axes)
 
 
-def _elements(
+def _vectorise_elements(
     reader: Vectoriser, step: NestStatement, target: ast.Subscript, fresh: str
 ) -> Iterator[list[ast.stmt]]:
     """Vectorise `out[i, j] = ...` and `out[index[i], j] += ...`."""
-    name, given = flat(target)
-    items = _items_of(reader, name, given)
+    name, given = flatten_index(target)
+    items = _classify_items(reader, name, given)
     if any(item.value is not None for item in items):
-        yield from _scattered(reader, step, target, items)
+        yield from _vectorise_scatter(reader, step, target, items)
         return
     shape = reader.facts[name].shape
-    where, axes = _laid_out(reader, items, shape)
+    where, axes = _lay_out_items(reader, items, shape)
     if len(set(axes)) < len(axes):
         raise Unread
-    base = _base_node(target)
+    base = _get_base_node(target)
     value = reader.read(step.value)
-    over = _missing(step.letters, tuple(axes))
+    over = _find_missing_letters(step.letters, tuple(axes))
     if over and step.operator == "=":
         raise Unread  # a later round replaces an earlier one
     if step.condition is not None:
         other = Vec(ast.Constant(0), number=True)
         if step.operator == "=" and fresh != "zeros":
-            other = Vec(indexed(base, where), tuple(axes))
+            other = Vec(build_index(base, where), tuple(axes))
         value = reader.together(
             [reader.read(step.condition), value, other],
-            lambda *given: call("torch.where", *given),
+            lambda *given: build_call("torch.where", *given),
         )
     value = reader.summed(value, over)
     node = reader.aligned(value, axes)
@@ -334,7 +340,7 @@ def _elements(
     begins = {"=": ("made", "zeros"), "+": ("zeros",)}.get(step.operator, ())
     if whole and complete and fresh in begins:
         yield [assign(base, node)]
-    place = indexed(base, where) if not whole else base
+    place = build_index(base, where) if not whole else base
     if step.operator == "=":
         if whole:
             place = ast.Subscript(base, ast.Slice(), ast.Store())
@@ -343,71 +349,71 @@ def _elements(
         yield [_augment(place, step.operator, node)]
 
 
-def _scattered(
+def _vectorise_scatter(
     reader: Vectoriser, step: NestStatement, target: ast.Subscript, items: list[_Item]
 ) -> Iterator[list[ast.stmt]]:
     """Vectorise an indexed write: `scatter_add_`, `index_add_`, `out[index] = ...`."""
     if step.condition is not None:
         raise Unread
     value = reader.read(step.value)
-    base = _base_node(target)
-    if _add_one(step) and len(items) == 1 and _plain(reader, items):
+    base = _get_base_node(target)
+    if _add_one(step) and len(items) == 1 and _is_plain(reader, items):
         (only,) = (item.value for item in items)
         if only is not None and set(only.axes) == set(step.letters):
             flattened = (
-                only.node if len(only.axes) == 1 else method(only.node, "flatten")
+                only.node if len(only.axes) == 1 else build_method(only.node, "flatten")
             )
-            count = call("torch.bincount", flattened)
-            size = constant(reader.facts[base_of(step.target)].shape[0])
+            count = build_call("torch.bincount", flattened)
+            size = build_number(reader.facts[get_base(step.target)].shape[0])
             count.keywords.append(ast.keyword("minlength", size))
             yield [_augment(base, "+", count)]
     if step.operator == "-":
         value = replace(value, node=ast.UnaryOp(ast.USub(), value.node), factors=())
     add = step.operator != "="
     found = _gather_dim(items)
-    if found is not None and _plain(reader, items):
+    if found is not None and _is_plain(reader, items):
         dim, index = found
         name = "scatter_add_" if add else "scatter_"
         source = value.node
         ok = value.axes == index.axes or (value.number and not add)
         if not ok and not value.number and set(value.axes) <= set(index.axes):
             node = reader.aligned(Vec(value.node, value.axes), index.axes)
-            source = method(node, "expand_as", index.node)
+            source = build_method(node, "expand_as", index.node)
             ok = True
         if set(step.letters) == set(index.axes) and ok:
-            yield [_expression(method(base, name, dim, index.node, source))]
+            yield [_build_expression(build_method(base, name, dim, index.node, source))]
     values = [(d, item.value) for d, item in enumerate(items) if item.value]
     others = [item.letter for item in items if item.letter]
-    if len(values) == 1 and _plain(reader, items):
+    if len(values) == 1 and _is_plain(reader, items):
         dim, only = values[0]
         assert only is not None
-        axes = _axes_of(items)
+        axes = _get_axes(items)
         free = len(only.axes) == 1 and only.axes[0] not in others
         if free and set(step.letters) == {*only.axes, *others}:
             if not value.number and set(value.axes) == set(axes) and add:
                 node = reader.aligned(value, axes)
-                made = method(base, "index_add_", dim, only.node, node)
-                yield [_expression(made)]
+                made = build_method(base, "index_add_", dim, only.node, node)
+                yield [_build_expression(made)]
             if not add:
                 where = [i.value.node if i.value else ALL for i in items]
                 node = reader.aligned(value, axes)
-                yield [assign(indexed(base, where), node)]
-    where, met, rest = _broadcast_indices(reader, items)
+                yield [assign(build_index(base, where), node)]
+    where, met, rest = _align_indices(reader, items)
     if set(met) != set(step.letters) or (add and rest):
         return
     node = reader.aligned(value, (*met, *rest))
     if not add:
-        yield [assign(indexed(base, where), node)]
+        yield [assign(build_index(base, where), node)]
         return
     if value.number:
         dtype = ast.Attribute(base, "dtype", ast.Load())
-        made = call("torch.tensor", value.node)
+        made = build_call("torch.tensor", value.node)
         made.keywords.append(ast.keyword("dtype", dtype))
         node = made
     indices = ast.Tuple(where, ast.Load())
-    made = method(base, "index_put_", indices, node)
+    made = build_method(base, "index_put_", indices, node)
     made.keywords.append(ast.keyword("accumulate", ast.Constant(True)))
-    yield [_expression(made)]
+    yield [_build_expression(made)]
 
 
 def _add_one(step: NestStatement) -> bool:
@@ -416,7 +422,7 @@ def _add_one(step: NestStatement) -> bool:
     return step.operator == "+" and isinstance(value, ast.Constant) and value.value == 1
 
 
-def _axes_of(items: list[_Item]) -> list[str]:
+def _get_axes(items: list[_Item]) -> list[str]:
     """Return the dims of a written element, in the order of the target's dims."""
     kept = sum(isinstance(i.node, ast.Slice) and not i.letter for i in items)
     axes: list[str] = []
@@ -431,7 +437,7 @@ def _axes_of(items: list[_Item]) -> list[str]:
     return axes
 
 
-def _plain(reader: Vectoriser, items: list[_Item]) -> bool:
+def _is_plain(reader: Vectoriser, items: list[_Item]) -> bool:
     """Whether letters begin at 0 and slices are whole."""
     return all(
         not item.added and reader.ranges[item.letter].start == 0
@@ -441,7 +447,9 @@ def _plain(reader: Vectoriser, items: list[_Item]) -> bool:
     )
 
 
-def stacked(reader: Vectoriser, value: ast.expr, letters: tuple[str, ...]) -> Vec:
+def stack_elements(
+    reader: Vectoriser, value: ast.expr, letters: tuple[str, ...]
+) -> Vec:
     """Stack the elements of a list comprehension, with its letters as
     the first dims.
     """
@@ -463,9 +471,11 @@ def _augment(target: ast.expr, operator: str, value: ast.expr) -> ast.stmt:
     return ast.AugAssign(target, OPERATORS[operator], value)  # type: ignore[arg-type]
 
 
-def _expression(value: ast.expr) -> ast.stmt:
+def _build_expression(value: ast.expr) -> ast.stmt:
     """Build a statement that consists of an expression."""
     return ast.Expr(value)
 
 
-__all__ = ["base_of", "constant", "loaded", "stacked", "writes"]
+__all__ = [
+    "build_name", "build_number", "find_replacements", "get_base", "stack_elements",
+]  # fmt: skip

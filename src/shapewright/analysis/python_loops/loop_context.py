@@ -14,17 +14,17 @@ from shapewright.analysis.python_loops.loop_nests import (
     Nest,
     NestStatement,
     Unread,
-    independent,
-    loaded,
+    build_name,
+    has_later_uses,
+    is_independent,
     read_comprehension,
     read_for,
-    substituted,
-    used_outside,
+    substitute_names,
 )
 from shapewright.operators.facts import operators_with, values_of
 from shapewright.program.source_text import SourceText
 from shapewright.program.spans import Span
-from shapewright.program.syntax_nodes import LOOPS, SCOPES, dotted_name
+from shapewright.program.syntax_nodes import LOOPS, SCOPES, get_dotted_name
 from shapewright.record.ops import Fact, Op
 
 
@@ -74,7 +74,7 @@ class Recorded:
         over.
         """
         unbound = [op for op in ops if op.name.endswith("unbind")]
-        name = dotted_name(node.func)
+        name = get_dotted_name(node.func)
         if name in ("enumerate", "zip") and len(unbound) >= len(node.args):
             for argument, op in zip(node.args, unbound, strict=False):
                 self.tell(argument, op.inputs[0])
@@ -101,7 +101,7 @@ class Recorded:
             if len(places) != len(items):
                 continue
             for item, place in zip(items, places, strict=True):
-                name = dotted_name(item)
+                name = get_dotted_name(item)
                 if type(place) is not int or not name:
                     continue
                 if name in names:
@@ -116,13 +116,13 @@ class Recorded:
             for node, fact in zip(may, op.inputs, strict=True):
                 self.tell(node, fact)
             return
-        sure = [node for node in may if dotted_name(node) in ("", *self.facts)]
+        sure = [node for node in may if get_dotted_name(node) in ("", *self.facts)]
         if len(sure) == len(op.inputs):
             values = [value for _, value in op.arguments]
             rest = [node for node in may if node not in sure]
             if len(values) == len(rest):
                 for node, value in zip(rest, values, strict=True):
-                    self.numbers.setdefault(dotted_name(node), value)
+                    self.numbers.setdefault(get_dotted_name(node), value)
 
     def plain(self, node: ast.expr, names: set[str]) -> bool:
         """Whether a node is certainly not a tensor."""
@@ -130,11 +130,11 @@ class Recorded:
             return True
         if isinstance(node, ast.UnaryOp):
             return self.plain(node.operand, names)
-        return dotted_name(node) in names or dotted_name(node) in self.numbers
+        return get_dotted_name(node) in names or get_dotted_name(node) in self.numbers
 
     def tell(self, node: ast.AST, fact: Fact) -> None:
         """Record the tensor of an expression."""
-        name = dotted_name(node)
+        name = get_dotted_name(node)
         if name:
             self.facts.setdefault(name, fact)
 
@@ -147,38 +147,38 @@ FACTORIES = operators_with("preallocates")
 STACKS = frozenset({"torch.stack", "torch.cat"})
 
 
-def _function_of(text: SourceText, node: ast.AST) -> ast.AST | None:
+def _find_function(text: SourceText, node: ast.AST) -> ast.AST | None:
     """Return the function that contains a node, or the whole file."""
     return text.around(node, ast.FunctionDef, ast.AsyncFunctionDef, ast.Module)
 
 
-def _loops_around(text: SourceText, node: ast.AST) -> list[ast.AST]:
+def _find_loops_around(text: SourceText, node: ast.AST) -> list[ast.AST]:
     """Return what is around a node in the same function, the innermost first."""
     above = text.outwards(node)
     return list(takewhile(lambda each: not isinstance(each, SCOPES), above))
 
 
-def nests_around(text: SourceText, node: ast.AST) -> Iterator[Nest]:
+def iter_nests_around(text: SourceText, node: ast.AST) -> Iterator[Nest]:
     """Yield the fully readable loops around an expression, the outermost first."""
-    for outer in reversed(_loops_around(text, node)):
+    for outer in reversed(_find_loops_around(text, node)):
         try:
             if isinstance(outer, ast.For):
-                nest = Nest(outer, function=_function_of(text, outer))
+                nest = Nest(outer, function=_find_function(text, outer))
                 read_for(nest, outer, ())
-                _appended(text, nest)
-            elif isinstance(outer, ast.Call) and dotted_name(outer.func) in STACKS:
-                nest = Nest(outer, function=_function_of(text, outer))
-                _stack(nest, outer, ())
+                _read_appended_list(text, nest)
+            elif isinstance(outer, ast.Call) and get_dotted_name(outer.func) in STACKS:
+                nest = Nest(outer, function=_find_function(text, outer))
+                _read_stack(nest, outer, ())
             else:
                 continue
         except Unread:
             continue
         assigned = set(nest.bound) | {loop.letter for loop in nest.loops}
-        if independent(nest) and not used_outside(nest, assigned):
+        if is_independent(nest) and not has_later_uses(nest, assigned):
             yield nest
 
 
-def _stack(nest: Nest, call: ast.Call, letters: tuple[str, ...]) -> None:
+def _read_stack(nest: Nest, call: ast.Call, letters: tuple[str, ...]) -> None:
     """Read `torch.stack([... for i in range(n)])`, possibly nested."""
     listed = call.args[0] if call.args else None
     dim = {key.arg: ast.unparse(key.value) for key in call.keywords}
@@ -190,26 +190,28 @@ def _stack(nest: Nest, call: ast.Call, letters: tuple[str, ...]) -> None:
         raise Unread
     inner = (*letters, *read_comprehension(nest, listed))
     elt = listed.elt
-    joined = dotted_name(call.func) == "torch.cat"
-    inside = isinstance(elt, ast.Call) and dotted_name(elt.func) == "torch.stack"
+    joined = get_dotted_name(call.func) == "torch.cat"
+    inside = isinstance(elt, ast.Call) and get_dotted_name(elt.func) == "torch.stack"
     if isinstance(elt, ast.Call) and inside and not joined:
-        _stack(nest, elt, inner)
+        _read_stack(nest, elt, inner)
         return
     if joined and letters:
         raise Unread
-    value = substituted(elt, nest.bound)
+    value = substitute_names(elt, nest.bound)
     operator = "cat" if joined else "stack"
-    nest.steps.append(NestStatement(loaded(MADE), operator, value, listed.elt, inner))
+    nest.steps.append(
+        NestStatement(build_name(MADE), operator, value, listed.elt, inner)
+    )
 
 
-def _appended(text: SourceText, nest: Nest) -> None:
+def _read_appended_list(text: SourceText, nest: Nest) -> None:
     """Read a list that a loop fills and that is only stacked later."""
     for step in nest.steps:
         if step.operator != "append":
             continue
         if len(nest.steps) > 1 or nest.function is None:
             raise Unread
-        name = dotted_name(step.target)
+        name = get_dotted_name(step.target)
         uses = [
             node
             for node in ast.walk(nest.function)
@@ -223,7 +225,7 @@ def _appended(text: SourceText, nest: Nest) -> None:
         first, last = text.parent(before[0]), text.parent(after[0])
         if not isinstance(first, ast.Assign) or ast.unparse(first.value) != "[]":
             raise Unread
-        if not _same_rounds(text, first, nest.root):
+        if not _has_same_rounds(text, first, nest.root):
             raise Unread
         if not isinstance(last, ast.Call) or ast.unparse(last) not in (
             f"torch.stack({name})",
@@ -234,7 +236,7 @@ def _appended(text: SourceText, nest: Nest) -> None:
         nest.bound[MADE] = last
 
 
-def _same_rounds(text: SourceText, earlier: ast.stmt, later: ast.AST) -> bool:
+def _has_same_rounds(text: SourceText, earlier: ast.stmt, later: ast.AST) -> bool:
     """Whether a statement runs every time before another statement does."""
     above = list(text.outwards(later))
     return (
@@ -248,7 +250,7 @@ def _same_rounds(text: SourceText, earlier: ast.stmt, later: ast.AST) -> bool:
     )
 
 
-def before(text: SourceText, nest: Nest, name: str) -> ast.expr | None:
+def find_value_before(text: SourceText, nest: Nest, name: str) -> ast.expr | None:
     """Return the value assigned to a name right before the loop and
     unused in between.
     """
@@ -257,7 +259,7 @@ def before(text: SourceText, nest: Nest, name: str) -> ast.expr | None:
     uses = [
         node
         for node in ast.walk(nest.function)
-        if dotted_name(node) == name
+        if get_dotted_name(node) == name
         and hasattr(node, "lineno")
         and node.lineno < nest.root.lineno
     ]
@@ -267,14 +269,14 @@ def before(text: SourceText, nest: Nest, name: str) -> ast.expr | None:
         if isinstance(above, ast.Attribute) and above.attr in ("shape", "size"):
             continue
         if isinstance(above, ast.Assign) and above.targets == [node]:
-            return above.value if _same_rounds(text, above, nest.root) else None
+            return above.value if _has_same_rounds(text, above, nest.root) else None
         return None
     return None
 
 
-def fresh(text: SourceText, nest: Nest, name: str) -> str:
+def find_fresh_kind(text: SourceText, nest: Nest, name: str) -> str:
     """Return "zeros" or "made" for a tensor created right before the loop, else ""."""
-    value = before(text, nest, name)
+    value = find_value_before(text, nest, name)
     if not isinstance(value, ast.Call):
         return ""
     last = value.func.attr if isinstance(value.func, ast.Attribute) else ""

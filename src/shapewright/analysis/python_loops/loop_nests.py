@@ -12,7 +12,7 @@ import ast
 from copy import deepcopy
 from dataclasses import dataclass, field
 
-from shapewright.program.syntax_nodes import dotted_name
+from shapewright.program.syntax_nodes import get_dotted_name
 
 SUM = "sum over"
 """The name of the call that stands for a sum in a step: of a term, over letters."""
@@ -72,21 +72,21 @@ class Nest:
     heart: ast.stmt | None = None
 
 
-def names_read(node: ast.AST) -> set[str]:
+def collect_names_read(node: ast.AST) -> set[str]:
     """Return every dotted name that a tree reads, and all prefixes of these names."""
     found = set()
-    for each in ast.walk(node):
-        if isinstance(each, ast.Name | ast.Attribute) and isinstance(
-            each.ctx, ast.Load
+    for child in ast.walk(node):
+        if isinstance(child, ast.Name | ast.Attribute) and isinstance(
+            child.ctx, ast.Load
         ):
-            name = dotted_name(each)
+            name = get_dotted_name(child)
             while name:
                 found.add(name)
                 name = name.rpartition(".")[0]
     return found
 
 
-def substituted(node: ast.expr, bound: dict[str, ast.expr]) -> ast.expr:
+def substitute_names(node: ast.expr, bound: dict[str, ast.expr]) -> ast.expr:
     """Return the expression with names replaced by their definitions."""
 
     class Replace(ast.NodeTransformer):
@@ -99,12 +99,12 @@ def substituted(node: ast.expr, bound: dict[str, ast.expr]) -> ast.expr:
     return made
 
 
-def loaded(name: str) -> ast.Name:
+def build_name(name: str) -> ast.Name:
     """Build a name that is read."""
     return ast.Name(name, ast.Load())
 
 
-def _element(tensor: ast.expr, index: ast.expr) -> ast.Subscript:
+def _build_element(tensor: ast.expr, index: ast.expr) -> ast.Subscript:
     """Build `tensor[index]`."""
     return ast.Subscript(tensor, index, ast.Load())
 
@@ -115,7 +115,7 @@ def _element(tensor: ast.expr, index: ast.expr) -> ast.Subscript:
 def _read_header(nest: Nest, target: ast.expr, over: ast.expr) -> list[str]:
     """Read the letters of a loop; other targets are bound to elements."""
     if isinstance(over, ast.Call) and not over.keywords:
-        name = dotted_name(over.func)
+        name = get_dotted_name(over.func)
         if name == "range" and isinstance(target, ast.Name):
             _read_range(nest, target.id, over)
             return [target.id]
@@ -125,15 +125,15 @@ def _read_header(nest: Nest, target: ast.expr, over: ast.expr) -> list[str]:
             letter, item = target.elts
             if not isinstance(letter, ast.Name):
                 raise Unread
-            return _along(nest, letter.id, item, over.args[0], over)
+            return _bind_along(nest, letter.id, item, over.args[0], over)
         if name == "zip" and over.args and isinstance(target, ast.Tuple):
             if len(target.elts) != len(over.args):
                 raise Unread
-            fresh = _hidden(nest)
+            fresh = _find_unused_letter(nest)
             for item, tensor in zip(target.elts, over.args, strict=True):
-                _along(nest, fresh, item, tensor, over)
+                _bind_along(nest, fresh, item, tensor, over)
             return [fresh]
-    return _along(nest, _hidden(nest), target, over, over)
+    return _bind_along(nest, _find_unused_letter(nest), target, over, over)
 
 
 def read_comprehension(nest: Nest, node: ast.ListComp | ast.GeneratorExp) -> list[str]:
@@ -148,43 +148,43 @@ def read_comprehension(nest: Nest, node: ast.ListComp | ast.GeneratorExp) -> lis
 def _read_range(nest: Nest, letter: str, over: ast.Call) -> None:
     """Read `range(n)`; ends that depend on other letters become conditions."""
     others = {loop.letter for loop in nest.loops}
-    triangular = bool(names_read(over) & others)
+    triangular = bool(collect_names_read(over) & others)
     nest.loops.append(LoopLetter(letter, over, header=over, triangular=triangular))
     if not triangular:
         return
     if not 1 <= len(over.args) <= 2:
         raise Unread
     for end, sign in zip(reversed(over.args), (ast.Lt(), ast.GtE()), strict=False):
-        if names_read(end) & others:
-            nest.holding.append(ast.Compare(loaded(letter), [sign], [end]))
+        if collect_names_read(end) & others:
+            nest.holding.append(ast.Compare(build_name(letter), [sign], [end]))
 
 
-def _hidden(nest: Nest) -> str:
+def _find_unused_letter(nest: Nest) -> str:
     """Return a new letter that the program does not name."""
     return f"{len(nest.loops)}th"
 
 
-def _along(
+def _bind_along(
     nest: Nest, letter: str, target: ast.expr, over: ast.expr, header: ast.expr
 ) -> list[str]:
     """Bind a name that iterates over dim 0 of a tensor to `over[letter]`."""
-    if isinstance(over, ast.Call) and dotted_name(over.func) == "zip":
+    if isinstance(over, ast.Call) and get_dotted_name(over.func) == "zip":
         if not isinstance(target, ast.Tuple) or len(target.elts) != len(over.args):
             raise Unread
         for item, tensor in zip(target.elts, over.args, strict=True):
-            _along(nest, letter, item, tensor, over)
+            _bind_along(nest, letter, item, tensor, over)
         return [letter]
-    plain = substituted(over, nest.bound)
+    plain = substitute_names(over, nest.bound)
     if not isinstance(target, ast.Name):
         raise Unread
     base = plain
     while isinstance(base, ast.Subscript):
         base = base.value
-    if not dotted_name(base):
+    if not get_dotted_name(base):
         raise Unread
     if letter not in [loop.letter for loop in nest.loops]:
         nest.loops.append(LoopLetter(letter, tensor=ast.unparse(over), header=header))
-    nest.bound[target.id] = _element(plain, loaded(letter))
+    nest.bound[target.id] = _build_element(plain, build_name(letter))
     return [letter]
 
 
@@ -217,7 +217,7 @@ def _read_statement(nest: Nest, stmt: ast.stmt, letters: tuple[str, ...]) -> Non
             raise Unread
         _add_step(nest, stmt, stmt.target, sign, stmt.value, letters)
     elif isinstance(stmt, ast.If) and not stmt.orelse:
-        nest.holding.append(substituted(stmt.test, nest.bound))
+        nest.holding.append(substitute_names(stmt.test, nest.bound))
         for inner in stmt.body:
             if isinstance(inner, ast.Assign) and isinstance(inner.targets[0], ast.Name):
                 raise Unread
@@ -231,7 +231,7 @@ def _read_statement(nest: Nest, stmt: ast.stmt, letters: tuple[str, ...]) -> Non
             raise Unread
         if len(call.args) != 1 or not isinstance(call.func.value, ast.Name):
             raise Unread
-        value = substituted(call.args[0], nest.bound)
+        value = substitute_names(call.args[0], nest.bound)
         nest.steps.append(
             NestStatement(call.func.value, "append", value, stmt, letters)
         )
@@ -252,11 +252,11 @@ def _read_assign(
     if isinstance(target, ast.Subscript):
         _add_step(nest, stmt, target, "=", value, letters)
         return
-    if not isinstance(target, ast.Name) or target.id in names_read(value):
+    if not isinstance(target, ast.Name) or target.id in collect_names_read(value):
         raise Unread
     if _is_zero(value):
         nest.sums[target.id] = letters
-    nest.bound[target.id] = substituted(value, nest.bound)
+    nest.bound[target.id] = substitute_names(value, nest.bound)
 
 
 def _is_zero(node: ast.expr) -> bool:
@@ -277,24 +277,24 @@ def _add_step(
     letters: tuple[str, ...],
 ) -> None:
     """Add a write; an addition to a name that began as 0 in the loop becomes a sum."""
-    plain = substituted(value, nest.bound)
+    plain = substitute_names(value, nest.bound)
     if isinstance(target, ast.Name) and target.id in nest.sums:
         over = letters[len(nest.sums.pop(target.id)) :]
-        if not over or target.id in names_read(plain) or sign != "+":
+        if not over or target.id in collect_names_read(plain) or sign != "+":
             raise Unread
         if nest.holding:
             raise Unread
         nest.heart = stmt
         marks: list[ast.expr] = [ast.Constant(letter) for letter in over]
-        nest.bound[target.id] = ast.Call(loaded(SUM), [plain, *marks], [])
+        nest.bound[target.id] = ast.Call(build_name(SUM), [plain, *marks], [])
         return
     if isinstance(target, ast.Name):
         if target.id in nest.bound:
             raise Unread
     elif isinstance(target, ast.Subscript):
-        if not dotted_name(target.value):
+        if not get_dotted_name(target.value):
             raise Unread
-        target = _substituted_target(target, nest.bound)
+        target = _substitute_in_target(target, nest.bound)
     else:
         raise Unread
     condition: ast.expr | None = None
@@ -305,31 +305,33 @@ def _add_step(
     nest.steps.append(NestStatement(target, sign, plain, stmt, letters, condition))
 
 
-def _substituted_target(
+def _substitute_in_target(
     target: ast.Subscript, bound: dict[str, ast.expr]
 ) -> ast.Subscript:
     """Return a target whose indices have names replaced by their definitions."""
-    if dotted_name(target.value) in bound:
+    if get_dotted_name(target.value) in bound:
         raise Unread
-    made = ast.Subscript(target.value, substituted(target.slice, bound), ast.Load())
+    made = ast.Subscript(
+        target.value, substitute_names(target.slice, bound), ast.Load()
+    )
     return ast.copy_location(made, target)
 
 
 # -- what may be said ------------------------------------------------------------------
 
 
-def independent(nest: Nest) -> bool:
+def is_independent(nest: Nest) -> bool:
     """Whether no step reads what another step or an earlier iteration has written."""
-    targets = [base_of(step.target) for step in nest.steps]
+    targets = [get_base(step.target) for step in nest.steps]
     if not targets or len(set(targets)) < len(targets):
         return False
     read: set[str] = set()
     for step in nest.steps:
-        read |= names_read(step.value)
+        read |= collect_names_read(step.value)
         if step.condition is not None:
-            read |= names_read(step.condition)
+            read |= collect_names_read(step.condition)
         if isinstance(step.target, ast.Subscript):
-            read |= names_read(step.target.slice)
+            read |= collect_names_read(step.target.slice)
     for loop in nest.loops:
         if loop.tensor:
             read.add(loop.tensor)
@@ -340,12 +342,14 @@ def independent(nest: Nest) -> bool:
     )
 
 
-def base_of(target: ast.expr) -> str:
+def get_base(target: ast.expr) -> str:
     """Return the tensor or list that a step writes."""
-    return dotted_name(target.value if isinstance(target, ast.Subscript) else target)
+    return get_dotted_name(
+        target.value if isinstance(target, ast.Subscript) else target
+    )
 
 
-def used_outside(nest: Nest, names: set[str]) -> bool:
+def has_later_uses(nest: Nest, names: set[str]) -> bool:
     """Whether names that the loop assigns are read after the loop."""
     if nest.function is None:
         return False

@@ -11,27 +11,27 @@ from typing import Any
 
 from shapewright.analysis.python_loops.element_access import (
     assign,
-    flat,
-    picked,
-    stacked,
-    writes,
+    find_replacements,
+    flatten_index,
+    stack_elements,
+    vectorise_read,
 )
 from shapewright.analysis.python_loops.loop_context import MADE, Recorded
 from shapewright.analysis.python_loops.loop_nests import (
     Nest,
     NestStatement,
     Unread,
-    base_of,
-    loaded,
+    build_name,
+    get_base,
 )
 from shapewright.analysis.python_loops.vectorization import (
     ALL,
     LetterRange,
     Vectoriser,
-    method,
+    build_method,
 )
 from shapewright.program.source_text import SourceText
-from shapewright.program.syntax_nodes import dotted_name
+from shapewright.program.syntax_nodes import get_dotted_name
 from shapewright.record.ops import Fact
 
 
@@ -64,7 +64,7 @@ UNTOUCHED = 6
 """Sizes that are small enough."""
 
 
-def _shrunk(sizes: Iterable[int]) -> dict[int, int]:
+def _shrink_sizes(sizes: Iterable[int]) -> dict[int, int]:
     """Map large sizes to small ones, keeping which are equal and their order.
 
     Sizes up to 6 stay, because numbers may stand in brackets, and so do differences up
@@ -120,27 +120,27 @@ class _World:
     ranges: dict[str, LetterRange]
 
 
-def proposals(case: Case) -> Iterator[Proposal]:
+def iter_proposals(case: Case) -> Iterator[Proposal]:
     """Yield the possible replacements, the best first."""
     real = _World(case.recorded.facts, case.ranges)
     sizes = {size for fact in real.facts.values() for size in fact.shape}
     for known in real.ranges.values():
-        sizes |= {known.start, known.stop, known.stop + _offset(known.end)[1]}
-    small = _shrunk(size for size in sizes if size > 0) | {0: 0}
+        sizes |= {known.start, known.stop, known.stop + _split_offset(known.end)[1]}
+    small = _shrink_sizes(size for size in sizes if size > 0) | {0: 0}
     tiny = _World(
         {
             name: replace(fact, shape=tuple(small[size] for size in fact.shape))
             for name, fact in real.facts.items()
         },
-        {letter: _tiny_range(known, small) for letter, known in real.ranges.items()},
+        {letter: _shrink_range(known, small) for letter, known in real.ranges.items()},
     )
     said: set[str] = set()
     for style in STYLES:
         try:
             both = list(
                 zip(
-                    _replaced(case, real, style),
-                    _replaced(case, tiny, style),
+                    _write_steps(case, real, style),
+                    _write_steps(case, tiny, style),
                     strict=True,
                 )
             )
@@ -150,34 +150,38 @@ def proposals(case: Case) -> Iterator[Proposal]:
             text = "; ".join(ast.unparse(stmt) for stmt in written)
             if text not in said:
                 said.add(text)
-                yield _proposal(case, tiny, small, written, instead)
+                yield _build_proposal(case, tiny, small, written, instead)
 
 
-def _replaced(case: Case, world: _World, style: str) -> list[list[ast.stmt]]:
+def _write_steps(case: Case, world: _World, style: str) -> list[list[ast.stmt]]:
     """Return the ways to write all steps in a given style."""
     ways = []
     for step in case.nest.steps:
-        order = _order_of(case, step)
-        reader = Vectoriser(world.facts, world.ranges, order, style, picked)
+        order = _find_order(case, step)
+        reader = Vectoriser(world.facts, world.ranges, order, style, vectorise_read)
         if step.operator in ("stack", "cat", "append"):
-            node = stacked(reader, step.value, step.letters).node
+            node = stack_elements(reader, step.value, step.letters).node
             if step.operator == "cat":
-                node = method(node, "flatten", 0, 1)
-            ways.append([[assign(loaded(MADE), node)]])
+                node = build_method(node, "flatten", 0, 1)
+            ways.append([[assign(build_name(MADE), node)]])
         else:
             ways.append(
-                list(writes(reader, step, case.fresh.get(base_of(step.target), "")))
+                list(
+                    find_replacements(
+                        reader, step, case.fresh.get(get_base(step.target), "")
+                    )
+                )
             )
     return [[stmt for way in chosen for stmt in way] for chosen in product(*ways)]
 
 
-def _order_of(case: Case, step: NestStatement) -> tuple[str, ...]:
+def _find_order(case: Case, step: NestStatement) -> tuple[str, ...]:
     """Return the target's dims, letters and rows; letters that are
     summed come first.
     """
     dims: list[str] = []
     if isinstance(step.target, ast.Subscript):
-        name, items = flat(step.target)
+        name, items = flatten_index(step.target)
         fact = case.recorded.facts.get(name)
         items += [ALL] * ((fact.ndim if fact else 0) - len(items))
         kept = sum(isinstance(item, ast.Slice) for item in items)
@@ -193,7 +197,7 @@ def _order_of(case: Case, step: NestStatement) -> tuple[str, ...]:
     return (*(x for x in every if x not in dims), *dims)
 
 
-def _proposal(
+def _build_proposal(
     case: Case,
     tiny: _World,
     small: dict[int, int],
@@ -202,9 +206,11 @@ def _proposal(
 ) -> Proposal:
     """Return a replacement with its experiment."""
     nest = case.nest
-    distinct = {name: dim for step in nest.steps for name, dim in _placing(step)}
+    distinct = {
+        name: dim for step in nest.steps for name, dim in _iter_placing_indices(step)
+    }
     tensors: dict[str, _Made] = {}
-    high = _bounds(nest, tiny)
+    high = _find_bounds(nest, tiny)
     for name, fact in tiny.facts.items():
         zeros = case.fresh.get(name) == "zeros"
         size = high.get(name, 5)
@@ -214,12 +220,16 @@ def _proposal(
     }
     numbers |= {name: min(at, 1) for name, at in case.recorded.indices.items() if name}
     for letter, known in case.ranges.items():
-        name, added = _offset(known.end)
+        name, added = _split_offset(known.end)
         if name:
             numbers[name] = tiny.ranges[letter].stop - added
     numbers |= case.numbers
     experiment = Experiment(
-        _loop_of(case, small), tuple(instead), tensors, numbers, _targets_of(nest)
+        _build_small_loop(case, small),
+        tuple(instead),
+        tensors,
+        numbers,
+        _collect_targets(nest),
     )
     words = " where no place is written twice" if distinct else ""
     if isinstance(nest.root, ast.stmt) and MADE not in nest.bound:
@@ -228,23 +238,23 @@ def _proposal(
     (stmt,) = written
     assert isinstance(stmt, ast.Assign)
     whole = nest.bound.get(MADE, nest.root)
-    place = f" in place of `{quoted(whole)}`"
+    place = f" in place of `{quote_statement(whole)}`"
     return Proposal(ast.unparse(stmt.value), experiment, place)
 
 
-def _targets_of(nest: Nest) -> tuple[str, ...]:
+def _collect_targets(nest: Nest) -> tuple[str, ...]:
     """Return the names whose final values must agree."""
     if not isinstance(nest.root, ast.stmt) or MADE in nest.bound:
         return (MADE,)
-    return tuple(base_of(step.target) for step in nest.steps)
+    return tuple(get_base(step.target) for step in nest.steps)
 
 
-def _loop_of(case: Case, small: dict[int, int]) -> tuple[ast.stmt, ...]:
+def _build_small_loop(case: Case, small: dict[int, int]) -> tuple[ast.stmt, ...]:
     """Return the loop as it was written, with small ranges."""
     nest = case.nest
     root = deepcopy(nest.root)
     for node in ast.walk(root):
-        if isinstance(node, ast.Call) and dotted_name(node.func) == "range":
+        if isinstance(node, ast.Call) and get_dotted_name(node.func) == "range":
             node.args = [
                 ast.Constant(small.get(arg.value, arg.value))
                 if isinstance(arg, ast.Constant) and type(arg.value) is int
@@ -252,15 +262,15 @@ def _loop_of(case: Case, small: dict[int, int]) -> tuple[ast.stmt, ...]:
                 for arg in node.args
             ]
     if not isinstance(root, ast.stmt):
-        return (assign(loaded(MADE), root),)
+        return (assign(build_name(MADE), root),)
     if MADE in nest.bound:
-        name = base_of(nest.steps[0].target)
-        first = assign(loaded(name), EMPTY_LIST)
-        return (first, root, assign(loaded(MADE), nest.bound[MADE]))
+        name = get_base(nest.steps[0].target)
+        first = assign(build_name(name), EMPTY_LIST)
+        return (first, root, assign(build_name(MADE), nest.bound[MADE]))
     return (root,)
 
 
-def _tiny_range(known: LetterRange, small: dict[int, int]) -> LetterRange:
+def _shrink_range(known: LetterRange, small: dict[int, int]) -> LetterRange:
     """Return a small version of a recorded range."""
     stop, end = small[known.stop], known.end
     if isinstance(end, ast.Constant):
@@ -268,20 +278,20 @@ def _tiny_range(known: LetterRange, small: dict[int, int]) -> LetterRange:
     return LetterRange(small[known.start], stop, end)
 
 
-def _offset(node: ast.expr) -> tuple[str, int]:
+def _split_offset(node: ast.expr) -> tuple[str, int]:
     """Split `n + 1` into `n` and 1; the name is empty for any other expression."""
     if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Add | ast.Sub):
         right = node.right
         if isinstance(right, ast.Constant) and type(right.value) is int:
             sign = 1 if isinstance(node.op, ast.Add) else -1
-            return dotted_name(node.left), sign * right.value
-    return dotted_name(node), 0
+            return get_dotted_name(node.left), sign * right.value
+    return get_dotted_name(node), 0
 
 
 # -- indices that are values -----------------------------------------------------------
 
 
-def _bounds(nest: Nest, tiny: _World) -> dict[str, int]:
+def _find_bounds(nest: Nest, tiny: _World) -> dict[str, int]:
     """Return the exclusive upper bounds for the values of index tensors."""
     found: dict[str, int] = {}
     for step in nest.steps:
@@ -290,24 +300,24 @@ def _bounds(nest: Nest, tiny: _World) -> dict[str, int]:
                 if not isinstance(node, ast.Subscript):
                     continue
                 try:
-                    name, items = flat(node)
+                    name, items = flatten_index(node)
                 except Unread:
                     continue
                 fact = tiny.facts.get(name)
                 if fact is None:
                     continue
                 for item, size in zip(items, fact.shape, strict=False):
-                    for read in _tensors_in(item, tiny):
+                    for read in _collect_tensors(item, tiny):
                         found[read] = min(found.get(read, size), size)
     return found
 
 
-def _tensors_in(node: ast.AST, world: _World) -> set[str]:
+def _collect_tensors(node: ast.AST, world: _World) -> set[str]:
     """Return the tensors that an expression reads."""
-    return {dotted_name(each) for each in ast.walk(node)} & world.facts.keys()
+    return {get_dotted_name(child) for child in ast.walk(node)} & world.facts.keys()
 
 
-def _placing(step: NestStatement) -> Iterator[tuple[str, int]]:
+def _iter_placing_indices(step: NestStatement) -> Iterator[tuple[str, int]]:
     """Yield the index tensors of a step that may write a place twice.
 
     With each the dim along which its values have to differ, so that the order in which
@@ -315,28 +325,28 @@ def _placing(step: NestStatement) -> Iterator[tuple[str, int]]:
     """
     if step.operator != "=" or not isinstance(step.target, ast.Subscript):
         return
-    _, items = flat(step.target)
-    plain = {dotted_name(_offset_base(item)) for item in items}
+    _, items = flatten_index(step.target)
+    plain = {get_dotted_name(_get_offset_base(item)) for item in items}
     left = set(step.letters) - plain
     if not left:
         return
     for item in items:
         if not isinstance(item, ast.Subscript):
             continue
-        name, indices = flat(item)
+        name, indices = flatten_index(item)
         for dim, index in enumerate(indices):
-            if left == {dotted_name(index)}:
+            if left == {get_dotted_name(index)}:
                 yield name, dim
                 return
     raise Unread
 
 
-def _offset_base(node: ast.expr) -> ast.expr:
+def _get_offset_base(node: ast.expr) -> ast.expr:
     """Return the letter of `i + 1`."""
     return node.left if isinstance(node, ast.BinOp) else node
 
 
-def quoted(node: ast.AST) -> str:
+def quote_statement(node: ast.AST) -> str:
     """Return a statement in one line, shortened if it is long."""
     text = " ".join(ast.unparse(node).split())
     return text if len(text) <= LONGEST else f"{text[: LONGEST - 3]}..."

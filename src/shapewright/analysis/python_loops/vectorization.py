@@ -11,10 +11,10 @@ import ast
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from shapewright.analysis.python_loops.loop_nests import SUM, Unread, loaded
+from shapewright.analysis.python_loops.loop_nests import SUM, Unread, build_name
 from shapewright.operators.facts import operators_with
-from shapewright.program.expression_values import SIGNED, whole_number
-from shapewright.program.syntax_nodes import dotted_name
+from shapewright.program.expression_values import SIGNED, evaluate_whole_number
+from shapewright.program.syntax_nodes import get_dotted_name
 from shapewright.record.ops import Fact
 
 REDUCING = operators_with("reduces_in_loops")
@@ -49,34 +49,34 @@ class LetterRange:
     end: ast.expr
 
 
-def call(name: str, *args: ast.expr) -> ast.Call:
+def build_call(name: str, *args: ast.expr) -> ast.Call:
     """Build `name(*args)`, for dotted names too."""
     head, *rest = name.split(".")
-    func: ast.expr = loaded(head)
+    func: ast.expr = build_name(head)
     for part in rest:
         func = ast.Attribute(func, part, ast.Load())
     return ast.Call(func, list(args), [])
 
 
-def method(node: ast.expr, name: str, *args: int | ast.expr) -> ast.Call:
+def build_method(node: ast.expr, name: str, *args: int | ast.expr) -> ast.Call:
     """Build `node.name(*args)`."""
-    given = [arg if isinstance(arg, ast.expr) else constant(arg) for arg in args]
+    given = [arg if isinstance(arg, ast.expr) else build_number(arg) for arg in args]
     return ast.Call(ast.Attribute(node, name, ast.Load()), given, [])
 
 
-def constant(value: int) -> ast.expr:
+def build_number(value: int) -> ast.expr:
     """Build a whole number; negative numbers as Python parses them."""
     if value < 0:
         return ast.UnaryOp(ast.USub(), ast.Constant(-value))
     return ast.Constant(value)
 
 
-def _rows(count: int) -> tuple[str, ...]:
+def _name_rows(count: int) -> tuple[str, ...]:
     """Return the names of the dims of a whole row."""
     return tuple(f"~{count - n}" for n in range(count))
 
 
-def indexed(node: ast.expr, items: Sequence[ast.expr]) -> ast.expr:
+def build_index(node: ast.expr, items: Sequence[ast.expr]) -> ast.expr:
     """Build `node[items]`, or return the node itself if every item is a whole dim."""
     while items and items[-1] is ALL:
         items = items[:-1]
@@ -86,17 +86,17 @@ def indexed(node: ast.expr, items: Sequence[ast.expr]) -> ast.expr:
     return ast.Subscript(node, where, ast.Load())
 
 
-def shifted(node: ast.expr, by: int) -> ast.expr:
+def build_shift(node: ast.expr, by: int) -> ast.expr:
     """Build `node + by`, or their sum if both are numbers."""
     if by == 0:
         return node
     if isinstance(node, ast.Constant) and type(node.value) is int:
-        return constant(node.value + by)
+        return build_number(node.value + by)
     if isinstance(node, ast.BinOp) and isinstance(node.right, ast.Constant):
         number = node.right.value
         if type(number) is int and isinstance(node.op, ast.Add | ast.Sub):
             own = number if isinstance(node.op, ast.Add) else -number
-            return shifted(node.left, own + by)
+            return build_shift(node.left, own + by)
     sign = ast.Add() if by > 0 else ast.Sub()
     return ast.BinOp(node, sign, ast.Constant(abs(by)))
 
@@ -123,11 +123,11 @@ class Vectoriser:
             if type(node.value) not in (int, float, bool):
                 raise Unread
             return Vec(node, number=True)
-        name = dotted_name(node)
+        name = get_dotted_name(node)
         if name in self.ranges:
             return self.counted(name)
         if name in self.facts:
-            return Vec(node, _rows(self.facts[name].ndim))
+            return Vec(node, _name_rows(self.facts[name].ndim))
         if isinstance(node, ast.Attribute) and node.attr in ("T", "mT"):
             return self.transposed(self.read(node.value))
         if name:
@@ -154,7 +154,9 @@ class Vectoriser:
             chosen = [self.read(each) for each in (node.test, node.body, node.orelse)]
             if chosen[0].number:
                 raise Unread
-            return self.together(chosen, lambda *given: call("torch.where", *given))
+            return self.together(
+                chosen, lambda *given: build_call("torch.where", *given)
+            )
         if isinstance(node, ast.Call):
             return self.called(node)
         raise Unread
@@ -162,11 +164,11 @@ class Vectoriser:
     def counted(self, letter: str) -> Vec:
         """Return a letter as a tensor of its values: `torch.arange(n)`."""
         known = self.ranges[letter]
-        ends = [known.end] if known.start == 0 else [constant(known.start), known.end]
-        node = call("torch.arange", *ends)
+        start = [] if known.start == 0 else [build_number(known.start)]
+        node = build_call("torch.arange", *start, known.end)
         away = [name for name, fact in self.facts.items() if fact.device != "cpu"]
         if away:
-            device = ast.Attribute(loaded(away[0]), "device", ast.Load())
+            device = ast.Attribute(build_name(away[0]), "device", ast.Load())
             node.keywords.append(ast.keyword("device", device))
         return Vec(node, (letter,))
 
@@ -185,7 +187,7 @@ class Vectoriser:
         own = [axis for axis in axes if axis in vec.axes]
         if len(own) < len(vec.axes):
             raise Unread
-        node = _permuted(vec.node, vec.axes, own)
+        node = _permute_node(vec.node, vec.axes, own)
         if not own:
             return node
         first = axes.index(own[0])
@@ -194,7 +196,7 @@ class Vectoriser:
         ]
         if all(item is ALL for item in items):
             return node
-        return indexed(node, items)
+        return build_index(node, items)
 
     def together(self, vecs: Sequence[Vec], make: Callable[..., ast.expr]) -> Vec:
         """Combine operands element by element."""
@@ -213,7 +215,8 @@ class Vectoriser:
             raise Unread
         made = self.together([left, right], lambda x, y: ast.BinOp(x, node.op, y))
         if isinstance(node.op, ast.Mult):
-            both, over = (*_factors(left), *_factors(right)), (*left.over, *right.over)
+            both = (*_split_factors(left), *_split_factors(right))
+            over = (*left.over, *right.over)
             if over and not made.number:
                 return self.contracted(both, over, made.axes)
             return replace(made, factors=both)
@@ -226,11 +229,11 @@ class Vectoriser:
         if not 1 <= a <= 2 or not 1 <= b <= 2 or left.number or right.number:
             raise Unread
         inner = self.unused()
-        lefts = _renamed(left, {"~1": inner, "~2": "~2" if b == 2 else "~1"})
+        lefts = _rename_dims(left, {"~1": inner, "~2": "~2" if b == 2 else "~1"})
         if b == 2:
-            rights = _renamed(right, {"~2": inner})
+            rights = _rename_dims(right, {"~2": inner})
         else:
-            rights = _renamed(right, {"~1": inner})
+            rights = _rename_dims(right, {"~1": inner})
         letters = {x for x in (*lefts.axes, *rights.axes) if x[0] not in "~@"}
         ends = {x for x in (*lefts.axes, *rights.axes) if x.startswith("~")}
         wanted = (*sorted(letters, key=self.place), *sorted(ends, key=self.place))
@@ -241,7 +244,7 @@ class Vectoriser:
         if isinstance(node.func, ast.Name) and node.func.id == SUM:
             over = [str(arg.value) for arg in node.args[1:]]  # type: ignore[attr-defined]
             return self.summed(self.read(node.args[0]), tuple(over))
-        name = dotted_name(node.func)
+        name = get_dotted_name(node.func)
         head, _, last = name.rpartition(".")
         if head in MEETING or head == "torch.nn.functional":
             return self.function(node, node.func, list(node.args), last)
@@ -272,7 +275,9 @@ class Vectoriser:
         if func.attr not in ELEMENTWISE or node.keywords:
             raise Unread
         rest = [self.read(arg) for arg in node.args]
-        return self.together([own, *rest], lambda x, *more: method(x, func.attr, *more))
+        return self.together(
+            [own, *rest], lambda x, *more: build_method(x, func.attr, *more)
+        )
 
     def function(
         self, node: ast.Call, func: ast.expr, args: list[ast.expr], last: str
@@ -294,7 +299,7 @@ class Vectoriser:
         """Transpose the matrix of every letter by exchanging the names of its dims."""
         if vec.number or sum(axis.startswith("~") for axis in vec.axes) != 2:
             raise Unread
-        return _renamed(vec, {"~1": "~2", "~2": "~1"})
+        return _rename_dims(vec, {"~1": "~2", "~2": "~1"})
 
     # -- sums ----------------------------------------------------------------------
 
@@ -306,7 +311,7 @@ class Vectoriser:
             raise Unread
         over = inner
         if given:
-            at = whole_number(given[0], SIGNED)
+            at = evaluate_whole_number(given[0], SIGNED)
             if at is None or not -len(inner) <= at < len(inner):
                 raise Unread
             over = [inner[at]]
@@ -314,10 +319,10 @@ class Vectoriser:
             raise Unread
         gone = {axis: self.unused() for axis in over}
         left = [axis for axis in inner if axis not in over]
-        gone |= dict(zip(left, _rows(len(left)), strict=True))
+        gone |= dict(zip(left, _name_rows(len(left)), strict=True))
         fresh = replace(
-            _renamed(vec, gone),
-            factors=tuple(_renamed(f, gone) for f in vec.factors),
+            _rename_dims(vec, gone),
+            factors=tuple(_rename_dims(f, gone) for f in vec.factors),
         )
         axes = tuple(gone[axis] for axis in over)
         if name == "sum":
@@ -349,14 +354,14 @@ class Vectoriser:
         """
         rank, left = len(vec.axes), [axis for axis in vec.axes if axis not in over]
         if not left:
-            return Vec(method(vec.node, name))
+            return Vec(build_method(vec.node, name))
         at = [vec.axes.index(axis) for axis in over]
         if any(axis[0] in "~@" for axis in over):
             at = [place - rank for place in at]
-        dims = constant(at[0])
+        dims = build_number(at[0])
         if len(at) > 1:
-            dims = ast.Tuple([constant(place) for place in at], ast.Load())
-        return Vec(method(vec.node, name, dims), tuple(left))
+            dims = ast.Tuple([build_number(place) for place in at], ast.Load())
+        return Vec(build_method(vec.node, name, dims), tuple(left))
 
     def contracted(
         self, given: Sequence[Vec], over: tuple[str, ...], wanted: tuple[str, ...]
@@ -365,16 +370,16 @@ class Vectoriser:
         numbers = [vec for vec in given if vec.number]
         tensors = [vec for vec in given if not vec.number]
         if self.style == "matmul":
-            made = _matrix_product(tensors, over, wanted)
+            made = _build_matrix_product(tensors, over, wanted)
         elif self.style == "einsum":
-            made = _einsum(tensors, wanted)
+            made = _build_einsum(tensors, wanted)
         else:
             names = [*over, *wanted]
             order = {axis: n for n, axis in enumerate(names)}
             nodes = [
                 self.aligned(
                     Vec(
-                        _permuted(
+                        _permute_node(
                             v.node, v.axes, sorted(v.axes, key=order.__getitem__)
                         ),
                         tuple(sorted(v.axes, key=order.__getitem__)),
@@ -394,17 +399,19 @@ class Vectoriser:
         return replace(made, factors=tuple(given), over=over)
 
 
-def _factors(vec: Vec) -> tuple[Vec, ...]:
+def _split_factors(vec: Vec) -> tuple[Vec, ...]:
     """Return the factors of a product; anything else is its own single factor."""
     return vec.factors or (vec,)
 
 
-def _renamed(vec: Vec, names: Mapping[str, str]) -> Vec:
+def _rename_dims(vec: Vec, names: Mapping[str, str]) -> Vec:
     """Return the expression with its dims renamed."""
     return Vec(vec.node, tuple(names.get(axis, axis) for axis in vec.axes), vec.number)
 
 
-def _permuted(node: ast.expr, axes: Sequence[str], wanted: Sequence[str]) -> ast.expr:
+def _permute_node(
+    node: ast.expr, axes: Sequence[str], wanted: Sequence[str]
+) -> ast.expr:
     """Return the node with its dims in another order."""
     if list(axes) == list(wanted):
         return node
@@ -412,10 +419,10 @@ def _permuted(node: ast.expr, axes: Sequence[str], wanted: Sequence[str]) -> ast
         return ast.Attribute(node, "T", ast.Load())
     if list(axes[:-2]) == list(wanted[:-2]):
         return ast.Attribute(node, "mT", ast.Load())
-    return method(node, "permute", *(axes.index(axis) for axis in wanted))
+    return build_method(node, "permute", *(axes.index(axis) for axis in wanted))
 
 
-def _matrix_product(
+def _build_matrix_product(
     tensors: Sequence[Vec], over: tuple[str, ...], wanted: tuple[str, ...]
 ) -> Vec:
     """Build `a @ b`, if the order of the dims allows it."""
@@ -447,13 +454,13 @@ def _matrix_product(
         for side, vec in zip(sides, (left, right), strict=True):
             if set(side) != set(vec.axes):
                 break
-            nodes.append(_permuted(vec.node, vec.axes, side))
+            nodes.append(_permute_node(vec.node, vec.axes, side))
         if len(nodes) == 2:
             return Vec(ast.BinOp(nodes[0], ast.MatMult(), nodes[1]), wanted)
-    return _batch_by_matrix(tensors, inner, wanted)
+    return _build_batch_product(tensors, inner, wanted)
 
 
-def _batch_by_matrix(
+def _build_batch_product(
     tensors: Sequence[Vec], inner: str, wanted: tuple[str, ...]
 ) -> Vec:
     """Build `batch @ matrix`, with a single matrix for the whole batch."""
@@ -467,12 +474,12 @@ def _batch_by_matrix(
         side = (inner, wanted[-1])
         if set(side) != set(right.axes):
             continue
-        node = _permuted(right.node, right.axes, side)
+        node = _permute_node(right.node, right.axes, side)
         return Vec(ast.BinOp(left.node, ast.MatMult(), node), wanted)
     raise Unread
 
 
-def _einsum(tensors: Sequence[Vec], wanted: tuple[str, ...]) -> Vec:
+def _build_einsum(tensors: Sequence[Vec], wanted: tuple[str, ...]) -> Vec:
     """Build `torch.einsum("ik,kj->ij", a, b)`, with the loop's
     letters where possible.
     """
@@ -490,4 +497,4 @@ def _einsum(tensors: Sequence[Vec], wanted: tuple[str, ...]) -> Vec:
     sides = ["".join(names[axis] for axis in vec.axes) for vec in tensors]
     equation = f"{','.join(sides)}->{''.join(names[axis] for axis in wanted)}"
     nodes = [vec.node for vec in tensors]
-    return Vec(call("torch.einsum", ast.Constant(equation), *nodes), wanted)
+    return Vec(build_call("torch.einsum", ast.Constant(equation), *nodes), wanted)

@@ -4,31 +4,31 @@ from __future__ import annotations
 
 from collections.abc import Collection
 
-from shapewright.analysis.hazards import ignored_here
+from shapewright.analysis.hazards import is_ignored_here
 from shapewright.analysis.program_run import Program
 from shapewright.analysis.training_mistakes import loss_averages as loss_averages
 from shapewright.analysis.training_mistakes import optimization as optimization
 from shapewright.analysis.training_mistakes.context import RehearsalContext
-from shapewright.findings.codes import TIMEOUT, lookers
+from shapewright.findings.codes import TIMEOUT, list_lookers
 from shapewright.findings.finding import Finding
 from shapewright.record.report import Rehearsal
 
 
-def mistakes(
+def find_mistakes(
     program: Program, rehearsal: Rehearsal, ignored: Collection[str] = ()
 ) -> list[Finding]:
     """Return the findings of every kind, without repeating any at the same place."""
     scene = RehearsalContext(program, rehearsal)
     found: dict[object, Finding] = {}
     unfinished = bool(program.failures) or not program.trace.complete
-    stopped = any(each.code == TIMEOUT for each in program.trace.findings)
+    stopped = any(finding.code == TIMEOUT for finding in program.trace.findings)
     alone = stopped and not program.failures  # nothing else ended the run
-    for looker in lookers("mistake"):
+    for looker in list_lookers("mistake"):
         if unfinished and (
             looker.of_whole_runs or (looker.misled_by_errors and not alone)
         ):
             continue
-        for each in looker.find(scene):
-            if each.code not in ignored and not ignored_here(program, each):
-                found.setdefault((each.code, each.span, each.message), each)
+        for finding in looker.find(scene):
+            if finding.code not in ignored and not is_ignored_here(program, finding):
+                found.setdefault((finding.code, finding.span, finding.message), finding)
     return list(found.values())

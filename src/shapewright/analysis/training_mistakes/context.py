@@ -13,7 +13,7 @@ from shapewright.findings.codes import CODES
 from shapewright.findings.finding import Finding, Related, Severity
 from shapewright.program.source_text import SourceText
 from shapewright.program.spans import Span
-from shapewright.program.syntax_nodes import called_name
+from shapewright.program.syntax_nodes import get_called_name
 from shapewright.record.report import Moment, Place, Rehearsal, Training
 
 
@@ -44,7 +44,7 @@ class RehearsalContext:
             return None
         nodes = text.near(place[1])
         for node in nodes:
-            if called_name(node) in names:
+            if get_called_name(node) in names:
                 return text.span(node)
         for node in nodes:
             if isinstance(node, ast.Expr | ast.Assign | ast.AugAssign | ast.Return):
@@ -77,7 +77,7 @@ class RehearsalContext:
             yield from self._loops(each, within)
 
 
-def finding(
+def build_finding(
     code: str,
     message: str,
     span: Span | None,

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from shapewright.analysis.training_mistakes.context import (
     RehearsalContext,
     StoryLoop,
-    finding,
+    build_finding,
 )
 from shapewright.findings.codes import MEAN_OVER_SAMPLES, SUM_AFTER_LOOP, looks_for
 from shapewright.findings.finding import Finding
@@ -19,10 +19,10 @@ from shapewright.operators.facts import operators_with
 from shapewright.program.source_text import SourceText
 from shapewright.program.syntax_nodes import (
     LOOPS,
-    assignments_in,
-    called_name,
-    last_line,
-    names_in,
+    collect_names,
+    get_called_name,
+    get_last_line,
+    iter_assignments,
 )
 from shapewright.record.ops import Op
 
@@ -30,7 +30,9 @@ COLLECTING = operators_with("takes_program_data") | {"array", "stack"}
 LOSSES = operators_with("is_loss")
 
 
-def _divided_by_samples(scene: RehearsalContext, loop: StoryLoop) -> Iterator[Finding]:
+def _find_sample_division(
+    scene: RehearsalContext, loop: StoryLoop
+) -> Iterator[Finding]:
     """Find a sum of batch means that is divided by the number of samples."""
     text = loop.text
     if _is_of_single_samples(loop):
@@ -38,17 +40,17 @@ def _divided_by_samples(scene: RehearsalContext, loop: StoryLoop) -> Iterator[Fi
     for node in ast.walk(loop.node):
         if not isinstance(node, ast.stmt) or text.around(node, *LOOPS) is not loop.node:
             continue  # a loop within goes over something else than batches
-        total, added, is_list = _grown(node)
+        total, added, is_list = _get_addition(node)
         if not total or added is None:
             continue
-        if _mean_in(scene, text, loop.node, added) is None:
+        if _find_mean(scene, text, loop.node, added) is None:
             continue
-        for place, divided, divisor in _divisions(text, loop.node):
+        for place, divided, divisor in _iter_divisions(text, loop.node):
             same = _is_sum_of(divided, total) if is_list else _is_same(divided, total)
             if not same or _is_set_between(text, loop.node, total, place):
                 continue
-            if _counts_samples(text, divisor, place, (loop.node, node)):
-                yield finding(
+            if _is_sample_count(text, divisor, place, (loop.node, node)):
+                yield build_finding(
                     MEAN_OVER_SAMPLES,
                     f"`{total}` {'holds' if is_list else 'is a sum of'} means, one for "
                     "each batch, divided by the number of samples: "
@@ -71,7 +73,7 @@ def _is_of_single_samples(loop: StoryLoop) -> bool:
     return bool(firsts) and set(firsts) == {"1"}
 
 
-def _grown(node: ast.stmt) -> tuple[str, ast.expr | None, bool]:
+def _get_addition(node: ast.stmt) -> tuple[str, ast.expr | None, bool]:
     """Return the total that a statement adds to, the addend, and whether it
     is a list.
     """
@@ -86,17 +88,17 @@ def _grown(node: ast.stmt) -> tuple[str, ast.expr | None, bool]:
                 return target, value.left, False
     if isinstance(node, ast.Expr) and isinstance(node.value, ast.Call):
         call = node.value
-        if called_name(call) == "append" and isinstance(call.func, ast.Attribute):
+        if get_called_name(call) == "append" and isinstance(call.func, ast.Attribute):
             added = call.args[0] if call.args else None
             return ast.unparse(call.func.value), added, True
     return "", None, False
 
 
-def _divisions(
+def _iter_divisions(
     text: SourceText, loop: ast.For
 ) -> Iterator[tuple[ast.expr | ast.stmt, ast.expr, ast.expr]]:
     """Yield dividends and divisors below a loop: `a / b` and `a /= b`."""
-    for node in _behind(text, loop):
+    for node in _iter_nodes_after(text, loop):
         if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Div):
             yield node, node.left, node.right
         elif isinstance(node, ast.AugAssign) and isinstance(node.op, ast.Div):
@@ -105,7 +107,7 @@ def _divisions(
 
 def _is_same(node: ast.expr, total: str) -> bool:
     """Whether a node is a total, or the number in it."""
-    while isinstance(node, ast.Call) and called_name(node) in (*VALUES, "float"):
+    while isinstance(node, ast.Call) and get_called_name(node) in (*VALUES, "float"):
         inner = node.func.value if isinstance(node.func, ast.Attribute) else None
         if inner is None and not node.args:
             return False
@@ -119,9 +121,9 @@ def _is_sum_of(node: ast.expr, total: str) -> bool:
     """
     if not isinstance(node, ast.Call):
         return False
-    if called_name(node) in VALUES and isinstance(node.func, ast.Attribute):
+    if get_called_name(node) in VALUES and isinstance(node.func, ast.Attribute):
         return _is_sum_of(node.func.value, total)
-    if called_name(node) not in ("sum", "fsum"):
+    if get_called_name(node) not in ("sum", "fsum"):
         return False
     if node.args:
         return ast.unparse(node.args[0]) == total
@@ -129,7 +131,7 @@ def _is_sum_of(node: ast.expr, total: str) -> bool:
     return (
         isinstance(made, ast.Call)
         and bool(made.args)
-        and called_name(made) in COLLECTING
+        and get_called_name(made) in COLLECTING
         and ast.unparse(made.args[0]) == total
     )
 
@@ -140,13 +142,13 @@ def _is_set_between(
     """Whether a total is reassigned between its loop and a place below."""
     return any(
         isinstance(node, ast.Assign)
-        and last_line(node) < place.lineno
+        and get_last_line(node) < place.lineno
         and any(ast.unparse(target) == total for target in node.targets)
-        for node in _behind(text, loop)
+        for node in _iter_nodes_after(text, loop)
     )
 
 
-def _mean_in(
+def _find_mean(
     scene: RehearsalContext, text: SourceText, loop: ast.For, value: ast.expr
 ) -> ast.expr | None:
     """Return the mean loss that is added, if a value is just `loss.item()`."""
@@ -162,7 +164,7 @@ def _mean_in(
             inner = inner.value
     made: ast.expr | None = None
     if isinstance(inner, ast.Name):
-        for target, value in assignments_in(loop):
+        for target, value in iter_assignments(loop):
             if isinstance(target, ast.Name) and target.id == inner.id:
                 made = value
     elif isinstance(inner, ast.Call):
@@ -177,7 +179,7 @@ def _is_mean(scene: RehearsalContext, text: SourceText, made: ast.expr) -> bool:
     """Whether a call is one of torch's losses with mean reduction."""
     if not isinstance(made, ast.Call):
         return False
-    lines = range(made.lineno, last_line(made) + 1)
+    lines = range(made.lineno, get_last_line(made) + 1)
     found = [
         op
         for op in scene.program.trace.ops
@@ -188,13 +190,13 @@ def _is_mean(scene: RehearsalContext, text: SourceText, made: ast.expr) -> bool:
         )
     ]
     return bool(found) and all(
-        _takes_mean(op)
-        and (op.span is None or op.span.line in lines or _gives(scene, op))
+        _is_mean_loss(op)
+        and (op.span is None or op.span.line in lines or _is_returned(scene, op))
         for op in found
     )
 
 
-def _gives(scene: RehearsalContext, op: Op) -> bool:
+def _is_returned(scene: RehearsalContext, op: Op) -> bool:
     """Whether the function that computes a loss returns that same loss."""
     text = scene.program.text(op.span.file) if op.span is not None else None
     node = text.node(op.span) if text is not None and op.span is not None else None
@@ -219,13 +221,13 @@ def _gives(scene: RehearsalContext, op: Op) -> bool:
     return isinstance(holder, ast.Return)
 
 
-def _takes_mean(op: Op) -> bool:
+def _is_mean_loss(op: Op) -> bool:
     """Whether a loss is the mean over its samples."""
     given = dict(op.arguments)
     return given.get("reduction", "mean") == "mean" and not op.outputs[0].shape
 
 
-def _counts_samples(
+def _is_sample_count(
     text: SourceText, value: ast.expr, at: ast.AST, grown_in: tuple[ast.For, ast.stmt]
 ) -> bool:
     """Whether a number is the number of samples.
@@ -233,33 +235,39 @@ def _counts_samples(
     It is `len(loader.dataset)`, or `n` that a loop counts beside the total:
     `n += len(labels)`.
     """
-    if isinstance(value, ast.Call) and called_name(value) in ("float", "int", "max"):
-        return any(_counts_samples(text, each, at, grown_in) for each in value.args)
-    if isinstance(value, ast.Call) and called_name(value) == "len" and value.args:
+    if isinstance(value, ast.Call) and get_called_name(value) in (
+        "float",
+        "int",
+        "max",
+    ):
+        return any(
+            _is_sample_count(text, argument, at, grown_in) for argument in value.args
+        )
+    if isinstance(value, ast.Call) and get_called_name(value) == "len" and value.args:
         arg = value.args[0]
         if isinstance(arg, ast.Attribute) and arg.attr in ("dataset", "sampler"):
             return True
-        return ast.unparse(arg) in _data_sets(text)
+        return ast.unparse(arg) in _find_data_sets(text)
     if not isinstance(value, ast.Name | ast.Attribute):
         return False
     if _is_counted(text, ast.unparse(value), *grown_in):
         return True
     function = text.around(at, ast.FunctionDef, ast.Module)
-    for target, given in assignments_in(function):
+    for target, given in iter_assignments(function):
         if ast.unparse(target) == ast.unparse(value):
             own = not isinstance(given, ast.Name | ast.Attribute)
-            return own and _counts_samples(text, given, target, grown_in)
+            return own and _is_sample_count(text, given, target, grown_in)
     return False
 
 
 def _is_counted(text: SourceText, name: str, loop: ast.For, beside: ast.stmt) -> bool:
     """Whether a name counts the samples of the batches where a total grows."""
-    made = names_in(loop, ast.Store)
+    made = collect_names(loop, ast.Store)
     for node in ast.walk(loop):
-        if not isinstance(node, ast.stmt) or _grown(node)[0] != name:
+        if not isinstance(node, ast.stmt) or _get_addition(node)[0] != name:
             continue
         if text.parent(node) is text.parent(beside):
-            return _is_size(_grown(node)[1], made)
+            return _is_size(_get_addition(node)[1], made)
     return False
 
 
@@ -267,9 +275,9 @@ def _is_size(value: ast.expr | None, made: set[str]) -> bool:
     """Whether a node is `len(x)`, `x.size(0)` or `x.shape[0]` of a name set
     in a loop.
     """
-    if isinstance(value, ast.Call) and called_name(value) == "len" and value.args:
+    if isinstance(value, ast.Call) and get_called_name(value) == "len" and value.args:
         return _is_of(value.args[0], made)
-    if isinstance(value, ast.Call) and called_name(value) == "size":
+    if isinstance(value, ast.Call) and get_called_name(value) == "size":
         first = ast.unparse(value.args[0]) if value.args else ""
         func = value.func
         return (
@@ -291,12 +299,12 @@ def _is_of(value: ast.expr, made: set[str]) -> bool:
     return isinstance(value, ast.Name) and value.id in made
 
 
-def _data_sets(text: SourceText) -> set[str]:
+def _find_data_sets(text: SourceText) -> set[str]:
     """Return the data sets passed to a `DataLoader`, as written."""
     given = [
         (node.args or [k.value for k in node.keywords if k.arg == "dataset"])[:1]
         for node in text.nodes
-        if isinstance(node, ast.Call) and called_name(node) == "DataLoader"
+        if isinstance(node, ast.Call) and get_called_name(node) == "DataLoader"
     ]
     named = [each for one in given for each in one]
     return {
@@ -306,16 +314,16 @@ def _data_sets(text: SourceText) -> set[str]:
     }
 
 
-def _behind(text: SourceText, loop: ast.For) -> Iterator[ast.expr | ast.stmt]:
+def _iter_nodes_after(text: SourceText, loop: ast.For) -> Iterator[ast.expr | ast.stmt]:
     """Yield the nodes of the loop's function that are below the loop."""
     function = text.around(loop, ast.FunctionDef, ast.AsyncFunctionDef, ast.Module)
     for node in ast.walk(function) if function is not None else ():
-        if isinstance(node, ast.expr | ast.stmt) and node.lineno > last_line(loop):
+        if isinstance(node, ast.expr | ast.stmt) and node.lineno > get_last_line(loop):
             yield node
 
 
 @looks_for(SUM_AFTER_LOOP, MEAN_OVER_SAMPLES)
-def sums(scene: RehearsalContext) -> Iterator[Finding]:
+def find_wrong_sums(scene: RehearsalContext) -> Iterator[Finding]:
     """Find wrong averages and misplaced sums in every loop."""
     seen: set[tuple[str, int]] = set()
     for loop in scene.loops():
@@ -323,37 +331,37 @@ def sums(scene: RehearsalContext) -> Iterator[Finding]:
         if place in seen or (loop.moment.total or 2) < 2:
             continue
         seen.add(place)
-        yield from _behind_loop(loop)
-        yield from _divided_by_samples(scene, loop)
+        yield from _find_sum_after(loop)
+        yield from _find_sample_division(scene, loop)
 
 
-def _behind_loop(loop: StoryLoop) -> Iterator[Finding]:
+def _find_sum_after(loop: StoryLoop) -> Iterator[Finding]:
     """Find `total += loss.item()` after the loop, which counts only the last batch."""
-    block = _block_of(loop.text, loop.node)
+    block = _find_block(loop.text, loop.node)
     at = next((n for n, each in enumerate(block) if each is loop.node), None)
     if at is None:
         return
-    made = names_in(loop.node, ast.Store)
+    made = collect_names(loop.node, ast.Store)
     started = {
         name
         for each in block[:at]
         if isinstance(each, ast.Assign)
         for target in each.targets
-        for name in names_in(target)
+        for name in collect_names(target)
     }
     grown = {
-        each.target.id
-        for each in ast.walk(loop.node)
-        if isinstance(each, ast.AugAssign) and isinstance(each.target, ast.Name)
+        child.target.id
+        for child in ast.walk(loop.node)
+        if isinstance(child, ast.AugAssign) and isinstance(child.target, ast.Name)
     }
     for each in block[at + 1 :]:
         if not isinstance(each, ast.AugAssign) or not isinstance(each.op, ast.Add):
             continue
         name = each.target.id if isinstance(each.target, ast.Name) else ""
-        used = names_in(each.value) & made
+        used = collect_names(each.value) & made
         if name in started - grown and used:
             batch = ", ".join(f"`{one}`" for one in sorted(used))
-            yield finding(
+            yield build_finding(
                 SUM_AFTER_LOOP,
                 f"`{name}` is increased after the loop over batches, so only the last "
                 f"batch counts: {batch} is of that batch",
@@ -362,7 +370,7 @@ def _behind_loop(loop: StoryLoop) -> Iterator[Finding]:
             )
 
 
-def _block_of(text: SourceText, node: ast.stmt) -> list[ast.stmt]:
+def _find_block(text: SourceText, node: ast.stmt) -> list[ast.stmt]:
     """Return the statements of a statement's block, including those
     around its `with`.
     """
@@ -371,7 +379,7 @@ def _block_of(text: SourceText, node: ast.stmt) -> list[ast.stmt]:
         block = getattr(parent, name, None)
         if isinstance(block, list) and any(each is node for each in block):
             if isinstance(parent, ast.With | ast.AsyncWith):
-                around = _block_of(text, parent)
+                around = _find_block(text, parent)
                 place = next(n for n, each in enumerate(around) if each is parent)
                 return [*around[:place], *block, *around[place + 1 :]]
             return block

@@ -9,7 +9,7 @@ from collections.abc import Iterator, Sequence
 
 from shapewright.analysis.training_mistakes.context import (
     RehearsalContext,
-    finding,
+    build_finding,
 )
 from shapewright.findings.codes import (
     EVALUATED_IN_TRAINING_MODE,
@@ -29,18 +29,18 @@ from shapewright.findings.finding import Finding
 from shapewright.operators.facts import operators_with
 from shapewright.program.source_text import SourceText
 from shapewright.program.spans import Span
-from shapewright.program.syntax_nodes import LOOPS, called_name, names_in
+from shapewright.program.syntax_nodes import LOOPS, collect_names, get_called_name
 from shapewright.record.ops import Fact, Op
 from shapewright.record.report import Moment, Observation
 
 
 @looks_for(GRADIENTS_NOT_CLEARED, misled_by_errors=True)
-def stale_gradients(scene: RehearsalContext) -> Iterator[Finding]:
+def find_stale_gradients(scene: RehearsalContext) -> Iterator[Finding]:
     """Find backward passes that add to gradients already used by a step."""
-    for met in _of_kind(scene, "stale"):
+    for met in _iter_observations(scene, "stale"):
         user = f"`{met.name}`" if met.name else "an update by hand"
         clearing = "`zero_grad()`" if met.name else "`grad.zero_()` or `grad = None`"
-        yield finding(
+        yield build_finding(
             GRADIENTS_NOT_CLEARED,
             "this adds to the gradients of the previous step: "
             f"{user} has used them and nothing cleared them since",
@@ -54,15 +54,15 @@ def stale_gradients(scene: RehearsalContext) -> Iterator[Finding]:
 
 
 @looks_for(GRADIENTS_CLEARED_UNUSED)
-def unused_gradients(scene: RehearsalContext) -> Iterator[Finding]:
+def find_unused_gradients(scene: RehearsalContext) -> Iterator[Finding]:
     """Find gradients that are cleared before any step has used them."""
-    if not any(each.stepped for each in scene.training.optimizers):
+    if not any(optimizer.stepped for optimizer in scene.training.optimizers):
         return
-    for met in _of_kind(scene, "cleared-unused"):
+    for met in _iter_observations(scene, "cleared-unused"):
         if met.name and _is_stepped(scene, met):
             continue  # under a condition that did not come
         said = f": this `{met.name}` never steps" if met.name else ""
-        yield finding(
+        yield build_finding(
             GRADIENTS_CLEARED_UNUSED,
             f"the gradients that are cleared here were used by no step{said}",
             scene.span(met.place, "zero_grad"),
@@ -77,24 +77,24 @@ def _is_stepped(scene: RehearsalContext, met: Observation) -> bool:
     """
     text = scene.program.text(met.place[0])
     for node in text.near(met.place[1]) if text is not None else ():
-        if isinstance(node, ast.Call) and called_name(node) == "zero_grad":
+        if isinstance(node, ast.Call) and get_called_name(node) == "zero_grad":
             owner = ast.unparse(node.func).removesuffix(".zero_grad")
             return text is None or f"{owner}.step(" in text.text
     return True
 
 
 @looks_for(GRAPH_KEPT, misled_by_errors=True)
-def kept_graphs(scene: RehearsalContext) -> Iterator[Finding]:
+def find_kept_graphs(scene: RehearsalContext) -> Iterator[Finding]:
     """Find loops whose every iteration keeps its graph."""
-    for met in _of_kind(scene, "graph-kept"):
+    for met in _iter_observations(scene, "graph-kept"):
         span, name = scene.span(met.place, "backward"), ""
         keeper = None
         text = scene.program.text(met.place[0])
         if text is not None:
-            name, keeper = _keeper_of(text, met.place[1])
+            name, keeper = _find_keeper(text, met.place[1])
         kept = text.span(keeper) if text is not None and keeper is not None else span
         said = f"`{name}`" if name else "the result of an iteration"
-        yield finding(
+        yield build_finding(
             GRAPH_KEPT,
             f"{said} is kept with its graph: the memory of each step is held until the "
             "loop ends",
@@ -104,7 +104,7 @@ def kept_graphs(scene: RehearsalContext) -> Iterator[Finding]:
         )
 
 
-def _keeper_of(text: SourceText, line: int) -> tuple[str, ast.stmt | None]:
+def _find_keeper(text: SourceText, line: int) -> tuple[str, ast.stmt | None]:
     """Return the name whose graph is kept, and the statement in its loop
     that keeps it.
     """
@@ -121,12 +121,12 @@ def _keeper_of(text: SourceText, line: int) -> tuple[str, ast.stmt | None]:
     loop = text.around(passes[0], *LOOPS) or text.around(passes[0], ast.FunctionDef)
     for name in reversed(names):
         for node in ast.walk(loop) if loop is not None else ():
-            if isinstance(node, ast.stmt) and _keeps(node, name):
+            if isinstance(node, ast.stmt) and _is_kept(node, name):
                 return name, node
     return (names[-1] if names else ""), None
 
 
-def _keeps(node: ast.stmt, name: str) -> bool:
+def _is_kept(node: ast.stmt, name: str) -> bool:
     """Whether a statement stores a tensor itself, not only its value, beyond the
     iteration.
     """
@@ -137,13 +137,13 @@ def _keeps(node: ast.stmt, name: str) -> bool:
         if isinstance(target, ast.Subscript | ast.Attribute):
             return _is_bare(node.value, name)
         same = isinstance(target, ast.Name) and isinstance(node.value, ast.BinOp)
-        names = names_in(node.value)
+        names = collect_names(node.value)
         return same and target.id in names - {name} and _is_bare(node.value, name)  # type: ignore[attr-defined]
     if isinstance(node, ast.Expr) and isinstance(node.value, ast.Call):
         call = node.value
         method = call.func.attr if isinstance(call.func, ast.Attribute) else ""
         if method in ("append", "extend", "add", "insert", "update", "setdefault"):
-            return any(_is_bare(each, name) for each in call.args)
+            return any(_is_bare(argument, name) for argument in call.args)
     return False
 
 
@@ -154,26 +154,28 @@ def _is_bare(value: ast.expr, name: str) -> bool:
     if isinstance(value, ast.Call):
         return False
     return any(
-        _is_bare(each, name)
-        for each in ast.iter_child_nodes(value)
-        if isinstance(each, ast.expr)
+        _is_bare(child, name)
+        for child in ast.iter_child_nodes(value)
+        if isinstance(child, ast.expr)
     )
 
 
 @looks_for(NOT_IN_OPTIMIZER, of_whole_runs=True)
-def forgotten_parameters(scene: RehearsalContext) -> Iterator[Finding]:
+def find_forgotten_parameters(scene: RehearsalContext) -> Iterator[Finding]:
     """Find parameters that no optimizer steps, and optimizers of foreign parameters."""
-    strangers = [each for each in scene.training.optimizers if each.strangers]
+    strangers = [
+        optimizer for optimizer in scene.training.optimizers if optimizer.strangers
+    ]
     for outside in scene.training.outside:
         many = len(outside.paths)
         whole = many == outside.of
         of = "" if whole else f" of {outside.of}"
         message = (
             f"{many}{of} parameters of `{outside.model}` get gradients and are in no "
-            f"optimizer: {_listed(outside.paths)}"
+            f"optimizer: {_list_names(outside.paths)}"
         )
         holders = strangers or list(scene.training.optimizers)
-        places = [scene.span(each.built, each.name) for each in holders]
+        places = [scene.span(holder.built, holder.name) for holder in holders]
         related: list[tuple[Span | None, str]] = [
             (scene.built(outside.paths[0]), "built here"),
         ]
@@ -185,7 +187,7 @@ def forgotten_parameters(scene: RehearsalContext) -> Iterator[Finding]:
         most = not whole and 2 * many > outside.of
         if most and outside.as_made:
             message += "; they keep their random initial values"
-        yield finding(
+        yield build_finding(
             NOT_IN_OPTIMIZER,
             message,
             places[0] if places else None,
@@ -195,7 +197,7 @@ def forgotten_parameters(scene: RehearsalContext) -> Iterator[Finding]:
 
 
 @looks_for(NO_GRADIENT, of_whole_runs=True)
-def idle_parameters(scene: RehearsalContext) -> Iterator[Finding]:
+def find_idle_parameters(scene: RehearsalContext) -> Iterator[Finding]:
     """Find parameters of an optimizer that never received a gradient."""
     for each in scene.training.optimizers:
         if each.stepped is None or not each.never:
@@ -207,10 +209,10 @@ def idle_parameters(scene: RehearsalContext) -> Iterator[Finding]:
         many = len(each.never)
         first = scene.built(each.never[0])
         optimizer = scene.span(each.built, each.name)
-        yield finding(
+        yield build_finding(
             NO_GRADIENT,
             f"{many} of the {each.parameters} parameters of `{each.name}` never get a "
-            f"gradient: {_listed(layers)}",
+            f"gradient: {_list_names(layers)}",
             first or optimizer,
             (optimizer, "the optimizer holds them"),
             (scene.span(each.stepped, "step"), "its steps do not change them"),
@@ -219,18 +221,18 @@ def idle_parameters(scene: RehearsalContext) -> Iterator[Finding]:
 
 
 @looks_for(TRAINED_IN_EVAL_MODE, EVALUATED_IN_TRAINING_MODE)
-def modes(scene: RehearsalContext) -> Iterator[Finding]:
+def find_wrong_modes(scene: RehearsalContext) -> Iterator[Finding]:
     """Find training in evaluation mode and evaluation in training mode."""
-    for met in _of_kind(scene, "trained-in-eval"):
-        yield finding(
+    for met in _iter_observations(scene, "trained-in-eval"):
+        yield build_finding(
             TRAINED_IN_EVAL_MODE,
             f"`{met.name}` is trained in evaluation mode here: after `eval()` nothing "
             "called `train()` again",
             scene.span(met.place, "backward"),
             (scene.span(met.other, "eval"), "`eval()` was called here"),
         )
-    for met in _of_kind(scene, "evaluated-in-training"):
-        yield finding(
+    for met in _iter_observations(scene, "evaluated-in-training"):
+        yield build_finding(
             EVALUATED_IN_TRAINING_MODE,
             f"`{met.name}` is evaluated in training mode: its dropout is active, and "
             "its "
@@ -239,14 +241,14 @@ def modes(scene: RehearsalContext) -> Iterator[Finding]:
         )
 
 
-def _of_kind(scene: RehearsalContext, kind: str) -> Iterator[Observation]:
+def _iter_observations(scene: RehearsalContext, kind: str) -> Iterator[Observation]:
     """Yield the observations of a kind."""
     return (each for each in scene.training.met if each.kind == kind)
 
 
-def _listed(names: Sequence[str], most: int = 4) -> str:
+def _list_names(names: Sequence[str], most: int = 4) -> str:
     """List names as text: `a`, `b` and 3 more."""
-    told = ", ".join(f"`{each}`" for each in names[:most])
+    told = ", ".join(f"`{name}`" for name in names[:most])
     more = len(names) - most
     return f"{told} and {more} more" if more > 0 else told
 
@@ -259,7 +261,7 @@ CONSTANT = operators_with("has_zero_gradient", "ignores_given_values")
 
 
 @looks_for(GRADIENT_WITHOUT_GRAPH)
-def penalties(scene: RehearsalContext) -> Iterator[Finding]:
+def find_graphless_penalties(scene: RehearsalContext) -> Iterator[Finding]:
     """Find `autograd.grad` without `create_graph=True` whose result is a term of a
     loss.
     """
@@ -270,7 +272,7 @@ def penalties(scene: RehearsalContext) -> Iterator[Finding]:
     for op in ops:
         if op.name.rpartition(".")[2] == "backward":
             for made, added in terms.reached(op):
-                yield _told(scene, made, added, op)
+                yield _report_penalty(scene, made, added, op)
         else:
             terms.follow(op)
 
@@ -350,9 +352,11 @@ def _is_smooth(fact: Fact) -> bool:
     return fact.dtype.startswith(("float", "bfloat", "complex"))
 
 
-def _told(scene: RehearsalContext, made: Op, added: Op, backward: Op) -> Finding:
+def _report_penalty(
+    scene: RehearsalContext, made: Op, added: Op, backward: Op
+) -> Finding:
     """Return the finding for a gradient used as a term of a loss."""
-    return finding(
+    return build_finding(
         GRADIENT_WITHOUT_GRAPH,
         "this gradient is made without a graph, so the term of the loss that comes of "
         "it trains nothing: `create_graph=True` gives it one",
@@ -363,25 +367,25 @@ def _told(scene: RehearsalContext, made: Op, added: Op, backward: Op) -> Finding
 
 
 @looks_for(SCHEDULER_ORDER, SCHEDULER_TOO_LONG)
-def schedules(scene: RehearsalContext) -> Iterator[Finding]:
+def find_schedule_mistakes(scene: RehearsalContext) -> Iterator[Finding]:
     """Find both kinds of scheduler mistakes."""
-    for met in _of_kind(scene, "scheduled-first"):
-        yield finding(
+    for met in _iter_observations(scene, "scheduled-first"):
+        yield build_finding(
             SCHEDULER_ORDER,
             f"`{met.name}` steps before its optimizer: the first learning rate is "
             "skipped",
             scene.span(met.place, "step"),
         )
-    yield from _too_long(scene, scene.rehearsal.story, 1, True)
+    yield from _find_short_schedule(scene, scene.rehearsal.story, 1, True)
 
 
-def _too_long(
+def _find_short_schedule(
     scene: RehearsalContext, moment: Moment, times: int, known: bool
 ) -> Iterator[Finding]:
     """Find a scheduler with a fixed number of steps that a whole run exceeds."""
     if moment.kind == "schedule" and moment.total is not None and known:
         if times > moment.total:
-            yield finding(
+            yield build_finding(
                 SCHEDULER_TOO_LONG,
                 f"`{moment.text}` has {moment.total} steps and is stepped {times:,} "
                 "times in a whole run",
@@ -393,16 +397,16 @@ def _too_long(
         times *= moment.total or 1
     for each in moment.inner:
         regular = each.kind != "schedule" or each.count >= max(moment.ran, 1)
-        yield from _too_long(scene, each, times, known and regular)
+        yield from _find_short_schedule(scene, each, times, known and regular)
 
 
 @looks_for(STATE_NOT_COPIED)
-def kept_states(scene: RehearsalContext) -> Iterator[Finding]:
+def find_changed_states(scene: RehearsalContext) -> Iterator[Finding]:
     """Find saved model states that changed with the model, so that loading restores the
     last step.
     """
-    for met in _of_kind(scene, "state-not-copied"):
-        yield finding(
+    for met in _iter_observations(scene, "state-not-copied"):
+        yield build_finding(
             STATE_NOT_COPIED,
             f"this state of `{met.name}` is no copy: the steps that follow change it "
             "too, so that nothing is left to go back to",

@@ -12,14 +12,14 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from shapewright.analysis.program_run import Program
-from shapewright.commands.check.fixes import Place, Trying, place_of, places
+from shapewright.commands.check.fixes import Place, Trying, get_place, list_failures
 from shapewright.commands.check.session import ALL_TRIES, Session
 from shapewright.commands.trace import (
     Fed,
-    fed,
+    build_failed_trace,
+    feed_arguments,
     run_target,
-    searched,
-    unborn,
+    trace_found_inputs,
     with_loops,
 )
 from shapewright.record.trace import Trace
@@ -29,15 +29,15 @@ __all__ = [
     "Place",
     "Session",
     "Trying",
+    "build_program",
     "check_model",
     "check_one_target",
     "explain_error",
-    "folder_of",
-    "folder_of_place",
-    "place_of",
-    "places",
-    "program_of",
-    "until",
+    "find_folder",
+    "get_place",
+    "get_target_folder",
+    "list_failures",
+    "plan_continuation",
 ]
 
 if TYPE_CHECKING:
@@ -53,7 +53,11 @@ if TYPE_CHECKING:
 
 def check_model(target: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Report:
     """Return what `shapewright.check` finds in a live model or function."""
-    from shapewright.commands.check.other_sizes import in_letters, runner, with_edges
+    from shapewright.commands.check.other_sizes import (
+        add_letter_lines,
+        build_runner,
+        with_edges,
+    )
     from shapewright.engine.engine import EngineOptions, GoingOn
     from shapewright.inputs.call_mistakes import refuse_sizes
     from shapewright.inputs.configuration import read_ignored_codes
@@ -65,20 +69,20 @@ def check_model(target: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> R
     request = RunRequest(options=EngineOptions(going_on=GoingOn()))
     took: list[Fed] = []
     if not args and not kwargs:
-        found = searched(target, request, took)
+        found = trace_found_inputs(target, request, took)
         made = found if found is not None else record_run(target, (), {}, request)
     else:
         spec = parse_spec(args[0]) if _is_one_spec(args, kwargs) else None
-        args, kwargs, letters = fed(args, kwargs)
+        args, kwargs, letters = feed_arguments(args, kwargs)
         took.append(Fed(target, find_module(target), args, kwargs, spec))
         made = record_run(target, args, kwargs, replace(request, letters=letters))
         if not made.trace.complete or made.failures:
             refuse_sizes("check", target, args, kwargs)
-    ignored = read_ignored_codes(folder_of(target))
-    program = program_of(with_loops(made), None)
+    ignored = read_ignored_codes(find_folder(target))
+    program = build_program(with_loops(made), None)
     report = _with_choice(Session(program, ignored=ignored).report(), took)
-    report = in_letters(report, program, took)
-    run = runner(took, lambda made: program_of(made, None), True)
+    report = add_letter_lines(report, program, took)
+    run = build_runner(took, lambda made: build_program(made, None), True)
     return with_edges(report, program, took, lambda asked: [*map(run, asked)], ignored)
 
 
@@ -101,8 +105,12 @@ def check_one_target(
 
     Without `declared`, the file's `example_inputs` belong to another of its models.
     """
-    from shapewright.commands.check.fixes import processors
-    from shapewright.commands.check.other_sizes import in_letters, runner, with_edges
+    from shapewright.commands.check.fixes import count_processors
+    from shapewright.commands.check.other_sizes import (
+        add_letter_lines,
+        build_runner,
+        with_edges,
+    )
     from shapewright.engine.engine import EngineOptions
     from shapewright.engine.failures.constructions import Constructions
     from shapewright.engine.failures.run_ends import Stopped
@@ -122,7 +130,7 @@ def check_one_target(
     given = parse_spec(spec) if spec is not None else None
     if parsed.kind in ("file", "script"):
         read_source(parsed.place)
-    ignored = read_ignored_codes(folder_of_place(parsed))
+    ignored = read_ignored_codes(get_target_folder(parsed))
 
     took: list[Fed] = []
     seen = Constructions()
@@ -132,21 +140,21 @@ def check_one_target(
         nonlocal seen, inputs
         request = RunRequest(
             target=target,
-            options=EngineOptions(going_on=until(gone)),
+            options=EngineOptions(going_on=plan_continuation(gone)),
             ended=limit.hold if gone is None else None,
         )
         seen = Constructions()
         if inputs is None:
-            inputs = _chosen_spec(took)
+            inputs = _get_chosen_spec(took)
         try:
             with guard_surroundings(), seen.watched():
                 made = run_target(parsed, inputs, request, None, took, declared)
         except ProgramError as error:
-            made = RunResult(unborn(target, error))
+            made = RunResult(build_failed_trace(target, error))
         if loops:
             made = with_loops(made)
             made = replace(made, trace=add_process_notes(made.trace, layer))
-        return program_of(made, seen)
+        return build_program(made, seen)
 
     kept = (files or ProgramFiles()).kept()
     program: Program | None = None
@@ -163,11 +171,11 @@ def check_one_target(
                 program, trying.again, trying.attempt, first, ignored, strict
             )
             report = _with_choice(session.report(), took)
-            sized = runner(took, lambda made: program_of(made, seen))
+            sized = build_runner(took, lambda made: build_program(made, seen))
             if first and report.findings:
                 return report
-            report = in_letters(report, program, took)
-            with Children(sized, trying.allowed, processors()) as other:
+            report = add_letter_lines(report, program, took)
+            with Children(sized, trying.allowed, count_processors()) as other:
                 return with_edges(report, program, took, other.each, ignored)
         except Stopped as stopped:
             limit.hold()
@@ -179,12 +187,12 @@ def check_one_target(
 
 def explain_error(error: BaseException) -> tuple[Finding, Trace] | None:
     """Return the finding on an error of a real run, and the record to show it from."""
-    from shapewright.commands.check.real_errors import explained
+    from shapewright.commands.check.real_errors import explain_error
 
-    return explained(error)
+    return explain_error(error)
 
 
-def _chosen_spec(took: list[Fed]) -> Spec | None:
+def _get_chosen_spec(took: list[Fed]) -> Spec | None:
     """Return the inputs that an earlier run chose, for the trials of fixes."""
     return took[0].spec if took and took[0].chosen is not None else None
 
@@ -194,7 +202,7 @@ def _with_choice(report: Report, took: list[Fed]) -> Report:
     return replace(report, chosen=took[0].chosen) if took else report
 
 
-def folder_of(target: Any) -> str | None:
+def find_folder(target: Any) -> str | None:
     """Return the folder of the file that defines a model's class, or a function."""
     owner = target if hasattr(target, "__qualname__") else type(target)
     module = sys.modules.get(getattr(owner, "__module__", None) or "")
@@ -202,7 +210,7 @@ def folder_of(target: Any) -> str | None:
     return os.path.dirname(os.path.abspath(file)) if file else None
 
 
-def folder_of_place(parsed: Target) -> str | None:
+def get_target_folder(parsed: Target) -> str | None:
     """Return the folder of a target that is a file."""
     if parsed.kind not in ("file", "script"):
         return None
@@ -210,7 +218,7 @@ def folder_of_place(parsed: Target) -> str | None:
     return os.path.dirname(place)
 
 
-def until(gone: Place | None) -> GoingOn:
+def plan_continuation(gone: Place | None) -> GoingOn:
     """Return how a run continues after errors; a fix's trial ends at failure `gone`."""
     from shapewright.engine.engine import GoingOn
 
@@ -219,13 +227,15 @@ def until(gone: Place | None) -> GoingOn:
     return GoingOn(quick=True, gone=(os.path.abspath(gone[0]), gone[1]))
 
 
-def program_of(made: RunResult, seen: Constructions | None) -> Program:
+def build_program(made: RunResult, seen: Constructions | None) -> Program:
     """Return the program to analyse; `seen` are the modules that it constructed."""
     ending = made.ending() if made.ending is not None else None
     if seen is None:
         return Program(made.trace, made.failures, ending=ending)
     built, sources, loads = seen.places(made.modules, os.getcwd())
-    texts = {name: each.text for name, each in sources.items() if each.text is not None}
+    texts = {
+        name: source.text for name, source in sources.items() if source.text is not None
+    }
     program = Program(made.trace, made.failures, built, texts, tuple(loads), ending)
     program.batches = made.batches
     if made.rehearsed is not None:

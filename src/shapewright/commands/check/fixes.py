@@ -12,13 +12,13 @@ from difflib import unified_diff
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from shapewright.analysis.hazards import hazards
-from shapewright.analysis.program_run import Program, kept
+from shapewright.analysis.hazards import find_hazards
+from shapewright.analysis.program_run import Program, fill_lazy_parts
 from shapewright.findings.codes import STATE_DICT_MISMATCH
 from shapewright.findings.finding import Edit, Finding, Fix
 from shapewright.operators.failed_calls import Failure
 from shapewright.program.spans import apply_edits
-from shapewright.record.ops import leaves
+from shapewright.record.ops import collect_leaves
 from shapewright.record.report import Report
 
 if TYPE_CHECKING:
@@ -46,51 +46,53 @@ class Tried:
     warnings: tuple[Place, ...] = ()
 
 
-def in_short(program: Program, gone: Place) -> Tried:
+def summarise_run(program: Program, gone: Place) -> Tried:
     """Summarise a run; hazards only if it is complete and nothing fails at `gone`."""
     trace = program.trace
-    failures = places(program)
+    failures = list_failures(program)
     warnings: tuple[Place, ...] = ()
     if trace.complete and all(place[:2] != gone[:2] for place in failures):
         warnings = tuple(
-            (each.span.file, each.span.line, each.code)
-            for each in hazards(program)
-            if each.span is not None and each.severity == "warning"
+            (finding.span.file, finding.span.line, finding.code)
+            for finding in find_hazards(program)
+            if finding.span is not None and finding.severity == "warning"
         )
-    return Tried(failures, trace.complete, len(trace.ops), output_of(program), warnings)
+    return Tried(
+        failures, trace.complete, len(trace.ops), get_output(program), warnings
+    )
 
 
-def output_of(program: Program) -> tuple[tuple[int, ...], ...]:
+def get_output(program: Program) -> tuple[tuple[int, ...], ...]:
     """Return the shapes of the program's output."""
-    return tuple(fact.shape for fact in leaves(program.trace.output))
+    return tuple(fact.shape for fact in collect_leaves(program.trace.output))
 
 
-def places(program: Program) -> tuple[Place, ...]:
+def list_failures(program: Program) -> tuple[Place, ...]:
     """Return the places of failed calls, in order, and of the program's own errors."""
     found = [(span.file, span.line, LOAD) for span, _ in program.loads]
-    found += [place_of(program, failure) for failure in program.failures]
+    found += [get_place(program, failure) for failure in program.failures]
     lines = {place[:2] for place in found}
-    for each in program.trace.findings:
-        line = (each.span.file, each.span.line) if each.span else ("", 0)
-        if each.severity == "error" and line not in lines:
-            found.append((*line, each.code))
+    for finding in program.trace.findings:
+        line = (finding.span.file, finding.span.line) if finding.span else ("", 0)
+        if finding.severity == "error" and line not in lines:
+            found.append((*line, finding.code))
     return tuple(found)
 
 
-def place_of(program: Program, failure: Failure) -> Place:
+def get_place(program: Program, failure: Failure) -> Place:
     """Return the place of a failed call: the layer's name, or the call's text."""
     op = program.trace.ops[failure.op]
     if op.span is None:
         return ("", 0, op.name)
     layer, found = program.layer(op), program.node(op.span)
     if layer is not None:
-        call = _own_name(layer.path)
+        call = _get_own_name(layer.path)
     else:
         call = found[0].written(found[1]) if found is not None else op.name
     return (op.span.file, op.span.line, call)
 
 
-def _own_name(path: str) -> str:
+def _get_own_name(path: str) -> str:
     """Return `conv` for `layers.3.conv`, `net.2` for `blocks.0.net.2`."""
     parts = path.split(".")
     names = [at for at, part in enumerate(parts) if not part.isdigit()]
@@ -125,7 +127,9 @@ class Trying:
 
         self.stack.enter_context(limit_to_one_thread())
         self.children: Children[tuple[Overlay, Place], Tried] = (
-            self.stack.enter_context(Children(self.tried, self.allowed, processors()))
+            self.stack.enter_context(
+                Children(self.tried, self.allowed, count_processors())
+            )
         )
         return self
 
@@ -151,7 +155,9 @@ class Trying:
         from shapewright.runtime.processes.forks import ChildLost, run_in_child
 
         try:
-            return run_in_child(lambda: kept(self.changed(texts, None)), self.allowed)
+            return run_in_child(
+                lambda: fill_lazy_parts(self.changed(texts, None)), self.allowed
+            )
         except ChildLost:
             return None
 
@@ -176,37 +182,37 @@ class Trying:
         """Return the outcome of a single run."""
 
         texts, gone = request
-        return in_short(self.changed(texts, gone), gone)
+        return summarise_run(self.changed(texts, gone), gone)
 
 
-def processors() -> int:
+def count_processors() -> int:
     """Return how many child processes work side by side."""
     return min(4, os.cpu_count() or 1)
 
 
-def chosen(report: Report, unsafe: bool) -> list[Fix]:
+def choose_fixes(report: Report, unsafe: bool) -> list[Fix]:
     """Return the fix to write per finding: a `safe` one, or the best with `unsafe`."""
     found = []
     for finding in report.findings:
-        fix = _best(finding, unsafe)
+        fix = _find_best_fix(finding, unsafe)
         if fix is not None:
             found.append(fix)
     return found
 
 
-def _best(finding: Finding, unsafe: bool) -> Fix | None:
+def _find_best_fix(finding: Finding, unsafe: bool) -> Fix | None:
     """Return the first checked fix that may be written, or None."""
     grades = ("safe", "fits") if unsafe else ("safe",)
     return next((f for f in finding.fixes if f.checked and f.grade in grades), None)
 
 
-def changed(fixes: Iterable[Fix]) -> dict[str, tuple[str, str]]:
+def apply_fixes(fixes: Iterable[Fix]) -> dict[str, tuple[str, str]]:
     """Return old and new text of every file; of overlapping edits the first counts."""
     by_file: dict[str, list[Edit]] = {}
     for fix in fixes:
         for edit in fix.edits:
             others = by_file.setdefault(edit.span.file, [])
-            if not any(_overlap(edit, other) for other in others):
+            if not any(_is_overlapping(edit, other) for other in others):
                 others.append(edit)
     found = {}
     for file, edits in by_file.items():
@@ -215,7 +221,7 @@ def changed(fixes: Iterable[Fix]) -> dict[str, tuple[str, str]]:
     return found
 
 
-def _overlap(one: Edit, other: Edit) -> bool:
+def _is_overlapping(one: Edit, other: Edit) -> bool:
     """Whether two edits touch the same text, or insert at the same place."""
     a, b = one.span, other.span
     starts, ends = (a.line, a.column), (a.end_line, a.end_column)
@@ -227,7 +233,7 @@ def _overlap(one: Edit, other: Edit) -> bool:
     )
 
 
-def _encoding_of(file: str | Path) -> str:
+def _detect_encoding(file: str | Path) -> str:
     """Return the encoding that a Python file declares, including a byte order mark."""
     with open(file, "rb") as stream:
         return tokenize.detect_encoding(stream.readline)[0]
@@ -235,18 +241,18 @@ def _encoding_of(file: str | Path) -> str:
 
 def _read(file: str) -> str:
     """Return a file's text with its line endings."""
-    with open(file, encoding=_encoding_of(file), newline="") as stream:
+    with open(file, encoding=_detect_encoding(file), newline="") as stream:
         return stream.read()
 
 
-def difference(fixes: Iterable[Fix]) -> str:
+def format_diff(fixes: Iterable[Fix]) -> str:
     """Return the changes as a unified diff."""
-    return "".join(line for part in _differences(fixes) for line in part)
+    return "".join(line for part in _iter_diff_lines(fixes) for line in part)
 
 
-def _differences(fixes: Iterable[Fix]) -> Iterator[list[str]]:
+def _iter_diff_lines(fixes: Iterable[Fix]) -> Iterator[list[str]]:
     """Yield the diff lines of every file."""
-    for file, (old, new) in sorted(changed(fixes).items()):
+    for file, (old, new) in sorted(apply_fixes(fixes).items()):
         lines = unified_diff(
             old.splitlines(keepends=True),
             new.splitlines(keepends=True),
@@ -261,7 +267,7 @@ def replace(file: Path, text: str) -> None:
     target = file.resolve()
     handle, name = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.")
     try:
-        encoding = _encoding_of(target)
+        encoding = _detect_encoding(target)
         with os.fdopen(handle, "w", encoding=encoding, newline="") as stream:
             stream.write(text)
         os.chmod(name, target.stat().st_mode)

@@ -9,13 +9,13 @@ from collections.abc import Callable, Collection, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from shapewright.analysis.edges import Make, edges
-from shapewright.analysis.edges.other_runs import Request, RunOutcome, seen
-from shapewright.analysis.explanations import explained_with
-from shapewright.analysis.formulas.call_formulas import Dims, operands, until
-from shapewright.analysis.hazards import ignored_here
+from shapewright.analysis.edges import Make, find_edge_failures
+from shapewright.analysis.edges.other_runs import Request, RunOutcome, summarise_run
+from shapewright.analysis.explanations import explain_failures
+from shapewright.analysis.formulas.call_formulas import Dims, cut_sample, fit_operands
+from shapewright.analysis.hazards import is_ignored_here
 from shapewright.analysis.program_run import Program
-from shapewright.analysis.provenance.call_expressions import tensor_names
+from shapewright.analysis.provenance.call_expressions import find_tensor_names
 from shapewright.findings.codes import LOST_BATCH, TIMEOUT, TORCH_ERROR
 from shapewright.findings.faults import raise_in_tests
 from shapewright.findings.finding import Finding
@@ -35,26 +35,28 @@ def with_edges(
     ignored: Collection[str] = (),
 ) -> Report:
     """Add what breaks only at other sizes to a report that has no other errors."""
-    wrong = any(each.severity == "error" for each in report.findings)
+    wrong = any(finding.severity == "error" for finding in report.findings)
     if not took or wrong or not report.complete or not _can_vary(took[0]):
         return report
     fed = took[0]
     found = [
         each
-        for each in _looked_for(program, make, fed)
-        if each.code not in ignored and not ignored_here(program, each)
+        for each in _find_edge_failures(program, make, fed)
+        if each.code not in ignored and not is_ignored_here(program, each)
     ]
     if not found:
         return report
-    kept = tuple(each for each in report.findings if not _told_better(each, found))
+    kept = tuple(
+        finding for finding in report.findings if not _is_superseded(finding, found)
+    )
     return replace(report, findings=(*kept, *found))
 
 
-def _looked_for(program: Program, make: Make, fed: Fed) -> list[Finding]:
+def _find_edge_failures(program: Program, make: Make, fed: Fed) -> list[Finding]:
     """Find what breaks at other sizes; a bug in this check becomes a note."""
     letters = [leaf.letters for leaf in fed.spec.leaves] if fed.spec else []
     try:
-        return edges(program, make, letters)
+        return find_edge_failures(program, make, letters)
     except Exception as error:  # ours: the findings of the given sizes are reported
         raise_in_tests(error)
         said = f"{type(error).__name__}: {error}"
@@ -62,7 +64,7 @@ def _looked_for(program: Program, make: Make, fed: Fed) -> list[Finding]:
         return [Finding(TORCH_ERROR, "note", message)]
 
 
-def _told_better(finding: Finding, found: Sequence[Finding]) -> bool:
+def _is_superseded(finding: Finding, found: Sequence[Finding]) -> bool:
     """Whether a run showed what a note only predicted."""
     if finding.code != LOST_BATCH or finding.severity != "note":
         return False
@@ -83,7 +85,7 @@ def _can_vary(fed: Fed) -> bool:
     return fed.module is not None and can_resize((fed.args, fed.kwargs))
 
 
-def runner(
+def build_runner(
     took: Sequence[Fed],
     as_program: Callable[[RunResult], Program],
     live: bool = False,
@@ -114,7 +116,7 @@ def runner(
 
     def once(request: Request) -> RunOutcome:
         (fed,) = took
-        made = _at(fed, request)
+        made = _resize_arguments(fed, request)
         if made is None:
             return RunOutcome("unsure")
         why = request.look == "cause"
@@ -128,12 +130,14 @@ def runner(
         evaluated = run_as_evaluated(fed.module, mode)
         with fed.running(), set_mode(fed.module, mode), evaluated:
             result = record_run(fed.callable, *made, how)
-            return seen(as_program(result), request.look == "steps")
+            return summarise_run(as_program(result), request.look == "steps")
 
     return run
 
 
-def _at(fed: Fed, request: Request) -> tuple[tuple[Any, ...], dict[str, Any]] | None:
+def _resize_arguments(
+    fed: Fed, request: Request
+) -> tuple[tuple[Any, ...], dict[str, Any]] | None:
     """Return the arguments at other sizes; None if they cannot have these sizes."""
     from shapewright.inputs.errors import InputError
     from shapewright.inputs.spec import make_tensor, materialize_spec
@@ -162,7 +166,7 @@ SPAN, STEP = 64, 32
 """How far sizes go beyond the usual ones, and in which step where only multiples do."""
 
 
-def in_letters(report: Report, program: Program, took: Sequence[Fed]) -> Report:
+def add_letter_lines(report: Report, program: Program, took: Sequence[Fed]) -> Report:
     """Add a line in letters below every finding whose call got sizes with letters.
 
     The program is run at other sizes for that; where they do not show a formula for
@@ -173,23 +177,23 @@ def in_letters(report: Report, program: Program, took: Sequence[Fed]) -> Report:
         return report
     calls = {
         (finding.code, finding.span): failures[0].op
-        for finding, failures in explained_with(program)
+        for finding, failures in explain_failures(program)
     }
     wanted = [(each.code, each.span) for each in report.findings]
     if not any(each in calls for each in wanted):
         return report
-    first, *others = _samples(took[0], list(spec.letters_free))
+    first, *others = _collect_samples(took[0], list(spec.letters_free))
     if first is None:
         return report
     findings = []
     for each in report.findings:
         call = calls.get((each.code, each.span))
-        line = "" if call is None else _said(program, call, first, others)
+        line = "" if call is None else _format_letters(program, call, first, others)
         findings.append(replace(each, lines=(*each.lines, line)) if line else each)
     return replace(report, findings=tuple(findings))
 
 
-def _said(
+def _format_letters(
     program: Program, call: int, first: Sample, others: Sequence[Sample | None]
 ) -> str:
     """Return ``in letters: `x` is (B, 32*T)``, or an empty string."""
@@ -197,13 +201,13 @@ def _said(
     shapes = [tuple(fact.shape) for fact in op.inputs]
     if call >= len(first.taken) or [*map(tuple, first.taken[call])] != shapes:
         return ""
-    shown = until(first, call)
-    fitted = [shown, *(each for each in others[CHECKED:] if each is not None)]
-    checks = [each for each in others[:CHECKED] if each is not None]
+    shown = cut_sample(first, call)
+    fitted = [shown, *(other for other in others[CHECKED:] if other is not None)]
+    checks = [other for other in others[:CHECKED] if other is not None]
     parts = []
-    names = tensor_names(program, op)
+    names = find_tensor_names(program, op)
     for name, fact, dims in zip(
-        names, op.inputs, operands(fitted, checks, call), strict=False
+        names, op.inputs, fit_operands(fitted, checks, call), strict=False
     ):
         if fact.tensor not in program.states and _has_letters(dims):
             shape = ", ".join(map(str, dims)) + ("," if len(dims) == 1 else "")
@@ -213,11 +217,11 @@ def _said(
 
 def _has_letters(dims: Dims) -> bool:
     """Whether every dim has a formula, and some depend on letters."""
-    known = [each for each in dims if each is not None]
+    known = [dim for dim in dims if dim is not None]
     return len(known) == len(dims) and any(each.letters() for each in known)
 
 
-def _samples(fed: Fed, free: Sequence[str]) -> list[Sample | None]:
+def _collect_samples(fed: Fed, free: Sequence[str]) -> list[Sample | None]:
     """Return a sample per run, the first at usual sizes; None if a run shows none.
 
     Of one in which other calls fail than in the first, only what came before.
@@ -237,7 +241,7 @@ def _samples(fed: Fed, free: Sequence[str]) -> list[Sample | None]:
     found: list[Sample | None] = []
     failing: set[Any] = set()
     for nth in range(1 + FITTED + CHECKED):
-        sizes = _somewhere(usual, nth, draw) if nth else usual
+        sizes = _draw_sizes(usual, nth, draw) if nth else usual
         try:
             args, kwargs = materialize_spec(fed.spec.with_sizes(**sizes), make_tensor)
         except InputError:
@@ -252,7 +256,7 @@ def _samples(fed: Fed, free: Sequence[str]) -> list[Sample | None]:
         )
         with fed.running():
             made = record_run(fed.callable, args, kwargs, request)
-        if any(each.code == TIMEOUT for each in made.trace.findings):
+        if any(finding.code == TIMEOUT for finding in made.trace.findings):
             return [None]
         sample = made.sample
         if sample is None:
@@ -265,11 +269,11 @@ def _samples(fed: Fed, free: Sequence[str]) -> list[Sample | None]:
         if failing.issuperset(keys):
             found.append(sample)
         else:  # what it went on with at the first is not to be trusted either
-            found.append(until(sample, made.failures[0].op))
+            found.append(cut_sample(sample, made.failures[0].op))
     return found
 
 
-def _somewhere(usual: dict[str, int], nth: int, draw: random.Random) -> dict[str, int]:
+def _draw_sizes(usual: dict[str, int], nth: int, draw: random.Random) -> dict[str, int]:
     """Draw random sizes: above the usual sizes, multiples of them, and below them."""
     sizes = {}
     for name, size in usual.items():

@@ -12,15 +12,15 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from shapewright.analysis import state_dicts
-from shapewright.analysis.explanations import of_failure
-from shapewright.analysis.fixes import FixOption, candidates, options
-from shapewright.analysis.program_run import Program, kept, shape_text
-from shapewright.analysis.provenance.call_expressions import tensor_names
-from shapewright.commands.check.fixes import LOAD, Overlay, Tried, in_short
+from shapewright.analysis.explanations import explain_failure
+from shapewright.analysis.fixes import FixOption, find_fixes, iter_options
+from shapewright.analysis.program_run import Program, fill_lazy_parts, format_shape
+from shapewright.analysis.provenance.call_expressions import find_tensor_names
+from shapewright.commands.check.fixes import LOAD, Overlay, Tried, summarise_run
 from shapewright.commands.check.fixes import Place as Line
-from shapewright.commands.check.fixes import place_of as place_of_failure
+from shapewright.commands.check.fixes import get_place as place_of_failure
 from shapewright.commands.check.session import Session, Told
-from shapewright.commands.trace import nothing
+from shapewright.commands.trace import build_empty_trace
 from shapewright.findings.codes import (
     DTYPE_MISMATCH,
     INDEX_OUT_OF_RANGE,
@@ -66,7 +66,7 @@ class _Met:
         return self.program.failures[0]
 
 
-def _met_again(place: FailedPlace, error: BaseException) -> _Met | None:
+def _reproduce_failure(place: FailedPlace, error: BaseException) -> _Met | None:
     """Reproduce the failure in several ways; return the first that fails as the real
     run did.
     """
@@ -84,7 +84,7 @@ def _met_again(place: FailedPlace, error: BaseException) -> _Met | None:
     for again in (*own, *iter_layer_calls(place), *iter_torch_lines(place)):
         run = again.run(quick=True)
         needs_own = needs_own or (run.own and again in own)
-        program = _program_of(place, run)
+        program = _build_program(place, run)
         if program is not None and _is_same(program, again.at, error):
             return _Met(place, again, _with_repairs(place, again, program))
     needs_own = needs_own and can_be_of_torch(error) and can_fork()
@@ -105,7 +105,7 @@ def _with_repairs(place: FailedPlace, again: Again, program: Program) -> Program
     )
     if many or not program.failures:
         return program
-    whole = _program_of(place, again.run())
+    whole = _build_program(place, again.run())
     return whole if whole is not None and whole.failures else program
 
 
@@ -117,11 +117,11 @@ MANY = "F.multi_head_attention_forward"
 
 def _run_apart(place: FailedPlace, again: Again) -> Program | None:
     """Run with the program's own code, in a form that can be sent."""
-    program = _program_of(place, again.run(every=True))
-    return None if program is None else kept(program)
+    program = _build_program(place, again.run(every=True))
+    return None if program is None else fill_lazy_parts(program)
 
 
-def _program_of(place: FailedPlace, run: SecondRun) -> Program | None:
+def _build_program(place: FailedPlace, run: SecondRun) -> Program | None:
     """Return the program to analyse: the run, and where its layers were constructed."""
     trace = run.trace
     if trace is None:
@@ -153,10 +153,10 @@ def _is_same(
     span = program.trace.ops[failure.op].span
     if span != at and not _is_line_of(span, at):
         return False
-    finding = of_failure(program, failure)
+    finding = explain_failure(program, failure)
     drawn = any(DRAWS.search(op.name) for op in program.trace.ops)
     sizes = sizes or drawn or bool(program.trace.assumptions)
-    if sizes and _numbers(failure.torch_message) != _numbers(said):
+    if sizes and _parse_numbers(failure.torch_message) != _parse_numbers(said):
         return False
     if finding.code == DTYPE_MISMATCH and not OF_DTYPES.search(said):
         return False
@@ -181,12 +181,12 @@ def _is_line_of(span: Span | None, at: Span) -> bool:
 DEVICES = MIXED_DEVICES
 
 
-def _numbers(text: str) -> list[str]:
+def _parse_numbers(text: str) -> list[str]:
     """Return the numbers in a text."""
     return sorted(re.findall(r"\d+", text))
 
 
-def explained(error: BaseException) -> tuple[Finding, Trace] | None:
+def explain_error(error: BaseException) -> tuple[Finding, Trace] | None:
     """Explain an error; return the finding and the record to show it from, or None.
 
     It is said of calls of torch's functions, methods, operators and layers, and of
@@ -201,40 +201,40 @@ def explained(error: BaseException) -> tuple[Finding, Trace] | None:
     place = find_place(stack)
     load = find_load(stack, error)
     if load is not None:
-        return _of_load(place, load)
-    met = _met_again(place, error)
+        return _explain_load(place, load)
+    met = _reproduce_failure(place, error)
     if met is None:
         return None
-    finding = _finding_of(met) if met.program.failures else _of_devices(met)
+    finding = _build_finding(met) if met.program.failures else _report_devices(met)
     return finding, met.program.trace
 
 
-def _finding_of(met: _Met) -> Finding:
+def _build_finding(met: _Met) -> Finding:
     """Return the failure in the program's words, with the fixes that were tried."""
     program, failure = met.program, met.failure
-    finding = of_failure(program, failure)
-    session = Session(program, attempt=partial(_attempts, met))
+    finding = explain_failure(program, failure)
+    session = Session(program, attempt=partial(_try_texts, met))
     told = Told(finding, place_of_failure(program, failure))
-    session.tries(program, told, _likely(met))
+    session.tries(program, told, _find_likely_fixes(met))
     finding = session.shown(told)
     alike = {(fix.message, fix.edits[0].span.line): fix for fix in finding.fixes}
     return replace(
         finding,
         fixes=tuple(alike.values()),
         span=met.again.told,
-        module=finding.module or _module_of(met),
+        module=finding.module or _get_module(met),
         torch_message="",  # the exception says it
-        lines=(*finding.lines, *_operands(program, failure, finding)),
+        lines=(*finding.lines, *_find_operands(program, failure, finding)),
     )
 
 
-def _likely(met: _Met) -> list[FixOption]:
+def _find_likely_fixes(met: _Met) -> list[FixOption]:
     """Return the fixes to try: no other numbers, and no other order unless an order is
     missing. Many fixes make a single call run.
     """
     missed = met.failure.unmet is None or met.failure.unmet.code == MISSING_TRANSPOSE
     found = []
-    for option in candidates(met.program, met.failure):
+    for option in find_fixes(met.program, met.failure):
         if option.kind in FAR:
             if not (missed and ORDER.search(option.fix.message)):
                 continue
@@ -255,7 +255,7 @@ def _is_guess(met: _Met, fix: Fix) -> bool:
     drops the call.
     """
     at, first = met.again.at, fix.edits[0]
-    if not all(_holds(at, edit.span) for edit in fix.edits):
+    if not all(_has_inside(at, edit.span) for edit in fix.edits):
         return False
     ends = first.span.end_line, first.span.end_column
     if not first.text and ends == (at.end_line, at.end_column):
@@ -264,16 +264,16 @@ def _is_guess(met: _Met, fix: Fix) -> bool:
     return number and met.failure.error != "IndexError"
 
 
-def _module_of(met: _Met) -> str:
+def _get_module(met: _Met) -> str:
     """Return the path of the module whose method failed."""
     return met.place.owner.path_of(met.place.stack.here.first) or ""
 
 
-def _of_devices(met: _Met) -> Finding:
+def _report_devices(met: _Met) -> Finding:
     """Return the finding for tensors on several devices."""
     finding = met.program.trace.findings[0]
     return replace(
-        finding, span=met.again.told, module=_module_of(met), torch_message=""
+        finding, span=met.again.told, module=_get_module(met), torch_message=""
     )
 
 
@@ -281,7 +281,7 @@ MOST = 6
 """Operands that are shown."""
 
 
-def _operands(program: Program, failure: Failure, finding: Finding) -> list[str]:
+def _find_operands(program: Program, failure: Failure, finding: Finding) -> list[str]:
     """Return the operands that the finding does not mention, except the weights of a
     layer.
     """
@@ -289,9 +289,9 @@ def _operands(program: Program, failure: Failure, finding: Finding) -> list[str]
     layer = program.layer(op)
     said = " ".join([finding.message, *finding.lines])
     found = []
-    for name, fact in list(zip(tensor_names(program, op), op.inputs, strict=True)):
+    for name, fact in list(zip(find_tensor_names(program, op), op.inputs, strict=True)):
         own = layer is not None and fact.tensor in program.states
-        shape = shape_text(fact)
+        shape = format_shape(fact)
         told = any(each in said for each in (f"{name} {shape}", f"{name} is {shape}"))
         told = told or any(line.endswith(f"  {name}") for line in finding.lines)
         if name != "a tensor" and not (own or told):
@@ -304,10 +304,12 @@ def _can_be_tried(met: _Met, fix: Fix) -> bool:
     places = [built.span for built in met.program.built.values()]
     if met.again.text is not None:
         places.append(met.again.at)
-    return all(any(_holds(place, edit.span) for place in places) for edit in fix.edits)
+    return all(
+        any(_has_inside(place, edit.span) for place in places) for edit in fix.edits
+    )
 
 
-def _holds(outer: Span, inner: Span) -> bool:
+def _has_inside(outer: Span, inner: Span) -> bool:
     """Whether a span lies within another."""
     return (
         outer.file == inner.file
@@ -316,11 +318,11 @@ def _holds(outer: Span, inner: Span) -> bool:
     )
 
 
-def _attempts(
+def _try_texts(
     met: _Met, many: Sequence[Overlay], gone: Sequence[Line], alone: bool
 ) -> list[Tried]:
     """Run the call with each of these texts, as `Session` requires."""
-    runs = [partial(_attempt, met, *each) for each in zip(many, gone, strict=True)]
+    runs = [partial(_try_text, met, *each) for each in zip(many, gone, strict=True)]
     if not met.every:
         return [run() for run in runs]
     from shapewright.runtime.real_errors.second_run import run_apart
@@ -328,7 +330,7 @@ def _attempts(
     return [each or Tried() for each in run_apart(runs, SECONDS)]
 
 
-def _attempt(met: _Met, texts: Overlay, gone: Line) -> Tried:
+def _try_text(met: _Met, texts: Overlay, gone: Line) -> Tried:
     """Run the call with one changed text."""
     from shapewright.program.source_text import SourceText
     from shapewright.runtime.real_errors.layer_owners import rebuild_layers
@@ -338,30 +340,30 @@ def _attempt(met: _Met, texts: Overlay, gone: Line) -> Tried:
     new = texts.get(os.path.abspath(again.file))
     text = None if new is None or again.text is None else SourceText(again.file, new)
     run = again.run(text, met.every, quick=True, layers=layers)
-    program = _program_of(met.place, run)
-    return Tried() if program is None else in_short(program, gone)
+    program = _build_program(met.place, run)
+    return Tried() if program is None else summarise_run(program, gone)
 
 
-def _of_load(place: FailedPlace, load: Load) -> tuple[Finding, Trace] | None:
+def _explain_load(place: FailedPlace, load: Load) -> tuple[Finding, Trace] | None:
     """Explain a state dict that does not fit."""
     from shapewright.engine.call_sites import get_source
     from shapewright.runtime.real_errors.layer_owners import make_relative
 
     span = make_relative(place.span)
-    finding = state_dicts.explained_load(span, load.refused)
+    finding = state_dicts.explain_load(span, load.refused)
     source = get_source(place.stack.here.file)
     if source is not None:
         source = replace(source, file=span.file)
-    trace = nothing("", finding, source)
+    trace = build_empty_trace("", finding, source)
     program = Program(trace, loads=[(span, load.refused)])
-    session = Session(program, attempt=partial(_loads, place, load))
+    session = Session(program, attempt=partial(_try_loads, place, load))
     told = Told(finding, (span.file, span.line, LOAD))
-    fixes = state_dicts.fixes(program, span, load.refused)
-    session.tries(program, told, list(options("load", 1.0, fixes)))
+    fixes = state_dicts.suggest_fixes(program, span, load.refused)
+    session.tries(program, told, list(iter_options("load", 1.0, fixes)))
     return replace(session.shown(told), torch_message=""), trace
 
 
-def _loads(
+def _try_loads(
     place: FailedPlace,
     load: Load,
     many: Sequence[Overlay],

@@ -9,22 +9,22 @@ from collections import Counter
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, field, replace
 
-from shapewright.analysis import python_errors, state_dicts
-from shapewright.analysis.explanations import MOST_RELATED, explained_with
-from shapewright.analysis.fixes import FixOption, candidates, of_program_error, options
-from shapewright.analysis.hazards import hazards, ignored_here
+from shapewright.analysis import python_errors
+from shapewright.analysis.explanations import MOST_RELATED, explain_failures
+from shapewright.analysis.fixes import FixOption, find_fixes, fix_error, iter_options
+from shapewright.analysis.hazards import find_hazards, is_ignored_here
 from shapewright.analysis.program_run import Program
-from shapewright.analysis.provenance.origins import of_line, once
-from shapewright.analysis.state_dicts import explained_load
+from shapewright.analysis.provenance.origins import drop_repeated, iter_line_definitions
+from shapewright.analysis.state_dicts import explain_load, suggest_fixes
 from shapewright.commands.check.fixes import (
     LOAD,
     Overlay,
     Place,
     Tried,
+    get_output,
+    get_place,
     is_at,
-    output_of,
-    place_of,
-    places,
+    list_failures,
 )
 from shapewright.findings.codes import (
     CODES,
@@ -94,7 +94,7 @@ class Told:
         if not self.mends or self.mends[0].option.kind == "left-out":
             return False
         best = self.mends[0].tried
-        left = any(is_at(each, place, crowded) for each in best.failures)
+        left = any(is_at(failure, place, crowded) for failure in best.failures)
         return best.complete and not left
 
 
@@ -142,7 +142,7 @@ class Session:
         shown = (self.shown(each) for each in self.told)
         findings = tuple(each for each in shown if not self.is_ignored(each))
         if not (self.first and findings):
-            findings += tuple(hazards(self.program, self.ignored, self.strict))
+            findings += tuple(find_hazards(self.program, self.ignored, self.strict))
         if self.first:
             findings = findings[:1]
         return Report(trace.target, findings, tuple(trace.assumptions), complete, trace)
@@ -159,17 +159,17 @@ class Session:
         for span, one in program.loads:
             place = (span.file, span.line, LOAD)
             if place not in known:
-                load = explained_load(span, one)
-                load = replace(load, related=_ways(program, load))
+                load = explain_load(span, one)
+                load = replace(load, related=_collect_places(program, load))
                 found.append(Told(load, place))
                 self.tries(
                     program,
                     found[-1],
-                    list(options("load", 1.0, state_dicts.fixes(program, span, one))),
+                    list(iter_options("load", 1.0, suggest_fixes(program, span, one))),
                 )
         explained = [
-            (finding, failures, place_of(program, failures[0]))
-            for finding, failures in explained_with(program)
+            (finding, failures, get_place(program, failures[0]))
+            for finding, failures in explain_failures(program)
         ]
         calls = Counter(place[:2] for place in {place for *_, place in explained})
         self.crowded |= {line for line, count in calls.items() if count > 1}
@@ -177,7 +177,7 @@ class Session:
             lines.add(place[:2])
             before = (*self.told, *found)
             follows = any(told.removes(place, self.crowded) for told in before)
-            mine = _numbers_of(failures[0])
+            mine = _get_sizes(failures[0])
             if program is not self.program and mine:
                 # The mend chose one of two sizes, and this call wants the other.
                 follows |= any(told.numbers == mine for told in before)
@@ -185,8 +185,8 @@ class Session:
                 if finding.code == TORCH_ERROR:
                     finding = python_errors.explain_signature(program, finding)
                 found.append(Told(finding, place, numbers=mine))
-                self.tries(program, found[-1], candidates(program, failures[0]))
-        lines |= {place_of(program, each)[:2] for each in program.failures}
+                self.tries(program, found[-1], find_fixes(program, failures[0]))
+        lines |= {get_place(program, failure)[:2] for failure in program.failures}
         for finding in program.trace.findings:
             line = (finding.span.file, finding.span.line) if finding.span else ("", 0)
             place = (*line, finding.code)
@@ -201,18 +201,19 @@ class Session:
                 python_errors.explain_python_error(program, finding) if own else finding
             )
             shown = python_errors.explain_signature(program, shown)
-            found.append(Told(replace(shown, related=_ways(program, shown)), place))
-            self.tries(program, found[-1], of_program_error(program, finding))
+            shown = replace(shown, related=_collect_places(program, shown))
+            found.append(Told(shown, place))
+            self.tries(program, found[-1], fix_error(program, finding))
         return found
 
     def tries(self, program: Program, told: Told, found: list[FixOption]) -> None:
         """Try fixes in small batches, until enough of them help."""
         if self.attempt is None:
             return
-        before = places(program)
+        before = list_failures(program)
         doubtful = any(each.kind == "flattened" for each in found)
         sure = _is_sure(program) and not doubtful
-        wanted = output_of(program) if sure else None
+        wanted = get_output(program) if sure else None
         pairs = [(each, self.edited(program, each.fix)) for each in found]
         known = [(each, texts) for each, texts in pairs if texts is not None]
         start, enough = 0, False
@@ -225,9 +226,9 @@ class Session:
             self.calls += sum(each.ops for each in runs)
             self.tried += len(runs)
             for (option, texts), run in zip(some, runs, strict=True):
-                if _helps(run, told.place, before, program, self.crowded):
+                if _is_helpful(run, told.place, before, program, self.crowded):
                     told.mends.append(_Mend(option, texts, run))
-            told.mends.sort(key=lambda mend: _rank(mend, before, wanted))
+            told.mends.sort(key=lambda mend: _rank_repair(mend, before, wanted))
             enough = bool(told.mends) and _is_enough(
                 told.mends[0], before, wanted, turn
             )
@@ -236,7 +237,7 @@ class Session:
             if len(some) < count:
                 break
         told.untried = 0 if enough else len(known) - start
-        ranks = [_rank(mend, before, wanted)[:GROUNDS] for mend in told.mends]
+        ranks = [_rank_repair(mend, before, wanted)[:GROUNDS] for mend in told.mends]
         told.mends = [
             mend
             for mend, each in zip(told.mends, ranks, strict=True)
@@ -246,7 +247,7 @@ class Session:
     def room(self) -> int:
         """Return how many trials the budget of calls allows, judging by past ones."""
         calls = max(1, len(self.program.trace.ops))
-        errors = max(1, len(places(self.program)))
+        errors = max(1, len(list_failures(self.program)))
         most = max(MOST_CALLS * calls, LEAST_CALLS * errors)
         if self.tried:
             calls = max(1, self.calls // self.tried)
@@ -272,7 +273,7 @@ class Session:
         """Run the program again with the best fix of the error that ended it."""
         if self.again is None or not self.left:
             return None
-        last = places(program)[-1] if places(program) else None
+        last = list_failures(program)[-1] if list_failures(program) else None
         ended = [
             told
             for told in fresh
@@ -309,7 +310,9 @@ class Session:
         made = self.again(overlay)
         if made is None or not made.trace.complete:
             return None
-        if not {each[:2] for each in places(made)} & {each[:2] for each in left}:
+        if not {place[:2] for place in list_failures(made)} & {
+            each[:2] for each in left
+        }:
             return None
         self.texts = overlay
         return made
@@ -381,7 +384,7 @@ class Session:
             ways = "1 way" if told.untried == 1 else f"{told.untried} ways"
             said = f"{ways} to fix it were not tried: the limit of tries was reached"
             made = replace(made, lines=(*made.lines, said))
-        if made.severity == "error" and ignored_here(self.program, made):
+        if made.severity == "error" and is_ignored_here(self.program, made):
             said = f"`ignore[{made.code}]` has no effect: errors cannot be switched off"
             made = replace(made, lines=(*made.lines, said))
         return made
@@ -392,7 +395,7 @@ class Session:
         """
         if not CODES[finding.code].is_switchable:
             return False
-        return finding.code in self.ignored or ignored_here(self.program, finding)
+        return finding.code in self.ignored or is_ignored_here(self.program, finding)
 
     def is_of_original(self, fix: Fix) -> bool:
         """Whether no line that a fix changes was repaired before."""
@@ -407,19 +410,19 @@ class Session:
         return True
 
 
-def _numbers_of(failure: Failure) -> frozenset[int]:
+def _get_sizes(failure: Failure) -> frozenset[int]:
     """Return the two sizes that do not fit."""
     unmet = failure.unmet
     both = (unmet.has, unmet.needs) if unmet is not None else ()
     return frozenset(each for each in both if type(each) is int)
 
 
-def _ways(program: Program, finding: Finding) -> tuple[Related, ...]:
+def _collect_places(program: Program, finding: Finding) -> tuple[Related, ...]:
     """Return the places that a finding names, and where the names of its line come
     from.
     """
-    known = [finding.span, *(each.span for each in finding.related)]
-    more = once(of_line(program, finding.span), known)
+    known = [finding.span, *(place.span for place in finding.related)]
+    more = drop_repeated(iter_line_definitions(program, finding.span), known)
     return (*finding.related, *more)[:MOST_RELATED]
 
 
@@ -452,7 +455,7 @@ def _is_sure(program: Program) -> bool:
         decided = failure.unmet is not None and not failure.unmet.guessed
         if failure.unmet is not None and failure.unmet.code in OF_VALUES:
             return False
-        if failure.guessed or not (decided or _declares(failure)):
+        if failure.guessed or not (decided or _is_parameter_size(failure)):
             return False
     return True
 
@@ -461,12 +464,12 @@ OF_VALUES = frozenset({INDEX_OUT_OF_RANGE})
 """Codes where what came out says nothing of what was to come out."""
 
 
-def _declares(failure: Failure) -> bool:
+def _is_parameter_size(failure: Failure) -> bool:
     """Whether a parameter determines the expected size."""
-    return any(each.kind == "size" and each.parameter for each in failure.repairs)
+    return any(repair.kind == "size" and repair.parameter for repair in failure.repairs)
 
 
-def _helps(
+def _is_helpful(
     tried: Tried,
     gone: Place,
     before: tuple[Place, ...],
@@ -487,7 +490,7 @@ GROUNDS = 4
 """How many parts of a rank say that a mend is worse, and not only less likely."""
 
 
-def _rank(
+def _rank_repair(
     mend: _Mend, before: tuple[Place, ...], wanted: tuple[tuple[int, ...], ...] | None
 ) -> tuple[float, ...]:
     """Return a sort key: repairs that run to the end first, then those with the right

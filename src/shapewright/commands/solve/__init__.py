@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from shapewright.commands.solve.runs import Feeding, of_arguments, of_spec
+from shapewright.commands.solve.runs import Feeding, from_arguments, from_spec
 from shapewright.record.solution import Solution
 
 if TYPE_CHECKING:
@@ -32,7 +32,7 @@ def solve_command(
     files: ProgramFiles | None = None,
 ) -> Solution:
     """Return what `shapewright solve` finds."""
-    from shapewright.commands.solve.solution import solved
+    from shapewright.commands.solve.solution import find_solution
     from shapewright.engine.failures.constructions import Constructions
     from shapewright.engine.failures.run_ends import Stopped
     from shapewright.engine.replacement import limit_to_one_thread
@@ -48,7 +48,7 @@ def solve_command(
 
     parsed = parse_target(target, arguments)
     given = parse_spec(spec) if spec is not None else None
-    wanted = _wanted_shapes(want)
+    wanted = _parse_wanted_shapes(want)
     if parsed.kind == "script":
         raise InputError(
             f"a script has no inputs to solve for: name one, `{target}:Net`"
@@ -68,10 +68,10 @@ def solve_command(
             with seen.watched():
                 loaded = load_target(parsed, build_without_data(put_back=False))
             with loaded.program.running():
-                feeding = _feeding_of(loaded, given)
+                feeding = _find_feeding(loaded, given)
                 if training is not None and loaded.module is not None:
                     loaded.module.train(training)
-                return solved(
+                return find_solution(
                     loaded.callable, feeding, target, wanted, want or "", prove,
                     lambda modules: seen.places(dict(modules), os.getcwd())[0],
                 )  # fmt: skip
@@ -89,12 +89,14 @@ def solve_model(
     prove: float | None = None,
 ) -> Solution:
     """Return the sizes that a live model accepts."""
-    feeding = of_arguments(args, kwargs)
+    feeding = from_arguments(args, kwargs)
     feeding = feeding if feeding.free else feeding.freed()
     name = getattr(target, "__name__", type(target).__name__)
-    from shapewright.commands.solve.solution import solved
+    from shapewright.commands.solve.solution import find_solution
 
-    return solved(target, feeding, name, _wanted_shapes(want), want or "", prove)
+    return find_solution(
+        target, feeding, name, _parse_wanted_shapes(want), want or "", prove
+    )
 
 
 def run_lettered(loaded: Loaded, given: Spec, request: RunRequest) -> RunResult:
@@ -103,10 +105,10 @@ def run_lettered(loaded: Loaded, given: Spec, request: RunRequest) -> RunResult:
 
     if not given.letters_free:
         return run_once(loaded, given, request)
-    return _formulas_of(loaded.callable, of_spec(given), request)
+    return _compute_formulas(loaded.callable, from_spec(given), request)
 
 
-def traced(
+def trace_call(
     target: Callable[..., Any],
     args: tuple[Any, ...],
     kwargs: Mapping[str, Any],
@@ -120,11 +122,11 @@ def traced(
     from shapewright.inputs.call_mistakes import refuse_sizes
     from shapewright.runtime.run import record_run
 
-    feeding = of_arguments(args, kwargs)
+    feeding = from_arguments(args, kwargs)
     if freed:
         feeding = feeding.freed()
     if feeding.free:
-        return _formulas_of(target, feeding, request)
+        return _compute_formulas(target, feeding, request)
     fed_args, fed_kwargs = feeding.arguments({})
     request = replace(request, letters=dict(feeding.letters))
     made = record_run(target, fed_args, fed_kwargs, request)
@@ -133,7 +135,7 @@ def traced(
     return made
 
 
-def _formulas_of(
+def _compute_formulas(
     target: Callable[..., Any], feeding: Feeding, request: RunRequest
 ) -> RunResult:
     """Return the trace at usual sizes, with a formula for every size."""
@@ -146,15 +148,15 @@ def _formulas_of(
     return RunResult(trace, stepped=runner.stepped)
 
 
-def _feeding_of(loaded: Loaded, given: Spec | None) -> Feeding:
+def _find_feeding(loaded: Loaded, given: Spec | None) -> Feeding:
     """Return the target's inputs: the spec, or those known or found for it."""
-    from shapewright.commands.trace import found_inputs
+    from shapewright.commands.trace import find_inputs
     from shapewright.inputs.callables import bind_inputs
     from shapewright.inputs.errors import InputError
     from shapewright.inputs.spec import Spec, parse_spec
 
     if given is None:
-        found = found_inputs(loaded)
+        found = find_inputs(loaded)
         if found is None or not isinstance(found.inputs, Spec):
             raise InputError(
                 f"`{loaded.said}` needs a spec with letters: what may vary, as in"
@@ -164,7 +166,7 @@ def _feeding_of(loaded: Loaded, given: Spec | None) -> Feeding:
         if not given.letters:
             given = parse_spec(_with_letters(str(given)))
     bind_inputs(loaded, given)
-    feeding = of_spec(given)
+    feeding = from_spec(given)
     return feeding if feeding.free else feeding.freed()
 
 
@@ -197,7 +199,7 @@ def _with_letters(text: str) -> str:
     return TENSOR.sub(lettered, text)
 
 
-def _wanted_shapes(want: str | None) -> list[Wanted]:
+def _parse_wanted_shapes(want: str | None) -> list[Wanted]:
     """Return the shapes requested by a text: ``[B, 10, 64, 64]``, ``f32[B, 10]``."""
     from shapewright.inputs.errors import InputError
     from shapewright.inputs.spec import parse_spec

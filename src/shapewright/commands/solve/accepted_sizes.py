@@ -10,15 +10,15 @@ from dataclasses import dataclass, field
 from itertools import chain, combinations, product
 from typing import Any
 
-from shapewright.commands.solve.sample_sizes import edge_sizes, is_batch
+from shapewright.commands.solve.sample_sizes import is_batch, iter_edge_sizes
 from shapewright.commands.solve.size_trials import (
     Refusal,
     RefusedSizes,
     Trial,
     Trials,
-    refused_call,
+    fit_refused_call,
 )
-from shapewright.sizes.demand_search import SizeEvidence, demands
+from shapewright.sizes.demand_search import SizeEvidence, find_demands
 from shapewright.sizes.demands import Always, Both, Demand, EqualSizes, Fits, Square
 
 MOST = 150
@@ -164,7 +164,7 @@ class Domain:
         groups: list[tuple[str, ...]] = [sides] if len(sides) == 2 else []
         groups += [(name,) for name in sorted(self.letters, key=is_batch)]
         base = self.witness.sizes
-        edges = edge_sizes(self.takes, base, groups, self.highest)
+        edges = iter_edge_sizes(self.takes, base, groups, self.highest)
         for sizes in chain(edges, self.rare()):
             if self.key(sizes) in self.trials.made:
                 continue
@@ -189,7 +189,7 @@ class Domain:
             passed = [t.sizes for t in self.trials.all if self.passed(t, place)]
             refused = [trial.sizes for trial in place.refusals]
             evidence = SizeEvidence(self.letters, passed, refused)
-            kept = [each for each in place.demands if evidence.agrees(each)]
+            kept = [demand for demand in place.demands if evidence.agrees(demand)]
             again = len(place.refusals) >= 2 * place.looked
             stale = len(kept) == 1 and self.trials.count >= place.asked + SOON
             if kept and kept[0] is place.demands[0] and not again and not stale:
@@ -201,7 +201,7 @@ class Domain:
             evidence = SizeEvidence(
                 self.letters, passed, refused, call.sizes, call.pairs, call.stated
             )
-            place.demands = demands(evidence, KEPT)
+            place.demands = find_demands(evidence, KEPT)
 
     def passed(self, trial: Trial, place: RefusingLine) -> bool:
         """Whether a trial got past a place: to its end, or to a later refusal."""
@@ -209,7 +209,7 @@ class Domain:
             return True
         if trial in place.refusals or trial.sample is None:
             return False
-        return len(trial.sample.keys) > place.reached and _agree(
+        return len(trial.sample.keys) > place.reached and _has_same_start(
             trial.sample.keys, place.keys
         )
 
@@ -217,7 +217,7 @@ class Domain:
         """Find the formulas of the refused call's inputs, from all runs."""
         if len(place.refusals) >= 2 * place.looked:
             place.looked = len(place.refusals)
-            place.call = refused_call(self.letters, place.refusals, self.trials.all)
+            place.call = fit_refused_call(self.letters, place.refusals, self.trials.all)
 
     # -- where to look next ------------------------------------------------------------
 
@@ -260,7 +260,7 @@ class Domain:
                     continue
                 if not all(other.demand.holds(sizes) for other in before):
                     continue
-                first, *rest = [each.holds(sizes) for each in place.demands]
+                first, *rest = [demand.holds(sizes) for demand in place.demands]
                 if any(each != first for each in rest):
                     return sizes
         return None
@@ -301,7 +301,7 @@ class Domain:
                 if other != name:
                     for size in range(1, min(self.highest(other), 160) + 1):
                         yield {**base, other: size}
-        for part in _equalities(demands):
+        for part in _split_equalities(demands):
             for _ in range(12):
                 base = dict(self.draw.choice(taken))
                 for name in self.letters:
@@ -342,7 +342,7 @@ class Domain:
 
     def rare(self) -> Iterator[dict[str, int]]:
         """Yield sizes off the witness that satisfy demands which hold at few sizes."""
-        for part in _equalities([place.demand for place in self.places.values()]):
+        for part in _split_equalities([place.demand for place in self.places.values()]):
             yield from self.together(part)
 
     def size(self, name: str, now: int) -> int:
@@ -363,12 +363,12 @@ class Domain:
         return tuple(sizes[name] for name in self.letters)
 
 
-def _agree(one: tuple[Any, ...], two: tuple[Any, ...]) -> bool:
+def _has_same_start(one: tuple[Any, ...], two: tuple[Any, ...]) -> bool:
     """Whether a run began with the calls of another."""
     return one[: len(two)] == two
 
 
-def _equalities(demands: Sequence[Demand]) -> list[Demand]:
+def _split_equalities(demands: Sequence[Demand]) -> list[Demand]:
     """Return demands with a part that holds at few sizes, and all parts of these."""
     rare = (EqualSizes, Fits, Square)
     found: list[Demand] = []

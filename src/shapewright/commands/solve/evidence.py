@@ -16,13 +16,13 @@ from typing import TYPE_CHECKING, Any
 
 from shapewright.analysis.formulas.branch_points import Turn
 from shapewright.analysis.formulas.call_formulas import Dims, Fitted
-from shapewright.commands.solve.runs import Runner, SizedRun, Watched, alike
+from shapewright.commands.solve.runs import Runner, SizedRun, Watched, has_same_result
 from shapewright.commands.solve.sample_sizes import (
     FAR,
     Lattice,
-    first_accepted,
+    find_first_accepted,
     is_batch,
-    spread,
+    spread_sizes,
 )
 from shapewright.record.formulas import Branch
 from shapewright.sizes.formula_fits import Fitter
@@ -55,12 +55,12 @@ class _Derived:
         from shapewright.engine.recipes.replay import Deriving
 
         base = self.base
-        fresh = {_key_of(each): dict(each) for each in wanted}
+        fresh = {_get_key(each): dict(each) for each in wanted}
         fresh = {key: each for key, each in fresh.items() if key not in self.made}
         if not fresh:
             return True
         sizes = [dict(base.sizes), *fresh.values()]
-        shapes = [self.feeding.shapes(each) for each in sizes]
+        shapes = [self.feeding.shapes(size) for size in sizes]
         deriving = Deriving(self.recipe, base.recorded.keys, shapes)
         try:
             found = deriving.samples(sizes)
@@ -70,13 +70,13 @@ class _Derived:
         own = deriving.classes
         pairs = list(zip(self.classes, own, strict=True)) if self.classes else own
         numbers: dict[Any, int] = {}
-        self.classes = [numbers.setdefault(each, len(numbers)) for each in pairs]
+        self.classes = [numbers.setdefault(pair, len(numbers)) for pair in pairs]
         return True
 
     def at(self, sizes: Sizes) -> Sample:
         """Return the sample at these sizes, up to where it leaves the base's path."""
         self.work_out([sizes])
-        return self.made[_key_of(sizes)]
+        return self.made[_get_key(sizes)]
 
     def full(self, sample: Sample) -> bool:
         """Whether the program follows the base's path to its end."""
@@ -108,12 +108,12 @@ class _Derived:
         )
 
 
-def _key_of(sizes: Sizes) -> tuple[int, ...]:
+def _get_key(sizes: Sizes) -> tuple[int, ...]:
     """Return the lookup key of a sample."""
     return tuple(sizes.values())
 
 
-def derived_from(recipe: Recipe, base: SizedRun, feeding: Feeding) -> _Derived | None:
+def derive_samples(recipe: Recipe, base: SizedRun, feeding: Feeding) -> _Derived | None:
     """Return a recipe's samples; None if it has other inputs than the specs."""
     shapes = [tuple(map(int, each)) for each in feeding.shapes(base.sizes)]
     if shapes != [info.meta.shape for info in recipe.given]:
@@ -158,12 +158,12 @@ class Evidence:
         if run.accepted and watched is not None:
             runner.keep(run)
             self.watched = watched
-        self.base = first_accepted(runner, self.most)
+        self.base = find_first_accepted(runner, self.most)
         if self.base.accepted and self.watched is None:
             self.watch()
         if self.watched is not None and self.watched.seen.recipe is not None:
             recipe = self.watched.seen.recipe
-            self.derived = derived_from(recipe, self.base, runner.feeding)
+            self.derived = derive_samples(recipe, self.base, runner.feeding)
         self.lattices = {name: Lattice(n, 1) for name, n in self.base.sizes.items()}
 
     def watch(self) -> None:
@@ -171,7 +171,7 @@ class Evidence:
         self.watched = None
         for stand_ins in (True, False):
             run, watched = self.runner.watch(self.base.sizes, stand_ins)
-            if alike(run, self.base):
+            if has_same_result(run, self.base):
                 self.watched = watched
                 return
 
@@ -180,7 +180,7 @@ class Evidence:
         if self.derived is None and self.base.watched:
             first = self.base
             self.base = self.runner.again(first.sizes)
-            if not alike(first, self.base):
+            if not has_same_result(first, self.base):
                 self.watch()
 
     def derives(self) -> bool:
@@ -296,25 +296,25 @@ class Evidence:
 
     def scatter(self) -> None:
         """Make the first runs, at sizes far apart."""
-        for sizes in islice(spread(self.lattices), 4 if self.most == FEW else 8):
+        for sizes in islice(spread_sizes(self.lattices), 4 if self.most == FEW else 8):
             self.runner.at(sizes)
 
     def somewhere(self, draw: random.Random) -> dict[str, int]:
         """Draw random sizes in the range."""
         low, high = self.bounds()
         return {
-            name: draw.randrange(low[name], high[name] + 1, max(each.step, 1))
-            for name, each in self.lattices.items()
+            name: draw.randrange(low[name], high[name] + 1, max(lattice.step, 1))
+            for name, lattice in self.lattices.items()
         }
 
     def anywhere(self, draw: random.Random) -> dict[str, int]:
         """Draw random sizes between all accepted sizes, on the base's side."""
         made = [run.sizes for run in self.runner.made.values() if run.accepted]
         sizes = {}
-        for name, each in self.lattices.items():
+        for name, lattice in self.lattices.items():
             low = min(run[name] for run in made)
             high = max(run[name] for run in made)
-            step = max(each.step, 1)
+            step = max(lattice.step, 1)
             for letter, size, above in self.clipped:
                 if letter == name and above:
                     low = max(low, low + -(-(size - low) // step) * step)
@@ -329,9 +329,9 @@ class Evidence:
         """Return sizes of the range: random ones, and the `near` smallest of each."""
         low, _ = self.bounds()
         sizes = [self.somewhere(draw) for _ in range(count)]
-        for name, each in self.lattices.items():
+        for name, lattice in self.lattices.items():
             for nth in range(near):
-                size = low[name] + nth * max(each.step, 1)
+                size = low[name] + nth * max(lattice.step, 1)
                 sizes.append({**self.somewhere(draw), name: size})
         low, high = self.bounds()
         for same in self.somewhere(draw).values():  # `H == W` is seldom met by chance
@@ -346,16 +346,16 @@ class Evidence:
         """Return the number of size combinations in the range."""
         low, high = self.bounds()
         return prod(
-            (high[name] - low[name]) // max(each.step, 1) + 1
-            for name, each in self.lattices.items()
+            (high[name] - low[name]) // max(lattice.step, 1) + 1
+            for name, lattice in self.lattices.items()
         )
 
     def all_of_range(self) -> list[dict[str, int]]:
         """Return all size combinations in the range."""
         low, high = self.bounds()
         sizes = [
-            range(low[name], high[name] + 1, max(each.step, 1))
-            for name, each in self.lattices.items()
+            range(low[name], high[name] + 1, max(lattice.step, 1))
+            for name, lattice in self.lattices.items()
         ]
         names = list(self.lattices)
         return [dict(zip(names, each, strict=True)) for each in product(*sizes)]
@@ -363,22 +363,22 @@ class Evidence:
     def each(self) -> Iterator[dict[str, int]]:
         """Yield the sizes of every letter in the range, at most `EVERY` of each."""
         low, high = self.bounds()
-        for name, each in self.lattices.items():
-            sizes = range(low[name], high[name] + 1, max(each.step, 1))
+        for name, lattice in self.lattices.items():
+            sizes = range(low[name], high[name] + 1, max(lattice.step, 1))
             for size in sizes[:EVERY]:
                 yield {**self.base.sizes, name: size}
 
     def given(self) -> list[Dims]:
         """Return the formulas of the target's input tensors."""
         columns = {
-            name: tuple(each.letters[name] for each in self.samples)
+            name: tuple(sample.letters[name] for sample in self.samples)
             for name in self.base.sizes
         }
         fitter = Fitter(columns)
-        fed = [self.runner.feeding.shapes(each.letters) for each in self.samples]
+        fed = [self.runner.feeding.shapes(sample.letters) for sample in self.samples]
         shapes = zip(*fed, strict=True)
         found: list[Dims] = []
-        for each in shapes:
-            fits = [fitter.fit(column) for column in zip(*each, strict=True)]
+        for shape in shapes:
+            fits = [fitter.fit(column) for column in zip(*shape, strict=True)]
             found.append(tuple(fit.formula if fit else None for fit in fits))
         return found

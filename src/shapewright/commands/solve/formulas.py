@@ -12,31 +12,31 @@ from typing import TYPE_CHECKING
 from shapewright.analysis.formulas.branch_points import (
     Point,
     Turn,
-    points,
-    turns,
-    unseen,
+    find_points,
+    find_turns,
+    find_unseen,
 )
 from shapewright.analysis.formulas.call_formulas import (
     CallFormulas,
     Dims,
     Varying,
-    fitted,
-    parting,
+    find_parting,
+    fit_calls,
 )
-from shapewright.analysis.formulas.constant_names import names_of
+from shapewright.analysis.formulas.constant_names import find_constant_names
 from shapewright.analysis.formulas.lettered_traces import (
-    are_plain,
-    holds,
-    lettered,
-    shortened,
-    without,
+    attach_formulas,
+    drop_uncertain,
+    is_consistent,
+    is_plain,
+    shorten_formulas,
 )
 from shapewright.commands.solve.evidence import EVERY, MANY_SIZES, Evidence, Sizes
 from shapewright.commands.solve.runs import Runner
 from shapewright.commands.solve.sample_sizes import (
-    lattices_apart,
-    lattices_of,
-    telling_apart,
+    find_distinguishing_sizes,
+    find_lattices,
+    find_separate_lattices,
 )
 from shapewright.program.spans import Span
 from shapewright.record.formulas import Branch, Checked, Formulas
@@ -67,14 +67,14 @@ class _Telling(Evidence):
             self.branches(),
         )
         steps = {
-            name: each.step
-            for name, each in letters.items()
-            if each.step > 1 and each.low % each.step == 0
+            name: letter.step
+            for name, letter in letters.items()
+            if letter.step > 1 and letter.low % letter.step == 0
         }
-        calls = without(self.fitted.calls, self.open())
-        calls = shortened(calls, steps) if steps else calls
-        made = lettered(trace, calls, self.given(), self.returned(calls))
-        names = names_of(made, self.runner.numbers())
+        calls = drop_uncertain(self.fitted.calls, self.open())
+        calls = shorten_formulas(calls, steps) if steps else calls
+        made = attach_formulas(trace, calls, self.given(), self.returned(calls))
+        names = find_constant_names(made, self.runner.numbers())
         return replace(made, formulas=replace(formulas, names=names))
 
     def returned(self, calls: Sequence[CallFormulas]) -> list[Dims] | None:
@@ -114,7 +114,9 @@ class _Telling(Evidence):
         """Return the lines after which runs diverged."""
         found: dict[object, Branch] = {each.span: each for each in self.parted}
         for run in self.runs[1:]:
-            at = parting(self.base.recorded, run.recorded) if run.accepted else None
+            at = (
+                find_parting(self.base.recorded, run.recorded) if run.accepted else None
+            )
             if at is None:
                 continue
             span = self.turned(run.sizes) or self.span_of(at)
@@ -145,7 +147,8 @@ class _Telling(Evidence):
         return {
             pair[0]
             for pair in self.fitted.rivals
-            if telling_apart([pair], base, self.lattices, low, high) is not None
+            if find_distinguishing_sizes([pair], base, self.lattices, low, high)
+            is not None
         }
 
 
@@ -190,12 +193,12 @@ class _Solving(_Telling):
         self.few = self.derives()
         if not self.few:
             self.settle()
-            self.lattices = lattices_of(self.runner, self.base, self.most // 2)
+            self.lattices = find_lattices(self.runner, self.base, self.most // 2)
             self.few = self.derived is not None and self.derives()
         if not self.few:
             self.scatter()
             if 2 * len(self.accepted) <= self.runner.count:  # sizes that hang together
-                self.lattices = lattices_apart(self.runner, self.base)
+                self.lattices = find_separate_lattices(self.runner, self.base)
                 self.scatter()
             self.ends()
         self.gather()
@@ -212,8 +215,8 @@ class _Solving(_Telling):
         if self.watched is not None:
             known, guards = self.known_tensors(), self.watched.guards
             slices = self.watched.seen.slices
-            self.turns = turns(self.base.trace.letters, known, guards, slices)
-        steps = {name: each.step for name, each in self.lattices.items()}
+            self.turns = find_turns(self.base.trace.letters, known, guards, slices)
+        steps = {name: lattice.step for name, lattice in self.lattices.items()}
         found = self.not_seen(steps)
         self.work_out([s for p in found if p.turn.call is not None for s in self.at(p)])
         for point in found:
@@ -261,15 +264,15 @@ class _Solving(_Telling):
         fine = LOOKS // max(len(self.turns), 1)
         return [
             point
-            for each in self.turns
-            for point in points(each, base, low, high, steps, fine)
+            for turn in self.turns
+            for point in find_points(turn, base, low, high, steps, fine)
         ]
 
     def not_seen(self, steps: Mapping[str, int]) -> list[Point]:
         """Return the branch points that no two runs are on both sides of."""
         sampled: list[Sizes] = [run.sizes for run in self.accepted]
         sampled += [each.letters for each in self.told_by_rules]
-        return unseen(self.edges(steps), sampled, steps)
+        return find_unseen(self.edges(steps), sampled, steps)
 
     def stay_before(self, point: Point) -> None:
         """Restrict the claims to the base's side of a branch point; run more there."""
@@ -311,10 +314,10 @@ class _Solving(_Telling):
                 self.runner.at(each)
             self.collect()
             classes = self.classes()
-            fresh = [each for each in self.samples if id(each) not in known]
-            if classes and all(holds(before.calls, classes, s) for s in fresh):
+            fresh = [sample for sample in self.samples if id(sample) not in known]
+            if classes and all(is_consistent(before.calls, classes, s) for s in fresh):
                 return
-            self.fitted = fitted(self.samples, classes)
+            self.fitted = fit_calls(self.samples, classes)
             if self.fitted.calls == before.calls:
                 return
             self.tell_apart()
@@ -343,7 +346,7 @@ class _Solving(_Telling):
 
     def ask_rules(self, draw: random.Random, sizes: Sequence[Sizes]) -> None:
         """Derive samples at unused sizes: more of them where formulas round."""
-        plain = self.few and are_plain(self.fitted.calls, self.classes())
+        plain = self.few and is_plain(self.fitted.calls, self.classes())
         more = self.many(draw, MANY_SIZES if plain else ROUNDED_SIZES)
         if self.few and self.count_of_range() <= EVERY:
             more = self.all_of_range()
@@ -358,13 +361,13 @@ class _Solving(_Telling):
         if len(before) != len(self.samples) or any(
             one is not two for one, two in zip(before, self.samples, strict=True)
         ):
-            self.fitted = fitted(self.samples, self.classes())
+            self.fitted = fit_calls(self.samples, self.classes())
 
     def tell_apart(self) -> None:
         """Run more until no formula has a rival within the range."""
         while self.runner.count < self.most + FURTHER and self.fitted.rivals:
             low, high = self.bounds()
-            sizes = telling_apart(
+            sizes = find_distinguishing_sizes(
                 self.fitted.rivals, self.base.sizes, self.lattices, low, high
             )
             if sizes is None or not self.ask(sizes, low, high):
@@ -377,7 +380,10 @@ class _Solving(_Telling):
         if self.derived is not None and key not in self.derived.made:
             pairs = [[pair] for pair in self.fitted.rivals[:AT_ONCE]]
             base = self.base.sizes
-            found = (telling_apart(p, base, self.lattices, low, high) for p in pairs)
+            found = (
+                find_distinguishing_sizes(p, base, self.lattices, low, high)
+                for p in pairs
+            )
             self.work_out([sizes, *(each for each in found if each)])
             if self.told_at(sizes):
                 return True

@@ -16,12 +16,12 @@ from typing import TYPE_CHECKING, Any
 from shapewright.commands.solve.symbolic_regions import (
     Explorer,
     Region,
-    at,
-    covering,
-    narrowed,
-    region,
+    find_region,
+    format_regions,
+    format_sizes,
+    narrow_box,
 )
-from shapewright.record.ops import leaves
+from shapewright.record.ops import collect_leaves
 from shapewright.record.solution import PROVEN, REFUTED, UNDECIDED, Proof, Statement
 from shapewright.record.trace import Trace
 from shapewright.sizes.conditions import Condition, Decision
@@ -49,14 +49,14 @@ class _Demanding:
         }
         usual = {**explorer.feeding.letters, **trace.letters}
         self.base = {name: usual[name] for name in self.ladders}
-        found = (region(run, self.ladders) for run in explorer.runs)
+        found = (find_region(run, self.ladders) for run in explorer.runs)
         self.regions: list[Region] = [each for each in found if each is not None]
         ladders = self.ladders.items()
         self.extent = "for " + ", ".join(each.text(name) for name, each in ladders)
 
     def statements(self, demands: Sequence[Condition]) -> list[Statement]:
         """Return a statement per demand, and one that no further demands exist."""
-        found = [self.needed(each) for each in demands]
+        found = [self.needed(demand) for demand in demands]
         return [*found, self.enough(demands)]
 
     def needed(self, demand: Condition) -> Statement:
@@ -73,7 +73,7 @@ class _Demanding:
             elif not decision.holds and self.explorer.plain(sizes).accepted:
                 return Statement(str(demand), "", REFUTED, "taken there", sizes)
             elif not decision.holds:
-                left = f"torch's symbolic run differs at {at(sizes)}"
+                left = f"torch's symbolic run differs at {format_sizes(sizes)}"
         if left:
             return Statement(str(demand), "", UNDECIDED, left)
         return Statement(str(demand), "", PROVEN, self.extent)
@@ -82,10 +82,10 @@ class _Demanding:
         """Decide whether the program accepts all sizes that satisfy the demands."""
         text = "no other demand"
         ladders = dict(self.ladders)
-        rest = _Together(tuple(e for e in demands if not narrowed(ladders, e)))
-        if any(not each.count for each in ladders.values()):
+        rest = _Together(tuple(e for e in demands if not narrow_box(ladders, e)))
+        if any(not ladder.count for ladder in ladders.values()):
             return Statement(text, "", UNDECIDED, "no sizes satisfy the demands")
-        made = (region(run, ladders) for run in self.explorer.runs)
+        made = (find_region(run, ladders) for run in self.explorer.runs)
         regions = [each for each in made if each is not None]
         base = dict(self.base)
         base |= {n: e.low for n, e in ladders.items() if not e.holds(base[n])}
@@ -101,7 +101,7 @@ class _Demanding:
                 if not self.explorer.plain(sizes).accepted:
                     said = where.run.refused or ""
                     return Statement(text, "", REFUTED, said, sizes)
-                left = f"torch's symbolic run differs at {at(sizes)}"
+                left = f"torch's symbolic run differs at {format_sizes(sizes)}"
         if left:
             return Statement(text, "", UNDECIDED, left)
         return Statement(text, "", PROVEN, self.extent)
@@ -132,13 +132,13 @@ class _Together:
     parts: tuple[Condition, ...]
 
     def holds(self, sizes: Mapping[str, int]) -> bool:
-        return all(each.holds(sizes) for each in self.parts)
+        return all(part.holds(sizes) for part in self.parts)
 
     def letters(self) -> frozenset[str]:
-        return frozenset[str]().union(*(each.letters() for each in self.parts))
+        return frozenset[str]().union(*(part.letters() for part in self.parts))
 
 
-def proved(
+def prove_formulas(
     target: Callable[..., Any],
     feeding: Feeding,
     trace: Trace,
@@ -161,10 +161,10 @@ def proved(
     if trace.formulas is not None:
         prover = _Prover(explorer, trace)
         statements += prover.statements()
-        regions = [each for each in prover.regions if each.done]
+        regions = [region for region in prover.regions if region.done]
     if demands:
         statements += _Demanding(explorer, trace).statements(demands)
-    return Proof(tuple(statements), len(explorer.runs), tuple(covering(regions)))
+    return Proof(tuple(statements), len(explorer.runs), tuple(format_regions(regions)))
 
 
 @dataclass(frozen=True, slots=True)
@@ -189,8 +189,8 @@ class _Prover:
         self.explorer = explorer
         self.trace = trace
         self.ladders: Ladders = {
-            name: Ladder(each.low, each.high, each.step)
-            for name, each in trace.formulas.letters.items()
+            name: Ladder(letter.low, letter.high, letter.step)
+            for name, letter in trace.formulas.letters.items()
         }
         self.regions: list[Region] = []
         self.known: dict[Any, tuple[Decision, bool]] = {}
@@ -198,7 +198,7 @@ class _Prover:
     def statements(self) -> list[Statement]:
         """Return a statement for every output of the target and every module call."""
         left = self.explorer.explore(self.ladders, self.base(), self.regions)
-        return [self.statement(each, left) for each in _stated(self.trace)]
+        return [self.statement(each, left) for each in _collect_shapes(self.trace)]
 
     def base(self) -> dict[str, int]:
         """Return the sizes to begin with: the trace's own, at least 2."""
@@ -221,13 +221,15 @@ class _Prover:
             if theirs is None or list(map(len, theirs)) != list(map(len, each.shapes)):
                 why = why or "torch's symbolic run has no such value"
                 continue
-            for mine, found in zip(_flat(each.shapes), _flat(theirs), strict=True):
+            for mine, found in zip(
+                _flatten_sizes(each.shapes), _flatten_sizes(theirs), strict=True
+            ):
                 decision, far = self.compared(mine, found, where)
                 beyond = beyond and far
                 if decision.holds is False:
                     return self.refuted(each, decision.at or {})
                 if decision.holds is None:
-                    why = why or _undecidable(mine, found)
+                    why = why or _explain_undecided(mine, found)
         if why:
             return Statement(each.text, each.place, UNDECIDED, left or why)
         if left:
@@ -249,65 +251,71 @@ class _Prover:
     def refuted(self, each: _Stated, sizes: dict[str, int]) -> Statement:
         """Report a formula as refuted if a plain run differs too, else as undecided."""
         plain = self.explorer.plain(sizes)
-        there = {other.place: other for other in _stated(plain.trace)}.get(each.place)
-        mine = tuple(tuple(_valued(size, sizes) for size in one) for one in each.shapes)
+        there = {other.place: other for other in _collect_shapes(plain.trace)}.get(
+            each.place
+        )
+        mine = tuple(
+            tuple(_evaluate_size(size, sizes) for size in one) for one in each.shapes
+        )
         if plain.accepted and there is not None and there.shapes != mine:
             detail = f"it is {there.text} there"
             return Statement(each.text, each.place, REFUTED, detail, sizes)
-        detail = f"torch's symbolic run differs from a plain one at {at(sizes)}"
+        detail = (
+            f"torch's symbolic run differs from a plain one at {format_sizes(sizes)}"
+        )
         return Statement(each.text, each.place, UNDECIDED, detail)
 
     def partly(self, why: str) -> str:
         """Return why a formula is undecided, and for which sizes it holds anyway."""
-        known = covering([each for each in self.regions if each.done])
+        known = format_regions([region for region in self.regions if region.done])
         return f"{why}; shown for {' and '.join(known[:3])}" if known else why
 
     def extent(self, beyond: bool) -> str:
         """Return the proven sizes as text: beyond the checked ones, if shown."""
-        if beyond and any(each.done for each in self.regions):
-            known = covering([each for each in self.regions if each.done])
+        if beyond and any(region.done for region in self.regions):
+            known = format_regions([region for region in self.regions if region.done])
             return "for " + " and ".join(known)
         ladders = self.ladders.items()
         return "for " + ", ".join(each.text(name) for name, each in ladders)
 
 
-def _stated(trace: Trace) -> list[_Stated]:
+def _collect_shapes(trace: Trace) -> list[_Stated]:
     """Return the recorded shapes of the target's outputs and of its module calls."""
     found = []
-    facts = leaves(trace.output)
+    facts = collect_leaves(trace.output)
     for index, fact in enumerate(facts):
         place = "output" if len(facts) == 1 else f"output[{index}]"
-        found.append(_Stated(place, (fact.shape,), partial(_output_of, index)))
+        found.append(_Stated(place, (fact.shape,), partial(_get_output, index)))
     for call in trace.calls:
-        shapes = tuple(fact.shape for fact in leaves(call.output))
+        shapes = tuple(fact.shape for fact in collect_leaves(call.output))
         if call.path and call.method == "forward" and shapes:
             place = call.path if call.call == 1 else f"{call.path} ({call.call})"
             key = (call.path, call.call)
-            found.append(_Stated(place, shapes, partial(_module_output, key)))
+            found.append(_Stated(place, shapes, partial(_get_module_output, key)))
     return found
 
 
-def _output_of(index: int, run: Symbolic) -> tuple[Dims, ...] | None:
+def _get_output(index: int, run: Symbolic) -> tuple[Dims, ...] | None:
     """Return one of the outputs of a symbolic run."""
     return run.outputs[index : index + 1] or None
 
 
-def _module_output(key: tuple[str, int], run: Symbolic) -> tuple[Dims, ...] | None:
+def _get_module_output(key: tuple[str, int], run: Symbolic) -> tuple[Dims, ...] | None:
     """Return the output of a module call in a symbolic run."""
     return run.calls.get(key)
 
 
-def _flat(shapes: Any) -> list[Any]:
+def _flatten_sizes(shapes: Any) -> list[Any]:
     """Flatten shapes into a list of sizes."""
     return [size for shape in shapes for size in shape]
 
 
-def _valued(size: int, sizes: Mapping[str, int]) -> int:
+def _evaluate_size(size: int, sizes: Mapping[str, int]) -> int:
     """Return the value of a size for these letters."""
     return size.formula.value(sizes) if isinstance(size, Size) else int(size)
 
 
-def _undecidable(mine: int, theirs: Expression | None) -> str:
+def _explain_undecided(mine: int, theirs: Expression | None) -> str:
     """Return why a size was not decided."""
     if theirs is None:
         return "a size depends on data"

@@ -102,14 +102,14 @@ class Feeding:
         return [leaf.shape for _, spec in self.sized(sizes) for leaf in spec.leaves]
 
 
-def of_spec(spec: Spec) -> Feeding:
+def from_spec(spec: Spec) -> Feeding:
     """Return the arguments for a spec of all inputs."""
     return Feeding(
         (str(spec),), {}, ((0, spec),), dict(spec.letters), spec.letters_free
     )
 
 
-def of_arguments(args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Feeding:
+def from_arguments(args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Feeding:
     """Return the arguments of a call; strings among them are specs."""
     from shapewright.inputs.errors import InputError
     from shapewright.inputs.spec import parse_spec
@@ -137,7 +137,7 @@ def of_arguments(args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Feeding:
     )
 
 
-def symbolic_arguments(
+def build_symbolic_arguments(
     feeding: Feeding, given: Mapping[str, Any]
 ) -> tuple[tuple[Any, ...], dict[str, Any]]:
     """Return the arguments of a call, with tensors of symbolic sizes."""
@@ -150,7 +150,7 @@ def symbolic_arguments(
 
     def leaf(value: Any, name: str) -> Any:
         if isinstance(value, Written):
-            shape = [spec_syntax.compute_size(each, letters) for each in value.sizes]
+            shape = [spec_syntax.compute_size(size, letters) for size in value.sizes]
             return make_symbolic_input(shape, value.dtype, value.device)
         if isinstance(value, spec_syntax.NamedSize | spec_syntax.Arithmetic):
             return spec_syntax.compute_size(value, letters)
@@ -336,7 +336,7 @@ class Runner:
         return replace(made, sample=replace(sample, letters=sizes) if sample else None)
 
 
-def alike(one: SizedRun, other: SizedRun) -> bool:
+def has_same_result(one: SizedRun, other: SizedRun) -> bool:
     """Whether two runs of the same sizes have the same result."""
     mine, theirs = one.trace, other.trace
     return (

@@ -55,7 +55,7 @@ class Lattice:
         return self.base + self.step * 190
 
 
-def _scanned(runner: Runner, base: SizedRun, names: Sequence[str]) -> Lattice:
+def _scan_lattice(runner: Runner, base: SizedRun, names: Sequence[str]) -> Lattice:
     """Return a lattice around a run's sizes, moving all given letters together."""
     size = base.sizes[names[0]]
 
@@ -65,7 +65,7 @@ def _scanned(runner: Runner, base: SizedRun, names: Sequence[str]) -> Lattice:
         return least >= 1 and runner.at({**base.sizes, **moved}).accepted
 
     if takes(1) or takes(-1):
-        low, high = _end(takes, -1), _end(takes, 1)
+        low, high = _find_end(takes, -1), _find_end(takes, 1)
         return Lattice(
             size,
             1,
@@ -81,7 +81,7 @@ def _scanned(runner: Runner, base: SizedRun, names: Sequence[str]) -> Lattice:
     return Lattice(size, 0, size, size)
 
 
-def _end(takes: Callable[[int], bool], way: int) -> int | None:
+def _find_end(takes: Callable[[int], bool], way: int) -> int | None:
     """Return how far sizes are accepted in a direction; None if no end was found."""
     far = 1
     while far <= WIDE:
@@ -100,21 +100,25 @@ def _end(takes: Callable[[int], bool], way: int) -> int | None:
     return good
 
 
-def _apart(runner: Runner, base: SizedRun, names: Sequence[str]) -> dict[str, Lattice]:
+def _scan_apart(
+    runner: Runner, base: SizedRun, names: Sequence[str]
+) -> dict[str, Lattice]:
     """Return a lattice for every letter; letters of equal size first move together."""
     made: dict[str, Lattice] = {}
     for size in dict.fromkeys(base.sizes[name] for name in names):
         equal = [name for name in names if base.sizes[name] == size]
-        lattice = _scanned(runner, base, equal) if len(equal) > 1 else None
+        lattice = _scan_lattice(runner, base, equal) if len(equal) > 1 else None
         for name in equal:
-            alone = lattice is not None and _holds_alone(runner, base, name, lattice)
+            alone = lattice is not None and _is_independent(runner, base, name, lattice)
             made[name] = (
-                lattice if alone and lattice else _scanned(runner, base, [name])
+                lattice if alone and lattice else _scan_lattice(runner, base, [name])
             )
     return made
 
 
-def _holds_alone(runner: Runner, base: SizedRun, name: str, lattice: Lattice) -> bool:
+def _is_independent(
+    runner: Runner, base: SizedRun, name: str, lattice: Lattice
+) -> bool:
     """Whether a letter moved alone is accepted and refused as with the others."""
     if not lattice.step:
         return False
@@ -128,13 +132,13 @@ def _holds_alone(runner: Runner, base: SizedRun, name: str, lattice: Lattice) ->
     return all(map(takes, inside)) and not any(map(takes, beyond))
 
 
-def _takes_step(runner: Runner, base: SizedRun, steps: Mapping[str, int]) -> bool:
+def _can_step(runner: Runner, base: SizedRun, steps: Mapping[str, int]) -> bool:
     """Whether the program accepts all letters one step further."""
     sizes = {name: size + steps[name] for name, size in base.sizes.items()}
     return runner.at(sizes).accepted
 
 
-def _lattices(base: SizedRun, steps: Mapping[str, int]) -> dict[str, Lattice]:
+def _build_lattices(base: SizedRun, steps: Mapping[str, int]) -> dict[str, Lattice]:
     """Return endless lattices from a run's sizes."""
     return {name: Lattice(size, steps[name]) for name, size in base.sizes.items()}
 
@@ -160,7 +164,7 @@ def is_batch(letter: str) -> bool:
     return letter in BATCHES
 
 
-def first_accepted(runner: Runner, most: int) -> SizedRun:
+def find_first_accepted(runner: Runner, most: int) -> SizedRun:
     """Return a run that reaches its end, else the first that was tried.
 
     First the usual sizes, then others for all letters that are no batch.
@@ -168,7 +172,7 @@ def first_accepted(runner: Runner, most: int) -> SizedRun:
     first = runner.at(runner.usual)
     if first.accepted:
         return first
-    for sizes in others(runner.usual):
+    for sizes in iter_other_sizes(runner.usual):
         if runner.count >= most:
             break
         run = runner.at(sizes)
@@ -177,7 +181,7 @@ def first_accepted(runner: Runner, most: int) -> SizedRun:
     return first
 
 
-def others(usual: Mapping[str, int]) -> Iterator[dict[str, int]]:
+def iter_other_sizes(usual: Mapping[str, int]) -> Iterator[dict[str, int]]:
     """Yield other sizes to begin with, all letters together, then a batch of 1."""
     varied = [name for name in usual if not is_batch(name)]
     likely = LENGTHS if len(varied) == 1 and usual[varied[0]] <= 16 else SIDES
@@ -188,37 +192,39 @@ def others(usual: Mapping[str, int]) -> Iterator[dict[str, int]]:
             yield {**usual, name: 1}
 
 
-def lattices_of(runner: Runner, base: SizedRun, most: int) -> dict[str, Lattice]:
+def find_lattices(runner: Runner, base: SizedRun, most: int) -> dict[str, Lattice]:
     """Return a lattice per letter, first trying all letters one step further."""
     ones = dict.fromkeys(runner.free, 1)
-    if _takes_step(runner, base, ones):
-        return _lattices(base, ones)
+    if _can_step(runner, base, ones):
+        return _build_lattices(base, ones)
     varied = [name for name in runner.free if not is_batch(name)]
     if len(varied) > 1:
         for step in STEPS:
             if runner.count >= most:
                 break
             steps = {**ones, **dict.fromkeys(varied, step)}
-            if _takes_step(runner, base, steps):
-                return _lattices(base, steps)
-    return lattices_apart(runner, base)
+            if _can_step(runner, base, steps):
+                return _build_lattices(base, steps)
+    return find_separate_lattices(runner, base)
 
 
-def lattices_apart(runner: Runner, base: SizedRun) -> dict[str, Lattice]:
+def find_separate_lattices(runner: Runner, base: SizedRun) -> dict[str, Lattice]:
     """Return a lattice per letter, found one by one; a batch is tried once."""
     varied = [name for name in runner.free if not is_batch(name)]
-    found = _apart(runner, base, varied)
+    found = _scan_apart(runner, base, varied)
     for name in runner.free:
         if is_batch(name):
             more = {**base.sizes, name: base.sizes[name] + 1}
             wide = runner.at(more).accepted
             found[name] = (
-                Lattice(base.sizes[name], 1) if wide else _scanned(runner, base, [name])
+                Lattice(base.sizes[name], 1)
+                if wide
+                else _scan_lattice(runner, base, [name])
             )
     return {name: found[name] for name in runner.free}
 
 
-def spread(lattices: Mapping[str, Lattice]) -> Iterator[dict[str, int]]:
+def spread_sizes(lattices: Mapping[str, Lattice]) -> Iterator[dict[str, int]]:
     """Yield sizes for the first fit: every letter in an order of its own."""
     for at in range(1, len(SPREAD)):
         sizes = {}
@@ -229,7 +235,7 @@ def spread(lattices: Mapping[str, Lattice]) -> Iterator[dict[str, int]]:
         yield sizes
 
 
-def telling_apart(
+def find_distinguishing_sizes(
     rivals: Sequence[tuple[Expression, Expression]],
     base: Mapping[str, int],
     lattices: Mapping[str, Lattice],
@@ -244,9 +250,9 @@ def telling_apart(
             continue
         mine = [pair for pair in rivals if name in pair[0].letters()]
         best, most = base[name], 0
-        for size in _likely_sizes(low[name], high[name], lattices[name].step):
+        for size in _choose_likely_sizes(low[name], high[name], lattices[name].step):
             sizes = {**base, name: size}
-            count = sum(_differs(pair, sizes) for pair in mine)
+            count = sum(_is_different(pair, sizes) for pair in mine)
             if count > most:
                 best, most = size, count
         chosen[name] = best
@@ -254,14 +260,16 @@ def telling_apart(
     return chosen if differ else None
 
 
-def _likely_sizes(low: int, high: int, step: int) -> list[int]:
+def _choose_likely_sizes(low: int, high: int, step: int) -> list[int]:
     """Return sizes within bounds: all of the first, then fewer."""
     near = list(range(low, min(high, low + 64 * step) + 1, step))
     far = range(low, high + 1, step * max(1, (high - low) // (48 * step)))
     return list(dict.fromkeys([*near, *far]))
 
 
-def _differs(pair: tuple[Expression, Expression], sizes: Mapping[str, int]) -> bool:
+def _is_different(
+    pair: tuple[Expression, Expression], sizes: Mapping[str, int]
+) -> bool:
     """Whether two formulas have different values; False if they cannot be evaluated."""
     try:
         return pair[0].value(sizes) != pair[1].value(sizes)
@@ -285,7 +293,7 @@ OFFSETS = (-4, -3, -2, -1, 1, 2, 3, 4)
 """Steps from an allowed size to others, which a demand of a layer's rounding takes."""
 
 
-def edge_sizes(
+def iter_edge_sizes(
     takes: Callable[[Sizes], bool],
     witness: Sizes,
     groups: Sequence[tuple[str, ...]],
@@ -298,8 +306,8 @@ def edge_sizes(
 
     A group is letters that move together, such as both sides of an image.
     """
-    ways = [_of_group(takes, witness, group, highest) for group in groups]
-    ways.append(_of_each(takes, witness, highest))
+    ways = [_iter_group_sizes(takes, witness, group, highest) for group in groups]
+    ways.append(_iter_combined_sizes(takes, witness, highest))
     while ways:
         for way in list(ways):
             sizes = next(way, None)
@@ -309,7 +317,7 @@ def edge_sizes(
                 yield sizes
 
 
-def _of_group(
+def _iter_group_sizes(
     takes: Callable[[Sizes], bool],
     witness: Sizes,
     group: tuple[str, ...],
@@ -322,30 +330,34 @@ def _of_group(
     known = set(allowed)
     refused = [size for size in moved if size not in known]
     now = witness[group[0]]
-    beyond = [size for size in _beyond(allowed) if size in moved]
+    beyond = [size for size in _get_sizes_beyond(allowed) if size in moved]
     for size in dict.fromkeys(
-        [*_at_edges(allowed, now), *beyond, *_beside(refused, allowed, now)]
+        [
+            *_get_edge_sizes(allowed, now),
+            *beyond,
+            *_get_sizes_beside(refused, allowed, now),
+        ]
     ):
         yield moved[size]
 
 
-def _step(allowed: Sequence[int]) -> int:
+def _find_step(allowed: Sequence[int]) -> int:
     """Return the usual distance between allowed sizes."""
     gaps = Counter(b - a for a, b in pairwise(allowed))
     return gaps.most_common(1)[0][0] if gaps else 1
 
 
-def _beyond(allowed: Sequence[int]) -> list[int]:
+def _get_sizes_beyond(allowed: Sequence[int]) -> list[int]:
     """Return sizes below and above all allowed sizes, at their distance."""
     if not allowed:
         return []
-    step = _step(allowed)
+    step = _find_step(allowed)
     above = [allowed[-1] + step * count for count in BEYOND]
     above += [allowed[-1] // step * 4 * step]
     return [*above, *(allowed[0] - step * count for count in BEYOND)]
 
 
-def _of_each(
+def _iter_combined_sizes(
     takes: Callable[[Sizes], bool], witness: Sizes, highest: Callable[[str], int]
 ) -> Iterator[dict[str, int]]:
     """Yield small and large sizes of all letters in every combination, then random
@@ -359,7 +371,7 @@ def _of_each(
         every = range(1, highest(name))
         allowed = [size for size in every if takes({**witness, name: size})]
         if len(allowed) > 1 and not is_batch(name):
-            steps[name], ends[name] = _step(allowed), (allowed[0], allowed[-1])
+            steps[name], ends[name] = _find_step(allowed), (allowed[0], allowed[-1])
     if len(ends) in (2, 3):
         for corner in product(*ends.values()):
             yield {**witness, **dict(zip(ends, corner, strict=True))}
@@ -376,7 +388,7 @@ def _of_each(
         yield sizes
 
 
-def _at_edges(allowed: Sequence[int], now: int) -> list[int]:
+def _get_edge_sizes(allowed: Sequence[int], now: int) -> list[int]:
     """Return the nearest sizes on both sides, the ends, and some between."""
     above = [size for size in allowed if size > now][:ENDS]
     below = [size for size in allowed if size < now][-ENDS:][::-1]
@@ -385,7 +397,9 @@ def _at_edges(allowed: Sequence[int], now: int) -> list[int]:
     return [*above, *below, *ends, *allowed[::step]]
 
 
-def _beside(refused: Sequence[int], allowed: Sequence[int], now: int) -> list[int]:
+def _get_sizes_beside(
+    refused: Sequence[int], allowed: Sequence[int], now: int
+) -> list[int]:
     """Return refused sizes halfway between allowed sizes, and next to them."""
     known = set(refused)
     around = sorted(allowed, key=lambda size: abs(size - now))[:ENDS]

@@ -9,14 +9,14 @@ from itertools import combinations, islice, product
 from itertools import product as every
 
 from shapewright.commands.solve.accepted_sizes import Domain
-from shapewright.commands.solve.sample_sizes import others
+from shapewright.commands.solve.sample_sizes import iter_other_sizes
 from shapewright.commands.solve.size_trials import (
     RefusedSizes,
     Trial,
     Trials,
-    refused_call,
+    fit_refused_call,
 )
-from shapewright.record.ops import leaves
+from shapewright.record.ops import collect_leaves
 from shapewright.record.trace import Trace
 from shapewright.sizes.expressions import Expression, Size
 
@@ -33,28 +33,28 @@ Wanted = Sequence[int | str]
 """A shape: numbers, and letters that may be anything or are those of the input."""
 
 
-def sizes_giving(
+def find_sizes_giving(
     trace: Trace, wanted: Sequence[Wanted], domain: Domain, trials: Trials
 ) -> list[Trial]:
     """Return trials whose output has the wanted shape, the simplest sizes first.
 
     Each is run: a formula alone is no answer.
     """
-    outputs = [fact.shape for fact in leaves(trace.output)]
-    shapes = _match(outputs, wanted)
+    outputs = [fact.shape for fact in collect_leaves(trace.output)]
+    shapes = _pair_sizes(outputs, wanted)
     if shapes is None:
         return []
     found: list[Trial] = []
-    for sizes in _candidates(shapes, domain):
+    for sizes in _iter_candidates(shapes, domain):
         trial = trials.at(sizes)
-        if trial.taken and _gives(trial, wanted, sizes):
+        if trial.taken and _has_wanted_shape(trial, wanted, sizes):
             found.append(trial)
         if len(found) == MOST_EXAMPLES:
             break
     return found
 
 
-def _match(
+def _pair_sizes(
     outputs: Sequence[tuple[int, ...]], wanted: Sequence[Wanted]
 ) -> list[tuple[int, int | str]] | None:
     """Pair every size of the output with the wanted size; None if the ranks differ."""
@@ -68,7 +68,7 @@ def _match(
     return pairs
 
 
-def _candidates(
+def _iter_candidates(
     pairs: Sequence[tuple[int, int | str]], domain: Domain
 ) -> Iterator[dict[str, int]]:
     """Yield sizes at which the output's formulas equal the wanted sizes."""
@@ -89,7 +89,7 @@ def _candidates(
                 if all(f.value({name: size}) == w for f, w in alone)
             ]
         else:
-            options[name] = _near(base[name])
+            options[name] = _get_sizes_near(base[name])
     names = list(options)
     for chosen in islice(every(*[options[name] for name in names]), LOOKED_AT):
         sizes = {**base, **dict(zip(names, chosen, strict=True))}
@@ -98,14 +98,16 @@ def _candidates(
             yield sizes
 
 
-def _near(size: int) -> list[int]:
+def _get_sizes_near(size: int) -> list[int]:
     """Return sizes to try for a letter that no wanted size determines alone."""
     return sorted(range(1, 512), key=lambda other: abs(other - size))
 
 
-def _gives(trial: Trial, wanted: Sequence[Wanted], sizes: Mapping[str, int]) -> bool:
+def _has_wanted_shape(
+    trial: Trial, wanted: Sequence[Wanted], sizes: Mapping[str, int]
+) -> bool:
     """Whether the output of a trial has the wanted shape."""
-    outputs = [fact.shape for fact in leaves(trial.trace.output)]
+    outputs = [fact.shape for fact in collect_leaves(trial.trace.output)]
     for shape, want in zip(outputs, wanted, strict=False):
         for size, one in zip(shape, want, strict=True):
             if isinstance(one, int) and size != one:
@@ -125,12 +127,12 @@ ROUND = (*range(1, 33), *range(40, 513, 8))
 """Sizes of two letters that are tried together."""
 
 
-def witnessed(trials: Trials) -> Trial | None:
+def find_witness(trials: Trials) -> Trial | None:
     """Return the first accepted trial: at usual sizes or following refusals."""
     first = trials.at(trials.runner.usual)
     if first.taken:
         return first
-    for sizes in others(trials.runner.usual):
+    for sizes in iter_other_sizes(trials.runner.usual):
         trial = trials.at(sizes)
         if trial.taken:
             return trial
@@ -171,8 +173,11 @@ class _Search:
             found = self.trials.at(sizes)
             if found.taken:
                 return found
-            further = _reached(found), _fitting(call, sizes)
-            if new and further > (_reached(trial), _fitting(call, trial.sizes)):
+            further = _count_calls(found), _count_equal_pairs(call, sizes)
+            if new and further > (
+                _count_calls(trial),
+                _count_equal_pairs(call, trial.sizes),
+            ):
                 self.better.append(found)
                 return None
         return None
@@ -188,7 +193,7 @@ class _Search:
         if self.better:
             return self.better.pop()
         left = [each for each in self.trials.all if id(each) not in self.opened]
-        return max(left, key=_reached, default=None)
+        return max(left, key=_count_calls, default=None)
 
     def call(self, trial: Trial) -> RefusedSizes:
         """Return the inputs of the refused call of a trial, as formulas."""
@@ -199,7 +204,7 @@ class _Search:
             and each.refusal is not None
             and each.refusal.place == trial.refusal.place
         ]
-        return refused_call(self.letters, [trial, *alike], self.trials.all)
+        return fit_refused_call(self.letters, [trial, *alike], self.trials.all)
 
     def steps(self, trial: Trial, call: RefusedSizes) -> Iterator[dict[str, int]]:
         """Yield sizes at which the refused call of a trial may fit."""
@@ -262,11 +267,11 @@ class _Search:
             yield {**sizes, **dict(zip(names, pair, strict=True))}
 
 
-def _reached(trial: Trial) -> int:
+def _count_calls(trial: Trial) -> int:
     """Return how many calls a trial made."""
     return len(trial.sample.keys) if trial.sample is not None else 0
 
 
-def _fitting(call: RefusedSizes, sizes: Mapping[str, int]) -> int:
+def _count_equal_pairs(call: RefusedSizes, sizes: Mapping[str, int]) -> int:
     """Return how many pairs of a call are equal at these sizes."""
     return sum(one.value(sizes) == two.value(sizes) for one, two in call.pairs)

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from itertools import combinations
 from typing import TYPE_CHECKING, Any
 
-from shapewright.analysis.formulas.call_formulas import Work, until
+from shapewright.analysis.formulas.call_formulas import Work, cut_sample
 from shapewright.commands.solve.runs import Runner, SizedRun
 from shapewright.findings.codes import TORCH_ERROR
 from shapewright.operators.failed_calls import Failure
@@ -85,7 +85,9 @@ class Trials:
         found = self.made.get(key)
         if found is None:
             run = self.runner.at(sizes)
-            found = self.made[key] = _trial_of(run, self.runner.failures.get(key, []))
+            found = self.made[key] = _build_trial(
+                run, self.runner.failures.get(key, [])
+            )
         return found
 
     @property
@@ -94,7 +96,7 @@ class Trials:
         return list(self.made.values())
 
 
-def _trial_of(run: SizedRun, failures: list[Failure]) -> Trial:
+def _build_trial(run: SizedRun, failures: list[Failure]) -> Trial:
     """Return the trial of a run: its first failure counts, later ones do not."""
     if not failures and run.accepted:
         return Trial(run.sizes, run.sample, run.trace, None)
@@ -113,14 +115,14 @@ def _trial_of(run: SizedRun, failures: list[Failure]) -> Trial:
         unmet.message if unmet else first.torch_message,
         first.torch_message,
         first.op,
-        _whole(unmet.has) if unmet else None,
-        _whole(unmet.needs) if unmet else None,
+        _parse_whole(unmet.has) if unmet else None,
+        _parse_whole(unmet.needs) if unmet else None,
         first,
     )
-    return Trial(run.sizes, until(run.recorded, first.op), run.trace, refusal)
+    return Trial(run.sizes, cut_sample(run.recorded, first.op), run.trace, refusal)
 
 
-def _whole(value: object) -> int | None:
+def _parse_whole(value: object) -> int | None:
     """Return a whole number, or None."""
     return value if isinstance(value, int) and not isinstance(value, bool) else None
 
@@ -144,7 +146,7 @@ class RefusedSizes:
     stated: tuple[Pair, ...] = ()
 
 
-def refused_call(
+def fit_refused_call(
     letters: Sequence[str], refusals: Sequence[Trial], trials: Sequence[Trial]
 ) -> RefusedSizes:
     """Return the formulas of the refused call's inputs, from many runs."""
@@ -153,8 +155,8 @@ def refused_call(
         return RefusedSizes()
     alike = [trial for trial in refusals if trial is not first and trial.sample]
     others = [t for t in trials if t.sample and t is not first and t not in alike]
-    others.sort(key=lambda trial: (not trial.taken, -_different(trial)))
-    alike.sort(key=lambda trial: -_different(trial))
+    others.sort(key=lambda trial: (not trial.taken, -_count_different(trial)))
+    alike.sort(key=lambda trial: -_count_different(trial))
     chosen = [first, *alike[:ALIKE], *others[:OTHERS]]
     work = Work([trial.recorded for trial in chosen])
     work.done()
@@ -174,12 +176,12 @@ def refused_call(
     constants = [each for each in flat if not each.letters()]
     return RefusedSizes(
         tuple(sizes),
-        tuple(_over_each_other(dims)),
-        tuple(_stated(sizes, constants, [first, *alike])),
+        tuple(_pair_from_end(dims)),
+        tuple(_find_stated_sizes(sizes, constants, [first, *alike])),
     )
 
 
-def _different(trial: Trial) -> int:
+def _count_different(trial: Trial) -> int:
     """Return how many sizes of a trial differ: equal letters cannot be told apart."""
     return len(set(trial.sizes.values()))
 
@@ -190,7 +192,7 @@ def _has_call(trial: Trial) -> bool:
     return refusal is not None and refusal.call is not None and bool(trial.sample)
 
 
-def _over_each_other(dims: Sequence[tuple[Expression | None, ...]]) -> list[Pair]:
+def _pair_from_end(dims: Sequence[tuple[Expression | None, ...]]) -> list[Pair]:
     """Pair the sizes of two tensors from the last dim on."""
     found: list[Pair] = []
     for one, two in combinations(dims, 2):
@@ -200,7 +202,7 @@ def _over_each_other(dims: Sequence[tuple[Expression | None, ...]]) -> list[Pair
     return list(dict.fromkeys(found))
 
 
-def _stated(
+def _find_stated_sizes(
     sizes: Sequence[Expression], constants: Sequence[Expression], alike: Sequence[Trial]
 ) -> list[Pair]:
     """Return the refused calls' actual and expected sizes as formulas, if known."""
@@ -218,7 +220,7 @@ def _stated(
         values = [each[at] for each in seen]
         plain = [number(values[0])] if len(set(values)) == 1 else []  # type: ignore[arg-type]
         fitting = [
-            each for each in sizes if all(each.value(one[0]) == one[at] for one in seen)
+            size for size in sizes if all(size.value(one[0]) == one[at] for one in seen)
         ]
         return fitting or plain
 

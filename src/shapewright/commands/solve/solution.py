@@ -11,22 +11,26 @@ from itertools import islice
 from math import gcd
 from typing import Any
 
-from shapewright.analysis.explanations import sides, told
-from shapewright.analysis.formulas.call_formulas import Dims, fitted, operands
-from shapewright.analysis.formulas.lettered_traces import lettered
+from shapewright.analysis.explanations import describe_failure, find_sides
+from shapewright.analysis.formulas.call_formulas import Dims, fit_calls, fit_operands
+from shapewright.analysis.formulas.lettered_traces import attach_formulas
 from shapewright.analysis.program_run import ConstructorCall, Program
 from shapewright.commands.solve.accepted_sizes import Domain, RefusingLine
 from shapewright.commands.solve.runs import Feeding, Runner
 from shapewright.commands.solve.sample_sizes import is_batch
-from shapewright.commands.solve.size_search import Wanted, sizes_giving, witnessed
+from shapewright.commands.solve.size_search import (
+    Wanted,
+    find_sizes_giving,
+    find_witness,
+)
 from shapewright.commands.solve.size_trials import Refusal, Trial, Trials
 from shapewright.record.formulas import Checked, Formulas
 from shapewright.record.solution import Demanded, Example, Needed, Solution
 from shapewright.record.trace import Trace
-from shapewright.sizes.demand_search import SizeEvidence, in_short
+from shapewright.sizes.demand_search import SizeEvidence, find_plain_demand
 from shapewright.sizes.demands import Always, Demand, Sizes
 from shapewright.sizes.formula_fits import Fitter
-from shapewright.views.formatting import nest
+from shapewright.views.formatting import format_nest
 
 FITTED, CHECKED = 16, 8
 """Runs more at random sizes, to fit a formula and to check it."""
@@ -41,7 +45,7 @@ TAKEN = frozenset({"in_features", "in_channels", "num_features", "input_size"})
 """Arguments of layers that say what size of one dim goes in."""
 
 
-def _needed(
+def _find_needed_argument(
     trials: Trials, trial: Trial, built: Mapping[str, ConstructorCall]
 ) -> Needed | None:
     """Return the argument of the layer that refused a run, and the size that arrives.
@@ -54,12 +58,12 @@ def _needed(
     program = Program(trial.trace, (refusal.failure,), built)
     op = trial.trace.ops[refusal.failure.op]
     layer = program.layer(op)
-    got = sides(refusal.failure)[1]
+    got = find_sides(refusal.failure)[1]
     if layer is None or got is None or refusal.needs is None:
         return None
     at, dim = got
     size = op.inputs[at].shape[dim]
-    argument = _argument_of(trials.runner.modules.get(layer.path), refusal.needs)
+    argument = _find_argument(trials.runner.modules.get(layer.path), refusal.needs)
     if not argument or size != refusal.has:
         return None
     construction = built.get(layer.path)
@@ -68,14 +72,14 @@ def _needed(
         layer.class_name,
         argument,
         refusal.needs,
-        _formula_of(trials, trial, refusal, got),
+        _find_formula(trials, trial, refusal, got),
         size,
         trial.sizes,
         construction.span if construction is not None else None,
     )
 
 
-def _argument_of(module: Any, size: int) -> str:
+def _find_argument(module: Any, size: int) -> str:
     """Return the argument of a layer that equals the size it expects."""
     if getattr(module, "groups", 1) != 1:
         return ""  # then one size is decided by two arguments
@@ -86,25 +90,25 @@ def _argument_of(module: Any, size: int) -> str:
     return ""
 
 
-def _formula_of(
+def _find_formula(
     trials: Trials, trial: Trial, refusal: Refusal, got: tuple[int, int]
 ) -> str:
     """Return the arriving size as a formula; empty if runs do not show it."""
     draw = random.Random(0)
-    known = _alike(trials, trial, refusal)
+    known = _find_alike(trials, trial, refusal)
     more = [
-        trials.at(_somewhere(trial, known, draw, beyond=nth % 2 == 0))
+        trials.at(_draw_sizes(trial, known, draw, beyond=nth % 2 == 0))
         for nth in range(FITTED + CHECKED)
     ]
     before = set(map(id, known))
     checks = {id(each) for each in more[FITTED:] if id(each) not in before}
-    others = [each for each in _alike(trials, trial, refusal) if each is not trial]
-    if not any(id(each) in checks for each in others):
-        checks = {id(each) for each in others[::3]}
-    fitted = [each.recorded for each in others if id(each) not in checks]
-    checked = [each.recorded for each in others if id(each) in checks]
+    others = [each for each in _find_alike(trials, trial, refusal) if each is not trial]
+    if not any(id(other) in checks for other in others):
+        checks = {id(other) for other in others[::3]}
+    fitted = [other.recorded for other in others if id(other) not in checks]
+    checked = [other.recorded for other in others if id(other) in checks]
     assert refusal.call is not None
-    dims = operands([trial.recorded, *fitted], checked, refusal.call)
+    dims = fit_operands([trial.recorded, *fitted], checked, refusal.call)
     at, dim = got
     if at >= len(dims) or dim >= len(dims[at]):
         return ""
@@ -112,7 +116,7 @@ def _formula_of(
     return "" if formula is None else str(formula)
 
 
-def _alike(trials: Trials, trial: Trial, refusal: Refusal) -> list[Trial]:
+def _find_alike(trials: Trials, trial: Trial, refusal: Refusal) -> list[Trial]:
     """Return the runs refused at the same call: a line may contain several calls."""
     return [
         each
@@ -125,7 +129,7 @@ def _alike(trials: Trials, trial: Trial, refusal: Refusal) -> list[Trial]:
     ]
 
 
-def _somewhere(
+def _draw_sizes(
     trial: Trial, known: Sequence[Trial], draw: random.Random, beyond: bool
 ) -> dict[str, int]:
     """Draw sizes in the steps of the runs that came as far, near them or beyond."""
@@ -148,10 +152,10 @@ EACH = 6
 """Of these, runs at different sizes of a letter."""
 
 
-def _lettered_trace(trials: Trials, witness: Trial, feeding: Feeding) -> Trace:
+def _build_lettered_trace(trials: Trials, witness: Trial, feeding: Feeding) -> Trace:
     """Return the witness's trace, with formulas on which all chosen runs agree."""
-    runs = _chosen(trials, witness)
-    found = fitted([trial.recorded for trial in runs])
+    runs = _choose_runs(trials, witness)
+    found = fit_calls([trial.recorded for trial in runs])
     taken = [trial for trial in runs if trial.taken]
     letters = {
         name: Checked(
@@ -161,11 +165,13 @@ def _lettered_trace(trials: Trials, witness: Trial, feeding: Feeding) -> Trace:
         for name in trials.runner.free
     }
     formulas = Formulas(letters, len(taken), trials.count)
-    made = lettered(witness.trace, found.calls, _given_formulas(runs, feeding))
+    made = attach_formulas(
+        witness.trace, found.calls, _get_input_formulas(runs, feeding)
+    )
     return replace(made, formulas=formulas)
 
 
-def _chosen(trials: Trials, witness: Trial) -> list[Trial]:
+def _choose_runs(trials: Trials, witness: Trial) -> list[Trial]:
     """Return the witness, then the runs whose sizes differ most, accepted runs first.
 
     Some runs at other sizes of each letter are among them: a letter that is the same
@@ -178,14 +184,14 @@ def _chosen(trials: Trials, witness: Trial) -> list[Trial]:
     varied = [
         trial
         for name in witness.sizes
-        for trial in _at_each_size(taken, name)
+        for trial in _choose_by_size(taken, name)
         if trial.sizes[name] != witness.sizes[name]
     ]
     rest = [trial for trial in taken if trial not in varied]
     return [witness, *varied, *rest[: max(MOST - 12 - len(varied), 0)], *refused[:12]]
 
 
-def _at_each_size(trials: Sequence[Trial], name: str) -> list[Trial]:
+def _choose_by_size(trials: Sequence[Trial], name: str) -> list[Trial]:
     """Return a few trials at different sizes of a letter, a single trial per size."""
     first: dict[int, Trial] = {}
     for trial in trials:
@@ -193,7 +199,7 @@ def _at_each_size(trials: Sequence[Trial], name: str) -> list[Trial]:
     return list(first.values())[:EACH]
 
 
-def _given_formulas(runs: list[Trial], feeding: Feeding) -> list[Dims]:
+def _get_input_formulas(runs: list[Trial], feeding: Feeding) -> list[Dims]:
     """Return the formulas of the target's input tensors."""
     names = runs[0].sizes
     fitter = Fitter({name: tuple(run.sizes[name] for run in runs) for name in names})
@@ -212,7 +218,7 @@ MANY = 400
 """Points at which it is asked whether a demand says more than the others."""
 
 
-def solved(
+def find_solution(
     target: Callable[..., Any],
     feeding: Feeding,
     name: str,
@@ -232,67 +238,69 @@ def solved(
     options = EngineOptions(known=VALUES, going_on=GoingOn(quick=True))
     runner = Runner(target, feeding, RunRequest(target=name, options=options))
     trials = Trials(runner)
-    witness = witnessed(trials)
+    witness = find_witness(trials)
     spec = feeding.text
     if witness is None:
-        nearest = max(trials.all, key=_reached)
-        lacking = _needed(trials, nearest, built(runner.modules) if built else {})
+        nearest = max(trials.all, key=_count_calls)
+        lacking = _find_needed_argument(
+            trials, nearest, built(runner.modules) if built else {}
+        )
         return Solution(
-            name, spec, runner.free, (), None, _refused(nearest), trials.count, False,
-            want=asked, needed=lacking,
+            name, spec, runner.free, (), None, _build_refused_run(nearest),
+            trials.count, False, want=asked, needed=lacking,
         )  # fmt: skip
     domain = Domain(trials, witness)
     domain.learn()
-    trace = _lettered_trace(trials, witness, feeding)
+    trace = _build_lettered_trace(trials, witness, feeding)
     wanted: list[Example] = []
     if want:
-        found = sizes_giving(trace, want, domain, trials)
-        wanted = [_taken(trial) for trial in found]
+        found = find_sizes_giving(trace, want, domain, trials)
+        wanted = [_build_accepted_run(trial) for trial in found]
     demands = _mark_implied(
-        [_demanded(place, witness) for place in _in_order(domain)], domain
+        [_build_demand(place, witness) for place in _sort_places(domain)], domain
     )
     proof = None
     if prove is not None:
-        from shapewright.commands.solve.proofs import proved
+        from shapewright.commands.solve.proofs import prove_formulas
 
-        left = [each.demand for each in demands if not each.implied]
-        proof = proved(target, feeding, trace, left, prove)
-    held = domain.held and not _unexplained(domain)
-    nearest_refused = _nearest_of(witness, [t for t in trials.all if not t.taken])
+        left = [demand.demand for demand in demands if not demand.implied]
+        proof = prove_formulas(target, feeding, trace, left, prove)
+    held = domain.held and not _has_unexplained(domain)
+    nearest_refused = _find_nearest(witness, [t for t in trials.all if not t.taken])
     return Solution(
         name,
         spec,
         runner.free,
         tuple(demands) if held else (),
-        _taken(witness),
-        None if nearest_refused is None else _refused(nearest_refused),
+        _build_accepted_run(witness),
+        None if nearest_refused is None else _build_refused_run(nearest_refused),
         trials.count,
         domain.sure and held,
         trace,
         asked,
         tuple(wanted),
         proof=proof,
-        whole=_whole_of(demands, domain) if held else None,
-        tried=() if held else tuple(map(_in_short_of, trials.all)),
+        whole=_combine_demands(demands, domain) if held else None,
+        tried=() if held else tuple(map(_summarise_trial, trials.all)),
     )
 
 
-def _in_order(domain: Domain) -> list[RefusingLine]:
+def _sort_places(domain: Domain) -> list[RefusingLine]:
     """Return the places that demand something, in the order of the run."""
     return sorted(domain.places.values(), key=lambda place: place.reached)
 
 
-def _demanded(place: RefusingLine, witness: Trial) -> Demanded:
+def _build_demand(place: RefusingLine, witness: Trial) -> Demanded:
     """Return a demand with its line, from the refusals of that line."""
-    nearest = _nearest_of(witness, place.refusals) or place.refusals[0]
-    shown = _refused(nearest)
+    nearest = _find_nearest(witness, place.refusals) or place.refusals[0]
+    shown = _build_refused_run(nearest)
     calls = {t.refusal.call for t in place.refusals if t.refusal is not None}
     return Demanded(place.demand, shown.span, shown.message, shown, len(calls))
 
 
 def _mark_implied(demands: list[Demanded], domain: Domain) -> list[Demanded]:
     """Return the demands; those implied by the others together are marked."""
-    points = _points_of(domain)
+    points = _collect_points(domain)
     kept = list(demands)
     for each in [d for d in demands if not isinstance(d.demand, Always)]:
         others = [other for other in kept if other is not each]
@@ -305,37 +313,40 @@ def _mark_implied(demands: list[Demanded], domain: Domain) -> list[Demanded]:
     for each in [d for d in demands if isinstance(d.demand, Always)]:
         if not domain.takes(each.refused.sizes):
             kept.remove(each)
-    return [each if each in kept else replace(each, implied=True) for each in demands]
+    return [
+        demand if demand in kept else replace(demand, implied=True)
+        for demand in demands
+    ]
 
 
-def _unexplained(domain: Domain) -> bool:
+def _has_unexplained(domain: Domain) -> bool:
     """Whether sizes were refused that all demands allow."""
     refused = [trial for trial in domain.trials.all if not trial.taken]
     return any(domain.takes(trial.sizes) for trial in refused)
 
 
-def _points_of(domain: Domain) -> list[Sizes]:
+def _collect_points(domain: Domain) -> list[Sizes]:
     """Return sizes that were run, random sizes, and sizes rarely hit by chance."""
     points: list[Sizes] = [trial.sizes for trial in domain.trials.all]
     return [*points, *islice(domain.anywhere(), MANY), *domain.rare()]
 
 
-def _whole_of(demands: Sequence[Demanded], domain: Domain) -> Demand | None:
+def _combine_demands(demands: Sequence[Demanded], domain: Domain) -> Demand | None:
     """Combine several demands on letters into one plain demand, or return None."""
-    several = [each for each in demands if not each.implied]
+    several = [demand for demand in demands if not demand.implied]
     if len(several) < 2 and not any("//" in each.text for each in several):
         return None
     all_ = domain.trials.all
     taken = [trial.sizes for trial in all_ if trial.taken]
     refused = [trial.sizes for trial in all_ if not trial.taken]
-    found = in_short(SizeEvidence(domain.letters, taken, refused))
-    points = _points_of(domain)
+    found = find_plain_demand(SizeEvidence(domain.letters, taken, refused))
+    points = _collect_points(domain)
     if found is None or any(found.holds(s) != domain.takes(s) for s in points):
         return None
     return found
 
 
-def _nearest_of(witness: Trial, trials: Sequence[Trial]) -> Trial | None:
+def _find_nearest(witness: Trial, trials: Sequence[Trial]) -> Trial | None:
     """Return the trial whose sizes differ least from those of the witness."""
 
     def distance(trial: Trial) -> tuple[int, int]:
@@ -345,28 +356,28 @@ def _nearest_of(witness: Trial, trials: Sequence[Trial]) -> Trial | None:
     return min(trials, key=distance, default=None)
 
 
-def _taken(trial: Trial) -> Example:
+def _build_accepted_run(trial: Trial) -> Example:
     """Return an accepted run with its output."""
-    return Example(trial.sizes, nest(trial.trace.output))
+    return Example(trial.sizes, format_nest(trial.trace.output))
 
 
-def _in_short_of(trial: Trial) -> Example:
+def _summarise_trial(trial: Trial) -> Example:
     """Return a run by its sizes, marked if it was refused."""
     return Example(trial.sizes, message="" if trial.taken else "refused")
 
 
-def _refused(trial: Trial) -> Example:
+def _build_refused_run(trial: Trial) -> Example:
     """Return a refused run, in the words of its program."""
     refusal = trial.refusal
     if refusal is None:
-        return _taken(trial)
+        return _build_accepted_run(trial)
     message = refusal.message
     if refusal.failure is not None:
         program = Program(trial.trace, (refusal.failure,))
-        message = told(program, refusal.failure)[1]
+        message = describe_failure(program, refusal.failure)[1]
     return Example(trial.sizes, "", message.removesuffix("."), refusal.span)
 
 
-def _reached(trial: Trial) -> int:
+def _count_calls(trial: Trial) -> int:
     """Return how many calls a trial made."""
     return len(trial.sample.keys) if trial.sample is not None else 0

@@ -13,7 +13,7 @@ from itertools import combinations, pairwise, product
 from math import prod
 from typing import TYPE_CHECKING, Any
 
-from shapewright.commands.solve.runs import Runner, SizedRun, symbolic_arguments
+from shapewright.commands.solve.runs import Runner, SizedRun, build_symbolic_arguments
 from shapewright.sizes.conditions import (
     WORK,
     Compared,
@@ -21,13 +21,13 @@ from shapewright.sizes.conditions import (
     Decision,
     Every,
     Some,
-    always,
-    equal,
+    is_always,
+    is_equal,
 )
 from shapewright.sizes.expressions import Expression
-from shapewright.sizes.formula_division import undivided
+from shapewright.sizes.formula_division import carry_out_divisions
 from shapewright.sizes.ranges import Ladder, Ladders
-from shapewright.sizes.z3_solver import asked
+from shapewright.sizes.z3_solver import ask_solver
 
 if TYPE_CHECKING:
     from shapewright.commands.solve.runs import Feeding
@@ -75,35 +75,35 @@ class Region:
 
     def equal(self, one: Expression, two: Expression) -> tuple[Decision, bool]:
         """Decide whether formulas are equal in the region, and in its reach beyond."""
-        if not self.live and equal(one, two, self.reach).holds:
+        if not self.live and is_equal(one, two, self.reach).holds:
             return Decision(True), True
-        found = equal(one, two, self.box)
+        found = is_equal(one, two, self.box)
         if found.holds is False and found.at is not None:
             at = {**self.first(), **found.at}
             if self.holds(at):
                 return Decision(False, at), False
             return self.everywhere(Compared(one, "==", two)), False
         if found.holds is None:
-            return asked(Compared(one, "==", two), self.live, self.box), False
+            return ask_solver(Compared(one, "==", two), self.live, self.box), False
         return found, False
 
     def everywhere(self, condition: Condition) -> Decision:
         """Decide whether a condition holds in the whole region."""
-        known = always(condition, self.box)
+        known = is_always(condition, self.box)
         if known.holds:
             return known
         some = self.letters | condition.letters()
         box = {name: self.box[name] for name in some}
-        ranges = _telling(box, [], [*self.live, condition])
+        ranges = _choose_telling_sizes(box, [], [*self.live, condition])
         if prod(map(len, ranges.values())) > WORK:
-            return asked(condition, self.live, self.box)
-        for sizes in _grid(ranges):
+            return ask_solver(condition, self.live, self.box)
+        for sizes in _iter_grid(ranges):
             if not condition.holds(sizes) and all(c.holds(sizes) for c in self.live):
                 return Decision(False, {**self.first(), **sizes})
         return Decision(True)
 
 
-def region(run: Symbolic, ladders: Ladders) -> Region | None:
+def find_region(run: Symbolic, ladders: Ladders) -> Region | None:
     """Return where a run holds among some sizes; None if nowhere, or if unknown."""
     box: dict[str, Ladder] = {}
     for name, ladder in ladders.items():
@@ -118,18 +118,22 @@ def region(run: Symbolic, ladders: Ladders) -> Region | None:
     for guard in run.guards:
         if guard.condition is None:
             return None
-        live += [e for e in _parts_of(guard.condition) if not narrowed(box, e)]
+        live += [
+            e for e in _split_conjunction(guard.condition) if not narrow_box(box, e)
+        ]
     if any(ladder.count == 0 for ladder in box.values()):
         return None
-    live = [_undivided_in(each, box) for each in live]
-    live = [each for each in live if not always(each, box).holds]
-    return Region(run, box, tuple(live), box if live else _reach(run, box, ladders))
+    live = [_carry_out_divisions(each, box) for each in live]
+    live = [each for each in live if not is_always(each, box).holds]
+    return Region(
+        run, box, tuple(live), box if live else _extend_box(run, box, ladders)
+    )
 
 
-def _parts_of(condition: Condition) -> list[Condition]:
+def _split_conjunction(condition: Condition) -> list[Condition]:
     """Return the conditions of a conjunction."""
     if isinstance(condition, Every):
-        return [part for each in condition.parts for part in _parts_of(each)]
+        return [part for each in condition.parts for part in _split_conjunction(each)]
     return [condition]
 
 
@@ -139,7 +143,7 @@ def _from_two(ladder: Ladder) -> Ladder:
     return replace(ladder, low=ladder.low + below * ladder.step)
 
 
-def narrowed(box: dict[str, Ladder], condition: Condition) -> bool:
+def narrow_box(box: dict[str, Ladder], condition: Condition) -> bool:
     """Apply a condition on one letter to the box, if the result is a ladder again."""
     if len(condition.letters()) != 1:
         return False
@@ -159,37 +163,41 @@ def narrowed(box: dict[str, Ladder], condition: Condition) -> bool:
     return True
 
 
-def _undivided_in(condition: Condition, box: Ladders) -> Condition:
+def _carry_out_divisions(condition: Condition, box: Ladders) -> Condition:
     """Return the condition with its exact divisions by formulas carried out."""
     match condition:
         case Compared(one, relation, two):
-            return Compared(undivided(one, box), relation, undivided(two, box))
+            return Compared(
+                carry_out_divisions(one, box), relation, carry_out_divisions(two, box)
+            )
         case Every(parts):
-            return Every(tuple(_undivided_in(each, box) for each in parts))
+            return Every(tuple(_carry_out_divisions(part, box) for part in parts))
         case Some(parts):
-            return Some(tuple(_undivided_in(each, box) for each in parts))
+            return Some(tuple(_carry_out_divisions(part, box) for part in parts))
     return condition
 
 
-def _reach(run: Symbolic, box: Ladders, ladders: Ladders) -> Ladders:
+def _extend_box(run: Symbolic, box: Ladders, ladders: Ladders) -> Ladders:
     """Return the box, unbounded for letters where every condition continues to hold."""
     found = dict(box)
     for name, ladder in box.items():
         if name in run.fixed or ladder.high != ladders[name].high:
             continue  # a condition ended it
         wider = {**found, name: ladder.endless}
-        if all(_holds(guard, wider) for guard in run.guards):
+        if all(_is_always_true(guard, wider) for guard in run.guards):
             found = wider
     return found
 
 
-def _holds(guard: SymbolicGuard, ladders: Ladders) -> bool:
+def _is_always_true(guard: SymbolicGuard, ladders: Ladders) -> bool:
     if guard.condition is None:
         return False
-    return bool(always(_undivided_in(guard.condition, ladders), ladders).holds)
+    return bool(
+        is_always(_carry_out_divisions(guard.condition, ladders), ladders).holds
+    )
 
 
-def _uncovered(
+def _find_uncovered(
     regions: Sequence[Region],
     ladders: Ladders,
     base: Sizes,
@@ -199,27 +207,27 @@ def _uncovered(
 
     With `wanted`, only sizes that satisfy it are looked at.
     """
-    known = [live for each in regions for live in each.live]
+    known = [live for region in regions for live in region.live]
     known += [] if wanted is None else [wanted]
-    ranges = _telling(ladders, [each.box for each in regions], known)
+    ranges = _choose_telling_sizes(ladders, [region.box for region in regions], known)
     sure = prod(map(len, ranges.values())) <= WORK
-    tried = _grid(ranges) if sure else _sampled(ranges)
+    tried = _iter_grid(ranges) if sure else _iter_samples(ranges)
     for sizes in tried:
         if wanted is not None and not wanted.holds({**base, **sizes}):
             continue
-        if not any(each.holds(sizes) for each in regions):
+        if not any(region.holds(sizes) for region in regions):
             return {**base, **sizes}, sure
     return None, sure
 
 
-def _telling(
+def _choose_telling_sizes(
     ladders: Ladders, boxes: Sequence[Ladders], conditions: Sequence[Condition]
 ) -> dict[str, list[int]]:
     """Return sizes of each letter that stand for all: one per way they are taken.
 
     A letter that is compared with another one keeps all its sizes.
     """
-    single = [atom for each in conditions for atom in _atoms(each)]
+    single = [atom for condition in conditions for atom in _collect_atoms(condition)]
     mixed = {name for e in single if len(e.letters()) > 1 for name in e.letters()}
     found = {}
     for name, ladder in ladders.items():
@@ -237,21 +245,21 @@ def _telling(
     return found
 
 
-def _atoms(condition: Condition) -> list[Condition]:
+def _collect_atoms(condition: Condition) -> list[Condition]:
     """Return the conditions that a condition is composed of."""
     parts = getattr(condition, "parts", None)
     if parts is None:
         return [condition]
-    return [atom for part in parts for atom in _atoms(part)]
+    return [atom for part in parts for atom in _collect_atoms(part)]
 
 
-def _grid(ranges: Mapping[str, Sequence[int]]) -> Iterator[dict[str, int]]:
+def _iter_grid(ranges: Mapping[str, Sequence[int]]) -> Iterator[dict[str, int]]:
     """Yield every combination of some sizes."""
     for sizes in product(*ranges.values()):
         yield dict(zip(ranges, sizes, strict=True))
 
 
-def _sampled(ranges: Mapping[str, Sequence[int]]) -> Iterator[dict[str, int]]:
+def _iter_samples(ranges: Mapping[str, Sequence[int]]) -> Iterator[dict[str, int]]:
     """Yield some combinations, including those of the ends."""
     draw = random.Random(0)
     for at in range(2_000):
@@ -261,23 +269,23 @@ def _sampled(ranges: Mapping[str, Sequence[int]]) -> Iterator[dict[str, int]]:
         }
 
 
-def covering(regions: Sequence[Region]) -> list[str]:
+def format_regions(regions: Sequence[Region]) -> list[str]:
     """Return the sizes of regions as text, merging adjacent regions."""
-    boxes = [dict(each.reach) for each in regions if not each.live]
+    boxes = [dict(region.reach) for region in regions if not region.live]
     joined = True
     while joined:
         joined = False
         for one, two in combinations(boxes, 2):
-            both = _beside(one, two) or _beside(two, one)
+            both = _merge_boxes(one, two) or _merge_boxes(two, one)
             if both is not None:
                 boxes = [each for each in boxes if each not in (one, two)] + [both]
                 joined = True
                 break
     found = [", ".join(ladder.text(name) for name, ladder in b.items()) for b in boxes]
-    return found + [each.text() for each in regions if each.live]
+    return found + [region.text() for region in regions if region.live]
 
 
-def _beside(one: Ladders, two: Ladders) -> dict[str, Ladder] | None:
+def _merge_boxes(one: Ladders, two: Ladders) -> dict[str, Ladder] | None:
     """Merge two boxes, if the second continues at the end of the first."""
     differ = [name for name in one if one[name] != two[name]]
     if len(differ) != 1:
@@ -321,7 +329,7 @@ class Explorer:
         from shapewright.runtime.symbolic_run import run_symbolically
 
         self.plain(sizes)  # so that the model has been looked at
-        make = partial(symbolic_arguments, self.feeding)
+        make = partial(build_symbolic_arguments, self.feeding)
         left = max(self.ends - time.monotonic(), 0.1)
         assert self.runner.taken is not None, "a plain run has taken it"
         made = run_symbolically(
@@ -347,18 +355,20 @@ class Explorer:
         for _ in range(MOST_RUNS):
             if self.reason:
                 return self.reason
-            if wanted is None and (said := _fixing(regions, ladders)):
+            if wanted is None and (said := _find_fixing(regions, ladders)):
                 if self.kernels:
                     return said
                 self.kernels = True
                 regions.clear()
                 self.lead(base, ladders, regions)
                 continue
-            sizes, sure = _uncovered(regions, ladders, base, wanted)
+            sizes, sure = _find_uncovered(regions, ladders, base, wanted)
             if sizes is None:
                 return "" if sure else "too many sizes to try each"
             if time.monotonic() > self.ends:
-                return f"in {self.seconds:g} s: no time was left for {at(sizes)}"
+                return (
+                    f"in {self.seconds:g} s: no time was left for {format_sizes(sizes)}"
+                )
             self.lead(sizes, ladders, regions)
         return self.reason or f"{MOST_RUNS} symbolic runs did not come to all sizes"
 
@@ -374,27 +384,31 @@ class Explorer:
             return
         if self.plain(sizes).accepted is not (run.refused is None):
             said = run.refused or "refuses nothing"
-            self.reason = f"torch's symbolic run differs at {at(sizes)}: {said}"
+            self.reason = (
+                f"torch's symbolic run differs at {format_sizes(sizes)}: {said}"
+            )
             return
-        made = region(run, ladders)
+        made = find_region(run, ladders)
         if made is not None and made.holds(sizes):
             regions.append(made)
             return
-        unread = next((each for each in run.guards if each.condition is None), None)
+        unread = next((guard for guard in run.guards if guard.condition is None), None)
         if unread is not None:
             self.reason = f"torch's condition cannot be read: {unread.text}"
         else:
-            self.reason = f"torch's symbolic run does not hold at its own {at(sizes)}"
+            self.reason = (
+                f"torch's symbolic run does not hold at its own {format_sizes(sizes)}"
+            )
 
 
-def _fixing(regions: list[Region], ladders: Ladders) -> str:
+def _find_fixing(regions: list[Region], ladders: Ladders) -> str:
     """Return where the program turns a letter with many sizes into a plain number."""
-    for each in regions:
-        for name, ladder in each.box.items():
+    for region in regions:
+        for name, ladder in region.box.items():
             many = (ladders[name].count or 0) > MOST_RUNS
-            if ladder.count != 1 or not many or name in each.run.fixed:
+            if ladder.count != 1 or not many or name in region.run.fixed:
                 continue
-            for guard in each.run.guards:
+            for guard in region.run.guards:
                 if guard.condition is None or guard.condition.letters() != {name}:
                     continue
                 others = {name: ladder.low + 1}, {name: ladder.low + 2}
@@ -405,6 +419,6 @@ def _fixing(regions: list[Region], ladders: Ladders) -> str:
     return ""
 
 
-def at(sizes: Mapping[str, int]) -> str:
+def format_sizes(sizes: Mapping[str, int]) -> str:
     """Return sizes as text: ``B=2, H=33``."""
     return ", ".join(f"{name}={size}" for name, size in sizes.items())

@@ -59,10 +59,10 @@ from shapewright.operators.metadata_rules import Made
 from shapewright.operators.needs_registry import Needs, unmet
 from shapewright.program.source_text import SourceText
 from shapewright.program.syntax_nodes import (
-    assignments_in,
-    called_name,
-    last_line,
-    last_name,
+    get_called_name,
+    get_last_line,
+    get_last_name,
+    iter_assignments,
 )
 
 if TYPE_CHECKING:
@@ -101,7 +101,7 @@ def _find_caught_ranges(file: str) -> tuple[tuple[int, int, frozenset[str]], ...
     installed = any(folder in file for folder in INSTALLED)
     for node in SourceText(file, "".join(linecache.getlines(file))).nodes:
         if isinstance(node, ast.Try):
-            last = last_line(node.body[-1])
+            last = get_last_line(node.body[-1])
             for handler in node.handlers:
                 kept = installed and _is_exception_kept(handler)
                 again = any(isinstance(inner, ast.Raise) for inner in ast.walk(handler))
@@ -112,9 +112,9 @@ def _find_caught_ranges(file: str) -> tuple[tuple[int, int, frozenset[str]], ...
         elif isinstance(node, ast.With | ast.AsyncWith):
             for item in node.items:
                 call = item.context_expr
-                if isinstance(call, ast.Call) and called_name(call) in CATCHING:
-                    last = last_line(node.body[-1])
-                    names = frozenset(last_name(argument) for argument in call.args)
+                if isinstance(call, ast.Call) and get_called_name(call) in CATCHING:
+                    last = get_last_line(node.body[-1])
+                    names = frozenset(get_last_name(argument) for argument in call.args)
                     found.append((node.body[0].lineno, last, names))
     return tuple(found)
 
@@ -125,7 +125,7 @@ def _is_exception_kept(handler: ast.ExceptHandler) -> bool:
         isinstance(value, ast.Name)
         and value.id == handler.name
         and isinstance(target, ast.Attribute)
-        for target, value in assignments_in(handler)
+        for target, value in iter_assignments(handler)
     )
 
 
@@ -134,7 +134,7 @@ def _get_class_names(kind: ast.expr | None) -> frozenset[str]:
     if kind is None:
         return frozenset()
     each = kind.elts if isinstance(kind, ast.Tuple) else [kind]
-    return frozenset(map(last_name, each))
+    return frozenset(map(get_last_name, each))
 
 
 def _name_arguments(func: Any, need: Any, args: Any, kwargs: Any) -> tuple[str, ...]:

@@ -21,7 +21,7 @@ from shapewright.findings.codes import PROGRAM_ERROR, PROGRAM_EXIT, TIMEOUT, TOR
 from shapewright.findings.finding import Finding, Related, Severity
 from shapewright.operators.failed_calls import Ending
 from shapewright.program.source_text import SourceText
-from shapewright.program.syntax_nodes import last_line
+from shapewright.program.syntax_nodes import get_last_line
 
 MOST = 400
 """Largest number of names that are kept."""
@@ -148,7 +148,7 @@ def _is_after_change(error: BaseException, engine: Engine) -> bool:
         for file, line in engine.replaced:
             if file == where.tb_frame.f_code.co_filename:
                 text = SourceText(file, "".join(linecache.getlines(file)))
-                ends = [last_line(loop) for loop in text.for_loops(line)]
+                ends = [get_last_line(loop) for loop in text.for_loops(line)]
                 if line <= where.tb_lineno <= max(ends, default=0):
                     return True
         where = where.tb_next

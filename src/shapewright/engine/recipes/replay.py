@@ -32,7 +32,13 @@ from shapewright.engine.recipes.recipe import (
 )
 from shapewright.findings.faults import raise_in_tests
 from shapewright.operators.metadata_rules import Misfit, Same, setting
-from shapewright.record.guards import COMPARED, Applied, Expression, SizeRead, value_of
+from shapewright.record.guards import (
+    COMPARED,
+    Applied,
+    Expression,
+    SizeRead,
+    evaluate_expression,
+)
 
 Shape = tuple[int, ...]
 Layout = tuple[Shape, Shape]
@@ -442,7 +448,7 @@ def _apply_operator(expression: Any, parts: tuple[Any, ...]) -> Any:
     """An operator applied; None where Python refuses."""
     bare = type(expression)(expression.operator, parts)
     try:
-        return value_of(bare, {})
+        return evaluate_expression(bare, {})
     except (ArithmeticError, ValueError, TypeError):
         return None
 

@@ -25,7 +25,7 @@ from shapewright.engine.call_sites import (
 )
 from shapewright.engine.replacement import copy_attributes
 from shapewright.engine.tracked_sizes.numbers import KINDS, to_plain, track_result
-from shapewright.program.assertions import AssertedComparison, demand_at
+from shapewright.program.assertions import AssertedComparison, find_demand_at
 from shapewright.program.source_text import SourceText
 from shapewright.program.spans import Span
 from shapewright.record.guards import (
@@ -34,7 +34,7 @@ from shapewright.record.guards import (
     Guards,
     LostSize,
     SizeRead,
-    exchanged,
+    replace_reads,
 )
 
 if TYPE_CHECKING:
@@ -333,8 +333,8 @@ class _Told:
         left, operator, right, outcome = sides
         demand: AssertedComparison | None = None
         if text is not None:
-            span, demand = demand_at(text, span, operator, outcome)
-        left, right = (exchanged(side, self.renumber) for side in (left, right))
+            span, demand = find_demand_at(text, span, operator, outcome)
+        left, right = (replace_reads(side, self.renumber) for side in (left, right))
         return Guard(left, operator, right, outcome, span, count, demand)
 
     def renumber(self, read: SizeRead) -> SizeRead:

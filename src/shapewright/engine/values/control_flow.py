@@ -19,17 +19,17 @@ from types import CodeType, FrameType
 from typing import TYPE_CHECKING, Any
 
 from shapewright.engine.call_sites import OURS, TORCH, get_source
-from shapewright.program.expression_values import SIGNED, UnknownValue, value_of
+from shapewright.program.expression_values import SIGNED, UnknownValue, evaluate_node
 from shapewright.program.loop_conditions import (
     NOTHING,
     Function,
     NameFlow,
     Waiting,
-    path_to,
-    waiting_at,
+    find_path,
+    find_waiting_at,
 )
 from shapewright.program.source_text import SourceText
-from shapewright.program.syntax_nodes import arguments_of
+from shapewright.program.syntax_nodes import list_arguments
 
 if TYPE_CHECKING:
     from shapewright.engine.engine import Engine
@@ -104,7 +104,7 @@ def _find_compared_numbers(frame: FrameType, waiting: Waiting) -> list[float]:
             value = frame.f_locals.get(side.id, frame.f_globals.get(side.id))
         else:
             with suppress(UnknownValue, TypeError):
-                value = value_of(side, operators=SIGNED)
+                value = evaluate_node(side, operators=SIGNED)
         if type(value) in (int, float) and abs(value) < 1 << 53:
             found.append(value)
     return found
@@ -165,7 +165,7 @@ def _find_waiting(code: CodeType, offset: int) -> Waiting:
     tree = _parse_file(code.co_filename)
     if tree is not None and None not in (line, end_line, column, end_column):
         place: Any = (line, column, end_line, end_column)
-        waiting = waiting_at(tree, place)
+        waiting = find_waiting_at(tree, place)
     _seen[id(code), offset] = code, waiting
     return waiting
 
@@ -211,11 +211,11 @@ def _follow_values(
 ) -> tuple[NameFlow, list[ast.AST]]:
     """Return the names that chosen values flow into, and the instruction's nodes."""
     code = frame.f_code
-    path = path_to(tree, _get_position(code, offset))
+    path = find_path(tree, _get_position(code, offset))
     cuts = [i for i, node in enumerate(path) if isinstance(node, Function)]
     inside = path[cuts[-1] :] if cuts else path
     reads = [
-        path_to(tree, _get_position(code, each))[-1]
+        find_path(tree, _get_position(code, each))[-1]
         for each in chosen.places.get(code, ())
     ]
     held = {
@@ -277,7 +277,7 @@ def _find_parameters(
     names = code.co_varnames[:count]
     if not isinstance(call, ast.Call):
         return set(names) - {"self"} if flow.touches(call) else set()
-    if not any(flow.touches(argument) for argument in arguments_of(call)):
+    if not any(flow.touches(argument) for argument in list_arguments(call)):
         return set()
     bound = 1 if names[:1] in (("self",), ("cls",)) else 0
     starred = any(isinstance(argument, ast.Starred) for argument in call.args)

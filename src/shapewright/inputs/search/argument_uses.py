@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 from types import FunctionType, MethodType, ModuleType
 from typing import Any
 
-from shapewright.program.source_text import text_of_function
+from shapewright.program.source_text import get_function_text
 
 Moves = tuple[tuple[Any, ...], ...] | None
 """Moves of an argument's dims, in order: ``(("transpose", 1, 2),)``.
@@ -290,7 +290,7 @@ def _parse_source(function: Any) -> Function | None:
         return None
     if function.__module__ and function.__module__.split(".")[0] == "torch":
         return None
-    text = text_of_function(function)
+    text = get_function_text(function)
     for node in text.nodes if text is not None else ():
         if isinstance(node, ast.FunctionDef) and node.name == function.__name__:
             return node

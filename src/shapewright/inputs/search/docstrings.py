@@ -11,7 +11,7 @@ from typing import Any
 
 from shapewright.inputs.search.hypotheses import Dim, Tensor
 from shapewright.inputs.search.layer_inputs import find_setting
-from shapewright.program.source_text import SourceText, text_of_function
+from shapewright.program.source_text import SourceText, get_function_text
 
 TOKENS = Tensor(("B", "T"), "int64", "ones")
 ONES = Tensor(("B", "T"), "int64", "ones")
@@ -171,7 +171,7 @@ def _iter_texts(called: Any, owner: Any) -> Iterator[str]:
         module = getattr(documented, "__module__", None) or ""
         if text and module.split(".")[0] != "torch":
             yield inspect.cleandoc(text)
-    written = text_of_function(function)
+    written = get_function_text(function)
     if written is not None:
         yield _find_comments(written)
 

@@ -7,9 +7,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
-from shapewright.analysis.provenance.origins import origin
+from shapewright.analysis.provenance.origins import find_origin
 from shapewright.inputs.search.hypotheses import Hypothesis, Path
-from shapewright.record.ops import Fact, Op, leaves
+from shapewright.record.ops import Fact, Op, collect_leaves
 from shapewright.record.trace import Trace
 
 LARGEST = 4096
@@ -115,7 +115,7 @@ class Back:
             out = next(
                 (each for each in op.outputs if each.tensor == fact.tensor), fact
             )
-            came = origin(op, out, dim)
+            came = find_origin(op, out, dim)
             if came is None:
                 continue
             for at, place in came.places[:4]:
@@ -161,7 +161,7 @@ class Back:
 
 def find_way_back(made: Trace, hypothesis: Hypothesis) -> Back:
     """Return the paths back to the inputs in a run on a hypothesis."""
-    given = leaves(made.calls[0].inputs) if made.calls else []
+    given = collect_leaves(made.calls[0].inputs) if made.calls else []
     paths = [path for path, _ in hypothesis.tensors()]
     inputs: dict[int, tuple[Path, Fact]] = {}
     for path, fact in zip(paths, given, strict=False):

@@ -29,7 +29,7 @@ from shapewright.operators.metadata_rules import (
 )
 from shapewright.operators.normalization.shapes import layer_norm
 from shapewright.operators.promotion_and_broadcasting import FLOATING
-from shapewright.sizes.strides import contiguous, like
+from shapewright.sizes.strides import compute_like, contiguous
 
 MASK = 2
 """The `mask_type` of a mask over batch, heads, queries and keys."""
@@ -110,7 +110,9 @@ def _attended(
             f"expected m1 and m2 to have the same dtype, but got: {one} != {two}"
         )
     if not prod(query.shape):
-        return Made(query.shape, query.dtype, like(query.shape, query.stride), "")
+        return Made(
+            query.shape, query.dtype, compute_like(query.shape, query.stride), ""
+        )
     if query.dtype not in FLOATING:
         raise unsupported("transform_bias_rescale_qkv", query.dtype)
     if qkv_bias.dtype != query.dtype:
@@ -193,7 +195,7 @@ def transformer_encoder_layer(
 ) -> Any:
     """Infer the output: (8, 16, 64) gives (8, 16, 64), contiguous unless empty."""
     if not prod(src.shape):
-        return Made(src.shape, src.dtype, like(src.shape, src.stride), "")
+        return Made(src.shape, src.dtype, compute_like(src.shape, src.stride), "")
     if len(src.shape) != 3:
         return NotImplemented
     first = norm_weight_1, norm_bias_1

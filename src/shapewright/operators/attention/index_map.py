@@ -18,7 +18,7 @@ from dataclasses import replace
 from math import inf, sqrt
 from typing import Any
 
-from shapewright.index_maps.index_expressions import letters_of, stretched
+from shapewright.index_maps.index_expressions import build_broadcast_index, list_letters
 from shapewright.index_maps.index_map import (
     AtMost,
     Condition,
@@ -73,8 +73,8 @@ def attention(
 
     def seen(name: str, rows: str) -> Read:
         wide = _heads_of(shapes[name], times[name])
-        own = letters_of(letters + rows)
-        at = stretched(wide, (*front, *wide[-2:]), own)
+        own = list_letters(letters + rows)
+        at = build_broadcast_index(wide, (*front, *wide[-2:]), own)
         if times[name] > 1:
             at = (*at[:-3], own[-3] // times[name], *at[-2:])
         return Read(name, at)
@@ -84,11 +84,13 @@ def attention(
     scores = _scored(seen("query", "qe"), seen("key", "ke"), square, letters, scale,
                     width)  # fmt: skip
     where: tuple[Condition, ...] = ()
-    q, k = letters_of("qk")
+    q, k = list_letters("qk")
     if is_causal:
         where = (AtMost(k, q),)
     if attn_mask is not None:
-        at = stretched(tuple(attn_mask.shape), square, letters_of(f"{letters}qk"))
+        at = build_broadcast_index(
+            tuple(attn_mask.shape), square, list_letters(f"{letters}qk")
+        )
         if attn_mask.dtype == "bool":
             where = (Equal(Element("attn_mask", at), number(1)),)
         else:
@@ -98,7 +100,7 @@ def attention(
     words = _describe_attention(keys, times["key"], attn_mask, is_causal)
     return IndexMap(
         (*front, queries, shapes["value"][-1]),
-        (Read("weights", letters_of(f"{letters}qk")), seen("value", "kd")),
+        (Read("weights", list_letters(f"{letters}qk")), seen("value", "kd")),
         (Loop("k", keys),),
         where,
         term="product",
@@ -229,7 +231,7 @@ def multi_head_attention(
     )
     each = width // num_heads
     feature = Letter("h") * each + Letter("e")
-    at = letters_of(n)
+    at = list_letters(n)
     scores = _scored(
         Read("queries", (Letter("q"), *at, feature)),
         Read("keys", (Letter("k"), *at, feature)),
@@ -251,7 +253,7 @@ def multi_head_attention(
     stages += _weighed(scores, where, "_safe_softmax" if safe else "softmax")
     heads = IndexMap(
         (rows, *batch, width),
-        (Read("weights", (*at, Letter("f") // each, *letters_of("qk"))),
+        (Read("weights", (*at, Letter("f") // each, *list_letters("qk"))),
          Read("values", (Letter("k"), *at, Letter("f")))),
         (Loop("k", keys),), term="product", combine="sum",
         letters=("q", *n, "f"),
@@ -271,7 +273,7 @@ def multi_head_attention(
 
 def _masked_at(mask: Meta | None, n: str, heads: int) -> tuple[Expression, ...]:
     """Return the indices at which the mask is read: shared, or one for each head."""
-    q, k = letters_of("qk")
+    q, k = list_letters("qk")
     if mask is None or len(mask.shape) == 2 or mask.shape[0] == 1:
         return (q, k) if mask is None or len(mask.shape) == 2 else (number(0), q, k)
     head: Expression = Letter("h")
@@ -301,7 +303,7 @@ def _product(
     first_bias: Expression | None = None,
 ) -> IndexMap:  # fmt: skip
     """Return the map of `x @ weight.T + bias`, with weight rows from `first` on."""
-    front, out = letters_of(row + n), Letter("o")
+    front, out = list_letters(row + n), Letter("o")
     start = None
     if bias is not None:
         start = Read(bias, (out + (first_bias or 0),))
@@ -322,7 +324,7 @@ def _shown_weights(
     """Return the map of the weights, averaged over the heads or for each head."""
     before = [stage for stage in stages if stage.name != "heads"]
     square = before[-1].map.shape
-    read = Read("weights", letters_of(f"{n}hqk"))
+    read = Read("weights", list_letters(f"{n}hqk"))
     if not averaged:
         return IndexMap(
             square, (read,), letters=(*n, *"hqk"), stages=tuple(before),

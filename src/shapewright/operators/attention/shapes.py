@@ -18,7 +18,7 @@ from shapewright.operators.matmul.product_shapes import linear
 from shapewright.operators.matmul.shapes import matmul, operand
 from shapewright.operators.metadata_rules import C_TYPE, Made, Meta, Misfit, rule
 from shapewright.operators.promotion_and_broadcasting import FLOATING, broadcast
-from shapewright.sizes.strides import contiguous, like
+from shapewright.sizes.strides import compute_like, contiguous
 
 Shape = tuple[int, ...]
 
@@ -70,7 +70,7 @@ def attention(
         if k[2] != v[2]:
             return NotImplemented
         grad_fn = "ScaledDotProductFlashAttentionForCpuBackward0"
-        return Made(q, query.dtype, like(q, query.stride), grad_fn)
+        return Made(q, query.dtype, compute_like(q, query.stride), grad_fn)
     if enable_gqa:
         return NotImplemented
     return _by_products(query, key, value, attn_mask)

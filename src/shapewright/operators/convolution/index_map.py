@@ -15,10 +15,10 @@ from typing import Any
 from shapewright.index_maps.index_expressions import (
     SPACE,
     STEPS,
-    inside,
-    looped,
+    build_inside_conditions,
+    build_loops,
+    build_read_index,
     places,
-    reads_at,
     write_size,
 )
 from shapewright.index_maps.index_map import (
@@ -32,7 +32,7 @@ from shapewright.index_maps.index_map import (
 )
 from shapewright.operators.metadata_rules import Meta
 from shapewright.sizes.expressions import Expression, Letter
-from shapewright.sizes.window_sizes import Window, convolved, per_dim
+from shapewright.sizes.window_sizes import Window, compute_convolved, expand_per_dim
 
 
 def _grouped(out: Letter, per_group: int, channels: int, groups: int) -> Expression:
@@ -55,7 +55,7 @@ def _convolution(
         return NotDrawn(reason)
     outputs, channels, *kernel = weight.shape
     sizes = input.shape[-len(kernel) :]
-    over = convolved(sizes, kernel, stride, padding, dilation)
+    over = compute_convolved(sizes, kernel, stride, padding, dilation)
     o, c, lined, loops = _axes(channels, over)
     inner = [step for _, _, step in lined]
     words = (
@@ -67,10 +67,10 @@ def _convolution(
         input,
         (outputs, *(window.places for window in over)),
         _grouped(o, outputs // groups, channels, groups) + c,
-        [reads_at(*each) for each in lined],
+        [build_read_index(*each) for each in lined],
         (o, c, *inner),
         loops,
-        [condition for each in lined for condition in inside(*each)],
+        [condition for each in lined for condition in build_inside_conditions(*each)],
         bias,
         sentence=words,
         windows=over,
@@ -91,8 +91,8 @@ def _transposed(
         return NotDrawn(reason)
     inputs, per_group, *kernel = weight.shape
     dims = len(kernel)
-    over = convolved(input.shape[-dims:], kernel, stride, padding, dilation)
-    sizes = list(map(Window.spread, over, per_dim(output_padding, dims)))
+    over = compute_convolved(input.shape[-dims:], kernel, stride, padding, dilation)
+    sizes = list(map(Window.spread, over, expand_per_dim(output_padding, dims)))
     o, c, lined, loops = _axes(inputs // groups, over)
     sent_from = [
         sent(window, size, place, step)
@@ -131,7 +131,7 @@ def _axes(
     """Return the letters of output and input channels, each window with its position
     and step, and the loops over channels and steps."""
     kernel = [window.kernel for window in over]
-    loops, (c, *inner) = looped(
+    loops, (c, *inner) = build_loops(
         dict(zip(("c", *STEPS[len(over)]), (channels, *kernel), strict=True))
     )
     return Letter("o"), c, list(zip(over, places(len(over)), inner, strict=True)), loops

@@ -28,9 +28,14 @@ from shapewright.sizes.strides import (
     channels_last,
     contiguous,
     is_contiguous,
-    suggested_format,
+    suggest_format,
 )
-from shapewright.sizes.window_sizes import Window, convolved, per_dim, same_padding
+from shapewright.sizes.window_sizes import (
+    Window,
+    compute_convolved,
+    compute_same_padding,
+    expand_per_dim,
+)
 
 Shape = tuple[int, ...]
 
@@ -51,8 +56,8 @@ def _convolution(
 ) -> Any:
     """Infer the output: `(8, 3, 32, 32)`, weight `(6, 3, 5, 5)`: `(8, 6, 28, 28)`."""
     shape, kernel, dtype = input.shape, weight.shape, input.dtype
-    stride = per_dim(stride, dims)
-    dilation = per_dim(dilation, dims)
+    stride = expand_per_dim(stride, dims)
+    dilation = expand_per_dim(dilation, dims)
     if type(padding) is str:
         check_batch(shape, dims, f"conv{dims}d")
         if bias is not None and bias.dtype != dtype:
@@ -60,7 +65,7 @@ def _convolution(
         return _padded_by_name(
             input, weight, bias, stride, padding, dilation, groups, dims
         )
-    padding = per_dim(padding, dims)
+    padding = expand_per_dim(padding, dims)
     if (
         not _usable(stride, padding, dilation, dims)
         or len(shape) != dims + 2
@@ -73,7 +78,7 @@ def _convolution(
         or (bias is not None and (bias.dtype != dtype or bias.shape != kernel[:1]))
     ):
         return _unusual(input, weight, bias, stride, padding, dilation, groups, dims)
-    windows = convolved(shape[2:], kernel[2:], stride, padding, dilation)
+    windows = compute_convolved(shape[2:], kernel[2:], stride, padding, dilation)
     sizes = [window.places for window in windows]
     if min(sizes) <= 0 or 0 in shape or 0 in kernel:
         return _unusual(input, weight, bias, stride, padding, dilation, groups, dims)
@@ -100,8 +105,8 @@ def _made(shape: Shape, input: Meta, weight: Meta, groups: int) -> Any:
         )
     else:
         hinted = (
-            suggested_format(input.shape, input.stride) != "contiguous_format"
-            or suggested_format(weight.shape, weight.stride) != "contiguous_format"
+            suggest_format(input.shape, input.stride) != "contiguous_format"
+            or suggest_format(weight.shape, weight.stride) != "contiguous_format"
         )
     if not hinted or (len(shape) == 5 and dtype in NEVER_ONEDNN):
         return Made(shape, dtype, None, "ConvolutionBackward0")
@@ -123,7 +128,7 @@ def _made(shape: Shape, input: Meta, weight: Meta, groups: int) -> Any:
 
 def _hints_as_2d(shape: Shape, stride: Shape) -> bool:
     (a, b, c), (s, t, u) = shape, stride
-    return suggested_format((a, b, 1, c), (s, t, c * u, u)) == "channels_last"
+    return suggest_format((a, b, 1, c), (s, t, c * u, u)) == "channels_last"
 
 
 def _unusual(
@@ -211,7 +216,7 @@ def _padded_by_name(
         return NotImplemented
     if any(step != 1 for step in stride):
         raise Misfit("padding='same' is not supported for strided convolutions")
-    sides = list(map(same_padding, weight.shape[2:], dilation))
+    sides = list(map(compute_same_padding, weight.shape[2:], dilation))
     if any(before != after for before, after in sides):
         return _uneven(input, weight, bias, sides, dilation, groups, dims)
     even = tuple(before for before, _ in sides)
@@ -266,8 +271,11 @@ def _transposed_convolution(
 ) -> Any:
     """Infer `(8, 8, 8, 8)` of `(8, 16, 4, 4)`, weight `(16, 8, 2, 2)` and stride 2."""
     shape, kernel, dtype = input.shape, weight.shape, input.dtype
-    stride, padding = per_dim(stride, dims), per_dim(padding, dims)
-    dilation, extra = per_dim(dilation, dims), per_dim(output_padding, dims)
+    stride, padding = expand_per_dim(stride, dims), expand_per_dim(padding, dims)
+    dilation, extra = (
+        expand_per_dim(dilation, dims),
+        expand_per_dim(output_padding, dims),
+    )
     if (
         len(shape) != dims + 2
         or len(kernel) != dims + 2
@@ -290,7 +298,7 @@ def _transposed_convolution(
             input, weight, bias, stride, padding, dilation, groups, dims, extra
         )
     check_output_padding(extra, stride, dilation)
-    windows = convolved(shape[2:], kernel[2:], stride, padding, dilation)
+    windows = compute_convolved(shape[2:], kernel[2:], stride, padding, dilation)
     sizes = list(map(Window.spread, windows, extra))
     if min(sizes) <= 0:
         return NotImplemented

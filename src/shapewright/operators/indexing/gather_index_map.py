@@ -12,7 +12,12 @@ from itertools import product
 from math import prod
 from typing import Any
 
-from shapewright.index_maps.index_expressions import MOST, index_at, sizes_of, stretched
+from shapewright.index_maps.index_expressions import (
+    MOST,
+    build_broadcast_index,
+    index_at,
+    list_sizes,
+)
 from shapewright.index_maps.index_map import (
     LOOPS,
     Element,
@@ -253,7 +258,12 @@ def index_put(input: Meta, indices: Any, values: Meta, accumulate: bool = False)
     verb = "is added to" if accumulate else "replaces"
     return IndexMap(
         shape,
-        (Read("values", stretched(tuple(values.shape), whole, (*inner, *own))),),
+        (
+            Read(
+                "values",
+                build_broadcast_index(tuple(values.shape), whole, (*inner, *own)),
+            ),
+        ),
         loops,
         tuple(
             Equal(one.at(inner), letter)
@@ -376,14 +386,14 @@ def masked_scatter(input: Meta, mask: Meta, source: Meta) -> Any:
         return tuple(ranks((*at, here)) for here in range(shape[len(at)]))
 
     rank = Listed(ranks(()), letters)
-    sizes = sizes_of(shape)
-    own = stretched(tuple(mask.shape), shape)
+    sizes = list_sizes(shape)
+    own = build_broadcast_index(tuple(mask.shape), shape)
     when = (Equal(_element("mask", own), letters[0] * 0 + 1),)
     return IndexMap(
         shape,
         (
             Read("source", index_at(rank, tuple(source.shape), sizes), when),
-            Read("input", stretched(tuple(input.shape), shape)),
+            Read("input", build_broadcast_index(tuple(input.shape), shape)),
         ),
         sentence="Where `mask` is true, in row-major order, the next element of "
         "`source`.",

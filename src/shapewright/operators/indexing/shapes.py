@@ -19,7 +19,7 @@ from shapewright.operators.promotion_and_broadcasting import (
     likened,
     new,
 )
-from shapewright.sizes.strides import Strided, contiguous, is_dense, iterated
+from shapewright.sizes.strides import Strided, compute_iterated, contiguous, is_dense
 
 Shape = tuple[int, ...]
 
@@ -267,7 +267,7 @@ def _indexed(
                 (0,) * (len(before) + missing) + index.stride + (0,) * len(after),
             )
         )
-    found = iterated(made, operands)
+    found = compute_iterated(made, operands)
     if 1 in made and (found != contiguous(made) or not adjacent):
         return NotImplemented
     return Made(made, dtype, found, "IndexBackward0")

@@ -9,10 +9,10 @@ from typing import Any
 
 from shapewright.index_maps.index_expressions import (
     index_at,
+    list_sizes,
     modulo,
     over,
     place,
-    sizes_of,
 )
 from shapewright.index_maps.index_map import (
     IndexMap,
@@ -221,7 +221,7 @@ def repeat(input: Meta, *repeats: Any, sizes: Any = None) -> Any:
     shape = tuple(n * size for n, size in zip(times, whole, strict=True))
     letters = out_letters(len(shape))
     pairs = zip(letters[len(times) - rank :], input.shape, strict=True)
-    limits = sizes_of(shape)
+    limits = list_sizes(shape)
     at = tuple(modulo(letter, max(size, 1), limits) for letter, size in pairs)
     words = f"The whole tensor, {shown(times)} times along the dims, copied: 0 1 0 1."
     return IndexMap(shape, (Read("input", at),), sentence=words)
@@ -254,7 +254,7 @@ def repeat_interleave(
     here: Expression
     if isinstance(times, int):
         length = flat[dim] * times
-        sizes = sizes_of((*flat[:dim], length, *flat[dim + 1 :]))
+        sizes = list_sizes((*flat[:dim], length, *flat[dim + 1 :]))
         here = over(letters[dim], max(times, 1), sizes)
         words = f"Each element {times} times in a row along dim {dim}: 0 0 1 1."
     else:
@@ -276,7 +276,7 @@ def roll(input: Meta, shifts: Any, dims: Any = None) -> Any:
     by = (shifts,) if isinstance(shifts, int) else tuple(shifts)
     along = () if dims is None else (dims,) if isinstance(dims, int) else tuple(dims)
     letters = out_letters(len(shape))
-    sizes = sizes_of(shape)
+    sizes = list_sizes(shape)
     if not along:
         count = max(prod(shape), 1)
         cell = modulo(place(letters, shape) - by[0], count, sizes)

@@ -15,7 +15,7 @@ from shapewright.operators.metadata_rules import (
     wrap_dim,
 )
 from shapewright.operators.promotion_and_broadcasting import KNOWN, promote
-from shapewright.sizes.strides import formatted, suggested_format
+from shapewright.sizes.strides import compute_formatted, suggest_format
 
 Shape = tuple[int, ...]
 
@@ -34,7 +34,7 @@ def _joined_format(tensors: Sequence[Meta]) -> str:
     """Return the memory format that all tensors suggest, else contiguous."""
     found = ""
     for tensor in tensors:
-        own = suggested_format(tensor.shape, tensor.stride)
+        own = suggest_format(tensor.shape, tensor.stride)
         if own == "contiguous_format" or (found and own != found):
             return "contiguous_format"
         found = own
@@ -67,7 +67,9 @@ def cat(tensors: Any, dim: int = 0, *, out: Any = None) -> Any:
     made = (*first[:at], total, *first[at + 1 :])
     if len(made) not in (4, 5):
         return Made(made, dtype, None, "CatBackward0")
-    return Made(made, dtype, formatted(made, _joined_format(tensors)), "CatBackward0")
+    return Made(
+        made, dtype, compute_formatted(made, _joined_format(tensors)), "CatBackward0"
+    )
 
 
 def _check_dims(tensors: Sequence[Meta]) -> None:
@@ -118,11 +120,11 @@ def stack(tensors: Any, dim: int = 0, *, out: Any = None) -> Any:
         if joined != "contiguous_format":
             return NotImplemented
     if len(made) == 5:
-        inner = [suggested_format(t.shape, t.stride) for t in tensors]
+        inner = [suggest_format(t.shape, t.stride) for t in tensors]
         if "channels_last" in inner:
             return NotImplemented
     if len(made) == 6:
-        inner = [suggested_format(t.shape, t.stride) for t in tensors]
+        inner = [suggest_format(t.shape, t.stride) for t in tensors]
         if "channels_last_3d" in inner:
             return NotImplemented
     return Made(made, dtype, None, "StackBackward0")

@@ -4,7 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
-from shapewright.index_maps.index_expressions import MOST, letters_of, stretched
+from shapewright.index_maps.index_expressions import (
+    MOST,
+    build_broadcast_index,
+    list_letters,
+)
 from shapewright.index_maps.index_map import (
     IndexMap,
     Loop,
@@ -43,8 +47,12 @@ def cdist(
             f"{BY_PRODUCT} rows are drawn"
         )
     text = "mnl"[: len(front)]
-    one = stretched(tuple(x1.shape), (*front, rows, size), letters_of(f"{text}ik"))
-    two = stretched(tuple(x2.shape), (*front, columns, size), letters_of(f"{text}jk"))
+    one = build_broadcast_index(
+        tuple(x1.shape), (*front, rows, size), list_letters(f"{text}ik")
+    )
+    two = build_broadcast_index(
+        tuple(x2.shape), (*front, columns, size), list_letters(f"{text}jk")
+    )
     apart = IndexMap(
         (*front, rows, columns, size),
         (Read("x1", one), Read("x2", two)),
@@ -65,11 +73,11 @@ def pairwise_distance(
     if keepdim:
         return NotDrawn("it keeps its last dim; without `keepdim` it is drawn")
     text = "ijmn"[: len(shape) - 1]
-    letters = letters_of(f"{text}k")
+    letters = list_letters(f"{text}k")
     apart = IndexMap(
         shape,
-        (Read("x1", stretched(tuple(x1.shape), shape, letters)),
-         Read("x2", stretched(tuple(x2.shape), shape, letters))),
+        (Read("x1", build_broadcast_index(tuple(x1.shape), shape, letters)),
+         Read("x2", build_broadcast_index(tuple(x2.shape), shape, letters))),
         term="sub", letters=(*text, "k"), then=(Then("add", (constant(eps),)),),
     )  # fmt: skip
     words = f"The {p:g}-norm, along the last dim, of what they differ by, plus {eps:g}."

@@ -7,7 +7,7 @@ from dataclasses import replace
 from math import prod
 from typing import Any
 
-from shapewright.index_maps.index_expressions import letters_of, stretched
+from shapewright.index_maps.index_expressions import build_broadcast_index, list_letters
 from shapewright.index_maps.index_map import (
     Condition,
     Element,
@@ -80,9 +80,9 @@ def _of_pairs(
     shape = broadcast(*(tuple(one.shape) for one in given.values()))
     if len(shape) > len(NAMES):
         return NotDrawn("it has more dims than there are letters")
-    letters = letters_of(NAMES[: len(shape)])
+    letters = list_letters(NAMES[: len(shape)])
     reads = [
-        Read(name, stretched(tuple(one.shape), shape, letters))
+        Read(name, build_broadcast_index(tuple(one.shape), shape, letters))
         for name, one in given.items()
     ]
     if weight is not None:
@@ -215,7 +215,7 @@ def _picked(
     if len(shape) > len(NAMES):
         return NotDrawn("it has more dims than there are letters")
     text = NAMES[: len(shape)]
-    letters = letters_of(text)
+    letters = list_letters(text)
     name = Element("target", letters)
     classes = input.shape[1] if shape else input.shape[0]
     counted = _counts(name, ignored, classes)
@@ -275,7 +275,7 @@ def cross_entropy(
     if len(shape) > len(NAMES) or 0 in shape:
         return NotDrawn("it is empty, or has more dims than there are letters")
     front, rest = NAMES[: len(shape) > 1], NAMES[1 : len(shape) - 1]
-    own = letters_of(f"{front}u{rest}")
+    own = list_letters(f"{front}u{rest}")
     logs = IndexMap(
         shape, (Read("input", own),), (Loop("u", shape[len(front)]),),
         combine="log_softmax", at=Letter("c"), letters=(*front, "c", *rest),
@@ -285,10 +285,10 @@ def cross_entropy(
         said = "The negative log of the softmax, at each target's class"
         return _picked("logs", input, target, weight, ignore_index, reduction, said,
                       stages)  # fmt: skip
-    at: tuple[Expression, ...] = letters_of(f"{front}c{rest}")
+    at: tuple[Expression, ...] = list_letters(f"{front}c{rest}")
     reads = [Read("logs", at), Read("target", at)]
     if weight is not None:
-        reads.append(Read("weight", letters_of("c")))
+        reads.append(Read("weight", list_letters("c")))
     loss = IndexMap(
         (*shape[: len(front)], *shape[len(front) + 1 :]), tuple(reads),
         (Loop("c", shape[len(front)]),), term="product", combine="sum",

@@ -22,7 +22,7 @@ from typing import Any
 from shapewright.operators.matmul.product_shapes import SUPPORTED
 from shapewright.operators.metadata_rules import Made, Misfit, rule, setting
 from shapewright.operators.promotion_and_broadcasting import broadcast
-from shapewright.sizes.strides import contiguous, iterated, viewed
+from shapewright.sizes.strides import compute_iterated, compute_viewed, contiguous
 
 Shape = tuple[int, ...]
 Names = tuple[str, ...]
@@ -305,7 +305,7 @@ def _contracted(
     shape = result.shape[:kept]
     stride = result.stride
     if axes.summed:
-        stride = viewed(result.shape, stride, shape) or contiguous(shape)
+        stride = compute_viewed(result.shape, stride, shape) or contiguous(shape)
     return shape, stride, flops
 
 
@@ -348,7 +348,9 @@ def _summed(operand: _Aligned, dims: list[int]) -> _Aligned:
 
 def _multiplied(a: _Aligned, b: _Aligned) -> _Aligned:
     shape = broadcast(a.shape, b.shape)
-    return _Aligned(shape, iterated(shape, [(a.shape, a.stride), (b.shape, b.stride)]))
+    return _Aligned(
+        shape, compute_iterated(shape, [(a.shape, a.stride), (b.shape, b.stride)])
+    )
 
 
 def _by_bmm(a: _Aligned, b: _Aligned, gone: list[int]) -> tuple[_Aligned, int]:
@@ -373,7 +375,7 @@ def _by_bmm(a: _Aligned, b: _Aligned, gone: list[int]) -> tuple[_Aligned, int]:
     laid = [*shared, *first, *gone, *second]
     folded = tuple(prod(sizes[dim] for dim in dims) for dims in (shared, first, second))
     split = tuple(sizes[dim] for dim in laid)
-    steps = viewed(folded, contiguous(folded), split) or contiguous(split)
+    steps = compute_viewed(folded, contiguous(folded), split) or contiguous(split)
     stride = tuple(steps[laid.index(dim)] for dim in range(len(sizes)))
     flops = 2 * prod(folded) * prod(a.shape[dim] for dim in gone)
     return _Aligned(tuple(sizes), stride), flops

@@ -6,7 +6,11 @@ from dataclasses import replace
 from math import prod
 from typing import Any
 
-from shapewright.index_maps.index_expressions import letters_of, operand, stretched
+from shapewright.index_maps.index_expressions import (
+    build_broadcast_index,
+    list_letters,
+    operand,
+)
 from shapewright.index_maps.index_map import (
     LETTERS,
     IndexMap,
@@ -37,9 +41,12 @@ def _multiplied(names: tuple[str, str], left: Shape, right: Shape) -> Any:
     columns = "j" if len(right) > 1 else ""
     text = names_of_batch + rows + columns
     shape = (*batch, *left[-2:-1], *(right[-1:] if columns else ()))
-    free = letters_of(names_of_batch)
-    one = (*stretched(left[:-2], batch, free), *letters_of(rows + "k"))
-    other = (*stretched(right[:-2], batch, free), *letters_of("k" + columns))
+    free = list_letters(names_of_batch)
+    one = (*build_broadcast_index(left[:-2], batch, free), *list_letters(rows + "k"))
+    other = (
+        *build_broadcast_index(right[:-2], batch, free),
+        *list_letters("k" + columns),
+    )
     words = (
         f"Row `i` of `{names[0]}` times column `j` of `{names[1]}`"
         if rows and columns
@@ -101,7 +108,7 @@ def _added(
 ) -> Any:  # fmt: skip
     """Return the map of `beta * input + alpha * (one @ other)`."""
     made = _multiplied(names, tuple(one.shape), tuple(other.shape))
-    free = letters_of("".join(made.letters))
+    free = list_letters("".join(made.letters))
     seed = operand(name, input, made.shape, free)
     return _with_added(made, seed, input.dtype, beta, alpha)
 
@@ -159,7 +166,7 @@ def addbmm(
     (count, rows, size), columns = batch1.shape, batch2.shape[-1]
     made = IndexMap(
         (rows, columns),
-        (Read("batch1", letters_of("bik")), Read("batch2", letters_of("bkj"))),
+        (Read("batch1", list_letters("bik")), Read("batch2", list_letters("bkj"))),
         (Loop("b", count), Loop("k", size)),
         term="product",
         combine="sum",
@@ -191,11 +198,11 @@ def linear(input: Meta, weight: Meta, bias: Meta | None = None) -> Any:
     outputs, inputs = weight.shape
     start = None
     if bias is not None:
-        start = operand("bias", bias, (*rows, outputs), letters_of(text + "o"))
+        start = operand("bias", bias, (*rows, outputs), list_letters(text + "o"))
     words = f"Each of {outputs} outputs is a sum of {inputs} inputs times its weights"
     return IndexMap(
         (*rows, outputs),
-        (Read("input", letters_of(text + "i")), Read("weight", letters_of("oi"))),
+        (Read("input", list_letters(text + "i")), Read("weight", list_letters("oi"))),
         (Loop("i", inputs),),
         term="product",
         combine="sum",
@@ -212,7 +219,7 @@ def _outer_of(first: str, one: Meta, second: str, other: Meta) -> IndexMap:
     """Return the map of all products of elements of two vectors."""
     return IndexMap(
         (*one.shape, *other.shape),
-        (Read(first, letters_of("i")), Read(second, letters_of("j"))),
+        (Read(first, list_letters("i")), Read(second, list_letters("j"))),
         term="product",
         sentence=f"Every element of `{first}` times every element of `{second}`.",
     )

@@ -5,7 +5,7 @@ from __future__ import annotations
 from math import prod
 from typing import Any
 
-from shapewright.index_maps.index_expressions import MOST, letters_of
+from shapewright.index_maps.index_expressions import MOST, list_letters
 from shapewright.index_maps.index_map import (
     LOOPS,
     Element,
@@ -186,7 +186,7 @@ def _grouped(
     rank = len(input.shape)
     if rank not in IMAGE:
         return NotDrawn(f"it has {rank} dims, not those of a batch with channels")
-    letters = letters_of(IMAGE[rank])
+    letters = list_letters(IMAGE[rank])
     n, c, *places = letters
     sizes = (group, *input.shape[2:])
     inner = tuple(Letter(LOOPS[n]) for n in range(len(sizes)))
@@ -213,7 +213,7 @@ def batch_norm(
     rank = len(input.shape)
     if rank not in IMAGE:
         return NotDrawn(f"it has {rank} dims, not those of a batch with channels")
-    letters = letters_of(IMAGE[rank])
+    letters = list_letters(IMAGE[rank])
     channel = (letters[1],)
     if not training:
         given = {"running_mean": running_mean, "running_var": running_var,

@@ -24,7 +24,7 @@ from shapewright.sizes.strides import (
     contiguous,
     is_channels_last,
     is_contiguous,
-    suggested_format,
+    suggest_format,
 )
 
 Shape = tuple[int, ...]
@@ -34,7 +34,7 @@ _HALF = frozenset({"float16", "bfloat16"})
 
 def _kept_format(shape: Shape, input: Meta) -> Shape | None:
     """Return strides for `shape` in the input's memory format; None if contiguous."""
-    if suggested_format(input.shape, input.stride) == "contiguous_format":
+    if suggest_format(input.shape, input.stride) == "contiguous_format":
         return None
     return channels_last(shape)
 
@@ -287,7 +287,7 @@ def rms_norm(
         return NotImplemented
     if weight is not None and weight.dtype != dtype:
         return NotImplemented
-    if suggested_format(shape, input.stride) != "contiguous_format":
+    if suggest_format(shape, input.stride) != "contiguous_format":
         return NotImplemented
     if 1 in shape and input.stride != contiguous(shape):
         return NotImplemented

@@ -12,11 +12,11 @@ from math import prod
 from typing import Any
 
 from shapewright.index_maps.index_expressions import (
+    build_inside_conditions,
+    build_loops,
+    build_read_index,
     index_at,
-    inside,
-    leading,
-    looped,
-    reads_at,
+    list_leading,
     write_size,
 )
 from shapewright.index_maps.index_map import (
@@ -36,7 +36,7 @@ from shapewright.operators.padding.shapes import pad_pairs
 from shapewright.operators.view_operators.index_map import diagonal as diagonal_of
 from shapewright.operators.view_operators.index_map import list_forms
 from shapewright.sizes.expressions import Absolute, Clamped, Expression, Letter
-from shapewright.sizes.window_sizes import convolved, per_dim
+from shapewright.sizes.window_sizes import compute_convolved, expand_per_dim
 
 MODES = {
     "reflect": "Mirrored at the edges, which are not repeated",
@@ -175,10 +175,10 @@ def unfold(
     input: Meta, kernel_size: Any, dilation: Any = 1, padding: Any = 0, stride: Any = 1
 ) -> IndexMap:
     *batch, channels, high, wide = input.shape
-    kernel = per_dim(kernel_size, 2)
-    over = convolved((high, wide), kernel, stride, padding, dilation)
+    kernel = expand_per_dim(kernel_size, 2)
+    over = compute_convolved((high, wide), kernel, stride, padding, dilation)
     (rows, columns), block = (window.places for window in over), prod(kernel)
-    letters = (*leading(len(batch)), "r", "p")
+    letters = (*list_leading(len(batch)), "r", "p")
     *n, r, p = map(Letter, letters)
     place = (_modulo(p // columns, rows, rows), _modulo(p, columns, rows * columns))
     step = (
@@ -186,8 +186,10 @@ def unfold(
         _modulo(r, kernel[1], channels * block),
     )
     lined = list(zip(over, place, step, strict=True))
-    at = tuple(reads_at(window, here, inner) for window, here, inner in lined)
-    within = [c for window, here, s in lined for c in inside(window, here, s)]
+    at = tuple(build_read_index(window, here, inner) for window, here, inner in lined)
+    within = [
+        c for window, here, s in lined for c in build_inside_conditions(window, here, s)
+    ]
     channel = r // block if channels > 1 else r * 0
     words = (
         f"Column `p` holds block `p` of {rows} x {columns}: each {write_size(kernel)} "
@@ -221,13 +223,13 @@ def fold(
     if input.dtype == "bool":
         return NotDrawn("sums of bools are bools")
     *batch, rows, _ = input.shape
-    sizes = per_dim(output_size, 2)
-    kernel = per_dim(kernel_size, 2)
+    sizes = expand_per_dim(output_size, 2)
+    kernel = expand_per_dim(kernel_size, 2)
     channels = rows // prod(kernel)
-    over = convolved(sizes, kernel, stride, padding, dilation)
-    letters = (*leading(len(batch)), "c", "h", "w")
+    over = compute_convolved(sizes, kernel, stride, padding, dilation)
+    letters = (*list_leading(len(batch)), "c", "h", "w")
     *n, c, h, w = map(Letter, letters)
-    loops, (u, v) = looped(dict(zip("uv", kernel, strict=True)))
+    loops, (u, v) = build_loops(dict(zip("uv", kernel, strict=True)))
     place, hit = [], []
     for window, at, step in zip(over, (h, w), (u, v), strict=True):
         source, conditions = sent(
@@ -259,7 +261,7 @@ def pixel_shuffle(input: Meta, upscale_factor: int) -> IndexMap:
     *batch, channels, high, wide = input.shape
     factor = upscale_factor
     block = factor * factor
-    letters = (*leading(len(batch)), "c", "h", "w")
+    letters = (*list_leading(len(batch)), "c", "h", "w")
     *n, c, h, w = map(Letter, letters)
     channel = c * block + h % factor * factor + w % factor
     return IndexMap(
@@ -276,7 +278,7 @@ def pixel_unshuffle(input: Meta, downscale_factor: int) -> IndexMap:
     *batch, channels, high, wide = input.shape
     factor = downscale_factor
     block = factor * factor
-    letters = (*leading(len(batch)), "c", "h", "w")
+    letters = (*list_leading(len(batch)), "c", "h", "w")
     *n, c, h, w = map(Letter, letters)
     row = h * factor + c // factor % factor
     return IndexMap(

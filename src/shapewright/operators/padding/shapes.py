@@ -9,12 +9,12 @@ from shapewright.operators.metadata_rules import Made, Meta, Misfit, rule
 from shapewright.operators.promotion_and_broadcasting import FLOATING, KNOWN
 from shapewright.sizes.strides import (
     channels_last,
+    compute_formatted,
+    compute_like,
     contiguous,
-    formatted,
-    like,
-    suggested_format,
+    suggest_format,
 )
-from shapewright.sizes.window_sizes import convolved, per_dim
+from shapewright.sizes.window_sizes import compute_convolved, expand_per_dim
 
 Shape = tuple[int, ...]
 
@@ -55,7 +55,7 @@ def padded(
 
 def _cut(made: Shape, input: Meta) -> Shape:
     """Return the strides of the copy that cropping leaves."""
-    return like(made, input.stride)
+    return compute_like(made, input.stride)
 
 
 def pad_pairs(pad: Sequence[int], rank: int) -> list[tuple[int, int]]:
@@ -74,7 +74,7 @@ def _padded(shape: Shape, pads: Shape) -> Shape:
 def _kept(made: Shape, input: Meta) -> Shape | None:
     if len(made) not in (4, 5):
         return None
-    return formatted(made, suggested_format(input.shape, input.stride))
+    return compute_formatted(made, suggest_format(input.shape, input.stride))
 
 
 def _mirrored(input: Meta, made: Shape, pads: Shape, mode: str) -> Any:
@@ -86,7 +86,7 @@ def _mirrored(input: Meta, made: Shape, pads: Shape, mode: str) -> Any:
     if mode != "replicate" and not _reachable(input.shape, pads, mode):
         return NotImplemented
     stride = _kept(made, input)
-    hinted = suggested_format(input.shape, input.stride) != "contiguous_format"
+    hinted = suggest_format(input.shape, input.stride) != "contiguous_format"
     if ndim == 4 and dims == 3 and hinted:
         return NotImplemented
     if mode == "circular":
@@ -108,9 +108,9 @@ def _reachable(shape: Shape, pads: Shape, mode: str) -> bool:
 
 def _shuffled(input: Meta, made: Shape, grad_fn: str) -> Any:
     shape = input.shape
-    if len(shape) == 5 and suggested_format(shape, input.stride) == "channels_last_3d":
+    if len(shape) == 5 and suggest_format(shape, input.stride) == "channels_last_3d":
         return NotImplemented
-    if len(shape) == 4 and suggested_format(shape, input.stride) == "channels_last":
+    if len(shape) == 4 and suggest_format(shape, input.stride) == "channels_last":
         return Made(made, input.dtype, channels_last(made), grad_fn)
     return Made(made, input.dtype, None, grad_fn)
 
@@ -161,12 +161,12 @@ def channel_shuffle(input: Meta, groups: int) -> Any:
 
 def _blocks(sizes: Shape, kernel: Shape, *given: Any) -> tuple[int, int] | None:
     """Return how many sliding blocks fit (down, across); None for unusual settings."""
-    dilation, padding, stride = (per_dim(value, 2) for value in given)
+    dilation, padding, stride = (expand_per_dim(value, 2) for value in given)
     if not all(len(each) == 2 for each in (kernel, dilation, padding, stride)):
         return None
     if min(*kernel, *dilation, *stride) < 1 or min(padding) < 0:
         return None
-    down, across = convolved(sizes, kernel, stride, padding, dilation)
+    down, across = compute_convolved(sizes, kernel, stride, padding, dilation)
     if min(down.places, across.places) < 1:
         return None
     return down.places, across.places
@@ -181,7 +181,7 @@ def unfold(
     stride: Any = 1,
 ) -> Any:
     """`(8, 3, 10, 12)` in blocks of (4, 5) gives (8, 60, 56): a column per block."""
-    shape, kernel = input.shape, per_dim(kernel_size, 2)
+    shape, kernel = input.shape, expand_per_dim(kernel_size, 2)
     if len(shape) not in (3, 4) or 0 in shape or input.dtype not in FLOATING:
         return NotImplemented
     blocks = _blocks(shape[-2:], kernel, dilation, padding, stride)
@@ -203,7 +203,7 @@ def fold(
 ) -> Any:
     """`(8, 60, 56)` in blocks of (4, 5) folds to (8, 3, 10, 12), adding overlaps."""
     shape = input.shape
-    kernel, sizes = per_dim(kernel_size, 2), per_dim(output_size, 2)
+    kernel, sizes = expand_per_dim(kernel_size, 2), expand_per_dim(output_size, 2)
     if len(shape) not in (2, 3) or 0 in shape or input.dtype not in FLOATING:
         return NotImplemented
     if len(kernel) != 2 or len(sizes) != 2 or shape[-2] % (kernel[0] * kernel[1]):

@@ -5,7 +5,11 @@ from __future__ import annotations
 from functools import partial
 from typing import Any
 
-from shapewright.index_maps.index_expressions import MOST, operand, stretched
+from shapewright.index_maps.index_expressions import (
+    MOST,
+    build_broadcast_index,
+    operand,
+)
 from shapewright.index_maps.index_map import (
     Element,
     Equal,
@@ -384,7 +388,7 @@ def _chosen(
     shape = broadcast(*(tuple(x.shape) for x in given if hasattr(x, "shape")))
     if len(shape) > MOST:
         return NotDrawn(f"it has more than {MOST} dims")
-    asked = Element(name, stretched(tuple(condition.shape), shape))
+    asked = Element(name, build_broadcast_index(tuple(condition.shape), shape))
     first = operand(*one, shape)
     when = (Equal(asked, number(1)),)
     if hasattr(one[1], "shape"):

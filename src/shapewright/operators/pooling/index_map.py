@@ -14,10 +14,10 @@ from typing import Any
 from shapewright.index_maps.index_expressions import (
     SPACE,
     STEPS,
-    inside,
-    looped,
+    build_inside_conditions,
+    build_loops,
+    build_read_index,
     places,
-    reads_at,
     steps,
     write_size,
 )
@@ -34,7 +34,7 @@ from shapewright.index_maps.index_map import (
 from shapewright.operators.metadata_rules import Meta
 from shapewright.operators.pooling.shapes import adaptive_sizes
 from shapewright.sizes.expressions import Expression, Letter, number
-from shapewright.sizes.window_sizes import Window, per_dim, pooled
+from shapewright.sizes.window_sizes import Window, compute_pooled, expand_per_dim
 
 WHOLE = frozenset("uint8 int8 int16 int32 int64".split())
 
@@ -104,14 +104,16 @@ def _max_pool(
     return_indices: bool,
     dims: int,
 ) -> Any:
-    kernel = per_dim(kernel_size, dims)
+    kernel = expand_per_dim(kernel_size, dims)
     sizes = input.shape[-dims:]
-    over = pooled(sizes, kernel, stride, padding, dilation, ceil_mode)
+    over = compute_pooled(sizes, kernel, stride, padding, dilation, ceil_mode)
     front = _channel_letters(input, dims)
     loops, inner = steps(kernel)
     lined = list(zip(over, places(dims), inner, strict=True))
-    at = tuple(reads_at(window, place, step) for window, place, step in lined)
-    within = [c for window, p, s in lined for c in inside(window, p, s)]
+    at = tuple(build_read_index(window, place, step) for window, place, step in lined)
+    within = [
+        c for window, p, s in lined for c in build_inside_conditions(window, p, s)
+    ]
     empty = any(window.all_outside() for window in over)
     if empty and (return_indices or input.dtype in WHOLE):
         return NotDrawn("a window lies in the padding alone")
@@ -175,15 +177,15 @@ def _max_unpool(dims: int) -> Callable[..., Any]:
         output_size: Any = None,
     ) -> IndexMap:
         sizes = input.shape[-dims:]
-        kernel = per_dim(kernel_size, dims)
+        kernel = expand_per_dim(kernel_size, dims)
         made = [
             window.spread()
-            for window in pooled(sizes, kernel, stride, padding, 1, False)
+            for window in compute_pooled(sizes, kernel, stride, padding, 1, False)
         ]
         if output_size is not None:
             made = list(output_size)[-dims:]
         front = _channel_letters(input, dims)
-        loops, inner = looped(dict(zip(STEPS[dims], sizes, strict=True)))
+        loops, inner = build_loops(dict(zip(STEPS[dims], sizes, strict=True)))
         at = (*map(Letter, front), *inner)
         return IndexMap(
             (*input.shape[:-dims], *made),
@@ -213,15 +215,21 @@ def _avg_pool(dims: int) -> Callable[..., Any]:
         count_include_pad: bool = True,
         divisor_override: int | None = None,
     ) -> IndexMap:
-        kernel = per_dim(kernel_size, dims)
+        kernel = expand_per_dim(kernel_size, dims)
         sizes = input.shape[-dims:]
-        over = pooled(sizes, kernel, stride, padding, 1, ceil_mode)
+        over = compute_pooled(sizes, kernel, stride, padding, 1, ceil_mode)
         front = _channel_letters(input, dims)
         loops, inner = steps(kernel)
         lined = list(zip(over, places(dims), inner, strict=True))
-        at = (reads_at(window, place, step) for window, place, step in lined)
-        within = tuple(c for window, p, s in lined for c in inside(window, p, s))
-        reached = tuple(c for window, p, s in lined for c in inside(window, p, s, True))
+        at = (build_read_index(window, place, step) for window, place, step in lined)
+        within = tuple(
+            c for window, p, s in lined for c in build_inside_conditions(window, p, s)
+        )
+        reached = tuple(
+            c
+            for window, p, s in lined
+            for c in build_inside_conditions(window, p, s, True)
+        )
         means = f"The mean of each {write_size(kernel)} window"
         conditions = within
         scale: int | None = prod(kernel)

@@ -11,7 +11,7 @@ from typing import Any
 
 from shapewright.operators.metadata_rules import Made, Meta, Misfit, rule
 from shapewright.operators.promotion_and_broadcasting import FLOATING, is_plain
-from shapewright.sizes.strides import hinted
+from shapewright.sizes.strides import compute_hinted
 
 Shape = tuple[int, ...]
 
@@ -54,7 +54,9 @@ def interpolate(
     made = (*shape[:2], *sizes)
     suffix = "Aa" if antialias else ""
     grad_fn = f"Upsample{_NODE[mode]}{ndim - 2}D{suffix}Backward0"
-    return Made(made, input.dtype, hinted(made, input.shape, input.stride), grad_fn)
+    return Made(
+        made, input.dtype, compute_hinted(made, input.shape, input.stride), grad_fn
+    )
 
 
 def _too_small(have: Shape, sizes: Shape) -> str:

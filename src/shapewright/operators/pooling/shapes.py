@@ -10,8 +10,8 @@ from typing import Any
 
 from shapewright.operators.metadata_rules import Made, Meta, Misfit, rule
 from shapewright.operators.promotion_and_broadcasting import FLOATING
-from shapewright.sizes.strides import contiguous, hinted, suggested_format
-from shapewright.sizes.window_sizes import Window, per_dim, pooled
+from shapewright.sizes.strides import compute_hinted, contiguous, suggest_format
+from shapewright.sizes.window_sizes import Window, compute_pooled, expand_per_dim
 
 Shape = tuple[int, ...]
 
@@ -33,11 +33,13 @@ def _pooled(
     shape = input.shape
     if len(shape) not in (dims + 1, dims + 2) or 0 in shape:
         return NotImplemented
-    kernel = per_dim(kernel_size, dims)
+    kernel = expand_per_dim(kernel_size, dims)
     given = (stride or kernel, padding, dilation)
-    if any(len(per_dim(value, dims)) != dims for value in (kernel, *given)):
+    if any(len(expand_per_dim(value, dims)) != dims for value in (kernel, *given)):
         return NotImplemented
-    windows = pooled(shape[-dims:], kernel, stride, padding, dilation, ceil_mode)
+    windows = compute_pooled(
+        shape[-dims:], kernel, stride, padding, dilation, ceil_mode
+    )
     if any(
         min(each.kernel, each.stride, each.dilation) < 1 or each.before < 0
         for each in windows
@@ -95,7 +97,7 @@ def _max_pool(
         return NotImplemented
     if shape is NotImplemented:
         return shape
-    kept = hinted(shape, input.shape, input.stride)
+    kept = compute_hinted(shape, input.shape, input.stride)
     grad_fn = f"MaxPool{dims}DWithIndicesBackward0"
     made = Made(shape, dtype, kept, grad_fn)
     return (made, Made(shape, "int64", kept, "")) if return_indices else made
@@ -126,7 +128,7 @@ def _max_pool3d(
     return_indices: bool = False,
 ) -> Any:
     if len(input.shape) == 4 and (
-        suggested_format(input.shape, input.stride) != "contiguous_format"
+        suggest_format(input.shape, input.stride) != "contiguous_format"
         or input.stride != contiguous(input.shape)
     ):
         return NotImplemented
@@ -196,7 +198,7 @@ def _avg_pool(
         return NotImplemented
     if shape is NotImplemented:
         return shape
-    kept = hinted(shape, input.shape, input.stride) if dims == 2 else None
+    kept = compute_hinted(shape, input.shape, input.stride) if dims == 2 else None
     return Made(shape, dtype, kept, f"AvgPool{dims}DBackward0")
 
 
@@ -227,7 +229,7 @@ def avg_pool3d(
     divisor_override: int | None = None,
 ) -> Any:
     """`(8, 6, 8, 28, 28)` in windows of 2 gives (8, 6, 4, 14, 14)."""
-    kernel = per_dim(kernel_size, 3)
+    kernel = expand_per_dim(kernel_size, 3)
     if divisor_override == 0 or len(kernel) != 3 or len(input.shape) not in (4, 5):
         return NotImplemented
     if any(a < b for a, b in zip(input.shape[-3:], kernel, strict=True)):
@@ -284,7 +286,7 @@ def adaptive_avg_pool2d(input: Meta, output_size: Any) -> Any:
     shape = _target(input, output_size, 2)
     if shape is NotImplemented or input.dtype not in FLOATING:
         return NotImplemented
-    kept = hinted(shape, input.shape, input.stride)
+    kept = compute_hinted(shape, input.shape, input.stride)
     if shape[-2:] != (1, 1):
         return Made(shape, input.dtype, kept, "AdaptiveAvgPool2DBackward0")
     if kept is not None:
@@ -303,7 +305,7 @@ def adaptive_avg_pool3d(input: Meta, output_size: Any) -> Any:
     if shape[-3:] != (1, 1, 1):
         return Made(shape, input.dtype, None, "AdaptiveAvgPool3DBackward0")
     if input.stride != contiguous(input.shape) or (
-        suggested_format(input.shape, input.stride) != "contiguous_format"
+        suggest_format(input.shape, input.stride) != "contiguous_format"
     ):
         return NotImplemented
     return Made(shape, input.dtype, None, "MeanBackward1")
@@ -331,7 +333,7 @@ def _adaptive_max_pool(
         or (type(output_size) is not int and None in output_size)
     ):
         return NotImplemented
-    kept = hinted(shape, input.shape, input.stride) if dims == 2 else None
+    kept = compute_hinted(shape, input.shape, input.stride) if dims == 2 else None
     grad_fn = f"AdaptiveMaxPool{dims}DBackward0" if dims > 1 else "SqueezeBackward1"
     made = Made(shape, input.dtype, kept, grad_fn)
     return (made, Made(shape, "int64", kept, "")) if return_indices else made

@@ -8,10 +8,10 @@ from typing import Any
 
 from shapewright.index_maps.index_expressions import (
     index_at,
+    list_sizes,
     modulo,
     over,
     place,
-    sizes_of,
 )
 from shapewright.index_maps.index_map import (
     IndexMap,
@@ -22,7 +22,7 @@ from shapewright.index_maps.index_map import (
 )
 from shapewright.operators.metadata_rules import Meta
 from shapewright.sizes.expressions import Expression, number, total
-from shapewright.sizes.strides import viewed
+from shapewright.sizes.strides import compute_viewed
 
 FLAT = "The elements stay in row-major order; only where the dims are cut changes"
 
@@ -65,10 +65,10 @@ def _same_place(input: Meta, shape: Sequence[int], sentence: str = "") -> IndexM
         back += 1
     inner, cut = slice(front, len(shape) - back), slice(front, len(given) - back)
     flat = place(letters[inner], shape[inner])
-    middle = index_at(flat, given[cut], sizes_of(shape))
+    middle = index_at(flat, given[cut], list_sizes(shape))
     at = (*letters[:front], *middle, *letters[len(shape) - back :])
     words = sentence or f"{FLAT}, from {shown(given)} to {shown(shape)}."
-    if viewed(given, tuple(input.stride), shape) is None:
+    if compute_viewed(given, tuple(input.stride), shape) is None:
         words += (
             f" It copies: the input lies in storage with strides {shown(input.stride)},"
             " and no strides go through it in that order."
@@ -357,7 +357,7 @@ def as_strided(
     start = 0 if storage_offset is None else storage_offset - offset
     letters = out_letters(len(shape))
     cell = total([*zip(letters, stride, strict=True), (start, 1)])
-    sizes = sizes_of(shape)
+    sizes = list_sizes(shape)
     last = start + sum((n - 1) * s for n, s in zip(shape, stride, strict=True))
     order = [d for d, n in enumerate(input.shape) if n != 1]
     order.sort(key=lambda dim: input.stride[dim])

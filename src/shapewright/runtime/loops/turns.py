@@ -20,8 +20,8 @@ from typing import Any
 
 from shapewright.engine.call_sites import USER, classify_file, is_installed
 from shapewright.engine.identity import numbers
-from shapewright.program.loop_conditions import counts
-from shapewright.program.loop_instrumentation import trains
+from shapewright.program.loop_conditions import has_counters
+from shapewright.program.loop_instrumentation import has_training_loops
 from shapewright.runtime.loops.counts import LONGEST_PERIOD, NOTHING, Told
 from shapewright.runtime.loops.iterables import Items, make_skippable
 from shapewright.runtime.loops.loop_state import Plain, RehearsalState, RunningLoop
@@ -412,14 +412,14 @@ def is_own_package(file: str) -> bool:
 def is_of_training_library(file: str) -> bool:
     """Whether a file belongs to a library other than torch and may loop over epochs."""
     text = _read_library_text(file)
-    return text is not None and trains(text, file)
+    return text is not None and has_training_loops(text, file)
 
 
 @cache
 def is_of_counting_library(file: str) -> bool:
     """Whether a file belongs to a library and may have conditions on counts."""
     text = _read_library_text(file)
-    return text is not None and counts(text)
+    return text is not None and has_counters(text)
 
 
 def _read_library_text(file: str) -> bytes | None:

@@ -20,8 +20,8 @@ from torch.overrides import get_testing_overrides
 
 from shapewright.engine.identity import DTYPE_NAMES, DTYPES
 from shapewright.index_maps.drawn_calls import Drawn, Side
-from shapewright.index_maps.evaluation import PLAIN_TERMS, element, staged
-from shapewright.index_maps.index_expressions import geometry
+from shapewright.index_maps.evaluation import PLAIN_TERMS, add_stages, compute_element
+from shapewright.index_maps.index_expressions import describe_geometry
 from shapewright.index_maps.index_map import BROADCAST, IndexMap, NotDrawn
 from shapewright.operators.all_index_maps import MAPS
 from shapewright.operators.metadata_rules import RULES
@@ -177,7 +177,7 @@ def draw_call(
         raise Wrong(f"{name}: {len(maps)} maps for {len(outs)} outputs")
     for drawn, out in zip(maps, outs, strict=False):
         checked += check_map(name, drawn, out, before)
-    sizes = geometry(maps[0]) if maps else ()
+    sizes = describe_geometry(maps[0]) if maps else ()
     on_the_way = _make_stages(maps[0], before, inputs) if maps else ()
     return Drawn(
         text, name, inputs, sides, maps, reason, checked, "", plain, sizes, on_the_way
@@ -188,7 +188,7 @@ def _make_stages(
     drawn: IndexMap, before: dict[str, Tensor], inputs: tuple[Side, ...]
 ) -> tuple[Side, ...]:
     """Return the intermediate tensors, with their values if these are few."""
-    tensors = staged(
+    tensors = add_stages(
         drawn,
         {key: _make_reader(value) for key, value in before.items()},
         map_functions,
@@ -380,7 +380,7 @@ def check_map(
     places = draw.sample(range(count), min(few, count))
     kept = drawn.term not in PLAIN_TERMS
     given = {key: _make_reader(value, kept) for key, value in before.items()}
-    tensors = staged(drawn, given, map_functions)
+    tensors = add_stages(drawn, given, map_functions)
     near, apart = _find_rounding(drawn, out)
     compared = 0
     for place in places:
@@ -391,7 +391,7 @@ def check_map(
         compared += 1
         # Torch has warned of the call itself; it need not warn of each element.
         with warnings.catch_warnings(action="ignore"):
-            made = element(drawn, index, tensors, map_functions)
+            made = compute_element(drawn, index, tensors, map_functions)
         found = stored(made, out.dtype)
         if not _is_close(found, real, near, apart):
             raise Wrong(f"{name} at {index}: the map says {found}, torch {real}")

@@ -15,8 +15,8 @@ import torch
 
 from shapewright.engine.identity import DTYPES
 from shapewright.operators.facts import operators_with
-from shapewright.program.expression_values import COMPARISONS, OPERATORS, value_of
-from shapewright.program.syntax_nodes import dotted_name
+from shapewright.program.expression_values import COMPARISONS, OPERATORS, evaluate_node
+from shapewright.program.syntax_nodes import get_dotted_name
 
 Tensor = torch.Tensor
 Names = dict[str, Any]
@@ -97,7 +97,7 @@ class _Interpreter:
             if not isinstance(held, Tensor):
                 raise _NotRun("a write to no tensor")
             held[self.index(target.slice)] = value
-        elif name := dotted_name(target):
+        elif name := get_dotted_name(target):
             self.names[name] = value
         else:
             raise _NotRun("a target")
@@ -113,11 +113,11 @@ class _Interpreter:
 
     def value(self, node: ast.expr) -> Any:
         """Return the value of an expression."""
-        return value_of(node, self.read, _OPERATORS)
+        return evaluate_node(node, self.read, _OPERATORS)
 
     def read(self, node: ast.expr) -> Any:
         """Return the value of a name, an attribute, an item or a call."""
-        name = dotted_name(node)
+        name = get_dotted_name(node)
         if name in self.names:
             return self.names[name]
         if isinstance(node, ast.Attribute) and node.attr in READ:
@@ -149,7 +149,7 @@ class _Interpreter:
         """Call a function or method of the lists above."""
         args = [self.value(arg) for arg in node.args]
         given = {str(key.arg): self.value(key.value) for key in node.keywords}
-        name = dotted_name(node.func)
+        name = get_dotted_name(node.func)
         if name in PLAIN and name not in self.names:
             return PLAIN[name](*args)
         space, _, last = name.rpartition(".")

@@ -18,15 +18,15 @@ from shapewright.engine.failures.constructions import (
     get_constructor_arguments,
     iter_kept_values,
 )
-from shapewright.program.expression_values import UnknownValue, value_of
+from shapewright.program.expression_values import UnknownValue, evaluate_node
 from shapewright.program.source_text import SourceText
 from shapewright.program.spans import Span
 from shapewright.program.syntax_nodes import (
     FUNCTIONS,
-    assignments_in,
-    called_name,
-    dotted_name,
-    own_nodes,
+    get_called_name,
+    get_dotted_name,
+    iter_assignments,
+    iter_own_nodes,
 )
 from shapewright.runtime.real_errors.tracebacks import Stack
 
@@ -62,7 +62,7 @@ class Owner:
                 continue
             text, node = place
             kind = type(module)
-            if called_name(node) == kind.__name__:
+            if get_called_name(node) == kind.__name__:
                 names = get_constructor_arguments(kind)
                 kept = tuple(iter_kept_values(module, names))
                 found[path] = ModuleConstruction(
@@ -102,7 +102,7 @@ class Owner:
         for scope in (here.around(self.node, *FUNCTIONS), here.tree):
             found = [
                 value
-                for node in own_nodes(scope)
+                for node in iter_own_nodes(scope)
                 if isinstance(node, ast.Assign)
                 for target, value in _iter_pairs(node)
                 if isinstance(target, ast.Name) and target.id == name
@@ -176,7 +176,7 @@ def _iter_assignments(text: SourceText, line: int, name: str) -> Iterator[ast.ex
     """Yield the values of `self.name` in the function that begins on a line."""
     for function in text.near(line):
         if isinstance(function, ast.FunctionDef):
-            for target, value in assignments_in(function, annotated=True):
+            for target, value in iter_assignments(function, annotated=True):
                 if isinstance(target, ast.Attribute) and target.attr == name:
                     yield value
 
@@ -189,12 +189,12 @@ def _find_element(
     if not isinstance(node, ast.Call) or not name.isdecimal():
         return None
     items = node.args
-    if called_name(node) == "ModuleList" and len(items) == 1:
+    if get_called_name(node) == "ModuleList" and len(items) == 1:
         inner = items[0]
         if isinstance(inner, ast.ListComp | ast.GeneratorExp):
             return text, inner.elt
         items = inner.elts if isinstance(inner, ast.List | ast.Tuple) else []
-    elif called_name(node) != "Sequential":
+    elif get_called_name(node) != "Sequential":
         return None
     found = items[: int(name) + 1]
     if len(found) <= int(name) or any(isinstance(each, ast.Starred) for each in found):
@@ -279,7 +279,7 @@ def _evaluate_argument(
     if isinstance(before, ast.Name) and name in kept:
         names[before.id] = kept[name]  # `hidden + 1`, where `hidden` was given
     try:
-        return value_of(node, lambda each: names[dotted_name(each)])
+        return evaluate_node(node, lambda each: names[get_dotted_name(each)])
     except Exception:  # the program's arithmetic
         raise UnknownValue(name) from None
 

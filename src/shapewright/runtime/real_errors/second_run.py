@@ -21,7 +21,7 @@ from shapewright.engine.engine import EngineOptions, GoingOn
 from shapewright.engine.failures.constructions import compare_state_dict
 from shapewright.engine.replacement import limit_to_one_thread
 from shapewright.operators.failed_calls import Failure, Misloaded
-from shapewright.program.source_text import COMPREHENSIONS, SourceText, flat
+from shapewright.program.source_text import COMPREHENSIONS, SourceText, join_lines
 from shapewright.program.spans import Span
 from shapewright.record.trace import Trace
 from shapewright.runtime.processes.forks import Children
@@ -247,7 +247,7 @@ def _find_called_layer(
     if text is None or not isinstance(node, ast.Call):
         return ""
     layer = isinstance(given.get(ast.dump(node.func)), nn.Module)
-    return flat(text.written(node.func)) if layer else ""
+    return join_lines(text.written(node.func)) if layer else ""
 
 
 def _make_layer_call(place: FailedPlace, frame: TracebackFrame) -> Again:

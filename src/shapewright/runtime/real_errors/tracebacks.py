@@ -18,7 +18,7 @@ from shapewright.engine.engine import Engine
 from shapewright.engine.private import is_in_dispatch_mode, is_in_transform
 from shapewright.program.source_text import SourceText
 from shapewright.program.spans import Span
-from shapewright.program.syntax_nodes import first_line, is_starred
+from shapewright.program.syntax_nodes import get_first_line, is_starred
 from shapewright.runtime.real_errors.guards import ASKS_OWN, get_attribute
 
 NOT_OURS = tuple(
@@ -70,7 +70,7 @@ class TracebackFrame:
         name, line = self.code.co_name, self.code.co_firstlineno
         if name.startswith("<"):
             return True
-        return any(line == first_line(node) for _, node in text.functions(name))
+        return any(line == get_first_line(node) for _, node in text.functions(name))
 
     def place(self) -> tuple[int | None, ...]:
         """Return line, end line, column and end column, as `ast` counts them."""

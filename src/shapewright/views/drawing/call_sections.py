@@ -9,9 +9,9 @@ from shapewright.index_maps.costs import (
     METADATA,
     Costs,
     RepeatedReads,
-    costs,
-    dense,
-    repeats,
+    compute_costs,
+    find_repeats,
+    is_dense,
 )
 from shapewright.index_maps.drawn_calls import (
     Autograd,
@@ -24,18 +24,18 @@ from shapewright.index_maps.drawn_calls import (
 from shapewright.index_maps.index_map import Read
 from shapewright.record.ops import ITEMSIZE
 from shapewright.views import formatting
-from shapewright.views.drawing.new_tensors import making_lines
+from shapewright.views.drawing.new_tensors import format_making_lines
 
 
-def _told_of_costs(drawn: Drawn) -> list[str]:
+def _describe_costs(drawn: Drawn) -> list[str]:
     """Return the cost of a call in a line or two."""
-    made = costs(drawn)
-    said = f"cost: {_memory(drawn, made)}"
+    made = compute_costs(drawn)
+    said = f"cost: {_describe_memory(drawn, made)}"
     loop = _describe_loop(made)
     return [said] if made.kind in ("view", "same") or not loop else [said, loop]
 
 
-def _told_of_reading(drawn: Drawn) -> list[str]:
+def _describe_reading(drawn: Drawn) -> list[str]:
     """Return the cost of a call that returns no tensor, such as `item`."""
     last = drawn.name.rpartition(".")[2]
     if last in METADATA:
@@ -44,11 +44,13 @@ def _told_of_reading(drawn: Drawn) -> list[str]:
         return ["cost: one element is read; from a GPU the program waits for it"]
     if last == "tolist":
         size = sum(side.size for side in drawn.inputs)
-        return [f"cost: {formatting.plural(size, 'element')} become Python numbers"]
+        return [
+            f"cost: {formatting.format_plural(size, 'element')} become Python numbers"
+        ]
     return []
 
 
-def _memory(drawn: Drawn, made: Costs) -> str:
+def _describe_memory(drawn: Drawn, made: Costs) -> str:
     """Return the effect on memory, and the arithmetic if there is any."""
     if made.kind == "same":
         return "free, the same elements in the same storage: 0 bytes are moved"
@@ -58,22 +60,22 @@ def _memory(drawn: Drawn, made: Costs) -> str:
             later = f"a later `out.contiguous()` copies {made.copied:,} bytes"
         return f"free, 0 bytes are moved; {later}"
     if made.kind == "new":
-        done = "allocated" if _empty(drawn) else "written"
+        done = "allocated" if _is_empty(drawn) else "written"
         return f"{made.moved:,} bytes are {done}"
     if made.kind == "copy":
         return f"a copy, {made.moved:,} bytes are read and written"
-    work = _sums(made)
+    work = _format_sums(made)
     if made.kind == "in place":
         return f"a pass in place over {made.moved:,} bytes, none are new{work}"
     return f"a pass over {made.moved:,} bytes of inputs and outputs{work}"
 
 
-def _empty(drawn: Drawn) -> bool:
+def _is_empty(drawn: Drawn) -> bool:
     """Whether a call only allocates."""
     return drawn.name.rpartition(".")[2].startswith("empty")
 
 
-def _sums(made: Costs) -> str:
+def _format_sums(made: Costs) -> str:
     """Return `: 24 multiplications, 24 additions`, if they are few and known."""
     parts = [f"{count:,} {name}" for name, count in (made.arithmetic or {}).items()]
     return f": {', '.join(parts)}" if 0 < len(parts) <= 3 else ""
@@ -84,27 +86,29 @@ def _describe_loop(made: Costs) -> str:
     if not made.passes:
         return ""
     calls = f"{made.calls:,} calls of torch in " if made.calls is not None else ""
-    passes = formatting.plural(made.passes, "pass", "passes")
+    passes = formatting.format_plural(made.passes, "pass", "passes")
     return f"1 call of torch; the loop makes {calls}{passes} of Python"
 
 
-def cost_lines(drawn: Drawn) -> list[str]:
+def format_cost_lines(drawn: Drawn) -> list[str]:
     """Return the costs section: vectorised beside looped, with operation counts."""
-    made = costs(drawn)
-    lines = [_memory(drawn, made)]
+    made = compute_costs(drawn)
+    lines = [_describe_memory(drawn, made)]
     if not drawn.maps:
         return lines
     free = made.kind in ("view", "same")
     rows = [
         ("", "torch", "the loop"),
-        ("calls of torch", "1", _number(made.calls)),
-        ("passes of Python", "0", _number(made.passes)),
+        ("calls of torch", "1", _format_number(made.calls)),
+        ("passes of Python", "0", _format_number(made.passes)),
     ]
     for name, count in (made.arithmetic or {}).items():
-        rows.append((name, _number(count), _number(count)))
-    rows.append(("elements read", _reads_of_torch(drawn, made), _number(made.reads)))
-    written = "0" if free else _number(made.writes)
-    rows.append(("elements written", written, _number(made.writes)))
+        rows.append((name, _format_number(count), _format_number(count)))
+    rows.append(
+        ("elements read", _count_reads(drawn, made), _format_number(made.reads))
+    )
+    written = "0" if free else _format_number(made.writes)
+    rows.append(("elements written", written, _format_number(made.writes)))
     wide = [max(len(row[n]) for row in rows) for n in range(3)]
     lines += [f"{a:{wide[0]}}  {b:>{wide[1]}}  {c:>{wide[2]}}" for a, b, c in rows]
     if None in (made.calls, made.reads):
@@ -117,16 +121,16 @@ def cost_lines(drawn: Drawn) -> list[str]:
     return lines
 
 
-def _reads_of_torch(drawn: Drawn, made: Costs) -> str:
+def _count_reads(drawn: Drawn, made: Costs) -> str:
     """Return how many elements torch reads: at least each of its inputs once."""
     if made.kind in ("view", "same", "new"):
         return "0"
     if made.kind == "copy":
-        return _number(made.reads)
+        return _format_number(made.reads)
     return f"{sum(side.size for side in drawn.inputs):,}+"
 
 
-def _number(count: int | None) -> str:
+def _format_number(count: int | None) -> str:
     """Return a count as text, or `-`."""
     return "-" if count is None else f"{count:,}"
 
@@ -134,7 +138,7 @@ def _number(count: int | None) -> str:
 # -- a tensor by itself ----------------------------------------------------------------
 
 
-def tensor_costs(stored: Stored) -> list[str]:
+def describe_tensor_costs(stored: Stored) -> list[str]:
     """Return which operations on this tensor are free, copy, or pass over it."""
     side = stored.side
     if not side.stride and side.shape:
@@ -148,9 +152,9 @@ def tensor_costs(stored: Stored) -> list[str]:
     if len(side.shape) == 2:
         free.append(f"the transpose `{name}.t()`")
         turned = replace(side, shape=side.shape[::-1], stride=side.stride[::-1])
-        copy += [] if dense(turned) else [f"`{name}.t().contiguous()`"]
-    copy += [] if dense(side) else [f"`{name}.contiguous()`"]
-    count = formatting.plural(side.size, "element")
+        copy += [] if is_dense(turned) else [f"`{name}.t().contiguous()`"]
+    copy += [] if is_dense(side) else [f"`{name}.contiguous()`"]
+    count = formatting.format_plural(side.size, "element")
     return [
         f"free at any size: {', '.join([*free, 'any view'])}",
         f"a copy of {nbytes} bytes: {', '.join(copy)}",
@@ -165,7 +169,7 @@ MOVES = frozenset(
 """Nodes that only rename: another node is named instead, if there is any."""
 
 
-def _told_of_backward(drawn: Drawn) -> list[str]:
+def _describe_backward(drawn: Drawn) -> list[str]:
     """Return a line on autograd, and a line for each input that is read repeatedly."""
     made = drawn.beside.autograd if drawn.beside else None
     if made is None or not (made.nodes or made.reason or made.gradients):
@@ -174,16 +178,21 @@ def _told_of_backward(drawn: Drawn) -> list[str]:
         return [f"no gradient: {made.reason}"]
     if not made.nodes:
         return ["backward: the input itself comes back, and gets the gradient"]
-    kept = _listed(_kept_name(one) for one in made.kept) or "nothing"
+    kept = _list_parts(_format_kept(one) for one in made.kept) or "nothing"
     having = [one for one in made.gradients if one.shape is not None]
-    given = _listed(f"`{one.name}` {one.shape}" for one in having)
-    said = f"backward: {_main_node(made)} keeps {kept}; gradients: {given or 'none'}"
-    return [said, *(line for one in having for line in _broadcast(drawn, one.name))]
+    given = _list_parts(f"`{one.name}` {one.shape}" for one in having)
+    said = (
+        f"backward: {_find_main_node(made)} keeps {kept}; gradients: {given or 'none'}"
+    )
+    return [
+        said,
+        *(line for one in having for line in _describe_broadcast(drawn, one.name)),
+    ]
 
 
-def _broadcast(drawn: Drawn, name: str) -> list[str]:
+def _describe_broadcast(drawn: Drawn, name: str) -> list[str]:
     """Return a line on an input that is read repeatedly: its gradient is a sum."""
-    made = _repeated(drawn, name)
+    made = _find_repeated_dims(drawn, name)
     if made is None or made.loops or not made.dims or not made.times:
         return []
     if len(drawn.maps) != 1 or any(
@@ -191,8 +200,8 @@ def _broadcast(drawn: Drawn, name: str) -> list[str]:
     ):
         return []
     return [
-        f"`{name}` is read {formatting.times(made.times)}, 0 copies: its gradient sums "
-        f"over {_dims_of_out(made)}"
+        f"`{name}` is read {formatting.format_times(made.times)}, 0 copies: its"
+        f" gradient sums over {_format_out_dims(made)}"
     ]
 
 
@@ -202,21 +211,21 @@ def _find_looped_reads(drawn: Drawn) -> tuple[Read, ...]:
     return one.reads if one.loops else ()
 
 
-def _main_node(made: Autograd) -> str:
+def _find_main_node(made: Autograd) -> str:
     """Return the node that does the work."""
     names = [name.partition("Backward")[0] for name in made.nodes]
     place = next((n for n, name in enumerate(names) if name not in MOVES), 0)
     return made.nodes[place]
 
 
-def _kept_name(one: Kept) -> str:
+def _format_kept(one: Kept) -> str:
     """Return a kept tensor in few words."""
     if one.name:
         return f"`{one.name}`"
     return f"{one.shape} {one.dtype} of its own"
 
 
-def _listed(parts: Iterable[str]) -> str:
+def _list_parts(parts: Iterable[str]) -> str:
     """Return `a, b and c`, without duplicates."""
     every = list(dict.fromkeys(parts))
     if len(every) > 6:
@@ -226,41 +235,41 @@ def _listed(parts: Iterable[str]) -> str:
     )  # fmt: skip
 
 
-def _repeated(drawn: Drawn, name: str) -> RepeatedReads | None:
+def _find_repeated_dims(drawn: Drawn, name: str) -> RepeatedReads | None:
     """Return the dims along which an input is read again; None without a single map."""
     shapes = {side.name: side.shape for side in drawn.inputs}
     if len(drawn.maps) != 1 or name not in shapes:
         return None
-    return repeats(drawn.maps[0], name, shapes[name])
+    return find_repeats(drawn.maps[0], name, shapes[name])
 
 
-def _dims_of_out(made: RepeatedReads) -> str:
+def _format_out_dims(made: RepeatedReads) -> str:
     """Return `dim 0 of `out`` or `dims 0 and 1 of `out``."""
     many = "s" if made.dims[1:] else ""
-    return f"dim{many} {_listed(map(str, made.dims))} of `out`"
+    return f"dim{many} {_list_parts(map(str, made.dims))} of `out`"
 
 
 # -- the section -----------------------------------------------------------------------
 
 
-def backward_lines(drawn: Drawn) -> list[str]:
+def format_backward_lines(drawn: Drawn) -> list[str]:
     """Return the autograd section: graph, kept tensors, gradients, writes."""
     assert drawn.beside is not None
     made = drawn.beside.autograd
-    lines = _written(made)
+    lines = _format_versions(made)
     if made.reason:
         return [f"no gradient: {made.reason}", *lines]
-    lines = [_graph(made), *_kept_lines(made), *lines]
+    lines = [_format_graph(made), *_format_kept_lines(made), *lines]
     lines.append("gradients, where each input asks for one:")
     wide = max((len(one.name) for one in made.gradients), default=0)
     for one in made.gradients:
-        lines.append(f"  {one.name:{wide}}  {_gradient(drawn, one)}")
+        lines.append(f"  {one.name:{wide}}  {_describe_gradient(drawn, one)}")
     for what, said in made.refused:
         lines.append(f"{what}: torch refuses: {said}")
     return lines
 
 
-def _graph(made: Autograd) -> str:
+def _format_graph(made: Autograd) -> str:
     """Return the nodes that backward runs, in order."""
     if not made.nodes:
         return "no grad_fn: the input itself comes back"
@@ -268,7 +277,7 @@ def _graph(made: Autograd) -> str:
     return f"grad_fn: {made.nodes[0]}{rest}"
 
 
-def _kept_lines(made: Autograd) -> list[str]:
+def _format_kept_lines(made: Autograd) -> list[str]:
     """Return the tensors that stay in memory until backward, and their costs."""
     if not made.kept:
         return ["kept until backward: nothing"]
@@ -281,13 +290,13 @@ def _kept_lines(made: Autograd) -> list[str]:
             cost = f"{seen}no memory of its own"
         name = one.name or "another"
         lines.append(f"  {name:{wide}}  {one.shape} {one.dtype}: {cost}")
-    named = _listed(f"`{one.name}`" for one in made.kept if one.name)
+    named = _list_parts(f"`{one.name}`" for one in made.kept if one.name)
     if named:
         lines.append(f"{named} must not be written in place before backward")
     return lines
 
 
-def _written(made: Autograd) -> list[str]:
+def _format_versions(made: Autograd) -> list[str]:
     """Return the version counters of tensors that were written."""
     return [
         f"written in place: `{name}._version` goes from {before} to {after}"
@@ -295,17 +304,17 @@ def _written(made: Autograd) -> list[str]:
     ]
 
 
-def _gradient(drawn: Drawn, one: InputGradient) -> str:
+def _describe_gradient(drawn: Drawn, one: InputGradient) -> str:
     """Return an input's gradient: its shape and sum, or why there is none."""
     if one.shape is None:
         return f"none: {one.reason}"
     text = str(one.shape)
     if one.reason:
         text += f", {one.reason}"
-    return f"{text}{_behind(_repeated(drawn, one.name))}"
+    return f"{text}{_describe_terms(_find_repeated_dims(drawn, one.name))}"
 
 
-def _behind(made: RepeatedReads | None) -> str:
+def _describe_terms(made: RepeatedReads | None) -> str:
     """Return the terms that backward adds up for an element of an input's gradient."""
     if made is None or made.times == 1:
         return ""
@@ -313,50 +322,50 @@ def _behind(made: RepeatedReads | None) -> str:
         return ": 0 where nothing was read, a sum where something was read again"
     if made.times is None:
         return ": the sum over all elements of `out` that read it"
-    over = [_dims_of_out(made)] if made.dims else []
+    over = [_format_out_dims(made)] if made.dims else []
     over += [f"the loop of `{letter}`" for letter in made.loops]
-    read = f"each element is read {formatting.times(made.times)}, 0 copies"
-    return f": {read}; it sums over {_listed(over)}"
+    read = f"each element is read {formatting.format_times(made.times)}, 0 copies"
+    return f": {read}; it sums over {_list_parts(over)}"
 
 
 MOST = 40
 """Calls that are shown, at most."""
 
 
-def _told_of_way(drawn: Drawn) -> list[str]:
+def _describe_dispatch(drawn: Drawn) -> list[str]:
     """Return `torch.gather -> aten::gather -> AutogradCPU -> CPU`; empty if unknown."""
     calls = drawn.beside.dispatch.calls if drawn.beside else ()
-    return [f"way: {' -> '.join(_steps(drawn, calls))}"] if calls else []
+    return [f"way: {' -> '.join(_find_steps(drawn, calls))}"] if calls else []
 
 
-def _steps(drawn: Drawn, calls: tuple[Called, ...]) -> list[str]:
+def _find_steps(drawn: Drawn, calls: tuple[Called, ...]) -> list[str]:
     """Return the steps to the kernels, as far as there is a single path."""
     first = calls[0]
-    parts = [_short_name(drawn.name), first.name]
+    parts = [_shorten_name(drawn.name), first.name]
     if len(every := [one for one in calls if one.depth == 0]) > 1:
-        return [parts[0], _calls_named(every)]
+        return [parts[0], _format_calls(every)]
     while first.composite:
-        inner = [one for one in _children(calls, first) if not _first_is_look(one)]
+        inner = [one for one in _find_children(calls, first) if not _is_check(one)]
         if len(inner) != 1:
-            named = _calls_named(inner)
+            named = _format_calls(inner)
             return [*parts, named] if named else parts
         first = inner[0]
         parts.append(first.name)
     return [*parts, *first.keys]
 
 
-def _first_is_look(one: Called) -> bool:
+def _is_check(one: Called) -> bool:
     """Whether a call only checks whether there is something to do."""
     return one.name in ("aten::to", "aten::_nnpack_available")
 
 
-def _calls_named(calls: list[Called]) -> str:
+def _format_calls(calls: list[Called]) -> str:
     """Return `aten::t, aten::addmm`."""
     names = list(dict.fromkeys(one.name for one in calls))
     return ", ".join(names[:6]) + (", ..." if names[6:] else "")
 
 
-def _children(calls: tuple[Called, ...], one: Called) -> list[Called]:
+def _find_children(calls: tuple[Called, ...], one: Called) -> list[Called]:
     """Return the calls that a call makes."""
     found = []
     place = next(n for n, other in enumerate(calls) if other is one)
@@ -368,24 +377,24 @@ def _children(calls: tuple[Called, ...], one: Called) -> list[Called]:
     return found
 
 
-def _short_name(name: str) -> str:
+def _shorten_name(name: str) -> str:
     """Return `F.linear` for `torch.nn.functional.linear`."""
     return name.replace("torch.nn.functional.", "F.")
 
 
-def way_lines(drawn: Drawn) -> list[str]:
+def format_dispatch_lines(drawn: Drawn) -> list[str]:
     """Return the dispatch section: operators with their keys, inner calls indented."""
     assert drawn.beside is not None
     made = drawn.beside.dispatch
     if made.reason or not made.calls:
         return [made.reason or "not known"]
     shown = made.calls[:MOST]
-    lines = [_short_name(drawn.name)]
+    lines = [_shorten_name(drawn.name)]
     wide = max(len(one.name) + 2 * one.depth for one in shown)
     for one in shown:
         name = f"{'  ' * one.depth}{one.name}"
         keys = " -> ".join(one.keys)
-        node = _node_of(one, drawn.beside.autograd)
+        node = _format_node(one, drawn.beside.autograd)
         lines.append(f"  {name:{wide}}  {keys}{node}".rstrip())
     if made.calls[MOST:]:
         lines.append(f"  … {len(made.calls) - MOST} more calls")
@@ -402,7 +411,7 @@ MEANS = {
 """Explanations of dispatch keys that are not the name of a device."""
 
 
-def _node_of(one: Called, made: Autograd) -> str:
+def _format_node(one: Called, made: Autograd) -> str:
     """Return the node that autograd made for an operator: ` (GatherBackward0)`."""
     if not any(key.startswith("Autograd") for key in one.keys):
         return ""
@@ -414,28 +423,32 @@ def _node_of(one: Called, made: Autograd) -> str:
     return ""
 
 
-def told_beside(drawn: Drawn) -> list[str]:
+def format_page_lines(drawn: Drawn) -> list[str]:
     """Return the lines of every page: new tensors, costs, backward, dispatch."""
     if drawn.error:
         return []
     if not drawn.outputs:
-        return _told_of_reading(drawn)
-    made = making_lines(drawn)
-    lines = [*made, *_told_of_costs(drawn)]
-    return lines if made else [*lines, *_told_of_backward(drawn), *_told_of_way(drawn)]
+        return _describe_reading(drawn)
+    made = format_making_lines(drawn)
+    lines = [*made, *_describe_costs(drawn)]
+    return (
+        lines
+        if made
+        else [*lines, *_describe_backward(drawn), *_describe_dispatch(drawn)]
+    )
 
 
-def sections(drawn: Drawn) -> list[list[str]]:
+def format_sections(drawn: Drawn) -> list[list[str]]:
     """Return the sections that are shown on request."""
     if drawn.error or not drawn.outputs:
         return []
-    found = [_section("costs", cost_lines(drawn))]
+    found = [_format_section("costs", format_cost_lines(drawn))]
     if drawn.beside is not None:
-        found.append(_section("autograd", backward_lines(drawn)))
-        found.append(_section("dispatch", way_lines(drawn)))
+        found.append(_format_section("autograd", format_backward_lines(drawn)))
+        found.append(_format_section("dispatch", format_dispatch_lines(drawn)))
     return found
 
 
-def _section(name: str, lines: list[str]) -> list[str]:
+def _format_section(name: str, lines: list[str]) -> list[str]:
     """Return a heading, and its lines below it."""
     return [name, *(f"  {line}" for line in lines)]

@@ -18,17 +18,21 @@ from zlib import crc32
 from shapewright.index_maps.drawn_calls import Drawn, Stored
 from shapewright.index_maps.json_codec import decode, encode
 from shapewright.views.drawing.call_sections import (
-    backward_lines,
-    cost_lines,
-    tensor_costs,
-    way_lines,
+    describe_tensor_costs,
+    format_backward_lines,
+    format_cost_lines,
+    format_dispatch_lines,
 )
 from shapewright.views.drawing.grids import BOXES, PLAIN
-from shapewright.views.drawing.line_page import DrawnLine, svg_of_line, text_of_line
-from shapewright.views.drawing.storage import svg_of_tensor, text_of_tensor
+from shapewright.views.drawing.line_page import (
+    DrawnLine,
+    draw_line_svg,
+    format_line_text,
+)
+from shapewright.views.drawing.storage import draw_tensor_svg, format_tensor_text
 from shapewright.views.drawing.svg_canvas import style
-from shapewright.views.drawing.svg_page import svg
-from shapewright.views.drawing.text_page import page
+from shapewright.views.drawing.svg_page import draw_svg
+from shapewright.views.drawing.text_page import format_page
 
 SIGNATURE = b"\x89PNG\r\n\x1a\n"
 HEADER_END = len(SIGNATURE) + 25
@@ -51,21 +55,21 @@ class _NoPicture(ValueError):
     """A PNG cannot be made; the message is a sentence with the reason."""
 
 
-def _missing() -> str:
+def _find_missing() -> str:
     """Return what is missing for a PNG; empty if nothing is."""
     if find_spec("resvg_py") is None or None in map(_find_font, FONTS):
         return "a PNG needs resvg and its fonts: `pip install 'shapewright[png]'`"
     return ""
 
 
-def _png(svg: str, scale: float = SCALE) -> bytes:
+def _render_png(svg: str, scale: float = SCALE) -> bytes:
     """Return the PNG of an SVG; raise `_NoPicture` if the extra is missing."""
-    if said := _missing():
+    if said := _find_missing():
         raise _NoPicture(said)
-    return _noted(rendered(svg, scale))
+    return _add_note(render_svg(svg, scale))
 
 
-def rendered(svg: str, scale: float = 1.0) -> bytes:
+def render_svg(svg: str, scale: float = 1.0) -> bytes:
     """Render an SVG with resvg, with our fonts alone."""
     import resvg_py
 
@@ -93,7 +97,7 @@ def _find_font(family: str) -> str | None:
     return None
 
 
-def _noted(picture: bytes) -> bytes:
+def _add_note(picture: bytes) -> bytes:
     """Return the picture, with a note of the program after its first chunk."""
     assert picture.startswith(SIGNATURE)
     kind = b"tEXt" + NOTE
@@ -135,10 +139,10 @@ class Drawing:
         """
         strokes = replace(PLAIN if ascii else BOXES, colour=colour)
         if isinstance(self.drawn, Stored):
-            return text_of_tensor(self.drawn, width, strokes).rstrip("\n")
+            return format_tensor_text(self.drawn, width, strokes).rstrip("\n")
         if isinstance(self.drawn, DrawnLine):
-            return text_of_line(self.drawn, width, strokes).rstrip("\n")
-        return page(self.drawn, width, strokes, inside).rstrip("\n")
+            return format_line_text(self.drawn, width, strokes).rstrip("\n")
+        return format_page(self.drawn, width, strokes, inside).rstrip("\n")
 
     @property
     def costs(self) -> str:
@@ -147,10 +151,10 @@ class Drawing:
         Example: ``print(sw.explain("f32[2, 3] @ f32[3, 4]").costs)``.
         """
         if isinstance(self.drawn, Stored):
-            return "\n".join(tensor_costs(self.drawn))
+            return "\n".join(describe_tensor_costs(self.drawn))
         if isinstance(self.drawn, DrawnLine):
             return ""
-        return "\n".join(cost_lines(self.drawn)) if self.drawn.outputs else ""
+        return "\n".join(format_cost_lines(self.drawn)) if self.drawn.outputs else ""
 
     @property
     def autograd(self) -> str:
@@ -159,29 +163,29 @@ class Drawing:
             return "\n".join(self.drawn.notes)
         if isinstance(self.drawn, DrawnLine):
             return ""
-        return "\n".join(backward_lines(self.drawn)) if self.drawn.beside else ""
+        return "\n".join(format_backward_lines(self.drawn)) if self.drawn.beside else ""
 
     @property
     def dispatch(self) -> str:
         """Return the operators and dispatch keys between the call and its kernels."""
         if isinstance(self.drawn, Stored | DrawnLine) or self.drawn.beside is None:
             return ""
-        return "\n".join(way_lines(self.drawn))
+        return "\n".join(format_dispatch_lines(self.drawn))
 
     def svg(self, width: float = 760) -> str:
         """Return one self-contained SVG, `width` pixels wide, for light and dark."""
         if isinstance(self.drawn, Stored):
-            return svg_of_tensor(self.drawn, width)
+            return draw_tensor_svg(self.drawn, width)
         if isinstance(self.drawn, DrawnLine):
-            return svg_of_line(self.drawn, width)
-        return svg(self.drawn, width)
+            return draw_line_svg(self.drawn, width)
+        return draw_svg(self.drawn, width)
 
     def png(self, width: float = 760, scale: float = 2) -> bytes:
         """Return a PNG in light colours, with `scale` pixels for each of the SVG.
 
         Needs the extra `shapewright[png]`; raises `ValueError` if it is missing.
         """
-        return _png(self.svg(width), scale)
+        return _render_png(self.svg(width), scale)
 
     def save(self, path: str | Path) -> None:
         """Write it to a file, by its ending `.svg`, `.png` or `.txt`.
@@ -194,7 +198,7 @@ class Drawing:
 
     def saved(self, path: Path) -> bytes:
         """Return the bytes that `save` writes."""
-        said = unsaved(path)
+        said = explain_unsaved(path)
         if said:
             raise ValueError(said)
         if path.suffix == ".png":
@@ -229,18 +233,18 @@ class Drawing:
 
     def _repr_html_(self) -> str:
         """Return HTML in the colours of the notebook's theme, whatever the system's."""
-        return f"<div>{self.svg()}<style>{_themed()}</style></div>"
+        return f"<div>{self.svg()}<style>{_build_theme()}</style></div>"
 
 
-def unsaved(path: Path) -> str:
+def explain_unsaved(path: Path) -> str:
     """Return why a drawing cannot be written to a file so named; empty if it can."""
     if path.suffix not in ENDINGS:
         return f"`{path}`: a drawing is written to .svg, .png or .txt"
-    said = _missing() if path.suffix == ".png" else ""
+    said = _find_missing() if path.suffix == ".png" else ""
     return f"{said}, or write `{path.with_suffix('.svg')}`" if said else ""
 
 
-def _themed() -> str:
+def _build_theme() -> str:
     """Return the style sheet for the themes of Jupyter and VS Code."""
     themes = {
         False: ('[data-jp-theme-light="true"]', ".vscode-light"),

@@ -12,7 +12,7 @@ from math import prod
 from typing import Any
 
 from shapewright.index_maps.drawn_calls import Side
-from shapewright.views.formatting import CODES, cells
+from shapewright.views.formatting import CODES, count_cells
 
 Kinds = Mapping[str, str]
 """The style of each tensor's name: `read`, `where` it decides where to read, `out`."""
@@ -20,17 +20,17 @@ Kinds = Mapping[str, str]
 _SGR = re.compile(r"\x1b\[[0-9;]*m")
 
 
-def seen(text: str) -> int:
+def count_columns(text: str) -> int:
     """Return the columns that a text takes in a terminal, without its colour codes."""
-    return cells(_SGR.sub("", text) if "\x1b" in text else text)
+    return count_cells(_SGR.sub("", text) if "\x1b" in text else text)
 
 
-def _filled(text: str, width: int) -> str:
+def _fill_width(text: str, width: int) -> str:
     """Return the text with blanks up to `width` columns."""
-    return text + " " * (width - seen(text))
+    return text + " " * (width - count_columns(text))
 
 
-def ink(text: str, style: str, colour: bool) -> str:
+def add_ink(text: str, style: str, colour: bool) -> str:
     """Return the text in a style of the terminal's palette, or unchanged."""
     if not colour or not text.strip():
         return text
@@ -39,7 +39,7 @@ def ink(text: str, style: str, colour: bool) -> str:
     return f"{before}\x1b[{CODES[style]}m{bare}\x1b[0m{after}"
 
 
-def named(line: str, every: Kinds, colour: bool) -> str:
+def colour_names(line: str, every: Kinds, colour: bool) -> str:
     """Return a line of words or of code with the tensors' names in their colours.
 
     A name counts if nothing else can be meant: before its index, in backticks, or if
@@ -55,9 +55,9 @@ def named(line: str, every: Kinds, colour: bool) -> str:
     def painted(match: re.Match[str]) -> str:
         before, quoted, blanks, first = match.groups()
         if quoted:
-            return f"`{ink(quoted, every[quoted], True)}`"
+            return f"`{add_ink(quoted, every[quoted], True)}`"
         name = before or first
-        return f"{blanks or ''}{ink(name, every[name], True)}"
+        return f"{blanks or ''}{add_ink(name, every[name], True)}"
 
     return places.sub(painted, line)
 
@@ -102,7 +102,7 @@ BOXES = Strokes("─", "│", "┌┐└┘", "…")
 PLAIN = Strokes("-", "|", "++++", "...")
 
 
-def cell(value: Any) -> str:
+def format_cell(value: Any) -> str:
     """Return a value in few characters."""
     if isinstance(value, bool):
         return "T" if value else "F"
@@ -113,14 +113,14 @@ def cell(value: Any) -> str:
     return str(value)
 
 
-def at(values: Any, index: Index) -> Any:
+def get_element(values: Any, index: Index) -> Any:
     """Return the element of nested lists at an index."""
     for place in index:
         values = values[place]
     return values
 
 
-def _picked(size: int, most: int, wanted: Collection[int]) -> list[int]:
+def _pick_places(size: int, most: int, wanted: Collection[int]) -> list[int]:
     """Return which of `size` places are shown, with the wanted places if possible."""
     if size <= most:
         return list(range(size))
@@ -130,46 +130,51 @@ def _picked(size: int, most: int, wanted: Collection[int]) -> list[int]:
     return list(range(start, min(size, start + most)))
 
 
-def grid(side: Side, marked: Collection[Index], most: int = 24) -> Grid:
+def build_grid(side: Side, marked: Collection[Index], most: int = 24) -> Grid:
     """Return the part of a tensor with the marked elements, `most` columns of it.
 
     Of more than two dims the slice of the first marked element is shown, and named.
     """
     rank = len(side.shape)
-    outer, flat = _of_plane(side, marked)
-    rows, columns = plane(side.shape)
-    shown_rows = _picked(rows, ROWS, {r for r, _ in flat})
-    shown = _picked(columns, most, {c for _, c in flat})
+    outer, flat = _select_plane(side, marked)
+    rows, columns = get_plane(side.shape)
+    shown_rows = _pick_places(rows, ROWS, {r for r, _ in flat})
+    shown = _pick_places(columns, most, {c for _, c in flat})
     cells = tuple(
-        tuple(_one_cell(side, _inner(outer, r, c, rank), (r, c) in flat) for c in shown)
+        tuple(
+            _build_cell(side, _get_index(outer, r, c, rank), (r, c) in flat)
+            for c in shown
+        )
         for r in shown_rows
     )
-    cut = _left_out(rows, shown_rows, "rows") + _left_out(columns, shown, "columns")
+    cut = _describe_left_out(rows, shown_rows, "rows") + _describe_left_out(
+        columns, shown, "columns"
+    )
     if slices := prod(side.shape[:-2]) - 1:
         cut.append(f"{slices} other slice{'s' if slices > 1 else ''}")
     seen = sum(one.marked for row in cells for one in row)
     if unseen := len(set(marked)) - seen:
         cut.append(f"{unseen} more marked, not shown")
-    return Grid(_title(side, outer), cells, tuple(cut))
+    return Grid(_format_title(side, outer), cells, tuple(cut))
 
 
-def _one_cell(side: Side, index: Index, marked: bool) -> Cell:
+def _build_cell(side: Side, index: Index, marked: bool) -> Cell:
     """Return the cell of the element at an index."""
-    return Cell(cell(at(side.values, index)), marked, index)
+    return Cell(format_cell(get_element(side.values, index)), marked, index)
 
 
-def widest(side: Side, marked: Collection[Index] = ()) -> int:
+def get_widest(side: Side, marked: Collection[Index] = ()) -> int:
     """Return the characters of the longest value that a grid of it may show."""
-    outer, flat = _of_plane(side, marked)
-    rows, columns = plane(side.shape)
+    outer, flat = _select_plane(side, marked)
+    rows, columns = get_plane(side.shape)
     wanted = {column for _, column in flat}
     starts = (0, min(wanted, default=0), columns - COLUMNS)
     near = {c for start in starts for c in range(max(0, start), start + COLUMNS)}
     rank = len(side.shape)
     return max(
         (
-            len(cell(at(side.values, _inner(outer, r, c, rank))))
-            for r in _picked(rows, ROWS, {row for row, _ in flat})
+            len(format_cell(get_element(side.values, _get_index(outer, r, c, rank))))
+            for r in _pick_places(rows, ROWS, {row for row, _ in flat})
             for c in near
             if c < columns
         ),
@@ -177,7 +182,7 @@ def widest(side: Side, marked: Collection[Index] = ()) -> int:
     )
 
 
-def _of_plane(
+def _select_plane(
     side: Side, marked: Collection[Index]
 ) -> tuple[Index, set[tuple[int, int]]]:
     """Return the slice that is drawn, and the row and column of each mark in it."""
@@ -189,7 +194,7 @@ def _of_plane(
     return outer, {(index[-2], index[-1]) for index in padded}
 
 
-def boxed(one: Grid, strokes: Strokes = BOXES, style: str = "read") -> list[str]:
+def draw_box(one: Grid, strokes: Strokes = BOXES, style: str = "read") -> list[str]:
     """Return a grid as lines of equal width, marked elements in brackets and in a
     style."""
     colour = strokes.colour
@@ -197,65 +202,67 @@ def boxed(one: Grid, strokes: Strokes = BOXES, style: str = "read") -> list[str]
     columns = len(one.rows[0]) if one.rows else 0
     across = strokes.across * (wide * columns)
     left, right, low_left, low_right = tuple(strokes.corners)
-    side = ink(strokes.down, "dim", colour)
+    side = add_ink(strokes.down, "dim", colour)
     lines = [
-        ink(one.title, style, colour),
-        ink(f"{left}{across}{right}", "dim", colour),
+        add_ink(one.title, style, colour),
+        add_ink(f"{left}{across}{right}", "dim", colour),
     ]
     for row in one.rows:
         body = "".join(
-            ink(f"[{c.text}]".rjust(wide), f"{style}-cell", colour)
+            add_ink(f"[{c.text}]".rjust(wide), f"{style}-cell", colour)
             if c.marked
             else f"{c.text} ".rjust(wide)
             for c in row
         )
         lines.append(f"{side}{body}{side}")
-    lines.append(ink(f"{low_left}{across}{low_right}", "dim", colour))
-    lines += [ink(f"{strokes.cut} {text}", "dim", colour) for text in one.left_out]
-    wide = max(map(seen, lines))
-    return [_filled(line, wide) for line in lines]
+    lines.append(add_ink(f"{low_left}{across}{low_right}", "dim", colour))
+    lines += [add_ink(f"{strokes.cut} {text}", "dim", colour) for text in one.left_out]
+    wide = max(map(count_columns, lines))
+    return [_fill_width(line, wide) for line in lines]
 
 
-def plane(shape: tuple[int, ...]) -> tuple[int, int]:
+def get_plane(shape: tuple[int, ...]) -> tuple[int, int]:
     """Return rows and columns of what is drawn."""
     if not shape:
         return 1, 1
     return (1, shape[0]) if len(shape) == 1 else (shape[-2], shape[-1])
 
 
-def _inner(outer: Index, row: int, column: int, rank: int) -> Index:
+def _get_index(outer: Index, row: int, column: int, rank: int) -> Index:
     """Return the index of a cell."""
     if rank == 0:
         return ()
     return (column,) if rank == 1 else (*outer, row, column)
 
 
-def _title(side: Side, outer: Index) -> str:
+def _format_title(side: Side, outer: Index) -> str:
     """Return the tensor's name, with the slice that is drawn."""
     if not outer:
         return side.name
     return f"{side.name}[{', '.join(map(str, outer))}, :, :]"
 
 
-def _left_out(count: int, shown: list[int], what: str) -> list[str]:
+def _describe_left_out(count: int, shown: list[int], what: str) -> list[str]:
     """Return which rows or columns are shown, if not all."""
     if len(shown) == count or not shown:
         return []
     return [f"{what} {shown[0]} to {shown[-1]} of {count}"]
 
 
-def beside(grids: list[list[str]], width: int, gap: int = 3) -> list[str]:
+def join_beside(grids: list[list[str]], width: int, gap: int = 3) -> list[str]:
     """Return boxes next to each other while they fit, else below each other."""
     rows: list[list[list[str]]] = [[]]
     for box in grids:
-        used = sum(seen(other[0]) + gap for other in rows[-1])
-        if rows[-1] and used + seen(box[0]) > width:
+        used = sum(count_columns(other[0]) + gap for other in rows[-1])
+        if rows[-1] and used + count_columns(box[0]) > width:
             rows.append([])
         rows[-1].append(box)
     lines: list[str] = []
     for row in rows:
         for n in range(max(map(len, row))):
-            parts = [box[n] if n < len(box) else " " * seen(box[0]) for box in row]
+            parts = [
+                box[n] if n < len(box) else " " * count_columns(box[0]) for box in row
+            ]
             lines.append((" " * gap).join(parts).rstrip())
         lines.append("")
     return lines[:-1]

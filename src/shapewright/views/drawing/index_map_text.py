@@ -13,10 +13,10 @@ from typing import Any
 from shapewright.index_maps.drawn_calls import Drawn, Side
 from shapewright.index_maps.evaluation import (
     PLAIN_TERMS,
-    direct,
-    sources,
-    times_met,
-    times_read,
+    count_meetings,
+    count_reads,
+    find_direct,
+    find_sources,
 )
 from shapewright.index_maps.index_map import (
     SIGNS,
@@ -28,7 +28,7 @@ from shapewright.index_maps.index_map import (
 )
 from shapewright.operators.facts import operators_with
 from shapewright.sizes.expressions import Expression
-from shapewright.views.drawing.grids import Index, at
+from shapewright.views.drawing.grids import Index, get_element
 
 MOST_STEPS = 10_000
 """Steps up to which a map is followed, over all elements that are tried."""
@@ -57,30 +57,30 @@ def follow(drawn: Drawn, number: int = 0) -> Followed | None:
     steps = prod(loop.size for loop in one.loops)
     if steps > MOST_STEPS:
         return None
-    lookup = {side.name: reader(side.values) for side in drawn.inputs}
+    lookup = {side.name: build_reader(side.values) for side in drawn.inputs}
     shown = {side.name for side in drawn.stages if side.values is not None}
     best: tuple[int, Index, list[Any]] | None = None
     most = min(40, MOST_STEPS // max(steps, 1))
-    for index in islice(_candidates(out.shape), 1 + most):
-        found = list(dict.fromkeys(direct(one, index, lookup)))
+    for index in islice(_iter_candidates(out.shape), 1 + most):
+        found = list(dict.fromkeys(find_direct(one, index, lookup)))
         if best is None or len(found) > best[0]:
             best = len(found), index, found
     assert best is not None
     _, index, found = best
     marked: dict[str, list[Index]] = {}
     if one.stages:
-        marks_of = [*sources(one, index, lookup), *found]
+        marks_of = [*find_sources(one, index, lookup), *found]
         found = [place for place in found if place[0] in {*lookup, *shown}]
     else:
         marks_of = found
-    for name, place in [*marks_of, *_deciding(one, index, lookup)]:
+    for name, place in [*marks_of, *_find_deciding(one, index, lookup)]:
         marked.setdefault(name, []).append(place)
     every = (*drawn.inputs, *(side for side in drawn.stages if side.name in shown))
     marks = [(side, marked.get(side.name, [])) for side in every]
     return Followed(out, index, found, [*marks, (out, [index])], bool(one.stages))
 
 
-def kinds(drawn: Drawn, followed: Followed | None) -> dict[str, str]:
+def find_kinds(drawn: Drawn, followed: Followed | None) -> dict[str, str]:
     """Return what each tensor of a call does, by its name: `read`, `where`, `out`.
 
     `where` also marks tensors that are read only on the way to a stage.
@@ -94,7 +94,7 @@ def kinds(drawn: Drawn, followed: Followed | None) -> dict[str, str]:
     return found | {side.name: "out" for side in drawn.outputs}
 
 
-def without_values(drawn: Drawn) -> str:
+def explain_missing_values(drawn: Drawn) -> str:
     """Return why nothing can be followed."""
     blank = [s for s in (*drawn.outputs[:1], *drawn.inputs) if s.values is None]
     empty = next((side for side in blank if not side.size), None)
@@ -106,63 +106,63 @@ def without_values(drawn: Drawn) -> str:
     return "too large to show values"
 
 
-def reader(values: Any) -> Any:
+def build_reader(values: Any) -> Any:
     """Return a function that reads an element of nested lists."""
-    return lambda place: at(values, place)
+    return lambda place: get_element(values, place)
 
 
-def _candidates(shape: Index) -> Iterator[Index]:
+def _iter_candidates(shape: Index) -> Iterator[Index]:
     """Yield elements to choose from: the middle one first, then the others."""
     yield tuple(size // 2 if size > 2 else size - 1 for size in shape)
     yield from product(*(range(size) for size in shape))
 
 
-def _deciding(one: IndexMap, index: Index, lookup: Any) -> list[tuple[str, Index]]:
+def _find_deciding(one: IndexMap, index: Index, lookup: Any) -> list[tuple[str, Index]]:
     """Return the elements of index tensors that were read on the way."""
     letters = {**lookup, **one.named(index)}
     steps = list(islice(one.steps(letters), 64))
     found = []
     for read in one.reads:
         for expression in read.indices:
-            for inner in _elements(expression):
+            for inner in _iter_elements(expression):
                 for step in steps:
                     place = tuple(part.value(step) for part in inner.indices)
                     found.append((inner.tensor, place))
     chosen = [condition for read in one.reads for condition in read.when]
     for condition in (*one.conditions, *chosen):
         for part in (getattr(condition, "left", None),):
-            for inner in _elements(part) if part is not None else ():
+            for inner in _iter_elements(part) if part is not None else ():
                 for step in steps:
                     place = tuple(p.value(step) for p in inner.indices)
                     found.append((inner.tensor, place))
     return list(dict.fromkeys(found))
 
 
-def _elements(expression: Expression) -> Iterator[Element]:
+def _iter_elements(expression: Expression) -> Iterator[Element]:
     """Yield the elements of index tensors in an expression."""
     if isinstance(expression, Element):
         yield expression
     for term, _ in getattr(expression, "terms", ()):
-        yield from _elements(term)
+        yield from _iter_elements(term)
     if isinstance(inside := getattr(expression, "over", None), Expression):
-        yield from _elements(inside)
+        yield from _iter_elements(inside)
 
 
-def told_of_sizes(drawn: Drawn) -> list[str]:
+def describe_sizes(drawn: Drawn) -> list[str]:
     """Return the size formula of each spatial dim, and how often elements are read."""
     names = ("length",) if len(drawn.sizes) == 1 else ("depth", "height", "width")
     named = zip(names[-len(drawn.sizes) :], drawn.sizes, strict=False)
     lines = [f"{name}: {formula}" for name, formula in named]
     if drawn.name.rpartition(".")[2] in WRITERS and drawn.maps:
-        return _collisions(drawn)
+        return _describe_collisions(drawn)
     if drawn.maps and drawn.maps[0].stages and drawn.maps[0].conditions:
-        return keys_read(drawn)
+        return describe_keys_read(drawn)
     if not drawn.sizes or not drawn.maps:
         return lines
-    return [*lines, *_as_a_product(drawn), *_touched(drawn)]
+    return [*lines, *_describe_product(drawn), *_describe_reads(drawn)]
 
 
-def _as_a_product(drawn: Drawn) -> list[str]:
+def _describe_product(drawn: Drawn) -> list[str]:
     """Return a convolution as a matrix product, between unfold and fold."""
     one, sides = drawn.maps[0], {side.name: side.shape for side in drawn.inputs}
     if one.term != "product" or "weight" not in sides:
@@ -191,7 +191,7 @@ WRITERS = operators_with("writes_by_index")
 """Functions that write to places given by values."""
 
 
-def keys_read(drawn: Drawn) -> list[str]:
+def describe_keys_read(drawn: Drawn) -> list[str]:
     """Return how many of the keys each query of an attention reads."""
     one = drawn.maps[0]
     *rows, _ = one.shape
@@ -200,19 +200,19 @@ def keys_read(drawn: Drawn) -> list[str]:
         or prod(rows) > MOST_STEPS_COUNTED
     ):
         return []
-    lookup = {side.name: reader(side.values) for side in drawn.inputs}
+    lookup = {side.name: build_reader(side.values) for side in drawn.inputs}
     counts = [
         sum(1 for _ in one.steps({**lookup, **one.named((*index, 0))}))
         for index in product(*map(range, rows))
     ]
     keys = one.loops[0].size
     return [
-        f"a query reads {_between(counts)} of {keys} keys: {sum(counts)} of "
+        f"a query reads {_format_range(counts)} of {keys} keys: {sum(counts)} of "
         f"{len(counts) * keys} pairs are allowed"
     ]
 
 
-def _collisions(drawn: Drawn) -> list[str]:
+def _describe_collisions(drawn: Drawn) -> list[str]:
     """Return how many places of a scatter get more than one element."""
     one = drawn.maps[0]
     known = all(side.values is not None for side in drawn.inputs)
@@ -221,7 +221,7 @@ def _collisions(drawn: Drawn) -> list[str]:
         or prod(one.shape) * prod(n.size for n in one.loops) > MOST_STEPS_COUNTED
     ):
         return []
-    lookup = {side.name: reader(side.values) for side in drawn.inputs}
+    lookup = {side.name: build_reader(side.values) for side in drawn.inputs}
     counts = [
         sum(1 for _ in one.steps({**lookup, **one.named(index)}))
         for index in product(*map(range, one.shape))
@@ -234,24 +234,23 @@ def _collisions(drawn: Drawn) -> list[str]:
     return [f"{text} and {none} get{'s' * (none == 1)} none"]
 
 
-def _touched(drawn: Drawn) -> list[str]:
+def _describe_reads(drawn: Drawn) -> list[str]:
     """Return how often each input element is read, or how many meet in each output."""
     one = drawn.maps[0]
     steps = prod(one.shape) * prod(loop.size for loop in one.loops)
     if steps > MOST_STEPS_COUNTED or one.tables:
         return []
     if drawn.name.endswith("fold") and not drawn.name.endswith("unfold"):
-        met = times_met(one)
-        return [
-            f"{_between(met.values())} meet in each element of `out`, and are added"
-        ]
-    read = times_read(one, drawn.inputs[0].name)
+        met = count_meetings(one)
+        range_ = _format_range(met.values())
+        return [f"{range_} meet in each element of `out`, and are added"]
+    read = count_reads(one, drawn.inputs[0].name)
     counts = [read[index] for index in product(*map(range, drawn.inputs[0].shape))]
-    often = "once" if set(counts) == {1} else f"{_between(counts)} times"
+    often = "once" if set(counts) == {1} else f"{_format_range(counts)} times"
     return [f"each element of `{drawn.inputs[0].name}` is read {often}"]
 
 
-def _between(counts: Iterable[int]) -> str:
+def _format_range(counts: Iterable[int]) -> str:
     """Return `1 to 4`, or `2` if all are equal."""
     least, most = min(counts := list(counts)), max(counts)
     return str(least) if least == most else f"{least} to {most}"
@@ -264,17 +263,17 @@ MOST_STEPS_COUNTED = 20_000
 Lines = list[str]
 
 
-def _place(name: str, letters: tuple[str, ...]) -> str:
+def _format_place(name: str, letters: tuple[str, ...]) -> str:
     """Return `out[i, j]`, or the name alone for a tensor without dims."""
     return f"{name}[{', '.join(letters)}]" if letters else name
 
 
-def _size(drawn: IndexMap, loop: Loop) -> str:
+def _format_bound(drawn: IndexMap, loop: Loop) -> str:
     """Return the bound of a letter: the size's name if it has any."""
     return dict(drawn.sizes).get(loop.letter, str(loop.size))
 
 
-def _term(drawn: IndexMap) -> str:
+def _format_term(drawn: IndexMap) -> str:
     """Return the value of a single step."""
     if drawn.value is not None:
         return str(drawn.value)
@@ -283,10 +282,10 @@ def _term(drawn: IndexMap) -> str:
         return " or ".join(reads) if reads else "0"
     if drawn.term == "product":
         return " * ".join(reads)
-    return _called(drawn.term, reads, drawn.options)
+    return _format_call(drawn.term, reads, drawn.options)
 
 
-def _called(name: str, operands: list[str], options: Options) -> str:
+def _format_call(name: str, operands: list[str], options: Options) -> str:
     """Return `topk(steps, k=2).indices`, or with an operator: `x[i] + y[j]`."""
     function, _, part = name.lstrip("_").partition(".")
     sign = SIGNS.get(function)
@@ -296,18 +295,20 @@ def _called(name: str, operands: list[str], options: Options) -> str:
     return f"{function}({given}){'.' + part if part else ''}"
 
 
-def _gathered_options(drawn: IndexMap) -> Options:
+def _collect_options(drawn: IndexMap) -> Options:
     """Return the keyword arguments that belong to `combine`."""
     return drawn.options if drawn.term in PLAIN_TERMS else ()
 
 
-def _after(drawn: IndexMap, value: str) -> str:
+def _apply_functions(drawn: IndexMap, value: str) -> str:
     """Return the value with the functions that are applied after it."""
     for then in drawn.then:
         sign = SIGNS.get(then.function)
         bracketed = sign and not then.options and _has_parts(value)
         inner = f"({value})" if bracketed else value
-        value = _called(then.function, [inner, *map(str, then.reads)], then.options)
+        value = _format_call(
+            then.function, [inner, *map(str, then.reads)], then.options
+        )
     return value
 
 
@@ -321,27 +322,27 @@ def _has_parts(value: str) -> bool:
     return False
 
 
-def _started(drawn: IndexMap) -> str:
+def _format_start(drawn: IndexMap) -> str:
     """Return the value of an output element before the first step."""
     if isinstance(drawn.start, Read):
         return str(drawn.start)
     return "0" if drawn.start is None else f"{drawn.start:g}"
 
 
-def formula(drawn: IndexMap, name: str = "out") -> list[str]:
+def format_formula(drawn: IndexMap, name: str = "out") -> list[str]:
     """Return the element's formula, its cases and conditions, a line each."""
-    left = _place(name, drawn.letters)
+    left = _format_place(name, drawn.letters)
     conditions = [str(condition) for condition in drawn.conditions]
-    if _by_cases(drawn):
-        return _cases(drawn, left)
-    right = _term(drawn)
+    if _has_cases(drawn):
+        return _format_cases(drawn, left)
+    right = _format_term(drawn)
     if drawn.loops:
         over = ", ".join(
-            f"{loop.letter} < {_size(drawn, loop)}" for loop in drawn.loops
+            f"{loop.letter} < {_format_bound(drawn, loop)}" for loop in drawn.loops
         )
         word = "the last" if drawn.combine == "last" else drawn.combine.lstrip("_")
-        if _gathered_options(drawn):
-            word = _called(drawn.combine, [], drawn.options)
+        if _collect_options(drawn):
+            word = _format_call(drawn.combine, [], drawn.options)
         inside = " where " + " and ".join(conditions) if conditions else ""
         right = f"{word} over {over} of {right}{inside}"
         if drawn.at is not None:
@@ -358,17 +359,17 @@ def formula(drawn: IndexMap, name: str = "out") -> list[str]:
     elif drawn.start is not None:
         inside = " and ".join(conditions)
         when = f" if {inside}" if inside else ""
-        right = f"{right}{when}, else {_started(drawn)}" if when else right
-    return [f"{left} = {_after(drawn, right)}"]
+        right = f"{right}{when}, else {_format_start(drawn)}" if when else right
+    return [f"{left} = {_apply_functions(drawn, right)}"]
 
 
-def _by_cases(drawn: IndexMap) -> bool:
+def _has_cases(drawn: IndexMap) -> bool:
     """Whether an element is one of several, or is read only under a condition."""
     chosen = any(read.when for read in drawn.reads) and not drawn.loops
     return drawn.term == "copy" and (len(drawn.reads) > 1 or chosen)
 
 
-def _cases(drawn: IndexMap, left: str) -> list[str]:
+def _format_cases(drawn: IndexMap, left: str) -> list[str]:
     """Return a line for each read to choose from."""
     lines = []
     width = max(len(str(read)) for read in drawn.reads)
@@ -379,46 +380,50 @@ def _cases(drawn: IndexMap, left: str) -> list[str]:
         head = f"{left} =" if number == 0 else f"{pad}  "
         lines.append(f"{head} {read!s:{width}}  {when}")
     if drawn.start is not None:
-        lines.append(f"{pad}   {_started(drawn):{width}}  otherwise")
+        lines.append(f"{pad}   {_format_start(drawn):{width}}  otherwise")
     return lines
 
 
-def formulas(drawn: IndexMap, name: str = "out", told: Collection[str] = ()) -> Lines:
+def format_formulas(
+    drawn: IndexMap, name: str = "out", told: Collection[str] = ()
+) -> Lines:
     """Return the formulas of the stages not shown yet, and the element's own."""
     stages = [stage for stage in drawn.stages if stage.name not in told]
-    lines = [line for stage in stages for line in formula(stage.map, stage.name)]
-    return [*lines, *formula(drawn, name)]
+    lines = [line for stage in stages for line in format_formula(stage.map, stage.name)]
+    return [*lines, *format_formula(drawn, name)]
 
 
-def loop(drawn: IndexMap, name: str = "out", told: Collection[str] = ()) -> Lines:
+def format_loop(
+    drawn: IndexMap, name: str = "out", told: Collection[str] = ()
+) -> Lines:
     """Return the equivalent naive loop in Python, without stages shown already."""
     stages = [(one.name, one.map) for one in drawn.stages if one.name not in told]
-    return _nested([*stages, (name, drawn)], 0)
+    return _nest_loops([*stages, (name, drawn)], 0)
 
 
 Named = tuple[str, IndexMap]
 
 
-def _nested(every: list[Named], depth: int) -> Lines:
+def _nest_loops(every: list[Named], depth: int) -> Lines:
     """Return loops over the outputs of several maps; each reads those before it.
 
     Neighbours share a loop while they share its letter.
     """
     lines: Lines = []
     while every:
-        count = _together(every, depth)
+        count = _count_shared(every, depth)
         group, every = every[:count], every[count:]
         _, first = group[0]
         if len(first.letters) <= depth:
-            lines += _body(first, group[0][0])
+            lines += _format_body(first, group[0][0])
             continue
         outer = Loop(first.letters[depth], first.shape[depth])
-        lines.append(f"for {outer.letter} in range({_size(first, outer)}):")
-        lines += [f"    {line}" for line in _nested(group, depth + 1)]
+        lines.append(f"for {outer.letter} in range({_format_bound(first, outer)}):")
+        lines += [f"    {line}" for line in _nest_loops(group, depth + 1)]
     return lines
 
 
-def _together(every: list[Named], depth: int) -> int:
+def _count_shared(every: list[Named], depth: int) -> int:
     """Return how many of the maps, from the first, can share a loop."""
     _, first = every[0]
     if len(first.letters) <= depth:
@@ -436,7 +441,7 @@ def _together(every: list[Named], depth: int) -> int:
     return len(every)
 
 
-def _body(drawn: IndexMap, name: str) -> Lines:
+def _format_body(drawn: IndexMap, name: str) -> Lines:
     """Return the statements for one element."""
     lines: Lines = []
     depth = 0
@@ -444,40 +449,41 @@ def _body(drawn: IndexMap, name: str) -> Lines:
     def add(text: str) -> None:
         lines.append("    " * depth + text)
 
-    left = _place(name, drawn.letters)
+    left = _format_place(name, drawn.letters)
     sums = drawn.combine == "sum"
     gathered = bool(drawn.loops) and drawn.combine not in ("sum", "last")
     if gathered:
         add("steps = []")
     elif sums or drawn.start is not None:
-        add(f"{left} = {_started(drawn)}")
+        add(f"{left} = {_format_start(drawn)}")
     for one in drawn.loops:
-        add(f"for {one.letter} in range({_size(drawn, one)}):")
+        add(f"for {one.letter} in range({_format_bound(drawn, one)}):")
         depth += 1
     if drawn.conditions:
         add(f"if {' and '.join(map(str, drawn.conditions))}:")
         depth += 1
-    if _by_cases(drawn):
+    if _has_cases(drawn):
         for number, read in enumerate(drawn.reads):
             when = " and ".join(map(str, read.when))
             add(f"{'elif' if number else 'if'} {when}:" if when else "else:")
             lines.append("    " * (depth + 1) + f"{left} = {read}")
     elif gathered:
-        add(f"steps.append({_term(drawn)})")
+        add(f"steps.append({_format_term(drawn)})")
     elif when := " and ".join(str(c) for read in drawn.reads for c in read.when):
         add(f"if {when}:")
         lines.append(
-            "    " * (depth + 1) + f"{left} {'+=' if sums else '='} {_term(drawn)}"
+            "    " * (depth + 1)
+            + f"{left} {'+=' if sums else '='} {_format_term(drawn)}"
         )
     else:
-        add(f"{left} {'+=' if sums else '='} {_term(drawn)}")
+        add(f"{left} {'+=' if sums else '='} {_format_term(drawn)}")
     depth = 0
     if gathered:
         at = f"[{drawn.at}]" if drawn.at is not None else ""
-        made = _called(drawn.combine, ["steps"], _gathered_options(drawn))
+        made = _format_call(drawn.combine, ["steps"], _collect_options(drawn))
         add(f"{left} = {made}{at}")
     if sums and drawn.scale is not None:
         add(f"{left} /= {drawn.scale}")
     if drawn.then:
-        add(f"{left} = {_after(drawn, left)}")
+        add(f"{left} = {_apply_functions(drawn, left)}")
     return lines

@@ -11,26 +11,26 @@ from dataclasses import dataclass, field
 
 from shapewright.program.source_text import SourceText
 from shapewright.program.spans import Span
-from shapewright.program.syntax_nodes import called_name, is_starred
+from shapewright.program.syntax_nodes import get_called_name, is_starred
 from shapewright.record.ops import Fact, ModuleCall, Op
 from shapewright.record.trace import Trace
-from shapewright.views.source_lines import visits
+from shapewright.views.source_lines import collect_visits
 
 
-def _operands_of(
+def _find_operands(
     text: SourceText, op: Op, node: ast.AST | None, layer: ModuleCall | None
 ) -> list[str]:
     """Return the words for each input of an op; empty if the text has none."""
     if layer is not None:
-        return _of_layer(text, op, node, layer)
-    places = op.places or _free_places(op)
+        return _find_layer_operands(text, op, node, layer)
+    places = op.places or _find_free_places(op)
     found = []
     for place in places:
-        found.append(_text_of(text, _operand(node, op, place)))
+        found.append(_get_text(text, _find_operand(node, op, place)))
     return found if len(found) == len(op.inputs) else [""] * len(op.inputs)
 
 
-def _of_layer(
+def _find_layer_operands(
     text: SourceText, op: Op, node: ast.AST | None, layer: ModuleCall
 ) -> list[str]:
     """Return the words for a layer's arguments, matched by the tensors' numbers."""
@@ -41,26 +41,26 @@ def _of_layer(
         pairs += [(kwargs.get(one.arg or ""), one.value) for one in node.keywords]
         for given, said in pairs:
             if isinstance(given, Fact):
-                named[given.tensor] = _text_of(text, said)
+                named[given.tensor] = _get_text(text, said)
     return [named.get(fact.tensor, "") for fact in op.inputs]
 
 
-def _text_of(text: SourceText, node: ast.AST | None) -> str:
+def _get_text(text: SourceText, node: ast.AST | None) -> str:
     """Return the text of an expression, in one line."""
     return text.line_of(node) if isinstance(node, ast.expr) else ""
 
 
-def _operand(node: ast.AST | None, op: Op, place: str) -> ast.AST | None:
+def _find_operand(node: ast.AST | None, op: Op, place: str) -> ast.AST | None:
     """Return the expression at a place of a call."""
     first, *way = place.split(".")
     found: ast.AST | None = None
     match node:
         case ast.Call() if not is_starred(node):
-            found = _argument(node, op, first)
+            found = _find_argument(node, op, first)
         case ast.BinOp(left, _, right) | ast.Compare(left, [_], [right]):
-            found = _side(left, right, op, first)
+            found = _find_side(left, right, op, first)
         case ast.AugAssign(target, _, value):
-            found = _side(target, value, op, first)
+            found = _find_side(target, value, op, first)
         case ast.UnaryOp(_, value) | ast.Attribute(value):
             found = value if first == "0" else None
         case ast.Subscript(value, index):
@@ -75,9 +75,9 @@ def _operand(node: ast.AST | None, op: Op, place: str) -> ast.AST | None:
     return found
 
 
-def _argument(node: ast.Call, op: Op, place: str) -> ast.AST | None:
+def _find_argument(node: ast.Call, op: Op, place: str) -> ast.AST | None:
     """Return an argument of a call that is written as a call of this very function."""
-    if called_name(node) != (op.function or op.name).rpartition(".")[2]:
+    if get_called_name(node) != (op.function or op.name).rpartition(".")[2]:
         return None
     if not place.isdecimal():
         return next((one.value for one in node.keywords if one.arg == place), None)
@@ -90,7 +90,7 @@ def _argument(node: ast.Call, op: Op, place: str) -> ast.AST | None:
     return node.args[at] if at < len(node.args) else None
 
 
-def _side(left: ast.expr, right: ast.expr, op: Op, place: str) -> ast.AST | None:
+def _find_side(left: ast.expr, right: ast.expr, op: Op, place: str) -> ast.AST | None:
     """Return an operator's side at a place; beside a number, the side of the tensor."""
     if len(op.inputs) == 1:
         numbers = [isinstance(one, ast.Constant) for one in (left, right)]
@@ -99,7 +99,7 @@ def _side(left: ast.expr, right: ast.expr, op: Op, place: str) -> ast.AST | None
     return {"0": left, "1": right}.get(place) if not turned else None
 
 
-def _free_places(op: Op) -> list[str]:
+def _find_free_places(op: Op) -> list[str]:
     """Return the positions that no other argument has, as many as there are tensors."""
     taken = {name for name, _ in op.arguments}
     free = (str(at) for at in range(len(taken) + len(op.inputs)))
@@ -160,7 +160,7 @@ class LineCalls:
     inside: tuple[tuple[str, int], ...] = ()
 
 
-def line_calls(trace: Trace, file: str, text: str, line: int) -> LineCalls:
+def find_line_calls(trace: Trace, file: str, text: str, line: int) -> LineCalls:
     """Return the calls on a line of `file`, whose text is `text`.
 
     A statement over several lines is found by any of them.
@@ -175,21 +175,23 @@ def line_calls(trace: Trace, file: str, text: str, line: int) -> LineCalls:
     for op in trace.ops:
         if op.kind == "read" and op.outputs == ():
             continue
-        if op.span is None or not _within(op.span, file, lines):
-            if op.span and any(_within(f.span, file, lines) for f in op.frames):
+        if op.span is None or not _is_within(op.span, file, lines):
+            if op.span and any(_is_within(f.span, file, lines) for f in op.frames):
                 inside[(op.span.file, op.span.line)] = None
             continue
         if not (op.outputs or "raised" in op.notes):
             continue
         owner, layer = run.owner_of(op)
         owners[owner.path if owner else ""] = None
-        path = _relative(op.module, owner.path if owner else "") if layer else ""
+        path = (
+            _get_relative_path(op.module, owner.path if owner else "") if layer else ""
+        )
         key = (op.span, op.name, op.function, path)
         step = steps.get(key)
         if step is None:
             step = steps[key] = run.step(op, owner, layer, path)
         step.ops.append(op)
-    times = _times_run(trace, read, lines)
+    times = _count_runs(trace, read, lines)
     found = tuple(steps.values())
     spans = Counter(step.ops[0].span for step in found)
     for step in found:
@@ -197,19 +199,19 @@ def line_calls(trace: Trace, file: str, text: str, line: int) -> LineCalls:
     return LineCalls(lines, code, times, tuple(owners), found, tuple(sorted(inside)))
 
 
-def _within(span: Span, file: str, lines: Range) -> bool:
+def _is_within(span: Span, file: str, lines: Range) -> bool:
     """Whether a span touches the lines."""
     return span.file == file and span.line <= lines[1] and span.end_line >= lines[0]
 
 
-def _relative(path: str, owner: str) -> str:
+def _get_relative_path(path: str, owner: str) -> str:
     """Return a module's path within another: `fc` for `blocks.0.fc` in `blocks.0`."""
     return path.removeprefix(f"{owner}.") if owner else path
 
 
-def _times_run(trace: Trace, text: SourceText, lines: Range) -> int:
+def _count_runs(trace: Trace, text: SourceText, lines: Range) -> int:
     """Return how often the line was evaluated."""
-    made = visits(trace, {text.file: text.looping_lines})
+    made = collect_visits(trace, {text.file: text.looping_lines})
     return max(
         (
             len(seen)
@@ -220,7 +222,7 @@ def _times_run(trace: Trace, text: SourceText, lines: Range) -> int:
     )
 
 
-def nearest(trace: Trace, file: str, line: int, most: int = 4) -> list[int]:
+def find_nearest(trace: Trace, file: str, line: int, most: int = 4) -> list[int]:
     """Return the lines of a file that make tensor calls, the nearest, in order."""
     made = {
         op.span.line
@@ -239,27 +241,27 @@ class Variant:
     modules: tuple[str, ...]
 
 
-def variants(step: LineStep, states: Iterable[int]) -> list[Variant]:
+def find_variants(step: LineStep, states: Iterable[int]) -> list[Variant]:
     """Return the different shapes of a call, without parameters, in run order."""
     known = set(states)
     counts: Counter[str] = Counter()
     modules: dict[str, dict[str, None]] = {}
     for op in step.ops:
-        text = _shapes(op, known)
+        text = _format_shapes(op, known)
         counts[text] += 1
         modules.setdefault(text, {})[op.module] = None
     return [Variant(t, count, tuple(modules[t])) for t, count in counts.items()]
 
 
-def _shapes(op: Op, states: set[int]) -> str:
+def _format_shapes(op: Op, states: set[int]) -> str:
     """Return `(2, 9, 8) -> (2, 9, 8)`, without the parameters among the inputs."""
     given = [fact for fact in op.inputs if fact.tensor not in states]
-    before = _listed(given or op.inputs)
-    after = _listed(op.outputs) if op.outputs else "fails"
+    before = _list_shapes(given or op.inputs)
+    after = _list_shapes(op.outputs) if op.outputs else "fails"
     return f"{before} -> {after}" if before else f"-> {after}"
 
 
-def _listed(facts: Sequence[Fact]) -> str:
+def _list_shapes(facts: Sequence[Fact]) -> str:
     """Return shapes with commas."""
     return ", ".join(str(fact.shape) for fact in facts)
 
@@ -289,9 +291,11 @@ class _Run:
     ) -> LineStep:
         assert op.span is not None
         code, node = self.text.line_at(op.span), self.text.exact_node(op.span)
-        names = _operands_of(self.text, op, node, layer)
+        names = _find_operands(self.text, op, node, layer)
         states = [
-            _relative(self.states.get(fact.tensor, ""), owner.path if owner else "")
+            _get_relative_path(
+                self.states.get(fact.tensor, ""), owner.path if owner else ""
+            )
             for fact in op.inputs
         ]
         named = tuple(own or state for own, state in zip(names, states, strict=True))

@@ -8,14 +8,14 @@ from textwrap import dedent, wrap
 
 from shapewright.findings.finding import Finding
 from shapewright.index_maps.drawn_calls import Drawn, with_names
-from shapewright.views.drawing.grids import BOXES, Strokes, ink
+from shapewright.views.drawing.grids import BOXES, Strokes, add_ink
 from shapewright.views.drawing.line_calls import LineCalls, LineStep, Variant
 from shapewright.views.drawing.svg_canvas import Canvas
-from shapewright.views.drawing.svg_page import paint
-from shapewright.views.drawing.text_page import page
+from shapewright.views.drawing.svg_page import paint_call
+from shapewright.views.drawing.text_page import format_page
 
 
-def worded(
+def name_tensors(
     step: LineStep, drawn: Drawn, order: Sequence[str], known: Collection[int]
 ) -> Drawn:
     """Return the drawing with the program's names for tensors.
@@ -39,11 +39,11 @@ def worded(
     return replace(
         made,
         text=step.title if step.inside else step.code,
-        notes=(*made.notes, *notes, *_of_values(made, valued)),
+        notes=(*made.notes, *notes, *_describe_values(made, valued)),
     )
 
 
-def _of_values(drawn: Drawn, known: Collection[str]) -> list[str]:
+def _describe_values(drawn: Drawn, known: Collection[str]) -> list[str]:
     """Return a note on which values are from the run."""
     shown = [side.name for side in drawn.inputs if side.values is not None]
     if not drawn.maps or not shown:
@@ -110,71 +110,76 @@ class DrawnLine:
         )
 
 
-def text_of_line(line: DrawnLine, width: int = 80, strokes: Strokes = BOXES) -> str:
+def format_line_text(line: DrawnLine, width: int = 80, strokes: Strokes = BOXES) -> str:
     """Return the page for the terminal."""
     colour = strokes.colour
-    code = _indented(line.calls.code).splitlines()
-    where = [ink(line.place, "dim", colour), *(ink(c, "title", colour) for c in code)]
-    parts = ["\n".join(where), _wrapped(_head(line), width)]
+    code = _indent_code(line.calls.code).splitlines()
+    where = [
+        add_ink(line.place, "dim", colour),
+        *(add_ink(c, "title", colour) for c in code),
+    ]
+    parts = ["\n".join(where), _wrap_sentences(_describe_head(line), width)]
     for number, one in enumerate(line.steps, 1):
-        title = _heading(line, number, one)
-        under = ink("-" * min(len(title), width), "dim", colour)
-        parts.append(f"{ink(title, 'title', colour)}\n{under}")
-        parts.append(_wrapped(_told_of_step(one), width))
-        parts.append("\n".join(page(one.drawn, width, strokes).splitlines()[2:]))
-    parts.append(_wrapped(_tail(line), width))
+        title = _format_heading(line, number, one)
+        under = add_ink("-" * min(len(title), width), "dim", colour)
+        parts.append(f"{add_ink(title, 'title', colour)}\n{under}")
+        parts.append(_wrap_sentences(_describe_step(one), width))
+        parts.append("\n".join(format_page(one.drawn, width, strokes).splitlines()[2:]))
+    parts.append(_wrap_sentences(_describe_tail(line), width))
     return "\n\n".join(part for part in parts if part) + "\n"
 
 
-def svg_of_line(line: DrawnLine, width: float = 760) -> str:
+def draw_line_svg(line: DrawnLine, width: float = 760) -> str:
     """Return the page as one SVG, its calls one below the other."""
     canvas = Canvas(max(width, 240))
     canvas.lines([line.place], "soft mono", 12, after=2)
-    code = _indented(line.calls.code).splitlines()
+    code = _indent_code(line.calls.code).splitlines()
     canvas.lines(code, "text mono bold", 15, after=6)
-    canvas.lines(_head(line), "soft sans", 13, after=14)
+    canvas.lines(_describe_head(line), "soft sans", 13, after=14)
     for number, one in enumerate(line.steps, 1):
-        canvas.path(_rule(canvas), "frame")
+        canvas.path(_draw_rule(canvas), "frame")
         canvas.y += 8
-        canvas.lines([_heading(line, number, one)], "name mono bold", 14, after=4)
-        canvas.lines(_told_of_step(one), "soft sans", 13, after=6)
-        paint(canvas, one.drawn, titled=False)
+        canvas.lines(
+            [_format_heading(line, number, one)], "name mono bold", 14, after=4
+        )
+        canvas.lines(_describe_step(one), "soft sans", 13, after=6)
+        paint_call(canvas, one.drawn, titled=False)
         canvas.y += 6
-    canvas.lines(_tail(line), "soft sans", 13)
-    return canvas.page(line.place, " ".join(_head(line)))
+    canvas.lines(_describe_tail(line), "soft sans", 13)
+    return canvas.page(line.place, " ".join(_describe_head(line)))
 
 
-def _rule(canvas: Canvas) -> str:
+def _draw_rule(canvas: Canvas) -> str:
     """Return a rule across the page."""
     return f"M20 {canvas.y:g}H{canvas.width - 20:g}"
 
 
-def _indented(code: str) -> str:
+def _indent_code(code: str) -> str:
     """Return the statement without the indent of its block, two columns in."""
     return "\n".join(f"  {line}".rstrip() for line in dedent(code).splitlines())
 
 
-def _wrapped(sentences: Sequence[str], width: int) -> str:
+def _wrap_sentences(sentences: Sequence[str], width: int) -> str:
     """Return sentences, a line each if they fit."""
     return "\n".join(
         part for one in sentences for part in wrap(one, width, subsequent_indent="  ")
     )
 
 
-def _head(line: DrawnLine) -> list[str]:
+def _describe_head(line: DrawnLine) -> list[str]:
     """Return how often the line ran, where, and what is known of its run."""
     calls = line.calls
     if not calls.steps:
-        return list(_without_calls(line))
-    times = _counted(max(calls.times, 1), "time")
+        return list(_iter_reasons(line))
+    times = _format_count(max(calls.times, 1), "time")
     owners = [owner for owner in calls.owners if owner]
-    where = f" in {_few(owners)}" if owners else ""
+    where = f" in {_list_few(owners)}" if owners else ""
     found = [f"ran {times}{where}, in a run of {line.target}"]
     found += [f"assumed {one}" for one in line.assumed]
     return found
 
 
-def _without_calls(line: DrawnLine) -> Iterator[str]:
+def _iter_reasons(line: DrawnLine) -> Iterator[str]:
     """Yield why nothing is drawn."""
     if line.ended is not None and not line.calls.inside:
         yield f"the run ended before: {line.ended.span or line.target}: " + (
@@ -182,7 +187,8 @@ def _without_calls(line: DrawnLine) -> Iterator[str]:
         )
     elif line.calls.inside:
         places = [f"{file}:{number}" for file, number in line.calls.inside]
-        yield f"makes no tensor call itself; it calls code that does: {_few(places, 8)}"
+        few = _list_few(places, 8)
+        yield f"makes no tensor call itself; it calls code that does: {few}"
         if line.ended is not None:
             yield f"the run ended at {line.ended.span}: {line.ended.message}"
     else:
@@ -193,12 +199,12 @@ def _without_calls(line: DrawnLine) -> Iterator[str]:
             yield f"  {number}: {code}"
 
 
-def _heading(line: DrawnLine, number: int, one: DrawnStep) -> str:
+def _format_heading(line: DrawnLine, number: int, one: DrawnStep) -> str:
     """Return `2 of 3: F.relu(self.conv1(x))`."""
     return f"{number} of {len(line.calls.steps)}: {one.step.title}"
 
 
-def _told_of_step(one: DrawnStep) -> list[str]:
+def _describe_step(one: DrawnStep) -> list[str]:
     """Return the operator, its layer, and the shapes on which it ran."""
     found = []
     step = one.step
@@ -211,17 +217,17 @@ def _told_of_step(one: DrawnStep) -> list[str]:
     if len(one.variants) > 1:
         for kind in one.variants[:MOST_VARIANTS]:
             modules = [name for name in kind.modules if name]
-            where = f" in {_few(modules)}" if modules else ""
-            found.append(f"{_counted(kind.times, 'time')} {kind.text}{where}")
+            where = f" in {_list_few(modules)}" if modules else ""
+            found.append(f"{_format_count(kind.times, 'time')} {kind.text}{where}")
         if rest := len(one.variants) - MOST_VARIANTS:
             found += [f"and on {rest} other sets of shapes"] if rest > 0 else []
         found.append(f"drawn: the {'last' if step.failed else 'first'}")
     elif len(step.ops) > 1:
-        found.append(f"{_counted(len(step.ops), 'time')}, each on these shapes")
+        found.append(f"{_format_count(len(step.ops), 'time')}, each on these shapes")
     return found
 
 
-def _tail(line: DrawnLine) -> list[str]:
+def _describe_tail(line: DrawnLine) -> list[str]:
     """Return what else the line did, and how the run ended."""
     found = []
     for step in line.calls.steps[len(line.steps) :]:
@@ -229,18 +235,20 @@ def _tail(line: DrawnLine) -> list[str]:
         break
     if line.calls.steps and line.calls.inside:
         places = [f"{file}:{number}" for file, number in line.calls.inside]
-        found.append(f"it also calls code that makes tensor calls: {_few(places, 8)}")
+        found.append(
+            f"it also calls code that makes tensor calls: {_list_few(places, 8)}"
+        )
     if line.calls.steps and line.ended is not None and not line.steps[-1].drawn.error:
         found.append(f"the run ended at {line.ended.span}: {line.ended.message}")
     return found
 
 
-def _counted(count: int, what: str) -> str:
+def _format_count(count: int, what: str) -> str:
     """Return `once` or `3 times`."""
     return "once" if count == 1 else f"{count:,} {what}s"
 
 
-def _few(names: Sequence[str], most: int = 4) -> str:
+def _list_few(names: Sequence[str], most: int = 4) -> str:
     """Return the first names of a list, the rest counted."""
     shown = ", ".join(names[:most])
     more = len(names) - most

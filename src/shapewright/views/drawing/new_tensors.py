@@ -23,7 +23,7 @@ LIKE = operators_with("ignores_given_values")
 RANDOM = operators_with("is_random")
 
 
-def _base_of(drawn: Drawn) -> tuple[str, bool]:
+def _get_base(drawn: Drawn) -> tuple[str, bool]:
     """Return the factory's plain name, and whether it imitates another tensor."""
     owner, _, last = drawn.name.rpartition(".")
     like = last.endswith("_like") and last in LIKE
@@ -32,30 +32,30 @@ def _base_of(drawn: Drawn) -> tuple[str, bool]:
     return (last.removesuffix("_like") if like else last), like
 
 
-def making_lines(drawn: Drawn) -> list[str]:
+def format_making_lines(drawn: Drawn) -> list[str]:
     """Return the notes on a call that makes a tensor; empty for other calls."""
-    name, like = _base_of(drawn)
+    name, like = _get_base(drawn)
     if drawn.error or not drawn.outputs or drawn.beside is None:
         return []
     if name == "meshgrid" or name in TRIANGLES:
-        return _taken_over(drawn, name)
+        return _describe_taken_over(drawn, name)
     if name not in BY_DEFAULT | WHOLE | BY_VALUE:
         return []
     out = drawn.outputs[0]
     lines = [
-        f"dtype {out.dtype}: {_why_dtype(drawn, name, like)}",
-        f"device {drawn.beside.device}: {_why_device(drawn, like)}",
+        f"dtype {out.dtype}: {_explain_dtype(drawn, name, like)}",
+        f"device {drawn.beside.device}: {_explain_device(drawn, like)}",
     ]
     if name in RANDOM:
         lines.append("`torch.manual_seed(0)` before it gives the same numbers again")
-    written = _in_cpp(drawn, name, like)
+    written = _format_cpp(drawn, name, like)
     return [*lines, *([f"C++: {written}"] if written else [])]
 
 
-def _taken_over(drawn: Drawn, name: str) -> list[str]:
+def _describe_taken_over(drawn: Drawn, name: str) -> list[str]:
     """Return notes on functions that take dtype and device from their inputs."""
     out = drawn.outputs[0]
-    lines = [f"dtype {out.dtype}, device {_device(drawn)}: those of its inputs"]
+    lines = [f"dtype {out.dtype}, device {_get_device(drawn)}: those of its inputs"]
     if name == "meshgrid":
         many = ", ".join(side.name.replace("tensors.", "x") for side in drawn.inputs)
         how = drawn.arguments.get("indexing") or "ij"
@@ -66,12 +66,12 @@ def _taken_over(drawn: Drawn, name: str) -> list[str]:
     return [*lines, f"C++: torch::{name}(input, /*diagonal=*/{diagonal})"]
 
 
-def _device(drawn: Drawn) -> str:
+def _get_device(drawn: Drawn) -> str:
     """Return the device of the output."""
     return drawn.beside.device if drawn.beside else "cpu"
 
 
-def _why_dtype(drawn: Drawn, name: str, like: bool) -> str:
+def _explain_dtype(drawn: Drawn, name: str, like: bool) -> str:
     """Return where the dtype comes from."""
     default = drawn.beside.default if drawn.beside else "float32"
     if drawn.arguments.get("dtype") is not None:
@@ -81,15 +81,15 @@ def _why_dtype(drawn: Drawn, name: str, like: bool) -> str:
     if name in WHOLE:
         return f"`{name}` returns integers unless asked otherwise"
     if name in BY_VALUE:
-        return _by_value(drawn, name, default)
+        return _explain_by_value(drawn, name, default)
     if str(drawn.outputs[0].dtype).startswith("complex"):
         return "an end is complex, and the parts are of the default dtype"
     return f"no dtype is asked for, and `torch.get_default_dtype()` is {default}"
 
 
-def _by_value(drawn: Drawn, name: str, default: str) -> str:
+def _explain_by_value(drawn: Drawn, name: str, default: str) -> str:
     """Return how values decide the dtype: whole numbers, a fraction, or booleans."""
-    values = list(_numbers(drawn, name))
+    values = list(_iter_numbers(drawn, name))
     if any(isinstance(value, complex) for value in values):
         return f"a complex number, its parts of the default dtype {default}"
     point = next((value for value in values if isinstance(value, float)), None)
@@ -104,7 +104,7 @@ def _by_value(drawn: Drawn, name: str, default: str) -> str:
     return f"{shown}{', ...' if values[3:] else ''} {whole}, and no dtype is asked for"
 
 
-def _numbers(drawn: Drawn, name: str) -> Any:
+def _iter_numbers(drawn: Drawn, name: str) -> Any:
     """Yield the numbers of the call that decide the dtype."""
     given = drawn.arguments
     if name == "full":
@@ -113,19 +113,19 @@ def _numbers(drawn: Drawn, name: str) -> Any:
         keys = ("start", "end", "step")
         yield from (given[key] for key in keys if given.get(key) is not None)
     else:
-        yield from _flat(next(iter(given.values()), ()))
+        yield from _iter_flat(next(iter(given.values()), ()))
 
 
-def _flat(nest: Any) -> Any:
+def _iter_flat(nest: Any) -> Any:
     """Yield the numbers in nested lists."""
     if isinstance(nest, list | tuple):
         for item in nest:
-            yield from _flat(item)
+            yield from _iter_flat(item)
     elif isinstance(nest, bool | int | float | complex):
         yield nest
 
 
-def _why_device(drawn: Drawn, like: bool) -> str:
+def _explain_device(drawn: Drawn, like: bool) -> str:
     """Return where the device comes from."""
     if drawn.arguments.get("device") is not None:
         return "the call asks for it"
@@ -135,41 +135,41 @@ def _why_device(drawn: Drawn, like: bool) -> str:
 # -- C++ -------------------------------------------------------------------------------
 
 
-def _in_cpp(drawn: Drawn, name: str, like: bool) -> str:
+def _format_cpp(drawn: Drawn, name: str, like: bool) -> str:
     """Return the call with torch::TensorOptions; empty if C++ has no such call."""
     dtype = CPP_DTYPES.get(drawn.outputs[0].dtype)
     make = ARGUMENTS.get(name)
     arguments = make(drawn) if make is not None else None
     if like:
         fill = drawn.arguments.get("fill_value")
-        arguments = ["input", *([_literal(fill)] if name == "full" else [])]
+        arguments = ["input", *([_format_literal(fill)] if name == "full" else [])]
         if name == "randint":
             arguments = None
     if dtype is None or arguments is None or None in arguments:
         return ""
-    options = f"torch::TensorOptions().dtype(torch::{dtype}){_cpp_device(drawn)}"
+    options = f"torch::TensorOptions().dtype(torch::{dtype}){_format_cpp_device(drawn)}"
     if drawn.arguments.get("requires_grad"):
         options += ".requires_grad(true)"
     suffix = "_like" if like else ""
     return f"torch::{name}{suffix}({', '.join([*arguments, options])})"
 
 
-def _cpp_device(drawn: Drawn) -> str:
+def _format_cpp_device(drawn: Drawn) -> str:
     """Return `.device(torch::kCUDA, 1)`."""
-    kind, _, index = _device(drawn).partition(":")
+    kind, _, index = _get_device(drawn).partition(":")
     known = {"cpu": "kCPU", "cuda": "kCUDA", "meta": "kMeta", "mps": "kMPS"}
     if kind not in known:
-        return f'.device("{_device(drawn)}")'
+        return f'.device("{_get_device(drawn)}")'
     place = f", {index}" if index and kind == "cuda" else ""
     return f".device(torch::{known[kind]}{place})"
 
 
-def _sizes(drawn: Drawn) -> str:
+def _format_sizes(drawn: Drawn) -> str:
     """Return `{2, 3}`."""
     return f"{{{', '.join(map(str, drawn.outputs[0].shape))}}}"
 
 
-def _literal(value: Any) -> Any:
+def _format_literal(value: Any) -> Any:
     """Return a number in C++ syntax; None for other values."""
     if isinstance(value, bool):
         return "true" if value else "false"
@@ -185,26 +185,26 @@ def _literal(value: Any) -> Any:
     return None
 
 
-def _of_range(drawn: Drawn) -> list[Any]:
+def _format_range(drawn: Drawn) -> list[Any]:
     """Return start, end, and any step of `arange` or `range`."""
     given = drawn.arguments
     start, end = given.get("start", 0), given.get("end")
     if end is None:
         start, end = 0, start
-    step = [_literal(given["step"])] if given.get("step") is not None else []
-    return [_literal(start), _literal(end), *step]
+    step = [_format_literal(given["step"])] if given.get("step") is not None else []
+    return [_format_literal(start), _format_literal(end), *step]
 
 
-def _of_ends(drawn: Drawn) -> list[Any]:
+def _format_ends(drawn: Drawn) -> list[Any]:
     """Return the arguments of `linspace` and `logspace`."""
     given = drawn.arguments
-    found = [_literal(given.get(key)) for key in ("start", "end", "steps")]
+    found = [_format_literal(given.get(key)) for key in ("start", "end", "steps")]
     if drawn.name.endswith("logspace"):
-        found.append(_literal(given.get("base", 10.0)))
+        found.append(_format_literal(given.get("base", 10.0)))
     return found
 
 
-def _of_bounds(drawn: Drawn) -> list[Any]:
+def _format_bounds(drawn: Drawn) -> list[Any]:
     """Return those of `randint`: low, which may be left out, and high
     before the size.
     """
@@ -214,37 +214,37 @@ def _of_bounds(drawn: Drawn) -> list[Any]:
     if not 1 <= len(bounds) <= 2:
         return [None]
     low, high = (0, bounds[0]) if len(bounds) == 1 else bounds
-    return [_literal(low), _literal(high), _sizes(drawn)]
+    return [_format_literal(low), _format_literal(high), _format_sizes(drawn)]
 
 
-def _of_shape(drawn: Drawn) -> list[Any]:
+def _format_shape(drawn: Drawn) -> list[Any]:
     """Return the size, for factories that take it first."""
-    return [_sizes(drawn)]
+    return [_format_sizes(drawn)]
 
 
-def _of_eye(drawn: Drawn) -> list[Any]:
+def _format_eye(drawn: Drawn) -> list[Any]:
     """Return rows, and columns if they differ."""
     rows, columns = drawn.outputs[0].shape
     return [str(rows), *([str(columns)] if columns != rows else [])]
 
 
-def _of_indices(drawn: Drawn) -> list[Any]:
+def _format_indices(drawn: Drawn) -> list[Any]:
     """Return rows, columns and offset of `tril_indices`."""
     values = [v for v in drawn.arguments.values() if type(v) is int]
-    return [_literal(v) for v in (*values, 0)[:3]] if len(values) > 1 else [None]
+    return [_format_literal(v) for v in (*values, 0)[:3]] if len(values) > 1 else [None]
 
 
 ARGUMENTS: dict[str, Callable[[Drawn], Any]] = {
-    **dict.fromkeys(SIZED, _of_shape),
+    **dict.fromkeys(SIZED, _format_shape),
     "full": lambda drawn: [
-        _sizes(drawn), _literal(drawn.arguments.get("fill_value"))
+        _format_sizes(drawn), _format_literal(drawn.arguments.get("fill_value"))
     ],
-    "arange": _of_range,
-    "linspace": _of_ends,
-    "logspace": _of_ends,
-    "randint": _of_bounds,
+    "arange": _format_range,
+    "linspace": _format_ends,
+    "logspace": _format_ends,
+    "randint": _format_bounds,
     "randperm": lambda drawn: [str(drawn.outputs[0].shape[0])],
-    "eye": _of_eye,
-    "tril_indices": _of_indices,
-    "triu_indices": _of_indices,
+    "eye": _format_eye,
+    "tril_indices": _format_indices,
+    "triu_indices": _format_indices,
 }  # fmt: skip

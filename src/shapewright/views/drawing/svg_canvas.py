@@ -72,7 +72,7 @@ SHEET = (
 _UNPRINTABLE = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 
 
-def _escaped(text: str) -> str:
+def _escape_text(text: str) -> str:
     """Escape text for XML; characters that XML cannot write become
     a replacement mark.
     """
@@ -101,8 +101,8 @@ class Canvas:
         if "  " in text or text[:1] == " ":
             at += ' xml:space="preserve"'
         self.parts.append(
-            f'<text x="{x:g}" y="{y:g}" font-size="{size:g}"{at} class="{_css(kinds)}">'
-            f"{_escaped(text)}</text>"
+            f'<text x="{x:g}" y="{y:g}" font-size="{size:g}"{at}'
+            f' class="{_get_css(kinds)}">{_escape_text(text)}</text>'
         )
 
     def box(
@@ -112,12 +112,12 @@ class Canvas:
         """Draw a rectangle."""
         self.parts.append(
             f'<rect x="{x:g}" y="{y:g}" width="{width:g}" height="{height:g}" '
-            f'rx="{radius:g}" class="{_css(kinds)}"/>'
+            f'rx="{radius:g}" class="{_get_css(kinds)}"/>'
         )
 
     def path(self, data: str, kinds: str) -> None:
         """Draw a path."""
-        self.parts.append(f'<path d="{data}" class="{_css(kinds)}"/>')
+        self.parts.append(f'<path d="{data}" class="{_get_css(kinds)}"/>')
 
     def lines(
         self, texts: Iterable[str], kinds: str = "text mono", size: float = 12,
@@ -127,7 +127,7 @@ class Canvas:
         part = MONO if "mono" in kinds else SANS
         most = max(8, int((self.width - PAD - x) / (part * size)))
         for text in texts:
-            for line in _wrapped(text, most, hanging="mono" in kinds):
+            for line in _wrap_text(text, most, hanging="mono" in kinds):
                 self.y += round(size * 1.5)
                 self.text(x, self.y - size * 0.4, line, kinds, size)
         self.y += after
@@ -142,7 +142,7 @@ class Canvas:
             f'<svg xmlns="http://www.w3.org/2000/svg" width="{self.width:g}" '
             f'height="{height}" viewBox="0 0 {self.width:g} {height}" role="img" '
             'style="max-width:100%;height:auto">'
-            f"<title>{_escaped(title)}</title><desc>{_escaped(told)}</desc>"
+            f"<title>{_escape_text(title)}</title><desc>{_escape_text(told)}</desc>"
             f"<style>{SHEET}</style>\n"
             + "\n".join([*back.parts, *self.parts])
             + "\n</svg>\n"
@@ -153,12 +153,12 @@ MARK = "<!-- shapewright explain -->"
 """The beginning of our SVGs."""
 
 
-def _css(kinds: str) -> str:
+def _get_css(kinds: str) -> str:
     """Return our classes, by names that no page around us has."""
     return " ".join(f"sw-{kind}" for kind in kinds.split())
 
 
-def _wrapped(text: str, most: int, hanging: bool = False) -> list[str]:
+def _wrap_text(text: str, most: int, hanging: bool = False) -> list[str]:
     """Return lines of at most `most` characters; in code, later lines hang."""
     if len(text) <= most:
         return [text]
@@ -230,7 +230,7 @@ class Box:
         """Return a cell's width."""
         rows = self.grid.rows
         longest = max((len(one.text) for row in rows for one in row), default=1)
-        return cell_width(longest)
+        return get_cell_width(longest)
 
     @property
     def gutter(self) -> float:
@@ -256,14 +256,14 @@ class Box:
         return HEAD + len(self.grid.rows) * HIGH + 4 + 16 * len(self.grid.left_out)
 
 
-def cell_width(characters: int) -> float:
+def get_cell_width(characters: int) -> float:
     """Return the width of a cell for so many characters."""
     return max(HIGH, round(characters * 12 * MONO + 10))
 
 
-def columns_that_fit(characters: int, columns: int, room: float) -> int:
+def count_fitting_columns(characters: int, columns: int, room: float) -> int:
     """Return all columns if they fit, else as many as leave room for a second grid."""
-    wide = cell_width(characters)
+    wide = get_cell_width(characters)
     if columns * wide + PAD <= room:
         return columns
     return max(1, int(((room - GAP) / 2 - PAD) / wide))
@@ -288,13 +288,13 @@ def put(canvas: Canvas, boxes: Sequence[Box], gap: float = GAP) -> Places:
             right = left + box.cell * len(box.grid.rows[0] if box.grid.rows else ())
             edge, told = x + box.width, bool(box.grid.left_out)
             frame = _Frame(box.name, left, right, edge, told, top, bottom, r, n)
-            places |= _one_box(canvas, box, x, frame)
+            places |= _draw_box(canvas, box, x, frame)
             x += box.width + gap
         canvas.y = bottom + 18
     return places
 
 
-def _one_box(canvas: Canvas, box: Box, x: float, frame: _Frame) -> Places:
+def _draw_box(canvas: Canvas, box: Box, x: float, frame: _Frame) -> Places:
     """Draw a grid from `x` on; marked cells come last, above their neighbours."""
     canvas.text(x, frame.top + 13, box.grid.title, "name mono bold", 13)
     wide, left, top = box.cell, frame.left, frame.top + HEAD
@@ -315,17 +315,19 @@ def _one_box(canvas: Canvas, box: Box, x: float, frame: _Frame) -> Places:
                 marked.append((place, one))
             else:
                 canvas.box(place.x, place.y, wide, HIGH, "cell", 0)
-                _value(canvas, place, one.text)
+                _draw_value(canvas, place, one.text)
     for place, one in marked:
         canvas.box(place.x, place.y, wide, HIGH, box.kinds[one.index])
-        _value(canvas, place, one.text, "text mono bold")
+        _draw_value(canvas, place, one.text, "text mono bold")
     end = top + len(box.grid.rows) * HIGH + 4
     for n, text in enumerate(box.grid.left_out):
         canvas.text(x, end + 12 + 16 * n, f"… {text}", "soft mono", 11)
     return places
 
 
-def _value(canvas: Canvas, place: _Place, text: str, kinds: str = "text mono") -> None:
+def _draw_value(
+    canvas: Canvas, place: _Place, text: str, kinds: str = "text mono"
+) -> None:
     """Draw a cell's value in its middle."""
     base = place.y + HIGH / 2 + 4.2
     canvas.text(place.x + place.width / 2, base, text, kinds, 12, "middle")
@@ -338,10 +340,10 @@ INSET = 3.0
 """How far inside its cell an arrow starts and ends: arrows of neighbours stay apart."""
 
 
-def arrow(canvas: Canvas, start: _Place, end: _Place) -> None:
+def draw_arrow(canvas: Canvas, start: _Place, end: _Place) -> None:
     """Draw an arrow between cells along the lines between cells, over no value."""
-    points = _way(start, end)
-    line = _rounded(points)
+    points = _find_corners(start, end)
+    line = _round_corners(points)
     canvas.path(line, "halo")
     canvas.path(line, "arrow")
     (x0, y0), (x1, y1) = points[0], points[-1]
@@ -349,7 +351,7 @@ def arrow(canvas: Canvas, start: _Place, end: _Place) -> None:
     canvas.path(f"M{x1:g} {y1:g}l-8 -4v8z", "head")
 
 
-def _way(start: _Place, end: _Place) -> list[Point]:
+def _find_corners(start: _Place, end: _Place) -> list[Point]:
     """Return the corners that an arrow passes."""
     one, other = start.frame, end.frame
     if one.row == other.row:
@@ -376,17 +378,20 @@ def _way(start: _Place, end: _Place) -> list[Point]:
     return [*down, (side, lane), (side, low), (turn, low), *way_in]
 
 
-def _rounded(points: Sequence[Point], radius: float = 7) -> str:
+def _round_corners(points: Sequence[Point], radius: float = 7) -> str:
     """Return a path with rounded corners."""
     data = f"M{points[0][0]:g} {points[0][1]:g}"
     for before, corner, after in zip(points, points[1:], points[2:], strict=False):
-        near, far = _towards(corner, before, radius), _towards(corner, after, radius)
+        near, far = (
+            _move_towards(corner, before, radius),
+            _move_towards(corner, after, radius),
+        )
         data += f"L{near[0]:g} {near[1]:g}Q{corner[0]:g} {corner[1]:g} "
         data += f"{far[0]:g} {far[1]:g}"
     return f"{data}L{points[-1][0]:g} {points[-1][1]:g}"
 
 
-def _towards(corner: Point, other: Point, far: float) -> Point:
+def _move_towards(corner: Point, other: Point, far: float) -> Point:
     """Return a point on the way from a corner, at most half of it away."""
     (x, y), (to_x, to_y) = corner, other
     length = abs(to_x - x) + abs(to_y - y)

@@ -6,15 +6,21 @@ from itertools import product
 from math import inf
 
 from shapewright.index_maps.drawn_calls import Drawn, Side
-from shapewright.views.drawing.call_sections import told_beside
-from shapewright.views.drawing.grids import Index, at, grid, plane, widest
+from shapewright.views.drawing.call_sections import format_page_lines
+from shapewright.views.drawing.grids import (
+    Index,
+    build_grid,
+    get_element,
+    get_plane,
+    get_widest,
+)
 from shapewright.views.drawing.index_map_text import (
     Followed,
+    describe_sizes,
+    explain_missing_values,
     follow,
-    formulas,
-    loop,
-    told_of_sizes,
-    without_values,
+    format_formulas,
+    format_loop,
 )
 from shapewright.views.drawing.svg_canvas import (
     MONO,
@@ -22,18 +28,18 @@ from shapewright.views.drawing.svg_canvas import (
     SANS,
     Box,
     Canvas,
-    arrow,
-    columns_that_fit,
+    count_fitting_columns,
+    draw_arrow,
     put,
 )
 from shapewright.views.drawing.text_page import (
-    checked,
-    explained_maps,
-    joined,
-    of_which,
+    describe_checks,
+    describe_pictured_output,
+    describe_storage,
+    find_explained_maps,
+    format_sides,
+    join_parts,
     read_out,
-    sides,
-    told_of_storage,
 )
 
 WIDTH = 760.0
@@ -41,18 +47,18 @@ MOST_ARROWS = 12
 """Reads up to which each has its arrow."""
 
 
-def svg(drawn: Drawn, width: float = WIDTH) -> str:
+def draw_svg(drawn: Drawn, width: float = WIDTH) -> str:
     """Return the whole drawing of a call."""
     canvas = Canvas(max(width, 240))
-    told = paint(canvas, drawn)
+    told = paint_call(canvas, drawn)
     return canvas.page(drawn.text or drawn.name, told or "shapes only")
 
 
-def paint(canvas: Canvas, drawn: Drawn, titled: bool = True) -> str:
+def paint_call(canvas: Canvas, drawn: Drawn, titled: bool = True) -> str:
     """Draw a call below the current content; return its content in words."""
     if titled:
         canvas.lines([drawn.text or drawn.name], "text mono bold", 15, after=6)
-    canvas.lines(sides(drawn), after=10)
+    canvas.lines(format_sides(drawn), after=10)
     canvas.lines(drawn.notes, "soft sans", 12, after=10 if drawn.notes else 0)
     told = ""
     if drawn.error:
@@ -63,39 +69,39 @@ def paint(canvas: Canvas, drawn: Drawn, titled: bool = True) -> str:
         told = f"not drawn: {drawn.reason}"
         canvas.lines([told], "soft sans", 13)
     if drawn.maps:
-        told = _of_maps(canvas, drawn)
-    canvas.lines(told_beside(drawn), "soft mono", 12)
+        told = _draw_maps(canvas, drawn)
+    canvas.lines(format_page_lines(drawn), "soft mono", 12)
     if drawn.maps:
-        canvas.lines([checked(drawn)], "soft sans", 12)
+        canvas.lines([describe_checks(drawn)], "soft sans", 12)
     return told
 
 
-def _of_maps(canvas: Canvas, drawn: Drawn) -> str:
+def _draw_maps(canvas: Canvas, drawn: Drawn) -> str:
     """Draw sentence, picture, formula and storage; return their content in words."""
-    every = explained_maps(drawn)
+    every = find_explained_maps(drawn)
     sentences = list(dict.fromkeys(one.sentence for one, _ in every if one.sentence))
     canvas.lines(sentences, "text sans", 14, after=14)
     followed = follow(drawn)
     if followed is None:
-        said = without_values(drawn)
+        said = explain_missing_values(drawn)
         canvas.lines([said], "soft sans", 13)
     else:
         parts = read_out(drawn, followed)
         said = " ".join(parts)
-        _picture(canvas, followed)
+        _draw_picture(canvas, followed)
         most = int(canvas.room / (12 * MONO))
-        canvas.lines(joined(parts, most), "text mono", 12, after=2)
-        canvas.lines(of_which(drawn), "soft sans", 12, after=12)
+        canvas.lines(join_parts(parts, most), "text mono", 12, after=2)
+        canvas.lines(describe_pictured_output(drawn), "soft sans", 12, after=12)
     known: set[str] = set()
     for one, side in every:
-        above = formulas(one, side.name, known)
-        _panel(canvas, above, loop(one, side.name, known))
+        above = format_formulas(one, side.name, known)
+        _draw_panel(canvas, above, format_loop(one, side.name, known))
         known |= {stage.name for stage in one.stages}
-    canvas.lines([*told_of_sizes(drawn), *told_of_storage(drawn)], "soft mono", 12)
+    canvas.lines([*describe_sizes(drawn), *describe_storage(drawn)], "soft mono", 12)
     return " ".join([*sentences, said])
 
 
-def _panel(canvas: Canvas, above: list[str], below: list[str]) -> None:
+def _draw_panel(canvas: Canvas, above: list[str], below: list[str]) -> None:
     """Draw the formula, and the loop below it, on a panel."""
     inner = Canvas(canvas.width - 12, canvas.y + 6)
     inner.lines(above, "text mono bold", 13, PAD + 12, after=6)
@@ -106,7 +112,7 @@ def _panel(canvas: Canvas, above: list[str], below: list[str]) -> None:
     canvas.y += height + 10
 
 
-def _picture(canvas: Canvas, followed: Followed) -> None:
+def _draw_picture(canvas: Canvas, followed: Followed) -> None:
     """Draw grids of all tensors, and arrows from the elements read to the marked
     output."""
     reads = set(followed.found)
@@ -122,34 +128,40 @@ def _picture(canvas: Canvas, followed: Followed) -> None:
     ]
     kinds.append((followed.out, {followed.index: "out"}))
     boxes = [
-        Box(side.name, grid(side, list(mine), most), _forbidden(side) | mine)
-        for (side, mine), most in zip(kinds, _columns(canvas.room, kinds), strict=True)
+        Box(side.name, build_grid(side, list(mine), most), _find_forbidden(side) | mine)
+        for (side, mine), most in zip(
+            kinds, _count_columns(canvas.room, kinds), strict=True
+        )
     ]
     places = put(canvas, boxes)
     end = places.get((followed.out.name, followed.index))
     if end is not None and len(reads) <= MOST_ARROWS:
         for read in followed.found:
             if read in places:
-                arrow(canvas, places[read], end)
-    _legend(canvas, list(dict.fromkeys(k for box in boxes for k in box.kinds.values())))
+                draw_arrow(canvas, places[read], end)
+    _draw_legend(
+        canvas, list(dict.fromkeys(k for box in boxes for k in box.kinds.values()))
+    )
 
 
-def _forbidden(side: Side) -> dict[Index, str]:
+def _find_forbidden(side: Side) -> dict[Index, str]:
     """Return the scores of an attention that a mask leaves out, marked as such."""
     if side.name != "allowed":
         return {}
     places = product(*map(range, side.shape))
-    return {place: "off" for place in places if at(side.values, place) == -inf}
+    return {place: "off" for place in places if get_element(side.values, place) == -inf}
 
 
-def _columns(room: float, every: list[tuple[Side, dict[Index, str]]]) -> list[int]:
+def _count_columns(
+    room: float, every: list[tuple[Side, dict[Index, str]]]
+) -> list[int]:
     """Return how many columns of each tensor are shown, equal for all that are cut.
 
     Tensors with marks farther apart, such as a window's, show more if there is room.
     """
-    wide = [plane(side.shape)[1] for side, _ in every]
+    wide = [get_plane(side.shape)[1] for side, _ in every]
     most = [
-        columns_that_fit(widest(side, marks), count, room)
+        count_fitting_columns(get_widest(side, marks), count, room)
         for (side, marks), count in zip(every, wide, strict=True)
     ]
     cut = min(
@@ -175,7 +187,7 @@ WORDS = {
 }
 
 
-def _legend(canvas: Canvas, kinds: list[str]) -> None:
+def _draw_legend(canvas: Canvas, kinds: list[str]) -> None:
     """Draw the meaning of fill and outline."""
     x = PAD
     for kind in kinds:

@@ -8,31 +8,31 @@ from textwrap import wrap
 from shapewright.index_maps.drawn_calls import Drawn, Side
 from shapewright.index_maps.index_map import IndexMap
 from shapewright.operators.facts import operators_with
-from shapewright.views.drawing.call_sections import sections, told_beside
+from shapewright.views.drawing.call_sections import format_page_lines, format_sections
 from shapewright.views.drawing.grids import (
     BOXES,
     Index,
     Kinds,
     Strokes,
-    at,
-    beside,
-    boxed,
-    cell,
-    grid,
-    ink,
-    named,
-    widest,
+    add_ink,
+    build_grid,
+    colour_names,
+    draw_box,
+    format_cell,
+    get_element,
+    get_widest,
+    join_beside,
 )
 from shapewright.views.drawing.index_map_text import (
     Followed,
+    describe_sizes,
+    explain_missing_values,
+    find_kinds,
     follow,
-    formulas,
-    kinds,
-    loop,
-    told_of_sizes,
-    without_values,
+    format_formulas,
+    format_loop,
 )
-from shapewright.views.drawing.storage import places
+from shapewright.views.drawing.storage import get_places
 
 CONVOLUTIONS = operators_with("is_convolution")
 JOINS = operators_with("concatenates") | {"stack"}
@@ -44,7 +44,7 @@ PRODUCTS = operators_with("is_product") - {"__rmatmul__"} | {"addmm", "baddbmm"}
 """Functions whose last two tensors are multiplied in this order."""
 
 
-def _clashes(drawn: Drawn) -> list[Clash]:
+def _find_clashes(drawn: Drawn) -> list[Clash]:
     """Return pairs of dims that should have been equal, for known families of calls.
 
     Example: ``F.linear(f32[8, 256], f32[120, 400])`` clashes in dim 1 of `input` and
@@ -54,41 +54,41 @@ def _clashes(drawn: Drawn) -> list[Clash]:
         return []
     last = drawn.name.rpartition(".")[2]
     if last in PRODUCTS:
-        return list(_of_product(*drawn.inputs[-2:]))
+        return list(_iter_product_clashes(*drawn.inputs[-2:]))
     if last == "linear":
         one, other = drawn.inputs[:2]
-        return list(_differing([(one, -1), (other, -1)]))
+        return list(_iter_differing([(one, -1), (other, -1)]))
     if last in CONVOLUTIONS and drawn.arguments.get("groups", 1) == 1:
         one, other = drawn.inputs[:2]
         if len(one.shape) >= len(other.shape) - 1 > 1:
-            return list(_differing([(one, 1 - len(other.shape)), (other, 1)]))
+            return list(_iter_differing([(one, 1 - len(other.shape)), (other, 1)]))
     if last in JOINS:
-        return list(_of_joining(drawn, None if last == "stack" else "dim"))
+        return list(_iter_joining_clashes(drawn, None if last == "stack" else "dim"))
     if drawn.broadcast:
-        return list(_of_broadcast(*drawn.inputs[:2]))
+        return list(_iter_broadcast_clashes(*drawn.inputs[:2]))
     return []
 
 
-def _of_product(one: Side, other: Side) -> Iterator[Clash]:
+def _iter_product_clashes(one: Side, other: Side) -> Iterator[Clash]:
     """Yield clashes of columns of the first with rows of the second, then of batch
     dims."""
     if not one.shape or not other.shape:
         return
     rows = -1 if len(other.shape) == 1 else -2
-    yield from _differing([(one, -1), (other, rows)])
+    yield from _iter_differing([(one, -1), (other, rows)])
     for back in range(3, min(len(one.shape), len(other.shape)) + 1):
         if 1 not in (one.shape[-back], other.shape[-back]):
-            yield from _differing([(one, -back), (other, -back)])
+            yield from _iter_differing([(one, -back), (other, -back)])
 
 
-def _of_broadcast(one: Side, other: Side) -> Iterator[Clash]:
+def _iter_broadcast_clashes(one: Side, other: Side) -> Iterator[Clash]:
     """Yield clashes of sizes aligned from the right, neither of them 1."""
     for back in range(1, min(len(one.shape), len(other.shape)) + 1):
         if 1 not in (one.shape[-back], other.shape[-back]):
-            yield from _differing([(one, -back), (other, -back)])
+            yield from _iter_differing([(one, -back), (other, -back)])
 
 
-def _of_joining(drawn: Drawn, along: str | None) -> Iterator[Clash]:
+def _iter_joining_clashes(drawn: Drawn, along: str | None) -> Iterator[Clash]:
     """Yield clashes with the first tensor in any dim but the joined dim."""
     first, *others = drawn.inputs
     dim = drawn.arguments.get("dim", 0) if along else None
@@ -96,10 +96,10 @@ def _of_joining(drawn: Drawn, along: str | None) -> Iterator[Clash]:
     for other in others:
         for axis in range(rank) if len(other.shape) == rank else ():
             if dim is None or axis != dim % rank:
-                yield from _differing([(first, axis), (other, axis)])
+                yield from _iter_differing([(first, axis), (other, axis)])
 
 
-def _differing(pair: list[tuple[Side, int]]) -> Iterator[Clash]:
+def _iter_differing(pair: list[tuple[Side, int]]) -> Iterator[Clash]:
     """Yield the pair as places, if its sizes differ."""
     (one, at), (other, to) = pair
     if one.shape[at] != other.shape[to]:
@@ -119,7 +119,7 @@ def _describe_clashes(drawn: Drawn, found: list[Clash]) -> list[str]:
     ]
 
 
-def _carets(side: Side, found: list[Clash]) -> str:
+def _format_carets(side: Side, found: list[Clash]) -> str:
     """Return carets below the sizes of a shape that clash, or an empty string."""
     marked = {at for clash in found for name, at in clash if name == side.name}
     text = ""
@@ -133,49 +133,49 @@ MOST_OUTPUTS = 3
 """Outputs whose formulas are shown."""
 
 
-def page(
+def format_page(
     drawn: Drawn, width: int = 80, strokes: Strokes = BOXES, inside: bool = False
 ) -> str:
     """Return the page of a call; `inside` adds costs, autograd and dispatch."""
     colour = strokes.colour
     followed = follow(drawn) if drawn.maps else None
-    every = kinds(drawn, followed)
+    every = find_kinds(drawn, followed)
 
     def painted(lines: Iterable[str]) -> list[str]:
-        return [named(line, every, colour) for line in lines]
+        return [colour_names(line, every, colour) for line in lines]
 
-    title = ink(drawn.text or drawn.name, "title", colour)
-    parts = [[title], sides(drawn, every, colour), painted(drawn.notes)]
+    title = add_ink(drawn.text or drawn.name, "title", colour)
+    parts = [[title], format_sides(drawn, every, colour), painted(drawn.notes)]
     if drawn.error:
-        parts.append(_within(list(drawn.refusal), width))
-        parts.append([ink(f"torch: {drawn.error}", "error", colour)])
+        parts.append(_wrap_lines(list(drawn.refusal), width))
+        parts.append([add_ink(f"torch: {drawn.error}", "error", colour)])
     elif drawn.reason:
-        parts.append([ink(f"not drawn: {drawn.reason}", "warning", colour)])
+        parts.append([add_ink(f"not drawn: {drawn.reason}", "warning", colour)])
     known: set[str] = set()
-    for one, side in explained_maps(drawn):
+    for one, side in find_explained_maps(drawn):
         parts += map(painted, _describe_map(one, side, width, known))
         known |= {stage.name for stage in one.stages}
-    parts.append(told_of_sizes(drawn))
+    parts.append(describe_sizes(drawn))
     if drawn.maps:
-        seen = _picture(drawn, followed, width, every, strokes)
-        parts.append([*seen, *of_which(drawn)])
-        parts.append(painted(told_of_storage(drawn)))
-    parts.append(painted(_within(told_beside(drawn), width)))
+        seen = _draw_picture(drawn, followed, width, every, strokes)
+        parts.append([*seen, *describe_pictured_output(drawn)])
+        parts.append(painted(describe_storage(drawn)))
+    parts.append(painted(_wrap_lines(format_page_lines(drawn), width)))
     if inside:
-        for name, *lines in sections(drawn):
-            heading = ink(name, "title", colour)
-            parts.append([heading, *painted(_within(lines, width))])
+        for name, *lines in format_sections(drawn):
+            heading = add_ink(name, "title", colour)
+            parts.append([heading, *painted(_wrap_lines(lines, width))])
     if drawn.maps:
-        parts.append([ink(checked(drawn), "dim", colour)])
+        parts.append([add_ink(describe_checks(drawn), "dim", colour)])
     return "\n\n".join("\n".join(part) for part in parts if part) + "\n"
 
 
-def _within(lines: list[str], width: int) -> list[str]:
+def _wrap_lines(lines: list[str], width: int) -> list[str]:
     """Return lines of words, wrapped if they are too long."""
-    return [part for line in lines for part in _continued(line, width)]
+    return [part for line in lines for part in _continue_line(line, width)]
 
 
-def _continued(line: str, width: int) -> list[str]:
+def _continue_line(line: str, width: int) -> list[str]:
     """Wrap a line, its later parts deeper than its first."""
     if len(line) <= width:
         return [line]
@@ -183,7 +183,7 @@ def _continued(line: str, width: int) -> list[str]:
     return wrap(line, width, subsequent_indent=deep, break_on_hyphens=False)
 
 
-def explained_maps(drawn: Drawn) -> list[tuple[IndexMap, Side]]:
+def find_explained_maps(drawn: Drawn) -> list[tuple[IndexMap, Side]]:
     """Return the outputs to explain: the first, and two of many similar outputs."""
     found = []
     for number, one in enumerate(drawn.maps[:MOST_OUTPUTS]):
@@ -193,33 +193,35 @@ def explained_maps(drawn: Drawn) -> list[tuple[IndexMap, Side]]:
     return found
 
 
-def of_which(drawn: Drawn) -> list[str]:
+def describe_pictured_output(drawn: Drawn) -> list[str]:
     """Return which of several outputs is pictured, and how many are not described."""
     if len(drawn.maps) < 2:
         return []
-    untold = len(drawn.maps) - len(explained_maps(drawn))
+    untold = len(drawn.maps) - len(find_explained_maps(drawn))
     rest = f"; {untold} more outputs are not shown" if untold else ""
     return [f"the picture is of {drawn.outputs[0].name}{rest}"]
 
 
-def sides(drawn: Drawn, styles: Kinds | None = None, colour: bool = False) -> list[str]:
+def format_sides(
+    drawn: Drawn, styles: Kinds | None = None, colour: bool = False
+) -> list[str]:
     """Return every tensor's shape, a line each, with marks below clashes."""
     every = [*drawn.inputs, *drawn.outputs]
     wide = max((len(side.name) for side in every), default=0)
-    found = _clashes(drawn)
+    found = _find_clashes(drawn)
     lines = []
     for side in every:
         arrow = "->" if side in drawn.outputs else "  "
-        name = ink(f"{side.name:{wide}}", (styles or {}).get(side.name, ""), colour)
+        name = add_ink(f"{side.name:{wide}}", (styles or {}).get(side.name, ""), colour)
         lines.append(f"{arrow} {name}  {side.shape_text} {side.dtype}")
-        if marks := _carets(side, found):
-            lines.append(ink(" " * (wide + 5) + marks, "error", colour))
+        if marks := _format_carets(side, found):
+            lines.append(add_ink(" " * (wide + 5) + marks, "error", colour))
     lettered = any(any(side.letters) for side in every)
     clashing = _describe_clashes(drawn, found) if lettered or not drawn.refusal else []
-    return [*lines, *([""] if clashing else []), *clashing, *_of_layer(drawn)]
+    return [*lines, *([""] if clashing else []), *clashing, *_describe_layer(drawn)]
 
 
-def _of_layer(drawn: Drawn) -> list[str]:
+def _describe_layer(drawn: Drawn) -> list[str]:
     """Return which operator a layer calls, if the drawing shows that."""
     layer = drawn.text.startswith(("nn.", "torch.nn.")) and ")(" in drawn.text
     if not layer or not drawn.name.startswith("torch.nn.functional."):
@@ -236,14 +238,18 @@ def _describe_map(
     if one.sentence:
         parts.append(wrap(one.sentence, width))
     parts.append(
-        [part for line in formulas(one, side.name, known) for part in _cut(line, width)]
+        [
+            part
+            for line in format_formulas(one, side.name, known)
+            for part in _wrap_code(line, width)
+        ]
     )
-    steps = loop(one, side.name, known)
-    parts.append([part for line in steps for part in _cut(line, width, "    ")])
+    steps = format_loop(one, side.name, known)
+    parts.append([part for line in steps for part in _wrap_code(line, width, "    ")])
     return parts
 
 
-def _cut(line: str, width: int, indent: str = "  ") -> list[str]:
+def _wrap_code(line: str, width: int, indent: str = "  ") -> list[str]:
     """Return a line of a formula or a loop, wrapped if it is too long."""
     if len(indent) + len(line) <= width:
         return [f"{indent}{line}"]
@@ -253,22 +259,24 @@ def _cut(line: str, width: int, indent: str = "  ") -> list[str]:
     return wrap(bare, width, initial_indent=indent, subsequent_indent=deeper)
 
 
-def _picture(
+def _draw_picture(
     drawn: Drawn, followed: Followed | None, width: int, styles: Kinds, strokes: Strokes
 ) -> list[str]:
     """Return grids of all tensors, an output element and its reads in brackets."""
     if followed is None:
-        return [f"({without_values(drawn)})"]
+        return [f"({explain_missing_values(drawn)})"]
     boxes = []
     for side, marks in followed.marks:
-        most = max(1, (width - 4) // (widest(side, marks) + 2))
-        boxes.append(boxed(grid(side, marks, most), strokes, styles[side.name]))
-    said = joined(read_out(drawn, followed), width)
-    words = [named(line, styles, strokes.colour) for line in said]
-    return [*beside(boxes, width), "", *words]
+        most = max(1, (width - 4) // (get_widest(side, marks) + 2))
+        boxes.append(
+            draw_box(build_grid(side, marks, most), strokes, styles[side.name])
+        )
+    said = join_parts(read_out(drawn, followed), width)
+    words = [colour_names(line, styles, strokes.colour) for line in said]
+    return [*join_beside(boxes, width), "", *words]
 
 
-def joined(parts: list[str], width: int) -> list[str]:
+def join_parts(parts: list[str], width: int) -> list[str]:
     """Join parts into lines, without breaking inside a part."""
     lines = [parts[0]]
     for part in parts[1:]:
@@ -283,12 +291,14 @@ def read_out(drawn: Drawn, followed: Followed) -> list[str]:
     """Return `out[1, 2] = 20 reads input[3, 2] = 20`, the first few, in parts."""
     out, index = followed.out, followed.index
     named = {side.name: side for side in (*drawn.inputs, *drawn.stages)}
-    head = f"{_element(out.name, index)} = {cell(at(out.values, index))}"
+    value = format_cell(get_element(out.values, index))
+    head = f"{_format_element(out.name, index)} = {value}"
     found = followed.found
     if not found:
         return [f"{head} reads nothing"]
     few = [
-        f"{_element(name, place)} = {cell(at(named[name].values, place))}"
+        f"{_format_element(name, place)}"
+        f" = {format_cell(get_element(named[name].values, place))}"
         for name, place in found[:6]
     ]
     ends = [*[","] * (len(few) - 1), ""]
@@ -297,29 +307,29 @@ def read_out(drawn: Drawn, followed: Followed) -> list[str]:
     return [f"{head} reads {parts[0]}", *parts[1:], *rest]
 
 
-def _element(name: str, index: Index) -> str:
+def _format_element(name: str, index: Index) -> str:
     """Return `input[3, 2]`."""
     return f"{name}[{', '.join(map(str, index))}]" if index else name
 
 
-def checked(drawn: Drawn) -> str:
+def describe_checks(drawn: Drawn) -> str:
     """Return at how many elements the map was compared with torch."""
     count = f"{drawn.checked} element{'s' * (drawn.checked != 1)}"
     return f"checked: equal to torch at {count}"
 
 
-def _written(size: int) -> str:
+def _describe_written(size: int) -> str:
     """Return `1 element is written` or `12 elements are written`."""
     return "1 element is written" if size == 1 else f"{size:,} elements are written"
 
 
-def told_of_storage(drawn: Drawn) -> list[str]:
+def describe_storage(drawn: Drawn) -> list[str]:
     """Return the strides, and whether anything was copied."""
     out = drawn.outputs[0]
     lines = []
     for side in (*drawn.inputs, out):
         if side.stride:
-            every = places(side)
+            every = get_places(side)
             terms = " + ".join(
                 f"{step}*{letter}" if step != 1 else letter
                 for step, letter in zip(side.stride, every, strict=True)
@@ -333,5 +343,5 @@ def told_of_storage(drawn: Drawn) -> list[str]:
     elif out.shares:
         lines.append(f"a view: `{out.name}` shares the storage of `{out.shares}`")
     else:
-        lines.append(f"new storage: {_written(out.size)}")
+        lines.append(f"new storage: {_describe_written(out.size)}")
     return lines

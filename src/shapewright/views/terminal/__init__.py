@@ -1,5 +1,5 @@
 """A trace as text for the terminal."""
 
-from shapewright.views.terminal.trace_tables import text
+from shapewright.views.terminal.trace_tables import format_trace
 
-__all__ = ["text"]
+__all__ = ["format_trace"]

@@ -17,11 +17,11 @@ from shapewright.views.formatting import (
     UNICODE,
     Line,
     Terminal,
-    cells,
-    cut,
-    lower,
+    count_cells,
+    cut_text,
+    render_lines,
 )
-from shapewright.views.terminal.totals import labelled
+from shapewright.views.terminal.totals import label_text
 
 if TYPE_CHECKING:
     from shapewright.record.report import ChosenInputs, Report
@@ -32,7 +32,7 @@ OF_PYTHON = frozenset({UNPACKED_SIZES, SIZE_CHECK, PROGRAM_ERROR})
 """Codes of errors that the program's own Python raised."""
 
 
-def finding_lines(
+def format_finding_lines(
     finding: Finding, trace: Trace, terminal: Terminal, tried: str = TRIED
 ) -> list[Line]:
     """Return the block of a finding, as ``error[code]: message`` and its place.
@@ -44,24 +44,28 @@ def finding_lines(
         (f": {finding.message}", "bold"),
     ]
     if finding.count > 1 and f" {finding.count:,} times" not in finding.message:
-        head.append((f" ({formatting.times(finding.count)})", "dim"))
+        head.append((f" ({formatting.format_times(finding.count)})", "dim"))
     lines = [head]
     margin = " "
     if finding.span is not None:
         margin = " " * len(str(finding.span.line))
-        lines += _place(finding.span, _where(finding, trace), margin, terminal)
-        lines += _snippet(finding.span, finding.severity, trace, margin, terminal)
-    notes = _notes(finding, margin)
+        lines += _format_place_line(
+            finding.span, _find_where(finding, trace), margin, terminal
+        )
+        lines += _format_snippet(
+            finding.span, finding.severity, trace, margin, terminal
+        )
+    notes = _format_notes(finding, margin)
     if notes and finding.span is not None:
         lines.append([(f"{margin} {terminal.glyphs.rule}", "edge")])
-    return lines + notes + _fixes(finding, tried)
+    return lines + notes + _format_fixes(finding, tried)
 
 
-def _fixes(finding: Finding, how: str) -> list[Line]:
+def _format_fixes(finding: Finding, how: str) -> list[Line]:
     """Return the replacements to write, and whether they were tried."""
     lines: list[Line] = []
     for fix in finding.fixes:
-        place = _at(fix.edits[0].span, finding)
+        place = _format_place(fix.edits[0].span, finding)
         tried = f" ({how})" if fix.checked else ""
         word = "help" if not lines else "  or"
         lines.append(
@@ -73,13 +77,13 @@ def _fixes(finding: Finding, how: str) -> list[Line]:
     return lines
 
 
-def _notes(finding: Finding, margin: str) -> list[Line]:
+def _format_notes(finding: Finding, margin: str) -> list[Line]:
     """Return the origin of each side, and torch's own message if it differs."""
     lines: list[Line] = []
     for text in finding.lines:
         lines.append([(f"{margin}   ", ""), (text, "")])
     for related in finding.related:
-        text = f"{related.message}, at {_at(related.span, finding)}"
+        text = f"{related.message}, at {_format_place(related.span, finding)}"
         lines.append([(f"{margin} = ", "edge"), (text, "")])
     own = finding.code.startswith("program-")  # the program's error, not torch's
     if (
@@ -93,14 +97,14 @@ def _notes(finding: Finding, margin: str) -> list[Line]:
     return lines
 
 
-def _at(span: Span, finding: Finding) -> str:
+def _format_place(span: Span, finding: Finding) -> str:
     """Return a place, in short if it lies in the finding's own file."""
     if finding.span is not None and span.file == finding.span.file:
         return f"line {span.line}"
     return f"{span.file}:{span.line}"
 
 
-def _where(finding: Finding, trace: Trace) -> str:
+def _find_where(finding: Finding, trace: Trace) -> str:
     if not finding.module:
         return ""
     names = {call.path: call.class_name for call in trace.calls}
@@ -108,7 +112,9 @@ def _where(finding: Finding, trace: Trace) -> str:
     return f"  in `{finding.module}`" + (f" ({kind})" if kind else "")
 
 
-def _place(span: Span, where: str, margin: str, terminal: Terminal) -> list[Line]:
+def _format_place_line(
+    span: Span, where: str, margin: str, terminal: Terminal
+) -> list[Line]:
     rule = terminal.glyphs.rule
     return [
         [(f"{margin}--> ", "edge"), (str(span), ""), (where, "dim")],
@@ -116,7 +122,7 @@ def _place(span: Span, where: str, margin: str, terminal: Terminal) -> list[Line
     ]
 
 
-def _snippet(
+def _format_snippet(
     span: Span, style: str, trace: Trace, margin: str, terminal: Terminal
 ) -> list[Line]:
     source = trace.sources.get(span.file)
@@ -126,30 +132,33 @@ def _snippet(
     rule = terminal.glyphs.rule
     code = text[span.line - 1].replace("\t", " ")
     end = span.end_column if span.end_line == span.line else len(code) + 1
-    before = " " * cells(code[: span.column - 1])
-    under = "^" * max(1, cells(code[span.column - 1 : end - 1]))
+    before = " " * count_cells(code[: span.column - 1])
+    under = "^" * max(1, count_cells(code[span.column - 1 : end - 1]))
     room = terminal.width - len(margin) - 3
     edge = (f"{margin} {rule} ", "edge")
     return [
-        [(f"{span.line} {rule} ", "edge"), (cut(code, room, terminal.glyphs.cut), "")],
+        [
+            (f"{span.line} {rule} ", "edge"),
+            (cut_text(code, room, terminal.glyphs.cut), ""),
+        ],
         [edge, (before, ""), (under[: max(1, room - len(before))], style)],
     ]
 
 
-def assumption_lines(trace: Trace, terminal: Terminal) -> list[Line]:
+def format_assumption_lines(trace: Trace, terminal: Terminal) -> list[Line]:
     """Return the assumptions of the run, with their places and counts."""
     lines: list[Line] = []
-    for each in trace.assumptions:
-        text = each.message.removeprefix("assumed ")
-        if each.span is not None:
-            text += f" at {each.span.file}:{each.span.line}"
-        if each.count > 1:
-            text += f", {formatting.times(each.count)}"
-        lines += labelled("assumed", text, terminal)
+    for assumption in trace.assumptions:
+        text = assumption.message.removeprefix("assumed ")
+        if assumption.span is not None:
+            text += f" at {assumption.span.file}:{assumption.span.line}"
+        if assumption.count > 1:
+            text += f", {formatting.format_times(assumption.count)}"
+        lines += label_text("assumed", text, terminal)
     return lines
 
 
-def text(
+def format_report(
     report: Report,
     width: int | None = None,
     colour: bool = False,
@@ -163,8 +172,8 @@ def text(
     if report.parts:
         return "\n".join(
             [
-                *(text(each, width, colour, unicode) for each in report.parts),
-                lower(_parts_lines(report), colour),
+                *(format_report(part, width, colour, unicode) for part in report.parts),
+                render_lines(_format_parts(report), colour),
             ]
         )
     terminal = Terminal(max(width or 100, 40), colour, UNICODE if unicode else ASCII)
@@ -172,29 +181,36 @@ def text(
     lines: list[Line] = []
     for finding in report.findings:
         if trace is not None:
-            lines += [*finding_lines(finding, trace, terminal), []]
+            lines += [*format_finding_lines(finding, trace, terminal), []]
     if trace is not None:
-        notes = assumption_lines(trace, terminal) if notes is None else notes
+        notes = format_assumption_lines(trace, terminal) if notes is None else notes
         lines += [*notes, []] if notes else []
-    return lower([*lines, _last_line(report)], colour)
+    return render_lines([*lines, _format_last_line(report)], colour)
 
 
-def _parts_lines(report: Report) -> list[Line]:
+def _format_parts(report: Report) -> list[Line]:
     """Return the definitions that were not checked, and how many were."""
-    lines: list[Line] = [[(f"not checked: {each}", "note")] for each in report.skipped]
+    lines: list[Line] = [
+        [(f"not checked: {definition}", "note")] for definition in report.skipped
+    ]
     checked = len(report.parts)
-    count = formatting.plural(checked + len(report.skipped), "definition")
+    count = formatting.format_plural(checked + len(report.skipped), "definition")
     whole = replace(report, target=f"{report.target}: {checked} of {count} checked")
-    return [*lines, _last_line(replace(whole, chosen=None, parts=()), report.chosen)]
+    return [
+        *lines,
+        _format_last_line(replace(whole, chosen=None, parts=()), report.chosen),
+    ]
 
 
-def _last_line(report: Report, of_parts: ChosenInputs | None = None) -> Line:
+def _format_last_line(report: Report, of_parts: ChosenInputs | None = None) -> Line:
     """Return the counts of each kind; whether the program reached its end."""
     counts = {
-        kind: sum(each.severity == kind for each in report.findings)
+        kind: sum(finding.severity == kind for finding in report.findings)
         for kind in ("error", "warning", "note")
     }
-    told = [formatting.plural(count, kind) for kind, count in counts.items() if count]
+    told = [
+        formatting.format_plural(count, kind) for kind, count in counts.items() if count
+    ]
     end = "" if report.complete else "; the program did not reach its end"
     if of_parts is not None and not told:
         end += " at sizes that were chosen"
@@ -206,8 +222,8 @@ def _last_line(report: Report, of_parts: ChosenInputs | None = None) -> Line:
     return [(f"{report.target}: {', '.join(told)}{end}", style)]
 
 
-def note_text(finding: Finding, trace: Trace, unicode: bool = True) -> str:
+def format_note(finding: Finding, trace: Trace, unicode: bool = True) -> str:
     """Return a finding as the note of an exception."""
     terminal = Terminal(glyphs=UNICODE if unicode else ASCII)
-    lines = finding_lines(finding, trace, terminal, "tried on this call only")
-    return lower(lines, False).rstrip()
+    lines = format_finding_lines(finding, trace, terminal, "tried on this call only")
+    return render_lines(lines, False).rstrip()

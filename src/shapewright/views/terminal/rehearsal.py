@@ -14,14 +14,14 @@ from shapewright.views.formatting import (
     UNICODE,
     Line,
     Terminal,
-    cells,
-    cut,
+    count_cells,
     cut_left,
-    lower,
+    cut_text,
     pad,
+    render_lines,
 )
 from shapewright.views.terminal import findings as reports
-from shapewright.views.terminal.totals import labelled, wrapped
+from shapewright.views.terminal.totals import label_text, wrap_text
 
 if TYPE_CHECKING:
     from shapewright.record.ops import Assumption
@@ -52,7 +52,7 @@ class _Row:
     kind: str
 
 
-def _rows(story: Moment, trace: Trace | None) -> list[_Row]:
+def _build_rows(story: Moment, trace: Trace | None) -> list[_Row]:
     """Return all rows, in the order in which they first happened."""
     texts = {
         name: source.text.splitlines()
@@ -68,57 +68,63 @@ def _rows(story: Moment, trace: Trace | None) -> list[_Row]:
 def _make_story_rows(
     moment: Moment, depth: int, texts: Mapping[str, list[str]]
 ) -> Iterator[_Row]:
-    if moment.kind == "loop" and not any(map(_tells, moment.inner)):
+    if moment.kind == "loop" and not any(map(_is_shown, moment.inner)):
         return
     inner = list(moment.inner)
-    kind, what = moment.kind, _what([moment])
+    kind, what = moment.kind, _describe_results([moment])
     if kind == "loop":
         own = [m for m in inner if m.kind == "batches" and m.line == moment.line]
         if own:
             inner = [each for each in inner if each not in own]
             kind = "batches"
-            what = tuple(line for each in own for line in _what([each]))
-    yield _Row(moment.file, moment.line, depth, _code(moment, texts), what, kind)
-    for group in _together(inner):
+            what = tuple(line for each in own for line in _describe_results([each]))
+    yield _Row(moment.file, moment.line, depth, _get_code(moment, texts), what, kind)
+    for group in _group_moments(inner):
         if len(group) == 1:
             yield from _make_story_rows(group[0], depth + 1, texts)
         else:
-            one, code = group[0], _code(group[0], texts)
-            yield _Row(one.file, one.line, depth + 1, code, _what(group), one.kind)
+            one, code = group[0], _get_code(group[0], texts)
+            yield _Row(
+                one.file, one.line, depth + 1, code, _describe_results(group), one.kind
+            )
 
 
-def _together(moments: Iterable[Moment]) -> list[list[Moment]]:
+def _group_moments(moments: Iterable[Moment]) -> list[list[Moment]]:
     """Return moments in groups: the files that a line saves or loads form a group."""
     found: dict[object, list[Moment]] = {}
-    for each in moments:
-        files = each.kind in ("save", "load")
-        key = (each.kind, each.file, each.line) if files else id(each)
-        found.setdefault(key, []).append(each)
+    for moment in moments:
+        files = moment.kind in ("save", "load")
+        key = (moment.kind, moment.file, moment.line) if files else id(moment)
+        found.setdefault(key, []).append(moment)
     return list(found.values())
 
 
-def _tells(moment: Moment) -> bool:
+def _is_shown(moment: Moment) -> bool:
     """Whether a moment is shown: a loop in which nothing happened is not."""
-    return moment.kind != "loop" or any(map(_tells, moment.inner))
+    return moment.kind != "loop" or any(map(_is_shown, moment.inner))
 
 
-def _code(moment: Moment, texts: Mapping[str, list[str]]) -> str:
+def _get_code(moment: Moment, texts: Mapping[str, list[str]]) -> str:
     lines = texts.get(moment.file, [])
     if 0 < moment.line <= len(lines):
         return lines[moment.line - 1].strip()
     return moment.text
 
 
-def _what(moments: Sequence[Moment]) -> tuple[str, ...]:
+def _describe_results(moments: Sequence[Moment]) -> tuple[str, ...]:
     """Return the results of moments in words; several are the files of a line."""
     moment = moments[0]
     kind, text = moment.kind, moment.text
     if kind == "loop":
-        return (_turns(moment, text or "turn"),)
+        return (_format_turns(moment, text or "turn"),)
     if kind == "batches":
-        return _turns(moment, "batch"), text, *map(_short, moment.shapes)
+        return (
+            _format_turns(moment, "batch"),
+            text,
+            *map(_shorten_dtypes, moment.shapes),
+        )
     if kind == "backward":
-        loss = f"loss {' | '.join(map(_short, moment.shapes))}"
+        loss = f"loss {' | '.join(map(_shorten_dtypes, moment.shapes))}"
         return (f"{loss}, {text}" if text else loss,)
     if kind in ("save", "load"):
         names = [each.text or "a buffer" for each in moments]
@@ -132,15 +138,15 @@ def _what(moments: Sequence[Moment]) -> tuple[str, ...]:
     return (text,)
 
 
-def _turns(moment: Moment, name: str) -> str:
+def _format_turns(moment: Moment, name: str) -> str:
     """Return `turns 1-2, 90 of 90`."""
     names = f"{name}es" if name == "batch" else f"{name}s"
     runs: list[list[int]] = []
-    for each in moment.turns:
-        if runs and each == runs[-1][-1] + 1:
-            runs[-1] = [runs[-1][0], each]
+    for turn in moment.turns:
+        if runs and turn == runs[-1][-1] + 1:
+            runs[-1] = [runs[-1][0], turn]
         else:
-            runs.append([each])
+            runs.append([turn])
     if len(runs) > MOST_RUNS:
         runs = [*runs[: MOST_RUNS - 1], [0], runs[-1]]
     told = (
@@ -155,7 +161,7 @@ def _turns(moment: Moment, name: str) -> str:
     return f"{word} {told}{of}"
 
 
-def _short(words: str) -> str:
+def _shorten_dtypes(words: str) -> str:
     """Return the words with short names of dtypes."""
     return " ".join(
         SHORT.get(word.rstrip(","), word.rstrip(",")) + "," * word.endswith(",")
@@ -190,29 +196,29 @@ class _Growing:
     def branch(self, name: str) -> _Branch:
         """Return the branch, with equal neighbours folded."""
         inner = [each.branch(part) for part, each in self.inner.items()]
-        return _Branch(name, self.own, tuple(_folded(inner)))
+        return _Branch(name, self.own, tuple(_fold_branches(inner)))
 
 
-def _folded(branches: Sequence[_Branch]) -> Iterator[_Branch]:
+def _fold_branches(branches: Sequence[_Branch]) -> Iterator[_Branch]:
     """Yield branches, with consecutive equal numbered branches folded: `0-11`."""
     group: list[_Branch] = []
-    for each in branches:
-        if group and each.name.isdigit() and each.like() == group[-1].like():
-            group.append(each)
+    for branch in branches:
+        if group and branch.name.isdigit() and branch.like() == group[-1].like():
+            group.append(branch)
             continue
-        yield from _one(group)
-        group = [each]
-    yield from _one(group)
+        yield from _fold_group(group)
+        group = [branch]
+    yield from _fold_group(group)
 
 
-def _one(group: list[_Branch]) -> Iterator[_Branch]:
+def _fold_group(group: list[_Branch]) -> Iterator[_Branch]:
     if len(group) > 1 and group[0].name.isdigit():
         yield replace(group[0], name=f"{group[0].name}-{group[-1].name}")
     else:
         yield from group
 
 
-def _beside(gradients: Sequence[Gradient], terminal: Terminal) -> list[Line]:
+def _format_gradients(gradients: Sequence[Gradient], terminal: Terminal) -> list[Line]:
     """Return a table of values and the gradients that came to them."""
     if not gradients:
         return [[("gradients", "bold"), ("  no module received a gradient", "dim")]]
@@ -226,12 +232,12 @@ def _beside(gradients: Sequence[Gradient], terminal: Terminal) -> list[Line]:
         row for each in root.branch("").inner for row in _make_gradient_rows(each, 0)
     ]
     room = (terminal.width - 2) // 3
-    first = min(max(cells(name) for name, _, _ in rows), room)
-    second = max(cells(value) for _, value, _ in rows)
+    first = min(max(count_cells(name) for name, _, _ in rows), room)
+    second = max(count_cells(value) for _, value, _ in rows)
     heads = pad("gradients", first), pad("value", second), "gradient"
     lines: list[Line] = [[("  ".join(heads), "bold")]]
     for name, value, gradient in rows:
-        told = pad(cut(name, first, terminal.glyphs.cut), first)
+        told = pad(cut_text(name, first, terminal.glyphs.cut), first)
         plain = gradient not in (NO_GRADIENT, "frozen")
         lines.append(
             [
@@ -249,22 +255,22 @@ def _make_gradient_rows(branch: _Branch, depth: int) -> Iterator[tuple[str, str,
     if own is None:
         yield name, "", ""
     else:
-        yield name, _worded(own.shape, own.dtype), _came(own)
+        yield name, _format_fact(own.shape, own.dtype), _describe_gradient(own)
     for each in branch.inner:
         yield from _make_gradient_rows(each, depth + 1)
 
 
-def _came(own: Gradient) -> str:
+def _describe_gradient(own: Gradient) -> str:
     """Return the gradient in words."""
     if own.kind == "frozen":
         return "frozen"
     if own.gradient is None:
         return NO_GRADIENT
     sparse = f" {own.layout}" if own.layout != "strided" else ""
-    return _worded(own.gradient, own.gradient_dtype) + sparse
+    return _format_fact(own.gradient, own.gradient_dtype) + sparse
 
 
-def _worded(shape: tuple[int, ...], dtype: str) -> str:
+def _format_fact(shape: tuple[int, ...], dtype: str) -> str:
     """Return `(64, 10) f32`."""
     sizes = ", ".join(map(str, shape))
     comma = "," if len(shape) == 1 else ""
@@ -287,7 +293,7 @@ MOST_PLACES = 4
 """Lines that are named for an assumption, at most."""
 
 
-def text(
+def format_story(
     report: Report,
     width: int | None = None,
     colour: bool = False,
@@ -296,44 +302,44 @@ def text(
 ) -> str:
     """Return the story, gradients if requested, and the findings."""
     terminal = Terminal(max(width or 100, 40), colour, UNICODE if unicode else ASCII)
-    told = _story(report, terminal)
-    lines = [*_head(report, terminal), [], *told, *([[]] if told else [])]
+    told = _format_rows(report, terminal)
+    lines = [*_format_head(report, terminal), [], *told, *([[]] if told else [])]
     if gradients and report.rehearsal is not None:
-        lines += [*_beside(report.rehearsal.gradients, terminal), []]
-    notes = _assumed(report.assumptions, terminal)
-    found = reports.text(report, width, colour, unicode, notes)
-    return lower(lines, colour) + found
+        lines += [*_format_gradients(report.rehearsal.gradients, terminal), []]
+    notes = _format_assumptions(report.assumptions, terminal)
+    found = reports.format_report(report, width, colour, unicode, notes)
+    return render_lines(lines, colour) + found
 
 
-def _head(report: Report, terminal: Terminal) -> list[Line]:
+def _format_head(report: Report, terminal: Terminal) -> list[Line]:
     """Return the command, its device, and how long it ran."""
     told = report.rehearsal
     if told is None:
         return [[(f"{report.target} did not run", "error")]]
     command = " ".join([report.target, *told.arguments])
-    steps = formatting.plural(told.steps, "optimizer step")
+    steps = formatting.format_plural(told.steps, "optimizer step")
     done = f"on {told.device}: {steps} in {told.seconds:.1f} s, with no data"
-    if cells(command) + 2 + cells(done) <= terminal.width:
+    if count_cells(command) + 2 + count_cells(done) <= terminal.width:
         return [[(command, "title"), (f"  {done}", "dim")]]
-    parts = wrapped(command, terminal.width)
-    below = wrapped(done, terminal.width)
+    parts = wrap_text(command, terminal.width)
+    below = wrap_text(done, terminal.width)
     return [
         *[[(part, "title")] for part in parts],
         *[[(part, "dim")] for part in below],
     ]
 
 
-def _story(report: Report, terminal: Terminal) -> list[Line]:
+def _format_rows(report: Report, terminal: Terminal) -> list[Line]:
     """Return the lines of the run, each with its results."""
     told = report.rehearsal
     if told is None:
         return []
-    found = _rows(told.story, report.trace)
+    found = _build_rows(told.story, report.trace)
     more = len(found) - MOST_ROWS
     found = found[:MOST_ROWS]
     lines: list[Line] = []
     width = min(
-        max((cells(row.code) + 2 * row.depth for row in found), default=0),
+        max((count_cells(row.code) + 2 * row.depth for row in found), default=0),
         (terminal.width - GUTTER) // (2 if terminal.width >= NARROW else 3),
     )
     file = None
@@ -342,26 +348,26 @@ def _story(report: Report, terminal: Terminal) -> list[Line]:
             file = row.file
             name = cut_left(file, terminal.width, terminal.glyphs.cut)
             lines.append([(name or "in a library", "bold")])
-        lines += _lines(row, width, terminal)
+        lines += _iter_lines(row, width, terminal)
     if more > 0:
-        lines.append([(f"and {formatting.plural(more, 'line')} more", "dim")])
-    for each in told.skipped[:MOST_SKIPPED]:
-        lines += labelled("not run", each, terminal)
+        lines.append([(f"and {formatting.format_plural(more, 'line')} more", "dim")])
+    for definition in told.skipped[:MOST_SKIPPED]:
+        lines += label_text("not run", definition, terminal)
     more = len(told.skipped) - MOST_SKIPPED
     if more > 0:
-        lines += labelled("not run", f"{more} more, in the JSON", terminal)
+        lines += label_text("not run", f"{more} more, in the JSON", terminal)
     return lines
 
 
-def _lines(row: _Row, width: int, terminal: Terminal) -> Iterator[Line]:
+def _iter_lines(row: _Row, width: int, terminal: Terminal) -> Iterator[Line]:
     """Yield a row, with its results broken into lines: a shape is never cut."""
     glyphs = terminal.glyphs
     room = terminal.width - GUTTER - width - 2
-    code = cut("  " * row.depth + row.code, width, glyphs.cut)
+    code = cut_text("  " * row.depth + row.code, width, glyphs.cut)
     shaped = row.kind in ("batches", "backward")
-    broken = _wrapped_shapes if shaped else _wrapped_words
+    broken = _wrap_shapes if shaped else _wrap_words
     parts = [part for each in row.what for part in broken(each, room)]
-    shorten = cut_left if row.kind in ("save", "load") else cut
+    shorten = cut_left if row.kind in ("save", "load") else cut_text
     for at, part in enumerate(parts or [""]):
         number = row.line if at == 0 and row.line else ""
         yield [
@@ -371,7 +377,7 @@ def _lines(row: _Row, width: int, terminal: Terminal) -> Iterator[Line]:
         ]
 
 
-def _wrapped_shapes(text: str, room: int) -> Iterable[str]:
+def _wrap_shapes(text: str, room: int) -> Iterable[str]:
     """Return the text in lines, broken behind commas that are not within a shape."""
     depth, joined, before = 0, "", ""
     for letter in text:
@@ -379,22 +385,26 @@ def _wrapped_shapes(text: str, room: int) -> Iterable[str]:
         breaks = letter != " " or (depth == 0 and before == ",")
         joined += letter if breaks else "\0"
         before = letter
-    return [line.replace("\0", " ") for line in _wrapped_words(joined, room)]
+    return [line.replace("\0", " ") for line in _wrap_words(joined, room)]
 
 
-def _wrapped_words(text: str, room: int) -> Iterable[str]:
+def _wrap_words(text: str, room: int) -> Iterable[str]:
     """Return the text in lines, those after the first a little to the right."""
-    lines = [*wrapped(text, room)]
+    lines = [*wrap_text(text, room)]
     if len(lines) > 1:
-        lines = [*wrapped(text, room - 2)]
+        lines = [*wrap_text(text, room - 2)]
     return [lines[0], *(f"  {line}" for line in lines[1:])]
 
 
-def _assumed(assumptions: Iterable[Assumption], terminal: Terminal) -> list[Line]:
+def _format_assumptions(
+    assumptions: Iterable[Assumption], terminal: Terminal
+) -> list[Line]:
     """Return the assumptions of the run: equal ones together, with their lines."""
     found: dict[str, list[Assumption]] = {}
-    for each in assumptions:
-        found.setdefault(each.message.removeprefix("assumed "), []).append(each)
+    for assumption in assumptions:
+        found.setdefault(assumption.message.removeprefix("assumed "), []).append(
+            assumption
+        )
     lines: list[Line] = []
     for message, group in found.items():
         told = message
@@ -405,6 +415,6 @@ def _assumed(assumptions: Iterable[Assumption], terminal: Terminal) -> list[Line
             told += f" at {', '.join(names)}" + (f" and {more} more" if more else "")
         count = sum(each.count for each in group)
         if count > len(group):
-            told += f", {formatting.times(count)}"
-        lines += labelled("assumed", told, terminal)
+            told += f", {formatting.format_times(count)}"
+        lines += label_text("assumed", told, terminal)
     return lines

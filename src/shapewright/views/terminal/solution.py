@@ -24,27 +24,29 @@ from shapewright.views.formatting import (
     UNICODE,
     Line,
     Terminal,
-    cells,
-    lower,
-    said,
+    count_cells,
+    format_demand,
+    render_lines,
 )
-from shapewright.views.terminal.totals import labelled
+from shapewright.views.terminal.totals import label_text
 
 STYLES = {PROVEN: "out", REFUTED: "error"}
 
 
-def proof_text(proof: Proof, colour: bool = False) -> str:
+def format_proof(proof: Proof, colour: bool = False) -> str:
     """Return a line for each statement."""
-    return lower(_proof_lines(proof), colour)
+    return render_lines(_format_proof_lines(proof), colour)
 
 
-def _proof_lines(proof: Proof) -> list[Line]:
+def _format_proof_lines(proof: Proof) -> list[Line]:
     """Return a line for each statement: its verdict, subject, and sizes."""
-    room = max((cells(each.heading) for each in proof.statements), default=0)
-    return [_statement_line(each, room) for each in proof.statements]
+    room = max(
+        (count_cells(statement.heading) for statement in proof.statements), default=0
+    )
+    return [_format_statement(statement, room) for statement in proof.statements]
 
 
-def _statement_line(statement: Statement, room: int) -> Line:
+def _format_statement(statement: Statement, room: int) -> Line:
     """Return the line of a statement; its verdict has `room` columns."""
     line: Line = [
         (f"{statement.heading:{room}}", STYLES.get(statement.verdict, "warning")),
@@ -67,7 +69,7 @@ TRIED = 40
 NONE_FOUND = "no sizes that it accepts were found"
 
 
-def text(
+def format_solution(
     solution: Solution,
     width: int | None = None,
     colour: bool = False,
@@ -75,10 +77,10 @@ def text(
 ) -> str:
     """Return the accepted sizes, each demand with its line, and runs that show it."""
     terminal = Terminal(max(width or 100, 40), colour, UNICODE if unicode else ASCII)
-    return lower(_page(solution, terminal), colour)
+    return render_lines(_format_page(solution, terminal), colour)
 
 
-def _page(solution: Solution, terminal: Terminal) -> list[Line]:
+def _format_page(solution: Solution, terminal: Terminal) -> list[Line]:
     """Return the lines of the page."""
     lines: list[Line] = [
         [(solution.target, "title"), (f"  {solution.spec}", "dim")],
@@ -88,43 +90,42 @@ def _page(solution: Solution, terminal: Terminal) -> list[Line]:
         return [*lines, [(f"{solution.stopped}; nothing is known yet", "error")]]
     if solution.works is None:
         lines.append([(NONE_FOUND, "error")])
-        lines += _failing(solution, terminal)
+        lines += _format_failing(solution, terminal)
         if solution.needed is not None:
-            lines += labelled("needs", _needed(solution.needed), terminal)
-        return [*lines, _last_line(solution)]
+            lines += label_text("needs", _format_needed(solution.needed), terminal)
+        return [*lines, _format_last_line(solution)]
     if solution.output is not None:
-        lines += labelled("gives", formatting.nest(solution.output), terminal)
-    shown = [each for each in solution.demands if not each.implied]
+        lines += label_text("gives", formatting.format_nest(solution.output), terminal)
+    shown = [demand for demand in solution.demands if not demand.implied]
     if solution.tried:
-        lines += _tried_lines(solution, terminal)
+        lines += _format_tried(solution, terminal)
         shown = []
     elif solution.whole is not None:
-        lines += labelled("takes", said(solution.whole), terminal)
+        lines += label_text("takes", format_demand(solution.whole), terminal)
     elif not shown:
-        lines += labelled("takes", "every size that was tried", terminal)
+        lines += label_text("takes", "every size that was tried", terminal)
     for each in shown:
-        lines += _demand_lines(each, solution.whole is None, terminal)
+        lines += _format_demand(each, solution.whole is None, terminal)
     lines.append([])
-    lines += _example("works", solution.works, terminal)
-    lines += _failing(solution, terminal)
+    lines += _format_example("works", solution.works, terminal)
+    lines += _format_failing(solution, terminal)
     if solution.want:
-        lines += [[], *_wanted_lines(solution, terminal)]
+        lines += [[], *_format_wanted(solution, terminal)]
     if solution.proof is not None:
-        lines += [[], *_shown_proof(solution.proof)]
-    return [*lines, _last_line(solution)]
+        lines += [[], *_choose_proof(solution.proof)]
+    return [*lines, _format_last_line(solution)]
 
 
-def _shown_proof(proof: Proof) -> list[Line]:
+def _choose_proof(proof: Proof) -> list[Line]:
     """Return the proof of outputs and demands, and what is unproven of modules."""
     modules = [s for s in proof.statements if s.place and not _is_output(s)]
     open_ = [s for s in modules if s.verdict != PROVEN]
     kept = [s for s in proof.statements if not s.place or _is_output(s)]
-    lines = _proof_lines(replace(proof, statements=(*kept, *open_[:SHOWN])))
+    lines = _format_proof_lines(replace(proof, statements=(*kept, *open_[:SHOWN])))
     done = len(modules) - len(open_)
     if modules:
-        text = (
-            f"{done} of {formatting.plural(len(modules), 'output')} of modules proven"
-        )
+        outputs = formatting.format_plural(len(modules), "output")
+        text = f"{done} of {outputs} of modules proven"
         lines.append([(text, "dim")])
     return lines
 
@@ -134,49 +135,51 @@ def _is_output(statement: Statement) -> bool:
     return statement.place.startswith("output")
 
 
-def _tried_lines(solution: Solution, terminal: Terminal) -> list[Line]:
+def _format_tried(solution: Solution, terminal: Terminal) -> list[Line]:
     """Return the sizes that were tried, if no demand held."""
     lines: list[Line] = []
     for label, refused in (("took", False), ("refused", True)):
         runs = [one for one in solution.tried if bool(one.message) == refused]
         sizes = sorted({tuple(one.sizes[n] for n in solution.letters) for one in runs})
-        listed = [" x ".join(map(str, each)) for each in sizes[:TRIED]]
+        listed = [" x ".join(map(str, size)) for size in sizes[:TRIED]]
         if len(sizes) > TRIED:
             listed.append(f"and {len(sizes) - TRIED} more")
         if listed:
             names = " x ".join(solution.letters)
-            lines += labelled(label, f"{names}: {', '.join(listed)}", terminal)
+            lines += label_text(label, f"{names}: {', '.join(listed)}", terminal)
     return lines
 
 
-def _demand_lines(each: Demanded, first: bool, terminal: Terminal) -> list[Line]:
+def _format_demand(each: Demanded, first: bool, terminal: Terminal) -> list[Line]:
     """Return a demand, and the line that demands it."""
     calls = f"{each.calls} calls at " if each.calls > 1 else ""
-    where = f"{calls}{_place(each.span)}: " if each.span else ""
-    lines = labelled("takes" if first else "", said(each.demand), terminal)
-    return [*lines, *labelled("", f"{where}{each.why}", terminal)]
+    where = f"{calls}{_format_place(each.span)}: " if each.span else ""
+    lines = label_text("takes" if first else "", format_demand(each.demand), terminal)
+    return [*lines, *label_text("", f"{where}{each.why}", terminal)]
 
 
-def _example(label: str, run: Example, terminal: Terminal) -> list[Line]:
+def _format_example(label: str, run: Example, terminal: Terminal) -> list[Line]:
     """Return an example run: its sizes, and its output."""
     sizes = ", ".join(f"{name} = {size}" for name, size in run.sizes.items())
     arrow = terminal.glyphs.arrow
     rest = f" {arrow} {run.output}" if run.output else ""
     if run.message:
-        rest = f": {run.message}" + (f", at {_place(run.span)}" if run.span else "")
-    return labelled(label, f"{sizes}{rest}", terminal)
+        rest = f": {run.message}" + (
+            f", at {_format_place(run.span)}" if run.span else ""
+        )
+    return label_text(label, f"{sizes}{rest}", terminal)
 
 
-def _failing(solution: Solution, terminal: Terminal) -> list[Line]:
+def _format_failing(solution: Solution, terminal: Terminal) -> list[Line]:
     """Return the nearest sizes that are refused."""
     if solution.fails is None:
         return []
-    return _example("fails", solution.fails, terminal)
+    return _format_example("fails", solution.fails, terminal)
 
 
-def _needed(each: Needed) -> str:
+def _format_needed(each: Needed) -> str:
     """Return the argument of a layer that would have to change, and its value."""
-    told = [each.class_name, f"{each.argument}={each.has}", _place(each.span)]
+    told = [each.class_name, f"{each.argument}={each.has}", _format_place(each.span)]
     sizes = ", ".join(f"{name} = {size}" for name, size in each.sizes.items())
     text = f"`{each.layer}` ({', '.join(filter(None, told))}) needs {each.argument}="
     if each.formula == str(each.value):
@@ -186,26 +189,26 @@ def _needed(each: Needed) -> str:
     return f"{text}{each.value} at {sizes}"
 
 
-def _wanted_lines(solution: Solution, terminal: Terminal) -> list[Line]:
+def _format_wanted(solution: Solution, terminal: Terminal) -> list[Line]:
     """Return sizes that give the requested output."""
     if not solution.wanted:
-        return labelled(
+        return label_text(
             "wanted", f"no sizes were found that give {solution.want}", terminal
         )
     lines: list[Line] = []
     for run in solution.wanted:
-        lines += _example("wanted", run, terminal)
+        lines += _format_example("wanted", run, terminal)
     return lines
 
 
-def _place(span: Span | None) -> str:
+def _format_place(span: Span | None) -> str:
     """Return ``model.py:41``."""
     return "" if span is None else f"{span.file}:{span.line}"
 
 
-def _last_line(solution: Solution) -> Line:
+def _format_last_line(solution: Solution) -> Line:
     """Return how many runs this rests on."""
-    runs = formatting.plural(solution.runs, "data-free run")
+    runs = formatting.format_plural(solution.runs, "data-free run")
     if solution.works is None:
         return [(runs, "dim")]
     if solution.tried:

@@ -16,20 +16,28 @@ from shapewright.views.formatting import (
     Line,
     Segment,
     Terminal,
-    cells,
-    cut,
+    count_cells,
     cut_left,
-    lower,
+    cut_text,
     pad,
+    render_lines,
 )
-from shapewright.views.source_lines import FunctionRows, Row, files
-from shapewright.views.table_rows import ELSEWHERE, STOPPED, module_rows, op_rows
-from shapewright.views.terminal.findings import assumption_lines, finding_lines
+from shapewright.views.source_lines import FunctionRows, Row, iter_files
+from shapewright.views.table_rows import (
+    ELSEWHERE,
+    STOPPED,
+    build_module_rows,
+    build_op_rows,
+)
+from shapewright.views.terminal.findings import (
+    format_assumption_lines,
+    format_finding_lines,
+)
 from shapewright.views.terminal.totals import (
-    formula_lines,
-    labelled,
-    last_line,
-    totals_lines,
+    format_formula_lines,
+    format_last_line,
+    format_totals,
+    label_text,
 )
 
 GAP = "  "
@@ -55,7 +63,7 @@ class Column:
     @property
     def natural(self) -> int:
         """Return the width that shows every cell whole."""
-        return max(map(cells, (self.title, *self.cells)))
+        return max(map(count_cells, (self.title, *self.cells)))
 
     @property
     def empty(self) -> bool:
@@ -63,7 +71,7 @@ class Column:
         return not any(self.cells)
 
 
-def table(plans: Sequence[Sequence[Column]], terminal: Terminal) -> list[Line]:
+def format_table(plans: Sequence[Sequence[Column]], terminal: Terminal) -> list[Line]:
     """Return the table by the first plan that fits the terminal, else by the last.
 
     Each plan is a choice of columns, the richest first. Columns that are empty are left
@@ -77,8 +85,8 @@ def table(plans: Sequence[Sequence[Column]], terminal: Terminal) -> list[Line]:
         naturals = [natural[id(column)] for column in chosen]
         widths = _find_column_widths(chosen, naturals, width)
         if widths is not None:
-            return _rows(chosen, naturals, widths, terminal)
-    return _rows(chosen, naturals, _squeezed(naturals, width), terminal)
+            return _format_rows(chosen, naturals, widths, terminal)
+    return _format_rows(chosen, naturals, _squeeze_widths(naturals, width), terminal)
 
 
 def _find_column_widths(
@@ -98,7 +106,7 @@ def _find_column_widths(
     return widths
 
 
-def _squeezed(naturals: Sequence[int], width: int) -> list[int]:
+def _squeeze_widths(naturals: Sequence[int], width: int) -> list[int]:
     """Return widths for a terminal too narrow for any plan: the
     widest column shrinks.
     """
@@ -110,19 +118,19 @@ def _squeezed(naturals: Sequence[int], width: int) -> list[int]:
     return widths
 
 
-def _rows(
+def _format_rows(
     columns: Sequence[Column],
     naturals: Sequence[int],
     widths: Sequence[int],
     terminal: Terminal,
 ) -> list[Line]:
     columns_cells = [
-        _column(column, natural, width, terminal)
+        _format_column(column, natural, width, terminal)
         for column, natural, width in zip(columns, naturals, widths, strict=True)
     ]
     head: Line = []
     for column, width in zip(columns, widths, strict=True):
-        title = cut(column.title, width, terminal.glyphs.cut)
+        title = cut_text(column.title, width, terminal.glyphs.cut)
         head.append((pad(title, width, column.right) + GAP, "head"))
     return [
         head,
@@ -130,13 +138,13 @@ def _rows(
     ]
 
 
-def _column(
+def _format_column(
     column: Column, natural: int, width: int, terminal: Terminal
 ) -> Sequence[Sequence[Segment]]:
     """Return the cells cut, filled and styled, each with the gap after it."""
     texts: Sequence[str] = column.cells
     if natural > width:
-        shorten = cut_left if column.tail else cut
+        shorten = cut_left if column.tail else cut_text
         texts = [shorten(text, width, terminal.glyphs.cut) for text in texts]
     filled = [pad(text, width, column.right) + GAP for text in texts]
     style = column.style
@@ -145,19 +153,19 @@ def _column(
     return [style(text) for text in filled]
 
 
-def _by_module(trace: Trace, totals: Totals, terminal: Terminal) -> list[Line]:
+def _format_by_module(trace: Trace, totals: Totals, terminal: Terminal) -> list[Line]:
     """Return the module table; at 80 columns without class and bytes, if need be."""
-    rows = module_rows(trace, totals)
+    rows = build_module_rows(trace, totals)
     labels = [row.tree(terminal.glyphs) + row.label for row in rows]
-    name = Column("module", labels, 36, 1, style=_branch)
+    name = Column("module", labels, 36, 1, style=_style_branch)
     kind = Column("class", [row.kind for row in rows], 14, 4, style="name")
     taken = Column("input", [row.input for row in rows], 20, 3)
     given = Column(
         "output", [row.output for row in rows], 24, 2, style=_style_module_output
     )
-    size = _module_number_column("params", [row.parameters for row in rows])
-    work = _module_number_column("FLOPs", [row.flops for row in rows])
-    room = _module_number_column("allocated", [row.allocated for row in rows])
+    size = _format_module_numbers("params", [row.parameters for row in rows])
+    work = _format_module_numbers("FLOPs", [row.flops for row in rows])
+    room = _format_module_numbers("allocated", [row.allocated for row in rows])
     plans = (
         (name, kind, taken, given, size, work, room),
         (name, kind, taken, given, size, work),
@@ -166,18 +174,18 @@ def _by_module(trace: Trace, totals: Totals, terminal: Terminal) -> list[Line]:
         (name, given, size),
         (name, given),
     )
-    lines = table(plans, terminal)
+    lines = format_table(plans, terminal)
     if any(row.again for row in rows):
         lines.append([(ELSEWHERE, "dim")])
     return lines
 
 
-def _module_number_column(title: str, cells: list[str]) -> Column:
+def _format_module_numbers(title: str, cells: list[str]) -> Column:
     width = max([len(title), *map(len, cells)])
     return Column(title, cells, least=width, rank=0, right=True)
 
 
-def _branch(cell: str) -> Line:
+def _style_branch(cell: str) -> Line:
     """Return the cell with its branches dim and its name plain, the root's bold."""
     name = cell.lstrip(" │├└─|`-")
     edge = cell[: len(cell) - len(name)]
@@ -188,17 +196,19 @@ def _style_module_output(cell: str) -> Line:
     return [(cell, "error" if cell.startswith(STOPPED) else "shape")]
 
 
-def _by_op(trace: Trace, terminal: Terminal, most: int | None = None) -> list[Line]:
+def _format_by_op(
+    trace: Trace, terminal: Terminal, most: int | None = None
+) -> list[Line]:
     """Return the op table: index, line, call, shapes in and out, kind, costs, module.
 
     With `most`, the first so many rows, and how many more there are.
     """
-    rows = op_rows(trace)
+    rows = build_op_rows(trace)
     more = len(rows) - most if most is not None and len(rows) > most else 0
     rows = rows[: len(rows) - more]
     if not rows:
         return [[("no op ran on a tensor", "dim")]]
-    number = _op_number_column("op", [row.index for row in rows], style="dim")
+    number = _format_op_numbers("op", [row.index for row in rows], style="dim")
     places = [row.place for row in rows]
     numeric = all(":" not in place for place in places)
     place = Column("line", places, 12, 2, numeric, style="dim", tail=True)
@@ -212,9 +222,9 @@ def _by_op(trace: Trace, terminal: Terminal, most: int | None = None) -> list[Li
     kind = Column("kind", [row.kind for row in rows], 16, 3)
     where = [row.module for row in rows]
     module = Column("module", where, 18, 3, style="name", tail=True)
-    work = _op_number_column("FLOPs", [row.flops for row in rows])
-    read = _op_number_column("read", [row.read for row in rows])
-    written = _op_number_column("written", [row.written for row in rows])
+    work = _format_op_numbers("FLOPs", [row.flops for row in rows])
+    read = _format_op_numbers("read", [row.read for row in rows])
+    written = _format_op_numbers("written", [row.written for row in rows])
     costs = (work, read, written)
     plans = (
         (number, place, call, taken, given, stride, kind, *costs, module),
@@ -229,7 +239,7 @@ def _by_op(trace: Trace, terminal: Terminal, most: int | None = None) -> list[Li
         (number, place, name, given),
         (name, given),
     )
-    lines = table(plans, terminal)
+    lines = format_table(plans, terminal)
     if more:
         lines.append([(f"and {more} more ops; `--by op` shows all", "dim")])
     return lines
@@ -239,7 +249,7 @@ def _style_op_output(cell: str) -> Line:
     return [(cell, "error" if cell.startswith("error[") else "shape")]
 
 
-def _op_number_column(title: str, cells: list[str], style: str = "") -> Column:
+def _format_op_numbers(title: str, cells: list[str], style: str = "") -> Column:
     return Column(title, cells, least=12, rank=0, right=True, style=style)
 
 
@@ -247,14 +257,14 @@ GUTTER = 7
 """Columns of the line number and the rule."""
 
 
-def _by_line(trace: Trace, terminal: Terminal) -> list[Line]:
+def _format_by_line(trace: Trace, terminal: Terminal) -> list[Line]:
     """Return the functions that ran, file by file, each line with its tensors."""
     lines: list[Line] = []
-    for blocks in files(trace, terminal.glyphs.arrow):
+    for blocks in iter_files(trace, terminal.glyphs.arrow):
         widths = _find_line_widths(blocks, terminal)
         for block in blocks:
             lines.append([(block.place, "title"), (f"  {block.name}", "dim")])
-            lines += [_line(row, widths, terminal) for row in block.rows]
+            lines += [_format_line(row, widths, terminal) for row in block.rows]
             lines.append([])
     return lines or [[("no line of the program created a tensor", "dim")]]
 
@@ -266,40 +276,40 @@ def _find_line_widths(blocks: Sequence[FunctionRows], terminal: Terminal) -> lis
     code gives way, but keeps half.
     """
     rows = [row for block in blocks for row in block.rows if row is not None]
-    code = max((cells(row.code) for row in rows), default=0)
-    fact = max((cells(row.wrong or row.fact) for row in rows), default=0)
-    least = max((cells(_least(row, terminal)) for row in rows), default=0)
+    code = max((count_cells(row.code) for row in rows), default=0)
+    fact = max((count_cells(row.wrong or row.fact) for row in rows), default=0)
+    least = max((count_cells(_get_least(row, terminal)) for row in rows), default=0)
     often = max((len(row.often) for row in rows), default=0)
     free = terminal.width - GUTTER - 2 - (often + 2 if often else 0)
     code = min(code, max(free - least, free // 2))
     return [code, min(fact, free - code), often]
 
 
-def _least(row: Row, terminal: Terminal) -> str:
-    return row.wrong or _shortened(row.fact, 0, terminal)
+def _get_least(row: Row, terminal: Terminal) -> str:
+    return row.wrong or _shorten_fact(row.fact, 0, terminal)
 
 
-def _line(row: Row | None, widths: Sequence[int], terminal: Terminal) -> Line:
+def _format_line(row: Row | None, widths: Sequence[int], terminal: Terminal) -> Line:
     glyphs = terminal.glyphs
     if row is None:
         return [(f"{glyphs.gap:>4} {glyphs.rule}", "edge")]
     code, fact, often = widths
-    text = pad(cut(row.code, code, glyphs.cut), code)
-    made = row.wrong or _shortened(row.fact, fact, terminal)
+    text = pad(cut_text(row.code, code, glyphs.cut), code)
+    made = row.wrong or _shorten_fact(row.fact, fact, terminal)
     style = row.wrong.partition("[")[0] if row.wrong else "shape"
     return [
         (f"{row.number:4} {glyphs.rule} ", "edge"),
         (f"{text}  ", ""),
-        (pad(cut(made, fact, glyphs.cut), fact), style),
+        (pad(cut_text(made, fact, glyphs.cut), fact), style),
         (f"  {row.often:>{often}}", "dim"),
     ]
 
 
-def _shortened(fact: str, width: int, terminal: Terminal) -> str:
+def _shorten_fact(fact: str, width: int, terminal: Terminal) -> str:
     """Return the fact without its first steps if not all fit: the result counts."""
     arrow = f" {terminal.glyphs.arrow} "
     rest = short = fact
-    while cells(short) > width and arrow in rest:
+    while count_cells(short) > width and arrow in rest:
         rest = rest.partition(arrow)[2]
         short = terminal.glyphs.cut + arrow + rest
     return short
@@ -314,7 +324,7 @@ FIRST_OPS = 40
 """Ops that are shown beside the tree of a program without inner modules."""
 
 
-def text(
+def format_trace(
     trace: Trace,
     by: By = "module",
     width: int | None = None,
@@ -330,54 +340,60 @@ def text(
     """
     glyphs = UNICODE if unicode else ASCII
     terminal = Terminal(max(width or PIPED, 40), colour, glyphs)
-    return lower(_page(trace, by, terminal), colour)
+    return render_lines(_format_page(trace, by, terminal), colour)
 
 
-def _page(trace: Trace, by: By, terminal: Terminal) -> list[Line]:
+def _format_page(trace: Trace, by: By, terminal: Terminal) -> list[Line]:
     """Return the lines of the page."""
     if not trace.calls and not trace.complete:  # it ended before its first call
         lines = [
             line
             for f in trace.findings
-            for line in (*finding_lines(f, trace, terminal), [])
+            for line in (*format_finding_lines(f, trace, terminal), [])
         ]
         return [*lines, [("nothing was traced: the program did not start", "warning")]]
     totals = trace.totals
-    lines = [_title(trace, terminal), [], *_body(trace, by, totals, terminal)]
+    lines = [
+        _format_title(trace, terminal),
+        [],
+        *_format_body(trace, by, totals, terminal),
+    ]
     if lines[-1]:
         lines.append([])
     for finding in trace.findings:
-        lines += [*finding_lines(finding, trace, terminal), []]
-    notes = formula_lines(trace, terminal)
-    notes += assumption_lines(trace, terminal)
+        lines += [*format_finding_lines(finding, trace, terminal), []]
+    notes = format_formula_lines(trace, terminal)
+    notes += format_assumption_lines(trace, terminal)
     for note in trace.notes:
-        notes += labelled("note", note, terminal)
+        notes += label_text("note", note, terminal)
     if notes:
         lines += [*notes, []]
-    lines += totals_lines(trace, totals, terminal)
+    lines += format_totals(trace, totals, terminal)
     if not trace.complete:
         lines.append([("incomplete: the program did not reach its end", "warning")])
-    return [*lines, last_line(trace, totals)]
+    return [*lines, format_last_line(trace, totals)]
 
 
-def _title(trace: Trace, terminal: Terminal) -> Line:
+def _format_title(trace: Trace, terminal: Terminal) -> Line:
     mode = "training" if trace.training else "evaluation"
     facts = [mode]
     facts += [f"{name} = {size}" for name, size in trace.letters.items()]
     if trace.torch_version:
         facts.append(f"torch {trace.torch_version}")
-    facts.append(formatting.plural(len(trace.ops), "op"))
+    facts.append(formatting.format_plural(len(trace.ops), "op"))
     rest = f"  {', '.join(facts)}"
-    room = terminal.width - cells(trace.target)
-    return [(trace.target, "title"), (cut(rest, room, terminal.glyphs.cut), "dim")]
+    room = terminal.width - count_cells(trace.target)
+    return [(trace.target, "title"), (cut_text(rest, room, terminal.glyphs.cut), "dim")]
 
 
-def _body(trace: Trace, by: By, totals: Totals, terminal: Terminal) -> list[Line]:
+def _format_body(
+    trace: Trace, by: By, totals: Totals, terminal: Terminal
+) -> list[Line]:
     if by == "op":
-        return _by_op(trace, terminal)
+        return _format_by_op(trace, terminal)
     if by == "line":
-        return _by_line(trace, terminal)
+        return _format_by_line(trace, terminal)
     if len(trace.calls) > 1:
-        return _by_module(trace, totals, terminal)
-    whole = [*_by_module(trace, totals, terminal), []] if trace.calls else []
-    return [*whole, *_by_op(trace, terminal, FIRST_OPS)]
+        return _format_by_module(trace, totals, terminal)
+    whole = [*_format_by_module(trace, totals, terminal), []] if trace.calls else []
+    return [*whole, *_format_by_op(trace, terminal, FIRST_OPS)]
