@@ -51,15 +51,15 @@ def trace_dim(program: Program, fact: Fact, dim: int) -> _Way:
         if op is None:
             return _Way(tuple(steps), fact, dim, "start")
         out = next(each for each in op.outputs if each.tensor == fact.tensor)
-        found = find_origin(op, out, dim)
-        if found is None:
+        origin = find_origin(op, out, dim)
+        if origin is None:
             return _Way(tuple(steps), fact, dim, "start", op)
-        if found.how in ("product", "part", "joined"):
-            return _Way(tuple(steps), fact, dim, found.how, op, found.places)
-        steps.append(_Step(op, out.shape[dim], found.how))
-        at, dim = found.places[0]
+        if origin.how in ("product", "part", "joined"):
+            return _Way(tuple(steps), fact, dim, origin.how, op, origin.places)
+        steps.append(_Step(op, out.shape[dim], origin.how))
+        at, dim = origin.places[0]
         fact = op.inputs[at]
-        if found.how == "parameter":
+        if origin.how == "parameter":
             return _Way(tuple(steps), fact, dim, "parameter", op)
     return _Way(tuple(steps), fact, dim, "start")
 
@@ -141,9 +141,9 @@ def _get_size_before(step: _Step) -> int:
     )
     for dim, size in enumerate(out.shape):
         if size == step.size:
-            found = find_origin(step.op, out, dim)
-            if found is not None and found.how == "changed":
-                at, place = found.places[0]
+            origin = find_origin(step.op, out, dim)
+            if origin is not None and origin.how == "changed":
+                at, place = origin.places[0]
                 return step.op.inputs[at].shape[place]
     return step.size
 

@@ -78,10 +78,10 @@ class Program:
 
     def call_at(self, span: Span | None) -> tuple[SourceText, ast.Call] | None:
         """Return the call at a span; None if something else or nothing stands there."""
-        found = self.node(span)
-        if found is None or not isinstance(found[1], ast.Call):
+        node = self.node(span)
+        if node is None or not isinstance(node[1], ast.Call):
             return None
-        return found[0], found[1]
+        return node[0], node[1]
 
     @cached_property
     def producers(self) -> dict[int, Op]:

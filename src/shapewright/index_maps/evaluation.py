@@ -69,8 +69,8 @@ def _build_stage_reader(
 
     def at(index: tuple[int, ...]) -> Any:
         if index not in known:
-            made = compute_element(drawn, index, tensors, functions)
-            known[index] = made.item() if hasattr(made, "item") else made
+            element = compute_element(drawn, index, tensors, functions)
+            known[index] = element.item() if hasattr(element, "item") else element
         return known[index]
 
     return at

@@ -264,11 +264,11 @@ class _Teller(ast.NodeTransformer):
         """What a loop of the program's own counts; a library's is left alone."""
         if self.is_meant is not None:
             return Counting()
-        found = find_counters(node)
+        counters = find_counters(node)
         self.waits.update(
-            condition.node for condition in found.conditions if condition.node
+            condition.node for condition in counters.conditions if condition.node
         )
-        return found
+        return counters
 
     def told(self, counts: Counting, uneven: bool) -> ast.expr:
         """`(((lambda: n, is_head), ...), ((lambda: x, ...), ...), (...), uneven)`."""
@@ -317,10 +317,10 @@ def _is_plain(node: ast.AST) -> bool:
 
 
 def _copy_node(node: ast.expr, context: ast.expr_context | None = None) -> ast.expr:
-    made = parse_expression(ast.unparse(node))
+    expression = parse_expression(ast.unparse(node))
     if context is not None:
-        vars(made)["ctx"] = context
-    return made
+        vars(expression)["ctx"] = context
+    return expression
 
 
 EPOCHS = "_shapewright_epochs"

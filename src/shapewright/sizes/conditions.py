@@ -161,17 +161,17 @@ def _find_enough_sizes(
 ) -> dict[str, range] | None:
     """Return sizes of each letter that decide whether a formula is always 0."""
     fixed = frozenset[str]()
-    while not isinstance(found := _find_pattern(difference, fixed), _Pattern):
-        if any(ladders[name].high is None for name in found) or found <= fixed:
+    while not isinstance(pattern := _find_pattern(difference, fixed), _Pattern):
+        if any(ladders[name].high is None for name in pattern) or pattern <= fixed:
             return None
-        fixed |= found
+        fixed |= pattern
     ranges = {}
     for name in difference.letters():
         ladder = ladders[name]
         if name in fixed:
             ranges[name] = ladder.first(ladder.count or 0)
             continue
-        degree, period = found.letters.get(name, (0, 1))
+        degree, period = pattern.letters.get(name, (0, 1))
         steps = period // gcd(period, ladder.step)
         ranges[name] = ladder.first((degree + 1) * steps)
     return ranges
@@ -350,10 +350,10 @@ def _is_rising_from(difference: Expression, least: int, ladders: Ladders) -> boo
 
     It is linear on every residue of its period, so two periods decide.
     """
-    found = _find_pattern(difference, frozenset())
-    if not isinstance(found, _Pattern) or len(found.letters) != 1:
+    pattern = _find_pattern(difference, frozenset())
+    if not isinstance(pattern, _Pattern) or len(pattern.letters) != 1:
         return False
-    ((name, (degree, period)),) = found.letters.items()
+    ((name, (degree, period)),) = pattern.letters.items()
     ladder = ladders[name]
     steps = period // gcd(period, ladder.step)
     if degree > 1 or 2 * steps > WORK:

@@ -168,12 +168,14 @@ def iter_files(trace: Trace, arrow: str) -> Iterator[list[FunctionRows]]:
         for file, source in trace.sources.items()
         if source.text is not None
     }
-    made = collect_visits(trace, loops)
+    visits = collect_visits(trace, loops)
     wrong = [
         finding.span.file for finding in trace.findings if finding.span is not None
     ]
-    for file in dict.fromkeys([*(file for file, _ in made), *wrong]):
-        seen = {line: visited for (name, line), visited in made.items() if name == file}
+    for file in dict.fromkeys([*(file for file, _ in visits), *wrong]):
+        seen = {
+            line: visited for (name, line), visited in visits.items() if name == file
+        }
         source = trace.sources.get(file)
         if source is None or source.text is None:
             yield [FunctionRows(file, "", _build_bare_rows(seen, arrow))]

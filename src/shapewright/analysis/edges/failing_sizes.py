@@ -151,8 +151,8 @@ def _report_lost_batch(free: Free, runs: Runs) -> Iterator[Finding]:
         steps = runs.steps([Request(((free, n),), False) for n in (1, 2)])
         message = f"the output is {format_shape(out)}, not {format_shape(wanted)}"
         lines = (f"at {free.at(2)} it is {format_shape(second)}",)
-        found = Finding(LOST_BATCH, "warning", message, lines=lines)
-        made = add_sizes(found, "warning", [(free, 1)], False)
+        finding = Finding(LOST_BATCH, "warning", message, lines=lines)
+        made = add_sizes(finding, "warning", [(free, 1)], False)
         yield move_finding(made, find_rank_change(*steps))
         return
 
@@ -185,7 +185,7 @@ def _report_constant_output(
             continue
         if shape[0] == two[0] == three[0] == free.size:
             stay = f"dim 0 stays {free.size}, the batch that was given"
-            found = Finding(
+            finding = Finding(
                 BATCH_HARD_CODED,
                 "warning",
                 f"the output is {format_shape(two)}: {stay}",
@@ -193,7 +193,7 @@ def _report_constant_output(
             )
             asked = [Request(((free, n),), False) for n in (free.size, 2, 3)]
             place = _find_constant_call(free.size, runs.steps(asked))
-            made = add_sizes(found, "warning", [(free, 2)], False)
+            made = add_sizes(finding, "warning", [(free, 2)], False)
             yield move_finding(made, place)
             return
 
@@ -300,8 +300,8 @@ def _report_rank_change(
     small: Request, large: Request, out: Shape, wanted: Shape, place: Place | None
 ) -> Finding:
     """Return the finding for an output whose rank changes."""
-    found = Finding(LOST_DIM, "note", f"the output is {format_shape(out)}")
-    made = add_sizes(found, "note", small.sizes, False)
+    finding = Finding(LOST_DIM, "note", f"the output is {format_shape(out)}")
+    made = add_sizes(finding, "note", small.sizes, False)
     where = " and ".join(free.at(size) for free, size in large.sizes)
     made = replace(made, lines=(f"at {where} it is {format_shape(wanted)}",))
     return move_finding(made, place)

@@ -319,8 +319,8 @@ def _get_outcome(program: Program, finding: Finding) -> RunOutcome:
 
 def _is_own_check(program: Program, finding: Finding) -> bool:
     """Return whether an error is a `raise` or an `assert` of the program."""
-    found = program.node(finding.span)
-    return found is not None and is_stated(*found)
+    node = program.node(finding.span)
+    return node is not None and is_stated(*node)
 
 
 def _collect_calls(program: Program) -> tuple[RunStep, ...]:

@@ -327,15 +327,15 @@ def _suggest_inversion(text: SourceText, node: ast.AST, op: Op) -> Iterator[Fix]
 
 def _suggest_flattening(program: Program, op: Op) -> Iterator[Fix]:
     """Suggest flattening both vectors of a dot product to 1-D."""
-    found = program.node(op.span)
+    node = program.node(op.span)
     edits: list[Edit] = []
     for place, fact in zip(
         find_tensor_expressions(program, op), op.inputs, strict=False
     ):
-        if place is None or found is None:
+        if place is None or node is None:
             return
         if len(fact.shape) > 1:
-            edits += append_method(found[0], place[0], ".flatten()").edits
+            edits += append_method(node[0], place[0], ".flatten()").edits
     if edits:
         yield Fix("fits", "`.flatten()` of both", tuple(edits))
 

@@ -166,9 +166,9 @@ def _with_size(
     for name, node, value in iter_arguments(program, module):
         if value not in (old, (old,)) or name in NO_SIZES:
             continue
-        found = find_constructor(program, module)
-        assert found is not None
-        text, call = found
+        constructor = find_constructor(program, module)
+        assert constructor is not None
+        text, call = constructor
         shown = written or _write_size(text, node, old, new)
         here = _replace_argument(text, call, name, node, shown)
         named = any(True for _ in iter_names_for(text, node, new))
@@ -196,10 +196,10 @@ def _find_outer_argument(
     while path and owner is not None:
         built = program.built.get(path)
         if built is not None and built.class_name == owner.name:
-            found = find_constructor(program, path)
+            constructor = find_constructor(program, path)
             for own, node, _ in iter_arguments(program, path):
-                if own == name and found is not None:
-                    outer, around = found
+                if own == name and constructor is not None:
+                    outer, around = constructor
                     shown = _write_size(outer, node, *sizes)
                     yield _replace_argument(outer, around, own, node, shown)
             return

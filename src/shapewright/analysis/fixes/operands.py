@@ -221,12 +221,12 @@ def fix_larger_tensor(program: Program, failure: Failure, table: bool) -> Iterat
     op = program.trace.ops[failure.op]
     if len(op.inputs) != 2:
         return
-    found = program.node(op.span)
+    node = program.node(op.span)
     places = find_tensor_expressions(program, op)
     for at, place in enumerate(places):
         mine, other = op.inputs[at], op.inputs[1 - at]
         lacking = _find_larger_dims(mine, other)
-        if place is None or found is None or not lacking:
+        if place is None or node is None or not lacking:
             continue
         if _is_table(program, mine) != table:
             continue
@@ -241,7 +241,7 @@ def fix_larger_tensor(program: Program, failure: Failure, table: bool) -> Iterat
             if known is not None:
                 size = f"{known[1]}.size({back})"
             items.append(f":{size}")
-        yield append_method(found[0], place[0], f"[{', '.join(items)}]")
+        yield append_method(node[0], place[0], f"[{', '.join(items)}]")
 
 
 def _is_table(program: Program, fact: Fact) -> bool:

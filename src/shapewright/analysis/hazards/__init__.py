@@ -57,10 +57,10 @@ def _find_statement_line(program: Program, finding: Finding) -> int:
 @lru_cache(maxsize=256)
 def _parse_codes(line: str) -> frozenset[str]:
     """Return the codes that a comment in a line switches off."""
-    found = COMMENT.search(line)
-    if found is None:
+    match = COMMENT.search(line)
+    if match is None:
         return frozenset()
-    return frozenset(code.strip() for code in found.group(1).split(","))
+    return frozenset(code.strip() for code in match.group(1).split(","))
 
 
 def find_hazards(

@@ -306,13 +306,13 @@ def _iter_weighted_sums(
     scene: HazardContext, call: OperatorCall
 ) -> Iterator[tuple[Dim, Dims, Dims]]:
     """Yield weighted sums: the weights' summed dim, the weights, and the values."""
-    made = find_contraction(call)
-    if made is not None and len(call.dims) == 2:
-        if len(made.left) == 1:
+    contraction = find_contraction(call)
+    if contraction is not None and len(call.dims) == 2:
+        if len(contraction.left) == 1:
             if not _is_transposed(scene, call, 0):
-                yield made.left[0], call.dims[0], call.dims[1]
+                yield contraction.left[0], call.dims[0], call.dims[1]
             if not _is_transposed(scene, call, 1):
-                yield made.right[0], call.dims[1], call.dims[0]
+                yield contraction.right[0], call.dims[1], call.dims[0]
         return
     if call.name in ("*", "mul", "multiply") and len(call.dims) == 2:
         for user in scene.users.get(call.op.outputs[0].tensor, ()):

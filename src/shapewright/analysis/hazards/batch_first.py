@@ -46,10 +46,10 @@ def find_wrong_layouts(scene: HazardContext) -> Iterator[Finding]:
     for claim in scene.claims:
         if claim.role != "batch" or not _is_sequence(claim) or claim.axis.size < 2:
             continue
-        found = _find_evidence(scene, claim)
-        if found is None:
+        evidence = _find_evidence(scene, claim)
+        if evidence is None:
             continue
-        finding, key = found
+        finding, key = evidence
         if key not in told:
             told.add(key)
             yield finding

@@ -117,8 +117,10 @@ def _is_used_along(scene: HazardContext, call: OperatorCall) -> bool:
     for user in scene.calls:
         if user.op.index <= index:
             continue
-        made = find_contraction(user)
-        gone = (*made.left, *made.right) if made is not None else ()
+        contraction = find_contraction(user)
+        gone = (
+            (*contraction.left, *contraction.right) if contraction is not None else ()
+        )
         adds = user.name in ("sum", "mean")
         if (adds or user.name in ("topk", "sort")) and user.dims:
             dims = user.dims[0]
@@ -161,9 +163,9 @@ def find_batch_dependences(scene: HazardContext) -> Iterator[Finding]:
             continue
         if call.op.span is None or not _is_per_sample(scene, call):
             continue
-        found = _find_extreme(scene, call)
-        if found is not None and not _is_rounded(scene, call):
-            yield _report_batch_dependence(scene, call, found)
+        extreme = _find_extreme(scene, call)
+        if extreme is not None and not _is_rounded(scene, call):
+            yield _report_batch_dependence(scene, call, extreme)
 
 
 def _is_per_sample(scene: HazardContext, call: OperatorCall) -> bool:
@@ -254,13 +256,13 @@ def find_inferred_outputs(scene: HazardContext) -> Iterator[Finding]:
     for call in scene.calls:
         if call.name != "einsum" or call.op.span is None:
             continue
-        found = parse_equation(call)
-        if found is None or found[1] is not None or len(found[0]) < 2:
+        equation = parse_equation(call)
+        if equation is None or equation[1] is not None or len(equation[0]) < 2:
             continue
-        terms = found[0]
+        terms = equation[0]
         shared = [c for c in terms[0] if all(c in term for term in terms)]
         first = shared[0] if shared else ""
-        out = infer_output_letters(*found)
+        out = infer_output_letters(*equation)
         text = call.given(0, "equation")
         shape = format_shape(call.op.outputs[0])
         where = [term.find(first) for term in terms] if first else []

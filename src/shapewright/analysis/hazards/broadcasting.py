@@ -297,9 +297,9 @@ def find_one_samples(scene: HazardContext) -> Iterator[Finding]:
             if {1, many} <= set(scene.flow.samples) and many in alike.get(op.span, ()):
                 yield _report_last_batch(scene, call, many)
         elif loss:
-            found = _find_pick(scene, call)
-            if found is not None:
-                yield _report_pick(scene, call, *found)
+            pick = _find_pick(scene, call)
+            if pick is not None:
+                yield _report_pick(scene, call, *pick)
 
 
 def _find_pick(scene: HazardContext, call: OperatorCall) -> tuple[int, Axis, Op] | None:

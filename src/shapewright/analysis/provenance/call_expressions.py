@@ -195,10 +195,10 @@ def find_words(program: Program, failure: Failure) -> dict[str, str]:
     op = program.trace.ops[failure.op]
     names = find_tensor_names(program, op)
     words = dict(zip(failure.arguments, names, strict=False))
-    given = _collect_keywords(program, op)
+    keywords = _collect_keywords(program, op)
     for name, word in words.items():
-        if word.startswith("a ") and (name in given or "_" in name):
-            words[name] = given.get(name, f"`{name}`")
+        if word.startswith("a ") and (name in keywords or "_" in name):
+            words[name] = keywords.get(name, f"`{name}`")
     flat = {name.replace(".", "_"): word for name, word in words.items()}
     return {**flat, "op": get_operation(program, op)}
 

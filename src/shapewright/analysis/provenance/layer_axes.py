@@ -119,11 +119,11 @@ DOTS = "0123456789"
 
 def find_einsum_letters(call: OperatorCall) -> dict[str, Dim] | None:
     """Return what every letter of an einsum counts."""
-    found = parse_equation(call)
-    if found is None:
+    equation = parse_equation(call)
+    if equation is None:
         return None
     letters: dict[str, Dim] = {}
-    for term, dims in zip(found[0], call.dims, strict=True):
+    for term, dims in zip(equation[0], call.dims, strict=True):
         for letter, dim in zip(term, dims, strict=True):
             old = letters.get(letter)
             if old is None or get_length(old) == 1 or rank_dim(dim) < rank_dim(old):
@@ -148,10 +148,10 @@ def infer_output_letters(terms: list[str], out: str | None) -> str:
 
 
 def _find_einsum_contraction(call: OperatorCall) -> _Contraction | None:
-    found = parse_equation(call)
-    if found is None or len(found[0]) != 2:
+    equation = parse_equation(call)
+    if equation is None or len(equation[0]) != 2:
         return None
-    (one, other), out = found[0], infer_output_letters(*found)
+    (one, other), out = equation[0], infer_output_letters(*equation)
     gone = [c for c in one if c in other and c not in out]
     first = dict(zip(one, call.dims[0], strict=True))
     second = dict(zip(other, call.dims[1], strict=True))

@@ -191,11 +191,11 @@ def iter_arguments(
 
     The value is None where the text alone does not tell it.
     """
-    found = find_constructor(program, module)
+    constructor = find_constructor(program, module)
     built = program.built.get(module)
-    if found is None or built is None:
+    if constructor is None or built is None:
         return
-    _, call = found
+    _, call = constructor
     values = dict(built.values)
     for name, node in zip(built.arguments, call.args, strict=False):
         if isinstance(node, ast.Starred):

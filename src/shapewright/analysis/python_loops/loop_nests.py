@@ -140,9 +140,9 @@ def read_comprehension(nest: Nest, node: ast.ListComp | ast.GeneratorExp) -> lis
     """Read the letters of a comprehension such as `[... for row in x]`."""
     if len(node.generators) != 1 or node.generators[0].ifs:
         raise Unread
-    made = _read_header(nest, node.generators[0].target, node.generators[0].iter)
+    header = _read_header(nest, node.generators[0].target, node.generators[0].iter)
     nest.loops[-1].comprehension = node
-    return made
+    return header
 
 
 def _read_range(nest: Nest, letter: str, over: ast.Call) -> None:

@@ -262,12 +262,12 @@ def _is_sample_count(
 
 def _is_counted(text: SourceText, name: str, loop: ast.For, beside: ast.stmt) -> bool:
     """Whether a name counts the samples of the batches where a total grows."""
-    made = collect_names(loop, ast.Store)
+    names = collect_names(loop, ast.Store)
     for node in ast.walk(loop):
         if not isinstance(node, ast.stmt) or _get_addition(node)[0] != name:
             continue
         if text.parent(node) is text.parent(beside):
-            return _is_size(_get_addition(node)[1], made)
+            return _is_size(_get_addition(node)[1], names)
     return False
 
 
@@ -341,7 +341,7 @@ def _find_sum_after(loop: StoryLoop) -> Iterator[Finding]:
     at = next((n for n, each in enumerate(block) if each is loop.node), None)
     if at is None:
         return
-    made = collect_names(loop.node, ast.Store)
+    names = collect_names(loop.node, ast.Store)
     started = {
         name
         for each in block[:at]
@@ -358,7 +358,7 @@ def _find_sum_after(loop: StoryLoop) -> Iterator[Finding]:
         if not isinstance(each, ast.AugAssign) or not isinstance(each.op, ast.Add):
             continue
         name = each.target.id if isinstance(each.target, ast.Name) else ""
-        used = collect_names(each.value) & made
+        used = collect_names(each.value) & names
         if name in started - grown and used:
             batch = ", ".join(f"`{one}`" for one in sorted(used))
             yield build_finding(

@@ -156,13 +156,13 @@ def _find_feeding(loaded: Loaded, given: Spec | None) -> Feeding:
     from shapewright.inputs.spec import Spec, parse_spec
 
     if given is None:
-        found = find_inputs(loaded)
-        if found is None or not isinstance(found.inputs, Spec):
+        inputs = find_inputs(loaded)
+        if inputs is None or not isinstance(inputs.inputs, Spec):
             raise InputError(
                 f"`{loaded.said}` needs a spec with letters: what may vary, as in"
                 ' -i "f32[B, 3, H, W]"'
             )
-        given = found.inputs
+        given = inputs.inputs
         if not given.letters:
             given = parse_spec(_with_letters(str(given)))
     bind_inputs(loaded, given)

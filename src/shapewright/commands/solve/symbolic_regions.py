@@ -355,9 +355,9 @@ class Explorer:
         for _ in range(MOST_RUNS):
             if self.reason:
                 return self.reason
-            if wanted is None and (said := _find_fixing(regions, ladders)):
+            if wanted is None and (fixing := _find_fixing(regions, ladders)):
                 if self.kernels:
-                    return said
+                    return fixing
                 self.kernels = True
                 regions.clear()
                 self.lead(base, ladders, regions)
@@ -388,9 +388,9 @@ class Explorer:
                 f"torch's symbolic run differs at {format_sizes(sizes)}: {said}"
             )
             return
-        made = find_region(run, ladders)
-        if made is not None and made.holds(sizes):
-            regions.append(made)
+        region = find_region(run, ladders)
+        if region is not None and region.holds(sizes):
+            regions.append(region)
             return
         unread = next((guard for guard in run.guards if guard.condition is None), None)
         if unread is not None:

@@ -29,10 +29,10 @@ from shapewright.views.drawing.new_tensors import format_making_lines
 
 def _describe_costs(drawn: Drawn) -> list[str]:
     """Return the cost of a call in a line or two."""
-    made = compute_costs(drawn)
-    said = f"cost: {_describe_memory(drawn, made)}"
-    loop = _describe_loop(made)
-    return [said] if made.kind in ("view", "same") or not loop else [said, loop]
+    costs = compute_costs(drawn)
+    said = f"cost: {_describe_memory(drawn, costs)}"
+    loop = _describe_loop(costs)
+    return [said] if costs.kind in ("view", "same") or not loop else [said, loop]
 
 
 def _describe_reading(drawn: Drawn) -> list[str]:
@@ -92,28 +92,28 @@ def _describe_loop(made: Costs) -> str:
 
 def format_cost_lines(drawn: Drawn) -> list[str]:
     """Return the costs section: vectorised beside looped, with operation counts."""
-    made = compute_costs(drawn)
-    lines = [_describe_memory(drawn, made)]
+    costs = compute_costs(drawn)
+    lines = [_describe_memory(drawn, costs)]
     if not drawn.maps:
         return lines
-    free = made.kind in ("view", "same")
+    free = costs.kind in ("view", "same")
     rows = [
         ("", "torch", "the loop"),
-        ("calls of torch", "1", _format_number(made.calls)),
-        ("passes of Python", "0", _format_number(made.passes)),
+        ("calls of torch", "1", _format_number(costs.calls)),
+        ("passes of Python", "0", _format_number(costs.passes)),
     ]
-    for name, count in (made.arithmetic or {}).items():
+    for name, count in (costs.arithmetic or {}).items():
         rows.append((name, _format_number(count), _format_number(count)))
     rows.append(
-        ("elements read", _count_reads(drawn, made), _format_number(made.reads))
+        ("elements read", _count_reads(drawn, costs), _format_number(costs.reads))
     )
-    written = "0" if free else _format_number(made.writes)
-    rows.append(("elements written", written, _format_number(made.writes)))
+    written = "0" if free else _format_number(costs.writes)
+    rows.append(("elements written", written, _format_number(costs.writes)))
     wide = [max(len(row[n]) for row in rows) for n in range(3)]
     lines += [f"{a:{wide[0]}}  {b:>{wide[1]}}  {c:>{wide[2]}}" for a, b, c in rows]
-    if None in (made.calls, made.reads):
+    if None in (costs.calls, costs.reads):
         lines.append("-: values decide, or the line has no plain form: not counted")
-    if made.kind in ("pass", "in place"):
+    if costs.kind in ("pass", "in place"):
         lines.append("+: each element of its inputs once, some kernels more often")
     flops = drawn.beside.flops if drawn.beside else None
     if flops:

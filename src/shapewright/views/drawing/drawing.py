@@ -64,8 +64,8 @@ def _find_missing() -> str:
 
 def _render_png(svg: str, scale: float = SCALE) -> bytes:
     """Return the PNG of an SVG; raise `_NoPicture` if the extra is missing."""
-    if said := _find_missing():
-        raise _NoPicture(said)
+    if missing := _find_missing():
+        raise _NoPicture(missing)
     return _add_note(render_svg(svg, scale))
 
 
@@ -89,8 +89,8 @@ def render_svg(svg: str, scale: float = 1.0) -> bytes:
 def _find_font(family: str) -> str | None:
     """Return the file of a font that the extra brings; None if it is not installed."""
     package, name = FONTS[family]
-    found = find_spec(package)
-    for folder in found.submodule_search_locations or () if found else ():
+    spec = find_spec(package)
+    for folder in spec.submodule_search_locations or () if spec else ():
         file = Path(folder, "files", name)
         if file.is_file():
             return str(file)

@@ -211,11 +211,11 @@ def _get_relative_path(path: str, owner: str) -> str:
 
 def _count_runs(trace: Trace, text: SourceText, lines: Range) -> int:
     """Return how often the line was evaluated."""
-    made = collect_visits(trace, {text.file: text.looping_lines})
+    visits = collect_visits(trace, {text.file: text.looping_lines})
     return max(
         (
             len(seen)
-            for (name, line), seen in made.items()
+            for (name, line), seen in visits.items()
             if name == text.file and lines[0] <= line <= lines[1]
         ),
         default=0,

@@ -208,16 +208,18 @@ def format_sides(
     """Return every tensor's shape, a line each, with marks below clashes."""
     every = [*drawn.inputs, *drawn.outputs]
     wide = max((len(side.name) for side in every), default=0)
-    found = _find_clashes(drawn)
+    clashes = _find_clashes(drawn)
     lines = []
     for side in every:
         arrow = "->" if side in drawn.outputs else "  "
         name = add_ink(f"{side.name:{wide}}", (styles or {}).get(side.name, ""), colour)
         lines.append(f"{arrow} {name}  {side.shape_text} {side.dtype}")
-        if marks := _format_carets(side, found):
+        if marks := _format_carets(side, clashes):
             lines.append(add_ink(" " * (wide + 5) + marks, "error", colour))
     lettered = any(any(side.letters) for side in every)
-    clashing = _describe_clashes(drawn, found) if lettered or not drawn.refusal else []
+    clashing = (
+        _describe_clashes(drawn, clashes) if lettered or not drawn.refusal else []
+    )
     return [*lines, *([""] if clashing else []), *clashing, *_describe_layer(drawn)]
 
 
