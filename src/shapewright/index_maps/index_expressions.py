@@ -55,11 +55,14 @@ def stretched(
 ) -> tuple[Expression, ...]:
     """Return where an output element reads an operand that is broadcast to `out`.
 
-    Dims that the operand lacks are left out, a stretched size of 1 is read at 0.
+    Dims that the operand lacks are left out, a stretched size of 1 is read at 0, and so
+    is one that the output lacks.
     """
-    own = (letters or out_letters(len(out)))[len(out) - len(shape) :]
-    wanted = out[len(out) - len(shape) :]
-    return tuple(
+    more = max(len(shape) - len(out), 0)
+    shape, lacking = shape[more:], len(out) - len(shape) + more
+    own = (letters or out_letters(len(out)))[lacking:]
+    wanted = out[lacking:]
+    return (number(0),) * more + tuple(
         number(0) if size == 1 != want else letter
         for size, want, letter in zip(shape, wanted, own, strict=True)
     )
@@ -72,6 +75,13 @@ def operand(
     if not hasattr(value, "shape"):
         return constant(value)
     return Read(name, stretched(tuple(value.shape), out, letters))
+
+
+def along(index: Expression, shape: Shape) -> tuple[Expression, ...]:
+    """Return where a vector is read that may have further dims, of size 1."""
+    if len(shape) == 1:
+        return (index,)
+    return tuple(number(0) if size == 1 else index for size in shape)
 
 
 def letters_of(text: str) -> tuple[Letter, ...]:

@@ -108,6 +108,8 @@ def dtype_unmet(
 def same_dtype(*named: tuple[str, Meta | None]) -> Unmet | None:
     """Check that all have the dtype of the last complex, else float, else tensor."""
     given = [(name, meta) for name, meta in named if meta is not None]
+    if not given:
+        return None
     floats = [pair for pair in given if pair[1].dtype in FLOATING]
     complexes = [pair for pair in given if KIND.get(pair[1].dtype) == 3]
     reference = (complexes or floats or given)[-1]

@@ -44,7 +44,7 @@ def convolution(
 ) -> Unmet | None:
     """Check dims, channels, groups, room for the kernel, and dtypes."""
     spatial = len(weight.shape) - 2
-    if spatial < 1:
+    if spatial not in LAYOUT:
         return None
     wrong = of_settings(spatial, stride=stride, dilation=dilation, groups=groups)
     if wrong is None and not isinstance(padding, str):
@@ -86,7 +86,7 @@ def transposed(
 ) -> Unmet | None:
     """Check dims, channels, dtypes, and that the output padding is small enough."""
     spatial = len(weight.shape) - 2
-    if spatial < 1:
+    if spatial not in LAYOUT:
         return None
     wrong = of_settings(
         spatial,
