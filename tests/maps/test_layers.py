@@ -82,7 +82,7 @@ def vectors_with_more_dims(draw: random.Random) -> Iterator[Case]:
         bias = floats(draw, 1, 4)
         yield F + "linear", (floats(draw, 3), floats(draw, 4, 3), bias), {}
         more = {"weight": floats(draw, 3, 1), "reduction": "none"}
-        yield F + "nll_loss", (floats(draw, 3, 3), whole(draw, 3, 3)), more
+        yield F + "nll_loss", (floats(draw, 3, 3, 2), whole(draw, 3, 3, 2)), more
         yield F + "nll_loss", (floats(draw, 3), whole(draw, 3, 1)), {}
         slot = whole(draw, 5, 1)
         yield "torch.index_copy", (floats(draw, 5), 0, slot, floats(draw)), {}
