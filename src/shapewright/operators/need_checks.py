@@ -274,6 +274,32 @@ def of_settings(spatial: int, **given: Any) -> Unmet | None:
     return None
 
 
+def of_rank(
+    name: str, input: Meta, least: int, most: int, what: str = ""
+) -> Unmet | None:
+    """Check for `least` to `most` dims; else grant leading 1s or merged dims."""
+    shape = input.shape
+    rank = len(shape)
+    if least <= rank <= most:
+        return None
+    said = dims(most) if least == most else f"{least} to {most} dims"
+    made: tuple[int, ...] = (*(1,) * (least - rank), *shape)
+    if rank > most:
+        count = 1
+        for size in shape[: rank - most + 1]:
+            count *= size
+        made = (count, *shape[rank - most + 1 :])
+    return Unmet(
+        WRONG_RANK,
+        f"{{op}} expects {said}{what}, got {rank}: {word(name)} is {text(shape)}",
+        Place(name),
+        has=rank,
+        needs=least if rank < least else most,
+        grants=(Grant(name, Made(made, input.dtype)),),
+        guessed=True,
+    )
+
+
 def of_dim(self: Meta, name: str, dim: Any) -> Unmet | None:
     """Check that the dim exists."""
     rank = max(len(self.shape), 1)

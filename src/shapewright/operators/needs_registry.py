@@ -49,6 +49,17 @@ def alike(name: str) -> tuple[str, ...]:
     return rule.names if rule is not None else (name,)
 
 
+def named(*names: str) -> tuple[str, ...]:
+    """Return the names, with aliases, for which no other check is registered."""
+    found = dict.fromkeys(each for name in names for each in alike(name))
+    return tuple(each for each in found if each not in NEEDS)
+
+
+def both(*words: str) -> tuple[str, ...]:
+    """Return the names of a function of torch and of the method of that name."""
+    return tuple(f"torch.{kind}{word}" for word in words for kind in ("", "Tensor."))
+
+
 def unmet(function: Needs | None, args: Any, kwargs: Any) -> Unmet | None:
     """Return what the need reports; None if it has no report or fails itself."""
     if function is None:

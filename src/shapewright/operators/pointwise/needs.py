@@ -17,9 +17,8 @@ from shapewright.operators.dtype_needs import (
 from shapewright.operators.failed_calls import Unmet
 from shapewright.operators.metadata_rules import Meta
 from shapewright.operators.need_checks import is_tensor, same_dtype, text
-from shapewright.operators.needs_registry import needs
+from shapewright.operators.needs_registry import both, named, needs
 from shapewright.operators.pointwise.broadcast_needs import broadcast, into, kept
-from shapewright.operators.reduction.needs import both, named
 
 
 @needs("torch.Tensor.__format__")

@@ -15,19 +15,8 @@ from shapewright.operators.dtype_needs import no_bools, of_dtype
 from shapewright.operators.failed_calls import Grant, Place, Unmet
 from shapewright.operators.metadata_rules import RULES, Made, Meta, Rule
 from shapewright.operators.need_checks import dims, dtype_unmet, is_tensor, text
-from shapewright.operators.needs_registry import NEEDS, alike, needs
+from shapewright.operators.needs_registry import both, named, needs
 from shapewright.operators.promotion_and_broadcasting import KIND
-
-
-def named(*names: str) -> tuple[str, ...]:
-    """Return the names, with aliases, for which no other check is registered."""
-    found = dict.fromkeys(each for name in names for each in alike(name))
-    return tuple(each for each in found if each not in NEEDS)
-
-
-def both(*words: str) -> tuple[str, ...]:
-    """Return the names of a function of torch and of the method of that name."""
-    return tuple(f"torch.{kind}{word}" for word in words for kind in ("", "Tensor."))
 
 
 def of_dim(

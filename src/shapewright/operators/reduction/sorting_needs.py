@@ -16,11 +16,15 @@ from shapewright.findings.codes import (
 )
 from shapewright.operators.dtype_needs import no_complex, real_floats
 from shapewright.operators.failed_calls import Grant, Place, Unmet
-from shapewright.operators.linear_algebra.matrix_needs import of_rank
 from shapewright.operators.metadata_rules import Made, Meta
-from shapewright.operators.need_checks import dtype_unmet, is_tensor, of_positive, text
-from shapewright.operators.needs_registry import needs
-from shapewright.operators.reduction.needs import both, named
+from shapewright.operators.need_checks import (
+    dtype_unmet,
+    is_tensor,
+    of_positive,
+    of_rank,
+    text,
+)
+from shapewright.operators.needs_registry import both, named, needs
 
 
 @needs("torch.bucketize")

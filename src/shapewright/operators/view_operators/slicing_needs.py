@@ -23,8 +23,8 @@ from shapewright.operators.failed_calls import Grant, Place, Unmet
 from shapewright.operators.linear_algebra.needs import of_matrices
 from shapewright.operators.metadata_rules import Made, Meta
 from shapewright.operators.need_checks import dims, of_positive, text
-from shapewright.operators.needs_registry import needs
-from shapewright.operators.reduction.needs import both, named, of_dim
+from shapewright.operators.needs_registry import both, named, needs
+from shapewright.operators.reduction.needs import of_dim
 
 
 @needs(*named(*both("unbind")))
