@@ -35,7 +35,7 @@ def needs(*names: str) -> Callable[[Needs], Needs]:
     """
 
     def register(function: Needs) -> Needs:
-        for each in dict.fromkeys(one for name in names for one in alike(name)):
+        for each in dict.fromkeys(one for name in names for one in _alike(name)):
             assert each not in NEEDS, f"two needs for {each}"
             NEEDS[each] = function
         return function
@@ -43,7 +43,7 @@ def needs(*names: str) -> Callable[[Needs], Needs]:
     return register
 
 
-def alike(name: str) -> tuple[str, ...]:
+def _alike(name: str) -> tuple[str, ...]:
     """Return all names that share the metadata rule of `name`."""
     rule = RULES.get(name)
     return rule.names if rule is not None else (name,)
@@ -51,7 +51,7 @@ def alike(name: str) -> tuple[str, ...]:
 
 def named(*names: str) -> tuple[str, ...]:
     """Return the names, with aliases, for which no other check is registered."""
-    found = dict.fromkeys(each for name in names for each in alike(name))
+    found = dict.fromkeys(each for name in names for each in _alike(name))
     return tuple(each for each in found if each not in NEEDS)
 
 

@@ -27,7 +27,7 @@ from shapewright.operators.need_checks import (
     word,
 )
 from shapewright.operators.needs_registry import both, named, needs
-from shapewright.operators.pointwise.broadcast_needs import broadcast
+from shapewright.operators.pointwise.needs import broadcast
 from shapewright.operators.promotion_and_broadcasting import KIND
 from shapewright.operators.promotion_and_broadcasting import (
     broadcast as shapes_together,

@@ -18,7 +18,7 @@ from shapewright.operators.need_checks import (
     text,
 )
 from shapewright.operators.needs_registry import both, named, needs
-from shapewright.operators.pointwise.broadcast_needs import clash
+from shapewright.operators.pointwise.needs import clash
 from shapewright.operators.promotion_and_broadcasting import KIND
 
 TAKEN = ("float32", "float64", "complex64", "complex128")
