@@ -12,7 +12,6 @@ import pytest
 import torch
 from torch.overrides import TorchFunctionMode
 
-import shapewright.operators.all_shapes  # noqa: F401  (every rule)
 from maps import (
     test_along_a_dim,
     test_convolving,
@@ -31,9 +30,12 @@ from maps.oracle import Case, drawn
 from shapewright.index_maps.costs import costs, repeats
 from shapewright.index_maps.drawn_calls import Drawn
 from shapewright.index_maps.evaluation import times_read
+from shapewright.operators import import_families
 from shapewright.operators.metadata_rules import RULES
 from shapewright.runtime.operator_calls.drawing import arguments_of, tensors_in
 from shapewright.views.drawing.index_map_text import loop, reader
+
+import_families("shapes")
 
 Generator = Callable[[random.Random], Iterator[Case]]
 GENERATORS: list[Generator] = [

@@ -6,10 +6,12 @@ import inspect
 from collections.abc import Callable
 from typing import Any
 
-import shapewright.operators.all_shapes  # noqa: F401  (the names by which torch has a function)
 from shapewright.findings.faults import raise_in_tests
+from shapewright.operators import import_families
 from shapewright.operators.failed_calls import Unmet
 from shapewright.operators.metadata_rules import RULES
+
+import_families("shapes")  # the names by which torch has a function
 
 Needs = Callable[..., Unmet | None]
 """Mirrors the torch function's signature, with `Meta` where the call has a tensor, as a

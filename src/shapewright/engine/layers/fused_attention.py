@@ -36,7 +36,7 @@ from shapewright.engine.identity import DTYPE_NAMES
 from shapewright.engine.layers.nested_tensors import call_of_padded, padded_of
 from shapewright.engine.private import any_autocast, function_modes, in_transform
 from shapewright.engine.replacement import replaced
-from shapewright.operators.attention.encoder_layer_shapes import UNMERGED
+from shapewright.operators.attention.shapes import UNMERGED
 from shapewright.operators.metadata_rules import SCALAR_TYPE
 
 if TYPE_CHECKING:
