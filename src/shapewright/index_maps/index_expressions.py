@@ -187,6 +187,14 @@ def place(letters: Sequence[Expression], shape: Sequence[int]) -> Expression:
     return total([(letter, step) for letter, size, step in pairs if size != 1])
 
 
+def flattened(at: Sequence[Expression], sizes: Sequence[int]) -> Expression:
+    """Return the place in row-major order, with the letters of dims of size 1."""
+    flat = number(0)
+    for index, size in zip(at, sizes, strict=True):
+        flat = flat * size + index
+    return flat
+
+
 def index_at(
     expression: Expression, shape: Sequence[int], sizes: Sizes
 ) -> tuple[Expression, ...]:

@@ -300,6 +300,69 @@ def of_rank(
     )
 
 
+LAYOUT = {1: "length", 2: "height, width", 3: "depth, height, width"}
+
+
+def of_spatial_rank(
+    input: Meta, spatial: int, front: tuple[int, ...] | None = (1,)
+) -> Unmet | None:
+    """Check for channels and `spatial` dims, with or without a batch.
+
+    To spatial dims alone `front` is granted, if it is not None.
+    """
+    rank = len(input.shape)
+    if rank in (spatial + 1, spatial + 2):
+        return None
+    grants: tuple[Grant, ...] = ()
+    if rank == spatial and front is not None:
+        grants = (Grant("input", Made((*front, *input.shape), input.dtype)),)
+    elif rank == spatial + 3:
+        first, second, *rest = input.shape
+        grants = (Grant("input", Made((first * second, *rest), input.dtype)),)
+    return Unmet(
+        WRONG_RANK,
+        f"{{op}} expects {dims(spatial + 2)} (batch, channels, {LAYOUT[spatial]}), got"
+        f" {rank}: {{input}} is {text(input.shape)}",
+        Place("input"),
+        has=rank,
+        needs=spatial + 2,
+        grants=grants,
+        guessed=rank > spatial,
+    )
+
+
+def of_least(input: Meta, least: int, what: str = "") -> Unmet | None:
+    """Check that the input has at least `least` dims; else grant leading 1s."""
+    rank = len(input.shape)
+    if rank >= least:
+        return None
+    made = (*(1,) * (least - rank), *input.shape)
+    return Unmet(
+        WRONG_RANK,
+        f"{{op}} expects at least {dims(least)}{what}, got {rank}: {{input}} is"
+        f" {text(input.shape)}",
+        Place("input"),
+        has=rank,
+        needs=least,
+        grants=(Grant("input", Made(made, input.dtype)),),
+        guessed=True,
+    )
+
+
+def of_no_scalar(input: Meta, size: int = 1) -> Unmet | None:
+    """Check that the input has a dim; else grant one of `size`."""
+    if input.shape:
+        return None
+    return Unmet(
+        WRONG_RANK,
+        "{op} expects at least 1 dim of {input}, got a scalar",
+        Place("input"),
+        has=0,
+        needs=1,
+        grants=(Grant("input", Made((size,), input.dtype)),),
+    )
+
+
 def of_dim(self: Meta, name: str, dim: Any) -> Unmet | None:
     """Check that the dim exists."""
     rank = max(len(self.shape), 1)

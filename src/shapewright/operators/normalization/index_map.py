@@ -5,7 +5,7 @@ from __future__ import annotations
 from math import prod
 from typing import Any
 
-from shapewright.index_maps.index_expressions import MOST, along, letters_of
+from shapewright.index_maps.index_expressions import MOST, along, flattened, letters_of
 from shapewright.index_maps.index_map import (
     LOOPS,
     Element,
@@ -82,14 +82,6 @@ def one_hot(tensor: Meta, num_classes: int = -1) -> Any:
 # -- normalising -----------------------------------------------------------------------
 
 
-def _flat(at: tuple[Expression, ...], sizes: Shape) -> Expression:
-    """Return the position of the indices `at` in row-major order."""
-    place = number(0)
-    for index, size in zip(at, sizes, strict=True):
-        place = place * size + index
-    return place
-
-
 def _inner(count: int, taken: str = "") -> tuple[Letter, ...]:
     """Return letters of loops that are none of the output's letters."""
     return tuple(map(Letter, [name for name in LOOPS if name not in taken][:count]))
@@ -142,20 +134,12 @@ def _last_dims(
         input, function, prod(sizes), eps, f"those along the last {dims}",
         reads=(Read("input", (*letters[: rank - len(sizes)], *inner)),),
         loops=tuple(Loop(x.name, n) for x, n in zip(inner, sizes, strict=True)),
-        at=_flat(own, sizes), then=after,
+        at=flattened(own, sizes), then=after,
     )  # fmt: skip
 
 
-@index_map("torch.nn.functional.layer_norm")
+@index_map("torch.nn.functional.layer_norm", "torch.layer_norm")
 def layer_norm(
-    input: Meta, normalized_shape: Any, weight: Meta | None = None,
-    bias: Meta | None = None, eps: float = 1e-5,
-) -> Any:  # fmt: skip
-    return _last_dims(input, normalized_shape, weight, bias, "layer_norm", eps)
-
-
-@index_map("torch.layer_norm")
-def raw_layer_norm(
     input: Meta, normalized_shape: Any, weight: Meta | None = None,
     bias: Meta | None = None, eps: float = 1e-5, cudnn_enable: bool = True,
 ) -> Any:  # fmt: skip
@@ -213,7 +197,8 @@ def _grouped(
         input, "layer_norm", prod(sizes), eps, said,
         reads=(Read("input", (n, first, *inner[1:])),),
         loops=tuple(loops[1:] if group == 1 else loops),
-        at=_flat((c % group, *places), sizes), then=after, letters=tuple(IMAGE[rank]),
+        at=flattened((c % group, *places), sizes), then=after,
+        letters=tuple(IMAGE[rank]),
     )  # fmt: skip
 
 
@@ -252,7 +237,7 @@ def batch_norm(
         input, "layer_norm", prod(sizes), eps, "those of its channel, in all samples",
         reads=(Read("input", (inner[0], letters[1], *inner[1:])),),
         loops=tuple(Loop(x.name, n) for x, n in zip(inner, sizes, strict=True)),
-        at=_flat((letters[0], *letters[2:]), sizes), then=after,
+        at=flattened((letters[0], *letters[2:]), sizes), then=after,
         letters=tuple(IMAGE[rank]),
     )  # fmt: skip
 

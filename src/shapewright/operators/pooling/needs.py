@@ -26,18 +26,16 @@ from shapewright.operators.metadata_rules import Made, Meta
 from shapewright.operators.need_checks import (
     axis,
     differs,
-    dims,
     dtype_unmet,
     each,
     of_positive,
     of_settings,
+    of_spatial_rank,
     resized,
     same_dtype,
     text,
 )
 from shapewright.operators.needs_registry import needs
-
-LAYOUT = {1: "length", 2: "height, width", 3: "depth, height, width"}
 
 
 def _pooling(spatial: int, dilated: bool) -> None:
@@ -89,29 +87,6 @@ for _spatial in (1, 2, 3):
     _pooling(_spatial, False)
 
 
-def of_rank(input: Meta, spatial: int) -> Unmet | None:
-    """Check for channels and `spatial` dims, with or without a batch."""
-    rank = len(input.shape)
-    if rank in (spatial + 1, spatial + 2):
-        return None
-    made: tuple[Grant, ...] = ()
-    if rank == spatial:
-        made = (Grant("input", Made((1, *input.shape), input.dtype)),)
-    elif rank == spatial + 3:
-        first, second, *rest = input.shape
-        made = (Grant("input", Made((first * second, *rest), input.dtype)),)
-    return Unmet(
-        WRONG_RANK,
-        f"{{op}} expects {dims(spatial + 2)} (batch, channels, {LAYOUT[spatial]}), got"
-        f" {rank}: {{input}} is {text(input.shape)}",
-        Place("input"),
-        has=rank,
-        needs=spatial + 2,
-        grants=made,
-        guessed=rank > spatial,
-    )
-
-
 def _pooled(
     input: Meta,
     spatial: int,
@@ -123,7 +98,7 @@ def _pooled(
 ) -> Unmet | None:
     """Check rank, padding of at most half a kernel, and room for a window."""
     given = stride is not None and stride not in ((), [])
-    wrong = of_rank(input, spatial) or of_settings(
+    wrong = of_spatial_rank(input, spatial) or of_settings(
         spatial, kernel_size=kernel_size, padding=padding, dilation=dilation
     )
     if wrong is None and given:
@@ -191,7 +166,7 @@ def _adaptive(spatial: int, kind: str) -> None:
     def pool(
         input: Meta, output_size: Any, return_indices: bool = False
     ) -> Unmet | None:
-        wrong = of_rank(input, spatial) or _of_sizes(output_size, spatial)
+        wrong = of_spatial_rank(input, spatial) or _of_sizes(output_size, spatial)
         return wrong or real_floats(("input", input))
 
     name = f"torch.nn.functional.adaptive_{kind}_pool{spatial}d"
@@ -225,7 +200,7 @@ def _unpooling(spatial: int) -> None:
         padding: Any = 0,
         output_size: Any = None,
     ) -> Unmet | None:
-        wrong = of_rank(input, spatial) or _of_indices(input, indices)
+        wrong = of_spatial_rank(input, spatial) or _of_indices(input, indices)
         if wrong is not None:
             return wrong
         kernel, pads = each(kernel_size, spatial), each(padding, spatial)
