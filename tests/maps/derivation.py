@@ -5,8 +5,8 @@ a read is right if its index lies inside its operand for all values of its lette
 Both follow from the expressions of the map and the shapes of the operands. No formula
 of a rule and no check of a need is used.
 
-    >>> derived_sizes(map_of_a_convolution, {"input": (1, 3, 8, 8), ...})
-    (1, 4, 6, 6)
+    >>> derived_sizes(map_of_a_product, Operands(map_of_a_product, metas), 10)
+    (2, 5)  # of input[i, u] * other[u, j], (2, 3) and (3, 5)
 """
 
 from __future__ import annotations
