@@ -31,15 +31,16 @@ def restored(*registries: Any) -> Iterator[None]:
 
 
 def test_an_operator() -> None:
-    import shapewright.operators.all_index_maps
     import shapewright.operators.all_needs  # noqa: F401
     from shapewright.findings.codes import WRONG_RANK
     from shapewright.index_maps.index_map import MAPS, IndexMap, Read, Table, index_map
+    from shapewright.operators import import_families
     from shapewright.operators.failed_calls import Place, Unmet
     from shapewright.operators.metadata_rules import RULES, Made, rule
     from shapewright.operators.needs_registry import NEEDS, needs
     from shapewright.sizes.expressions import Letter
 
+    import_families("index_map")
     name = "torch.vander"  # a row of powers for each number
     with restored(RULES, NEEDS, MAPS):
 

@@ -12,7 +12,6 @@ import pytest
 import torch
 from torch.overrides import TorchFunctionMode
 
-import shapewright.operators.all_shapes  # noqa: F401  (every rule)
 from maps import (
     test_along_a_dim,
     test_convolving,
@@ -31,12 +30,15 @@ from maps.oracle import Case, drawn
 from shapewright.index_maps.costs import compute_costs, find_repeats
 from shapewright.index_maps.drawn_calls import Drawn
 from shapewright.index_maps.evaluation import count_reads
+from shapewright.operators import import_families
 from shapewright.operators.metadata_rules import RULES
 from shapewright.runtime.operator_calls.drawing import (
     iter_named_tensors,
     name_arguments,
 )
 from shapewright.views.drawing.index_map_text import build_reader, format_loop
+
+import_families("shapes")
 
 Generator = Callable[[random.Random], Iterator[Case]]
 GENERATORS: list[Generator] = [

@@ -69,8 +69,27 @@ def test_an_embedding_reads_the_row_that_a_number_names() -> None:
 
 def test_a_group_is_read_by_channels() -> None:
     (map_,) = drawn(F + "group_norm", torch.ones(2, 6, 4, 4), 2).maps
-    assert str(map_.reads[0]) == "input[n, 3*(c//3) + u, v, w]"
+    assert str(map_.reads[0]) == "input[n, 3*(c//3) + u, v, x]"
     assert str(map_.at) == "16*(c%3) + 4*h + w"
+
+
+def vectors_with_more_dims(draw: random.Random) -> Iterator[Case]:
+    while True:
+        mean, spread = floats(draw, 2), floats(draw, 2).abs() + 1
+        per_channel = mean, spread, floats(draw, 2, 1), floats(draw, 1, 2)
+        training = {"training": draw.random() < 0.5}
+        yield F + "batch_norm", (floats(draw, 3, 2), *per_channel), training
+        bias = floats(draw, 1, 4)
+        yield F + "linear", (floats(draw, 3), floats(draw, 4, 3), bias), {}
+        more = {"weight": floats(draw, 3, 1), "reduction": "none"}
+        yield F + "nll_loss", (floats(draw, 3, 3, 2), whole(draw, 3, 3, 2)), more
+        yield F + "nll_loss", (floats(draw, 3), whole(draw, 3, 1)), {}
+        slot = whole(draw, 5, 1)
+        yield "torch.index_copy", (floats(draw, 5), 0, slot, floats(draw)), {}
+
+
+def test_a_vector_may_have_further_dims_of_size_1() -> None:
+    assert_all_drawn(vectors_with_more_dims(random.Random(0)), 20)
 
 
 def test_what_one_map_cannot_say_has_a_reason() -> None:

@@ -22,8 +22,7 @@ from torch.nn.utils.rnn import PackedSequence
 from torch.overrides import TorchFunctionMode
 from torch.utils.flop_counter import FlopCounterMode
 
-import shapewright.operators.all_shapes
-from shapewright.operators import metadata_rules
+from shapewright.operators import import_families, metadata_rules
 from shapewright.operators.metadata_rules import Made, Misfit, Rule, Same
 
 
@@ -113,7 +112,7 @@ def resolve(name: str) -> Any:
 @cache
 def rules_by_function() -> dict[Any, tuple[str, Rule]]:
     """Every registered rule under the function objects that its names name."""
-    assert shapewright.operators.all_shapes is not None
+    import_families("shapes")
     return {resolve(name): (name, rule) for name, rule in metadata_rules.RULES.items()}
 
 

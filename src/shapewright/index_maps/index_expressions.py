@@ -55,11 +55,14 @@ def build_broadcast_index(
 ) -> tuple[Expression, ...]:
     """Return where an output element reads an operand that is broadcast to `out`.
 
-    Dims that the operand lacks are left out, a stretched size of 1 is read at 0.
+    Dims that the operand lacks are left out, a stretched size of 1 is read at 0, and so
+    is one that the output lacks.
     """
-    own = (letters or out_letters(len(out)))[len(out) - len(shape) :]
-    wanted = out[len(out) - len(shape) :]
-    return tuple(
+    more = max(len(shape) - len(out), 0)
+    shape, lacking = shape[more:], len(out) - len(shape) + more
+    own = (letters or out_letters(len(out)))[lacking:]
+    wanted = out[lacking:]
+    return (number(0),) * more + tuple(
         number(0) if size == 1 != want else letter
         for size, want, letter in zip(shape, wanted, own, strict=True)
     )
@@ -72,6 +75,13 @@ def operand(
     if not hasattr(value, "shape"):
         return constant(value)
     return Read(name, build_broadcast_index(tuple(value.shape), out, letters))
+
+
+def along(index: Expression, shape: Shape) -> tuple[Expression, ...]:
+    """Return where a vector is read that may have further dims, of size 1."""
+    if len(shape) == 1:
+        return (index,)
+    return tuple(number(0) if size == 1 else index for size in shape)
 
 
 def list_letters(text: str) -> tuple[Letter, ...]:
@@ -175,6 +185,14 @@ def place(letters: Sequence[Expression], shape: Sequence[int]) -> Expression:
     steps = contiguous(tuple(shape))
     pairs = zip(letters, shape, steps, strict=True)
     return total([(letter, step) for letter, size, step in pairs if size != 1])
+
+
+def flattened(at: Sequence[Expression], sizes: Sequence[int]) -> Expression:
+    """Return the place in row-major order, with the letters of dims of size 1."""
+    flat = number(0)
+    for index, size in zip(at, sizes, strict=True):
+        flat = flat * size + index
+    return flat
 
 
 def index_at(

@@ -1,9 +1,11 @@
 """Metadata rules, needs and index maps of torch's operators, one folder per family."""
 
+from functools import cache
 from importlib import import_module
 from pkgutil import walk_packages
 
 
+@cache
 def import_families(part: str) -> None:
     """Import the modules of all families whose names end with ``part``.
 

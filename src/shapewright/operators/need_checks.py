@@ -108,6 +108,8 @@ def dtype_unmet(
 def same_dtype(*named: tuple[str, Meta | None]) -> Unmet | None:
     """Check that all have the dtype of the last complex, else float, else tensor."""
     given = [(name, meta) for name, meta in named if meta is not None]
+    if not given:
+        return None
     floats = [pair for pair in given if pair[1].dtype in FLOATING]
     complexes = [pair for pair in given if KIND.get(pair[1].dtype) == 3]
     reference = (complexes or floats or given)[-1]
@@ -270,6 +272,95 @@ def of_settings(spatial: int, **given: Any) -> Unmet | None:
         if wrong is not None:
             return wrong
     return None
+
+
+def of_rank(
+    name: str, input: Meta, least: int, most: int, what: str = ""
+) -> Unmet | None:
+    """Check for `least` to `most` dims; else grant leading 1s or merged dims."""
+    shape = input.shape
+    rank = len(shape)
+    if least <= rank <= most:
+        return None
+    said = dims(most) if least == most else f"{least} to {most} dims"
+    made: tuple[int, ...] = (*(1,) * (least - rank), *shape)
+    if rank > most:
+        count = 1
+        for size in shape[: rank - most + 1]:
+            count *= size
+        made = (count, *shape[rank - most + 1 :])
+    return Unmet(
+        WRONG_RANK,
+        f"{{op}} expects {said}{what}, got {rank}: {word(name)} is {text(shape)}",
+        Place(name),
+        has=rank,
+        needs=least if rank < least else most,
+        grants=(Grant(name, Made(made, input.dtype)),),
+        guessed=True,
+    )
+
+
+LAYOUT = {1: "length", 2: "height, width", 3: "depth, height, width"}
+
+
+def of_spatial_rank(
+    input: Meta, spatial: int, front: tuple[int, ...] | None = (1,)
+) -> Unmet | None:
+    """Check for channels and `spatial` dims, with or without a batch.
+
+    To spatial dims alone `front` is granted, if it is not None.
+    """
+    rank = len(input.shape)
+    if rank in (spatial + 1, spatial + 2):
+        return None
+    grants: tuple[Grant, ...] = ()
+    if rank == spatial and front is not None:
+        grants = (Grant("input", Made((*front, *input.shape), input.dtype)),)
+    elif rank == spatial + 3:
+        first, second, *rest = input.shape
+        grants = (Grant("input", Made((first * second, *rest), input.dtype)),)
+    return Unmet(
+        WRONG_RANK,
+        f"{{op}} expects {dims(spatial + 2)} (batch, channels, {LAYOUT[spatial]}), got"
+        f" {rank}: {{input}} is {text(input.shape)}",
+        Place("input"),
+        has=rank,
+        needs=spatial + 2,
+        grants=grants,
+        guessed=rank > spatial,
+    )
+
+
+def of_least(input: Meta, least: int, what: str = "") -> Unmet | None:
+    """Check that the input has at least `least` dims; else grant leading 1s."""
+    rank = len(input.shape)
+    if rank >= least:
+        return None
+    made = (*(1,) * (least - rank), *input.shape)
+    return Unmet(
+        WRONG_RANK,
+        f"{{op}} expects at least {dims(least)}{what}, got {rank}: {{input}} is"
+        f" {text(input.shape)}",
+        Place("input"),
+        has=rank,
+        needs=least,
+        grants=(Grant("input", Made(made, input.dtype)),),
+        guessed=True,
+    )
+
+
+def of_no_scalar(input: Meta, size: int = 1) -> Unmet | None:
+    """Check that the input has a dim; else grant one of `size`."""
+    if input.shape:
+        return None
+    return Unmet(
+        WRONG_RANK,
+        "{op} expects at least 1 dim of {input}, got a scalar",
+        Place("input"),
+        has=0,
+        needs=1,
+        grants=(Grant("input", Made((size,), input.dtype)),),
+    )
 
 
 def of_dim(self: Meta, name: str, dim: Any) -> Unmet | None:

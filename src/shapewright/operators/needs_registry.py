@@ -6,10 +6,12 @@ import inspect
 from collections.abc import Callable
 from typing import Any
 
-import shapewright.operators.all_shapes  # noqa: F401  (the names by which torch has a function)
 from shapewright.findings.faults import raise_in_tests
+from shapewright.operators import import_families
 from shapewright.operators.failed_calls import Unmet
 from shapewright.operators.metadata_rules import RULES
+
+import_families("shapes")  # the names by which torch has a function
 
 Needs = Callable[..., Unmet | None]
 """Mirrors the torch function's signature, with `Meta` where the call has a tensor, as a
@@ -35,7 +37,7 @@ def needs(*names: str) -> Callable[[Needs], Needs]:
     """
 
     def register(function: Needs) -> Needs:
-        for each in dict.fromkeys(one for name in names for one in alike(name)):
+        for each in dict.fromkeys(one for name in names for one in _alike(name)):
             assert each not in NEEDS, f"two needs for {each}"
             NEEDS[each] = function
         return function
@@ -43,10 +45,21 @@ def needs(*names: str) -> Callable[[Needs], Needs]:
     return register
 
 
-def alike(name: str) -> tuple[str, ...]:
+def _alike(name: str) -> tuple[str, ...]:
     """Return all names that share the metadata rule of `name`."""
     rule = RULES.get(name)
     return rule.names if rule is not None else (name,)
+
+
+def named(*names: str) -> tuple[str, ...]:
+    """Return the names, with aliases, for which no other check is registered."""
+    found = dict.fromkeys(each for name in names for each in _alike(name))
+    return tuple(each for each in found if each not in NEEDS)
+
+
+def both(*words: str) -> tuple[str, ...]:
+    """Return the names of a function of torch and of the method of that name."""
+    return tuple(f"torch.{kind}{word}" for word in words for kind in ("", "Tensor."))
 
 
 def unmet(function: Needs | None, args: Any, kwargs: Any) -> Unmet | None:

@@ -13,8 +13,8 @@ from typing import Any
 from shapewright.operators.metadata_rules import Made, Meta, Misfit, setting
 from shapewright.sizes.strides import (
     Strided,
-    compute_iterated,
-    compute_like,
+    compute_elementwise_strides,
+    compute_strides_like,
     contiguous,
     is_dense,
 )
@@ -232,7 +232,7 @@ def _promoted(value: Any, dtype: str) -> Strided:
         return NUMBER
     shape, stride = value.shape, value.stride
     if dtype and value.dtype != dtype and shape:
-        stride = compute_like(shape, stride)
+        stride = compute_strides_like(shape, stride)
     return shape, stride
 
 
@@ -245,7 +245,9 @@ def is_plain(*metas: Meta) -> bool:
 
 def likened(input: Meta, dtype: str, grad_fn: str | None) -> Made:
     """Return the output of a function that begins with `empty_like`."""
-    return new(input.shape, dtype, compute_like(input.shape, input.stride), grad_fn)
+    return new(
+        input.shape, dtype, compute_strides_like(input.shape, input.stride), grad_fn
+    )
 
 
 def new(shape: tuple[int, ...], dtype: str, stride: Any, grad_fn: str | None) -> Made:
@@ -261,8 +263,8 @@ def unary(input: Meta, dtype: str, grad_fn: str | None, promoted: bool = True) -
     """
     shape, stride = input.shape, input.stride
     if promoted and input.dtype != dtype:
-        stride = compute_like(shape, stride)
-    stride = compute_iterated(shape, ((shape, stride),))
+        stride = compute_strides_like(shape, stride)
+    stride = compute_elementwise_strides(shape, ((shape, stride),))
     return Made(shape, dtype, stride, grad_fn if KIND[dtype] >= 2 else "")
 
 
@@ -281,7 +283,7 @@ def pointwise(
         if own != shape:
             shape = broadcast(*[own for own, _ in strided])
             break
-    stride = compute_iterated(shape, strided)
+    stride = compute_elementwise_strides(shape, strided)
     return Made(shape, dtype, stride, grad_fn if KIND[dtype] >= 2 else "")
 
 

@@ -103,7 +103,7 @@ def suggest_format(shape: Shape, stride: Stride) -> str:
     return "channels_last" if len(shape) == 4 else "channels_last_3d"
 
 
-def compute_hinted(made: Shape, shape: Shape, stride: Stride) -> Stride | None:
+def compute_hinted_strides(made: Shape, shape: Shape, stride: Stride) -> Stride | None:
     """The strides of an output that keeps a channels-last input's format; else None."""
     if len(made) < 4 or len(made) != len(shape):
         return None
@@ -126,7 +126,7 @@ def _is_channels_last_hint(shape: Shape, stride: Stride) -> bool:
     return True
 
 
-def compute_formatted(shape: Shape, memory_format: str) -> Stride:
+def compute_format_strides(shape: Shape, memory_format: str) -> Stride:
     """Strides of a new tensor in a named memory format (not `preserve_format`)."""
     if memory_format == "contiguous_format":
         return contiguous(shape)
@@ -134,7 +134,7 @@ def compute_formatted(shape: Shape, memory_format: str) -> Stride:
 
 
 @lru_cache(_REMEMBERED)
-def compute_like(shape: Shape, stride: Stride) -> Stride:
+def compute_strides_like(shape: Shape, stride: Stride) -> Stride:
     """Strides of `empty_like` with `preserve_format`.
 
     A dense tensor's own strides, else dense strides in the same order of dims:
@@ -157,7 +157,7 @@ def compute_like(shape: Shape, stride: Stride) -> Stride:
     return tuple(strides)
 
 
-def compute_iterated(shape: Shape, operands: Sequence[Strided]) -> Stride:
+def compute_elementwise_strides(shape: Shape, operands: Sequence[Strided]) -> Stride:
     """Strides of the output that TensorIterator allocates for an elementwise op.
 
     `shape` is the broadcast shape; `operands` are (shape, stride) of the tensor

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any
 import torch
 from torch.autograd.graph import increment_version
 
-import shapewright.operators.all_shapes  # noqa: F401  (before a run, whose time is limited)
 from shapewright.engine import autocast, nests
 from shapewright.engine.devices import find_claimed_device
 from shapewright.engine.dispatch import memory_overlap
@@ -32,6 +31,7 @@ from shapewright.engine.identity import (
 )
 from shapewright.engine.memo import INPLACE, NEW, SAME, Answer
 from shapewright.engine.private import any_autocast
+from shapewright.operators import import_families
 from shapewright.operators.metadata_rules import (
     RULES,
     Made,
@@ -41,6 +41,8 @@ from shapewright.operators.metadata_rules import (
     setting,
 )
 from shapewright.operators.needs_registry import Needs
+
+import_families("shapes")  # before a run, whose time is limited
 
 if TYPE_CHECKING:
     from shapewright.engine.engine import Engine

@@ -36,7 +36,7 @@ from shapewright.engine.identity import DTYPE_NAMES
 from shapewright.engine.layers.nested_tensors import answer_padded_call, find_padded
 from shapewright.engine.private import any_autocast, get_function_modes, is_in_transform
 from shapewright.engine.replacement import replace_attribute
-from shapewright.operators.attention.encoder_layer_shapes import UNMERGED
+from shapewright.operators.attention.shapes import UNMERGED
 from shapewright.operators.metadata_rules import SCALAR_TYPE
 
 if TYPE_CHECKING:

@@ -1,4 +1,9 @@
-"""Needs of scaled dot product attention and multi-head attention."""
+"""Needs of scaled dot product attention, multi-head attention and the fused kernels of
+evaluation.
+
+`nn.TransformerEncoderLayer` and `nn.MultiheadAttention` call these kernels with one
+mask, merged from the masks that they get.
+"""
 
 from __future__ import annotations
 
@@ -27,7 +32,7 @@ from shapewright.operators.need_checks import (
     text,
 )
 from shapewright.operators.needs_registry import needs
-from shapewright.operators.pointwise.broadcast_needs import broadcast, clash
+from shapewright.operators.pointwise.needs import broadcast, clash
 from shapewright.operators.promotion_and_broadcasting import FLOATING
 
 
@@ -194,30 +199,14 @@ def _of_mask(query: Meta, key: Meta, mask: Meta) -> Unmet | None:
 
 @needs("torch.nn.functional.multi_head_attention_forward")
 def multi_head_attention(
-    query: Meta,
-    key: Meta,
-    value: Meta,
-    embed_dim_to_check: int,
-    num_heads: int,
-    in_proj_weight: Any = None,
-    in_proj_bias: Any = None,
-    bias_k: Any = None,
-    bias_v: Any = None,
-    add_zero_attn: bool = False,
-    dropout_p: float = 0.0,
-    out_proj_weight: Any = None,
-    out_proj_bias: Any = None,
-    training: bool = True,
-    key_padding_mask: Any = None,
-    need_weights: bool = True,
-    attn_mask: Any = None,
-    use_separate_proj_weight: bool = False,
-    q_proj_weight: Any = None,
-    k_proj_weight: Any = None,
-    v_proj_weight: Any = None,
-    *rest: Any,
-    **options: Any,
-) -> Unmet | None:
+    query: Meta, key: Meta, value: Meta, embed_dim_to_check: int, num_heads: int,
+    in_proj_weight: Any = None, in_proj_bias: Any = None, bias_k: Any = None,
+    bias_v: Any = None, add_zero_attn: bool = False, dropout_p: float = 0.0,
+    out_proj_weight: Any = None, out_proj_bias: Any = None, training: bool = True,
+    key_padding_mask: Any = None, need_weights: bool = True, attn_mask: Any = None,
+    use_separate_proj_weight: bool = False, q_proj_weight: Any = None,
+    k_proj_weight: Any = None, v_proj_weight: Any = None, *rest: Any, **options: Any,
+) -> Unmet | None:  # fmt: skip
     """Check tensors `(time, batch, features)`, for any `batch_first` of the layer."""
     wrong = _of_time(query, key, value)
     if wrong is not None:
@@ -255,10 +244,10 @@ def multi_head_attention(
     weight = in_proj_weight if in_proj_weight is not None else q_proj_weight
     if wrong is not None or not is_tensor(weight):
         return wrong
-    return of_weight(weight.dtype, ("query", query), ("key", key), ("value", value))
+    return _of_weight(weight.dtype, ("query", query), ("key", key), ("value", value))
 
 
-def of_weight(dtype: str, *named: tuple[str, Meta]) -> Unmet | None:
+def _of_weight(dtype: str, *named: tuple[str, Meta]) -> Unmet | None:
     """Check that all tensors have the dtype of the weights."""
     for name, each in named:
         if each.dtype != dtype:
@@ -399,3 +388,108 @@ def _of_forward_mask(
         why = "{op} expects a mask of bools or floats"
         return dtype_unmet("attn_mask", mask, "bool", why)
     return None
+
+
+# -- fused kernels of evaluation: features, dtype, masks -------------------------------
+
+
+READ = (
+    "in evaluation mode one kernel runs the layer: it reads a mask whatever "
+    "`is_causal` says"
+)
+
+
+@needs("torch._transformer_encoder_layer_fwd")
+def encoder_layer(
+    src: Meta, embed_dim: int, num_heads: int, qkv_weight: Meta, qkv_bias: Meta,
+    proj_weight: Meta, proj_bias: Meta, use_gelu: bool, norm_first: bool, eps: float,
+    norm_weight_1: Meta, norm_bias_1: Meta, norm_weight_2: Meta, norm_bias_2: Meta,
+    ffn_weight_1: Meta, ffn_bias_1: Meta, ffn_weight_2: Meta, ffn_bias_2: Meta,
+    mask: Meta | None = None, mask_type: int | None = None,
+) -> Unmet | None:  # fmt: skip
+    """Check features, dtype and mask of an input `(batch, time, features)`."""
+    return _unmet("src", src, embed_dim, num_heads, qkv_weight, mask, mask_type)
+
+
+@needs("torch._native_multi_head_attention")
+def native_multi_head_attention(
+    query: Meta, key: Meta, value: Meta, embed_dim: int, num_head: int,
+    qkv_weight: Meta, qkv_bias: Meta, proj_weight: Meta, proj_bias: Meta,
+    mask: Meta | None = None, need_weights: bool = True,
+    average_attn_weights: bool = True, mask_type: int | None = None,
+) -> Unmet | None:  # fmt: skip
+    """Check the query of self-attention as `encoder_layer` checks `src`."""
+    return _unmet("query", query, embed_dim, num_head, qkv_weight, mask, mask_type)
+
+
+def _unmet(
+    name: str, given: Meta, width: int, heads: int, weight: Meta, mask: Meta | None,
+    kind: int | None,
+) -> Unmet | None:  # fmt: skip
+    if len(given.shape) != 3:
+        return None
+    batch, length, have = given.shape
+    if have != width:
+        return Unmet(
+            ATTENTION_FEATURES,
+            f"{{op}} expects {width} features in the last dim of {{{name}}}, got"
+            f" {have}",
+            Place(name, 2),
+            Place("qkv_weight", 1),
+            have,
+            width,
+            (Grant(name, resized(given, 2, width)),),
+        )
+    wrong = _of_weight(weight.dtype, (name, given))
+    if wrong is not None or mask is None:
+        return wrong
+    if kind == 1:
+        return _of_merged_padding(mask, (batch, length))
+    return _of_scores(mask, (batch, heads, length, length))
+
+
+def _of_scores(mask: Meta, scores: tuple[int, ...]) -> Unmet | None:
+    """Check that a mask of queries and keys fits, with or without a batch dim."""
+    if mask.shape == scores:
+        return None
+    batch, heads, length, _ = scores
+    one, many = (length, length), (batch * heads, length, length)
+    have, fitting = mask.shape, scores
+    if len(have) == len(scores):  # it had three dims
+        have = (prod(have[:2]), *have[2:])
+    else:
+        fitting = many if len(have) == len(many) else one
+        if have == fitting:
+            return None
+    return Unmet(
+        ATTENTION_MASK_SHAPE,
+        f"{{op}} expects a mask of {text(one)} = (queries, keys), or {text(many)} ="
+        f" (batch·heads, queries, keys), got {text(have)}",
+        Place("mask"),
+        has=text(have),
+        needs=text(many if len(have) == len(many) else one),
+        grants=(Grant("mask", Made(fitting, mask.dtype)),),
+        lines=(READ,),
+    )
+
+
+@needs("torch._nested_tensor_from_mask_left_aligned", "torch._nested_tensor_from_mask")
+def nested_from_mask(t: Meta, mask: Meta, mask_check: bool = True) -> Unmet | None:
+    """Check that the padding mask has the shape (batch, keys)."""
+    return _of_merged_padding(mask, t.shape[:2]) if len(t.shape) == 3 else None
+
+
+def _of_merged_padding(mask: Meta, wanted: tuple[int, ...]) -> Unmet | None:
+    """Check that a padding mask has the wanted shape, (batch, keys)."""
+    if mask.shape == wanted:
+        return None
+    turned = ": it is the other way round" if mask.shape == wanted[::-1] else ""
+    return Unmet(
+        ATTENTION_MASK_SHAPE,
+        f"{{op}} expects a padding mask of {text(wanted)} = (batch, keys), got"
+        f" {text(mask.shape)}{turned}",
+        Place("mask"),
+        has=text(mask.shape),
+        needs=text(wanted),
+        grants=(Grant("mask", Made(wanted, mask.dtype)),),
+    )

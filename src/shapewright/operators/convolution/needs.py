@@ -10,15 +10,15 @@ from shapewright.findings.codes import (
     GROUPS_DO_NOT_DIVIDE,
     MISSING_CHANNEL_DIM,
     OUTPUT_PADDING_TOO_LARGE,
-    WRONG_RANK,
 )
 from shapewright.operators.failed_calls import Grant, Place, Unmet
-from shapewright.operators.metadata_rules import Made, Meta
+from shapewright.operators.metadata_rules import Meta
 from shapewright.operators.need_checks import (
-    dims,
+    LAYOUT,
     dtype_unmet,
     each,
     of_settings,
+    of_spatial_rank,
     resized,
     same_dtype,
     text,
@@ -28,8 +28,6 @@ from shapewright.operators.need_checks import (
 )
 from shapewright.operators.needs_registry import needs
 from shapewright.operators.promotion_and_broadcasting import FLOATING
-
-LAYOUT = {1: "length", 2: "height, width", 3: "depth, height, width"}
 
 
 @needs("torch.conv1d", "torch.conv2d", "torch.conv3d")
@@ -44,7 +42,7 @@ def convolution(
 ) -> Unmet | None:
     """Check dims, channels, groups, room for the kernel, and dtypes."""
     spatial = len(weight.shape) - 2
-    if spatial < 1:
+    if spatial not in LAYOUT:
         return None
     wrong = of_settings(spatial, stride=stride, dilation=dilation, groups=groups)
     if wrong is None and not isinstance(padding, str):
@@ -52,7 +50,9 @@ def convolution(
     if wrong is not None:
         return wrong
     channels = weight.shape[1] * groups
-    wrong = _of_rank(input, spatial, channels) or _of_channels(
+    wrong = of_spatial_rank(
+        input, spatial, (1, 1) if channels == 1 else None
+    ) or _of_channels(
         input, spatial, channels, Place("weight", 1 if groups == 1 else 0), groups
     )
     if wrong is not None:
@@ -86,7 +86,7 @@ def transposed(
 ) -> Unmet | None:
     """Check dims, channels, dtypes, and that the output padding is small enough."""
     spatial = len(weight.shape) - 2
-    if spatial < 1:
+    if spatial not in LAYOUT:
         return None
     wrong = of_settings(
         spatial,
@@ -99,9 +99,9 @@ def transposed(
     if wrong is not None:
         return wrong
     channels = weight.shape[0]
-    wrong = _of_rank(input, spatial, channels) or _of_channels(
-        input, spatial, channels, Place("weight", 0), 1
-    )
+    wrong = of_spatial_rank(
+        input, spatial, (1, 1) if channels == 1 else None
+    ) or _of_channels(input, spatial, channels, Place("weight", 0), 1)
     if wrong is not None:
         return wrong
     steps, reach = each(stride, spatial), each(dilation, spatial)
@@ -121,31 +121,6 @@ def transposed(
                 grants=(Grant("output_padding", tuple(fits)),),
             )
     return _of_dtypes(input, weight, bias)
-
-
-def _of_rank(input: Meta, spatial: int, channels: int) -> Unmet | None:
-    """Check that the input has batch (or none), channels and the spatial dims."""
-    rank = len(input.shape)
-    if rank in (spatial + 1, spatial + 2):
-        return None
-    layout = f"(batch, channels, {LAYOUT[spatial]})"
-    grants: tuple[Grant, ...] = ()
-    if rank == spatial:
-        made = Made((1, 1, *input.shape), input.dtype)
-        grants = (Grant("input", made),) if channels == 1 else ()
-    elif rank == spatial + 3:
-        first, second, *rest = input.shape
-        grants = (Grant("input", Made((first * second, *rest), input.dtype)),)
-    return Unmet(
-        WRONG_RANK,
-        f"{{op}} expects {dims(spatial + 2)} {layout}, got {rank}:"
-        f" {{input}} is {text(input.shape)}",
-        Place("input"),
-        has=rank,
-        needs=spatial + 2,
-        grants=grants,
-        guessed=rank > spatial,
-    )
 
 
 def _of_channels(

@@ -19,7 +19,11 @@ from shapewright.operators.promotion_and_broadcasting import (
     number_dtype,
     pointwise,
 )
-from shapewright.sizes.strides import compute_formatted, compute_like, contiguous
+from shapewright.sizes.strides import (
+    compute_format_strides,
+    compute_strides_like,
+    contiguous,
+)
 
 _RANK = {"channels_last": 4, "channels_last_3d": 5}
 
@@ -28,11 +32,11 @@ def _shaped_like(input: Any, dtype: str, memory_format: Any, grad_fn: str) -> Ma
     """Return a new tensor of the input's shape and, in `preserve_format`, layout."""
     shape = input.shape
     if memory_format is None or memory_format == "preserve_format":
-        return new(shape, dtype, compute_like(shape, input.stride), grad_fn)
+        return new(shape, dtype, compute_strides_like(shape, input.stride), grad_fn)
     rank = _RANK.get(memory_format, len(shape))
     if len(shape) != rank:
         raise Misfit(f"required rank {rank} tensor to use {memory_format} format")
-    return new(shape, dtype, compute_formatted(shape, memory_format), grad_fn)
+    return new(shape, dtype, compute_format_strides(shape, memory_format), grad_fn)
 
 
 @rule("torch.clone", "torch.Tensor.clone")

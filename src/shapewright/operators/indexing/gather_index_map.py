@@ -173,12 +173,11 @@ NOT_KNOWN = "the values of its mask are not known"
 
 
 def _sent_along(
-    input: Meta, dim: int, index: Meta, source: Read | None, combine: str, said: str
+    input: Meta, dim: int, index: Meta, source: Meta | Read, combine: str, said: str
 ) -> Any:
     """Return the map of a write of whole slices to the rows that `index` names.
 
-    `source` is the element that a step writes; None reads it from a tensor named
-    `source` at the step's position.
+    A step writes the element of `source` at its position, or the one that it names.
     """
     rank = len(input.shape)
     if not rank or not index.shape or rank >= MOST:
@@ -190,10 +189,12 @@ def _sent_along(
     dim %= rank
     letters = out_letters(rank)
     loops, (u,) = loop_letters(index.shape[0])
-    sent = source or Read("source", (*letters[:dim], u, *letters[dim + 1 :]))
+    if not isinstance(source, Read):
+        at = (*letters[:dim], u, *letters[dim + 1 :])
+        source = Read("source", at if source.shape else ())
     return IndexMap(
         tuple(input.shape),
-        (sent,),
+        (source,),
         loops,
         (Equal(_element("index", (u,)), letters[dim]),),
         combine=combine,
@@ -207,7 +208,7 @@ def index_add(
     input: Meta, dim: int, index: Meta, source: Meta, *, alpha: Any = 1, out: Any = None
 ) -> Any:
     said = "slice `u` of `source` is added to the one that `index[u]` names."
-    made = _sent_along(input, dim, index, None, "sum", said)
+    made = _sent_along(input, dim, index, source, "sum", said)
     if isinstance(made, NotDrawn) or alpha == 1:
         return made
     return replace(made, term="product", reads=(*made.reads, constant(alpha)))
@@ -218,7 +219,7 @@ def index_copy(
     input: Meta, dim: int, index: Meta, source: Meta, *, out: Any = None
 ) -> Any:
     said = "slice `u` of `source` replaces the one that `index[u]` names."
-    return _sent_along(input, dim, index, None, "last", said)
+    return _sent_along(input, dim, index, source, "last", said)
 
 
 @index_map("torch.index_fill", "torch.Tensor.index_fill", "torch.Tensor.index_fill_")

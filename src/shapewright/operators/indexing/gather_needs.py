@@ -29,12 +29,11 @@ from shapewright.operators.need_checks import (
     whole,
     within,
 )
-from shapewright.operators.needs_registry import needs
-from shapewright.operators.pointwise.broadcast_needs import broadcast
+from shapewright.operators.needs_registry import both, named, needs
+from shapewright.operators.pointwise.needs import broadcast
 from shapewright.operators.promotion_and_broadcasting import (
     broadcast as shapes_together,
 )
-from shapewright.operators.reduction.needs import both, named
 from shapewright.operators.view_operators.needs import viewable
 
 

@@ -26,13 +26,13 @@ from shapewright.operators.need_checks import (
     text,
     word,
 )
-from shapewright.operators.needs_registry import needs
-from shapewright.operators.pointwise.broadcast_needs import broadcast
+from shapewright.operators.needs_registry import both, named, needs
+from shapewright.operators.pointwise.needs import broadcast
 from shapewright.operators.promotion_and_broadcasting import KIND
 from shapewright.operators.promotion_and_broadcasting import (
     broadcast as shapes_together,
 )
-from shapewright.operators.reduction.needs import both, named, of_dim
+from shapewright.operators.reduction.needs import of_dim
 
 MASKS = ("bool", "uint8")
 

@@ -15,7 +15,7 @@ from shapewright.operators.metadata_rules import (
     wrap_dim,
 )
 from shapewright.operators.promotion_and_broadcasting import KNOWN, promote
-from shapewright.sizes.strides import compute_formatted, suggest_format
+from shapewright.sizes.strides import compute_format_strides, suggest_format
 
 Shape = tuple[int, ...]
 
@@ -68,7 +68,10 @@ def cat(tensors: Any, dim: int = 0, *, out: Any = None) -> Any:
     if len(made) not in (4, 5):
         return Made(made, dtype, None, "CatBackward0")
     return Made(
-        made, dtype, compute_formatted(made, _joined_format(tensors)), "CatBackward0"
+        made,
+        dtype,
+        compute_format_strides(made, _joined_format(tensors)),
+        "CatBackward0",
     )
 
 

@@ -16,7 +16,13 @@ from shapewright.findings.codes import (
 )
 from shapewright.operators.failed_calls import Grant, Place, Unmet
 from shapewright.operators.metadata_rules import Made, Meta
-from shapewright.operators.need_checks import dims, dtype_unmet, resized, text
+from shapewright.operators.need_checks import (
+    dims,
+    dtype_unmet,
+    of_no_scalar,
+    resized,
+    text,
+)
 from shapewright.operators.needs_registry import needs
 from shapewright.operators.promotion_and_broadcasting import KIND, TO_REAL
 from shapewright.operators.reduction.needs import of_dim
@@ -76,27 +82,13 @@ def _of_points(
     )
 
 
-def _of_scalar(input: Meta) -> Unmet | None:
-    """Check that the input has a dim to transform."""
-    if input.shape:
-        return None
-    return Unmet(
-        WRONG_RANK,
-        "{op} expects at least 1 dim of {input}, got a scalar",
-        Place("input"),
-        has=0,
-        needs=1,
-        grants=(Grant("input", Made((2,), input.dtype)),),
-    )
-
-
 def _along_one(word: str) -> None:
     """Register a transform along one dim."""
 
     def transform(
         input: Meta, n: Any = None, dim: Any = -1, norm: Any = None, **options: Any
     ) -> Unmet | None:
-        wrong = _of_scalar(input) or of_dim("input", input, dim)
+        wrong = of_no_scalar(input, 2) or of_dim("input", input, dim)
         wrong = wrong or _of_numbers(word, input)
         if wrong is not None or type(dim) is not int:
             return wrong
@@ -121,7 +113,7 @@ def _along_several(word: str, usual: tuple[int, ...] | None) -> None:
         named = range(rank - count, rank) if dim is None else dim
         along = [d % rank for d in ((named,) if type(named) is int else named)]
         if not along and word not in ("fftn", "ifftn"):
-            return _of_scalar(input)
+            return of_no_scalar(input, 2)
         for n, at in enumerate(along):
             asked = None if sizes is None or sizes[n] == -1 else sizes[n]
             fits = None if sizes is None else [max(each, 1) for each in sizes]
@@ -167,7 +159,7 @@ for _word in ("fft", "ifft", "rfft", "irfft", "hfft", "ihfft"):
 @needs("torch.fft.fftshift", "torch.fft.ifftshift")
 def shift(input: Meta, dim: Any = None) -> Unmet | None:
     """Check that the dims exist."""
-    return _of_scalar(input) or (
+    return of_no_scalar(input, 2) or (
         of_dim("input", input, dim) if type(dim) is int else _of_each(input, dim)
     )
 

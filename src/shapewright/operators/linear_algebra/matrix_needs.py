@@ -22,44 +22,17 @@ from shapewright.operators.linear_algebra.needs import of_columns, of_matrices
 from shapewright.operators.matmul.needs import of_batch, of_ranks, of_summand
 from shapewright.operators.metadata_rules import Made, Meta
 from shapewright.operators.need_checks import (
-    dims,
     dtype_unmet,
     is_tensor,
+    of_rank,
     resized,
     same_dtype,
     text,
-    word,
 )
-from shapewright.operators.needs_registry import needs
-from shapewright.operators.pointwise.broadcast_needs import broadcast
+from shapewright.operators.needs_registry import both, named, needs
+from shapewright.operators.pointwise.needs import broadcast
 from shapewright.operators.promotion_and_broadcasting import KIND
-from shapewright.operators.reduction.needs import both, named, of_dim
-
-
-def of_rank(
-    name: str, input: Meta, least: int, most: int, what: str = ""
-) -> Unmet | None:
-    """Check for `least` to `most` dims; else grant leading 1s or merged dims."""
-    shape = input.shape
-    rank = len(shape)
-    if least <= rank <= most:
-        return None
-    said = dims(most) if least == most else f"{least} to {most} dims"
-    made: tuple[int, ...] = (*(1,) * (least - rank), *shape)
-    if rank > most:
-        count = 1
-        for size in shape[: rank - most + 1]:
-            count *= size
-        made = (count, *shape[rank - most + 1 :])
-    return Unmet(
-        WRONG_RANK,
-        f"{{op}} expects {said}{what}, got {rank}: {word(name)} is {text(shape)}",
-        Place(name),
-        has=rank,
-        needs=least if rank < least else most,
-        grants=(Grant(name, Made(made, input.dtype)),),
-        guessed=True,
-    )
+from shapewright.operators.reduction.needs import of_dim
 
 
 @needs(*named(*both("trace")))

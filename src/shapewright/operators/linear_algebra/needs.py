@@ -17,10 +17,9 @@ from shapewright.operators.need_checks import (
     same_dtype,
     text,
 )
-from shapewright.operators.needs_registry import needs
-from shapewright.operators.pointwise.broadcast_needs import clash
+from shapewright.operators.needs_registry import both, named, needs
+from shapewright.operators.pointwise.needs import clash
 from shapewright.operators.promotion_and_broadcasting import KIND
-from shapewright.operators.reduction.needs import both, named
 
 TAKEN = ("float32", "float64", "complex64", "complex128")
 

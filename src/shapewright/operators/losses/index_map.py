@@ -7,7 +7,11 @@ from dataclasses import replace
 from math import prod
 from typing import Any
 
-from shapewright.index_maps.index_expressions import build_broadcast_index, list_letters
+from shapewright.index_maps.index_expressions import (
+    along,
+    build_broadcast_index,
+    list_letters,
+)
 from shapewright.index_maps.index_map import (
     Condition,
     Element,
@@ -25,7 +29,7 @@ from shapewright.index_maps.index_map import (
 from shapewright.operators.indexing.index_map import numbers_in
 from shapewright.operators.metadata_rules import Meta
 from shapewright.operators.promotion_and_broadcasting import broadcast
-from shapewright.sizes.expressions import Absolute, Expression, Letter
+from shapewright.sizes.expressions import Absolute, Expression, Letter, number
 
 NAMES = "nijmpqrs"
 """The letters of the reduced dims; `c` is for classes."""
@@ -211,24 +215,22 @@ def _picked(
     reduction: str, said: str, stages: tuple[Stage, ...] = (),
 ) -> Any:  # fmt: skip
     """Return the loss of each sample's class score; dims after the classes stay."""
-    shape = tuple(target.shape)
+    batched = len(input.shape) > 1
+    shape = tuple(target.shape) if batched else ()  # one sample may have a target (1,)
     if len(shape) > len(NAMES):
         return NotDrawn("it has more dims than there are letters")
     text = NAMES[: len(shape)]
     letters = list_letters(text)
-    name = Element("target", letters)
-    classes = input.shape[1] if shape else input.shape[0]
-    counted = _counts(name, ignored, classes)
-    batch = letters[:1] if len(input.shape) > 1 else ()
-    reads = [Read(scores, (*batch, name, *letters[1:]))]
-    if weight is not None:
-        reads.append(Read("weight", (name,)))
+    name = Element("target", letters if batched else (number(0),) * len(target.shape))
+    counted = _counts(name, ignored, input.shape[batched])
+    reads = (Read(scores, (*letters[:1], name, *letters[1:])),)
+    weights = () if weight is None else (Read("weight", along(name, weight.shape)),)
     loss = IndexMap(
-        shape, tuple(reads), conditions=(counted,), term="product", start=0,
+        shape, (*reads, *weights), conditions=(counted,), term="product", start=0,
         letters=tuple(text), then=(Then("neg"),),
     )  # fmt: skip
     # A mean is over what is not ignored, by the weights of the classes.
-    shares = (Read("weight", (name,)),) if weight is not None else (constant(1),)
+    shares = weights or (constant(1),)
     total = IndexMap(
         (), shares, tuple(map(Loop, text, shape)), (counted,), combine="sum",
     )  # fmt: skip
@@ -288,7 +290,7 @@ def cross_entropy(
     at: tuple[Expression, ...] = list_letters(f"{front}c{rest}")
     reads = [Read("logs", at), Read("target", at)]
     if weight is not None:
-        reads.append(Read("weight", list_letters("c")))
+        reads.append(Read("weight", along(Letter("c"), weight.shape)))
     loss = IndexMap(
         (*shape[: len(front)], *shape[len(front) + 1 :]), tuple(reads),
         (Loop("c", shape[len(front)]),), term="product", combine="sum",

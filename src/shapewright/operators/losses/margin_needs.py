@@ -25,7 +25,7 @@ from shapewright.operators.need_checks import (
     turned,
 )
 from shapewright.operators.needs_registry import needs
-from shapewright.operators.pointwise.broadcast_needs import broadcast
+from shapewright.operators.pointwise.needs import broadcast
 from shapewright.operators.promotion_and_broadcasting import FLOATING
 
 

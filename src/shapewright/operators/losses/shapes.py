@@ -25,7 +25,7 @@ from shapewright.operators.promotion_and_broadcasting import (
     is_plain,
 )
 from shapewright.sizes.strides import (
-    compute_iterated,
+    compute_elementwise_strides,
     contiguous,
     is_contiguous,
     is_dense,
@@ -51,7 +51,7 @@ def _compared(input: Meta, target: Meta, reduction: str, grad_fn: str) -> Any:
     if grad_fn not in _ITERATED:
         return _match_strides(input, target, grad_fn)
     operands = [(shape, input.stride), (shape, target.stride)]
-    return Made(shape, dtype, compute_iterated(shape, operands), grad_fn)
+    return Made(shape, dtype, compute_elementwise_strides(shape, operands), grad_fn)
 
 
 _ITERATED = ("MseLossBackward0", "SmoothL1LossBackward0")

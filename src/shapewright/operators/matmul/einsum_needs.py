@@ -23,6 +23,7 @@ from shapewright.operators.need_checks import (
     resized,
     same_dtype,
     text,
+    word,
 )
 from shapewright.operators.needs_registry import needs
 from shapewright.operators.reduction.needs import of_dim
@@ -77,11 +78,6 @@ def _as_written(equation: str, texts: list[str], given: list[Meta]) -> tuple[Mad
     return (Made(tuple(sizes[letter] for letter in wanted), given[0].dtype),)
 
 
-def _label(name: str) -> str:
-    """Return an operand's name for a message."""
-    return f"{{{name.replace('.', '_')}}}"
-
-
 def _of_letters(equation: str, name: str, letters: str, each: Meta) -> Unmet | None:
     """Check that an operand has as many letters as dims."""
     dots = "..." in letters
@@ -93,7 +89,7 @@ def _of_letters(equation: str, name: str, letters: str, each: Meta) -> Unmet | N
         made = (Grant(name, Made((1, *each.shape), each.dtype)),)
     return Unmet(
         EINSUM_LETTERS,
-        f"{{op}} has {count} letters `{letters}` for {_label(name)} {text(each.shape)},"
+        f"{{op}} has {count} letters `{letters}` for {word(name)} {text(each.shape)},"
         f" which has {dims(rank)}",
         Place(name),
         has=rank,
@@ -123,7 +119,7 @@ def _of_sizes(
                 return Unmet(
                     EINSUM_SIZES,
                     f"{{op}} gives `{letter}` in `{equation}` two sizes: {wanted} in"
-                    f" {_label(first)}, {size} in {_label(name)} {text(each.shape)}",
+                    f" {word(first)}, {size} in {word(name)} {text(each.shape)}",
                     Place(name, dim),
                     Place(first, at),
                     size,

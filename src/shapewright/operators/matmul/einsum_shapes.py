@@ -22,7 +22,11 @@ from typing import Any
 from shapewright.operators.matmul.product_shapes import SUPPORTED
 from shapewright.operators.metadata_rules import Made, Misfit, rule, setting
 from shapewright.operators.promotion_and_broadcasting import broadcast
-from shapewright.sizes.strides import compute_iterated, compute_viewed, contiguous
+from shapewright.sizes.strides import (
+    compute_elementwise_strides,
+    compute_viewed,
+    contiguous,
+)
 
 Shape = tuple[int, ...]
 Names = tuple[str, ...]
@@ -349,7 +353,8 @@ def _summed(operand: _Aligned, dims: list[int]) -> _Aligned:
 def _multiplied(a: _Aligned, b: _Aligned) -> _Aligned:
     shape = broadcast(a.shape, b.shape)
     return _Aligned(
-        shape, compute_iterated(shape, [(a.shape, a.stride), (b.shape, b.stride)])
+        shape,
+        compute_elementwise_strides(shape, [(a.shape, a.stride), (b.shape, b.stride)]),
     )
 
 

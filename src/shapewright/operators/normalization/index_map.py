@@ -5,7 +5,12 @@ from __future__ import annotations
 from math import prod
 from typing import Any
 
-from shapewright.index_maps.index_expressions import MOST, list_letters
+from shapewright.index_maps.index_expressions import (
+    MOST,
+    along,
+    flattened,
+    list_letters,
+)
 from shapewright.index_maps.index_map import (
     LOOPS,
     Element,
@@ -82,12 +87,17 @@ def one_hot(tensor: Meta, num_classes: int = -1) -> Any:
 # -- normalising -----------------------------------------------------------------------
 
 
-def _flat(at: tuple[Expression, ...], sizes: Shape) -> Expression:
-    """Return the position of the indices `at` in row-major order."""
-    place = number(0)
-    for index, size in zip(at, sizes, strict=True):
-        place = place * size + index
-    return place
+def _inner(count: int, taken: str = "") -> tuple[Letter, ...]:
+    """Return letters of loops that are none of the output's letters."""
+    return tuple(map(Letter, [name for name in LOOPS if name not in taken][:count]))
+
+
+def _along(channel: Expression, weight: Meta | None, bias: Meta | None) -> Any:
+    """Return the operations that apply one weight and one bias for each channel."""
+    given = (("mul", "weight", weight), ("add", "bias", bias))
+    return _affine(
+        *((*one, along(channel, one[2].shape)) for one in given if one[2] is not None)
+    )
 
 
 def _affine(*given: tuple[str, str, Meta | None, tuple[Expression, ...]]) -> Any:
@@ -122,27 +132,19 @@ def _last_dims(
         return NotDrawn("it has no elements" if 0 in sizes else "it has too many dims")
     letters = out_letters(rank)
     own = letters[rank - len(sizes) :]
-    inner = tuple(Letter(LOOPS[n]) for n in range(len(sizes)))
+    inner = _inner(len(sizes))
     after = _affine(("mul", "weight", weight, own), ("add", "bias", bias, own))
     dims = "dim" if len(sizes) == 1 else f"{len(sizes)} dims"
     return _normalized(
         input, function, prod(sizes), eps, f"those along the last {dims}",
         reads=(Read("input", (*letters[: rank - len(sizes)], *inner)),),
         loops=tuple(Loop(x.name, n) for x, n in zip(inner, sizes, strict=True)),
-        at=_flat(own, sizes), then=after,
+        at=flattened(own, sizes), then=after,
     )  # fmt: skip
 
 
-@index_map("torch.nn.functional.layer_norm")
+@index_map("torch.nn.functional.layer_norm", "torch.layer_norm")
 def layer_norm(
-    input: Meta, normalized_shape: Any, weight: Meta | None = None,
-    bias: Meta | None = None, eps: float = 1e-5,
-) -> Any:  # fmt: skip
-    return _last_dims(input, normalized_shape, weight, bias, "layer_norm", eps)
-
-
-@index_map("torch.layer_norm")
-def raw_layer_norm(
     input: Meta, normalized_shape: Any, weight: Meta | None = None,
     bias: Meta | None = None, eps: float = 1e-5, cudnn_enable: bool = True,
 ) -> Any:  # fmt: skip
@@ -189,18 +191,19 @@ def _grouped(
     letters = list_letters(IMAGE[rank])
     n, c, *places = letters
     sizes = (group, *input.shape[2:])
-    inner = tuple(Letter(LOOPS[n]) for n in range(len(sizes)))
+    inner = _inner(len(sizes), IMAGE[rank])
     # A group of one channel has no loop over channels.
     first = c if group == 1 else (c // group) * group + inner[0]
     loops = [Loop(x.name, size) for x, size in zip(inner, sizes, strict=True)]
-    after = _affine(("mul", "weight", weight, (c,)), ("add", "bias", bias, (c,)))
+    after = _along(c, weight, bias)
     said = "those of its sample and "
     said += "channel" if group == 1 else f"group of {group} channels"
     return _normalized(
         input, "layer_norm", prod(sizes), eps, said,
         reads=(Read("input", (n, first, *inner[1:])),),
         loops=tuple(loops[1:] if group == 1 else loops),
-        at=_flat((c % group, *places), sizes), then=after, letters=tuple(IMAGE[rank]),
+        at=flattened((c % group, *places), sizes), then=after,
+        letters=tuple(IMAGE[rank]),
     )  # fmt: skip
 
 
@@ -214,14 +217,17 @@ def batch_norm(
     if rank not in IMAGE:
         return NotDrawn(f"it has {rank} dims, not those of a batch with channels")
     letters = list_letters(IMAGE[rank])
-    channel = (letters[1],)
     if not training:
         given = {"running_mean": running_mean, "running_var": running_var,
                  "weight": weight, "bias": bias}  # fmt: skip
         if bias is not None and weight is None:
             return NotDrawn("it has a bias without a weight")
-        names = [name for name, value in given.items() if value is not None]
-        reads = [Read("input", letters), *(Read(name, channel) for name in names)]
+        reads = [Read("input", letters)]
+        reads += [
+            Read(name, along(letters[1], value.shape))
+            for name, value in given.items()
+            if value is not None
+        ]
         words = "(x - running_mean) / sqrt(running_var + eps), by the channel's numbers"
         words += ", times weight" if weight is not None else ""
         words += ", plus bias" if bias is not None else ""
@@ -230,13 +236,13 @@ def batch_norm(
             options=(("eps", eps),), letters=tuple(IMAGE[rank]), sentence=f"{words}.",
         )  # fmt: skip
     sizes = (input.shape[0], *input.shape[2:])
-    inner = tuple(Letter(LOOPS[n]) for n in range(len(sizes)))
-    after = _affine(("mul", "weight", weight, channel), ("add", "bias", bias, channel))
+    inner = _inner(len(sizes), IMAGE[rank])
+    after = _along(letters[1], weight, bias)
     return _normalized(
         input, "layer_norm", prod(sizes), eps, "those of its channel, in all samples",
-        reads=(Read("input", (inner[0], channel[0], *inner[1:])),),
+        reads=(Read("input", (inner[0], letters[1], *inner[1:])),),
         loops=tuple(Loop(x.name, n) for x, n in zip(inner, sizes, strict=True)),
-        at=_flat((letters[0], *letters[2:]), sizes), then=after,
+        at=flattened((letters[0], *letters[2:]), sizes), then=after,
         letters=tuple(IMAGE[rank]),
     )  # fmt: skip
 

@@ -53,14 +53,14 @@ def batch_norm(
             needs=2,
             makes=(Made(shape, input.dtype),),
         )
-    wrong = _of_channels(
-        input,
-        ("running_mean", running_mean),
-        ("running_var", running_var),
-        ("weight", weight),
-        ("bias", bias),
-    )
-    return wrong or _of_dtype(input, running_mean, running_var, weight, bias)
+    return _of_vectors(input, running_mean, running_var, weight, bias)
+
+
+def _of_vectors(input: Meta, *vectors: Meta | None) -> Unmet | None:
+    """Check the statistics, weight and bias: their sizes, and then their dtypes."""
+    names = "running_mean", "running_var", "weight", "bias"
+    wrong = _of_channels(input, *zip(names, vectors, strict=True))
+    return wrong or _of_dtype(input, *vectors)
 
 
 def _of_dtype(input: Meta, *others: Meta | None) -> Unmet | None:
@@ -127,14 +127,7 @@ def instance_norm(
             needs=2,
             makes=(Made(shape, input.dtype),),
         )
-    wrong = _of_channels(
-        input,
-        ("running_mean", running_mean),
-        ("running_var", running_var),
-        ("weight", weight),
-        ("bias", bias),
-    )
-    return wrong or _of_dtype(input, running_mean, running_var, weight, bias)
+    return _of_vectors(input, running_mean, running_var, weight, bias)
 
 
 @needs("torch.nn.functional.group_norm")

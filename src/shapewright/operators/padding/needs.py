@@ -27,15 +27,18 @@ from shapewright.operators.need_checks import (
     axis,
     dtype_unmet,
     each,
+    of_least,
     of_positive,
     of_settings,
+    of_spatial_rank,
     resized,
     text,
 )
 from shapewright.operators.needs_registry import needs
-from shapewright.operators.pooling.needs import of_rank, of_room
+from shapewright.operators.pooling.needs import of_room
 from shapewright.operators.promotion_and_broadcasting import KIND
 
+IMAGE = " (channels, height, width)"
 MODES = {
     "linear": (3,),
     "bilinear": (4,),
@@ -114,7 +117,9 @@ def local_response_norm(
     input: Meta, size: Any, *rest: Any, **options: Any
 ) -> Unmet | None:
     """Check for (batch, channels, length, ...), a positive size and a real dtype."""
-    wrong = _of_image(input, "batch, channels, length") or of_positive("size", size)
+    wrong = of_least(input, 3, " (batch, channels, length)") or of_positive(
+        "size", size
+    )
     return wrong or (real_floats(("input", input)) if input.dtype != "int64" else None)
 
 
@@ -194,28 +199,10 @@ def _of_scale(input: Meta, scale: Any, mode: str) -> Unmet | None:
     return None
 
 
-def _of_image(input: Meta, what: str = "channels, height, width") -> Unmet | None:
-    """Check for at least three dims: channels, height and width."""
-    rank = len(input.shape)
-    if rank >= 3:
-        return None
-    made = (*(1,) * (3 - rank), *input.shape)
-    return Unmet(
-        WRONG_RANK,
-        f"{{op}} expects at least 3 dims ({what}), got {rank}: {{input}} is"
-        f" {text(input.shape)}",
-        Place("input"),
-        has=rank,
-        needs=3,
-        grants=(Grant("input", Made(made, input.dtype)),),
-        guessed=True,
-    )
-
-
 @needs("torch.pixel_shuffle")
 def pixel_shuffle(input: Meta, upscale_factor: int) -> Unmet | None:
     """Check that the channels are divisible by the square of the factor."""
-    wrong = _of_image(input) or of_positive("upscale_factor", upscale_factor)
+    wrong = of_least(input, 3, IMAGE) or of_positive("upscale_factor", upscale_factor)
     if wrong is not None:
         return wrong
     at = len(input.shape) - 3
@@ -238,7 +225,9 @@ def pixel_shuffle(input: Meta, upscale_factor: int) -> Unmet | None:
 @needs("torch.pixel_unshuffle")
 def pixel_unshuffle(input: Meta, downscale_factor: int) -> Unmet | None:
     """Check that height and width are divisible by the factor."""
-    wrong = _of_image(input) or of_positive("downscale_factor", downscale_factor)
+    wrong = of_least(input, 3, IMAGE) or of_positive(
+        "downscale_factor", downscale_factor
+    )
     if wrong is not None:
         return wrong
     rank = len(input.shape)
@@ -285,7 +274,7 @@ def unfold(
 ) -> Unmet | None:
     """Check for images that have room for at least one block."""
     if len(input.shape) not in (3, 4):
-        return of_rank(input, 2)
+        return of_spatial_rank(input, 2)
     wrong = of_settings(
         2, kernel_size=kernel_size, dilation=dilation, padding=padding, stride=stride
     )

@@ -9,8 +9,8 @@ from shapewright.operators.metadata_rules import Made, Meta, Misfit, rule
 from shapewright.operators.promotion_and_broadcasting import FLOATING, KNOWN
 from shapewright.sizes.strides import (
     channels_last,
-    compute_formatted,
-    compute_like,
+    compute_format_strides,
+    compute_strides_like,
     contiguous,
     suggest_format,
 )
@@ -55,7 +55,7 @@ def padded(
 
 def _cut(made: Shape, input: Meta) -> Shape:
     """Return the strides of the copy that cropping leaves."""
-    return compute_like(made, input.stride)
+    return compute_strides_like(made, input.stride)
 
 
 def pad_pairs(pad: Sequence[int], rank: int) -> list[tuple[int, int]]:
@@ -74,7 +74,7 @@ def _padded(shape: Shape, pads: Shape) -> Shape:
 def _kept(made: Shape, input: Meta) -> Shape | None:
     if len(made) not in (4, 5):
         return None
-    return compute_formatted(made, suggest_format(input.shape, input.stride))
+    return compute_format_strides(made, suggest_format(input.shape, input.stride))
 
 
 def _mirrored(input: Meta, made: Shape, pads: Shape, mode: str) -> Any:

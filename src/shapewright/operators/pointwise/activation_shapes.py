@@ -35,7 +35,7 @@ from shapewright.operators.promotion_and_broadcasting import (
     unary,
     written,
 )
-from shapewright.sizes.strides import compute_like, contiguous
+from shapewright.sizes.strides import compute_strides_like, contiguous
 
 
 @dataclass(frozen=True, slots=True)
@@ -353,7 +353,7 @@ def _product(input: Any, p: float, feature: bool) -> Made:
         return pointwise(
             dtype, _name(input), input, Made(noise, dtype, contiguous(noise))
         )
-    noise_stride = compute_like(shape, input.stride)
+    noise_stride = compute_strides_like(shape, input.stride)
     return pointwise(dtype, _name(input), input, Made(shape, dtype, noise_stride))
 
 

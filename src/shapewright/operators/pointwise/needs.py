@@ -1,25 +1,356 @@
-"""Checks of the arguments of `clamp`, `lerp`, `addcmul`, string formatting and other
-pointwise functions.
+"""Checks of operators that broadcast their operands, aligned from the right, and of
+`clamp`, `lerp`, `addcmul`, string formatting and other pointwise functions.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import inspect
+from collections.abc import Callable, Sequence
 from typing import Any
 
-from shapewright.findings.codes import WRONG_RANK
+from shapewright.findings.codes import (
+    BROADCAST_MISMATCH,
+    CHANNEL_MISMATCH,
+    DTYPE_MISMATCH,
+    IN_PLACE_TOO_SMALL,
+    WRONG_RANK,
+)
 from shapewright.operators.dtype_needs import (
     no_bools,
     no_complex,
+    of_dtypes,
     real_floats,
     some_float,
 )
-from shapewright.operators.failed_calls import Unmet
-from shapewright.operators.metadata_rules import Meta
-from shapewright.operators.need_checks import is_tensor, same_dtype, text
-from shapewright.operators.needs_registry import needs
-from shapewright.operators.pointwise.broadcast_needs import broadcast, into, kept
-from shapewright.operators.reduction.needs import both, named
+from shapewright.operators.failed_calls import Grant, Place, Unmet
+from shapewright.operators.metadata_rules import RULES, Made, Meta, Rule
+from shapewright.operators.need_checks import (
+    Shape,
+    cast,
+    dtype_unmet,
+    is_tensor,
+    lined_up,
+    same_dtype,
+    text,
+    word,
+)
+from shapewright.operators.needs_registry import NEEDS, both, named, needs
+from shapewright.operators.promotion_and_broadcasting import (
+    FLOATING,
+    KIND,
+    KNOWN,
+    result_type,
+)
+
+FAMILIES = ("arithmetic_shapes",)
+SUBTRACTIONS = frozenset("sub subtract __sub__ rsub __rsub__ sub_ __isub__".split())
+BITWISE = frozenset(
+    f"{before}{name}{after}"
+    for name in ("and", "or", "xor")
+    for before, after in (
+        ("bitwise_", ""),
+        ("bitwise_", "_"),
+        ("__", "__"),
+        ("__r", "__"),
+        ("__i", "__"),
+    )
+)
+
+
+def _register() -> None:
+    """Register a check for each rule of two operands: `+`, `torch.maximum`, `lt_`."""
+    for rule in {id(rule): rule for rule in RULES.values()}.values():
+        family = rule.metadata.__module__.rpartition(".")[2]
+        names = list(inspect.signature(rule.metadata).parameters)[:2]
+        if family not in FAMILIES or names[1:] not in (["other"], ["exponent"]):
+            continue
+        word = rule.names[0].rpartition(".")[2]
+        left = [name for name in rule.names if name not in NEEDS]
+        if left:
+            needs(*left)(_of_two(word, rule, *names))
+
+
+def _of_two(word: str, rule: Rule, first: str, second: str) -> Any:
+    """Return the check of an operator of two operands."""
+    writes = rule.writes is not None
+
+    def asked(one: Any, two: Any) -> Unmet | None:
+        named = [(first, one), (second, two)]
+        wrong = broadcast(named)
+        if wrong is None and writes:
+            wrong = into(one, two, first, second)
+        return wrong or _of_kinds(word, named, writes) or of_dtypes(rule, *named)
+
+    def binary(input: Any, other: Any, **options: Any) -> Unmet | None:
+        return asked(input, other)
+
+    def reflected(self: Any, other: Any, **options: Any) -> Unmet | None:
+        return asked(self, other)
+
+    def power(input: Any, exponent: Any, **options: Any) -> Unmet | None:
+        return asked(input, exponent)
+
+    if second == "exponent":
+        return power
+    return binary if first == "input" else reflected
+
+
+def broadcast(named: Sequence[tuple[str, Any]]) -> Unmet | None:
+    """Check that aligned sizes are equal or that either is 1."""
+    given = [(name, each) for name, each in named if is_tensor(each)]
+    for at, (other, second) in enumerate(given):
+        for name, first in given[:at]:
+            if clash(first.shape, second.shape) is not None:
+                return _unlined(name, first, other, second)
+    return None
+
+
+def clash(one: Shape, other: Shape) -> int | None:
+    """Return the first dim, counted from the right, that cannot broadcast, or None."""
+    for back in range(1, min(len(one), len(other)) + 1):
+        if one[-back] != other[-back] and 1 not in (one[-back], other[-back]):
+            return back
+    return None
+
+
+def _unlined(name: str, first: Meta, other: str, second: Meta) -> Unmet:
+    """Return the `Unmet` of two operands that cannot be broadcast."""
+    back = clash(first.shape, second.shape)
+    assert back is not None
+    x, y = first.shape[-back], second.shape[-back]
+    said = (
+        f"{{op}} cannot line up {word(name)} {text(first.shape)} with {word(other)}"
+        f" {text(second.shape)}: {x} against {y}"
+    )
+    at, grant, sure = other, _fitted(first.shape, second), False
+    for here, small, large in ((other, second, first), (name, first, second)):
+        size = len(small.shape)
+        if size < len(large.shape) and large.shape[:size] == small.shape:
+            made = (*small.shape, *(1,) * (len(large.shape) - size))
+            at, grant, sure = here, Made(made, small.dtype), True
+            said += f"; {word(here)} lacks dims after its own"
+            break
+    return Unmet(
+        BROADCAST_MISMATCH,
+        said,
+        Place(other, len(second.shape) - back),
+        Place(name, len(first.shape) - back),
+        y,
+        x,
+        (Grant(at, grant),),
+        guessed=not sure,
+        lines=lined_up([(name, first.shape), (other, second.shape)]),
+    )
+
+
+def _fitted(shape: Shape, meta: Meta) -> Made:
+    """Return a tensor whose clashing sizes are replaced by those of `shape`."""
+    made = list(meta.shape)
+    for back in range(1, min(len(shape), len(made)) + 1):
+        if made[-back] != shape[-back] and 1 not in (made[-back], shape[-back]):
+            made[-back] = shape[-back]
+    return Made(tuple(made), meta.dtype)
+
+
+def into(
+    input: Meta, other: Any, first: str = "input", name: str = "other"
+) -> Unmet | None:
+    """Check that a tensor written in place keeps its shape."""
+    if not is_tensor(other):
+        return None
+    mine, theirs = input.shape, other.shape
+    extra = len(theirs) - len(mine)
+    for back in range(1, len(theirs) + 1):
+        size = theirs[-back]
+        own = mine[-back] if back <= len(mine) else None
+        if own == size or (size == 1 and own is not None):
+            continue
+        if own is None and extra > 0:
+            what = f"{{{name}}} has {extra} more"
+            what += " dim" if extra == 1 else " dims"
+        else:
+            what = f"{size} into {own}"
+        return Unmet(
+            IN_PLACE_TOO_SMALL,
+            f"{{op}} writes into {{{first}}} {text(mine)}, which cannot grow to the"
+            f" result with {{{name}}} {text(theirs)}: {what}",
+            Place(name, len(theirs) - back),
+            Place(first, len(mine) - back) if own is not None else None,
+            size,
+            own,
+            (Grant(name, Made(mine, other.dtype)),),
+            guessed=True,
+            lines=lined_up([(first, mine), (name, theirs)]),
+        )
+    return None
+
+
+def _of_kinds(word: str, named: list[tuple[str, Any]], writes: bool) -> Unmet | None:
+    """Check dtypes: no bool subtraction, no float bits, no float into integers."""
+    given = [(name, each) for name, each in named if is_tensor(each)]
+    if any(each.dtype not in KNOWN for _, each in given):
+        return None
+    if word in SUBTRACTIONS:
+        wrong = _subtraction(named, given)
+        if wrong is not None:
+            return wrong
+    if word in BITWISE:
+        for name, each in given:
+            if KIND[each.dtype] > 1:
+                why = "{op} expects integers or bools"
+                return dtype_unmet(name, each, "bool", why)
+    if writes and word in WRITTEN:
+        return _kept(word, named)
+    return None
+
+
+WRITTEN = frozenset(
+    "add_ sub_ subtract_ mul_ multiply_ __iadd__ __isub__ __imul__ __itruediv__ div_"
+    " divide_ true_divide_ __idiv__".split()
+)
+
+
+def _subtraction(
+    named: list[tuple[str, Any]], given: list[tuple[str, Any]]
+) -> Unmet | None:
+    """Check subtraction with bools: `1 - mask` has no meaning in torch."""
+    values = [value for _, value in named]
+    bools = [pair for pair in given if pair[1].dtype == "bool"]
+    plain = any(type(value) is bool for value in values)
+    if not bools:
+        return None
+    tensors = [each.dtype for _, each in given]
+    floats = any(dtype in FLOATING for dtype in tensors) or any(
+        type(value) is float for value in values
+    )
+    wanted = "float32" if floats else "int64"
+    name, meta = bools[0]
+    return (
+        Unmet(
+            DTYPE_MISMATCH,
+            f"{{op}} does not support bools, but {{{name}}} is bool; `~` inverts a "
+            f"mask",
+            Place(name),
+            None,
+            "bool",
+            wanted,
+            tuple(Grant(n, cast(m, wanted)) for n, m in bools),
+        )
+        if not plain
+        else dtype_unmet(name, meta, wanted, "{op} does not support bools")
+    )
+
+
+def _kept(word: str, named: list[tuple[str, Any]]) -> Unmet | None:
+    """Check that the result fits the dtype of the tensor written in place."""
+    (name, input), (other, second) = named
+    result = result_type(input, second)
+    divides = word in ("__itruediv__", "div_", "divide_", "true_divide_", "__idiv__")
+    if divides and result is not None and KIND[result] < 2:
+        result = "float32"
+    if result is None or KIND[result] <= KIND[input.dtype]:
+        return None
+    return Unmet(
+        DTYPE_MISMATCH,
+        f"{{op}} writes {result} into {{{name}}}, which stays {input.dtype}",
+        Place(name),
+        Place(other) if is_tensor(second) else None,
+        input.dtype,
+        result,
+        (Grant(name, cast(input, result)),),
+    )
+
+
+_register()
+
+
+@needs("torch.where")
+def where(condition: Any, input: Any = None, other: Any = None) -> Unmet | None:
+    """Check that the three operands broadcast and that the condition is bool."""
+    return _of_where([("condition", condition), ("input", input), ("other", other)])
+
+
+@needs("torch.Tensor.where")
+def tensor_where(self: Any, condition: Any, other: Any) -> Unmet | None:
+    """Check `self.where(condition, other)`: all broadcast, the condition is bool."""
+    return _of_where([("condition", condition), ("self", self), ("other", other)])
+
+
+def _of_where(named: list[tuple[str, Any]]) -> Unmet | None:
+    """Check that the operands broadcast and that the condition is bool or uint8."""
+    wrong = broadcast(named)
+    condition = named[0][1]
+    if wrong is None and condition.dtype not in ("bool", "uint8"):
+        why = "{op} expects a condition of bools"
+        return dtype_unmet("condition", condition, "bool", why)
+    return wrong
+
+
+@needs("torch.masked_fill", "torch.Tensor.masked_fill_")
+def masked_fill(input: Meta, mask: Meta, value: Any) -> Unmet | None:
+    """Check for a bool mask that broadcasts to the input."""
+    if mask.dtype != "bool":
+        return dtype_unmet("mask", mask, "bool", "{op} expects a mask of bools")
+    if is_tensor(value) and value.shape:
+        return Unmet(
+            WRONG_RANK,
+            f"{{op}} fills with one value, got {{value}} {text(value.shape)}:"
+            " `torch.where` chooses between tensors",
+            Place("value"),
+            has=len(value.shape),
+            needs=0,
+            grants=(Grant("value", Made((), value.dtype)),),
+        )
+    return broadcast([("input", input), ("mask", mask)])
+
+
+@needs("torch.masked_select")
+def masked_select(input: Meta, mask: Meta, **options: Any) -> Unmet | None:
+    """Check for a bool mask that broadcasts with the input."""
+    if mask.dtype != "bool":
+        return dtype_unmet("mask", mask, "bool", "{op} expects a mask of bools")
+    return broadcast([("input", input), ("mask", mask)])
+
+
+@needs("torch.Tensor.copy_")
+def copy_(self: Meta, src: Meta, non_blocking: bool = False) -> Unmet | None:
+    """Check that `src` broadcasts to `self`."""
+    return into(self, src, "self", "src")
+
+
+@needs("torch.functional.broadcast_tensors", "torch.broadcast_tensors")
+def broadcast_tensors(*tensors: Any) -> Unmet | None:
+    """Check that all tensors broadcast together."""
+    return broadcast([(f"tensors.{n}", each) for n, each in enumerate(tensors)])
+
+
+@needs("torch.prelu")
+def prelu(input: Meta, weight: Meta) -> Unmet | None:
+    """Check for a single slope, or one per channel in dim 1."""
+    if len(weight.shape) != 1 or weight.shape[0] == 1 or not input.shape:
+        return None
+    at = 1 if len(input.shape) > 1 else 0
+    have = input.shape[at] if len(input.shape) > 1 else 1
+    if have == weight.shape[0] or len(input.shape) < 2:
+        return None
+    return Unmet(
+        CHANNEL_MISMATCH,
+        f"{{op}} has {weight.shape[0]} slopes, one a channel, got {have} channels"
+        f" in dim 1 of {{input}} {text(input.shape)}",
+        Place("input", at),
+        Place("weight", 0),
+        have,
+        weight.shape[0],
+        (
+            Grant(
+                "input",
+                Made((input.shape[0], weight.shape[0], *input.shape[2:]), input.dtype),
+            ),
+        ),
+    )
+
+
+# -- clamp, lerp, addcmul and others ---------------------------------------------------
 
 
 @needs("torch.Tensor.__format__")
@@ -135,7 +466,7 @@ def _added_in_place(check: Check) -> Check:
         for name, each in (("tensor1", tensor1), ("tensor2", tensor2)):
             wrong = wrong or into(input, each, "input", name)
         for name, each in (("tensor1", tensor1), ("tensor2", tensor2)):
-            wrong = wrong or kept("", [("input", input), (name, each)])
+            wrong = wrong or _kept("", [("input", input), (name, each)])
         return wrong
 
     return written
@@ -165,5 +496,5 @@ def clamp_(input: Meta, min: Any = None, max: Any = None) -> Unmet | None:
     for name, bound in (("min", min), ("max", max)):
         wrong = wrong or into(input, bound, "input", name)
         if is_tensor(bound):
-            wrong = wrong or kept("", [("input", input), (name, bound)])
+            wrong = wrong or _kept("", [("input", input), (name, bound)])
     return wrong

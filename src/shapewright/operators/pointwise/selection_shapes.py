@@ -16,7 +16,11 @@ from shapewright.operators.promotion_and_broadcasting import (
     unary,
     written,
 )
-from shapewright.sizes.strides import compute_iterated, compute_like, contiguous
+from shapewright.sizes.strides import (
+    compute_elementwise_strides,
+    compute_strides_like,
+    contiguous,
+)
 
 
 @rule("torch.where")
@@ -32,14 +36,16 @@ def where(condition: Any, input: Any = None, other: Any = None) -> Any:
         for value in (condition, input, other)
     ]
     shape = broadcast(*[own for own, _ in strided])
-    return new(shape, dtype, compute_iterated(shape, strided), "WhereBackward0")
+    return new(
+        shape, dtype, compute_elementwise_strides(shape, strided), "WhereBackward0"
+    )
 
 
 def _as(value: Any, dtype: str) -> Any:
     """Return shape and strides after conversion to `dtype`; bools stay."""
     if value.dtype in ("bool", dtype):
         return value.shape, value.stride
-    return value.shape, compute_like(value.shape, value.stride)
+    return value.shape, compute_strides_like(value.shape, value.stride)
 
 
 @rule("torch.Tensor.where")

@@ -6,7 +6,7 @@ overlap, and need not be equally wide.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from fractions import Fraction
 from math import inf, prod
 from typing import Any
@@ -17,6 +17,7 @@ from shapewright.index_maps.index_expressions import (
     build_inside_conditions,
     build_loops,
     build_read_index,
+    flattened,
     places,
     steps,
     write_size,
@@ -86,14 +87,6 @@ def _largest(
     return value, where
 
 
-def _flattened(at: Sequence[Expression], sizes: Sequence[int]) -> Expression:
-    """Return the index into the flattened spatial dims."""
-    flat = number(0)
-    for index, size in zip(at, sizes, strict=True):
-        flat = flat * size + index
-    return flat
-
-
 def _max_pool(
     input: Meta,
     kernel_size: Any,
@@ -124,31 +117,14 @@ def _max_pool(
         tuple(within),
         (*front, *SPACE[dims]),
         f"The largest element of each {write_size(kernel)} window",
-        _flattened(at, input.shape[-dims:]) if return_indices else None,
+        flattened(at, input.shape[-dims:]) if return_indices else None,
         -inf if empty else None,
         over,
     )
 
 
-def _max_pool_plain(dims: int) -> Callable[..., Any]:
-    """Return the map maker of `torch.max_pool2d`, which returns no indices."""
-
-    def make(
-        input: Meta,
-        kernel_size: Any,
-        stride: Any = None,
-        padding: Any = 0,
-        dilation: Any = 1,
-        ceil_mode: bool = False,
-    ) -> Any:
-        more = (stride, padding, dilation, ceil_mode, False)
-        return _max_pool(input, kernel_size, *more, dims)
-
-    return make
-
-
-def _max_pool_functional(dims: int, indices: bool = False) -> Callable[..., Any]:
-    """Return the map maker of `functional.max_pool2d`; `indices` forces indices."""
+def _max_pooling(dims: int, indices: bool = False) -> Callable[..., Any]:
+    """Return the map maker of `max_pool2d`; `indices` forces indices."""
 
     def make(
         input: Meta,
@@ -191,7 +167,7 @@ def _max_unpool(dims: int) -> Callable[..., Any]:
             (*input.shape[:-dims], *made),
             (Read("input", at),),
             loops,
-            (Equal(Element("indices", at), _flattened(places(dims), made)),),
+            (Equal(Element("indices", at), flattened(places(dims), made)),),
             start=0,
             letters=(*front, *SPACE[dims]),
             sentence="Each element goes to the place that `indices` says; 0 elsewhere.",
@@ -263,19 +239,6 @@ def _avg_pool(dims: int) -> Callable[..., Any]:
     return make
 
 
-def _avg_pool1d(
-    input: Meta,
-    kernel_size: Any,
-    stride: Any = None,
-    padding: Any = 0,
-    ceil_mode: bool = False,
-    count_include_pad: bool = True,
-) -> Any:
-    return _avg_pool(1)(
-        input, kernel_size, stride, padding, ceil_mode, count_include_pad
-    )
-
-
 # -- not drawn -------------------------------------------------------------------------
 
 
@@ -302,9 +265,8 @@ def _fractional_max_pool(
 
 for _dims in (1, 2, 3):
     _f = "torch.nn.functional."
-    index_map(f"torch.max_pool{_dims}d")(_max_pool_plain(_dims))
-    index_map(f"{_f}max_pool{_dims}d")(_max_pool_functional(_dims))
-    index_map(f"{_f}max_pool{_dims}d_with_indices")(_max_pool_functional(_dims, True))
+    index_map(f"torch.max_pool{_dims}d", f"{_f}max_pool{_dims}d")(_max_pooling(_dims))
+    index_map(f"{_f}max_pool{_dims}d_with_indices")(_max_pooling(_dims, True))
     index_map(f"{_f}max_unpool{_dims}d")(_max_unpool(_dims))
     index_map(f"{_f}lp_pool{_dims}d")(_lp_pool)
     if _dims > 1:
@@ -315,8 +277,8 @@ for _dims in (1, 2, 3):
             f"{_f}fractional_max_pool{_dims}d",
             f"{_f}fractional_max_pool{_dims}d_with_indices",
         )(_fractional_max_pool)
-index_map("torch.avg_pool1d", f"{_f}avg_pool1d")(_avg_pool1d)
-index_map("torch.max_pool1d_with_indices")(_max_pool_functional(1, True))
+index_map("torch.avg_pool1d", f"{_f}avg_pool1d")(_avg_pool(1))
+index_map("torch.max_pool1d_with_indices")(_max_pooling(1, True))
 
 
 def _cut(size: int, parts: int, place: Expression) -> tuple[Expression, Any, int, bool]:
@@ -397,7 +359,7 @@ def _adaptive_max_pool(dims: int, indices: bool = False) -> Callable[..., Any]:
             of["conditions"],
             (*front, *SPACE[dims]),
             f"The largest of each part, of {write_size(asked)} that cover the input",
-            _flattened(at, input.shape[-dims:]) if both else None,
+            flattened(at, input.shape[-dims:]) if both else None,
         )
 
     return make

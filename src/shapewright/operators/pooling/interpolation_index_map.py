@@ -25,7 +25,7 @@ from shapewright.index_maps.index_map import (
 )
 from shapewright.operators.metadata_rules import Meta
 from shapewright.operators.pooling.index_map import WHOLE, adaptive_avg_pool
-from shapewright.operators.pooling.interpolation_shapes import resized
+from shapewright.operators.pooling.shapes import resized
 from shapewright.sizes.expressions import Expression, Letter
 
 

@@ -1,4 +1,4 @@
-"""Checks of the arguments of pooling and unpooling."""
+"""Checks of the arguments of pooling, unpooling and sampling along a grid."""
 
 from __future__ import annotations
 
@@ -6,9 +6,12 @@ from collections.abc import Sequence
 from typing import Any
 
 from shapewright.findings.codes import (
+    BATCH_DIM_MISMATCH,
+    GRID_SHAPE,
     INDICES_OF_ANOTHER_POOLING,
     KERNEL_TOO_LARGE,
     POOL_PADDING,
+    THETA_SHAPE,
     UNPOOLED_SIZE,
     WRONG_RANK,
 )
@@ -23,16 +26,16 @@ from shapewright.operators.metadata_rules import Made, Meta
 from shapewright.operators.need_checks import (
     axis,
     differs,
-    dims,
     dtype_unmet,
     each,
     of_positive,
     of_settings,
+    of_spatial_rank,
+    resized,
+    same_dtype,
     text,
 )
 from shapewright.operators.needs_registry import needs
-
-LAYOUT = {1: "length", 2: "height, width", 3: "depth, height, width"}
 
 
 def _pooling(spatial: int, dilated: bool) -> None:
@@ -84,29 +87,6 @@ for _spatial in (1, 2, 3):
     _pooling(_spatial, False)
 
 
-def of_rank(input: Meta, spatial: int) -> Unmet | None:
-    """Check for channels and `spatial` dims, with or without a batch."""
-    rank = len(input.shape)
-    if rank in (spatial + 1, spatial + 2):
-        return None
-    made: tuple[Grant, ...] = ()
-    if rank == spatial:
-        made = (Grant("input", Made((1, *input.shape), input.dtype)),)
-    elif rank == spatial + 3:
-        first, second, *rest = input.shape
-        made = (Grant("input", Made((first * second, *rest), input.dtype)),)
-    return Unmet(
-        WRONG_RANK,
-        f"{{op}} expects {dims(spatial + 2)} (batch, channels, {LAYOUT[spatial]}), got"
-        f" {rank}: {{input}} is {text(input.shape)}",
-        Place("input"),
-        has=rank,
-        needs=spatial + 2,
-        grants=made,
-        guessed=rank > spatial,
-    )
-
-
 def _pooled(
     input: Meta,
     spatial: int,
@@ -118,7 +98,7 @@ def _pooled(
 ) -> Unmet | None:
     """Check rank, padding of at most half a kernel, and room for a window."""
     given = stride is not None and stride not in ((), [])
-    wrong = of_rank(input, spatial) or of_settings(
+    wrong = of_spatial_rank(input, spatial) or of_settings(
         spatial, kernel_size=kernel_size, padding=padding, dilation=dilation
     )
     if wrong is None and given:
@@ -186,7 +166,7 @@ def _adaptive(spatial: int, kind: str) -> None:
     def pool(
         input: Meta, output_size: Any, return_indices: bool = False
     ) -> Unmet | None:
-        wrong = of_rank(input, spatial) or _of_sizes(output_size, spatial)
+        wrong = of_spatial_rank(input, spatial) or _of_sizes(output_size, spatial)
         return wrong or real_floats(("input", input))
 
     name = f"torch.nn.functional.adaptive_{kind}_pool{spatial}d"
@@ -220,7 +200,7 @@ def _unpooling(spatial: int) -> None:
         padding: Any = 0,
         output_size: Any = None,
     ) -> Unmet | None:
-        wrong = of_rank(input, spatial) or _of_indices(input, indices)
+        wrong = of_spatial_rank(input, spatial) or _of_indices(input, indices)
         if wrong is not None:
             return wrong
         kernel, pads = each(kernel_size, spatial), each(padding, spatial)
@@ -316,4 +296,107 @@ def _of_places(indices: Meta, size: Sequence[int]) -> Unmet | None:
         has=bad,
         needs=count,
         grants=(Grant("indices", Made(indices.shape, "int64")),),
+    )
+
+
+# -- sampling along a grid -------------------------------------------------------------
+
+
+@needs("torch.nn.functional.grid_sample", "torch.grid_sampler")
+def grid_sample(input: Meta, grid: Meta, *rest: Any, **options: Any) -> Unmet | None:
+    """Check for a position of 2 (or 3) coordinates for each output pixel."""
+    wrong = _of_ranks(input, grid)
+    if wrong is not None:
+        return wrong
+    rank = len(input.shape)
+    wanted = rank - 2
+    if grid.shape[-1] != wanted:
+        made = resized(grid, rank - 1, wanted)
+        more = ""
+        if grid.shape[1] == wanted:
+            made = Made((grid.shape[0], *grid.shape[2:], wanted), grid.dtype)
+            more = ": the coordinates stand in dim 1, `permute` brings them to the end"
+        return Unmet(
+            GRID_SHAPE,
+            f"{{op}} expects {wanted} coordinates in the last dim of {{grid}}"
+            f" {text(grid.shape)}, got {grid.shape[-1]}{more}",
+            Place("grid", rank - 1),
+            has=grid.shape[-1],
+            needs=wanted,
+            grants=(Grant("grid", made),),
+        )
+    if grid.shape[0] != input.shape[0]:
+        return Unmet(
+            BATCH_DIM_MISMATCH,
+            f"{{op}} needs a grid for each image: {{input}} has {input.shape[0]},"
+            f" {{grid}} has {grid.shape[0]}",
+            Place("grid", 0),
+            Place("input", 0),
+            grid.shape[0],
+            input.shape[0],
+            (Grant("grid", resized(grid, 0, input.shape[0])),),
+        )
+    named = ("grid", grid), ("input", input)
+    return real_floats(*reversed(named)) or same_dtype(*named)
+
+
+def _of_ranks(input: Meta, grid: Meta) -> Unmet | None:
+    """Check that images and grid have the same number of dims, 4 or 5."""
+    have, rank = len(grid.shape), len(input.shape)
+    if rank not in (4, 5):
+        whole = rank in (2, 3) and have in (4, 5)
+        made = (*(1,) * (4 - rank), *input.shape) if whole else None
+        return Unmet(
+            WRONG_RANK,
+            f"{{op}} expects 4 dims (batch, channels, height, width), or 5, got {rank}:"
+            f" {{input}} is {text(input.shape)}",
+            Place("input"),
+            has=rank,
+            needs=4,
+            grants=() if made is None else (Grant("input", Made(made, input.dtype)),),
+            guessed=True,
+        )
+    if have == rank:
+        return None
+    last = rank - 2
+    size: tuple[int, ...] = (input.shape[0], *input.shape[2:], last)
+    if have == rank - 1 and grid.shape[-1] == last:
+        size = (input.shape[0], *grid.shape)
+    return Unmet(
+        WRONG_RANK,
+        f"{{op}} expects a grid of {rank} dims, as {{input}} {text(input.shape)} has:"
+        f" {{grid}} is {text(grid.shape)}",
+        Place("grid"),
+        Place("input"),
+        have,
+        rank,
+        (Grant("grid", Made(size, grid.dtype)),),
+    )
+
+
+@needs("torch.nn.functional.affine_grid", "torch.affine_grid_generator")
+def affine_grid(theta: Meta, size: Any, align_corners: Any = None) -> Unmet | None:
+    """Check for a 2x3 matrix for each image, 3x4 for volumes."""
+    sizes = tuple(size)
+    if len(sizes) not in (4, 5):
+        return Unmet(
+            THETA_SHAPE,
+            f"{{op}} expects the size of images, (batch, channels, height, width), got"
+            f" {text(sizes)}",
+            has=len(sizes),
+            needs=4,
+        )
+    wrong = of_positive("size", sizes)
+    rows = len(sizes) - 2
+    wanted = (sizes[0], rows, rows + 1)
+    if wrong is None and theta.shape == wanted:
+        return real_floats(("theta", theta))
+    return wrong or Unmet(
+        THETA_SHAPE,
+        f"{{op}} expects a matrix for each image, {text(wanted)}, got {{theta}}"
+        f" {text(theta.shape)}",
+        Place("theta"),
+        has=text(theta.shape),
+        needs=text(wanted),
+        grants=(Grant("theta", Made(wanted, theta.dtype)),),
     )

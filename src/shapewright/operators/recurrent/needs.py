@@ -1,12 +1,13 @@
-"""Checks of recurrent layers and cells: features and the shape of hidden states."""
+"""Checks of recurrent layers, cells and packed sequences: features, states, lengths."""
 
 from __future__ import annotations
 
 from typing import Any
 
 from shapewright.findings.codes import (
-    DTYPE_MISMATCH,
     HIDDEN_STATE_SHAPE,
+    JOINED_SIZES_DIFFER,
+    PACKED_LENGTHS,
     RNN_INPUT_SIZE,
     WRONG_RANK,
 )
@@ -21,14 +22,222 @@ from shapewright.operators.need_checks import (
     same_dtype,
     swapped,
     text,
+    word,
 )
 from shapewright.operators.needs_registry import needs
-from shapewright.operators.recurrent.packing_needs import (
-    of_packed_state,
-    of_packed_states,
-    of_steps,
-    of_sum,
-)
+
+# -- packed sequences ------------------------------------------------------------------
+
+PACK = "`pack_padded_sequence`"
+
+
+@needs("torch._pack_padded_sequence")
+def pack(input: Meta, lengths: Meta, batch_first: bool = False) -> Unmet | None:
+    """Check for a length for each sample, from the longest to the shortest."""
+    shape = input.shape
+    if len(shape) < 2:
+        return Unmet(
+            WRONG_RANK,
+            f"{PACK} expects at least 2 dims, batch and time, got {len(shape)}:"
+            f" {{input}} is {text(shape)}",
+            Place("input"),
+            has=len(shape),
+            needs=2,
+            grants=(Grant("input", Made((*shape, 1)[:2], input.dtype)),)
+            if shape
+            else (),
+        )
+    if len(lengths.shape) != 1:
+        return Unmet(
+            WRONG_RANK,
+            f"{PACK} expects lengths in 1 dim, got {dims(len(lengths.shape))}:"
+            f" {{lengths}} is {text(lengths.shape)}",
+            Place("lengths"),
+            has=len(lengths.shape),
+            needs=1,
+            grants=(Grant("lengths", Made((shape[not batch_first],), "int64")),),
+        )
+    wrong = _of_count(input, lengths, bool(batch_first)) or _of_order(lengths)
+    if wrong is None and lengths.dtype != "int64":
+        why = f"{PACK} expects lengths of dtype int64"
+        return dtype_unmet("lengths", lengths, "int64", why)
+    return wrong
+
+
+def _of_count(input: Meta, lengths: Meta, batch_first: bool) -> Unmet | None:
+    """Check that there are as many lengths as samples."""
+    at = 0 if batch_first else 1
+    have, wanted = lengths.shape[0], input.shape[at]
+    if have == wanted:
+        return None
+    said = f"{PACK} needs a length for each of {wanted} samples in dim {at} of"
+    said += f" {{input}} {text(input.shape)}, got {have}"
+    if have == input.shape[1 - at]:
+        said += f"; `batch_first={not batch_first}` reads dim {1 - at} as the batch"
+    return Unmet(
+        PACKED_LENGTHS,
+        said,
+        Place("lengths", 0),
+        Place("input", at),
+        have,
+        wanted,
+        (Grant("lengths", Made((wanted,), "int64")),),
+    )
+
+
+def _of_order(lengths: Meta) -> Unmet | None:
+    """Check that known lengths are at least 1 and do not increase."""
+    values: tuple[int, ...] = getattr(lengths, "values", None) or ()
+    for n, value in enumerate(values):
+        if value > 0 and (not n or value <= values[n - 1]):
+            continue
+        said = f"{PACK} expects lengths of at least 1, got {value} at [{n}]"
+        if value > 0:
+            said = f"{PACK} expects lengths from the longest to the shortest, but"
+            said += f" {values[n - 1]} stands before {value}; `enforce_sorted=False`"
+            said += " sorts them"
+        return Unmet(
+            PACKED_LENGTHS,
+            said,
+            Place("lengths"),
+            has=value,
+            needs=values[n - 1] if value > 0 else 1,
+            grants=(Grant("lengths", Made(lengths.shape, "int64")),),
+        )
+    return None
+
+
+def _of_steps(
+    data: Meta, name: str, features: int, dtype: str | None = None
+) -> Unmet | None:
+    """Check for packed steps of shape (steps, features) that fit the layer."""
+    shape = data.shape
+    here = word(name)
+    if len(shape) != 2:
+        made = (shape[0], features) if shape else (1, features)
+        return Unmet(
+            WRONG_RANK,
+            f"{{op}} expects packed steps with features, 2 dims, got {len(shape)} in"
+            f" the data of {here}: {text(shape)}",
+            Place(name),
+            has=len(shape),
+            needs=2,
+            grants=(Grant(name, Made(made, data.dtype)),),
+        )
+    if shape[1] != features:
+        return Unmet(
+            RNN_INPUT_SIZE,
+            f"{{op}} needs {features} input features, got {shape[1]} in the packed"
+            f" steps of {here}: {text(shape)}",
+            Place(name, 1),
+            None,
+            shape[1],
+            features,
+            (Grant(name, resized(data, 1, features)),),
+        )
+    if dtype is not None and data.dtype != dtype:
+        return dtype_unmet(name, data, dtype, f"{{op}} computes in {dtype}")
+    return None
+
+
+def _of_sum(data: Meta, name: str, sizes: Any) -> Unmet | None:
+    """Check that the number of packed steps is the sum of the lengths, if known."""
+    values: tuple[int, ...] | None = getattr(sizes, "values", None)
+    if values is None or sum(values) == data.shape[0]:
+        return None
+    wanted = sum(values)
+    return Unmet(
+        PACKED_LENGTHS,
+        f"{{op}} reads {wanted} steps, as the lengths say, the longest of them"
+        f" {len(values)}, but {word(name)} has {data.shape[0]}: a length is longer than"
+        " the padded sequence was",
+        Place(name, 0),
+        None,
+        data.shape[0],
+        wanted,
+        (Grant(name, resized(data, 0, wanted)),),
+        guessed=True,
+    )
+
+
+def _of_packed_states(
+    data: Meta, sizes: Meta, states: Any, weights: Any, rest: tuple[Any, ...]
+) -> Unmet | None:
+    """Check the packed steps and states of a kernel; `rest` are its settings."""
+    if not isinstance(weights, tuple | list) or len(weights) < 2:
+        return None
+    first, second = weights[0], weights[1]
+    wrong = _of_steps(data, "input", first.shape[1], first.dtype)
+    wrong = wrong or _of_sum(data, "input", sizes)
+    if wrong is not None or len(rest) < 5:
+        return wrong
+    rows = int(rest[1]) * (2 if rest[4] else 1)
+    values: tuple[int, ...] = getattr(sizes, "values", None) or ()
+    several = isinstance(states, tuple | list)
+    hidden = [second.shape[1], first.shape[0] // 4]
+    for n, state in enumerate(states if several else (states,)):
+        name = f"params.{n}" if several else "params"
+        if not is_tensor(state):
+            continue
+        batch = values[0] if values else (*state.shape, 1, 1)[1]
+        wanted = rows, batch, hidden[n]
+        more = n == 1 and state.shape[1:] == wanted[1:] and state.shape[0] > rows
+        wrong = _of_packed_state(name, state, wanted) if not more else None
+        if wrong is None and state.dtype != data.dtype:
+            why = f"{{op}} computes in {data.dtype}"
+            wrong = dtype_unmet(name, state, data.dtype, why, "input")
+        if wrong is not None:
+            return wrong
+    return None
+
+
+def _of_packed_state(name: str, state: Meta, wanted: tuple[int, ...]) -> Unmet | None:
+    """Check that a state is `(layers·directions, batch, hidden)`."""
+    shape = state.shape
+    if shape == wanted:
+        return None
+    dim = differs(shape, wanted)
+    return Unmet(
+        HIDDEN_STATE_SHAPE,
+        f"{{op}} needs a hidden state {text(wanted)} = (layers·directions, batch,"
+        f" hidden), got {word(name)} {text(shape)}",
+        Place(name, dim),
+        None,
+        text(shape) if dim is None else shape[dim],
+        text(wanted) if dim is None else wanted[dim],
+        (Grant(name, Made(wanted, state.dtype)),),
+    )
+
+
+@needs("torch._C._nn.pad_sequence")
+def pad_sequence(sequences: Any, *rest: Any, **options: Any) -> Unmet | None:
+    """Check that the sequences differ in their first dim only."""
+    given = list(sequences) if isinstance(sequences, tuple | list) else []
+    if not given or not all(is_tensor(each) and each.shape for each in given):
+        return None
+    wanted = given[0].shape[1:]
+    for n, each in enumerate(given[1:], 1):
+        tail, place = each.shape[1:], (each.shape[0], *wanted)
+        back = zip(each.shape[::-1], place[::-1], strict=False)
+        if len(tail) <= len(wanted) and all(a in (1, b) for a, b in back):
+            continue
+        dim = differs(tail, wanted)
+        at = None if dim is None else dim + 1
+        return Unmet(
+            JOINED_SIZES_DIFFER,
+            f"{{op}} pads dim 0 and needs equal sizes after it: {{sequences_0}} is"
+            f" {text(given[0].shape)}, {{sequences_{n}}} is {text(each.shape)}",
+            Place(f"sequences.{n}", at),
+            Place("sequences.0", at),
+            text(each.shape),
+            text(given[0].shape),
+            (Grant(f"sequences.{n}", Made((each.shape[0], *wanted), each.dtype)),),
+            guessed=True,
+        )
+    return None
+
+
+# -- layers and cells ------------------------------------------------------------------
 
 
 @needs("torch.nn.RNN", "torch.nn.GRU")
@@ -66,8 +275,8 @@ def _of_sequence(input: Any, layer: Any) -> Unmet | None:
     """Check for a sequence of 2 or 3 dims whose last dim holds the features."""
     if _is_packed(input):
         features, dtype = layer["input_size"], layer.get("weight_dtype")
-        wrong = of_steps(input[0], "input.0", features, dtype)
-        return wrong or of_sum(input[0], "input.0", input[1])
+        wrong = _of_steps(input[0], "input.0", features, dtype)
+        return wrong or _of_sum(input[0], "input.0", input[1])
     if not is_tensor(input):
         return None
     wrong = _of_weights("input", input, layer)
@@ -81,11 +290,8 @@ def _of_sequence(input: Any, layer: Any) -> Unmet | None:
         if rank == 1:
             made = (Grant("input", Made((shape[0], wanted), input.dtype)),)
         elif rank == 4 and shape[-1] == wanted:
-            made = (
-                Grant(
-                    "input", Made((shape[0], shape[1] * shape[2], wanted), input.dtype)
-                ),
-            )
+            merged = shape[0], shape[1] * shape[2], wanted
+            made = (Grant("input", Made(merged, input.dtype)),)
         return Unmet(
             WRONG_RANK,
             f"{{op}} expects 3 dims ({order}, features), got {rank}: {{input}} is"
@@ -133,7 +339,7 @@ def _of_state(name: str, state: Any, input: Any, layer: Any, size: int) -> Unmet
     rows = layer["num_layers"] * (2 if layer["bidirectional"] else 1)
     if _is_packed(input) and is_tensor(state):
         values = getattr(input[1], "values", None) or (*state.shape, 1, 1)[1:]
-        return of_packed_state(name, state, (rows, values[0], size))
+        return _of_packed_state(name, state, (rows, values[0], size))
     if not is_tensor(state) or not is_tensor(input):
         return None
     batched = len(input.shape) == 3
@@ -149,11 +355,8 @@ def _of_state(name: str, state: Any, input: Any, layer: Any, size: int) -> Unmet
     if batched and dim is not None and (shape[1], shape[0]) == wanted[:2]:
         said += ": layers and batch are the other way round"
     more = ""
-    if (
-        batched
-        and dim == 1
-        and shape[1] == input.shape[1 if layer["batch_first"] else 0]
-    ):
+    apart = input.shape[1 if layer["batch_first"] else 0]
+    if batched and dim == 1 and shape[1] == apart:
         first = "batch" if layer["batch_first"] else "time"
         more = f"; `batch_first={layer['batch_first']}` reads {{input}}"
         more += f" {text(input.shape)} with the {first} first"
@@ -172,7 +375,7 @@ def _of_state(name: str, state: Any, input: Any, layer: Any, size: int) -> Unmet
 def recurrent(input: Any, hx: Any, params: Any, *rest: Any) -> Unmet | None:
     """Check for a common dtype, and the sizes of packed steps."""
     if is_tensor(hx) and rest and isinstance(rest[0], tuple | list):
-        return of_packed_states(input, hx, params, rest[0], rest[1:])
+        return _of_packed_states(input, hx, params, rest[0], rest[1:])
     if not is_tensor(input) or not isinstance(params, tuple | list) or not params:
         return None
     if input.dtype != params[0].dtype:
@@ -182,16 +385,8 @@ def recurrent(input: Any, hx: Any, params: Any, *rest: Any) -> Unmet | None:
     for n, state in enumerate(states):
         name = f"hx.{n}" if isinstance(hx, tuple | list) else "hx"
         if is_tensor(state) and state.dtype != input.dtype:
-            return Unmet(
-                DTYPE_MISMATCH,
-                f"{{op}} computes in {input.dtype}, but {{{name.replace('.', '_')}}} is"
-                f" {state.dtype}",
-                Place(name),
-                Place("input"),
-                state.dtype,
-                input.dtype,
-                (Grant(name, Made(state.shape, input.dtype)),),
-            )
+            why = f"{{op}} computes in {input.dtype}"
+            return dtype_unmet(name, state, input.dtype, why, "input")
     return None
 
 
@@ -220,11 +415,7 @@ def _of_step(input: Meta, layer: Any) -> Unmet | None:
     shape, wanted = input.shape, layer["input_size"]
     rank = len(shape)
     if rank not in (1, 2):
-        made = (
-            Made((shape[0], shape[-1]), input.dtype)
-            if rank > 2
-            else Made((wanted,), input.dtype)
-        )
+        made = Made((shape[0], shape[-1]) if rank > 2 else (wanted,), input.dtype)
         return Unmet(
             WRONG_RANK,
             f"{{op}} expects one step (batch, features), got {dims(rank)}: {{input}} is"

@@ -1,4 +1,4 @@
-"""Index maps of reductions: sums, means, extremes and norms over dims."""
+"""Index maps of reductions, softmax, running sums, `sort` and `topk`."""
 
 from __future__ import annotations
 
@@ -77,7 +77,7 @@ def _along(dims: list[int]) -> str:
     return f"along dim{'s' if len(dims) > 1 else ''} {numbers}"
 
 
-def converts(input: Meta, dtype: str | None) -> NotDrawn | None:
+def _converts(input: Meta, dtype: str | None) -> NotDrawn | None:
     """Return why a call with a dtype is not drawn; None if only precision changes."""
     if dtype is None or dtype == input.dtype or dtype.startswith(("float", "complex")):
         return None
@@ -93,7 +93,7 @@ def _summing(combine: str, said: str) -> Any:
         input: Meta, dim: Any = None, keepdim: bool = False, *,
         dtype: str | None = None, out: Any = None,
     ) -> Any:  # fmt: skip
-        return converts(input, dtype) or _over(input, dim, keepdim, combine, said)
+        return _converts(input, dtype) or _over(input, dim, keepdim, combine, said)
 
     return make
 
@@ -112,7 +112,7 @@ def mean(
     if not count:
         return NotDrawn("it is the mean of no elements")
     said = "the mean"
-    return converts(input, dtype) or _over(
+    return _converts(input, dtype) or _over(
         input, dim, keepdim, "sum", said, scale=count
     )  # fmt: skip
 
@@ -134,7 +134,7 @@ def _simple(combine: str, said: str) -> Any:
     ) -> Any:  # fmt: skip
         if combine in ("any", "all") and isinstance(dim, tuple | list) and not dim:
             return NotDrawn("it goes along no dim")
-        return converts(input, dtype) or _over(input, dim, keepdim, combine, said)
+        return _converts(input, dtype) or _over(input, dim, keepdim, combine, said)
 
     return make
 
@@ -263,7 +263,7 @@ def norm(
         return NotDrawn("the nuclear norm is of singular values")
     order = 2 if p in ("fro", None) else p
     keep = keepdim and (dim is not None or p == "fro")
-    return converts(input, dtype) or _sized(input, order, dim, keep)
+    return _converts(input, dtype) or _sized(input, order, dim, keep)
 
 
 @index_map("torch.linalg.vector_norm")
@@ -271,7 +271,7 @@ def vector_norm(
     x: Meta, ord: Any = 2, dim: Any = None, keepdim: bool = False, *,
     dtype: Any = None, out: Any = None,
 ) -> Any:  # fmt: skip
-    return converts(x, dtype) or _sized(x, ord, dim, keepdim, "x")
+    return _converts(x, dtype) or _sized(x, ord, dim, keepdim, "x")
 
 
 @index_map("torch.nn.functional.normalize")
@@ -290,4 +290,160 @@ def normalize(
             Then("mul", (Read("input", out_letters(len(input.shape))),)),
         ),
         sentence=f"Each element divided by the {p:g}-norm of those along dim {dim}.",
+    )
+
+
+# -- softmax, running sums, sort, topk: the dim is kept --------------------------------
+
+
+def _lane(
+    input: Meta, dim: Any, combine: str, said: str, options: Options = (),
+    size: int | None = None, **more: Any,
+) -> Any:  # fmt: skip
+    """Return the map of a function along a dim, which keeps its size or gets `size`.
+
+    The position of an output element along the dim selects its value of the function.
+    """
+    shape = list(input.shape)
+    given: dict[str, Any] = {"combine": combine, "options": options, **more}
+    if not shape:
+        read = Read("input", ())
+        loops = (Loop(LOOPS[0], 1),)
+        words = f"{said} the one element that there is."
+        return IndexMap((), (read,), loops, at=_ZERO, sentence=words, **given)
+    if len(shape) > MOST:
+        return NotDrawn(f"it has more than {MOST} dims")
+    if not isinstance(dim, int):
+        return NotDrawn("its dim is not given")
+    dim %= len(shape)
+    letters = out_letters(len(shape))
+    at: list[Expression] = list(letters)
+    at[dim] = Letter(LOOPS[0])
+    loops = (Loop(LOOPS[0], shape[dim]),)
+    place = letters[dim]
+    words = f"{said} the {shape[dim]} elements along dim {dim}"
+    if size is not None:
+        shape[dim] = size
+    return IndexMap(
+        tuple(shape),
+        (Read("input", tuple(at)),),
+        loops,
+        at=place,
+        sentence=f"{words}, at the output's place.",
+        **given,
+    )
+
+
+_ZERO = Letter("i") * 0
+
+
+def _softened(function: str, said: str) -> Any:
+    """Return softmax's map makers; the functional form has `_stacklevel` second."""
+
+    def make(
+        input: Meta, dim: int | None = None, dtype: str | None = None, *,
+        out: Any = None,
+    ) -> Any:  # fmt: skip
+        return _converts(input, dtype) or _lane(input, dim, function, said)
+
+    def functional(
+        input: Meta, dim: int | None = None, _stacklevel: int = 3,
+        dtype: str | None = None,
+    ) -> Any:  # fmt: skip
+        return make(input, dim, dtype)
+
+    return make, functional
+
+
+for _name, _said in (
+    ("softmax", "exp(x) / sum(exp(x)) over"),
+    ("log_softmax", "x - log(sum(exp(x))) over"),
+    ("softmin", "exp(-x) / sum(exp(-x)) over"),
+):
+    _plain, _functional = _softened(_name, _said)
+    index_map(f"torch.nn.functional.{_name}")(_functional)
+    if _name != "softmin":
+        _names = (f"torch.{_name}", f"torch.Tensor.{_name}", f"torch.special.{_name}")
+        index_map(*_names)(_plain)
+
+
+def _running(function: str, said: str) -> Any:
+    """Return the map maker of cumsum and similar functions."""
+
+    def make(
+        input: Meta, dim: int, *, dtype: str | None = None, out: Any = None
+    ) -> Any:
+        return _converts(input, dtype) or _lane(input, dim, function, said)
+
+    return make
+
+
+for _name, _said in (
+    ("cumsum", "The running sum of"),
+    ("cumprod", "The running product of"),
+    ("logcumsumexp", "log of the running sum of exp of"),
+):
+    _names = (f"torch.{_name}", f"torch.Tensor.{_name}", f"torch.Tensor.{_name}_")
+    index_map(*_names)(_running(_name, _said))
+
+
+def _running_extreme(function: str, said: str) -> Any:
+    """Return the map maker of `cummax` or `cummin`."""
+
+    def make(input: Meta, dim: int, *, out: Any = None) -> Any:
+        return (
+            _lane(input, dim, f"{function}.values", f"The {said} so far of"),
+            _lane(input, dim, f"{function}.indices", f"Where the {said} so far is of"),
+        )
+
+    return make
+
+
+for _name, _said in (("cummax", "largest"), ("cummin", "smallest")):
+    index_map(f"torch.{_name}", f"torch.Tensor.{_name}")(_running_extreme(_name, _said))
+
+
+# -- order -----------------------------------------------------------------------------
+
+
+def _ordered(input: Meta, dim: int, descending: bool, stable: bool | None) -> Any:
+    """Return the maps of `sort`: values and indices."""
+    options = (("descending", bool(descending)), ("stable", True))
+    way = "falling" if descending else "rising"
+    return (
+        _lane(input, dim, "sort.values", f"In {way} order,", options),
+        _lane(input, dim, "sort.indices", f"The places, in {way} order, of", options),
+    )
+
+
+@index_map("torch.sort", "torch.Tensor.sort")
+def sort(
+    input: Meta, dim: int = -1, descending: bool = False, *,
+    stable: bool | None = None, out: Any = None,
+) -> Any:  # fmt: skip
+    return _ordered(input, dim, descending, stable)
+
+
+@index_map("torch.argsort", "torch.Tensor.argsort")
+def argsort(
+    input: Meta, dim: int = -1, descending: bool = False, *, stable: bool = False
+) -> Any:
+    return _ordered(input, dim, descending, stable)[1]
+
+
+@index_map("torch.msort", "torch.Tensor.msort")
+def msort(input: Meta, *, out: Any = None) -> Any:
+    return _ordered(input, 0, False, True)[0]
+
+
+@index_map("torch.topk", "torch.Tensor.topk")
+def topk(
+    input: Meta, k: int, dim: int = -1, largest: bool = True, sorted: bool = True, *,
+    out: Any = None,
+) -> Any:  # fmt: skip
+    options = (("k", k), ("largest", largest), ("sorted", sorted))
+    which = f"{k} {'largest' if largest else 'smallest'}"
+    return (
+        _lane(input, dim, "topk.values", f"The {which} of", options, k),
+        _lane(input, dim, "topk.indices", f"Where the {which} are of", options, k),
     )

@@ -25,7 +25,11 @@ from shapewright.operators.promotion_and_broadcasting import (
     is_plain,
     pointwise,
 )
-from shapewright.sizes.strides import compute_formatted, compute_like, suggest_format
+from shapewright.sizes.strides import (
+    compute_format_strides,
+    compute_strides_like,
+    suggest_format,
+)
 
 
 def _named(args: tuple[Any, ...]) -> tuple[Any, ...]:
@@ -50,7 +54,7 @@ def roll(input: Meta, shifts: Any, dims: Any = ()) -> Any:
     hinted = suggest_format(shape, input.stride) if dims else "contiguous_format"
     if hinted != "contiguous_format" and (1 in shape or len(dims) > 1):
         return NotImplemented
-    kept = compute_formatted(shape, hinted)
+    kept = compute_format_strides(shape, hinted)
     return Made(shape, input.dtype, kept, "RollBackward0")
 
 
@@ -66,7 +70,9 @@ def flip(input: Meta, *named: Any, dims: Any = None) -> Any:
     wrapped = [wrap_dim(dim, len(shape)) for dim in named]
     if len(set(wrapped)) != len(wrapped):
         return NotImplemented
-    return Made(shape, input.dtype, compute_like(shape, input.stride), "FlipBackward0")
+    return Made(
+        shape, input.dtype, compute_strides_like(shape, input.stride), "FlipBackward0"
+    )
 
 
 def _sorted(input: Meta, dim: Any, node: str) -> Any:
@@ -76,7 +82,7 @@ def _sorted(input: Meta, dim: Any, node: str) -> Any:
     wrap_dim(dim, len(shape))
     if 0 in shape:
         return NotImplemented
-    stride = compute_like(shape, input.stride)
+    stride = compute_strides_like(shape, input.stride)
     return [
         Made(shape, input.dtype, stride, node),
         Made(shape, "int64", stride, ""),

@@ -16,15 +16,20 @@ from shapewright.findings.codes import (
     MOVED_DIMS,
     PERMUTED_DIMS,
     REPEATED_DIM,
-    WRONG_RANK,
 )
 from shapewright.operators.dtype_needs import no_complex
 from shapewright.operators.failed_calls import Grant, Place, Unmet
 from shapewright.operators.linear_algebra.needs import of_matrices
 from shapewright.operators.metadata_rules import Made, Meta
-from shapewright.operators.need_checks import dims, of_positive, text
-from shapewright.operators.needs_registry import needs
-from shapewright.operators.reduction.needs import both, named, of_dim
+from shapewright.operators.need_checks import (
+    dims,
+    of_least,
+    of_no_scalar,
+    of_positive,
+    text,
+)
+from shapewright.operators.needs_registry import both, named, needs
+from shapewright.operators.reduction.needs import of_dim
 
 
 @needs(*named(*both("unbind")))
@@ -147,29 +152,11 @@ def tensor_split(
     input: Meta, indices_or_sections: Any = None, dim: Any = 0, **options: Any
 ) -> Unmet | None:
     """Check that the dim exists and that there is at least one part."""
-    wrong = of_dim("input", input, dim) if input.shape else _of_least(input, 1)
+    wrong = of_dim("input", input, dim) if input.shape else of_least(input, 1)
     sections = options.get("sections", indices_or_sections)
     if wrong is None and type(sections) is int:
         return of_positive("indices_or_sections", sections)
     return wrong
-
-
-def _of_least(input: Meta, least: int) -> Unmet | None:
-    """Check that the input has at least `least` dims."""
-    rank = len(input.shape)
-    if rank >= least:
-        return None
-    made = (*(1,) * (least - rank), *input.shape)
-    return Unmet(
-        WRONG_RANK,
-        f"{{op}} expects at least {dims(least)}, got {rank}: {{input}} is"
-        f" {text(input.shape)}",
-        Place("input"),
-        has=rank,
-        needs=least,
-        grants=(Grant("input", Made(made, input.dtype)),),
-        guessed=True,
-    )
 
 
 def _splitting(word: str, least: int, along: int) -> None:
@@ -178,7 +165,7 @@ def _splitting(word: str, least: int, along: int) -> None:
     def split(
         input: Meta, indices_or_sections: Any = None, **options: Any
     ) -> Unmet | None:
-        wrong = _of_least(input, least)
+        wrong = of_least(input, least)
         parts = options.get("sections", indices_or_sections)
         if wrong is not None or type(parts) is not int:
             return wrong
@@ -321,16 +308,7 @@ def fliplr(input: Meta) -> Unmet | None:
 @needs(*named(*both("flipud")))
 def flipud(input: Meta) -> Unmet | None:
     """Check that dim 0 exists."""
-    if input.shape:
-        return None
-    return Unmet(
-        WRONG_RANK,
-        "{op} expects at least 1 dim of {input}, got a scalar",
-        Place("input"),
-        has=0,
-        needs=1,
-        grants=(Grant("input", Made((1,), input.dtype)),),
-    )
+    return of_no_scalar(input)
 
 
 @needs(*named(*both("roll")))

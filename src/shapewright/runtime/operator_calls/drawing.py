@@ -22,11 +22,13 @@ from shapewright.engine.identity import DTYPE_NAMES, DTYPES
 from shapewright.index_maps.drawn_calls import Drawn, Side
 from shapewright.index_maps.evaluation import PLAIN_TERMS, add_stages, compute_element
 from shapewright.index_maps.index_expressions import describe_geometry
-from shapewright.index_maps.index_map import BROADCAST, IndexMap, NotDrawn
-from shapewright.operators.all_index_maps import MAPS
+from shapewright.index_maps.index_map import BROADCAST, MAPS, IndexMap, NotDrawn
+from shapewright.operators import import_families
 from shapewright.operators.metadata_rules import RULES
 from shapewright.runtime.operator_calls import map_functions
 from shapewright.runtime.operator_calls.map_functions import stored
+
+import_families("index_map")
 
 Tensor = torch.Tensor
 MOST_VALUES = 1 << 14

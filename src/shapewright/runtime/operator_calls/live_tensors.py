@@ -16,8 +16,7 @@ import torch
 from shapewright.engine.function_names import get_display_name
 from shapewright.engine.identity import DTYPE_NAMES, DTYPES
 from shapewright.index_maps.drawn_calls import Drawn, Side, Stored
-from shapewright.index_maps.index_map import BROADCAST
-from shapewright.operators.all_index_maps import MAPS
+from shapewright.index_maps.index_map import BROADCAST, MAPS
 from shapewright.record.ops import SHORT
 from shapewright.runtime.operator_calls.call_context import (
     Copies,

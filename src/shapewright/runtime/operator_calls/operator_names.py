@@ -12,12 +12,15 @@ import torch
 from torch import nn
 from torch.overrides import TorchFunctionMode
 
-import shapewright.operators.all_shapes  # noqa: F401  (every name that is known)
 from shapewright.engine import nests
 from shapewright.index_maps.costs import METADATA
-from shapewright.operators.all_index_maps import MAPS
+from shapewright.index_maps.index_map import MAPS
+from shapewright.operators import import_families
 from shapewright.operators.facts import operators_with
 from shapewright.operators.metadata_rules import RULES
+
+import_families("shapes")  # every name that is known
+import_families("index_map")
 
 
 class Unknown(Exception):
