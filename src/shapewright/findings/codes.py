@@ -73,7 +73,7 @@ def add_code(code: Code) -> str:
 def find_page(code: str) -> str | None:
     """Return the page of a code as Markdown; None if there is no such code.
 
-    Example: ``page("torch-error")``.
+    Example: ``find_page("torch-error")``.
     """
     entry = CODES.get(code)
     return entry.page.read_text("utf-8") if entry is not None else None

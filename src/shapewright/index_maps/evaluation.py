@@ -1,7 +1,7 @@
 """The value of an output element by its index map, and how often each element is
 read.
 
-Fold of columns of ones, for example, gives what `times_met` says::
+Fold of columns of ones, for example, gives what `count_meetings` says::
 
     F.fold(F.unfold(torch.ones(1, 1, 5, 5), 3), (5, 5), 3)[0, 0, 2, 2] == 9
 """

@@ -3,7 +3,7 @@ and windows.
 
 The sizes of windows are those of `sizes/window_sizes.py`.
 
-    >>> geometry(map_of_a_convolution)  # of 224 x 224, with weights of 7 x 7
+    >>> describe_geometry(map_of_a_convolution)  # of 224 x 224, with weights of 7 x 7
     ('floor((224 + 2*3 - 1*(7 - 1) - 1) / 2) + 1 = 112', ...)
 
 Size formulas are those of torch's documentation of `Conv2d`, `ConvTranspose2d`,

@@ -46,7 +46,7 @@ def evaluate_node(
     `known` gives the value of all but literals, tuples, lists and these operators: of
     names, calls, items. With `literals`, no others are read, and no tuples and lists.
 
-    Example: ``value_of(node, lambda name: 3)`` is 7 for `2 * n + 1`.
+    Example: ``evaluate_node(node, lambda name: 3)`` is 7 for `2 * n + 1`.
 
     Raises `UnknownValue` where `known` does, and what an operator raises.
     """

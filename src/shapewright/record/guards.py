@@ -4,7 +4,7 @@
     >>> guard = Guard(Applied("%", (height, 8)), "!=", 0, True, None)
     >>> str(guard)
     't3.shape[2] % 8 != 0: true'
-    >>> outcome_of(guard, {height: 32})
+    >>> evaluate_guard(guard, {height: 32})
     False
 
 An expression is a number, a `SizeRead`, or an operator applied to expressions; with

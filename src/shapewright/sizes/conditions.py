@@ -10,16 +10,16 @@ sizes are counted.
 >>> from shapewright.sizes.expressions import read
 >>> from shapewright.sizes.ranges import Ladder
 >>> sizes = {"H": Ladder(1)}
->>> equal(read("(H//2 - 1)//2"), read("(H - 2)//4"), sizes)
+>>> compare_formulas(read("(H//2 - 1)//2"), read("(H - 2)//4"), sizes)
 Decision(holds=True, at=None)
->>> equal(read("(H + 1)//2"), read("H//2"), sizes)
+>>> compare_formulas(read("(H + 1)//2"), read("H//2"), sizes)
 Decision(holds=False, at={'H': 1})
 
 >>> from shapewright.sizes.expressions import read
 >>> condition = Compared(read("H//2"), ">=", read("5"))
 >>> str(condition), condition.holds({"H": 9})
 ('H//2 >= 5', False)
->>> always(condition, {"H": Ladder(10)}).holds
+>>> decide_condition(condition, {"H": Ladder(10)}).holds
 True
 """
 
@@ -130,7 +130,7 @@ def _join_parts(
     return _Pattern(letters, lcm(*under) if added else prod(under))
 
 
-def is_equal(one: Expression, two: Expression, ladders: Ladders) -> Decision:
+def compare_formulas(one: Expression, two: Expression, ladders: Ladders) -> Decision:
     """Whether two formulas are equal at all sizes of their letters.
 
     False comes with sizes at which they differ; None where that would be more work
@@ -292,17 +292,17 @@ def negate_condition(condition: Condition) -> Condition:
     raise TypeError(condition)
 
 
-def is_always(condition: Condition, ladders: Ladders) -> Decision:
+def decide_condition(condition: Condition, ladders: Ladders) -> Decision:
     """Whether a condition holds at all sizes; False comes with sizes where not."""
     match condition:
         case Compared(one, "==", two):
-            found = is_equal(one, two, ladders)
+            found = compare_formulas(one, two, ladders)
         case Compared(one, relation, two):
             found = _decide_inequality(one, relation, two, ladders)
         case Every(parts):
-            return _join_all([is_always(part, ladders) for part in parts])
+            return _join_all([decide_condition(part, ladders) for part in parts])
         case Some(parts):
-            any_ = any(is_always(part, ladders).holds for part in parts)
+            any_ = any(decide_condition(part, ladders).holds for part in parts)
             found = Decision(True if any_ else None)
         case _:
             found = Decision(None)

@@ -1,14 +1,14 @@
 """Shortest forms of floor divisions, also for sizes that are multiples of a number.
 
 >>> from shapewright.sizes.expressions import read
->>> str(on_multiples(read("2*(H//2) + H//4"), {"H": 4}))
+>>> str(simplify_multiples(read("2*(H//2) + H//4"), {"H": 4}))
 'H + H//4'
 
 >>> from shapewright.sizes.expressions import Letter
 >>> h = Letter("H")
->>> str(divided(divided(h - 4, 2) - 4, 2))
+>>> str(divide_floor(divide_floor(h - 4, 2) - 4, 2))
 '(H - 12)//4'
->>> str(divided(h * 4 + 3, 2))
+>>> str(divide_floor(h * 4 + 3, 2))
 '2*H + 1'
 """
 

@@ -2,12 +2,12 @@
 
 >>> from shapewright.sizes.expressions import read
 >>> over = Over(read("7*(H//7)*W"), read("H//7"))
->>> str(over), str(undivided(over, {"H": Ladder(7), "W": Ladder(1)}))
+>>> str(over), str(carry_out_divisions(over, {"H": Ladder(7), "W": Ladder(1)}))
 ('7*W*(H//7) // (H//7)', '7*W')
 
 >>> from shapewright.sizes.expressions import read
 >>> over = Over(read("7*(H//7)*W"), read("H//7"))
->>> str(over), str(undivided(over, {"H": Ladder(7), "W": Ladder(1)}))
+>>> str(over), str(carry_out_divisions(over, {"H": Ladder(7), "W": Ladder(1)}))
 ('7*W*(H//7) // (H//7)', '7*W')
 """
 
@@ -16,7 +16,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from math import gcd
 
-from shapewright.sizes.conditions import is_equal
+from shapewright.sizes.conditions import compare_formulas
 from shapewright.sizes.expressions import (
     Absolute,
     Clamped,
@@ -136,7 +136,7 @@ def _divide_evenly(
         return one
     first = {name: ladders[name].low for name in over.letters() | by.letters()}
     times = over.value(first) // by.value(first)
-    return number(times) if is_equal(over, by * times, ladders).holds else None
+    return number(times) if compare_formulas(over, by * times, ladders).holds else None
 
 
 def _cancel_factors(

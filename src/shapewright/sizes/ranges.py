@@ -1,9 +1,9 @@
 """Ranges of sizes, and the bounds of a formula over them.
 
 >>> from shapewright.sizes.expressions import read
->>> bounds(read("(H - 12)//4"), {"H": Ladder(16, 64)})
+>>> find_bounds(read("(H - 12)//4"), {"H": Ladder(16, 64)})
 (1, 13)
->>> str(settled(read("max(H//4, 2)"), {"H": Ladder(16)}))
+>>> str(settle_choices(read("max(H//4, 2)"), {"H": Ladder(16)}))
 'H//4'
 
 >>> Ladder(16, 64, 16).text("H"), Ladder(1).text("B")

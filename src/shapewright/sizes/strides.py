@@ -138,7 +138,7 @@ def compute_strides_like(shape: Shape, stride: Stride) -> Stride:
     """Strides of `empty_like` with `preserve_format`.
 
     A dense tensor's own strides, else dense strides in the same order of dims:
-    `like((2, 3), (1, 2)) == (1, 2)`, `like((2, 3), (0, 1)) == (3, 1)`.
+    `compute_like((2, 3), (1, 2)) == (1, 2)`, `compute_like((2, 3), (0, 1)) == (3, 1)`.
     """
     if is_dense(shape, stride):
         return stride
@@ -163,7 +163,7 @@ def compute_elementwise_strides(shape: Shape, operands: Sequence[Strided]) -> St
     `shape` is the broadcast shape; `operands` are (shape, stride) of the tensor
     arguments in the order in which the kernel adds them, a Python number being
     `((), ())`. Example: adding a row to a transposed matrix keeps the matrix's order,
-    `iterated((2, 3), [((2, 3), (1, 2)), ((3,), (1,))]) == (1, 2)`.
+    `compute_iterated((2, 3), [((2, 3), (1, 2)), ((3,), (1,))]) == (1, 2)`.
     """
     return _compute_iterated(shape, tuple(operands))
 
@@ -255,7 +255,7 @@ def compute_viewed(shape: Shape, stride: Stride, wanted: Shape) -> Stride | None
     """Strides of `x.view(wanted)`; None where no view has that shape.
 
     Mirrors `computeStride` in `ATen/TensorUtils.cpp`. `wanted` has no -1 and as many
-    elements. Example: `viewed((2, 1, 3), (3, 9, 1), (2, 3)) == (3, 1)`.
+    elements. Example: `compute_viewed((2, 1, 3), (3, 9, 1), (2, 3)) == (3, 1)`.
     """
     if not shape:
         return (1,) * len(wanted)

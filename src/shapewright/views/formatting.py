@@ -195,7 +195,7 @@ def format_demand(demand: Demand) -> str:
     """``H and W are multiples of 16``; else the condition as Python has it.
 
     >>> from shapewright.sizes.expressions import Letter
-    >>> said(Both((Multiple(Letter("H"), 16), Multiple(Letter("W"), 16))))
+    >>> format_demand(Both((Multiple(Letter("H"), 16), Multiple(Letter("W"), 16))))
     'H and W are multiples of 16'
     """
     if isinstance(demand, Both):

@@ -38,7 +38,7 @@ _DARK = """
 def format_html(trace: Trace) -> str:
     """Return a self-contained block: totals, modules, lines and ops, findings first.
 
-    Example: ``IPython.display.HTML(html(trace))``; a notebook does it by itself.
+    Example: ``IPython.display.HTML(format_html(trace))``; a notebook does it by itself.
     Sections open and close without any script.
     """
     totals = trace.totals

@@ -21,8 +21,8 @@ from shapewright.sizes.conditions import (
     Decision,
     Every,
     Some,
-    is_always,
-    is_equal,
+    compare_formulas,
+    decide_condition,
 )
 from shapewright.sizes.expressions import Expression
 from shapewright.sizes.formula_division import carry_out_divisions
@@ -75,9 +75,9 @@ class Region:
 
     def equal(self, one: Expression, two: Expression) -> tuple[Decision, bool]:
         """Decide whether formulas are equal in the region, and in its reach beyond."""
-        if not self.live and is_equal(one, two, self.reach).holds:
+        if not self.live and compare_formulas(one, two, self.reach).holds:
             return Decision(True), True
-        found = is_equal(one, two, self.box)
+        found = compare_formulas(one, two, self.box)
         if found.holds is False and found.at is not None:
             at = {**self.first(), **found.at}
             if self.holds(at):
@@ -89,7 +89,7 @@ class Region:
 
     def everywhere(self, condition: Condition) -> Decision:
         """Decide whether a condition holds in the whole region."""
-        known = is_always(condition, self.box)
+        known = decide_condition(condition, self.box)
         if known.holds:
             return known
         some = self.letters | condition.letters()
@@ -124,7 +124,7 @@ def find_region(run: Symbolic, ladders: Ladders) -> Region | None:
     if any(ladder.count == 0 for ladder in box.values()):
         return None
     live = [_carry_out_divisions(each, box) for each in live]
-    live = [each for each in live if not is_always(each, box).holds]
+    live = [each for each in live if not decide_condition(each, box).holds]
     return Region(
         run, box, tuple(live), box if live else _extend_box(run, box, ladders)
     )
@@ -193,7 +193,7 @@ def _is_always_true(guard: SymbolicGuard, ladders: Ladders) -> bool:
     if guard.condition is None:
         return False
     return bool(
-        is_always(_carry_out_divisions(guard.condition, ladders), ladders).holds
+        decide_condition(_carry_out_divisions(guard.condition, ladders), ladders).holds
     )
 
 

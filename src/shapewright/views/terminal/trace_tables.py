@@ -333,7 +333,7 @@ def format_trace(
 ) -> str:
     """Return the trace as text, by module, op or line, of at most `width` columns.
 
-    Example: ``print(text(trace, by="line", width=80))``. `width` None means 100
+    Example: ``print(format_trace(trace, by="line", width=80))``. `width` None means 100
     columns. A function without modules is always shown by op. With `unicode` False
     lines and marks are drawn in ASCII. Messages are not broken, so that they can be
     searched for.
