@@ -58,7 +58,9 @@ PROBES, FAR = 500, 1_000
 
 @dataclass(frozen=True, slots=True)
 class Decision:
-    """Whether something holds at all sizes, or where it does not; None: not decided."""
+    """Whether something holds at all sizes, and sizes at which it does not; None if
+    undecided.
+    """
 
     holds: bool | None
     at: dict[str, int] | None = None
@@ -66,7 +68,7 @@ class Decision:
 
 @dataclass(frozen=True, slots=True)
 class _Pattern:
-    """A formula is a polynomial on every residue of its letters.
+    """The polynomials that a formula is on the residues of its letters.
 
     Each letter has a degree and a period; the polynomials have whole coefficients once
     they are multiplied by `denominator`.
@@ -90,7 +92,9 @@ class _Pattern:
 def _find_pattern(
     formula: Expression, fixed: frozenset[str]
 ) -> _Pattern | frozenset[str]:
-    """The pattern of a formula; or, where it has none, letters to hold fixed first."""
+    """Return the pattern of a formula, or the letters to hold fixed first if it has
+    none.
+    """
     if formula.letters() <= fixed:
         return _Pattern({})
     match formula:
@@ -183,7 +187,7 @@ def _build_grid(ranges: Mapping[str, range]) -> Iterator[dict[str, int]]:
 
 
 def _probe_points(difference: Expression, ladders: Ladders) -> Decision:
-    """Compare some of too many points: a single difference decides."""
+    """Compare a sample of the points if they are too many: one difference decides."""
     draw = random.Random(0)
     for _ in range(PROBES):
         sizes = {}
@@ -198,7 +202,7 @@ def _probe_points(difference: Expression, ladders: Ladders) -> Decision:
 def _compare_points(
     difference: Expression, tried: Iterator[dict[str, int]], ladders: Ladders
 ) -> Decision:
-    """Decide from points; a difference above the greatest size decides nothing."""
+    """Decide from points; a difference beyond the greatest size does not count."""
     beyond = False
     for sizes in tried:
         if difference.value(sizes):
@@ -216,13 +220,13 @@ OPPOSITE = {"==": "!=", "!=": "==", ">=": "<", "<": ">=", ">": "<=", "<=": ">"}
 
 
 class Condition(Protocol):
-    """A condition on sizes; `str` of it is a condition of Python."""
+    """A condition on sizes; its `str` is a Python expression."""
 
     def holds(self, sizes: Mapping[str, int], /) -> bool:
-        """Whether sizes satisfy it."""
+        """Return whether sizes satisfy it."""
 
     def letters(self) -> frozenset[str]:
-        """The letters that it is about."""
+        """Return the letters that occur in it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -246,7 +250,7 @@ class Compared:
 
 @dataclass(frozen=True, slots=True)
 class Every:
-    """All of some conditions."""
+    """The conjunction of conditions."""
 
     parts: tuple[Condition, ...]
 
@@ -262,7 +266,7 @@ class Every:
 
 @dataclass(frozen=True, slots=True)
 class Some:
-    """At least one of some conditions."""
+    """The disjunction of conditions."""
 
     parts: tuple[Condition, ...]
 
@@ -293,7 +297,9 @@ def negate_condition(condition: Condition) -> Condition:
 
 
 def decide_condition(condition: Condition, ladders: Ladders) -> Decision:
-    """Whether a condition holds at all sizes; False comes with sizes where not."""
+    """Return whether a condition holds at all sizes, with sizes that violate it if
+    not.
+    """
     match condition:
         case Compared(one, "==", two):
             found = compare_formulas(one, two, ladders)

@@ -60,17 +60,17 @@ class SizeEvidence:
     stated: Sequence[Pair] = ()
 
     def agrees(self, demand: Demand) -> bool:
-        """Whether a demand holds where it was passed and nowhere else."""
+        """Return whether a demand holds at all passed sizes and at no refused ones."""
         return all(map(demand.holds, self.passed)) and not any(
             map(demand.holds, self.refused)
         )
 
     def allows(self, demand: Demand) -> bool:
-        """Whether a demand holds wherever it was passed."""
+        """Return whether a demand holds at all passed sizes."""
         return all(map(demand.holds, self.passed))
 
     def atoms(self, letter: str) -> list[Expression]:
-        """The letter, and the sizes that depend on it alone."""
+        """Return the letter, and the sizes that depend only on it."""
         own = [size for size in self.sizes if size.letters() == {letter}]
         return list(dict.fromkeys([Letter(letter), *own]))
 
@@ -101,7 +101,7 @@ def find_plain_demand(evidence: SizeEvidence) -> Demand | None:
 
 
 def _iter_single_demands(evidence: SizeEvidence) -> Iterator[Demand]:
-    """Bounds and multiples of one letter."""
+    """Yield bounds and multiples of one letter."""
     for letter in evidence.letters:
         yield from _iter_size_demands(Letter(letter), evidence.passed, evidence.refused)
 
@@ -129,7 +129,7 @@ def _iter_letter_demands(evidence: SizeEvidence) -> Iterator[Demand]:
 
 
 def _join_singles(singles: list[list[Demand]]) -> Iterator[Demand]:
-    """One demand of each letter together, the likeliest of each first."""
+    """Yield conjunctions of one demand for each letter, the likeliest first."""
     if len(singles) == 1:
         yield from singles[0]
         return
@@ -141,7 +141,7 @@ def _join_singles(singles: list[list[Demand]]) -> Iterator[Demand]:
 def _iter_doubles(
     evidence: SizeEvidence, letter: str, refused: Sequence[Sizes]
 ) -> list[Demand]:
-    """Two demands on one letter at once: a multiple and a bound."""
+    """Yield two demands on one letter at once: a multiple and a bound."""
     parts: list[Demand] = []
     for atom in evidence.atoms(letter):
         passed = {atom.value(each) for each in evidence.passed}
@@ -172,7 +172,7 @@ def _find_alone(evidence: SizeEvidence, letter: str) -> list[Sizes]:
 def _iter_size_demands(
     size: Expression, passed: Sequence[Sizes], refused: Sequence[Sizes]
 ) -> Iterator[Demand]:
-    """Bounds and multiples of one size."""
+    """Yield bounds and multiples of one size."""
     good = sorted({size.value(each) for each in passed})
     bad = sorted({size.value(each) for each in refused})
     if not good or not bad:
@@ -191,7 +191,7 @@ def _iter_size_demands(
 
 
 def _build_multiple(size: Expression, divisor: int, rest: int) -> Demand:
-    """`size % divisor == rest`, without a factor that both share."""
+    """Return `size % divisor == rest` without a factor that both share."""
     if rest == 0 and isinstance(size, Total) and not size.constant:
         scale = gcd(divisor, *(factor for _, factor in size.terms))
         if 1 < scale < divisor:
@@ -201,7 +201,7 @@ def _build_multiple(size: Expression, divisor: int, rest: int) -> Demand:
 
 
 def _build_equal(one: Expression, two: Expression) -> Demand:
-    """`one == two`, without a factor that both sides share."""
+    """Return `one == two` without a factor that both sides share."""
     sides = [each if isinstance(each, Total) else None for each in (one, two)]
     left, right = sides
     if left is not None and right is not None and not left.constant and left.terms:
@@ -213,13 +213,13 @@ def _build_equal(one: Expression, two: Expression) -> Demand:
 
 
 def _shrink_size(size: Total, scale: int) -> Expression:
-    """A size without a factor that divides it."""
+    """Return a size without a factor that divides it."""
     terms = [(term, factor // scale) for term, factor in size.terms]
     return total([*terms, (size.constant // scale, 1)])
 
 
 def _iter_bounds(size: Expression, good: list[int], bad: list[int]) -> Iterator[Demand]:
-    """`>=`, `<=` and both, with the bounds that the evidence leaves open."""
+    """Yield `>=`, `<=` and both, with the bounds that the evidence leaves open."""
     below = [each for each in bad if each < good[0]]
     above = [each for each in bad if each > good[-1]]
     if len(below) + len(above) < len(bad):
@@ -236,7 +236,9 @@ def _iter_bounds(size: Expression, good: list[int], bad: list[int]) -> Iterator[
 
 
 def _iter_ends(open_end: int, seen: int) -> list[int]:
-    """Bounds between what was refused and what passed: the ends, and the middle."""
+    """Return bounds between what was refused and what passed: the ends, and the
+    middle.
+    """
     return list(dict.fromkeys([seen, open_end, (open_end + seen) // 2]))
 
 
@@ -249,7 +251,7 @@ def _iter_named_demands(evidence: SizeEvidence) -> Iterator[Demand]:
 
 
 def _iter_pair_demands(evidence: SizeEvidence) -> Iterator[Demand]:
-    """Equal letters, one no larger than another, whole ratios and differences."""
+    """Yield demands on two letters: equality, order, integer ratios, differences."""
     letters = [Letter(name) for name in evidence.letters]
     for one, two in combinations(letters, 2):
         yield EqualSizes(one, two)
@@ -283,7 +285,7 @@ def _iter_aligned(evidence: SizeEvidence) -> Iterator[Demand]:
 
 
 def _iter_call_demands(evidence: SizeEvidence) -> Iterator[Demand]:
-    """Conditions on the sizes that the refused call got."""
+    """Yield conditions on the sizes that the refused call got."""
     for size in evidence.sizes:
         yield from _iter_size_demands(size, evidence.passed, evidence.refused)
     for one, two in combinations(evidence.sizes, 2):
@@ -296,7 +298,7 @@ def _iter_call_demands(evidence: SizeEvidence) -> Iterator[Demand]:
 
 
 def _iter_joined_demands(evidence: SizeEvidence) -> Iterator[Demand]:
-    """Sums, differences and products of letters."""
+    """Yield demands on sums, differences and products of letters."""
     letters = [Letter(name) for name in evidence.letters]
     for one, two in combinations(letters, 2):
         for size in (one + two, one - two, product([one, two])):
@@ -304,7 +306,7 @@ def _iter_joined_demands(evidence: SizeEvidence) -> Iterator[Demand]:
 
 
 def _iter_squares(evidence: SizeEvidence) -> Iterator[Demand]:
-    """Square numbers."""
+    """Yield demands for square numbers."""
     for size in [*map(Letter, evidence.letters), *evidence.sizes]:
         for step in (0, -1, 1):
             yield Square(size + step if step else size)

@@ -4,11 +4,6 @@
 >>> demand = Multiple(Letter("H"), 16)
 >>> str(demand), demand.holds({"H": 64}), demand.holds({"H": 65})
 ('H % 16 == 0', True, False)
-
->>> from shapewright.sizes.expressions import Letter
->>> demand = Multiple(Letter("H"), 16)
->>> str(demand), demand.holds({"H": 64}), demand.holds({"H": 65})
-('H % 16 == 0', True, False)
 """
 
 from __future__ import annotations
@@ -23,16 +18,16 @@ Sizes = Mapping[str, int]
 
 
 class Demand:
-    """A condition on sizes; `str` of it is a condition of Python."""
+    """A condition on sizes; its `str` is a Python expression."""
 
     __slots__ = ()
 
     def holds(self, sizes: Sizes) -> bool:
-        """Whether sizes satisfy it."""
+        """Return whether sizes satisfy it."""
         raise NotImplementedError
 
     def letters(self) -> frozenset[str]:
-        """The letters that it is about."""
+        """Return the letters that occur in it."""
         raise NotImplementedError
 
 

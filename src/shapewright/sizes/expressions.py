@@ -33,16 +33,16 @@ Values = Mapping[str, int]
 
 
 class Expression:
-    """A whole number that depends on letters. Combine with `+ - * // %` and ints."""
+    """An integer that depends on letters. Combine with `+ - * // %` and ints."""
 
     __slots__ = ()
 
     def value(self, letters: Values) -> int:
-        """The number for these values of the letters."""
+        """Return the number for these values of the letters."""
         raise NotImplementedError
 
     def letters(self) -> frozenset[str]:
-        """The letters that it depends on."""
+        """Return the letters that it depends on."""
         raise NotImplementedError
 
     def __add__(self, other: Value) -> Expression:
@@ -90,7 +90,7 @@ class Letter(Expression):
 
 @dataclass(frozen=True, slots=True)
 class Total(Expression):
-    """A sum of terms with whole factors, and a number: `2*h + k - 1`."""
+    """A sum of terms with integer factors, and a number: `2*h + k - 1`."""
 
     terms: tuple[tuple[Expression, int], ...]
     constant: int = 0
@@ -198,7 +198,7 @@ class Clamped(Expression):
 
 
 def add_brackets(part: Expression) -> str:
-    """A part of a longer expression, in brackets where it needs them."""
+    """Return a part of a longer expression as text, in parentheses if necessary."""
     single = isinstance(part, Total) and len(part.terms) + bool(part.constant) <= 1
     whole = isinstance(part, Letter) or (single and not str(part).startswith("-"))
     if whole or not isinstance(part, Total | Quotient | Remainder):
@@ -207,12 +207,12 @@ def add_brackets(part: Expression) -> str:
 
 
 def number(value: int) -> Expression:
-    """A number as an expression."""
+    """Return a number as an expression."""
     return Total((), value)
 
 
 def total(parts: list[tuple[Value, int]]) -> Expression:
-    """The sum of parts with factors, in normal form."""
+    """Return the sum of parts with factors, in normal form."""
     factors: dict[Expression, int] = {}
     constant = 0
     for part, factor in parts:
@@ -231,7 +231,7 @@ def total(parts: list[tuple[Value, int]]) -> Expression:
 
 
 def as_expression(value: Value) -> Expression:
-    """An expression, from one or from a number."""
+    """Return an expression unchanged, or a number as an expression."""
     return number(value) if isinstance(value, int) else value
 
 
@@ -290,7 +290,7 @@ class Most(Expression):
 
 
 def product(parts: Iterable[Expression]) -> Expression:
-    """The product in normal form: numbers in front, letters before longer parts."""
+    """Return the product in normal form: numbers first, letters before longer parts."""
     constant, factors = 1, list[Expression]()
     for part in parts:
         scale, rest = split_factor(part)
@@ -304,7 +304,7 @@ def product(parts: Iterable[Expression]) -> Expression:
 
 
 def split_factor(part: Expression) -> tuple[int, list[Expression]]:
-    """An expression as a number times factors."""
+    """Return an expression as a number times factors."""
     if isinstance(part, Product):
         return 1, list(part.factors)
     if isinstance(part, Total):
@@ -318,17 +318,17 @@ def split_factor(part: Expression) -> tuple[int, list[Expression]]:
 
 
 def least(parts: Iterable[Expression]) -> Expression:
-    """The least of some expressions."""
+    """Return the minimum of expressions."""
     return Least(tuple(parts))
 
 
 def most(parts: Iterable[Expression]) -> Expression:
-    """The most of some expressions."""
+    """Return the maximum of expressions."""
     return Most(tuple(parts))
 
 
 class Size(int):
-    """A whole number that prints as the formula that it comes from.
+    """An integer that prints as the formula it comes from.
 
     >>> from shapewright.sizes.expressions import Letter
     >>> size = Size(16, Letter("H") // 2)
@@ -353,7 +353,8 @@ class Size(int):
 
 
 def attach_formula(value: int, formula: Expression | None) -> int:
-    """The number with its formula; the bare number where that says no more.
+    """Return the number with its formula, or the bare number if the formula is
+    constant.
 
     A stride is another number where its dim has one element: `Size(5, number(20))`.
     """
@@ -363,7 +364,7 @@ def attach_formula(value: int, formula: Expression | None) -> int:
 
 
 def read(text: str) -> Expression:
-    """The formula in a text. Raises `ValueError` for what is none."""
+    """Parse a formula. Raises `ValueError` if the text is not one."""
     if text == "?":  # a size that has no formula
         return Letter(text)
     try:

@@ -4,11 +4,6 @@
 >>> over = Over(read("7*(H//7)*W"), read("H//7"))
 >>> str(over), str(carry_out_divisions(over, {"H": Ladder(7), "W": Ladder(1)}))
 ('7*W*(H//7) // (H//7)', '7*W')
-
->>> from shapewright.sizes.expressions import read
->>> over = Over(read("7*(H//7)*W"), read("H//7"))
->>> str(over), str(carry_out_divisions(over, {"H": Ladder(7), "W": Ladder(1)}))
-('7*W*(H//7) // (H//7)', '7*W')
 """
 
 from __future__ import annotations
@@ -42,7 +37,7 @@ __all__ = ["Ladder", "Over", "Rest", "carry_out_divisions"]
 
 @dataclass(frozen=True, slots=True)
 class Over(Expression):
-    """`a // b`, rounded down; 0 where `b` is 0, which no run comes past."""
+    """`a // b`, rounded down; 0 if `b` is 0, where the program itself would fail."""
 
     over: Expression
     by: Expression
@@ -60,7 +55,7 @@ class Over(Expression):
 
 @dataclass(frozen=True, slots=True)
 class Rest(Expression):
-    """`a % b`; 0 where `b` is 0, which no run comes past."""
+    """`a % b`; 0 if `b` is 0, where the program itself would fail."""
 
     over: Expression
     by: Expression

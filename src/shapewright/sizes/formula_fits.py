@@ -65,7 +65,7 @@ class _Window:
 def _iter_windows(
     known: Column, column: Column, hints: tuple[int, ...] = ()
 ) -> Iterator[_Window]:
-    """Every window that fits, likely strides first: `hints`, then usual ones.
+    """Yield every window that fits, likely strides first: `hints`, then usual ones.
 
     Where hinted strides fit, no others are looked for. One number that differs from
     all others is no evidence of a window.
@@ -246,7 +246,9 @@ class Fitter:
         return Fit(made[0], (*made[1:], *others))
 
     def limited(self, column: Column, pool: Sequence[Column]) -> Fit | None:
-        """`min(u, c)` and `max(u, c)`, both sides seen; `min(u, v)` of two columns."""
+        """Fit `min(u, c)` and `max(u, c)`, both sides seen, and `min(u, v)` of two
+        columns.
+        """
         high, low = max(column), min(column)
         for known in pool:
             below = sum(u < high for u in known) >= 2
@@ -287,7 +289,7 @@ class Fitter:
         depth: int = 1,
         hints: tuple[int, ...] = (),
     ) -> Fit | None:
-        """`u * rest`, where the rest is again known, linear or a product."""
+        """Fit `u * rest`, where the rest is again known, linear or a product."""
         for known in self.dividing(column, pool):
             base = self.known[known]
             rest = tuple(v // u for u, v in zip(known, column, strict=True))
@@ -301,7 +303,7 @@ class Fitter:
         return None
 
     def dividing(self, column: Column, pool: Sequence[Column]) -> Iterator[Column]:
-        """Known columns that divide this one in every run, larger ones first."""
+        """Yield known columns that divide this one in every run, larger ones first."""
         dividing = [
             known
             for known in pool
@@ -354,7 +356,7 @@ class Fitter:
     def of_two_windows(
         self, column: Column, pool: Sequence[Column], hints: tuple[int, ...]
     ) -> Fit | None:
-        """`((u + q)//r) * ((v + s)//t)`: as many windows as an image has."""
+        """Fit `((u + q)//r) * ((v + s)//t)`: the number of windows of an image."""
         strides = [1, *(each for each in hints if each <= 64)]
         for known in pool:
             base = self.known[known]
@@ -379,7 +381,7 @@ class Fitter:
     def remaining(
         self, column: Column, pool: Sequence[Column], hints: tuple[int, ...]
     ) -> Fit | None:
-        """`(p*u + q) % r`: what a padding to a multiple adds."""
+        """Fit `(p*u + q) % r`: what a padding to a multiple adds."""
         high = max(column)
         likely = [*hints, *(r for r in range(2, 65) if r not in hints)]
         for known in pool:
@@ -400,7 +402,7 @@ class Fitter:
         return None
 
     def of_letters(self, column: Column) -> Fit | None:
-        """`a*S + b*T + c` of two letters."""
+        """Fit `a*S + b*T + c` to two letters."""
         names = list(self.letters)
         for at, one in enumerate(names):
             for two in names[at + 1 :]:
@@ -411,7 +413,7 @@ class Fitter:
         return None
 
     def made(self, known: Column, make: object) -> Fit | None:
-        """A formula over that of a known column, its rivals likewise."""
+        """Return a formula over that of a known column, and its rivals likewise."""
         base = self.known[known]
         if base is None or not callable(make):
             return None
@@ -423,13 +425,15 @@ LITTLE = ((1, -1), (1, 1), (2, -1), (2, 1), (1, -2), (1, 2))
 
 
 def _build_half(of: Expression, k: int, scale: int) -> Expression:
-    """`scale * u*(u + k) // 2`."""
+    """Return the formula `scale * u*(u + k) // 2`."""
     whole = product([of, shift_sum(of, k)])
     return whole * (scale // 2) if scale % 2 == 0 else (whole * scale) // 2
 
 
 def _fit_line(known: Column, column: Column) -> tuple[int, int] | None:
-    """Whole `a, b` with `a*u + b == v` in every run; at least three points decide."""
+    """Return integers `a, b` with `a*u + b == v` in every run; three points are
+    needed.
+    """
     first = known[0]
     other = next((at for at, u in enumerate(known) if u != first), None)
     if other is None or len(set(known)) < 3:
@@ -445,7 +449,9 @@ def _fit_line(known: Column, column: Column) -> tuple[int, int] | None:
 
 
 def _fit_plane(one: Column, two: Column, column: Column) -> tuple[int, int, int] | None:
-    """Whole `a, b, c` with `a*u + b*v + c` in every run; at least five decide."""
+    """Return integers `a, b, c` with `a*u + b*v + c` in every run; five points are
+    needed.
+    """
     if len(set(zip(one, two, strict=True))) < 5:
         return None
     points = list(zip(one, two, column, strict=True))

@@ -66,7 +66,7 @@ class Ladder:
         return size >= self.low and not above and (size - self.low) % self.step == 0
 
     def text(self, letter: str) -> str:
-        """``H in 16, 32 .. 64``, ``1 <= T <= 64``, ``B >= 2``, ``B = 1``."""
+        """Return text such as ``H in 16, 32 .. 64``, ``1 <= T <= 64`` or ``B = 1``."""
         if self.low == self.high:
             return f"{letter} = {self.low}"
         if self.step > 1:
@@ -87,7 +87,7 @@ def count_points(ladders: Ladders, letters: frozenset[str]) -> int | None:
 
 
 def iter_points(ladders: Ladders, letters: frozenset[str]) -> Iterator[dict[str, int]]:
-    """Every point of some letters, each of which has a greatest size."""
+    """Yield every point of letters that each have a greatest size."""
     names = sorted(letters)
     ranges = [ladders[name].first(ladders[name].count or 0) for name in names]
     for sizes in itertools.product(*ranges):
@@ -142,7 +142,7 @@ def find_bounds(formula: Expression, ladders: Ladders) -> Bounds:
 
 
 def _add_bounds(parts: list[Bounds]) -> Bounds:
-    """The bounds of a sum."""
+    """Return the bounds of a sum."""
     lows = [low for low, _ in parts if low is not None]
     highs = [high for _, high in parts if high is not None]
     return (
@@ -160,7 +160,7 @@ def _bound_remainder(over: Bounds, divisor: int) -> Bounds:
 
 
 def _multiply_bounds(one: Bounds, two: Bounds) -> Bounds:
-    """The bounds of a product."""
+    """Return the bounds of a product."""
     if None not in one and None not in two:
         ends = [a * b for a in one for b in two if a is not None and b is not None]
         return min(ends), max(ends)
@@ -198,7 +198,7 @@ def _bound_maximum(parts: list[Bounds]) -> Bounds:
 
 
 def settle_choices(formula: Expression, ladders: Ladders) -> Expression:
-    """The formula without choices that its bounds decide, such as `max(H, 1)`."""
+    """Return the formula without choices that bounds decide, such as `max(H, 1)`."""
     if not formula.letters():
         return number(formula.value({}))
     match formula:
@@ -254,7 +254,7 @@ def _choose_parts(
 def _is_never_less(
     other: Expression, part: Expression, ladders: Ladders, most: bool
 ) -> bool:
-    """Whether another part is always at least as much (or as little)."""
+    """Whether another part is always at least as large (or as small)."""
     difference = other - part if most else part - other
     low, _ = find_bounds(difference, ladders)
     return low is not None and low >= 0

@@ -19,7 +19,7 @@ _REMEMBERED = 4096
 
 @lru_cache(_REMEMBERED)
 def contiguous(shape: Shape) -> Stride:
-    """Row-major strides: `contiguous((2, 3, 4)) == (12, 4, 1)`.
+    """Return row-major strides: `contiguous((2, 3, 4)) == (12, 4, 1)`.
 
     A dim of size 0 counts as 1, as torch has it: `contiguous((2, 0, 4)) == (4, 4, 1)`.
     """
@@ -32,7 +32,7 @@ def contiguous(shape: Shape) -> Stride:
 
 @lru_cache(_REMEMBERED)
 def channels_last(shape: Shape) -> Stride:
-    """Strides of NHWC (4 dims) or NDHWC (5 dims) in NCHW order.
+    """Return the strides of NHWC (4 dims) or NDHWC (5 dims) in NCHW order.
 
     Example: `channels_last((2, 3, 4, 5)) == (60, 1, 15, 3)`.
     """
@@ -104,7 +104,9 @@ def suggest_format(shape: Shape, stride: Stride) -> str:
 
 
 def compute_hinted_strides(made: Shape, shape: Shape, stride: Stride) -> Stride | None:
-    """The strides of an output that keeps a channels-last input's format; else None."""
+    """Return the strides of an output that keeps a channels-last input's format, or
+    None.
+    """
     if len(made) < 4 or len(made) != len(shape):
         return None
     if suggest_format(shape, stride) == "contiguous_format":
@@ -127,7 +129,7 @@ def _is_channels_last_hint(shape: Shape, stride: Stride) -> bool:
 
 
 def compute_format_strides(shape: Shape, memory_format: str) -> Stride:
-    """Strides of a new tensor in a named memory format (not `preserve_format`)."""
+    """Return the strides of a new tensor in a memory format (not `preserve_format`)."""
     if memory_format == "contiguous_format":
         return contiguous(shape)
     return channels_last(shape)
@@ -135,7 +137,7 @@ def compute_format_strides(shape: Shape, memory_format: str) -> Stride:
 
 @lru_cache(_REMEMBERED)
 def compute_strides_like(shape: Shape, stride: Stride) -> Stride:
-    """Strides of `empty_like` with `preserve_format`.
+    """Return the strides of `empty_like` with `preserve_format`.
 
     A dense tensor's own strides, else dense strides in the same order of dims:
     `compute_like((2, 3), (1, 2)) == (1, 2)`, `compute_like((2, 3), (0, 1)) == (3, 1)`.
@@ -158,7 +160,8 @@ def compute_strides_like(shape: Shape, stride: Stride) -> Stride:
 
 
 def compute_elementwise_strides(shape: Shape, operands: Sequence[Strided]) -> Stride:
-    """Strides of the output that TensorIterator allocates for an elementwise op.
+    """Return the strides of the output that TensorIterator allocates for an
+    elementwise op.
 
     `shape` is the broadcast shape; `operands` are (shape, stride) of the tensor
     arguments in the order in which the kernel adds them, a Python number being
@@ -252,7 +255,7 @@ def _permute_strides(shape: Shape, order: list[int]) -> Stride:
 
 @lru_cache(_REMEMBERED)
 def compute_viewed(shape: Shape, stride: Stride, wanted: Shape) -> Stride | None:
-    """Strides of `x.view(wanted)`; None where no view has that shape.
+    """Return the strides of `x.view(wanted)`, or None if no view has that shape.
 
     Mirrors `computeStride` in `ATen/TensorUtils.cpp`. `wanted` has no -1 and as many
     elements. Example: `compute_viewed((2, 1, 3), (3, 9, 1), (2, 3)) == (3, 1)`.

@@ -29,12 +29,14 @@ class Window(NamedTuple):
 
     @property
     def reach(self) -> int:
-        """The extent of a window in elements, from its first to its last."""
+        """Return the extent of a window in elements, from its first to its last."""
         return self.dilation * (self.kernel - 1) + 1
 
     @property
     def places(self) -> int:
-        """The number of window positions, the output's size; below 1 for none."""
+        """Return the number of window positions, the output's size; below 1 if none
+        fits.
+        """
         room = self.size + self.before + self.after - self.reach
         if not self.rounded_up:
             return room // self.stride + 1
@@ -48,12 +50,14 @@ class Window(NamedTuple):
         return self.rounded_up and last >= self.size + self.before
 
     def spread(self, more: int = 0) -> int:
-        """The size that a transposed convolution makes of `size` elements."""
+        """Return the size that a transposed convolution makes of `size` elements."""
         sent = (self.size - 1) * self.stride + self.reach
         return sent - self.before - self.after + more
 
     def all_outside(self) -> bool:
-        """Whether some window has no step inside: a dilated one may step over all."""
+        """Return whether some window has no step inside: a dilated one may step over
+        all.
+        """
         starts = range(-self.before, self.size + self.after, self.stride)
         inner = range(0, self.reach, self.dilation)
         return not all(
@@ -71,7 +75,7 @@ def expand_per_dim(value: Any, dims: int) -> Shape:
 
 
 def compute_same_padding(kernel: int, dilation: int) -> tuple[int, int]:
-    """What `padding="same"` adds: where that is odd, one more at the far side."""
+    """Return what `padding="same"` adds; if that is odd, one more at the end."""
     total = dilation * (kernel - 1)
     return total // 2, total - total // 2
 
@@ -83,7 +87,7 @@ def compute_convolved(
     padding: Any,
     dilation: Any,
 ) -> tuple[Window, ...]:  # fmt: skip
-    """The windows of a convolution, one a dim of `kernel`; padding may be a name."""
+    """Return the windows of a convolution, one for each dim of `kernel`."""
     dims = len(kernel)
     reach = expand_per_dim(dilation, dims)
     if padding == "same":
@@ -107,7 +111,7 @@ def compute_pooled(
     dilation: Any,
     ceil_mode: bool,
 ) -> tuple[Window, ...]:
-    """The windows of a pooling; a stride that is not given is the window's own size."""
+    """Return the windows of a pooling; the stride defaults to the window's size."""
     dims = len(kernel)
     stride = kernel if stride is None or stride in ((), []) else stride
     return tuple(

@@ -28,7 +28,7 @@ STEPS = 20_000_000
 def ask_solver(
     condition: Condition, live: Sequence[Condition], ladders: Ladders
 ) -> Decision:
-    """Whether a condition holds at all sizes at which those of `live` do.
+    """Return whether a condition holds at all sizes at which those of `live` do.
 
     Sizes at which it does not are checked; without z3 nothing is decided.
     """

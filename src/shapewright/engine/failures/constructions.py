@@ -27,14 +27,14 @@ from shapewright.record.ops import Source
 
 @dataclass(slots=True)
 class _Loads:
-    """The loads of a run that torch refused, each with the line that asked for it."""
+    """The state dicts that torch refused in a run, with the lines that loaded them."""
 
     sites: Sites = field(default_factory=Sites)
     refused: list[tuple[CodeType, int, Misloaded]] = field(default_factory=list)
 
     @contextmanager
     def watched(self) -> Iterator[None]:
-        """`nn.Module.load_state_dict` goes on with the keys that fit."""
+        """Make `nn.Module.load_state_dict` continue with the keys that fit."""
         original = nn.Module.load_state_dict
         refuse = self.refuse
 
@@ -62,7 +62,9 @@ class _Loads:
     def refuse(
         self, module: nn.Module, given: Any, error: Exception, frame: FrameType | None
     ) -> dict[str, Any] | None:
-        """Note what does not fit; the keys that do, None where it is something else."""
+        """Note what does not fit and return the keys that do, or None for another
+        error.
+        """
         found = compare_state_dict(module, given, str(error))
         frame = self.asking(frame)
         if frame is None or found is None:
@@ -72,7 +74,7 @@ class _Loads:
         return {key: value for key, value in given.items() if key not in bad}
 
     def asking(self, frame: FrameType | None) -> FrameType | None:
-        """The innermost frame of the program's own, else of a library."""
+        """Return the innermost frame of the program, else of a library."""
         first: FrameType | None = None
         while frame is not None:
             if self.sites.kind_of(frame.f_code) == USER:
@@ -84,7 +86,7 @@ class _Loads:
 
 
 def compare_state_dict(module: nn.Module, given: Any, message: str) -> Misloaded | None:
-    """How the keys and shapes of a state dict differ from a module's, if they do."""
+    """Return how a state dict's keys and shapes differ from a module's, or None."""
     try:
         own = module.state_dict()
         theirs = {key: tuple(value.shape) for key, value in dict(given).items()}
@@ -120,7 +122,7 @@ class ModuleConstruction:
 
 @dataclass(slots=True)
 class Constructions:
-    """Every module that was constructed, by `id`, with the place that asked for it."""
+    """Every module that was constructed, by `id`, with the line that constructed it."""
 
     sites: Sites = field(default_factory=Sites)
     seen: dict[int, tuple[CodeType, int, nn.Module]] = field(default_factory=dict)
@@ -128,7 +130,7 @@ class Constructions:
 
     @contextmanager
     def watched(self) -> Iterator[None]:
-        """`nn.Module.__init__` notes who called it, for the time of a load or a run."""
+        """Make `nn.Module.__init__` note its caller during a load or a run."""
         original = nn.Module.__init__
 
         note = self.note
@@ -146,7 +148,9 @@ class Constructions:
                 nn.Module.__init__ = original  # type: ignore[method-assign]
 
     def note(self, module: nn.Module, frame: FrameType | None) -> None:
-        """The nearest frame of the program that is no constructor of this module."""
+        """Note the nearest frame of the program that is not a constructor of this
+        module.
+        """
         while frame is not None:
             code = frame.f_code
             if self.sites.kind_of(code) == USER:

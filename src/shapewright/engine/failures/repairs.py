@@ -50,7 +50,7 @@ def find_repairs(
     more: tuple[int, ...] = (),
     quick: bool = False,
 ) -> Iterator[tuple[Repair, Any]]:
-    """Each change with which torch takes the call, and what then comes out.
+    """Return each change with which torch accepts the call, and the result then.
 
     The user's tensors come before parameters, which say what is wanted. `more` are
     numbers that may be sizes, as a layer's settings are. `quick` looks only for
@@ -85,7 +85,7 @@ def find_repairs(
 
 
 def _recall_refusals(engine: Engine, func: Any, args: Any, kwargs: Any) -> set[Repair]:
-    """Changes with which torch refuses the call too, as far as they were tried.
+    """Return the changes that were tried and with which torch refuses the call too.
 
     A call that a loop repeats fails in each turn.
     """
@@ -108,7 +108,7 @@ def _is_unchecked(func: Any, args: Any) -> bool:
 def _iter_candidates(
     infos: list[Info], declared: list[bool], numbers: list[int]
 ) -> Iterator[Repair]:
-    """Changes worth trying, the likeliest first."""
+    """Yield changes worth trying, the likeliest first."""
     order = sorted(range(len(infos)), key=lambda n: declared[n])
     for n in order:
         if infos[n].storage.known and _is_whole(infos[n]):
@@ -142,7 +142,7 @@ def _is_whole(info: Info) -> bool:
 
 
 def _iter_dtypes(n: int, infos: list[Info], declared: bool) -> Iterator[Repair]:
-    """The dtype of another tensor, or one that most calls take."""
+    """Yield repairs with the dtype of another tensor, or one that most calls accept."""
     own = infos[n].meta.dtype
     others = [info.meta.dtype for info in infos]
     for dtype in dict.fromkeys([*others, "float32", "int64"]):
@@ -195,13 +195,15 @@ def _iter_ranks(n: int, shape: tuple[int, ...]) -> Iterator[Repair]:
 
 
 def _iter_added_pairs(n: int, rank: int) -> Iterator[Repair]:
-    """Two dims more, as in `mask[:, None, None]`; `new` has their places at the end."""
+    """Yield repairs with two more dims, as in `mask[:, None, None]`; `new` has their
+    places.
+    """
     for one, other in combinations(range(rank + 2), 2):
         yield Repair("unsqueeze", n, one, None, (one, other))
 
 
 def _apply_repair(engine: Engine, info: Info, repair: Repair) -> Any:
-    """The tensor with the change of a repair."""
+    """Return the tensor with the change of a repair."""
     meta = info.meta
     shape = meta.shape
     dim = repair.dim or 0
@@ -230,7 +232,7 @@ def _apply_repair(engine: Engine, info: Info, repair: Repair) -> Any:
 
 
 def _find_whole_numbers(nest: Any) -> Iterator[int]:
-    """The whole numbers among arguments."""
+    """Return the integers among arguments."""
     if type(nest) is int:
         yield nest
     elif isinstance(nest, tuple | list):

@@ -40,13 +40,13 @@ class Frozen:
     library: bool
 
     def ending(self, fold: Fold) -> Ending:
-        """The same with facts of the record, all of whose ops were read before."""
+        """Return the same with facts of the record, whose ops have all been read."""
         tensors = {name: fold.fact(info) for name, info in self.tensors.items()}
         return Ending(self.error, self.message, tensors, self.values, self.library)
 
 
 def freeze_names(engine: Engine, error: BaseException) -> Frozen | None:
-    """What names meant in the innermost frame of the program."""
+    """Return the values of the names in the innermost frame of the program."""
     frame: FrameType | None = None
     where = error.__traceback__
     while where is not None:
@@ -69,7 +69,7 @@ def freeze_names(engine: Engine, error: BaseException) -> Frozen | None:
 
 
 def _iter_named_values(names: dict[str, Any]) -> Iterator[tuple[str, Any]]:
-    """Each name with its value; attributes and items of it by a path."""
+    """Yield each name with its value, and its attributes and items by their path."""
     for name, value in names.items():
         yield name, value
         if isinstance(value, list | tuple) and not isinstance(value, torch.Size):
@@ -93,7 +93,7 @@ def _is_plain(value: Any) -> bool:
 
 
 def _find_exit_reason(error: BaseException) -> str:
-    """What argparse said before it ended the program, without its usage."""
+    """Return the message of argparse before it ended the program, without its usage."""
     where = error.__traceback__
     while where is not None:
         code = where.tb_frame.f_code
@@ -119,7 +119,7 @@ class Stopped(BaseException):
 def collect_findings(
     engine: Engine, fold: Fold, error: BaseException | None, positions: Positions
 ) -> list[Finding]:
-    """What the engine met while running, the error that ended it last."""
+    """Return the findings of a run, with the error that ended it last."""
     found = _collect_met_findings(engine, fold)
     if error is not None and not _is_after_change(error, engine):
         found.append(make_failure(error, engine, positions))
@@ -127,7 +127,9 @@ def collect_findings(
 
 
 def _collect_met_findings(engine: Engine, fold: Fold) -> list[Finding]:
-    """Each finding once a line of the program, however often it was met there."""
+    """Yield each finding once for a line of the program, however often it occurred
+    there.
+    """
     found: dict[tuple[Any, ...], Finding] = {}
     for (code, message, place), (torch_message, count) in engine.findings.items():
         span, module = fold.place(*place)
@@ -142,7 +144,7 @@ def _collect_met_findings(engine: Engine, fold: Fold) -> list[Finding]:
 
 
 def _is_after_change(error: BaseException, engine: Engine) -> bool:
-    """Whether an error is met in a loop whose batches are not as the program's."""
+    """Whether an error occurs in a loop whose batches differ from the program's own."""
     where = error.__traceback__ if isinstance(error, OF_KINDS) else None
     while where is not None:
         for file, line in engine.replaced:
@@ -164,7 +166,7 @@ def get_message(error: BaseException) -> str:
 
 
 def is_own(error: BaseException, engine: Engine) -> bool:
-    """Whether the program raised it, not torch; `torch._assert` is the program's."""
+    """Whether the program raised it, not torch; `torch._assert` counts as program."""
     where = error.__traceback__
     while where is not None and where.tb_next is not None:
         where = where.tb_next
@@ -173,7 +175,7 @@ def is_own(error: BaseException, engine: Engine) -> bool:
 
 
 def make_failure(error: BaseException, engine: Engine, positions: Positions) -> Finding:
-    """The error that ended the program, at the user's own line."""
+    """Return the finding for the error that ended the program, at the user's line."""
     frames = []
     where = error.__traceback__
     while where is not None:

@@ -54,7 +54,7 @@ def make_fresh(
     stride: tuple[int, ...] | None = None,
     dtype: str | None = None,
 ) -> Tensor:
-    """A tensor like this one that nobody else holds; changed where it is asked."""
+    """Return a new tensor like this one, changed as requested."""
     meta = info.meta
     if shape is None:
         shape, stride = meta.shape, stride or meta.stride
@@ -70,7 +70,7 @@ def make_fresh(
 
 
 def copy_tensors(engine: Engine, args: Any, kwargs: Any) -> list[Tensor]:
-    """A copy of each tensor of a call, small known ones with their values."""
+    """Return a copy of each tensor of a call; small known ones keep their values."""
     found = []
     for tensor in nests.collect_tensors((args, kwargs)):
         info = engine.info(tensor)
@@ -86,7 +86,7 @@ def copy_tensors(engine: Engine, args: Any, kwargs: Any) -> list[Tensor]:
 
 
 def replace_tensors(args: Any, kwargs: Any, tensors: list[Tensor]) -> tuple[Any, Any]:
-    """The arguments with their tensors replaced, in order."""
+    """Return the arguments with their tensors replaced, in order."""
     each = iter(tensors)
     changed = nests.swap_tensors((args, kwargs), lambda tensor: next(each))
     return changed  # type: ignore[no-any-return]
@@ -99,7 +99,7 @@ VALUES = 1 << 14
 
 
 class _Known(Meta):
-    """Metadata of a whole-number tensor whose values are known."""
+    """Metadata of an integer tensor whose values are known."""
 
     __slots__ = ("values",)
 
@@ -117,7 +117,9 @@ class _Known(Meta):
 
 
 def convert_for_needs(engine: Engine, args: Any, kwargs: Any) -> tuple[Any, Any]:
-    """The arguments as needs see them: metadata, and the values of known indices."""
+    """Return the arguments as needs see them: metadata, and the values of known
+    indices.
+    """
 
     def seen(tensor: torch.Tensor) -> Meta:
         info = engine.info(tensor)
@@ -163,7 +165,7 @@ def with_grants(
     grants: tuple[Grant, ...],
     make: Callable[[Any, Made], Any],
 ) -> tuple[tuple[Any, ...], dict[str, Any]]:
-    """The call with some of its arguments replaced; `make` makes a tensor."""
+    """Return the call with some arguments replaced; `make` creates a tensor."""
     for grant in grants:
         name, *path = grant.argument.split(".")
         change = partial(_place_grant, path=path, grant=grant, make=make)
@@ -174,7 +176,9 @@ def with_grants(
 def _with_argument(
     need: Any, args: Any, kwargs: Any, name: str, change: Any
 ) -> tuple[tuple[Any, ...], dict[str, Any]]:
-    """The call with one argument changed, found by the signature of its need."""
+    """Return the call with one argument changed, which the signature of its need
+    names.
+    """
     parameters = list(inspect.signature(need).parameters.values())
     if name in kwargs:
         return args, {**kwargs, name: change(kwargs[name])}
@@ -189,7 +193,7 @@ def _with_argument(
 def _place_grant(
     old: Any, path: list[str], grant: Grant, make: Callable[[Any, Made], Any]
 ) -> Any:
-    """An argument with its granted value, at a place in a nest."""
+    """Return an argument with its granted value, at a place in a nest."""
     if path:
         place = int(path[0])
         items = list(old)
@@ -201,14 +205,14 @@ def _place_grant(
 
 
 def _make_like(engine: Engine, old: torch.Tensor, made: Made) -> torch.Tensor:
-    """A tensor as it was granted, in the place of another."""
+    """Return a tensor as it was granted, in the place of another."""
     return make_fresh(engine, engine.info(old), made.shape, made.stride, made.dtype)
 
 
 def as_repairs(
     arguments: tuple[str, ...], infos: tuple[Info, ...], no: Unmet, declared: list[bool]
 ) -> list[Repair]:
-    """Grants that are one change of one tensor, as the repairs that they are."""
+    """Return the repairs for grants that change one tensor in one way."""
     found = []
     for grant in no.grants:
         if grant.argument not in arguments or not isinstance(grant.value, Made):
@@ -221,7 +225,7 @@ def as_repairs(
 
 
 def _as_repair(n: int, info: Info, made: Made, declared: bool) -> Repair | None:
-    """What changed between a tensor and what was granted for it."""
+    """Return the repair that changes a tensor into what was granted for it."""
     meta, one, two = info.meta, info.meta.shape, made.shape
     if made.dtype != meta.dtype:
         return Repair("dtype", n, None, meta.dtype, made.dtype, parameter=declared)
@@ -253,7 +257,7 @@ def _as_repair(n: int, info: Info, made: Made, declared: bool) -> Repair | None:
 
 
 def _find_order(shape: tuple[int, ...], made: Made) -> tuple[int, ...] | None:
-    """The order of dims that makes one shape of another, all sizes told apart."""
+    """Return the order of dims that turns one shape of distinct sizes into another."""
     if sorted(shape) != sorted(made.shape):
         return None
     left = list(range(len(shape)))

@@ -57,7 +57,7 @@ def make_sample(
     letters: Mapping[str, int],
     output: Shapes | None,
 ) -> Sample:
-    """The numbers of a run, without names and facts."""
+    """Return the sample of a run: its numbers, without names and facts."""
     keys: list[Any] = []
     taken, given, steps, numbers = [], [], [], []
     known: dict[int, tuple[int, ...]] = {}
@@ -92,7 +92,7 @@ def is_index(function: Any) -> bool:
 
 
 def find_slice_numbers(nest: Any) -> Iterator[int]:
-    """The whole numbers of slices, which stand in arguments as text."""
+    """Return the integers of slices, which arguments hold as text."""
     if isinstance(nest, tuple | list):
         for item in nest:
             yield from find_slice_numbers(item)
@@ -101,12 +101,12 @@ def find_slice_numbers(nest: Any) -> Iterator[int]:
 
 
 def get_shapes(infos: Iterable[Info]) -> Shapes:
-    """The shapes of some tensors."""
+    """Return the shapes of some tensors."""
     return tuple([info.meta.shape for info in infos])
 
 
 def find_whole_numbers(nest: Any) -> Iterator[int]:
-    """The whole numbers of a nest, in order."""
+    """Return the integers of a nest, in order."""
     if isinstance(nest, tuple | list):
         for item in nest:
             yield from find_whole_numbers(item)
@@ -118,7 +118,9 @@ Nest = tuple[tuple[Any, ...], dict[str, Any]]
 
 
 class Underivable(Exception):
-    """A run whose sizes cannot be worked out without the program; `str()` says why."""
+    """Raised for a run whose sizes cannot be computed without the program; `str()`
+    says why.
+    """
 
 
 class TensorPlace:
@@ -151,7 +153,7 @@ class RecipeStep:
 
     @property
     def written(self) -> Info | None:
-        """The tensor that the call writes, which comes out as it went in."""
+        """Return the tensor that the call writes, whose metadata does not change."""
         if self.answer.kind != INPLACE:
             return None
         return self.ins[self.answer.written or 0] if self.ins else None
@@ -159,7 +161,7 @@ class RecipeStep:
 
 @dataclass(slots=True)
 class Recipe:
-    """The steps of a run, what it was given, what it compared before which step."""
+    """The steps of a run, its inputs, and what it compared before each step."""
 
     steps: list[RecipeStep]
     given: tuple[Info, ...]
@@ -168,12 +170,14 @@ class Recipe:
 
 
 def note_arguments(args: Any, kwargs: Any) -> Nest:
-    """The arguments of a call without tensors, sizes that remember as expressions."""
+    """Return the arguments of a call without tensors, with tracked sizes as
+    expressions.
+    """
     return _drop_tensors(tuple(args)), _drop_tensors(kwargs or {})
 
 
 def _drop_tensors(value: Any) -> Any:
-    """A nest without tensors, sizes as expressions."""
+    """Return a nest without tensors, with tracked sizes as expressions."""
     kind = type(value)
     if kind in KINDS:
         return value.expression if value.seen.open else to_plain(value)
@@ -201,7 +205,7 @@ def _make_recipe(
     seen: Comparisons,
     output: tuple[Info, ...],
 ) -> Recipe:
-    """The recipe of a run that was watched; raises `Underivable`."""
+    """Return the recipe of a watched run; raises `Underivable`."""
     if engine.graph:
         raise Underivable("gradients")
     if seen.full:
@@ -216,7 +220,7 @@ def _make_recipe(
 def collect_calls(
     engine: Engine, seen: Comparisons, output: tuple[Info, ...]
 ) -> WatchedCalls:
-    """What a watched run leaves beside its record."""
+    """Return what a watched run leaves beside its record."""
     try:
         recipe = _make_recipe(engine, seen, output)
     except Underivable:
@@ -274,7 +278,9 @@ def _make_step(
 
 
 def change_leaves(value: Any, change: Callable[[Any], Any]) -> Any:
-    """Return a nest with `change` applied, in order, to all that is no container."""
+    """Return a nest with `change` applied, in order, to everything that is not a
+    container.
+    """
     kind = type(value)
     if kind is tuple:
         return tuple([change_leaves(item, change) for item in value])
@@ -308,7 +314,9 @@ def _iter_leaves(value: Any) -> Iterator[Any]:
 
 
 def _make_form(value: Any) -> Any:
-    """A nest as something that compares and hashes; expressions stand aside."""
+    """Return a nest in a form that can be compared and hashed, without its
+    expressions.
+    """
     kind = type(value)
     if kind is tuple or kind is list:
         return (kind, *[_make_form(item) for item in value])

@@ -46,7 +46,7 @@ Layout = tuple[Shape, Shape]
 
 
 class _Column:
-    """The metadata of one tensor at each of the sizes; None where it is not known."""
+    """The metadata of one tensor at each size, or None where it is not known."""
 
     __slots__ = (
         "_tensors",
@@ -76,7 +76,7 @@ class _Column:
         self._tensors: dict[int, torch.Tensor] = {}
 
     def tensor(self, at: int) -> torch.Tensor:
-        """A data-free tensor of one of the sizes."""
+        """Return a data-free tensor at one of the sizes."""
         found = self._tensors.get(at)
         if found is None:
             layout = self.layouts[at]
@@ -113,12 +113,12 @@ class _Columns:
         return found
 
     def put(self, info: Info, column: _Column) -> None:
-        """What a call gave."""
+        """Store the results of a call."""
         self.of[id(info)] = column
         self.numbers[info.number] = column
 
     def get(self, info: Info) -> _Column:
-        """A tensor that goes in; one that no call gave does not depend on sizes."""
+        """Return an input tensor; one that no call returned is the same at all sizes."""
         found = self.of.get(id(info))
         if found is None:
             found = self.constant(info.meta)
@@ -144,7 +144,7 @@ Layouts = tuple[Layout, ...]
 def _answer_step(
     step: RecipeStep, columns: Sequence[_Column], at: int, numbers: Sequence[int]
 ) -> Layouts | None:
-    """What comes out of a call at one of the sizes; None where it is refused."""
+    """Return the result of a call at one size, or None if the call is refused."""
     metas = [column.metas[at] for column in columns]
     if any(meta is None for meta in metas):
         return None
@@ -170,7 +170,7 @@ def _answer_step(
 
 
 def _answer_by_rule(made: Any, outs: Sequence[Info]) -> Layouts | None:
-    """What a rule says, where it speaks of the same tensors as the run."""
+    """Return the answer of a rule, if it returns the same tensors as the run."""
     if made is None or len(made) != len(outs):
         return None
     if any(m.dtype != out.meta.dtype for m, out in zip(made, outs, strict=True)):
@@ -218,7 +218,7 @@ def _resolve_types(value: Any) -> Any:
 
 
 def _fill_arguments(value: Any, tensors: Iterator[Any], numbers: Iterator[int]) -> Any:
-    """Arguments with tensors and sizes in their places."""
+    """Return the arguments with tensors and sizes in their places."""
     args, kwargs = value
     if not kwargs or PLAIN.issuperset(map(type, kwargs.values())):
         kinds = set(map(type, args))
@@ -249,7 +249,7 @@ Row = tuple[Shapes, Shapes, Shapes, tuple[int, ...]]
 
 
 class _Done:
-    """A call at all sizes: what came out, and its row of a sample at each size."""
+    """A call at all sizes: its results, and its row of the sample at each size."""
 
     __slots__ = ("number", "outs", "rows")
 
@@ -260,7 +260,7 @@ class _Done:
 
 
 class Deriving:
-    """Works a recipe out at some sizes; `shapes` are those of what it is given.
+    """Computes a recipe at some sizes; `shapes` are the shapes of its inputs.
 
     `own`: the first sizes are those of the run itself, and must give what it gave.
     """
@@ -289,7 +289,7 @@ class Deriving:
             self.columns.put(info, self.columns.column(layouts, info.meta))
 
     def samples(self, letters: Sequence[Mapping[str, int]]) -> list[Sample]:
-        """A sample for each of the sizes, as far as the run's way leads there."""
+        """Return a sample for each size, as far as it follows the run's path."""
         setting.default_dtype = DTYPE_NAMES[torch.get_default_dtype()]
         guards = iter([*self.recipe.guards, (len(self.recipe.steps) + 1, None)])
         before, sides = next(guards)
@@ -308,7 +308,9 @@ class Deriving:
         return [self.sample(at, calls, output, each) for at, each in enumerate(letters)]
 
     def look(self, sides: Any, step: int) -> None:
-        """A comparison of the program: where it comes out otherwise, all ends."""
+        """Evaluate a comparison of the program: sizes at which its result differs end
+        there.
+        """
         left, operator, right, outcome = sides
         compare = COMPARED[operator]
         pairs = zip(self.value(left), self.value(right), strict=True)
@@ -341,7 +343,7 @@ class Deriving:
         return tuple([made[each] for each in inner])
 
     def step(self, step: RecipeStep, at: int) -> list[Row | None]:
-        """One call at all sizes; an equal one was worked out before."""
+        """Compute a call at all sizes, or reuse an equal one."""
         get = self.columns.get
         ins = tuple([get(info) for info in step.ins])
         numbers = tuple([self.value(expression) for expression in step.expressions])
@@ -368,7 +370,7 @@ class Deriving:
         ins: tuple[_Column, ...],
         numbers: tuple[tuple[Any, ...], ...],
     ) -> _Done:
-        """One call that was not met before."""
+        """Compute a call that is not equal to an earlier one."""
         given = list(zip(*numbers, strict=True)) if numbers else [()] * self.count
         if all(each.constant for each in ins) and not numbers:
             outs = tuple([self.columns.constant(out.meta) for out in step.outs])
@@ -393,7 +395,7 @@ class Deriving:
         return _Done(outs, rows)
 
     def rewrite_tensor(self, step: RecipeStep) -> _Column:
-        """A tensor that is written comes out as it went in."""
+        """Return the metadata of a tensor that is written, which does not change."""
         written = step.written
         assert written is not None
         (out, *others) = step.outs
@@ -408,7 +410,7 @@ class Deriving:
     def work_at_sizes(
         self, step: RecipeStep, ins: tuple[_Column, ...], given: list[tuple[Any, ...]]
     ) -> tuple[_Column, ...]:
-        """Each size that differs from those before, asked."""
+        """Ask for the result at each size that differs from the earlier ones."""
         made: dict[Any, Layouts | None] = {}
         answers: list[Layouts | None] = []
         for at in range(self.count):
@@ -432,7 +434,9 @@ class Deriving:
         output: list[tuple[Layout | None, ...]],
         letters: Mapping[str, int],
     ) -> Sample:
-        """What a run at one of the sizes would show, up to where it parts."""
+        """Return the sample of a run at one of the sizes, up to where it leaves the
+        path.
+        """
         end = self.ends[at]
         rows: list[Any] = [call[at] for call in calls[:end]]
         if end > len(calls):
@@ -445,7 +449,7 @@ class Deriving:
 
 
 def _apply_operator(expression: Any, parts: tuple[Any, ...]) -> Any:
-    """An operator applied; None where Python refuses."""
+    """Apply an operator; None if Python raises."""
     bare = type(expression)(expression.operator, parts)
     try:
         return evaluate_expression(bare, {})
@@ -454,7 +458,7 @@ def _apply_operator(expression: Any, parts: tuple[Any, ...]) -> Any:
 
 
 def _collect_columns(parts: Sequence[Sequence[Any]], count: int) -> list[Any]:
-    """Shapes or strides of some tensors at each of the sizes; None where one is."""
+    """Return shapes or strides of some tensors at each size; None if one is None."""
     if not parts:
         return [()] * count
     found = list(zip(*parts, strict=True))
@@ -464,7 +468,7 @@ def _collect_columns(parts: Sequence[Sequence[Any]], count: int) -> list[Any]:
 
 
 def _find_whole_numbers(step: RecipeStep, given: tuple[Any, ...]) -> tuple[int, ...]:
-    """The whole numbers among the arguments of a call, as a sample has them."""
+    """Return the integers among the arguments of a call, as a sample has them."""
     values = iter(given)
 
     def fill(each: Any) -> Any:

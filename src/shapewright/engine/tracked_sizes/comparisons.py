@@ -42,7 +42,7 @@ if TYPE_CHECKING:
 
 
 class StandInType(type):
-    """The class of a class that stands for `int` or `float`, and says it is that."""
+    """The metaclass of a stand-in for `int` or `float` that claims to be that class."""
 
     stands_for: Any
 
@@ -68,12 +68,12 @@ class StandInType(type):
 
     @property
     def dtype(cls) -> Any:
-        """What numpy asks of a class that it does not know."""
+        """Return the attribute that numpy asks of an unknown class."""
         return sys.modules["numpy"].dtype(cls.stands_for)
 
 
 def _convert_number(kind: type, number: Any) -> Any:
-    """`int(h / 2)`, `float(h)`; a number of that kind already is as it is."""
+    """Convert as `int(h / 2)` and `float(h)` do; a number of that kind is unchanged."""
     if isinstance(number, kind):
         return number
     return track_result(kind.__name__, kind(to_plain(number)), number)
@@ -94,7 +94,7 @@ for _name, _kind in STANDING.items():
 
 
 def _make_remembering(name: str, function: Callable[..., Any]) -> Callable[..., Any]:
-    """A function of numbers, whose result remembers where an argument does."""
+    """Return a function of numbers whose result is tracked if an argument is."""
 
     def call(*args: Any) -> Any:
         value = function(*map(to_plain, args))
@@ -113,7 +113,7 @@ FUNCTIONS = {
 
 
 class _Names:
-    """The modules in which names stand for others, and what they had before."""
+    """The modules in which names were replaced, and the values that they had before."""
 
     def __init__(self) -> None:
         self.before: dict[int, tuple[dict[str, Any], dict[str, Any]]] = {}
@@ -131,7 +131,7 @@ class _Names:
         space.update(found)
 
     def put_back(self) -> None:
-        """Each name as it was, where the program has not set it meanwhile."""
+        """Restore each name, unless the program has set it meanwhile."""
         for space, kept in self.before.values():
             for name, value in list(space.items()):
                 if name in kept and value is FUNCTIONS.get(kept[name]):
@@ -148,7 +148,7 @@ BUILTIN = type(math.sqrt)
 def replace_functions(
     names: _Names, length: Callable[[Any, int], int]
 ) -> Iterator[None]:
-    """For the time of a run; `length` says what `len` of a tensor is."""
+    """Replace the names during a run; `length` returns the `len` of a tensor."""
     original = builtins.len
 
     def len(value: Any, /) -> int:
@@ -188,7 +188,7 @@ class Watching:
 
 @dataclass(frozen=True, slots=True)
 class WatchedCalls:
-    """A watched run beside its record: see `engine/recipes`.
+    """What a watched run leaves beside its record: see `engine/recipes`.
 
     `recipe` says how to work it out at other sizes, or is None; `places` which output
     of which call a tensor of a number first was, -1 for what was given, and `output`
@@ -203,7 +203,9 @@ class WatchedCalls:
 
 
 class Comparisons:
-    """What a run compared, kept until its tensors have the numbers of the record."""
+    """The comparisons of a run, kept until its tensors have their numbers in the
+    record.
+    """
 
     def __init__(self, stand_ins: bool = False) -> None:
         self.open = True
@@ -222,7 +224,7 @@ class Comparisons:
     def compared(
         self, left: Expression, operator: str, right: Expression, outcome: bool
     ) -> None:
-        """One comparison. A dict that compares what it has found decides nothing."""
+        """Record one comparison, unless a dict makes it for a lookup."""
         place = self.place()
         if place is None or (operator == "==" and place == self.asked):
             return
@@ -237,7 +239,7 @@ class Comparisons:
             self.lose(f"more than {PER_PLACE} different comparisons")
 
     def begin(self, events: Sequence[Any], given: tuple[Info, ...]) -> None:
-        """The run is about to begin on these tensors."""
+        """Note that the run is about to begin on these tensors."""
         self.events = events
         self.given = given
 
@@ -247,7 +249,7 @@ class Comparisons:
             self.asked = self.place()
 
     def lose(self, what: str, far: bool = False) -> None:
-        """A size becomes a plain number here; `far`: below the engine."""
+        """Note that a size becomes a plain number here, below the engine if `far`."""
         place = self.place(far)
         if place is not None:
             self.lost[what, place] = self.lost.get((what, place), 0) + 1
@@ -258,7 +260,7 @@ class Comparisons:
             self.names.furnish(function.__globals__)
 
     def meet(self) -> None:
-        """Sizes are read or calculated with: the module finds what remembers them."""
+        """Put stand-ins into the module that reads sizes or calculates with them."""
         frame: FrameType | None = sys._getframe(2) if self.names else None
         while frame is not None and self.sites.kind_of(frame.f_code) != USER:
             frame = frame.f_back
@@ -266,7 +268,7 @@ class Comparisons:
             self.names.furnish(frame.f_globals)
 
     def place(self, far: bool = False) -> tuple[int, int] | None:
-        """The innermost line of the program, or of torch, that is running.
+        """Return the innermost line of the program, or of torch, that is running.
 
         Python's own modules act for whom they were called by; we do not count.
         """
@@ -288,7 +290,9 @@ class Comparisons:
         return None
 
     def close(self, folder: str, number_of: Callable[[int], int]) -> Guards:
-        """No more is seen; what was, with the record's numbers of tensors."""
+        """Stop watching, and return what was seen, with the record's numbers of
+        tensors.
+        """
         self.open = False
         return _Told(self, folder, number_of).guards()
 
@@ -297,7 +301,7 @@ NUMBERS = __file__.removesuffix("comparisons.py")
 
 
 class _Told:
-    """Turns what was kept into guards with spans."""
+    """Converts the kept comparisons into guards with spans."""
 
     def __init__(
         self, seen: Comparisons, folder: str, number_of: Callable[[int], int]

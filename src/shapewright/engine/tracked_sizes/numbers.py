@@ -17,7 +17,7 @@ from shapewright.record.guards import COMPARED, Applied, Expression, SizeRead
 
 
 class _Watcher(Protocol):
-    """What is told of comparisons of sizes, as long as its run is `open`."""
+    """Receives the comparisons of sizes, as long as its run is `open`."""
 
     open: bool
 
@@ -35,7 +35,7 @@ class _Watcher(Protocol):
 def _build_expression(
     symbol: str, parts: tuple[Expression, ...], whole: bool
 ) -> Expression:
-    """The operator applied; numbers added or multiplied in a row become one.
+    """Apply the operator; numbers that are added or multiplied in a row become one.
 
     `while h > 4: h = h - 2` makes ``h - 6``, not ``h - 2 - 2 - 2``. Only of whole
     numbers: fractions would round otherwise.
@@ -66,7 +66,7 @@ LONGEST = 64
 
 
 class _TrackedSize(int):
-    """A size that the program read, or a whole number calculated from some."""
+    """A size that the program read, or an integer calculated from sizes."""
 
     expression: Expression
     seen: _Watcher
@@ -180,7 +180,9 @@ def track_result(symbol: str, value: Any, *parts: Any) -> Any:
 
 
 def _find_record(*parts: Any) -> _Watcher | None:
-    """The record of the run that some of these numbers belong to, if it still runs."""
+    """Return the record of the run that these numbers belong to, if it is still
+    running.
+    """
     for part in parts:
         if type(part) in KINDS and part.seen.open:
             return part.seen  # type: ignore[no-any-return]
@@ -237,41 +239,41 @@ def _make_backward(symbol: str, apply: Callable[[Any, Any], Any]) -> Callable[..
 
 
 def _make_single(symbol: str, apply: Callable[[Any], Any]) -> Callable[[Any], Any]:
-    """`-a`, `abs(a)`, `math.floor(a)`."""
+    """Return an operator such as `-a`, `abs(a)` or `math.floor(a)`."""
     return lambda self: track_result(symbol, apply(to_plain(self)), self)
 
 
 def _keep_number(self: Any) -> Any:
-    """`+a`, and `math.floor` of what is whole."""
+    """Return an operator that keeps an integer: `+a`, `math.floor(a)`."""
     return self
 
 
 def _round_number(self: Any, digits: Any = None) -> Any:
-    """`round(a)`, `round(a, 2)`."""
+    """Return `round(a)` or `round(a, 2)`."""
     if digits is None:
         return track_result("round", round(to_plain(self)), self)
     return track_result("round", round(to_plain(self), digits), self, digits)
 
 
 def _raise_number(self: Any, other: Any, modulus: Any = None) -> Any:
-    """`a ** b`."""
+    """Return `a ** b`."""
     if modulus is not None:
         return pow(to_plain(self), to_plain(other), to_plain(modulus))
     return track_result("**", to_plain(self) ** to_plain(other), self, other)
 
 
 def _divide_number(self: Any, other: Any) -> Any:
-    """`divmod(a, b)`."""
+    """Return `divmod(a, b)`."""
     return _track_halves(divmod(to_plain(self), to_plain(other)), self, other)
 
 
 def _divide_by_number(self: Any, other: Any) -> Any:
-    """`divmod(b, a)`."""
+    """Return `divmod(b, a)`."""
     return _track_halves(divmod(to_plain(other), to_plain(self)), other, self)
 
 
 def _track_halves(found: Any, left: Any, right: Any) -> Any:
-    """Quotient and remainder, each with its memory."""
+    """Return quotient and remainder, both tracked."""
     if not isinstance(found, tuple):
         return found
     return track_result("//", found[0], left, right), track_result(
@@ -317,7 +319,7 @@ FRACTION: dict[str, Callable[..., Any]] = {
 def _add_operators(
     kind: type, symbols: dict[str, str], methods: dict[str, Callable[..., Any]]
 ) -> None:
-    """Give a class of numbers its operators."""
+    """Add the operators to a class of numbers."""
     for name, symbol in ORDERS.items():
         setattr(kind, f"__{name}__", _make_comparison(symbol))
     for name, symbol in symbols.items():

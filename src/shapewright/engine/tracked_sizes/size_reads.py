@@ -32,7 +32,8 @@ SIZES = operators_with("reads_size")
 
 
 def watch_reads(plan: Plan, func: Any, seen: Comparisons) -> Plan:
-    """The plan of a function, given plain numbers; what it reads of a tensor remembers.
+    """Wrap the plan of a function: it gets plain numbers, and its size reads are
+    tracked.
 
     Nothing behind this border meets a size that remembers: no key, no event.
     """
@@ -65,7 +66,7 @@ def _track_read(
     kwargs: Any,
     seen: Comparisons,
 ) -> Any:
-    """The answer to a read, with memory, where the tensor's dims are what they say."""
+    """Return a tracked answer to a read, if the tensor's dims are as recorded."""
     if not seen.open:
         return out
     if is_transformed(tensor):
@@ -95,7 +96,7 @@ def _track_dims(info: Info, seen: Comparisons) -> list[Any]:
 
 
 def _track_strides(info: Info, seen: Comparisons) -> list[Any]:
-    """The strides: products of sizes, where the elements stand in row-major order."""
+    """Return the strides as products of sizes, if the tensor is row-major."""
     stride = info.meta.stride
     if stride != compute_contiguous_stride(info.meta.shape) or 0 in info.meta.shape:
         return list(stride)
@@ -104,7 +105,7 @@ def _track_strides(info: Info, seen: Comparisons) -> list[Any]:
 
 
 def _to_plain(value: Any) -> Any:
-    """The same nest with plain numbers; itself, where it has no others."""
+    """Return the nest with plain numbers; the same object if it has no tracked ones."""
     kind = type(value)
     if kind in KINDS:
         return to_plain(value)
@@ -127,7 +128,7 @@ def _to_plain(value: Any) -> Any:
 def remember_sizes(
     engine: Engine, seen: Comparisons, target: Any, modules: list[Any]
 ) -> AbstractContextManager[None]:
-    """For the time of a run, `len(x)`, `int(size)` and the like remember, too."""
+    """Track the results of `len(x)`, `int(size)` and the like for the time of a run."""
 
     def length(value: Any, size: int) -> int:
         if not isinstance(value, Tensor) or not seen.open:

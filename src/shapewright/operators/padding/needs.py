@@ -161,7 +161,7 @@ def interpolate(
             fits = (*(given[:1] or (1,)) * (spatial - len(fits)), *fits)
             return Unmet(
                 INTERPOLATED_SIZES,
-                f"{{op}} expects {spatial} numbers as `{name}`, one for each dim behind"
+                f"{{op}} expects {spatial} numbers as `{name}`, one for each dim after"
                 f" batch and channels of {{input}} {text(input.shape)}, got"
                 f" {len(given)}",
                 Place("input"),
