@@ -144,7 +144,7 @@ class Noted(TorchFunctionMode):
         if name in SETTINGS:
             return func(*args, **kwargs)
         if getattr(func, "__module__", "") == "torch.nn.init":
-            return self.get_unwritten(func(*args, **kwargs))
+            return self.unwritten(func(*args, **kwargs))
         if name == "register_hook":
             args = (args[0], wrap_in_mode(self, args[1]))
         given = tensors((args, kwargs))
