@@ -340,7 +340,7 @@ def _iter_in_order(nodes: Sequence[ast.AST]) -> Iterator[ast.Name]:
             continue
         inner = list(ast.iter_child_nodes(node))
         if isinstance(node, ast.Assign | ast.For | ast.comprehension):
-            inner.sort(key=lambda each: _is_target(node, each))
+            inner.sort(key=lambda each: _rank_in_order(node, each))
         elif isinstance(node, ast.AugAssign):
             yield from (
                 ast.Name(each, ast.Load()) for each in collect_names(node.target)
@@ -348,7 +348,7 @@ def _iter_in_order(nodes: Sequence[ast.AST]) -> Iterator[ast.Name]:
         yield from _iter_in_order(inner)
 
 
-def _is_target(node: ast.AST, inner: ast.AST) -> int:
+def _rank_in_order(node: ast.AST, inner: ast.AST) -> int:
     """0 for what is evaluated first, 1 for what is set to it, 2 for a body."""
     if isinstance(node, ast.Assign):
         return int(inner is not node.value)
