@@ -75,7 +75,7 @@ def test_an_error_after_the_loop_still_counts(
 
 def test_the_code_has_a_page(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["explain", "python-loop"]) == 0
-    assert "This is none, because each round needs" in capsys.readouterr().out
+    assert "This one is not, because each iteration needs" in capsys.readouterr().out
 
 
 def test_check_says_it_too(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -17,7 +17,7 @@ from itertools import product
 from math import prod
 from typing import Any
 
-from shapewright.index_maps.evaluation import sources, times_read
+from shapewright.index_maps.evaluation import count_reads, find_sources
 from shapewright.index_maps.index_map import (
     CallNumber,
     Element,
@@ -241,7 +241,7 @@ def _first_outside(drawn: IndexMap, operands: Operands) -> str:
         if number * each > MOST_READS:
             break
         try:
-            found = sources(bare, at, tensors)
+            found = find_sources(bare, at, tensors)
         except IndexError:
             return f"a value at {at} is read outside its tensor"
         for name, index in found:
@@ -297,7 +297,7 @@ def reads_each_once(drawn: IndexMap, operands: Operands) -> bool:
     """Whether each element of what is read is read by one element of the output."""
     name = drawn.reads[0].tensor
     shape = operands.shapes[name]
-    return times_read(drawn, name) == dict.fromkeys(product(*map(range, shape)), 1)
+    return count_reads(drawn, name) == dict.fromkeys(product(*map(range, shape)), 1)
 
 
 def refusal(drawn: IndexMap, operands: Operands, reads_all: bool) -> str:

@@ -33,17 +33,17 @@ from maps.derivation import (
 )
 from rules.oracle import leaves, mapped, meta_of, rule_of, shown, tensors
 from rules.test_samples import functions, label, samples
-from shapewright.engine.dispatch.answers import needs_of
+from shapewright.engine.dispatch.answers import find_needs
 from shapewright.index_maps.index_map import IndexMap
 from shapewright.operators.failed_calls import Unmet
 from shapewright.operators.metadata_rules import Misfit, Same
 from shapewright.runtime.operator_calls.drawing import (
     MetaOf,
-    _maps_of,
-    arguments_of,
-    tensors_in,
+    _find_maps,
+    iter_named_tensors,
+    name_arguments,
 )
-from shapewright.runtime.operator_calls.operator_names import drawn_names
+from shapewright.runtime.operator_calls.operator_names import get_drawn_names
 
 PARTS = frozenset(
     """
@@ -104,9 +104,9 @@ def maps_of(
     name: str, args: Any, kwargs: Any
 ) -> tuple[tuple[IndexMap, ...], dict[str, MetaOf]]:
     """The maps of a call, none where it is not drawn, and its tensors' metadata."""
-    named = arguments_of(name, args, kwargs)
-    metas = {key: MetaOf.of(value) for key, value in tensors_in(named)}
-    return _maps_of(name, named, metas)[0], metas
+    named = name_arguments(name, args, kwargs)
+    metas = {key: MetaOf.of(value) for key, value in iter_named_tensors(named)}
+    return _find_maps(name, named, metas)[0], metas
 
 
 def rule_shapes(func: Any, args: Any, kwargs: Any) -> list[Any] | None:
@@ -196,7 +196,7 @@ class Comparison:
 
     def refused(self, func: Any, name: str, args: Any, kwargs: Any) -> list[str]:
         """What disagrees on a call that torch refuses."""
-        need = needs_of(func)
+        need = find_needs(func)
         no: Unmet | None = None
         if need is not None:
             try:
@@ -237,13 +237,13 @@ class Comparison:
 
 def forms(op: Any) -> dict[Any, str]:
     """The forms of an operator that have index maps, with their names."""
-    known = drawn_names()
+    known = get_drawn_names()
     return {form: known[form] for form in functions(op) if _has_map(form)}
 
 
 @cache
 def _known() -> set[int]:
-    return {id(func) for func in drawn_names()}
+    return {id(func) for func in get_drawn_names()}
 
 
 def _has_map(form: Any) -> bool:

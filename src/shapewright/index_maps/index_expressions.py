@@ -77,7 +77,7 @@ def operand(
     return Read(name, build_broadcast_index(tuple(value.shape), out, letters))
 
 
-def along(index: Expression, shape: Shape) -> tuple[Expression, ...]:
+def index_vector(index: Expression, shape: Shape) -> tuple[Expression, ...]:
     """Return where a vector is read that may have further dims, of size 1."""
     if len(shape) == 1:
         return (index,)
@@ -187,7 +187,7 @@ def place(letters: Sequence[Expression], shape: Sequence[int]) -> Expression:
     return total([(letter, step) for letter, size, step in pairs if size != 1])
 
 
-def flattened(at: Sequence[Expression], sizes: Sequence[int]) -> Expression:
+def flatten_index(at: Sequence[Expression], sizes: Sequence[int]) -> Expression:
     """Return the place in row-major order, with the letters of dims of size 1."""
     flat = number(0)
     for index, size in zip(at, sizes, strict=True):

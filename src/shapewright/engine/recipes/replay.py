@@ -118,7 +118,7 @@ class _Columns:
         self.numbers[info.number] = column
 
     def get(self, info: Info) -> _Column:
-        """Return an input tensor; one that no call returned is the same at all sizes."""
+        """Return an input tensor; one that no call returned has one size."""
         found = self.of.get(id(info))
         if found is None:
             found = self.constant(info.meta)

@@ -8,8 +8,8 @@ from math import prod
 from typing import Any
 
 from shapewright.index_maps.index_expressions import (
-    along,
     build_broadcast_index,
+    index_vector,
     list_letters,
 )
 from shapewright.index_maps.index_map import (
@@ -224,7 +224,9 @@ def _picked(
     name = Element("target", letters if batched else (number(0),) * len(target.shape))
     counted = _counts(name, ignored, input.shape[batched])
     reads = (Read(scores, (*letters[:1], name, *letters[1:])),)
-    weights = () if weight is None else (Read("weight", along(name, weight.shape)),)
+    weights = (
+        () if weight is None else (Read("weight", index_vector(name, weight.shape)),)
+    )
     loss = IndexMap(
         shape, (*reads, *weights), conditions=(counted,), term="product", start=0,
         letters=tuple(text), then=(Then("neg"),),
@@ -290,7 +292,7 @@ def cross_entropy(
     at: tuple[Expression, ...] = list_letters(f"{front}c{rest}")
     reads = [Read("logs", at), Read("target", at)]
     if weight is not None:
-        reads.append(Read("weight", along(Letter("c"), weight.shape)))
+        reads.append(Read("weight", index_vector(Letter("c"), weight.shape)))
     loss = IndexMap(
         (*shape[: len(front)], *shape[len(front) + 1 :]), tuple(reads),
         (Loop("c", shape[len(front)]),), term="product", combine="sum",

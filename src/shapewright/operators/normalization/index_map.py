@@ -7,8 +7,8 @@ from typing import Any
 
 from shapewright.index_maps.index_expressions import (
     MOST,
-    along,
-    flattened,
+    flatten_index,
+    index_vector,
     list_letters,
 )
 from shapewright.index_maps.index_map import (
@@ -96,7 +96,11 @@ def _along(channel: Expression, weight: Meta | None, bias: Meta | None) -> Any:
     """Return the operations that apply one weight and one bias for each channel."""
     given = (("mul", "weight", weight), ("add", "bias", bias))
     return _affine(
-        *((*one, along(channel, one[2].shape)) for one in given if one[2] is not None)
+        *(
+            (*one, index_vector(channel, one[2].shape))
+            for one in given
+            if one[2] is not None
+        )
     )
 
 
@@ -139,7 +143,7 @@ def _last_dims(
         input, function, prod(sizes), eps, f"those along the last {dims}",
         reads=(Read("input", (*letters[: rank - len(sizes)], *inner)),),
         loops=tuple(Loop(x.name, n) for x, n in zip(inner, sizes, strict=True)),
-        at=flattened(own, sizes), then=after,
+        at=flatten_index(own, sizes), then=after,
     )  # fmt: skip
 
 
@@ -202,7 +206,7 @@ def _grouped(
         input, "layer_norm", prod(sizes), eps, said,
         reads=(Read("input", (n, first, *inner[1:])),),
         loops=tuple(loops[1:] if group == 1 else loops),
-        at=flattened((c % group, *places), sizes), then=after,
+        at=flatten_index((c % group, *places), sizes), then=after,
         letters=tuple(IMAGE[rank]),
     )  # fmt: skip
 
@@ -224,7 +228,7 @@ def batch_norm(
             return NotDrawn("it has a bias without a weight")
         reads = [Read("input", letters)]
         reads += [
-            Read(name, along(letters[1], value.shape))
+            Read(name, index_vector(letters[1], value.shape))
             for name, value in given.items()
             if value is not None
         ]
@@ -242,7 +246,7 @@ def batch_norm(
         input, "layer_norm", prod(sizes), eps, "those of its channel, in all samples",
         reads=(Read("input", (inner[0], letters[1], *inner[1:])),),
         loops=tuple(Loop(x.name, n) for x, n in zip(inner, sizes, strict=True)),
-        at=flattened((letters[0], *letters[2:]), sizes), then=after,
+        at=flatten_index((letters[0], *letters[2:]), sizes), then=after,
         letters=tuple(IMAGE[rank]),
     )  # fmt: skip
 

@@ -17,7 +17,7 @@ from shapewright.index_maps.index_expressions import (
     build_inside_conditions,
     build_loops,
     build_read_index,
-    flattened,
+    flatten_index,
     places,
     steps,
     write_size,
@@ -117,7 +117,7 @@ def _max_pool(
         tuple(within),
         (*front, *SPACE[dims]),
         f"The largest element of each {write_size(kernel)} window",
-        flattened(at, input.shape[-dims:]) if return_indices else None,
+        flatten_index(at, input.shape[-dims:]) if return_indices else None,
         -inf if empty else None,
         over,
     )
@@ -167,7 +167,7 @@ def _max_unpool(dims: int) -> Callable[..., Any]:
             (*input.shape[:-dims], *made),
             (Read("input", at),),
             loops,
-            (Equal(Element("indices", at), flattened(places(dims), made)),),
+            (Equal(Element("indices", at), flatten_index(places(dims), made)),),
             start=0,
             letters=(*front, *SPACE[dims]),
             sentence="Each element goes to the place that `indices` says; 0 elsewhere.",
@@ -359,7 +359,7 @@ def _adaptive_max_pool(dims: int, indices: bool = False) -> Callable[..., Any]:
             of["conditions"],
             (*front, *SPACE[dims]),
             f"The largest of each part, of {write_size(asked)} that cover the input",
-            flattened(at, input.shape[-dims:]) if both else None,
+            flatten_index(at, input.shape[-dims:]) if both else None,
         )
 
     return make
