@@ -60,7 +60,7 @@ def lines(tensor: torch.Tensor) -> list[str]:
 @pytest.mark.parametrize(
     ("tensor", "said"),
     [
-        (X.t(), "in storage its dims stand in the order 1, 0"),
+        (X.t(), "in storage its dims are in the order 1, 0"),
         (X[:, ::2], "a step along dim 1 is 2 cells, 1 would be dense: cells between "
          "are left out"),
         (X[:, :1].expand(4, 3), "dim 1 has stride 0: its 3 places are one cell"),
@@ -69,7 +69,7 @@ def lines(tensor: torch.Tensor) -> list[str]:
          "are left out"),
         (X.unfold(1, 3, 1), "48 elements in 24 cells: one cell is several elements"),
         (torch.zeros(2, 3, 4, 4).to(memory_format=torch.channels_last),
-         "in storage its dims stand in the order 0, 2, 3, 1 (channels last)"),
+         "in storage its dims are in the order 0, 2, 3, 1 (channels last)"),
         (X[1:3, ::2], "x[i, j] is storage cell 6 + 6*i + 2*j"),
         (X[1:3, ::2], "storage: 24 cells of 4 bytes, of which it reaches 6"),
         (X[1:3], "a view: it was made of a tensor of shape (24,)"),

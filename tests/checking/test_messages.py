@@ -59,7 +59,8 @@ LINES = {
         " (batch·heads, queries, keys), got (4, 16)"
     ),
     "torch.einsum('ij,kj->ik', x, x.double())": (
-        "`torch.einsum` expects one dtype, `x.double()` is float64, but `x` is float32"
+        "`torch.einsum` expects inputs of one dtype: `x.double()` is float64, but `x` "
+        "is float32"
     ),
 }
 

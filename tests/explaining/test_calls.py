@@ -214,7 +214,10 @@ def attention() -> object:
     return attention(q, k, q)
 
 
-@case("`@` expects one dtype, `x` is float32, but `y` is int64", "help: `y.float()`")
+@case(
+    "`@` expects inputs of one dtype: `x` is float32, but `y` is int64",
+    "help: `y.float()`",
+)
 def dtypes() -> object:
     x, y = torch.randn(3, 4), torch.ones(4, 3, dtype=torch.long)
     return x @ y

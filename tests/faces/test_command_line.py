@@ -24,7 +24,7 @@ MISTAKES = {
     "trace --timeout soon m.py:Net": "--timeout: needs a number of seconds, got `soon`",
     "trace --timeout 0 m.py:Net": "--timeout: needs a number of seconds, got `0`",
     "trace -i": "-i/--input: expected one argument",
-    "trace m.py n.py": "`n.py` stands after the target; a script's own arguments stand "
+    "trace m.py n.py": "`n.py` comes after the target; a script's own arguments stand "
     "after `--`",
     "trace train.py --epochs 3": "no option `--epochs`; a script's own arguments stand "
     "after `--`",
@@ -33,7 +33,7 @@ MISTAKES = {
     "trace --epochs 3 train.py": "no option `--epochs`",
     "check timm:resnet18 -- -x": "`-x` is for a script, and `timm:resnet18` is a model "
     "of a library",
-    "solve m.py:Net --prove soon": "`soon` stands after the target; a script's own "
+    "solve m.py:Net --prove soon": "`soon` comes after the target; a script's own "
     "arguments stand after `--`",
     "explain": "no call given; write one, as in `f32[3, 1] + f32[4]`",
     "explain torch.cat(f32[3], 0)": "`0)` stands after the call; quote a call as one "

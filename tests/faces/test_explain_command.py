@@ -75,7 +75,7 @@ def test_a_call_that_torch_refuses_is_shown_with_its_shapes(
         ("conv2d", "`conv2d` is not a call; an operator is drawn with its arguments"),
         ("torch.relu", "an operator is drawn with its arguments"),
         ("nn.Conv2d", "`torch.nn.Conv2d` is named, not called"),
-        ("f32(2, 3)", "sizes stand in brackets: `f32[2, 3]`"),
+        ("f32(2, 3)", "sizes are written in brackets: `f32[2, 3]`"),
         ("b8[2] + 1", "a tensor is a dtype with sizes, as in `f32[4, 6]`"),
         ("f32[2, 3].shape", "`.shape` is not drawn; methods are"),
         ("f32[2].cuda()", "`torch.Tensor.cuda` is not one of the operators that are"),
@@ -184,7 +184,7 @@ def test_the_page_of_a_finding_is_no_drawing(
         ),
         (
             "F.fold(f32[1, 4, 9], (4, 4), 2)",
-            "1 to 4 meet in each element of `out`, and are added",
+            "1 to 4 are summed into each element of `out`",
         ),
     ],
 )

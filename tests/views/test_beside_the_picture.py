@@ -38,9 +38,10 @@ from shapewright.index_maps.drawn_calls import Drawn
          "dtype int64: `1` is a whole number, and no dtype is asked for"),
         ("torch.full((2,), 1.5)",
          "dtype float32: `1.5` is a float, and `torch.get_default_dtype()` is float32"),
-        ("torch.arange(3, dtype=torch.float16)", "dtype float16: the call asks for it"),
+        ("torch.arange(3, dtype=torch.float16)", "dtype float16: the call specifies "
+        "it"),
         ("torch.zeros_like(i64[2])", "dtype int64: that of `input`"),
-        ("torch.empty(2, device='meta')", "device meta: the call asks for it"),
+        ("torch.empty(2, device='meta')", "device meta: the call specifies it"),
         ("torch.empty(2, device='meta')", "not drawn: a meta tensor has no values"),
         ("torch.meshgrid(f32[2], f32[3])", 'indexing "ij", torch\'s default'),
         ("torch.rand(2)", "`torch.manual_seed(0)` before it gives the same numbers"),

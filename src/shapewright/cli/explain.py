@@ -73,10 +73,9 @@ def add_arguments(parser: Parser) -> None:
     add(
         "call",
         metavar="CALL",
-        help="the call, FILE.py:LINE, or a code; the arguments of a script stand after "
-        "`--`",
+        help="the call, FILE.py:LINE, or a code; a script's own arguments follow `--`",
     )
-    parser.extra = "stands after the call; quote a call as one argument"
+    parser.extra = "comes after the call; quote the call as one argument"
     parser.hint = shared.hint_at_dashes
 
 
@@ -92,8 +91,8 @@ def run(options: argparse.Namespace) -> int:
         )
     if not of_line and options.arguments:
         raise Unusable(
-            f"`{options.arguments[0]}` stands after `--`, where the arguments of a "
-            "script are; name its line, as in `train.py:57`"
+            f"`{options.arguments[0]}` comes after `--`, where a script's arguments "
+            "are; give the line before it, as in `train.py:57`"
         )
     about = None if of_line else _find_page(options.call)
     if options.file:

@@ -200,7 +200,7 @@ SPECS = (
 
 TARGET = "what to run; a script's own arguments follow `--`"
 
-ARGUMENTS = "a script's own arguments stand after `--`"
+ARGUMENTS = "a script's own arguments follow `--`"
 
 
 def add_specs(parser: argparse.ArgumentParser, help: str = SPECS) -> None:
@@ -268,7 +268,7 @@ def add_target(parser: Parser, *, several: bool = False) -> None:
         parser.extra = None
     else:
         parser.add_argument("target", metavar="TARGET", help=TARGET)
-        parser.extra = f"stands after the target; {ARGUMENTS}"
+        parser.extra = f"comes after the target; {ARGUMENTS}"
     parser.hint = hint_at_dashes
 
 

@@ -69,7 +69,7 @@ def _hint_at_script(given: Sequence[str], index: int) -> str:
         if given[at].endswith(".py"):
             words = *given[:index], given[at], *given[index:at], *given[at + 1 :]
             line = shlex.join(("shapewright", "rehearse", *words))
-            return f"; a script's own arguments stand after it: `{line}`"
+            return f"; a script's own arguments follow it: `{line}`"
     return ""
 
 

@@ -12,7 +12,7 @@ from shapewright.cli.parser import PROOF_SECONDS, Parser, Unusable, seconds
 if TYPE_CHECKING:
     from shapewright.record.solution import Solution
 
-SUMMARY = "which sizes a model accepts, and what comes out"
+SUMMARY = "which sizes a model accepts, and what it returns"
 
 DESCRIPTION = """\
 Run TARGET at many sizes of the letters in its inputs, with tensors that hold no data,

@@ -207,7 +207,8 @@ FOLD_BLOCKS = _need("fold-blocks",
     "the number of blocks does not fit the output",
     "the same kernel, stride and padding as `unfold`")
 FOLD_CHANNELS = _need("fold-channels",
-    "`fold` needs the elements of a block in dim 1", "`x.transpose(1, 2)`")
+    "`fold` of a dim 1 that is not a multiple of the block's elements",
+    "`x.transpose(1, 2)`")
 FOURIER_POINTS = _need("fourier-points",
     "no point is left along a dim", "say how many come out: `irfft(z, n=16)`")
 FOURIER_SIZES = _need("fourier-sizes",

@@ -243,8 +243,8 @@ def _find_class_of_type(known: Any, data: dict[str, Any], place: str) -> Any:
     if kind not in known:
         hint = suggest_name(str(kind), list(known))
         raise InputError(
-            f"`{place}` is of the type `{kind}`, which this version of transformers"
-            f" does not have{hint}"
+            f"`{place}` has the model type `{kind}`, which this version of transformers"
+            f" does not support{hint}"
         )
     return known[kind]
 

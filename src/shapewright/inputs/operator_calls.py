@@ -354,7 +354,9 @@ class _Reader:
             hint = f"`torch.{name}` or `F.{name}`" if "." not in name else "`torch...`"
             raise self.refuse(f"`{name}` is not torch's; write {hint}", node)
         if isinstance(node.func, ast.Name):
-            raise self.refuse(f"sizes stand in brackets: `{node.func.id}[2, 3]`", node)
+            raise self.refuse(
+                f"sizes are written in brackets: `{node.func.id}[2, 3]`", node
+            )
         if isinstance(node.func, ast.Attribute):
             base = self.value(node.func.value)
             method = f"torch.Tensor.{node.func.attr}"

@@ -275,7 +275,7 @@ class Reader(_TensorReader):
             self.positions[start.text] = start.position
         elif kwargs:
             last = next(reversed(kwargs))
-            self.fail(f"an input without a name stands after `{last}=`")
+            self.fail(f"an input without a name comes after `{last}=`")
         else:
             self.positions[len(args)] = start.position
             args.append(self.value())

@@ -70,9 +70,10 @@ MEANINGS = {
     "collects_results": "makes a tensor that holds what came step by step",
     "fills_with": "the number of which all elements are",
     "follows_from_numbers": "has values that follow from the numbers it is given",
-    "has_default_dtype": "has torch's default dtype unless asked",
-    "has_integer_dtype": "has dtype int64 unless asked",
-    "has_dtype_of_values": "has a dtype that follows from its values unless asked",
+    "has_default_dtype": "has torch's default dtype unless `dtype` is given",
+    "has_integer_dtype": "has dtype int64 unless `dtype` is given",
+    "has_dtype_of_values": "has a dtype that follows from its values unless `dtype` "
+    "is given",
     "is_drawn_by_hand": "makes a tensor and is drawn without an index map",
     "is_random": "draws random numbers",
     "overwrites_all": "overwrites every element of a tensor",

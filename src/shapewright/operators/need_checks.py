@@ -119,7 +119,7 @@ def same_dtype(*named: tuple[str, Meta | None]) -> Unmet | None:
                 name,
                 meta,
                 reference[1].dtype,
-                f"{{op}} expects one dtype, {word(reference[0])} is "
+                f"{{op}} expects inputs of one dtype: {word(reference[0])} is "
                 f"{reference[1].dtype}",
                 reference[0],
             )

@@ -247,8 +247,8 @@ def _watch_run(
         notes.append(f"the program changed {', '.join(changes.patched[:8])}; put back")
     if engine.started:
         notes.append(
-            f"{engine.started} threads were started; their calls stand in the order in "
-            "which they came, under the module that ran meanwhile"
+            f"{engine.started} threads were started; their calls are listed in the "
+            "order in which they ran, under the module that was running"
         )
     if graph and not options.graph:
         notes.append(

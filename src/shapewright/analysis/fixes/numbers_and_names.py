@@ -213,7 +213,7 @@ def _swap_nodes(
         return
     edits = (Edit(text.span(one), second), Edit(text.span(other), first))
     span = text.span(whole)
-    said = f"`{second}` and `{first}` the other way round"
+    said = f"`{second}` and `{first}` swapped"
     if span.line == span.end_line and len(text.written(whole)) <= 72:
         line, shift = text.written(whole), span.column
         for edit in reversed(edits):

@@ -282,7 +282,7 @@ def _report_reversed_mask(
     rest = "the future" if verb == "shows" else "the past, and shows the future"
     message = (
         f"the mask {format_shape(fact)} {verb} {rest}: it is true where"
-        f" {'the key stands after' if verb == 'shows' else 'the key stands before'}"
+        f" {'the key comes after' if verb == 'shows' else 'the key comes before'}"
         " the query"
     )
     maker = scene.program.producers.get(fact.tensor)

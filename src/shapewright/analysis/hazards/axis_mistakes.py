@@ -67,7 +67,7 @@ def _report_squeeze(
         LOST_BATCH,
         op,
         message,
-        (op, f"dim {at} is the batch; {instead} says which dim is meant"),
+        (op, f"dim {at} is the batch; {instead} names the intended dim"),
         severity="warning" if lost else "note",
     )
 

@@ -74,7 +74,7 @@ def _report_einsum(scene: HazardContext, call: OperatorCall, letter: str) -> Fin
         f"{scene.operation(call.op)} sums over `{letter}`, the batch: all samples get"
         f" one {format_shape(call.op.outputs[0])}"
     )
-    why = f"`{letter}` stands before the arrow but not after it"
+    why = f"`{letter}` is before the arrow but not after it"
     return scene.finding(BATCH_AXIS, call.op, message, (call.op, why))
 
 
@@ -239,7 +239,7 @@ def _report_batch_dependence(
     whole = format_shape(found.op.inputs[0])
     message = (
         f"each of the {batch.size} samples is divided by the `{found.name}` of all of"
-        f" them, {whole}: what comes out depends on what else is in the batch"
+        f" them, {whole}: the result depends on the rest of the batch"
     )
     return scene.finding(
         BATCH_DEPENDENCE,

@@ -247,7 +247,7 @@ def _report_broadcast(
     where = axis.root.words or "the same samples"
     message = (
         f"{scene.operation(op)} of {names[0]} and {names[1]} makes {result}:"
-        f" each of the {axis.size} samples meets every other"
+        f" each of the {axis.size} samples is combined with every other"
     )
     maker = scene.program.producers.get(op.inputs[longer].tensor)
     return scene.finding(
@@ -267,7 +267,7 @@ def _report_pair(scene: HazardContext, pair: _Pair) -> Finding:
         OUTER_BROADCAST,
         op,
         f"{scene.operation(op)} of {names[0]} and {names[1]} makes ({size}, {size}): "
-        f"each of the {size} samples meets every other",
+        f"each of the {size} samples is combined with every other",
         (pair.maker, f"{names[pair.longer]} was made here"),
         (pair.origin, f"{names[1 - pair.longer]} comes from here"),
         (pair.backward, "the backward pass of the loss computed from it"),

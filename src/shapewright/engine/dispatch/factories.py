@@ -218,7 +218,7 @@ def _create_from_unknown(
     )
     if "device" not in physical[1] and name not in plan_tables.DATA:
         physical[1]["device"] = "meta"
-        engine.assume(f"`{name}` took a size or value that is not known as 1")
+        engine.assume(f"`{name}` got a size or value that is not known; 1 is assumed")
     out = engine.run(func, *physical).to("meta")
     return record_results(
         engine, func, args, kwargs, infos, [v.to("meta") for v in _make_parts(infos)],

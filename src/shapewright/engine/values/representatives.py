@@ -131,7 +131,8 @@ def try_for_real(
         return out
     if error is not None and is_data_dependent_error(error):
         engine.assume(
-            f"`{get_display_name(func)}` depends on values; its shape is that for "
+            f"`{get_display_name(func)}` depends on values; the shape of its result "
+            "is for "
             + ("all different" if name.startswith("unique") else "representative")
             + " ones"
         )

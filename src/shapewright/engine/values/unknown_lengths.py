@@ -72,7 +72,9 @@ def replace_counts(
             return _read_known_number(engine, value)
         if not supposed:
             return value
-        engine.assume(f"`{supposed}` took a size or value that is not known as 1")
+        engine.assume(
+            f"`{supposed}` got a size or value that is not known; 1 is assumed"
+        )
         return 1
 
     changed: tuple[Args, Kwargs] = nests.swap_tensors((args, kwargs), number)
@@ -199,7 +201,7 @@ def answer_repeat_interleave(
                 size = int(values.sum()) * (size if one else 1)
         elif size:
             name = get_display_name(func)
-            engine.assume(f"`{name}` of unknown data is taken to repeat each once")
+            engine.assume(f"`{name}` of unknown data is assumed to repeat each once")
         called = {**kwargs, "output_size": size}
     out = engine.ask_torch(func, "repeat_interleave", args, called, infos, None)
     if engine.recording:

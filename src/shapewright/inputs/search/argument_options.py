@@ -214,7 +214,7 @@ class ArgumentEvidence:
                 for met in known.layers[:1]:
                     for tensor in iter_tensors(met):
                         yield ArgumentOption(
-                            tensor, 3, f"like `{peer[-1]}`, which it meets"
+                            tensor, 3, f"like `{peer[-1]}`, with which it is combined"
                         )
                         break
 

@@ -215,7 +215,7 @@ def multi_head_attention(
     if training and dropout_p:
         return NotDrawn("which weights it drops is random")
     if bias_k is not None or add_zero_attn or static_k is not None:
-        return NotDrawn("it adds rows behind the keys")
+        return NotDrawn("it adds rows after the keys")
     if any(0 in meta.shape for meta in given):
         return NotDrawn("it has no elements")
     if not all(getattr(meta, "finite", True) for meta in given):
@@ -247,7 +247,7 @@ def multi_head_attention(
         elif mask is not None:
             scores = replace(scores, then=(*scores.then, _added(name, place)))
     if where and len(scores.then) > 1:
-        return NotDrawn("one of its masks is of bools, the other of numbers")
+        return NotDrawn("one of its masks is a bool tensor, the other is not")
     masked = attn_mask is not None or key_padding_mask is not None
     safe = masked and not need_weights
     stages += _weighed(scores, where, "_safe_softmax" if safe else "softmax")

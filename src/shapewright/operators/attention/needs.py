@@ -151,7 +151,7 @@ def _of_mask(query: Meta, key: Meta, mask: Meta) -> Unmet | None:
             "attn_mask",
             mask,
             "bool",
-            f"{{op}} expects a mask of bools or {query.dtype}",
+            f"{{op}} expects a mask of dtype bool or {query.dtype}",
         )
     scores = (*q[:-1], k[-2])
     if not 2 <= len(given) <= len(scores):
@@ -350,11 +350,11 @@ def _of_padding(mask: Meta, wanted: tuple[int, ...]) -> Unmet | None:
     if mask.shape == wanted and (mask.dtype == "bool" or mask.dtype in FLOATING):
         return None
     if mask.shape == wanted:
-        why = "{op} expects a mask of bools or floats"
+        why = "{op} expects a bool or float mask"
         return dtype_unmet("key_padding_mask", mask, "bool", why)
     more = ""
     if mask.shape == wanted[::-1]:
-        more = ": it is the other way round"
+        more = ": it is transposed"
     return Unmet(
         ATTENTION_MASK_SHAPE,
         f"{{op}} expects {{key_padding_mask}} as {text(wanted)} ="
@@ -385,7 +385,7 @@ def _of_forward_mask(
             grants=(Grant("attn_mask", Made(wanted, mask.dtype)),),
         )
     if mask.dtype != "bool" and mask.dtype not in FLOATING:
-        why = "{op} expects a mask of bools or floats"
+        why = "{op} expects a bool or float mask"
         return dtype_unmet("attn_mask", mask, "bool", why)
     return None
 
@@ -483,7 +483,7 @@ def _of_merged_padding(mask: Meta, wanted: tuple[int, ...]) -> Unmet | None:
     """Check that a padding mask has the wanted shape, (batch, keys)."""
     if mask.shape == wanted:
         return None
-    turned = ": it is the other way round" if mask.shape == wanted[::-1] else ""
+    turned = ": it is transposed" if mask.shape == wanted[::-1] else ""
     return Unmet(
         ATTENTION_MASK_SHAPE,
         f"{{op}} expects a padding mask of {text(wanted)} = (batch, keys), got"

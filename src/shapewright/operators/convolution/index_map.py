@@ -103,7 +103,8 @@ def _transposed(
     apart = f", the blocks {write_size(steps)} apart" if max(steps) > 1 else ""
     words = (
         f"Each input element is sent, times the weights, into a {write_size(kernel)} "
-        f"block of each output channel{_of(groups)}{apart}; what meets is summed"
+        f"block of each output channel{_of(groups)}{apart}; overlapping values are "
+        "summed"
         f"{', with the bias' if bias else ''}."
     )
     own = o % per_group if groups > 1 else o

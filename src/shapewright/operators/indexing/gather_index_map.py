@@ -272,8 +272,8 @@ def index_put(input: Meta, indices: Any, values: Meta, accumulate: bool = False)
         ),
         combine="sum" if accumulate else "last",
         start=Read("input", letters),
-        sentence=f"The indices name {prod(group)} places together: each of `values` "
-        f"{verb} what stands at its place.",
+        sentence=f"The indices select {prod(group)} positions together: each of "
+        f"`values` {verb} what is at its place.",
     )
 
 

@@ -280,7 +280,7 @@ def put(
 def masked_scatter(input: Meta, mask: Meta, source: Meta) -> Unmet | None:
     """Check that the bool mask broadcasts and the source has enough elements."""
     if mask.dtype != "bool":
-        return dtype_unmet("mask", mask, "bool", "{op} expects a mask of bools")
+        return dtype_unmet("mask", mask, "bool", "{op} expects a bool mask")
     wrong = broadcast([("input", input), ("mask", mask)])
     if wrong is not None:
         return wrong

@@ -61,7 +61,7 @@ def _of_items(self: Meta, index: Any) -> Unmet | None:
     shape = self.shape
     for item, name in zip(items, names, strict=True):
         if is_tensor(item) and KIND.get(item.dtype, 2) >= 2:
-            why = "{op} expects integers or a mask of bools"
+            why = "{op} expects integers or a bool mask"
             return dtype_unmet(name, item, "int64", why)
     count = sum(map(_consumed, items))
     if count > len(shape):

@@ -66,7 +66,7 @@ def _joined(seen: Sequence[Seen], dim: int, sentence: str) -> IndexMap:
 def _one_after_another(seen: Sequence[Seen], dim: int) -> IndexMap:
     """Return the map of `_joined`, with the sentence that describes it."""
     sizes = " + ".join(str(shape[dim]) for shape, _ in seen)
-    words = f"One after another along dim {dim}, which gets {sizes} elements."
+    words = f"One after another along dim {dim}, which then has {sizes} elements."
     return _joined(seen, dim, words)
 
 

@@ -136,7 +136,7 @@ def _one_dtype(*given: Named) -> Unmet | None:
     name, reference = last[-1]
     for other, meta in given:
         if meta.dtype != reference.dtype:
-            why = f"{{op}} expects one dtype, {{{name}}} is {reference.dtype}"
+            why = f"{{op}} expects inputs of one dtype: {{{name}}} is {reference.dtype}"
             return dtype_unmet(other, meta, reference.dtype, why, name)
     return None
 

@@ -33,7 +33,7 @@ from shapewright.sizes.expressions import Absolute, Expression, Letter, number
 
 NAMES = "nijmpqrs"
 """The letters of the reduced dims; `c` is for classes."""
-DEPRECATED = "it is told how to reduce by `size_average` or `reduce`"
+DEPRECATED = "`size_average` or `reduce` says how it reduces"
 
 
 def _reduced(

@@ -241,7 +241,7 @@ def fold(
     column = place[0] * over[1].places + place[1]
     words = (
         f"Each of the {over[0].places} x {over[1].places} columns goes back to the "
-        f"{write_size(kernel)} block that it stands for; where blocks overlap, their "
+        f"{write_size(kernel)} block that it represents; where blocks overlap, their "
         "elements are summed."
     )
     return IndexMap(

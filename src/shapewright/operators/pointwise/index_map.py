@@ -383,7 +383,7 @@ def _chosen(
 ) -> Any:
     """Map the element of `one` where the condition holds, else of `other`."""
     if condition.dtype != "bool":
-        return NotDrawn(f"its {name} is not of bools")
+        return NotDrawn(f"its {name} is not a bool tensor")
     given = [condition, one[1], other[1]]
     shape = broadcast(*(tuple(x.shape) for x in given if hasattr(x, "shape")))
     if len(shape) > MOST:

@@ -128,7 +128,7 @@ def _unlined(name: str, first: Meta, other: str, second: Meta) -> Unmet:
         if size < len(large.shape) and large.shape[:size] == small.shape:
             made = (*small.shape, *(1,) * (len(large.shape) - size))
             at, grant, sure = here, Made(made, small.dtype), True
-            said += f"; {word(here)} lacks dims after its own"
+            said += f"; {word(here)} is missing trailing dims"
             break
     return Unmet(
         BROADCAST_MISMATCH,
@@ -281,7 +281,7 @@ def _of_where(named: list[tuple[str, Any]]) -> Unmet | None:
     wrong = broadcast(named)
     condition = named[0][1]
     if wrong is None and condition.dtype not in ("bool", "uint8"):
-        why = "{op} expects a condition of bools"
+        why = "{op} expects a bool condition"
         return dtype_unmet("condition", condition, "bool", why)
     return wrong
 
@@ -290,7 +290,7 @@ def _of_where(named: list[tuple[str, Any]]) -> Unmet | None:
 def masked_fill(input: Meta, mask: Meta, value: Any) -> Unmet | None:
     """Check for a bool mask that broadcasts to the input."""
     if mask.dtype != "bool":
-        return dtype_unmet("mask", mask, "bool", "{op} expects a mask of bools")
+        return dtype_unmet("mask", mask, "bool", "{op} expects a bool mask")
     if is_tensor(value) and value.shape:
         return Unmet(
             WRONG_RANK,
@@ -308,7 +308,7 @@ def masked_fill(input: Meta, mask: Meta, value: Any) -> Unmet | None:
 def masked_select(input: Meta, mask: Meta, **options: Any) -> Unmet | None:
     """Check for a bool mask that broadcasts with the input."""
     if mask.dtype != "bool":
-        return dtype_unmet("mask", mask, "bool", "{op} expects a mask of bools")
+        return dtype_unmet("mask", mask, "bool", "{op} expects a bool mask")
     return broadcast([("input", input), ("mask", mask)])
 
 

@@ -80,7 +80,7 @@ def _largest(
         conditions,
         combine="window_argmax",
         letters=letters,
-        sentence=f"{words}: its place, counted through the input's spatial dims.",
+        sentence=f"{words}: its flat index into the input's spatial dims.",
         gives=flat,
         windows=windows,
     )
@@ -170,7 +170,7 @@ def _max_unpool(dims: int) -> Callable[..., Any]:
             (Equal(Element("indices", at), flatten_index(places(dims), made)),),
             start=0,
             letters=(*front, *SPACE[dims]),
-            sentence="Each element goes to the place that `indices` says; 0 elsewhere.",
+            sentence="Each element goes to its place in `indices`; the others are 0.",
         )
 
     return make

@@ -113,9 +113,8 @@ def _pooled(
             fits = tuple(min(p, w // 2) for p, w in zip(pads, kernel, strict=True))
             return Unmet(
                 POOL_PADDING,
-                f"{{op}} expects a padding of at most half its kernel, {width // 2}, "
-                f"got"
-                f" {pad}",
+                f"{{op}} expects a padding of at most {width // 2}, half the kernel "
+                f"size, got {pad}",
                 has=pad,
                 needs=width // 2,
                 grants=(Grant("padding", fits),),
@@ -315,7 +314,7 @@ def grid_sample(input: Meta, grid: Meta, *rest: Any, **options: Any) -> Unmet | 
         more = ""
         if grid.shape[1] == wanted:
             made = Made((grid.shape[0], *grid.shape[2:], wanted), grid.dtype)
-            more = ": the coordinates stand in dim 1, `permute` brings them to the end"
+            more = ": the coordinates are in dim 1; `permute` moves them to the end"
         return Unmet(
             GRID_SHAPE,
             f"{{op}} expects {wanted} coordinates in the last dim of {{grid}}"

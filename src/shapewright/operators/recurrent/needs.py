@@ -94,7 +94,7 @@ def _of_order(lengths: Meta) -> Unmet | None:
         said = f"{PACK} expects lengths of at least 1, got {value} at [{n}]"
         if value > 0:
             said = f"{PACK} expects lengths from the longest to the shortest, but"
-            said += f" {values[n - 1]} stands before {value}; `enforce_sorted=False`"
+            said += f" {values[n - 1]} comes before {value}; `enforce_sorted=False`"
             said += " sorts them"
         return Unmet(
             PACKED_LENGTHS,
@@ -353,7 +353,7 @@ def _of_state(name: str, state: Any, input: Any, layer: Any, size: int) -> Unmet
     said += f", got {{{name.replace('.', '_')}}} {text(shape)}"
     dim = differs(shape, wanted)
     if batched and dim is not None and (shape[1], shape[0]) == wanted[:2]:
-        said += ": layers and batch are the other way round"
+        said += ": layers and batch are swapped"
     more = ""
     apart = input.shape[1 if layer["batch_first"] else 0]
     if batched and dim == 1 and shape[1] == apart:

@@ -140,7 +140,7 @@ CONVERTING = ("float", "double", "half", "bfloat16", "long", "int", "short", "ch
 @index_map(*(f"torch.Tensor.{name}" for name in CONVERTING))
 def converted(input: Meta, *asked: Any, **more: Any) -> Any:
     words = "Every element by its own place, converted; nothing is copied where it is "
-    words += "what was asked for already."
+    words += "what was requested already."
     return _reordered(input, range(len(input.shape)), words)
 
 
@@ -267,7 +267,7 @@ def squeeze(input: Meta, dim: Any = None) -> Any:
     at = tuple(next(letters) if d in kept else number(0) for d in range(rank))
     shape = tuple(input.shape[d] for d in kept)
     what = f"Of dims {shown(gone)}, of size 1, nothing is left" if gone else ""
-    words = f"{what or 'No dim asked for has size 1'}; nothing moves in memory."
+    words = f"{what or 'None of the given dims has size 1'}; nothing moves in memory."
     return IndexMap(shape, (Read("input", at),), sentence=words)
 
 

@@ -170,8 +170,8 @@ class _Batches(LoaderPass):
             return True
         if self.items is not None:
             self.stage.story.skip(
-                f"the last batch of {type(self.dataset).__name__}, whose length nobody "
-                "knows"
+                f"the last batch of {type(self.dataset).__name__}, whose length is "
+                "not known"
             )
             self.queue = []
             return False

@@ -88,8 +88,8 @@ READS = operators_with("reads_metadata") | {"__get__"}
 
 SEVERAL = "it is several calls of torch, which are not drawn as one"
 TURNS = (
-    "with `batch_first` it turns its inputs around first; without, and with the length "
-    "before the batch, it is drawn"
+    "with `batch_first` it transposes its inputs first; without it, inputs "
+    "(length, batch, ...) are drawn"
 )
 
 

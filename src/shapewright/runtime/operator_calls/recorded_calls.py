@@ -95,7 +95,7 @@ def replay_call(op: Op, values: Mapping[int, Any] | None = None) -> _Replayed:
         if drawn.inputs and len(drawn.inputs) == len(named):
             drawn = add_offsets(drawn, dict(named))
     unsure = {fact.unknown: None for fact in (*op.inputs, *op.outputs) if fact.unknown}
-    said = tuple(f"supposed in the run: {words}" for words in unsure)
+    said = tuple(f"assumed in the run: {words}" for words in unsure)
     drawn = replace(drawn, notes=(*drawn.notes, *said))
     return _Replayed(drawn, order, frozenset(kept))
 
@@ -140,7 +140,7 @@ def _rebuild_arguments(
         given[place] = _read_argument(value, place, indexing)
     places = op.places or tuple(_iter_free_places(given, len(tensors)))
     if len(places) != len(tensors) or UNTOLD in "".join(places):
-        raise _NotRebuilt("where its tensors stand in the call is not recorded")
+        raise _NotRebuilt("the places of its tensors in the call are not recorded")
     for place, tensor in zip(places, tensors, strict=True):
         _put_tensor(given, place.split("."), tensor)
     plain = {key: _make_list(value, indexing) for key, value in given.items()}
@@ -319,7 +319,7 @@ def _perform_call(
         return _draw_from_facts(op, said, text, name, order)
     made = [(side.shape, side.dtype) for side in drawn.outputs]
     if made and made != [(fact.shape, fact.dtype) for fact in op.outputs]:
-        said = "what comes out depends on values, and those of the run are not known"
+        said = "its result depends on values, and those of the run are not known"
         return _draw_from_facts(op, said, text, name, order)
     return (
         drawn

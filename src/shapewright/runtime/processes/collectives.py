@@ -196,7 +196,7 @@ class Ranks(Base):  # type: ignore[misc]
             whole, part = _get_shape(self, tensor), _get_shape(self, output)
             if _count_elements(whole) != self.count * _count_elements(part):
                 self.refuse(
-                    f"`{name}` needs an input of as many elements as "
+                    f"`{name}` needs an input with the elements of "
                     f"{_format_ranks(self)} with {format_shape(part)} each, got "
                     f"{format_shape(whole)}",
                     "input tensor must be the same size as output size times world "

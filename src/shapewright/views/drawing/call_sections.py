@@ -112,9 +112,13 @@ def format_cost_lines(drawn: Drawn) -> list[str]:
     wide = [max(len(row[n]) for row in rows) for n in range(3)]
     lines += [f"{a:{wide[0]}}  {b:>{wide[1]}}  {c:>{wide[2]}}" for a, b, c in rows]
     if None in (costs.calls, costs.reads):
-        lines.append("-: values decide, or the line has no plain form: not counted")
+        lines.append(
+            "-: not counted, because it depends on values or has no simple formula"
+        )
     if costs.kind in ("pass", "in place"):
-        lines.append("+: each element of its inputs once, some kernels more often")
+        lines.append(
+            "+: counts each input element once; some kernels read it more often"
+        )
     flops = drawn.beside.flops if drawn.beside else None
     if flops:
         lines.append(f"in a trace: {flops:,} FLOPs, a multiply-add counts as two")
@@ -260,7 +264,7 @@ def format_backward_lines(drawn: Drawn) -> list[str]:
     if made.reason:
         return [f"no gradient: {made.reason}", *lines]
     lines = [_format_graph(made), *_format_kept_lines(made), *lines]
-    lines.append("gradients, where each input asks for one:")
+    lines.append("gradients, if every input requires one:")
     wide = max((len(one.name) for one in made.gradients), default=0)
     for one in made.gradients:
         lines.append(f"  {one.name:{wide}}  {_describe_gradient(drawn, one)}")
@@ -406,7 +410,7 @@ MEANS = {
     "CompositeImplicitAutograd": "made of the calls below it, which have the gradients",
     "CompositeExplicitAutograd": "one kernel for every backend, made of other calls",
     "ADInplaceOrView": "counts versions, and knows views of each other",
-    "BackendSelect": "chooses the backend by the device that is asked for",
+    "BackendSelect": "chooses the backend by the requested device",
 }
 """Explanations of dispatch keys that are not the name of a device."""
 

@@ -243,7 +243,7 @@ def _describe_reads(drawn: Drawn) -> list[str]:
     if drawn.name.endswith("fold") and not drawn.name.endswith("unfold"):
         met = count_meetings(one)
         range_ = _format_range(met.values())
-        return [f"{range_} meet in each element of `out`, and are added"]
+        return [f"{range_} are summed into each element of `out`"]
     read = count_reads(one, drawn.inputs[0].name)
     counts = [read[index] for index in product(*map(range, drawn.inputs[0].shape))]
     often = "once" if set(counts) == {1} else f"{_format_range(counts)} times"

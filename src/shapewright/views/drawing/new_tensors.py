@@ -75,16 +75,16 @@ def _explain_dtype(drawn: Drawn, name: str, like: bool) -> str:
     """Return where the dtype comes from."""
     default = drawn.beside.default if drawn.beside else "float32"
     if drawn.arguments.get("dtype") is not None:
-        return "the call asks for it"
+        return "the call specifies it"
     if like:
         return "that of `input`"
     if name in WHOLE:
-        return f"`{name}` returns integers unless asked otherwise"
+        return f"`{name}` returns integers unless `dtype` is given"
     if name in BY_VALUE:
         return _explain_by_value(drawn, name, default)
     if str(drawn.outputs[0].dtype).startswith("complex"):
         return "an end is complex, and the parts are of the default dtype"
-    return f"no dtype is asked for, and `torch.get_default_dtype()` is {default}"
+    return f"no dtype is given, and `torch.get_default_dtype()` is {default}"
 
 
 def _explain_by_value(drawn: Drawn, name: str, default: str) -> str:
@@ -96,12 +96,12 @@ def _explain_by_value(drawn: Drawn, name: str, default: str) -> str:
     if point is not None:
         return f"`{point}` is a float, and `torch.get_default_dtype()` is {default}"
     if values and all(isinstance(value, bool) for value in values):
-        return "truth values, and no dtype is asked for"
+        return "bools, and no dtype is given"
     if not values:
         return f"no values, and `torch.get_default_dtype()` is {default}"
     whole = "is a whole number" if len(values) == 1 else "are whole numbers"
     shown = ", ".join(f"`{value}`" for value in values[:3])
-    return f"{shown}{', ...' if values[3:] else ''} {whole}, and no dtype is asked for"
+    return f"{shown}{', ...' if values[3:] else ''} {whole}, and no dtype is given"
 
 
 def _iter_numbers(drawn: Drawn, name: str) -> Any:
@@ -128,8 +128,8 @@ def _iter_flat(nest: Any) -> Any:
 def _explain_device(drawn: Drawn, like: bool) -> str:
     """Return where the device comes from."""
     if drawn.arguments.get("device") is not None:
-        return "the call asks for it"
-    return "that of `input`" if like else "no device is asked for: the default device"
+        return "the call specifies it"
+    return "that of `input`" if like else "no device is given: the default device"
 
 
 # -- C++ -------------------------------------------------------------------------------

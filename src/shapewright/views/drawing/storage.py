@@ -105,7 +105,7 @@ def _explain_order(side: Side) -> str:
         named = ", ".join(map(str, by_step))
         last = " (channels last)" if by_step == [0, 2, 3, 1] else ""
         gaps = "" if dense else "; and cells between are left out"
-        return f"in storage its dims stand in the order {named}{last}{gaps}"
+        return f"in storage its dims are in the order {named}{last}{gaps}"
     for d in reversed(dims):
         inner = prod(side.shape[d + 1 :])
         if side.stride[d] != inner:
