@@ -90,7 +90,7 @@ class Rule:
 
     names: tuple[str, ...]
     metadata: Metadata
-    flops: Callable[..., int] | None = None
+    flops: Callable[..., int | None] | None = None
     writes: int | None = None
     random: bool = False
 
@@ -114,7 +114,7 @@ RULES: dict[str, Rule] = {}
 
 def rule(
     *names: str,
-    flops: Callable[..., int] | None = None,
+    flops: Callable[..., int | None] | None = None,
     writes: int | None = None,
     random: bool = False,
 ) -> Callable[[Metadata], Metadata]:
