@@ -176,8 +176,8 @@ def _describe_origin(program: Program, found: _Way, size: int) -> list[Related]:
 
 
 def _format_maker(program: Program, fact: Fact) -> str:
-    """Return the text " of `conv2`" for a fact that a layer made, else
-    an empty text.
+    """Return text on where a tensor comes from, such as " of `conv2`"; empty if that is
+    unknown.
     """
     op = program.producers.get(fact.tensor)
     if op is None:
@@ -187,13 +187,17 @@ def _format_maker(program: Program, fact: Fact) -> str:
 
 
 def get_short_name(program: Program, op: Op) -> str:
-    """Return `conv2` for an op of a layer, else the name of the function."""
+    """Return the path of an op's layer, such as `conv2`, or the name of its
+    function.
+    """
     layer = program.layer(op)
     return f"`{layer.path}`" if layer is not None else f"`{op.name}`"
 
 
 def find_argument(program: Program, module: str, size: int) -> str:
-    """Return the argument of a layer's constructor that has this size."""
+    """Return the name of the layer's constructor argument that has this size, or an
+    empty string.
+    """
     built = program.built.get(module)
     for name, value in built.values if built is not None else ():
         if value == size and type(value) is int and name not in NO_SIZES:

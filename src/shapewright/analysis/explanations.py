@@ -42,8 +42,8 @@ CODES = {
 
 
 def explain_failures(program: Program) -> list[tuple[Finding, list[Failure]]]:
-    """Return a finding for every independent failure; calls that fail alike share a
-    finding.
+    """Return a finding for every independent failure; calls that fail in the same way
+    share a finding.
     """
     found: dict[tuple[object, ...], tuple[Finding, list[Failure]]] = {}
     for failure in _iter_independent_failures(program):
@@ -58,8 +58,8 @@ def explain_failures(program: Program) -> list[tuple[Finding, list[Failure]]]:
 
 
 def _get_call_key(program: Program, op: Op) -> tuple[object, ...]:
-    """Return a key by which calls count as equal: the layer at its line, or the call's
-    text.
+    """Return a key that equal calls share: the line and where the layer is built, or
+    the call's place.
 
     Layers that one line builds are the same.
     """
@@ -112,7 +112,7 @@ def describe_failure(program: Program, failure: Failure) -> tuple[str, str]:
 
 
 def _fill_words(message: str, words: dict[str, str]) -> str:
-    """Replace the names in braces by the user's words."""
+    """Replace the names in braces in a message by the user's words."""
 
     class Words(dict[str, str]):
         def __missing__(self, key: str) -> str:
@@ -153,7 +153,9 @@ def _describe_repair(program: Program, failure: Failure, repair: Repair) -> str:
 
 
 def iter_both_sides(program: Program, failure: Failure) -> Iterator[Related]:
-    """Yield where the expected size was set, and where the actual size came from."""
+    """Yield the places where the expected size was set and where the actual size came
+    from.
+    """
     op = program.trace.ops[failure.op]
     wanted, got = find_sides(failure)
     if wanted and got and _get_size_at(op, wanted) == _get_size_at(op, got):
@@ -172,7 +174,7 @@ def iter_both_sides(program: Program, failure: Failure) -> Iterator[Related]:
 
 
 def _with_makers(program: Program, failure: Failure) -> tuple[Related, ...]:
-    """Return both sides, then lines that made the operands, without
+    """Return the places of both sides, then the lines that made the operands, without
     repeating a line.
     """
     op = program.trace.ops[failure.op]
@@ -190,8 +192,8 @@ MOST_RELATED = 7
 
 
 def _iter_makers(program: Program, failure: Failure) -> Iterator[Related]:
-    """Yield where the layer was built, and where every operand was created or passed
-    in.
+    """Yield the places where the layer was built, and where every operand was created
+    or passed in.
     """
     op = program.trace.ops[failure.op]
     layer = program.layer(op)
@@ -281,8 +283,8 @@ def find_sides(
 
 
 def _find_place(failure: Failure, place: Place | None) -> tuple[int, int] | None:
-    """Return (input of the op, dim) for a place; None if it names no dim
-    of an input.
+    """Return a place as (input of the op, dim), or None if it names no dim of an
+    input.
     """
     if place is None or place.dim is None or place.argument not in failure.arguments:
         return None
@@ -388,7 +390,7 @@ def _iter_guessed_sides(op: Op, unsure: Unsure) -> Iterator[tuple[int, int]]:
 def _has_guessed_size(
     failure: Failure, inputs: tuple[Fact, ...], unsure: Unsure
 ) -> bool:
-    """Return whether the mismatched size is a guessed size."""
+    """Return whether the mismatched size was guessed."""
     places = [side for side in find_sides(failure) if side is not None]
     if places:
         return any(dim in unsure.get(inputs[at].tensor, ()) for at, dim in places)
@@ -411,7 +413,7 @@ OF_RANK = frozenset({DIM_OUT_OF_RANGE, WRONG_RANK, PERMUTED_DIMS})
 
 
 def strip_numbers(module: str) -> str:
-    """Return a module's path without numbers, so that equal blocks of a loop compare
-    equal.
+    """Replace the numbers in a module's path by `*`, so that equal blocks of a loop
+    compare equal.
     """
     return ".".join("*" if part.isdigit() else part for part in module.split("."))

@@ -77,7 +77,7 @@ class Program:
         return None if node is None else (text, node)
 
     def call_at(self, span: Span | None) -> tuple[SourceText, ast.Call] | None:
-        """Return the call at a span; None if something else or nothing stands there."""
+        """Return the call at a span, or None if there is no call."""
         node = self.node(span)
         if node is None or not isinstance(node[1], ast.Call):
             return None
@@ -118,14 +118,15 @@ class Program:
         return found
 
     def call_of(self, op: Op) -> ModuleCall | None:
-        """Return the module call that an op ran in."""
+        """Return the module call during which an op ran, or None."""
         for call in self.trace.calls:
             if call.path == op.module and call.call == op.call:
                 return call
         return None
 
     def layer(self, op: Op) -> ModuleCall | None:
-        """Return the layer call that an op belongs to, such as `fc1` in `self.fc1(x)`.
+        """Return the layer call that an op belongs to, such as that of `fc1` in
+        `self.fc1(x)`.
 
         None where the user's own code made the call.
         """

@@ -52,7 +52,9 @@ class FileValues:
         return self.text.line_of(node)
 
     def tensor(self, node: ast.expr) -> Fact | None:
-        """Return the tensor of an expression: by its name, or from the call there."""
+        """Return the tensor of an expression, by its name or from the call at its
+        place, or None.
+        """
         found = self.ending.tensors.get(self.written(node))
         if found is not None:
             return found
@@ -70,7 +72,9 @@ class FileValues:
         return found
 
     def value_read(self, node: ast.expr) -> Any:
-        """Return the value of what is read; raise `UnknownValue` if it is not known."""
+        """Return the value of an expression that is read, or raise `UnknownValue` if it
+        is not known.
+        """
         found = self.read(node)
         if found is None:
             raise UnknownValue
@@ -123,7 +127,7 @@ class FileValues:
         return read if read is not None and read.value == value else Known(value)
 
     def item(self, node: ast.Subscript) -> Known | None:
-        """Return a single size of several, or a slice of them."""
+        """Return one size of a shape, or a slice of it, or None."""
         whole = self.known(node.value)
         if whole is None or not isinstance(whole.value, tuple):
             return None
@@ -138,8 +142,8 @@ class FileValues:
         return Known(whole.value[slice(*(end.value for end in ends if end))])
 
     def read_at(self, node: ast.Name) -> Known | None:
-        """Return the dim that a name was unpacked or read from, in
-        the same function.
+        """Return the dim that a name was unpacked or read from in the same function, or
+        None.
         """
         holder = self.text.around(node, ast.FunctionDef, ast.AsyncFunctionDef)
         found: Known | None = None
@@ -183,7 +187,7 @@ class FileValues:
         return shape.fact, list(range(len(shape.value)))
 
     def shape_or_item(self, value: ast.expr) -> Known | None:
-        """Return a size that is read from a shape."""
+        """Return a size that an expression reads from a shape, or None."""
         found = self.known(value) if not isinstance(value, ast.Name) else None
         return found if found is not None and found.fact is not None else None
 
@@ -204,7 +208,7 @@ class FileValues:
 
 
 def _get_size(whole: Known, place: Known | None) -> Known | None:
-    """Return a single size of a shape."""
+    """Return one size of a shape, or None if the index is unknown or out of range."""
     if place is None or type(place.value) is not int:
         return None
     rank = len(whole.value)
@@ -215,7 +219,9 @@ def _get_size(whole: Known, place: Known | None) -> Known | None:
 
 
 def iter_reasons(frame: FileValues, test: ast.expr, held: bool) -> Iterator[ast.expr]:
-    """Yield the parts of a condition that make it true, or false."""
+    """Yield the parts of a condition that make it true (or false, according to
+    `held`).
+    """
     if isinstance(test, ast.BoolOp):
         for value in test.values:
             if frame.holds(value) is held:

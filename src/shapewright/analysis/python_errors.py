@@ -37,7 +37,7 @@ MOST = 4
 
 
 def explain_python_error(program: Program, finding: Finding) -> Finding:
-    """Extend the finding of a program's own error by the sizes that led to it."""
+    """Extend the finding on a program's own error by the sizes that led to it."""
     found = program.node(finding.span)
     if program.ending is None or found is None:
         return finding
@@ -104,7 +104,7 @@ def _explain_inner_unpacking(
 def _explain_value_count(
     frame: FileValues, finding: Finding, names: str, several: str, given: ast.expr
 ) -> Finding | None:
-    """Explain `q, k, v = layer(x).chunk(2, -1)`: the call returns fewer or more
+    """Explain `q, k, v = layer(x).chunk(2, -1)`, where the call returns fewer or more
     tensors.
     """
     span = frame.text.span(given)
@@ -151,7 +151,7 @@ def _explain_assertion(
 def _explain_raise(
     frame: FileValues, finding: Finding, node: ast.AST
 ) -> Finding | None:
-    """Explain a `raise ValueError` below a comparison of sizes."""
+    """Explain a `raise ValueError` in the body of an `if` that compares sizes."""
     below = frame.text.around(node, ast.If) if isinstance(node, ast.Raise) else None
     if below is None:
         return None
@@ -162,7 +162,9 @@ def _explain_raise(
 def _describe_comparison(
     frame: FileValues, finding: Finding, test: ast.expr, held: bool
 ) -> Finding | None:
-    """Describe what was compared, with the values and the origin of the sizes."""
+    """Describe what was compared, with the values and the origins of the sizes, or
+    return None.
+    """
     parts = list(iter_reasons(frame, test, held))
     said: list[str] = []
     related: list[Related] = []
@@ -184,7 +186,7 @@ def _describe_comparison(
 
 
 def _describe_values(frame: FileValues, part: ast.expr) -> str | None:
-    """Write the values of a comparison: `h.shape[-1]` is 32, `self.n` is 64."""
+    """Describe the values in a comparison: `h.shape[-1]` is 32, `self.n` is 64."""
     said = []
     for operand in collect_operands(part):
         known = frame.known(operand)
@@ -200,13 +202,13 @@ def _format_value(known: Known) -> str:
 
 
 def _has_shape(frame: FileValues, part: ast.expr) -> bool:
-    """Whether a comparison involves the shape of a tensor."""
+    """Return whether a comparison involves the shape of a tensor."""
     known = [frame.known(operand) for operand in collect_operands(part)]
     return any(each is not None and each.fact is not None for each in known)
 
 
 def _iter_sources(frame: FileValues, part: ast.expr) -> Iterator[Related]:
-    """Yield the origin of both sides of a comparison."""
+    """Yield the origins of both sides of a comparison."""
     for operand in collect_operands(part):
         known = frame.known(operand)
         if known is None:
@@ -224,7 +226,7 @@ def _iter_sources(frame: FileValues, part: ast.expr) -> Iterator[Related]:
 
 
 def _iter_assignments(frame: FileValues, node: ast.Attribute) -> Iterator[Related]:
-    """Yield the assignment of a module's attribute."""
+    """Yield the place where a module's attribute is assigned."""
     holder = frame.text.around(node, ast.ClassDef)
     written = frame.written(node)
     for target, _ in iter_assignments(holder):
@@ -259,7 +261,9 @@ def _find_maker(
     dim: int | None = None,
     span: Span | None = None,
 ) -> list[Related]:
-    """Return the call that produced a tensor, or the input that it came in as."""
+    """Return the call that produced a tensor, or the input as which it was passed
+    in.
+    """
     shown = f"`{name}` {format_shape(fact)}" if name else format_shape(fact)
     op = frame.program.producers.get(fact.tensor)
     if op is not None and op.span is not None:
@@ -315,7 +319,9 @@ class _Defined:
 
 
 def explain_signature(program: Program, finding: Finding) -> Finding:
-    """Explain a call error with the program's function that it concerns."""
+    """Explain an error about a call's arguments by the program's function that it
+    concerns.
+    """
     found = _explain_arguments(program, finding)
     if found is not None:
         return found
@@ -353,7 +359,7 @@ def _explain_arguments(program: Program, finding: Finding) -> Finding | None:
 
 
 def _is_called_here(program: Program, finding: Finding, name: str) -> bool:
-    """Whether the program itself makes the call with the wrong arguments."""
+    """Return whether the program itself makes the call with the wrong arguments."""
     if program.ending is not None and program.ending.library:
         return False
     last = name.rpartition(".")[2]
@@ -380,7 +386,7 @@ def _iter_definitions(program: Program, name: str) -> Iterator[_Defined]:
 
 
 def _is_refusal(arguments: ast.arguments, said: str) -> bool:
-    """Whether Python's message about arguments applies to this signature."""
+    """Return whether Python's message about arguments fits this signature."""
     positional = [each.arg for each in (*arguments.posonlyargs, *arguments.args)]
     names = {*positional, *(argument.arg for argument in arguments.kwonlyargs)}
     missing = MISSING.match(said)
@@ -406,7 +412,7 @@ def _get_head_span(text: SourceText, node: Function) -> Span:
 
 
 def _iter_mentions(program: Program, finding: Finding) -> Iterator[Related]:
-    """Yield the program's functions and texts that a library's message mentions."""
+    """Yield the program's functions and strings that a library's message mentions."""
     for word in dict.fromkeys(QUOTED.findall(finding.torch_message)):
         name = word.rpartition(".")[2]
         places: list[tuple[Span, str]] = []

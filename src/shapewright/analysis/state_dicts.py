@@ -69,12 +69,12 @@ def _iter_details(one: Misloaded) -> Iterator[str]:
 
 
 def _get_owner(key: str) -> str:
-    """Return the module of a key."""
+    """Return the path of the module that a key belongs to."""
     return key.rpartition(".")[0] or key
 
 
 def suggest_fixes(program: Program, span: Span, one: Misloaded) -> list[Fix]:
-    """Suggest renaming keys, or leaving out those that do not fit."""
+    """Suggest renaming keys, or leaving out the keys that do not fit."""
     found = program.call_at(span)
     if found is None or not found[1].args:
         return []

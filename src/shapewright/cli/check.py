@@ -60,7 +60,7 @@ def add_arguments(parser: Parser) -> None:
 
 
 def run(options: argparse.Namespace) -> int:
-    """Check the targets, print the findings, return the exit code."""
+    """Check the targets, print the findings, and return the exit code."""
     from shapewright.inputs.errors import InputError
 
     code, left = 0, list(options.targets)
@@ -95,7 +95,7 @@ def run(options: argparse.Namespace) -> int:
 def _check_target(
     target: str, options: argparse.Namespace, parent: child_process.Here[int]
 ) -> int:
-    """Check a target, and have its findings printed and written."""
+    """Check a target, and have its report printed and its fixes written."""
     from shapewright import api
 
     report = api.check_target(
@@ -137,7 +137,7 @@ def _print_report(
 
 
 def _tell_beside(report: Report) -> None:
-    """Print on stderr what a format of findings alone does not show."""
+    """Print on stderr what a format that lists only findings does not show."""
     if report.chosen is not None and not report.exit_code:
         print(f"{report.target}: no findings {report.chosen}", file=sys.stderr)
     for definition in report.skipped:
@@ -147,7 +147,7 @@ def _tell_beside(report: Report) -> None:
 def _report_of_ended(
     target: str, child: child_process.Ended[int], options: argparse.Namespace
 ) -> Report:
-    """Return the report of a check whose process the program ended."""
+    """Return the report of a check whose process was ended by the program."""
     from shapewright.cli.child_process import build_ended_trace
     from shapewright.record.report import Report
 

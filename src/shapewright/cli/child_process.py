@@ -103,7 +103,7 @@ class Here(Generic[State]):
     folder: str | None = None  # the only one in which the work may write
 
     def tell(self, told: State) -> None:
-        """Keep the last state to report, in case the process ends without a word."""
+        """Keep the last state, to be reported in case the process ends unexpectedly."""
 
     def show(self, text: str) -> None:
         """Print a result."""
@@ -128,7 +128,9 @@ class Here(Generic[State]):
 
 
 class _Distant(Here[State]):
-    """In the child: sends everything to the process that forked it."""
+    """The output of a command in a child process, which sends everything to its
+    parent.
+    """
 
     def __init__(self, writing: int, shared: int, folder: str) -> None:
         self.folder = folder
@@ -175,7 +177,7 @@ class _Sent(io.TextIOBase, Generic[State]):
 
 
 def _is_file(stream: Any, number: int) -> bool:
-    """Whether a stream writes to an open file, by its number."""
+    """Return whether a stream writes to the open file with this number."""
     try:
         return bool(stream.fileno() == number)
     except (AttributeError, OSError, ValueError):
@@ -185,7 +187,8 @@ def _is_file(stream: Any, number: int) -> bool:
 def run(
     work: Callable[[Here[State]], int], ended: Callable[[Ended[State]], int]
 ) -> int:
-    """Return the exit code of `work` in a child, or of `ended` if it gave none.
+    """Return the exit code of `work` in a child process, or of `ended` if it returned
+    none.
 
     What `work` last told its parent is in what `ended` gets.
     """
@@ -221,7 +224,9 @@ def run(
 
 
 def _run_work(work: Callable[[Here[State]], int], parent: _Distant[State]) -> NoReturn:
-    """Work in the child, answer, and end without the program's exit handlers."""
+    """Work in the child, send the result, and end without the program's exit
+    handlers.
+    """
     leave = os._exit
     code = 1
     try:
@@ -259,7 +264,7 @@ class _Messages:
         self.here = Here[object]()
 
     def take(self, part: bytes) -> None:
-        """Receive a part, and act on complete messages."""
+        """Receive a part, and act on the messages that it completes."""
         self.received += part
         while len(self.received) >= 8:
             end = 8 + int.from_bytes(self.received[:8])
@@ -334,7 +339,9 @@ def _await_child(child: int, reading: int, messages: _Messages) -> int:
 
 
 def _get_status(child: int) -> int:
-    """Return the status of a child that sends no more; kill it if it does not end."""
+    """Return the status of a child that sends nothing more; kill it if it does not
+    end.
+    """
     status = wait_for_end(child, GRACE)
     if status is None:
         os.kill(child, signal.SIGKILL)
@@ -343,7 +350,7 @@ def _get_status(child: int) -> int:
 
 
 def _is_asked() -> bool:
-    """Whether a user may type the program's input."""
+    """Return whether a user may type the program's input."""
     try:
         return sys.stdin is not None and sys.stdin.isatty()
     except ValueError:  # closed
@@ -363,7 +370,7 @@ def _build_killer(child: int) -> Callable[[int, FrameType | None], None]:
 
 
 def _get_last_state(shared: int) -> Any:
-    """Return the last state that a child reported, if any."""
+    """Return the last state that a child reported, or None."""
     size = int.from_bytes(os.pread(shared, 8, 0))
     kept = os.pread(shared, size, 8)
     try:
@@ -373,14 +380,16 @@ def _get_last_state(shared: int) -> Any:
 
 
 def build_ended_trace(target: str, child: Ended[Any], timeout: float | None) -> Trace:
-    """Return the trace of a program whose process ended, with a finding."""
+    """Return the trace of a program whose process ended, with a finding about that."""
     return build_trace(target, build_ended_finding(child, timeout))
 
 
 def build_ended_finding(
     child: Ended[Any], timeout: float | None, seen: str = "", span: Span | None = None
 ) -> Finding:
-    """Return a finding on the end of the process; `seen` is its last known place."""
+    """Return a finding about the end of the process; `seen` describes its last known
+    place.
+    """
     from shapewright.findings.codes import PROGRAM_EXIT, TIMEOUT
     from shapewright.findings.finding import Finding
 

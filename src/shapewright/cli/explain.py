@@ -80,7 +80,7 @@ def add_arguments(parser: Parser) -> None:
 
 
 def run(options: argparse.Namespace) -> int:
-    """Draw the call or the line, return 0, or 1 if torch refuses it."""
+    """Draw the call or the line; return 0, or 1 if torch refuses it."""
     from shapewright.inputs.program_lines import is_line
 
     options.call = options.call.strip()
@@ -115,7 +115,7 @@ def run(options: argparse.Namespace) -> int:
 def _draw_call(
     options: argparse.Namespace, parent: child_process.Here[None], of_line: bool = False
 ) -> int:
-    """Draw, have it printed or written, return the exit code."""
+    """Draw, have the drawing printed or written, and return the exit code."""
     file = options.file and options.file.absolute()  # the program may change folder
     drawing = _build_drawing(options, of_line, parent.folder)
     ending = file.suffix if file is not None else ".txt"
@@ -169,7 +169,7 @@ def _check_writable(file: Path, code: bool) -> None:
 
 
 def _find_page(code: str) -> str | None:
-    """Return the page of a finding's code; None if it is no code."""
+    """Return the page of a finding's code, or None if the text is not a code."""
     from shapewright.findings.codes import CODES, find_page
     from shapewright.inputs.errors import suggest_name
 

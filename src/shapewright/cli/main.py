@@ -145,5 +145,5 @@ def _report(error: BaseException, command: Sequence[str]) -> str:
 
 
 def _tell(error: BaseException, command: Sequence[str]) -> None:
-    """Print the report on stderr."""
+    """Print the bug report on stderr."""
     sys.stderr.write(_report(error, command))

@@ -27,8 +27,8 @@ PIPE_WIDTH = 100
 
 
 def get_display(stream: TextIO) -> Display:
-    """Return the display behind `stream`, by its kind and by
-    NO_COLOR and FORCE_COLOR.
+    """Return the display for `stream`, from its kind and from NO_COLOR and
+    FORCE_COLOR.
     """
     terminal = stream.isatty()
     width = shutil.get_terminal_size().columns if terminal else PIPE_WIDTH
@@ -44,7 +44,9 @@ def render_result(shows: str, option: str, result: Any, **asked: Any) -> str:
 
 
 def _has_color(terminal: bool) -> bool:
-    """Whether to use colour; NO_COLOR, set and not empty, wins over FORCE_COLOR."""
+    """Return whether to use colour; a non-empty NO_COLOR takes precedence over
+    FORCE_COLOR.
+    """
     if os.environ.get("NO_COLOR"):
         return False
     if os.environ.get("FORCE_COLOR"):
@@ -185,7 +187,7 @@ def save(path: Path, content: str | bytes) -> None:
 
 
 def _get_mode(target: Path) -> int:
-    """Return the permissions that the file has, or that a new file gets."""
+    """Return the permissions that a file has, or those that a new file would get."""
     if target.exists():
         return stat.S_IMODE(target.stat().st_mode)
     mask = os.umask(0)

@@ -67,7 +67,7 @@ class Parser(argparse.ArgumentParser):
         self.add_argument("-h", "--help", action="help", help="print this help")
 
     def error(self, message: str) -> NoReturn:
-        """Raise instead of printing the usage and exiting."""
+        """Raise an error instead of printing the usage and exiting."""
         raise Unusable(_format_message(message))
 
     def parse_known_args(self, args=None, namespace=None):  # type: ignore[no-untyped-def]
@@ -90,7 +90,7 @@ class Parser(argparse.ArgumentParser):
 
 
 def _format_message(message: str) -> str:
-    """Return argparse's message, or our words if they are clearer."""
+    """Return argparse's message, or our own words where they are clearer."""
     message = message.removeprefix("argument ")
     if message.startswith("the following arguments are required: TARGET"):
         return "no target given; name one, as in `model.py:Net`"
@@ -146,7 +146,7 @@ def seconds(text: str) -> float:
 
 
 def _read_seconds(text: str) -> float | None:
-    """Return the number in a text, None if there is none."""
+    """Return the number in a text, or None if there is none."""
     try:
         return float(text)
     except ValueError:

@@ -64,7 +64,9 @@ def add_arguments(parser: Parser) -> None:
 
 
 def _hint_at_script(given: Sequence[str], index: int) -> str:
-    """Return the hint that an option of the script's belongs behind its name."""
+    """Return the hint that a script's own options belong after its name, or an empty
+    string.
+    """
     for at in range(index + 1, len(given)):
         if given[at].endswith(".py"):
             words = *given[:index], given[at], *given[index:at], *given[at + 1 :]
@@ -74,7 +76,7 @@ def _hint_at_script(given: Sequence[str], index: int) -> str:
 
 
 def run(options: argparse.Namespace) -> int:
-    """Rehearse in a child process, print, return the exit code."""
+    """Rehearse in a child process, print the report, and return the exit code."""
     from shapewright.cli import child_process
 
     def work(parent: child_process.Here[Place]) -> int:
@@ -117,7 +119,7 @@ def _rehearse_script(
 def _build_unfinished_report(
     options: argparse.Namespace, child: Ended[Place]
 ) -> Report:
-    """Return the report of a rehearsal whose process the program ended."""
+    """Return the report of a rehearsal whose process was ended by the program."""
     from shapewright.cli.child_process import build_ended_finding, build_trace
     from shapewright.program.spans import Span
     from shapewright.record.report import Report
@@ -148,7 +150,7 @@ def _iter_files(story: Moment) -> Iterator[str]:
 
 
 def _read_source(file: str) -> Source:
-    """Return a file of the program, as it is now."""
+    """Return a source file of the program as it is now."""
     from shapewright.record.ops import Source
 
     try:

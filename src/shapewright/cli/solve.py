@@ -72,7 +72,7 @@ def add_arguments(parser: Parser) -> None:
 
 
 def run(options: argparse.Namespace) -> int:
-    """Solve, print, return the exit code."""
+    """Solve, print the solution, and return the exit code."""
     target = options.target
 
     def work(parent: child_process.Here[None]) -> int:

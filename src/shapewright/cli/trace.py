@@ -65,7 +65,7 @@ def add_arguments(parser: Parser) -> None:
 
 
 def run(options: argparse.Namespace) -> int:
-    """Trace the target, print or save the result, return the exit code."""
+    """Trace the target, print or save the result, and return the exit code."""
     if options.file:
         output.check_writable(options.file)
     file = options.file and options.file.absolute()  # the program may change folder

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 
 def draw_line(line: Line, made: Trace, watch: Watch) -> DrawnLine:
-    """Draw the calls of a line; every call is run again for that."""
+    """Draw the calls of a line, after running each of them again."""
     from shapewright.runtime.operator_calls.recorded_calls import replay_call
     from shapewright.views.drawing.line_calls import (
         find_line_calls,
@@ -60,7 +60,9 @@ def draw_line(line: Line, made: Trace, watch: Watch) -> DrawnLine:
 
 
 def draw_text(text: str) -> Drawing:
-    """Return the drawing of a call in text; a lone tensor is drawn with its storage."""
+    """Return the drawing of a call given as text; a lone tensor is drawn with its
+    storage.
+    """
     from shapewright.inputs.operator_calls import parse_call
     from shapewright.views.drawing.drawing import Drawing
 
@@ -154,7 +156,7 @@ def add_note(error: BaseException) -> None:
 
 
 def _is_noted(error: Exception) -> bool:
-    """Whether an error already has its explanation."""
+    """Return whether an error already has its explanation."""
     notes = getattr(error, "__notes__", ())
     return any(isinstance(one, str) and one.startswith(OURS) for one in notes)
 
@@ -164,8 +166,8 @@ OURS = ("error[", "shapewright: ")
 
 
 def _build_note(error: Exception) -> str:
-    """Return the note; empty if there is no explanation, one short line for a bug of
-    ours.
+    """Return the note on an error; empty if there is no explanation, one short line for
+    a bug of ours.
     """
     try:
         from shapewright.commands.check import explain_error
@@ -182,7 +184,9 @@ def _build_note(error: Exception) -> str:
 
 
 def _can_show_unicode() -> bool:
-    """Whether stderr, where errors are printed, can show the box-drawing line."""
+    """Return whether stderr, where errors are printed, can show the box-drawing
+    line.
+    """
     try:
         "│".encode(getattr(sys.stderr, "encoding", None) or "utf-8")
     except (UnicodeEncodeError, LookupError):

@@ -48,7 +48,7 @@ if TYPE_CHECKING:
 
 
 def _create_memo() -> Memo:
-    """Return a cache of torch's answers, shared by all runs of a command."""
+    """Return a cache of torch's results, shared by all runs of a command."""
     from shapewright.engine.memo import Memo
 
     return Memo()
@@ -86,7 +86,7 @@ class _Script:
         )  # fmt: skip
 
     def holds(self, file: str) -> bool:
-        """Whether a file belongs to the program."""
+        """Return whether a file belongs to the program."""
         from shapewright.inputs.python_files import ProgramFolder
 
         return ProgramFolder(Path(os.path.abspath(self.target.place)).parent).holds(
@@ -94,7 +94,9 @@ class _Script:
         )
 
     def owns(self, file: str) -> bool:
-        """Whether a file belongs to the program, or to a package of the user's."""
+        """Return whether a file belongs to the program, or to a package of the
+        user's.
+        """
         from shapewright.runtime.loops.turns import is_own_package
 
         return self.holds(file) or is_own_package(file)
@@ -216,7 +218,9 @@ FEWEST_TRIES = 6
 
 
 def _compute_try_budget(calls: int) -> int:
-    """Return how many runs may be spent on repairs, for runs of so many calls."""
+    """Return how many runs may be spent on repairs, given the number of calls per
+    run.
+    """
     return max(FEWEST_TRIES, min(ALL_TRIES, CALLS_TRIED // max(1, calls)))
 
 
@@ -386,7 +390,7 @@ def trace_script(
 
 
 def _is_doubtful(program: Program, rehearsed: Rehearsed | None) -> bool:
-    """Whether something failed after a cut of a loop that does not train.
+    """Return whether something failed after a cut of a loop that does not train.
 
     What the turns that were left out leave behind may be more than is known of it; a
     whole run decides.
@@ -399,7 +403,8 @@ def _is_doubtful(program: Program, rehearsed: Rehearsed | None) -> bool:
 
 
 def _is_late(program: Program, gone: Place, later: int | None) -> bool:
-    """Whether a run reaches the failure at `gone` only after an iteration of some loop.
+    """Return whether a run reaches the failure at `gone` only after an iteration of
+    some loop.
 
     `later` is how many calls there were before the second turn of any.
     """

@@ -28,7 +28,9 @@ if TYPE_CHECKING:
 
 
 def _has_run(trace: Trace, file: str, runnable: Runnable) -> bool:
-    """Whether a run called the forward of a class, or came through a function."""
+    """Return whether a run called the forward of a class, or ran lines of a
+    function.
+    """
     if runnable.kind == "class":
         return any(call.class_name == runnable.name for call in trace.calls)
     if runnable.kind != "function":
@@ -41,7 +43,7 @@ def _has_run(trace: Trace, file: str, runnable: Runnable) -> bool:
 
 
 def _has_no_calls(trace: Trace, file: str, runnables: Iterable[Runnable]) -> bool:
-    """Whether a script that ran made no call of a module or a tensor function.
+    """Return whether a script that ran made no call of a module or a tensor function.
 
     What it builds, and constants at its top level, are definitions too. One that was
     ended by an error or for its time does not count, one that called `sys.exit` does.
@@ -54,7 +56,7 @@ def _has_no_calls(trace: Trace, file: str, runnables: Iterable[Runnable]) -> boo
 
 
 def _has_exited(trace: Trace) -> bool:
-    """Whether the program called `sys.exit`, as argparse does."""
+    """Return whether the program called `sys.exit`, as argparse does."""
     return not trace.complete and any(
         finding.code == PROGRAM_EXIT for finding in trace.findings[-1:]
     )
@@ -78,7 +80,9 @@ class Outcome:
 
     @property
     def exit_code(self) -> int:
-        """Return 0 if clean, 1 with findings; a mere note does not count."""
+        """Return 1 with findings other than notes or if the run is incomplete, else
+        0.
+        """
         if self.parts:
             return max(Outcome(part).exit_code for part in self.parts)
         found = any(finding.severity != "note" for finding in self.trace.findings)
@@ -98,8 +102,8 @@ class Manner:
 
 
 def trace_command(target: str, spec: str | None, how: Manner) -> Outcome:
-    """Return what `shapewright trace` shows; for a file of definitions,
-    all its parts.
+    """Return the result of `shapewright trace`; for a file of definitions, that of all
+    its parts.
     """
     outcome = _trace_one(target, spec, how)
     if how.watch is not None:
@@ -277,8 +281,8 @@ class _Checks:
             self.checked.append(runnable)
 
     def _is_covered(self, runnable: Runnable, root: bool) -> bool:
-        """Whether a part already ran inside a checked part, constructed in the same
-        way.
+        """Return whether a part already ran inside a checked part, constructed in the
+        same way.
         """
         if runnable.kind == "class" and not runnable.needs and not root:
             instances = [each for each in self.checked if each.kind == "instance"]
@@ -339,7 +343,7 @@ def _describe_nothing_checked(target: str, skipped: Sequence[Skipped]) -> str:
 
 
 def _collect_choices(parts: Sequence[Report]) -> ChosenInputs | None:
-    """Return the inputs that were chosen for the parts, without other parts."""
+    """Return the inputs that were chosen for the parts, leaving out all other parts."""
     chosen = [(part.target, part.chosen) for part in parts if part.chosen is not None]
     if not chosen:
         return None
@@ -356,8 +360,8 @@ def check_command(
     strict: bool,
     files: ProgramFiles | None,
 ) -> Report:
-    """Return what `shapewright check` finds; for a file of definitions, in all its
-    parts.
+    """Return the findings of `shapewright check`; for a file of definitions, those of
+    all its parts.
     """
 
     def check_one(name: str, given: str | None, declared: bool) -> Report:

@@ -137,8 +137,8 @@ def trace_found_inputs(
 def _find_first_running(
     loaded: Loaded, request: RunRequest, took: list[Fed] | None = None
 ) -> RunResult | None:
-    """Return the first declared inputs that run to the end, else inputs found by
-    search.
+    """Return the run with the first declared inputs that reach the end, else with
+    inputs found by search.
     """
     from shapewright.inputs.errors import InputError
 

@@ -85,7 +85,7 @@ def is_listed(name: str, kind: str) -> bool:
 def _find_target_dtype(
     name: str, kind: str, dtypes: list[torch.dtype]
 ) -> torch.dtype | None:
-    """Return the dtype to which float operands are cast; None means no cast."""
+    """Return the dtype to which autocast casts float operands; None means no cast."""
     called = CALLED.get(name, name)
     if kind == "cuda" and name in CUDNN:
         return torch.get_autocast_dtype(kind)
@@ -107,13 +107,15 @@ def is_castable(dtype: torch.dtype) -> bool:
 
 
 def find_refusal(name: str, metas: list[Meta]) -> BaseException | None:
-    """Return the error of a call that autocast forbids, else None."""
+    """Return the error that torch raises if autocast forbids the call, else None."""
     kind = find_device_type(metas)
     return RuntimeError(UNSAFE) if kind and name in REFUSED[kind] else None
 
 
 def cast_arguments(name: str, arguments: Any, infos: list[Info]) -> Any:
-    """Return a rule's arguments after autocast; None if no rule may answer."""
+    """Return a rule's arguments after autocast, or None if no rule can answer the
+    call.
+    """
     kind = find_device_type([info.meta for info in infos])
     if kind is None or _is_ruled_out(name, arguments[1], kind):
         return None if kind else arguments
@@ -137,12 +139,12 @@ def cast_arguments(name: str, arguments: Any, infos: list[Info]) -> Any:
 
 
 def _is_ruled_out(name: str, kwargs: dict[str, Any], kind: str) -> bool:
-    """Return whether the casts depend on the calls inside a composite op."""
+    """Return whether the casts depend on the calls that a composite operator makes."""
     return name in OPEN and not is_listed(name, kind)
 
 
 def cast_tensors(name: str, physical: Any, infos: list[Info]) -> tuple[Any, str | None]:
-    """Return the operands on which torch is about to run, after autocast.
+    """Return the operands on which torch is about to run, as autocast casts them.
 
     The second item is the device type whose lists apply to the kernels of a call that
     is in no list itself, else None.
@@ -158,7 +160,7 @@ def cast_tensors(name: str, physical: Any, infos: list[Info]) -> tuple[Any, str 
 
 
 def cast_for_kernel(name: str, kind: str, physical: Any) -> Any:
-    """Return the operands of a kernel or call after autocast."""
+    """Return the operands of a kernel or call, as autocast casts them."""
     dtypes = [tensor.dtype for tensor in nests.collect_tensors(physical)]
     dtype = _find_target_dtype(name, kind, dtypes)
     if dtype is None:

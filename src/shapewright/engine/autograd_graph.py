@@ -119,7 +119,7 @@ def _make_named_node(node: str) -> Any:
 
 
 def _create_blanks(plan: Hanging, group: tuple[int, ...]) -> list[Tensor]:
-    """Create data-free outputs of a plan for the given output indices."""
+    """Create the data-free outputs of a plan that have the given indices."""
     return [
         torch.empty_strided(
             meta.shape, meta.stride, dtype=meta.torch_dtype, device=META
@@ -129,7 +129,7 @@ def _create_blanks(plan: Hanging, group: tuple[int, ...]) -> list[Tensor]:
 
 
 def can_attach_graph(engine: Engine) -> bool:
-    """Return whether answers may be memoized with their graph at this point."""
+    """Return whether a call may be memoized with its autograd graph at this point."""
     return engine.hangs and not (
         engine.verify
         or is_in_transform()
@@ -141,7 +141,9 @@ def can_attach_graph(engine: Engine) -> bool:
 def attach_graph(
     engine: Engine, plan: Hanging, args: Args, kwargs: Kwargs, infos: list[Info]
 ) -> Any:
-    """Return the outputs of a call that equals an earlier call."""
+    """Return the outputs of a call that equals an earlier call, with a new autograd
+    graph.
+    """
     answer = plan.answer
     if plan.reached:
         inputs = [
@@ -176,7 +178,7 @@ def memoize_call(
     kwargs: Kwargs,
     out: Any,
 ) -> None:
-    """Memoize a call that torch has just answered, if that is safe."""
+    """Memoize a call that torch has just computed, if that is safe."""
     if len(engine.events) != before + 1:
         return
     answer: Answer = engine.events[-1][0]
@@ -219,7 +221,9 @@ def is_cut(tensor: Tensor) -> bool:
 def _find_graph(
     inputs: list[Tensor], outs: list[Tensor]
 ) -> tuple[tuple[int, ...], tuple[int, ...], tuple[int, ...]] | None:
-    """Find the inputs that a graph reaches, and the inputs and outputs it saved."""
+    """Find the inputs that a graph reaches, and the inputs and outputs that it
+    saved.
+    """
     graphless = torch.is_inference_mode_enabled()
     edges = {
         (edge.node, edge.output_nr): at
@@ -266,7 +270,9 @@ def _find_graph(
 
 
 class _Joined(torch.autograd.Function):
-    """Connects a substitute tensor to its inputs, so that backward reaches them."""
+    """Connects a substitute tensor to its inputs, so that the backward pass reaches
+    them.
+    """
 
     of_ours = True
 
@@ -310,7 +316,9 @@ def join_graph(engine: Engine, out: Any, tensors: list[Tensor]) -> Any:
 def join_unrecorded(
     engine: Engine, out: Any, tensors: list[Tensor], before: list[Tensor]
 ) -> Any:
-    """Do as `join_graph` for tensors not recorded yet; keep the name of the node."""
+    """Connect tensors that are not recorded yet, as `join_graph` does; keep node
+    names.
+    """
     if not engine.graph or not torch.is_grad_enabled():
         return out
     blanks = [engine.blank_of(tensor) for tensor in tensors]

@@ -32,7 +32,9 @@ Site = tuple[tuple[CodeType, int], ...]
 
 
 def classify_file(filename: str) -> int:
-    """Return `USER` for a file of the user; `SKIP` for torch's, ours or Python's."""
+    """Return `USER` for a file of the user, or `SKIP` for one of torch, Shapewright or
+    Python.
+    """
     if filename.startswith((TORCH, OURS)):
         return SKIP
     if filename.startswith(STDLIB) and not filename.startswith(SITE_PACKAGES):
@@ -63,7 +65,9 @@ class Sites:
         self.codes: list[CodeType] = []  # kept alive, so that an id names one code
 
     def bound(self, code: CodeType) -> None:
-        """End the walk at frames of this code: the module call knows its own site."""
+        """End the walk at frames of this code, as the module call knows its own call
+        site.
+        """
         self.codes.append(code)
         self.kinds[id(code)] = BOUNDARY
 
@@ -97,7 +101,9 @@ _texts: dict[str, tuple[int, int, Source]] = {}
 
 
 def get_source(filename: str) -> Source | None:
-    """Return a file's current text and hash; read it again only if it changed."""
+    """Return a file's current text and hash; the file is read again only if it
+    changed.
+    """
     if STAND_INS and filename in STAND_INS:
         text = STAND_INS[filename]
         return Source(filename, hashlib.sha256(text.encode()).hexdigest(), text)
@@ -118,7 +124,9 @@ def get_source(filename: str) -> Source | None:
 
 
 def _get_cell_source(filename: str) -> Source | None:
-    """Return the source of a notebook cell or prompt, kept in Python's `linecache`."""
+    """Return the source of a notebook cell or prompt, which Python keeps in
+    `linecache`.
+    """
     text = "".join(linecache.getlines(filename))
     if not text:
         return None
@@ -126,7 +134,7 @@ def _get_cell_source(filename: str) -> Source | None:
 
 
 class Positions:
-    """Source spans of instructions; every code object is read once."""
+    """The source spans of instructions; every code object is read once."""
 
     def __init__(self, folder: str, sources: dict[str, Source]) -> None:
         self.folder = folder
@@ -165,12 +173,14 @@ class Positions:
         )
 
     def relative(self, filename: str) -> str:
-        """Return the path relative to the run's start folder if it lies below it."""
+        """Return the path relative to the folder in which the run started, if it lies
+        in it.
+        """
         prefix = self.folder + os.sep
         return filename.removeprefix(prefix)
 
     def characters(self, filename: str, line: int, column: int | None) -> int:
-        """Convert a byte column from 0 to a character column from 1, as in editors."""
+        """Convert a byte column counted from 0 to a character column counted from 1."""
         if column is None:
             return 1
         lines = self.lines.get(filename)
@@ -190,7 +200,7 @@ BINARY: dict[str, str] = {
 
 
 def find_operator(site: Site, name: str) -> str:
-    """Return `+` for an `add` written as `x + y`; other names unchanged."""
+    """Return `+` for an `add` written as `x + y`; return other names unchanged."""
     if not site:
         return name
     code, offset = site[0]
@@ -209,7 +219,9 @@ def find_operator(site: Site, name: str) -> str:
 
 
 def _read_comparison(argument: int) -> str:
-    """Return the operator of a COMPARE_OP; newer Pythons keep flags in low bits."""
+    """Return the operator of a COMPARE_OP, whose low bits are flags in newer
+    Pythons.
+    """
     shift = 0 if sys.version_info < (3, 12) else 4 if sys.version_info < (3, 13) else 5
     index = argument >> shift
     return str(dis.cmp_op[index]) if index < len(dis.cmp_op) else ""

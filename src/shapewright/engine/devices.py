@@ -35,7 +35,7 @@ FREE_OF_DEVICES = operators_with("mixes_devices")
 
 
 def normalize_device(device: Any, home: str = "cpu") -> str:
-    """Return a device's name as facts write it: `cpu`, `cuda:0`."""
+    """Return the name of a device as it is recorded: `cpu`, `cuda:0`."""
     if device is None:
         return home
     if isinstance(device, int):
@@ -45,7 +45,7 @@ def normalize_device(device: Any, home: str = "cpu") -> str:
 
 
 def resolve_device(engine: Engine, device: Any) -> str:
-    """Return the name of a requested device, checked against the machine's devices."""
+    """Return the name of a requested device after checking that the machine has it."""
     name = normalize_device(device)
     kind = name.partition(":")[0]
     if engine.machine is not None and kind in SAYINGS and kind != engine.machine:
@@ -60,7 +60,7 @@ def resolve_device(engine: Engine, device: Any) -> str:
 
 
 def _report_missing_device(engine: Engine, kind: str) -> str:
-    """Report a missing device once and fall back to the home device."""
+    """Report a missing device once and return the home device in its place."""
     engine.find(
         MISSING_DEVICE,
         f"the program asks for `{kind}`, which the rehearsed machine does not have",
@@ -77,7 +77,7 @@ def make_gpu_error() -> RuntimeError:
 
 
 def find_claimed_device(engine: Engine, infos: list[Info], kwargs: Kwargs) -> str:
-    """Return the device of a result: as requested, else as of its inputs."""
+    """Return the device of a result: the requested device, else that of the inputs."""
     if kwargs.get("device") is not None:
         return resolve_device(engine, kwargs["device"])
     claim = None
@@ -91,7 +91,7 @@ def find_claimed_device(engine: Engine, infos: list[Info], kwargs: Kwargs) -> st
 
 
 def check_devices(engine: Engine, name: str, infos: list[Info]) -> bool:
-    """Report an op on two claimed devices, which fails on a real GPU, as a finding."""
+    """Report a call on tensors of two claimed devices, which fails on a real GPU."""
     first = infos[0].meta.device if infos else ""
     if all([info.meta.device == first for info in infos]):  # noqa: C419
         return False
@@ -122,7 +122,7 @@ def check_devices(engine: Engine, name: str, infos: list[Info]) -> bool:
 
 @contextmanager
 def claim_default_device(engine: Engine) -> Iterator[None]:
-    """Let `with torch.device("cuda"):` affect only calls of the program.
+    """Make `with torch.device("cuda"):` affect only the calls of the program.
 
     Its mode may be below ours (`set_default_device` puts it at the bottom of the
     stack), where it would also add the device to our own calls of torch.
@@ -152,7 +152,9 @@ _GENERATOR: Any = torch.Generator
 
 
 class _AsGenerator(type(_GENERATOR)):  # type: ignore[misc]
-    """Makes `isinstance(x, torch.Generator)` true for generators of before the run."""
+    """Makes `isinstance(x, torch.Generator)` true for generators from before the
+    run.
+    """
 
     def __instancecheck__(cls, value: Any) -> bool:
         return type.__instancecheck__(_GENERATOR, value)
@@ -196,7 +198,9 @@ def claim_generators(engine: Engine) -> Iterator[None]:
 
 
 def check_generator_device(engine: Engine, generator: Any, device: str) -> None:
-    """Raise torch's error if a generator is not on the device of the drawn tensor."""
+    """Raise torch's error if a generator is on another device than the tensor it
+    fills.
+    """
     kind, asked = generator.device.type, device.partition(":")[0]
     if kind != asked and asked != "meta":
         engine.raise_theirs(

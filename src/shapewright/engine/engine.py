@@ -45,7 +45,9 @@ indices of a data set. They decide shapes; a call on a million takes a milliseco
 
 
 class NeedsGraph(BaseException):
-    """The program asks for gradients: run it again with torch below every call."""
+    """Raised if the program needs gradients: the run restarts with torch's own
+    autograd.
+    """
 
 
 @dataclass(frozen=True, slots=True)
@@ -170,7 +172,7 @@ class Engine(SeenTensors, TorchFunctionMode):
         raise NotImplementedError
 
     def call_op(self, func: Any, args: Args, kwargs: Kwargs | None) -> Any:
-        """Answer an ordinary call: the memo, then a rule, then torch itself."""
+        """Answer an ordinary call by the memo, else by a rule, else by torch itself."""
         raise NotImplementedError
 
     def ask_torch(
@@ -182,39 +184,43 @@ class Engine(SeenTensors, TorchFunctionMode):
         infos: list[Info],
         key: tuple[Any, ...] | None,
     ) -> Any:
-        """Let torch's own kernels answer, on data-free tensors."""
+        """Run torch's own kernels on data-free tensors."""
         raise NotImplementedError
 
     def call_of_padded(self, func: Any, args: Args, kwargs: Kwargs) -> Any:
-        """Answer a call with a nested tensor of ours; NotImplemented without one."""
+        """Answer a call with a padded nested tensor; return NotImplemented without
+        one.
+        """
         raise NotImplementedError
 
     def check_overlap(
         self, func: Any, name: str, args: Args, kwargs: Kwargs, infos: list[Info]
     ) -> None:
-        """Raise the error of real kernels for operands that share memory."""
+        """Raise the error of the real kernels if operands share memory."""
         raise NotImplementedError
 
     def refusal_of(
         self, error: Exception, args: Args, kwargs: Kwargs | None
     ) -> Exception:
-        """Return the error that the program gets for an error of torch's."""
+        """Return the error that the program receives in place of an error of torch."""
         raise NotImplementedError
 
     def fault(
         self, error: Exception, func: Any, args: Args, kwargs: Kwargs | None
     ) -> Any:
-        """Handle an error of our own: note it and let torch answer, unrecorded."""
+        """Handle an internal error: note it and let torch run the call, unrecorded."""
         raise NotImplementedError
 
     # -- state set by other parts -----------------------------------------------------
 
     def enter(self, call: int) -> None:
-        """Set the running module call, at its start or after a nested call ends."""
+        """Set the running module call when it starts or a nested call ends."""
         self.call = call
 
     def raised(self, error: BaseException | None) -> None:
-        """Set the program's current error; None if it was passed over."""
+        """Set the program's current error; None means that the run continued after
+        it.
+        """
         self.error = error
 
     def end_with(self, on_supposed: bool) -> None:
@@ -222,51 +228,57 @@ class Engine(SeenTensors, TorchFunctionMode):
         self.rests = on_supposed
 
     def lose(self) -> None:
-        """Note that known values were dropped because they are too large."""
+        """Note that known values were dropped because there are too many of them."""
         self.lost = True
 
     def begin_thread(self, number: int) -> None:
-        """Treat calls in a new thread of the program as calls of this run."""
+        """Treat the calls of a new thread of the program as calls of this run."""
         self.threads.add(number)
         self.started += 1
 
     def close(self, plans: dict[Any, Plan]) -> None:
-        """End the run: calls of threads that go on are answered by these plans."""
+        """End the run; calls of threads that are still running are answered by
+        `plans`.
+        """
         self.plans = plans
 
     def ask_for_graph(self) -> None:
-        """Note that a thread of the program needs torch's own graph."""
+        """Note that a thread of the program needs torch's own autograd graph."""
         self.needs_graph = True
 
     def hold_nested(self) -> None:
-        """Note that the program holds a nested tensor of ours."""
+        """Note that the program holds a padded nested tensor."""
         self.nested = True
 
     def switch_graph_reuse(self, on: bool) -> None:
-        """Turn the reuse of graphs for equal calls on or off from here on."""
+        """Enable or disable, from here on, the reuse of graphs for equal calls."""
         self.hangs = on
 
     def watch_gradients(self, read: dict[int, tuple[Any, Any]]) -> None:
-        """Note the gradients that the program reads in `read`."""
+        """Note in `read` the gradients that the program reads."""
         self.grads_read = read
 
     def make_on(self, device: str) -> None:
-        """Set the device of new tensors for which the program names no device."""
+        """Set the device of new tensors for which the program specifies none."""
         self.home_of_factories = device
 
     def claim(self, machine: str, gpus: int | None = None) -> None:
-        """Set the device type that the machine claims and its number of GPUs."""
+        """Set the device type and the number of GPUs that the machine claims to
+        have.
+        """
         self.machine, self.gpus = machine, gpus
 
     def use_gpu(self, number: int) -> None:
-        """Set the GPU that `cuda` means from now on."""
+        """Set the GPU that `cuda` refers to from now on."""
         if number != self.gpu:
             self.gpu = number
             self.memo.answers.clear()  # they claim the previous GPU
 
     @contextmanager
     def keep_values_up_to(self, limit: int) -> Iterator[None]:
-        """Raise the size limit of kept values in the block, if any are kept."""
+        """Raise the size limit of kept values within the block, if values are kept at
+        all.
+        """
         before = self.known_limit
         if before > 0:
             self.known_limit = max(before, limit)
@@ -277,7 +289,7 @@ class Engine(SeenTensors, TorchFunctionMode):
 
     @contextmanager
     def suspend_recording(self) -> Iterator[None]:
-        """Do not record calls in the block."""
+        """Disable recording within the block."""
         before, self.recording = self.recording, False
         try:
             yield
@@ -286,7 +298,9 @@ class Engine(SeenTensors, TorchFunctionMode):
 
     @contextmanager
     def undo_records(self) -> Iterator[None]:
-        """Undo all that calls in the block record; do not pass over failed calls."""
+        """Undo what calls within the block record, and do not continue after failed
+        calls.
+        """
         error, failures = self.error, self.failures
         assumptions, findings = dict(self.assumptions), dict(self.findings)
         notes, events = dict(self.notes), len(self.events)
@@ -302,7 +316,7 @@ class Engine(SeenTensors, TorchFunctionMode):
     # -- running torch -----------------------------------------------------------
 
     def run(self, func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        """Call torch; an exception from it counts as the program's error."""
+        """Call torch; an exception that it raises counts as the program's error."""
         try:
             return func(*args, **kwargs)
         except BaseException as error:  # torch or the program; raised again
@@ -328,7 +342,7 @@ class Engine(SeenTensors, TorchFunctionMode):
             )
 
     def assume(self, message: str) -> None:
-        """Note an assumption at the running line of the program."""
+        """Record an assumption at the line of the program that is running."""
         key = (message, (self.sites.here(), self.call))
         self.assumptions[key] = self.assumptions.get(key, 0) + 1
 
@@ -338,7 +352,7 @@ class Engine(SeenTensors, TorchFunctionMode):
     def find(
         self, code: str, message: str, torch_message: str = "", once: bool = False
     ) -> None:
-        """Add a finding at the running line of the program."""
+        """Record a finding at the line of the program that is running."""
         key = (code, message, (self.sites.here(), self.call))
         words, count = self.findings.get(key, (torch_message, 0))
         self.findings[key] = words, 1 if once else count + 1

@@ -36,7 +36,7 @@ from shapewright.record.ops import Fact, ModuleCall, Op, State
 
 
 class Fold:
-    """Converts the events of a run: numbers become dense, versions are replayed."""
+    """The conversion of a run's events: numbers become dense, versions are replayed."""
 
     def __init__(
         self,
@@ -90,11 +90,11 @@ class Fold:
         return found
 
     def number_of(self, number: int) -> int:
-        """Return the dense number in facts for a tensor's number in the run."""
+        """Return the dense number in the record for a tensor's number in the run."""
         return self.tensors.setdefault(number, len(self.tensors) + 1)
 
     def last(self, nest: Any, writes: dict[int, int]) -> Any:
-        """Return a nest as it was at the end of the run, after all writes."""
+        """Return nested values as they were at the end of the run, after all writes."""
         self.versions = writes
         try:
             return self.nest(nest)
@@ -143,7 +143,7 @@ class Fold:
         )
 
     def function(self, answer: Answer, shown: str) -> str:
-        """Return the dotted name of torch's function, empty if `shown` implies it."""
+        """Return the dotted name of torch's function, or "" if `shown` implies it."""
         if isinstance(answer.func, str):
             return ""
         key = (answer.func, shown)
@@ -215,7 +215,9 @@ class Fold:
         )
 
     def all_states(self) -> list[State]:
-        """Return parameters and buffers; a tied tensor has its first name, too."""
+        """Return all parameters and buffers, a tied tensor also under its first
+        name.
+        """
         first: dict[int, str] = {}
         own: dict[str, list[State]] = {}
         every = []
@@ -231,7 +233,7 @@ class Fold:
         return every
 
     def nest(self, value: Any) -> Any:
-        """Replace the infos in a snapshot by facts."""
+        """Return nested values with their infos replaced by facts."""
         if isinstance(value, Info):
             return self.fact(value)
         if isinstance(value, dict):
@@ -246,7 +248,8 @@ class Fold:
 def _map_suppositions(
     events: list[tuple[Any, ...]], at: dict[Any, str]
 ) -> dict[int, str]:
-    """Map the number of every tensor whose shape rests on an assumption to its text.
+    """Map the number of each tensor whose shape rests on an assumption to its
+    description.
 
     Start at the outputs of the call that assumed, with their first size if none of its
     inputs has it; follow outputs made from these that have any of these sizes.
@@ -298,7 +301,9 @@ less than reading the note, and small examples are often written out."""
 
 
 def find_stepped(events: list[tuple[Any, ...]], fold: Fold) -> tuple[Span, ...]:
-    """Return the expressions that reach at least `AT_LEAST` places of tensors."""
+    """Return the expressions that index tensors at `AT_LEAST` or more different
+    places.
+    """
     indexed = [event for event in events if event[0].func in INDEXING]
     if len(indexed) < AT_LEAST and all(len(e[2]) < AT_LEAST for e in indexed):
         return ()

@@ -60,7 +60,7 @@ def count_flops(
     kwargs: dict[str, Any],
     casts: str | None = None,
 ) -> tuple[Any, int | None]:
-    """Run a call on data-free tensors; return its result and its FLOPs."""
+    """Run a call on data-free tensors and return its result and its FLOPs."""
     counter = _Counter(casts)
     above = casts is not None and engine.graph and _is_of_python(func)
     with counter, _cast_inner_calls(counter) if above else nullcontext():
@@ -69,7 +69,7 @@ def count_flops(
 
 
 def _is_of_python(func: Any) -> bool:
-    """Return whether a function is Python code of `torch.nn.functional`."""
+    """Return whether a function is Python code in `torch.nn.functional`."""
     return isinstance(func, FunctionType) and func.__globals__ is vars(functional)
 
 
@@ -96,7 +96,7 @@ class _Casting(TorchFunctionMode):
 
 @contextmanager
 def _cast_inner_calls(counter: _Counter) -> Iterator[None]:
-    """Run the body of a Python function of torch with autocast for every inner call.
+    """Run the body of a Python function of torch with autocast on every inner call.
 
     Below autograd a cast comes too late: a backward pass would meet two dtypes.
     """

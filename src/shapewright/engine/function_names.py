@@ -49,7 +49,7 @@ def get_plain_name(func: Any) -> str:
 
 
 def get_display_name(func: Any) -> str:
-    """Return the name in the record: `F.relu`, `torch.cat`, `Tensor.view`, `+`."""
+    """Return the name used in the record: `F.relu`, `torch.cat`, `Tensor.view`, `+`."""
     name = get_plain_name(func)
     if isinstance(func, torch._ops.OpOverloadPacket | torch._ops.OpOverload):
         text = str(func)
@@ -93,7 +93,7 @@ def get_dotted_name(func: Any) -> str:
 
 
 def get_long_name(shown: str) -> str:
-    """Return the full dotted name for a name in the record, as far as known."""
+    """Return the full dotted name for a name in the record, as far as it is known."""
     if shown in BY_SYMBOL:
         return f"torch.Tensor.{BY_SYMBOL[shown]}"
     for short, long in LONG.items():

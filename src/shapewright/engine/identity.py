@@ -37,7 +37,9 @@ THEIRS = 2  # a tensor from before the run: never touched, replaced by a twin
 
 
 class Meta:
-    """Interned metadata: equal metadata is the same object, so a memo key is cheap."""
+    """Interned metadata: equal metadata is the same object, so that a memo key is
+    cheap.
+    """
 
     __slots__ = (
         "device",
@@ -74,7 +76,7 @@ class Meta:
 
 
 class Storage:
-    """A storage: its number, its claimed device, and whether its values are known.
+    """A storage with its number, its claimed device, and whether its values are known.
 
     `assumed` says in words why the values are only representatives, or is None.
     `blank` is the data-free twin and `clone` the copy to compute with, of a storage
@@ -97,7 +99,7 @@ class Storage:
 
 
 class Info:
-    """What the run knows of a tensor; replaced, never changed, on new metadata.
+    """What the run knows about a tensor; replaced, never changed, on new metadata.
 
     `grad_fn` is the name of its autograd node, None for a leaf.
     """
@@ -155,7 +157,7 @@ def intern_meta(
 
 
 def make_opaque_meta(tensor: torch.Tensor, device: str, layout: str) -> Meta:
-    """Return metadata of a tensor without strides, or with a wrapper's strides."""
+    """Return the metadata of a tensor without strides, or with a wrapper's strides."""
     try:
         shape = tuple(tensor.shape)
     except RuntimeError:  # a nested or uninitialised tensor has no single shape
@@ -166,7 +168,7 @@ def make_opaque_meta(tensor: torch.Tensor, device: str, layout: str) -> Meta:
 
 
 def compute_contiguous_stride(shape: tuple[int, ...]) -> tuple[int, ...]:
-    """Return row-major strides; as in torch, a dim of size 0 counts as 1."""
+    """Return row-major strides; as in torch, a dim of size 0 counts as size 1."""
     stride = [1] * len(shape)
     step = 1
     for position in range(len(shape) - 1, -1, -1):

@@ -23,7 +23,9 @@ MOST = 200
 
 
 class _Seen(TorchDispatchMode):
-    """Dispatch mode that lists the kernels below a call: name, shapes in and out."""
+    """Dispatch mode that lists the kernels below a call with the shapes they get and
+    return.
+    """
 
     def __init__(self) -> None:
         super().__init__()  # type: ignore[no-untyped-call]
@@ -52,7 +54,7 @@ def _format_tensor(tensor: Tensor) -> str:
 
 
 def note_kernels(plan: Plan) -> Plan:
-    """Wrap a plan so that every op is noted with the kernels inside."""
+    """Wrap a plan so that every recorded call includes a note of its kernels."""
 
     def looked(engine: Engine, func: Any, args: Any, kwargs: Any) -> Any:
         before = len(engine.events)

@@ -95,7 +95,8 @@ class Hanging:
 
 
 class RecurrentPlan:
-    """A memoized recurrent call: its answer and, for gradients, a miniature's graph.
+    """A memoized recurrent call: its answer and, for gradients, the graph of a
+    miniature.
 
     Its nodes return tensors of the `layouts`; the output may be a view of the first.
     """
@@ -129,7 +130,7 @@ class Memo:
 
 
 def get_arguments(answer: Answer) -> tuple[tuple[str, Any], ...]:
-    """Return the non-tensor arguments, by position or name."""
+    """Return the non-tensor arguments, by position or by name."""
     args, kwargs = answer.arguments
     found = [
         (str(i), _make_readable(v)) for i, v in enumerate(args) if not _is_of_tensors(v)
@@ -178,7 +179,7 @@ UNTOLD = "?"
 
 
 def find_places(answer: Answer, count: int) -> tuple[str, ...]:
-    """Return the place of each of `count` tensors in the call.
+    """Return the place in the call of each of its `count` tensors.
 
     Empty if they fill, in order, the positions that other arguments leave free.
     """

@@ -73,7 +73,7 @@ class Mode(Engine):
     def fault(
         self, error: Exception, func: Any, args: Any, kwargs: dict[str, Any] | None
     ) -> Any:
-        """Handle an error of our own: note it and let torch answer, unrecorded."""
+        """Handle an internal error: note it and let torch run the call, unrecorded."""
         name = get_plain_name(func)
         where = error.__traceback__
         while where is not None and where.tb_next is not None:

@@ -93,7 +93,9 @@ class Calls:
             self.alive[id(module)] = module
 
     def path_of(self, module: nn.Module) -> str:
-        """Return a module's path in the root; a module outside it gets a new name."""
+        """Return a module's path in the root; a module outside the root gets a new
+        name.
+        """
         path = self.paths.get(id(module))
         if path is None:
             name = type(module).__name__
@@ -110,7 +112,7 @@ class Calls:
     def begin(
         self, path: str, name: str, key: int, site: Site, args: Any, kwargs: Any
     ) -> RunningCall:
-        """Begin a call: all ops until `end` belong to it."""
+        """Begin a call, to which all ops until `end` belong."""
         engine = self.engine
         records = self.records
         number = self.counts[key] = self.counts.get(key, 0) + 1
@@ -154,7 +156,7 @@ class Calls:
 
 
 def _make_watcher(calls: Calls, original: Callable[..., Any]) -> Any:
-    """Return the replacement of `nn.Module._call_impl`."""
+    """Return the function that replaces `nn.Module._call_impl`."""
     engine = calls.engine
     thread = get_ident()
     here = engine.sites.here
@@ -297,5 +299,5 @@ def _run_without_data(
 
 
 def _drop_data(tensor: torch.Tensor) -> torch.Tensor:
-    """Drop the data of a tensor, whose values mean nothing."""
+    """Remove the data of a tensor, as its values are meaningless."""
     return tensor.detach().to("meta").requires_grad_(tensor.requires_grad)

@@ -22,13 +22,13 @@ ATOMS = frozenset(
 
 
 class _Knower(Protocol):
-    """An object that knows the metadata of a run's tensors."""
+    """An object that knows the metadata of the tensors of a run."""
 
     def info(self, tensor: Tensor) -> Info: ...
 
 
 class _Unhashable:
-    """Replaces a value that can't be compared, so that a key matches no other key."""
+    """Replaces a value that cannot be compared, so that its key equals no other key."""
 
     __hash__ = None  # type: ignore[assignment]
 
@@ -37,7 +37,9 @@ UNHASHABLE = _Unhashable()
 
 
 def append_key(engine: _Knower, value: Any, key: list[Any], infos: list[Info]) -> int:
-    """Append to `key` all that an answer depends on; count tensors of known values."""
+    """Append to `key` all that a result depends on; count the tensors with known
+    values.
+    """
     kind = type(value)
     if isinstance(value, Tensor):
         info = engine.info(value)
@@ -76,7 +78,7 @@ def append_key(engine: _Knower, value: Any, key: list[Any], infos: list[Info]) -
 
 
 def swap_tensors(value: Any, change: Callable[[Tensor], Any]) -> Any:
-    """Return the nest with `change` applied to every tensor."""
+    """Return the nested arguments with `change` applied to every tensor."""
     if isinstance(value, Tensor):
         return change(value)
     kind = type(value)
@@ -102,7 +104,7 @@ def swap_tensors(value: Any, change: Callable[[Tensor], Any]) -> Any:
 
 
 def visit_tensors(value: Any, look: Callable[[Tensor], Any], depth: int = 0) -> None:
-    """Call `look` with every tensor in a nest."""
+    """Call `look` with every tensor in a nested structure (tuples, lists, dicts)."""
     if isinstance(value, Tensor):
         look(value)
     elif isinstance(value, tuple | list):
@@ -114,7 +116,7 @@ def visit_tensors(value: Any, look: Callable[[Tensor], Any], depth: int = 0) -> 
 
 
 def collect_tensors(value: Any) -> list[Tensor]:
-    """Return all tensors in a nest, in order."""
+    """Return all tensors in a nested structure (tuples, lists, dicts), in order."""
     found: list[Tensor] = []
     visit_tensors(value, found.append)
     return found
@@ -123,7 +125,7 @@ def collect_tensors(value: Any) -> list[Tensor]:
 def replace_devices(
     physical: tuple[tuple[Any, ...], dict[str, Any]], device: str = "meta"
 ) -> tuple[tuple[Any, ...], dict[str, Any]]:
-    """Return the arguments with every device among them replaced."""
+    """Return the arguments with every device replaced."""
     args, kwargs = physical
     if "device" in kwargs and kwargs["device"] is not None:
         kwargs = {**kwargs, "device": device}
@@ -143,7 +145,9 @@ def replace_devices(
 
 
 def to_plain(value: Any, meta_of: Callable[[Tensor], Any]) -> Any:
-    """Convert arguments for a rule: metadata for tensors, names for torch's types."""
+    """Convert arguments for a rule: tensors to metadata, torch's types to their
+    names.
+    """
     kind = type(value)
     if kind in UNCHANGED:
         return value
@@ -175,7 +179,9 @@ UNCHANGED = frozenset({int, float, bool, str, type(None), complex})
 
 
 def copy_nest(value: Any, look: Callable[[Tensor], Info], depth: int = 0) -> Any:
-    """Copy a nest with infos in place of tensors, keeping no object alive."""
+    """Copy a nested structure with infos in place of tensors, keeping no object
+    alive.
+    """
     if isinstance(value, Tensor):
         return look(value)
     kind = type(value)

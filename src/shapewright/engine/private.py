@@ -75,7 +75,7 @@ UninitializedTensor: type = parameter.UninitializedTensorMixin  # type: ignore[a
 
 
 def suspend_transforms() -> AbstractContextManager[Any]:
-    """Suspend all `torch.func` transforms in the block."""
+    """Suspend all `torch.func` transforms within the block."""
     if not is_in_transform():
         return nullcontext()
     from torch._functorch.pyfunctorch import temporarily_clear_interpreter_stack
@@ -84,7 +84,8 @@ def suspend_transforms() -> AbstractContextManager[Any]:
 
 
 def make_nested(lengths: list[int], width: int, dtype: torch.dtype) -> torch.Tensor:
-    """Return a strided nested tensor of samples `(length, width)` on untouched memory.
+    """Return a strided nested tensor of uninitialized samples of shape `(length,
+    width)`.
 
     torch's public functions copy existing data; the one for a buffer is private.
     """
@@ -97,7 +98,7 @@ def make_nested(lengths: list[int], width: int, dtype: torch.dtype) -> torch.Ten
 
 
 def get_function_modes() -> list[Any]:
-    """Return the active function modes, ours and the program's; no public API does.
+    """Return the active function modes, ours and the program's; no public API does so.
 
     Example: `with torch.device("cuda"):` is a function mode.
     """
@@ -107,7 +108,7 @@ def get_function_modes() -> list[Any]:
 
 @contextmanager
 def suspend_modes() -> Iterator[None]:
-    """Deactivate all function modes in the block; torch can only pop one by one."""
+    """Deactivate all function modes within the block; torch can only pop one by one."""
     with ExitStack() as stack:
         for _ in range(torch._C._len_torch_function_stack()):
             stack.enter_context(torch.overrides._pop_mode_temporarily())
@@ -122,7 +123,7 @@ any_autocast: Callable[[], bool] = getattr(
 
 @cache
 def is_autocast_function(name: str, kind: str) -> bool:
-    """Return whether this torch's autocast lists for `kind` have `aten::name`.
+    """Return whether the autocast lists of this torch for `kind` contain `aten::name`.
 
     The lists grow from version to version (`rms_norm` after 2.6).
     """
@@ -145,7 +146,7 @@ It compares the signatures of torch's own functions at import.
 def patch_unless_aside(
     patch: Callable[[], None], unpatch: Callable[[], None]
 ) -> Iterator[None]:
-    """Patch torch in the block, except inside the contexts of `step_aside`."""
+    """Patch torch within the block, except inside the contexts of `step_aside`."""
 
     @contextmanager
     def unpatched() -> Iterator[None]:
@@ -166,7 +167,7 @@ def patch_unless_aside(
 
 @contextmanager
 def replace_dynamo() -> Iterator[None]:
-    """Replace `torch._dynamo` by a stand-in while it is not yet imported.
+    """Replace `torch._dynamo` by a stand-in until it is imported.
 
     `torch/_compile.py` imports `torch._dynamo` (1 to 2 s, with sympy) at the first call
     of a meta kernel written in Python, only to learn that nothing is being compiled.
@@ -215,7 +216,7 @@ class _StandIn(types.ModuleType):
         return function
 
     def graph_break(self, *_: object, **__: object) -> None:
-        """Do nothing; in torch 2.6 every step of an optimizer calls this."""
+        """Do nothing; in torch 2.6, every step of an optimizer calls this function."""
 
     def __getattr__(self, name: str) -> Any:
         if name == "__file__":  # inspect asks every module; that is no use of it

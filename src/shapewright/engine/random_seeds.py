@@ -31,7 +31,9 @@ def save_generator(generator: torch.Generator) -> None:
 
 @contextmanager
 def seed_generators() -> Iterator[None]:
-    """Seed the default generators with `SEED`; prevent seeding by the machine."""
+    """Seed the default generators with `SEED`, and keep the program from random
+    seeding.
+    """
     torch.default_generator.manual_seed(SEED)
     random.seed(SEED)
     numpy = sys.modules.get("numpy")
@@ -54,7 +56,9 @@ def seed_generators() -> Iterator[None]:
 
 @functools.cache
 def _make_replacements(numpy: Any) -> list[tuple[Any, str, Callable[..., Any]]]:
-    """Return the functions that seed from the machine, with their replacements."""
+    """Return the functions that seed from the machine's entropy, with their
+    replacements.
+    """
     found = [(random, "seed", _wrap_seeding(random.seed))]
     found += [
         (space, "seed", _replace_seed(torch.seed)) for space in (torch, torch.random)
@@ -67,7 +71,7 @@ def _make_replacements(numpy: Any) -> list[tuple[Any, str, Callable[..., Any]]]:
 
 
 def _wrap_seeding(original: Callable[..., Any]) -> Callable[..., Any]:
-    """Wrap a function so that a call without a seed uses ours."""
+    """Wrap a seeding function so that a call without a seed uses `SEED`."""
 
     def replaced(*args: Any, **kwargs: Any) -> Any:
         none = not kwargs and args in ((), (None,))
@@ -77,7 +81,7 @@ def _wrap_seeding(original: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def _replace_seed(original: Callable[[], int]) -> Callable[[], int]:
-    """Return a replacement of `torch.seed` that sets and returns our seed."""
+    """Return a replacement for `torch.seed` that sets and returns `SEED`."""
 
     def replaced() -> int:
         torch.default_generator.manual_seed(SEED)

@@ -18,7 +18,7 @@ CACHE_METHODS = ("cache_info", "cache_clear", "cache_parameters")
 def replace_attribute(
     owner: Any, name: str, make: Callable[[Any], Any]
 ) -> Iterator[None]:
-    """Replace `owner.name` by `make(owner.name)` in the block."""
+    """Replace `owner.name` by `make(owner.name)` within the block."""
     original = vars(owner)[name]
     setattr(owner, name, make_resembling(original, make))
     try:

@@ -36,7 +36,9 @@ COPIED = frozenset({"sparse_coo", "sparse_csr", "sparse_csc", "nested"})
 
 
 class Life:
-    """An object that all tensors made by a run hold: its references count them."""
+    """An object that all tensors of a run refer to, so that its references count
+    them.
+    """
 
     __slots__ = ()
 
@@ -60,7 +62,7 @@ class SeenTensors:
     life: Life
 
     def info(self, tensor: Tensor) -> Info:
-        """Return the `Info` of a tensor, creating it at first sight."""
+        """Return the `Info` of a tensor, creating it when the tensor is first seen."""
         info: Info | None = getattr(tensor, "_sw", None)
         if info is not None:
             return info
@@ -89,7 +91,9 @@ class SeenTensors:
         return info
 
     def add_plain(self, tensor: Tensor, claim: str) -> Info:
-        """Create the info of a data-free tensor quickly; meta models have thousands."""
+        """Create the info of a data-free tensor quickly; meta models have thousands of
+        them.
+        """
         rg = tensor.requires_grad
         meta = intern_meta(self.memo.metas, tensor, claim, rg)
         key = tensor.untyped_storage()._cdata
@@ -114,7 +118,9 @@ class SeenTensors:
                     info.twin = tensor.detach()
 
     def get_unwritten(self) -> dict[int, tuple[Tensor, Info]]:
-        """Return parameters and data-free buffers whose infos a next run may reuse."""
+        """Return the parameters and data-free buffers whose infos the next run may
+        reuse.
+        """
         return {
             key: (tensor, info)
             for key, (tensor, info) in self.theirs.items()
@@ -175,7 +181,9 @@ class SeenTensors:
         return info
 
     def holds(self, tensor: Tensor) -> bool:
-        """Return whether the integers of a large tensor, such as labels, are kept."""
+        """Return whether the values of a large integer tensor, such as labels, are
+        kept.
+        """
         count = tensor.numel()
         unknown = isinstance(tensor, Parameter) or id(tensor) in self.unknown_ids
         return (
@@ -187,7 +195,9 @@ class SeenTensors:
         )
 
     def limit_for(self, infos: list[Info]) -> int:
-        """Return the size limit for results of known tensors: that of the largest."""
+        """Return the size limit of known results: that of the largest known operand, if
+        larger.
+        """
         sizes = [
             count_elements(info.meta.shape) for info in infos if info.storage.known
         ]
@@ -233,7 +243,9 @@ class SeenTensors:
         return twin
 
     def copy_of(self, tensor: Tensor, info: Info) -> Tensor:
-        """Copy a user's tensor that has no data-free form, as it may not be written."""
+        """Return a copy of a user's tensor without data-free form, which may not be
+        written.
+        """
         if info.kind != THEIRS or info.meta.layout not in COPIED:
             return tensor
         copy = tensor.detach().clone()
@@ -268,7 +280,7 @@ class SeenTensors:
 
 
 def _is_odd(tensor: Tensor) -> bool:
-    """Return whether shape, stride and storage do not fully describe a tensor."""
+    """Return whether a tensor is more than its shape, strides and storage describe."""
     kind = type(tensor)
     if kind is Tensor or kind is Parameter or kind is Buffer:
         return (

@@ -58,12 +58,12 @@ ASKED_AGAIN = (
 
 
 class _NoAnswer(Exception):
-    """Raised if torch gives no answer."""
+    """Raised if torch returns no result."""
 
 
 @dataclass(frozen=True, slots=True)
 class _Way:
-    """A way to repeat a call with torch; `ask` returns the outputs in words."""
+    """A way to repeat a call with torch; `ask` returns the outputs as text."""
 
     device: str
     ask: Callable[[], list[str]]
@@ -132,7 +132,7 @@ class _Source(torch.autograd.Function):
 def _prepare_ways(
     engine: Engine, func: Any, call: Call, infos: list[Info]
 ) -> list[_Way]:
-    """Return the ways to repeat a call: on the CPU if small, and without data."""
+    """Return the ways to repeat a call: on the CPU if it is small, and without data."""
     ways = []
     if _count_elements(infos) <= LIMIT and not (any_autocast() and _is_on_gpu(infos)):
         ways.append(_prepare_way(engine, func, call, "cpu"))
@@ -154,7 +154,9 @@ def _is_on_gpu(infos: list[Info]) -> bool:
 
 
 def _prepare_way(engine: Engine, func: Any, call: Call, device: str) -> _Way:
-    """Prepare the call on separate tensors, before the original can write any."""
+    """Prepare the call on separate tensors before the original call can write to
+    any.
+    """
     written = is_in_place(get_plain_name(func), call[1]) or "out" in call[1]
     made: dict[int, Tensor] = {}
 
@@ -176,7 +178,9 @@ def _prepare_way(engine: Engine, func: Any, call: Call, device: str) -> _Way:
 
 
 def _copy_alone(engine: Engine, tensor: Tensor, device: str, written: bool) -> Tensor:
-    """Return a tensor of the same metadata that shares no memory with the run's."""
+    """Return a tensor with the same metadata that shares no memory with the run's
+    tensor.
+    """
     info = engine.info(tensor)
     meta = info.meta
     with torch.inference_mode(tensor.is_inference()), torch.no_grad():
@@ -198,7 +202,7 @@ def _copy_alone(engine: Engine, tensor: Tensor, device: str, written: bool) -> T
 
 
 def _copy_shifted(value: Tensor, offset: int) -> Tensor:
-    """Copy a tensor with its strides, at the given storage offset."""
+    """Copy a tensor with its strides at the given storage offset."""
     size, stride = value.shape, value.stride()
     last = sum((n - 1) * s for n, s in zip(size, stride, strict=True) if n) + 1
     room = torch.zeros(offset + max(last, 0), dtype=value.dtype)
@@ -210,14 +214,16 @@ def _copy_shifted(value: Tensor, offset: int) -> Tensor:
 
 
 def _compute_extent(meta: Any) -> int:
-    """Return the bytes from the start of the storage to the last element's end."""
+    """Return the number of bytes from the start of the storage to the last element's
+    end.
+    """
     steps = zip(meta.shape, meta.stride, strict=True)
     last = 0 if 0 in meta.shape else sum((n - 1) * s for n, s in steps) + 1
     return int((meta.offset + last) * meta.torch_dtype.itemsize)
 
 
 def _ask_torch(ways: list[_Way]) -> list[str]:
-    """Return torch's answer from the first way that works: CPU, else without data."""
+    """Return torch's result on the CPU if that works, else without data."""
     state = torch.get_rng_state()
     try:
         for way in ways:
@@ -241,7 +247,7 @@ def _compare_answer(
     outs: tuple[Info, ...],
     ways: list[_Way],
 ) -> None:
-    """Compare an answer with torch's; report a difference as a finding."""
+    """Compare an answer with torch's result; report a difference as a finding."""
     try:
         theirs = _ask_torch(ways)
     except _NoAnswer:
@@ -257,7 +263,7 @@ def _compare_answer(
 def _describe_recorded(
     outs: tuple[Info, ...], ins: list[Info], written: bool
 ) -> list[str]:
-    """Describe our recorded outputs in words."""
+    """Describe the recorded outputs in words."""
     given = list(dict.fromkeys(info.number for info in ins))
     found = []
     for info in outs:
@@ -284,7 +290,9 @@ def _describe_outputs(out: Any, given: list[Tensor], written: bool) -> list[str]
 
 
 def _describe_tensor(meta: Meta, requires_grad: bool, grad_fn: str | None) -> str:
-    """Describe a tensor in a few words, the same for torch's and ours if they agree."""
+    """Describe a tensor in a few words, which are the same if torch's and ours
+    agree.
+    """
     if grad_fn in (None, "_SourceBackward") or not torch.is_grad_enabled():
         grad_fn = "leaf" if requires_grad else None
     text = f"{meta.dtype}{list(meta.shape)}"
@@ -294,7 +302,7 @@ def _describe_tensor(meta: Meta, requires_grad: bool, grad_fn: str | None) -> st
 
 
 def _compare_flops(engine: Engine, func: Any, answer: Answer, ways: list[_Way]) -> None:
-    """Compare the FLOPs of a rule with torch's own formulas."""
+    """Compare the FLOPs of a rule with those of torch's own formulas."""
     if answer.flops is None or not ways:
         return
     if get_plain_name(func) in CHOOSES and ways[-1].device == "cpu":
@@ -310,7 +318,9 @@ def _compare_flops(engine: Engine, func: Any, answer: Answer, ways: list[_Way]) 
 def _check_refusal(
     engine: Engine, func: Any, ways: list[_Way], error: Exception
 ) -> None:
-    """Check that a refused call fails on the CPU, too; meta kernels are too lenient."""
+    """Check that a rejected call also fails on the CPU; meta kernels are too
+    lenient.
+    """
     if not ways or ways[0].device != "cpu" or representatives.is_autograd_error(error):
         return  # what refuses to write a view is its base, which is not here
     try:
@@ -321,7 +331,7 @@ def _check_refusal(
 
 
 def _report_difference(engine: Engine, func: Any, ours: str, theirs: str) -> None:
-    """Report a disagreement with torch, which is a bug of ours."""
+    """Report a difference from torch, which is a bug of Shapewright."""
     engine.find(
         SELF_CHECK,
         f"`{get_display_name(func)}` is recorded as {ours}, torch says {theirs}",

@@ -24,7 +24,9 @@ Event = tuple[Any, ...]
 
 @dataclass(frozen=True, slots=True)
 class Guess:
-    """A representative. `told`: something rests on it or bounds it; `sure`: exact."""
+    """A representative value. `told`: something rests on it or bounds it; `sure`:
+    exact.
+    """
 
     value: Tensor
     told: bool = False
@@ -32,7 +34,7 @@ class Guess:
 
 
 class Waits:
-    """Counts of the reads for which loops wait, by place."""
+    """The number of reads for which loops wait, by place."""
 
     def __init__(self) -> None:
         self.asked: dict[tuple[CodeType, Any], int] = {}
@@ -40,7 +42,7 @@ class Waits:
 
 
 class ChosenValues:
-    """The places that read unknown data, and the objects returned for it."""
+    """The places that read unknown data, and the objects that were returned for it."""
 
     def __init__(self) -> None:
         self.places: dict[CodeType, set[int]] = {}
@@ -58,7 +60,7 @@ class ChosenValues:
 
 
 class Supposed:
-    """Representatives of a run's tensors, by the call that produced them."""
+    """The representative values of a run's tensors, by the call that produced them."""
 
     def __init__(self) -> None:
         self.kept: OrderedDict[Key, Guess] = OrderedDict()
@@ -83,7 +85,7 @@ class Supposed:
         self.seen = len(events)
 
     def keep(self, key: Key, guess: Guess) -> Guess:
-        """Keep a guess, so that the next read gets the same answer."""
+        """Keep a guess, so that the next read returns the same value."""
         if key in self.kept:
             self.size -= self.kept[key].value.numel()
         self.size += guess.value.numel()

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 @contextmanager
 def follow_threads(engine: Engine) -> Iterator[None]:
-    """Answer torch calls in threads started during the run like those of the run.
+    """Answer torch calls in threads started during the run like the run's own calls.
 
     A thread that outlives the run is ended at its next call of torch, since its
     tensors have no data.
@@ -44,7 +44,7 @@ def follow_threads(engine: Engine) -> Iterator[None]:
 
 
 def _wrap_bootstrap(engine: Engine, bootstrap: Any) -> Any:
-    """Wrap a thread's bootstrap function in the run's mode."""
+    """Wrap the bootstrap function of a thread so that it runs in the run's mode."""
 
     def inner() -> None:
         number = get_ident()
@@ -76,7 +76,7 @@ def _wrap_exception_hook(engine: Engine, report: Any) -> Any:
 
 
 class _Over(dict[Any, Any]):
-    """The plans after the end of a run: every call ends its thread."""
+    """The plans after the end of a run, with which every call ends its thread."""
 
     def get(self, key: Any, default: Any = None) -> Any:
         return _end_thread

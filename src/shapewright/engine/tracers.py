@@ -102,7 +102,7 @@ def _wrap_tracer(original: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def _wrap_proxy_tracer(original: Callable[..., Any]) -> Callable[..., Any]:
-    """Wrap a tracer that uses tensors of its own kind, such as proxies."""
+    """Wrap a tracer that creates tensors of its own kind, such as proxies."""
 
     def trace(*args: Any, **kwargs: Any) -> Any:
         engine = _find_running_engine()
@@ -134,7 +134,9 @@ def _wrap_tracer_maker(original: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def _wrap_transform(original: Callable[..., Any]) -> Callable[..., Any]:
-    """Wrap a function such as `functionalize`: in a run, call its argument directly."""
+    """Wrap a function such as `functionalize`, so that a run calls its argument
+    directly.
+    """
 
     def made(function: Any, *args: Any, **kwargs: Any) -> Any:
         def called(*inputs: Any, **named: Any) -> Any:
@@ -150,7 +152,7 @@ def _wrap_transform(original: Callable[..., Any]) -> Callable[..., Any]:
 def _trace_for_real(
     engine: Engine, function: Callable[..., Any], args: Any, kwargs: Any
 ) -> Any:
-    """Run torch's tracer on copies with data; return its result without data."""
+    """Run torch's tracer on copies with data, and return its result without data."""
     real = Real(engine)
     made = engine.run(_run_for_real, (engine, real, function, args, kwargs), {})
     infos = [engine.info(tensor) for tensor in real.parameters]
@@ -162,7 +164,7 @@ def _trace_for_real(
 def _run_for_real(
     engine: Engine, real: Real, function: Callable[..., Any], args: Any, kwargs: Any
 ) -> Any:
-    """Call torch's tracer on copies with data; its result has data, too."""
+    """Run torch's tracer on copies with data, and return its result with data."""
     with _suspend_engine(engine), torch.random.fork_rng(devices=()):
         args, kwargs = real.of(args), real.of(kwargs)
         with real.in_closures(args):
@@ -179,7 +181,7 @@ def _drop_data(engine: Engine, tensor: torch.Tensor) -> torch.Tensor:
 
 @contextmanager
 def _suspend_engine(engine: Engine) -> Iterator[None]:
-    """Remove our mode and patches from torch in the block."""
+    """Remove our mode and patches from torch within the block."""
     thread = get_ident()
     with ExitStack() as stack:
         for unpatched in step_aside:
@@ -203,7 +205,7 @@ class Real:
         self.parameters: list[torch.Tensor] = []  # of the models that were copied
 
     def of(self, value: Any) -> Any:
-        """Return the copy of a tensor, a model, or a nest of them."""
+        """Return the copy of a tensor, of a model, or of a nested structure of them."""
         if isinstance(value, torch.Tensor):
             return self.tensor(value)
         if isinstance(value, nn.Module):
@@ -248,7 +250,7 @@ class Real:
         return real
 
     def module(self, module: nn.Module) -> nn.Module:
-        """Return a copy of a model with all tensors that its modules hold."""
+        """Return a copy of a model with all the tensors that its modules hold."""
         if isinstance(module, torch.jit.ScriptModule):
             return module
         if id(module) not in self.memo:

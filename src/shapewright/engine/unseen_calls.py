@@ -36,7 +36,9 @@ if TYPE_CHECKING:
 
 @contextmanager
 def watch_apply(engine: Engine) -> Iterator[None]:
-    """Make `Function.apply` pass stand-ins to autograd and keep its results' nodes."""
+    """Make `Function.apply` pass stand-ins to autograd and keep the nodes of its
+    results.
+    """
     kind = torch.autograd.Function
     original = kind.__dict__["apply"]
 
@@ -87,7 +89,7 @@ def _make_stand_in(engine: Engine, value: torch.Tensor) -> torch.Tensor:
 
 
 def _refresh_info(engine: Engine, value: torch.Tensor) -> None:
-    """Read the metadata of a result again: autograd has given it a node."""
+    """Read the metadata of a result again after autograd has given it a node."""
     if not value.requires_grad:
         return
     info = engine.info(value)
@@ -128,7 +130,7 @@ Wrap = Callable[[Callable[..., Any]], Callable[..., Any]]
 
 @contextmanager
 def _wrap_function(module: Any, name: str, wrap: Wrap) -> Iterator[None]:
-    """Wrap a function of torch's during the run."""
+    """Wrap a function of torch during the run."""
     original = vars(module)[name]
     wrapped = make_resembling(original, wrap)
     setattr(module, name, wrapped)
@@ -140,7 +142,9 @@ def _wrap_function(module: Any, name: str, wrap: Wrap) -> Iterator[None]:
 
 
 def _make_exit_wrapper(engine: Engine) -> Wrap:
-    """Return a wrapper by which an unwrapped tensor claims the wrapped one's device."""
+    """Return a wrapper that gives an unwrapped tensor the claimed device of its
+    wrapper.
+    """
 
     def wrap(original: Callable[..., Any]) -> Callable[..., Any]:
         def leave(wrapped: Any, *args: Any, **kwargs: Any) -> Any:
@@ -179,7 +183,7 @@ def _make_entry_wrapper(engine: Engine) -> Wrap:
 
 @contextmanager
 def keep_storages(engine: Engine) -> Iterator[None]:
-    """Make `set_` only claim the new storage; a user's tensor keeps its own."""
+    """Make `set_` only claim the new storage, so that a user's tensor keeps its own."""
     original = torch.Tensor.set_
 
     def set_(tensor: Any, *args: Any, **kwargs: Any) -> Any:
@@ -204,7 +208,7 @@ def keep_storages(engine: Engine) -> Iterator[None]:
 def _claim_storage(
     engine: Engine, original: Any, tensor: Any, args: Any, kwargs: Any
 ) -> torch.Tensor:
-    """Apply `set_` to a stand-in and update the tensor's info."""
+    """Apply `set_` to a stand-in and update the info of the tensor."""
     info = engine.info(tensor)
     source = kwargs.get("source", args[0] if args else None)
     given = engine.info(source) if isinstance(source, torch.Tensor) else None
@@ -275,7 +279,8 @@ def group_claimed_tensors(engine: Engine) -> Iterator[None]:
 def _group_tensors(
     engine: Engine, lists: list[list[Any]], with_indices: bool = False
 ) -> Groups:
-    """Group the tensors of the first list by device and dtype, with their companions.
+    """Group the tensors of the first list by device and dtype, with those at the same
+    index.
 
     Example: parameters in float32 and bfloat16 form two groups; each has as many
     lists as `lists`, and the indices of its tensors.
@@ -304,7 +309,9 @@ def _group_tensors(
 
 
 def _is_grouped_with(meta: Meta, first: Meta) -> bool:
-    """Return whether torch groups a tensor with a parameter; a step may be on CPU."""
+    """Return whether torch groups a tensor with a parameter; step counts may be on the
+    CPU.
+    """
     if meta.device == first.device:
         lower = meta.torch_dtype is torch.bfloat16  # an optimizer's state may be
         return meta.torch_dtype in (first.torch_dtype, *STEPS) or lower
@@ -312,7 +319,7 @@ def _is_grouped_with(meta: Meta, first: Meta) -> bool:
 
 
 def wrap_in_mode(engine: Engine, function: Callable[..., Any]) -> Callable[..., Any]:
-    """Wrap a function so that it runs under the run's mode."""
+    """Wrap a function so that it runs in the mode of the run."""
 
     def called(*args: Any, **kwargs: Any) -> Any:
         modes = torch.overrides._get_current_function_mode_stack()

@@ -45,7 +45,7 @@ class Code:
 
     @property
     def is_switchable(self) -> bool:
-        """Whether a project or a comment may switch the finding off."""
+        """Return whether a project or a comment may switch the finding off."""
         return self.kind not in ERRORS
 
 
@@ -71,7 +71,7 @@ def add_code(code: Code) -> str:
 
 
 def find_page(code: str) -> str | None:
-    """Return the page of a code as Markdown; None if there is no such code.
+    """Return the page of a code as Markdown, or None if there is no such code.
 
     Example: ``find_page("torch-error")``.
     """
@@ -102,7 +102,7 @@ LOOKERS: list[Looker] = []
 
 
 def looks_for(*codes: str, **facts: bool) -> Callable[[Find], Find]:
-    """Register the decorated function as what looks for `codes`.
+    """Register the decorated function as the one that looks for `codes`.
 
     Example::
 
@@ -122,7 +122,7 @@ def looks_for(*codes: str, **facts: bool) -> Callable[[Find], Find]:
 
 
 def list_lookers(kind: Kind) -> list[Looker]:
-    """Return what looks for findings of a kind, in the order of their codes."""
+    """Return the lookers for findings of a kind, in the order of their codes."""
     order = list(CODES)
     found = [each for each in LOOKERS if CODES[each.codes[0]].kind == kind]
     return sorted(found, key=lambda each: order.index(each.codes[0]))

@@ -29,7 +29,7 @@ def _register() -> None:
 
 
 def _of_one(rule: Rule) -> Any:
-    """Return a need that checks the dtype a function of one tensor gets."""
+    """Return a need that checks the dtype of the argument of a one-tensor function."""
 
     def one(input: Meta, *rest: Any, **options: Any) -> Unmet | None:
         return of_dtype(rule, input, rest, options)

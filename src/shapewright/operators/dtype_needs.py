@@ -24,7 +24,7 @@ def _tensors(named: tuple[Named, ...]) -> list[tuple[str, Meta]]:
 
 
 def no_bools(*named: Named) -> Unmet | None:
-    """Check that no tensor is bool: `-` and sums are not defined for bools here."""
+    """Check that no tensor is bool, as `-` and sums are not defined for bools here."""
     for name, each in _tensors(named):
         if each.dtype == "bool":
             return dtype_unmet(name, each, "float32", "{op} does not support bools")
@@ -116,7 +116,7 @@ class _Cast:
 
 
 def _refuses(rule: Rule, args: Any, options: Any = None) -> bool | None:
-    """Whether a rule refuses the call; None if it does not cover the call."""
+    """Return whether a rule rejects the call, or None if it does not cover the call."""
     try:
         made = rule.metadata(*args, **(options or {}))
     except Misfit:
@@ -125,7 +125,7 @@ def _refuses(rule: Rule, args: Any, options: Any = None) -> bool | None:
 
 
 def of_dtype(rule: Rule, input: Meta, rest: Any, options: Any) -> Unmet | None:
-    """Check that the rule takes the input's dtype; suggest a dtype that it takes."""
+    """Check that the rule accepts the input's dtype, or suggest one that it accepts."""
     own = KIND.get(input.dtype, 2)
     refused = _refuses(rule, (input, *rest), options)
     kinds = TAKEN.get(rule.names[0].rpartition(".")[2]) if refused is None else None
@@ -155,7 +155,7 @@ def of_dtype(rule: Rule, input: Meta, rest: Any, options: Any) -> Unmet | None:
 
 
 def of_dtypes(rule: Rule, *named: tuple[str, Any]) -> Unmet | None:
-    """Check the dtypes of several operands as `of_dtype` checks that of one."""
+    """Check the dtypes of several operands as `of_dtype` checks one."""
     if _refuses(rule, [each for _, each in named]) is not True:
         return None
     for name, each in named:

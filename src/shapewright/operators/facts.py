@@ -200,7 +200,7 @@ def values_of(fact: str) -> dict[str, Any]:
 
 
 def _declared(fact: str) -> list[Any]:
-    """Return what each family declares of a fact: names in a text, or a dict."""
+    """Return what each family declares as a fact: a string of names, or a dict."""
     if fact not in MEANINGS:
         raise KeyError(f"no fact is called {fact}")
     return [family.FACTS[fact] for family in FAMILIES if fact in family.FACTS]

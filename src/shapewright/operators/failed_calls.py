@@ -14,7 +14,7 @@ from shapewright.record.ops import Fact
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """An argument of a call, or one dim of it.
+    """An argument of a call, or one of its dims.
 
     `argument` is its name in the signature of the rule; `tensors.1` is the second of a
     list. `dim` counts from 0; None means the argument as a whole.
@@ -82,7 +82,7 @@ MOVING_KINDS: frozenset[Kind] = frozenset({"unsqueeze", "squeeze", "permute"})
 
 @dataclass(frozen=True, slots=True)
 class Repair:
-    """One change of one argument with which torch accepts the call.
+    """A change of one argument with which torch accepts the call.
 
     `tensor` is its position among the op's inputs; -1 for `argument`, where `path` is
     its position in the call ("1", "dim"). `size`: dim `dim` was `old` and fits as
@@ -109,7 +109,7 @@ OF_HISTORY = (
 
 @dataclass(frozen=True, slots=True)
 class Failure:
-    """A call that torch refused.
+    """A call that torch rejected.
 
     `op` is its index in `Trace.ops`. `arguments` name the op's inputs, in order, as the
     rule's signature does. `passed` is True if the run continued with the output that
@@ -128,13 +128,15 @@ class Failure:
 
     @property
     def of_history(self) -> bool:
-        """Whether the autograd graph is at fault (freed or modified), not a shape."""
+        """Return whether the autograd graph (freed or modified), not a shape, is
+        wrong.
+        """
         return any(words in self.torch_message for words in OF_HISTORY)
 
 
 @dataclass(frozen=True, slots=True)
 class Ending:
-    """The innermost frame of the program when it raised.
+    """The innermost frame of the program when it raised an error.
 
     `tensors` and `values` hold what names in the frame referred to: `x`, `self.n`,
     `parts[0]`; values are only numbers, short texts and tuples of numbers. `library` is
@@ -153,7 +155,7 @@ Shape = tuple[int, ...]
 
 @dataclass(frozen=True, slots=True)
 class Misloaded:
-    """A `state_dict` that `load_state_dict` refused.
+    """A `state_dict` that `load_state_dict` rejected.
 
     `missing` are the model's keys that the dict lacks, `unexpected` the dict's keys
     that the model lacks; `resized` holds tuples of key, the model's shape and the
@@ -169,7 +171,7 @@ class Misloaded:
 
 
 def prefix_of(one: Misloaded) -> tuple[str, str]:
-    """Return the prefixes that only the dict's keys and only the model's keys have.
+    """Return the key prefix that only the dict has and the one that only the model has.
 
     Example: ``("module.", "")`` if the dict was saved from `nn.DataParallel`.
     """

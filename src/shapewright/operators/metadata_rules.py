@@ -10,7 +10,7 @@ from typing import Any, Protocol
 
 
 class Meta(Protocol):
-    """A tensor argument as a rule sees it; `dtype` is torch's name without `torch.`."""
+    """A tensor argument of a rule; `dtype` is torch's name without `torch.`."""
 
     @property
     def shape(self) -> tuple[int, ...]: ...
@@ -41,7 +41,7 @@ class Made:
 
 @dataclass(frozen=True, slots=True)
 class Same:
-    """An argument that is returned itself, if that depends on the other arguments.
+    """An argument that is returned itself, where that depends on the other arguments.
 
     Example: `F.relu(x, inplace=True)` answers `Same(0, True, "ReluBackward0")`, and
     `F.dropout(x, training=False)` answers `Same(0)`: `x` itself, not written.
@@ -55,7 +55,7 @@ class Same:
 
 
 class Misfit(Exception):
-    """A call that torch would refuse; `str()` is eager torch's message on the CPU.
+    """A call that torch would reject; `str()` is the message of eager torch on the CPU.
 
     `error` is the name of the exception class that torch raises.
     """
@@ -97,7 +97,7 @@ class Rule:
 
 @dataclass(slots=True)
 class _Setting:
-    """The settings of torch that metadata can depend on."""
+    """The settings of torch on which metadata can depend."""
 
     default_dtype: str = "float32"
     einsum_swaps: bool = True
@@ -141,7 +141,7 @@ Shape = tuple[int, ...]
 
 
 def axis(dim: int, ndim: int) -> int:
-    """Return the dim counted from the front: `axis(-1, 3) == 2`; 0-dim has dim 0."""
+    """Return a dim counted from the front: `axis(-1, 3) == 2`; a scalar has dim 0."""
     least = max(ndim, 1)
     if not -least <= dim < least:
         raise Misfit(
@@ -205,7 +205,7 @@ def unsupported(kernel: str, dtype: str) -> Misfit:
 
 
 def wrap_dim(dim: int, ndim: int) -> int:
-    """Return a dim counted from the front: `wrap_dim(-1, 3) == 2`; 0-dim has one."""
+    """Return a dim counted from the front: `wrap_dim(-1, 3) == 2`; a scalar has one."""
     span = ndim or 1
     if -span <= dim < span:
         return dim + span if dim < 0 else dim

@@ -35,7 +35,7 @@ def word(name: str) -> str:
 
 
 def product(shape: Sequence[int]) -> str:
-    """Format a product of sizes: `8·16·4·4 = 2048`; a single size alone."""
+    """Format a product of sizes, `8·16·4·4 = 2048`, or a single size."""
     shown = "·".join(map(str, shape))
     return f"{shown} = {prod(shape)}" if len(shape) > 1 else str(prod(shape))
 
@@ -46,19 +46,19 @@ def dims(count: int) -> str:
 
 
 def differs(one: Sequence[int], other: Sequence[int]) -> int | None:
-    """Return the first dim in which two shapes differ; None if their ranks do."""
+    """Return the first dim in which two shapes differ, or None if the ranks do."""
     if len(one) != len(other):
         return None
     return next((d for d in range(len(one)) if one[d] != other[d]), None)
 
 
 def is_tensor(value: Any) -> bool:
-    """Whether an argument is a tensor, as rules see it."""
+    """Return whether an argument is a tensor in the form that rules receive."""
     return hasattr(value, "shape") and hasattr(value, "dtype")
 
 
 def resized(meta: Meta, dim: int, size: int) -> Made:
-    """Return the tensor with another size in dim `dim`."""
+    """Return the tensor with the size of dim `dim` changed."""
     shape = list(meta.shape)
     shape[dim] = size
     return Made(tuple(shape), meta.dtype)
@@ -93,7 +93,7 @@ def cast(meta: Meta, dtype: str) -> Made:
 def dtype_unmet(
     name: str, meta: Meta, wanted: str, why: str, reference: str = ""
 ) -> Unmet:
-    """Report a tensor of a dtype that the call does not take."""
+    """Report a tensor with a dtype that the call does not accept."""
     return Unmet(
         DTYPE_MISMATCH,
         f"{why}, but {word(name)} is {meta.dtype}",
@@ -106,7 +106,9 @@ def dtype_unmet(
 
 
 def same_dtype(*named: tuple[str, Meta | None]) -> Unmet | None:
-    """Check that all have the dtype of the last complex, else float, else tensor."""
+    """Check that all have the dtype of the last complex, else float, else any
+    tensor.
+    """
     given = [(name, meta) for name, meta in named if meta is not None]
     if not given:
         return None
@@ -127,7 +129,7 @@ def same_dtype(*named: tuple[str, Meta | None]) -> Unmet | None:
 
 
 def lined_up(named: Sequence[tuple[str, Shape]]) -> tuple[str, ...]:
-    """Return shapes aligned at the right, with marks under sizes that do not fit.
+    """Return the shapes aligned at the right, with marks under sizes that do not match.
 
     Example: ``lined_up([("x", (8, 3, 32)), ("y", (8, 1))])`` is the lines
     ``8  3  32   {x}`` and ``8   1   {y}`` below each other, and ``^`` below 3 and 8.
@@ -149,7 +151,7 @@ def lined_up(named: Sequence[tuple[str, Shape]]) -> tuple[str, ...]:
 
 
 def _place_in(shape: Sequence[int], flat: int) -> str:
-    """Return the index of a row-major position, like `[3, 5]`; "" for a scalar."""
+    """Return the index of a row-major position, like `[3, 5]`, or "" for a scalar."""
     found: list[int] = []
     for size in reversed(shape):
         found.append(flat % size)
@@ -192,7 +194,7 @@ AXES = ("depth", "height", "width")
 
 
 def each(value: Any, count: int) -> tuple[int, ...]:
-    """Repeat a single number for each dim: 3 is (3, 3) for images."""
+    """Return a single number repeated for each dim: 3 becomes (3, 3) for images."""
     if isinstance(value, int):
         return (value,) * count
     sizes = tuple(value)
@@ -200,14 +202,14 @@ def each(value: Any, count: int) -> tuple[int, ...]:
 
 
 def axis(at: int, spatial: int) -> str:
-    """Return a dim's name: `height` for the first dim of two."""
+    """Return the name of a dim: `height` for the first of two dims."""
     return "length" if spatial == 1 else AXES[at - spatial]
 
 
 def too_large(
     input: Meta, kernel: Sequence[int], padding: Sequence[int], dilation: Sequence[int]
 ) -> Unmet | None:
-    """Check that the kernel is no larger than the padded input."""
+    """Check that the kernel is not larger than the padded input."""
     spatial = len(kernel)
     first = len(input.shape) - spatial
     shape = list(input.shape)
@@ -255,7 +257,9 @@ def of_positive(argument: str, value: Any, least: int = 1) -> Unmet | None:
 
 
 def of_settings(spatial: int, **given: Any) -> Unmet | None:
-    """Check that each setting has 1 or `spatial` numbers, none of them too small."""
+    """Check that each setting has 1 or `spatial` numbers, none of which is too
+    small.
+    """
     for argument, value in given.items():
         if isinstance(value, tuple | list) and len(value) not in (1, spatial):
             fits = (*value[:spatial], *(value[-1:] or (1,)) * (spatial - len(value)))
@@ -277,7 +281,7 @@ def of_settings(spatial: int, **given: Any) -> Unmet | None:
 def of_rank(
     name: str, input: Meta, least: int, most: int, what: str = ""
 ) -> Unmet | None:
-    """Check for `least` to `most` dims; else grant leading 1s or merged dims."""
+    """Check for `least` to `most` dims, or suggest leading 1s or merged dims."""
     shape = input.shape
     rank = len(shape)
     if least <= rank <= most:
@@ -306,7 +310,7 @@ LAYOUT = {1: "length", 2: "height, width", 3: "depth, height, width"}
 def of_spatial_rank(
     input: Meta, spatial: int, front: tuple[int, ...] | None = (1,)
 ) -> Unmet | None:
-    """Check for channels and `spatial` dims, with or without a batch.
+    """Check that there are channels and `spatial` dims, with or without a batch dim.
 
     To spatial dims alone `front` is granted, if it is not None.
     """
@@ -332,7 +336,7 @@ def of_spatial_rank(
 
 
 def of_least(input: Meta, least: int, what: str = "") -> Unmet | None:
-    """Check that the input has at least `least` dims; else grant leading 1s."""
+    """Check that the input has at least `least` dims, or suggest leading 1s."""
     rank = len(input.shape)
     if rank >= least:
         return None
@@ -350,7 +354,7 @@ def of_least(input: Meta, least: int, what: str = "") -> Unmet | None:
 
 
 def of_no_scalar(input: Meta, size: int = 1) -> Unmet | None:
-    """Check that the input has a dim; else grant one of `size`."""
+    """Check that the input has a dim, or suggest an input of `size` elements."""
     if input.shape:
         return None
     return Unmet(
@@ -381,7 +385,7 @@ def of_dim(self: Meta, name: str, dim: Any) -> Unmet | None:
 
 
 def whole(name: str, index: Meta, only: tuple[str, ...] = ("int64",)) -> Unmet | None:
-    """Check that indices have one of the dtypes `only`."""
+    """Check that the indices have one of the dtypes in `only`."""
     if index.dtype in only:
         return None
     return dtype_unmet(name, index, "int64", "{op} expects indices of dtype int64")
@@ -414,7 +418,7 @@ def same_rank(name: str, input: Meta, other: str, index: Meta) -> Unmet | None:
 def within(
     small: str, index: Meta, large: str, input: Meta, at: int | None
 ) -> Unmet | None:
-    """Check that no size of `small` exceeds that of `large`, except in dim `at`."""
+    """Check that no size of `index` exceeds that of `input`, except in dim `at`."""
     for d, (have, most) in enumerate(zip(index.shape, input.shape, strict=True)):
         if d != at and have > most:
             made = tuple(
@@ -436,7 +440,7 @@ def within(
 
 
 def vector(index: Meta, name: str = "index", what: str = "indices") -> Unmet | None:
-    """Check that the indices have at most 1 dim."""
+    """Check that the index has at most 1 dim."""
     if len(index.shape) <= 1:
         return None
     count = 1

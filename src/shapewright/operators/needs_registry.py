@@ -52,18 +52,18 @@ def _alike(name: str) -> tuple[str, ...]:
 
 
 def named(*names: str) -> tuple[str, ...]:
-    """Return the names, with aliases, for which no other check is registered."""
+    """Return the names, and their aliases, for which no other check is registered."""
     found = dict.fromkeys(each for name in names for each in _alike(name))
     return tuple(each for each in found if each not in NEEDS)
 
 
 def both(*words: str) -> tuple[str, ...]:
-    """Return the names of a function of torch and of the method of that name."""
+    """Return the names of the torch functions and tensor methods called `words`."""
     return tuple(f"torch.{kind}{word}" for word in words for kind in ("", "Tensor."))
 
 
 def unmet(function: Needs | None, args: Any, kwargs: Any) -> Unmet | None:
-    """Return what the need reports; None if it has no report or fails itself."""
+    """Return what the need reports, or None if it reports nothing or fails itself."""
     if function is None:
         return None
     try:

@@ -80,7 +80,7 @@ _PROMOTED = {(a, b): _promote(a, b) for a in KNOWN for b in KNOWN}
 
 
 def promote(a: str, b: str) -> str | None:
-    """`torch.promote_types`: `promote("uint8", "int8") == "int16"`.
+    """Return `torch.promote_types`: `promote("uint8", "int8") == "int16"`.
 
     None if a dtype is not one of `KNOWN`.
     """
@@ -88,7 +88,7 @@ def promote(a: str, b: str) -> str | None:
 
 
 def number_dtype(number: bool | int | float | complex) -> str:
-    """Return the dtype of a Python number: int64, the default dtype, bool."""
+    """Return the dtype of a Python number, such as int64 or the default dtype."""
     kind = type(number)
     if kind is bool:
         return "bool"
@@ -114,7 +114,7 @@ def common(a: Any, b: Any) -> str | None:
 
 
 def result_type(*operands: Any) -> str | None:
-    """`torch.result_type` of tensors and Python numbers.
+    """Return the `torch.result_type` of tensors and Python numbers.
 
     Example: an int64 tensor of shape (2, 3) with 1.5 gives the default dtype; a float16
     tensor of shape (2,) with a float64 tensor of shape () gives float16. None if a
@@ -135,7 +135,7 @@ def result_type(*operands: Any) -> str | None:
 
 
 def _combined(higher: str | None, lower: str | None) -> str | None:
-    """`combine_categories`: the lower rank counts only if its kind is higher."""
+    """Combine two dtypes; the lower one counts only if its kind is higher."""
     if higher is None or lower is None:
         return higher or lower
     if KIND[higher] >= 3:
@@ -148,12 +148,12 @@ def _combined(higher: str | None, lower: str | None) -> str | None:
 
 
 def floated(dtype: str) -> str:
-    """Return the dtype if float or complex, else the default dtype (`sqrt` of ints)."""
+    """Return a float or complex dtype unchanged, any other as the default dtype."""
     return dtype if KIND[dtype] >= 2 else setting.default_dtype
 
 
 def can_cast(source: str, target: str) -> bool:
-    """`torch.can_cast`: False for a cast to a lower kind. Both must be `KNOWN`."""
+    """Return `torch.can_cast`: False for a cast to a lower kind; both `KNOWN`."""
     return KIND[source] <= KIND[target]
 
 
@@ -189,7 +189,7 @@ def _pair(a: Shape, b: Shape) -> Shape:
 
 
 def fits(target: Shape, shape: Shape) -> bool:
-    """Whether `shape` can be expanded to `target`: (3, 1) to (2, 3, 4)."""
+    """Return whether `shape` can be expanded to `target`: (3, 1) to (2, 3, 4)."""
     if len(shape) > len(target):
         return False
     ends = target[len(target) - len(shape) :]
@@ -227,7 +227,7 @@ def operand(value: Any) -> Strided:
 
 
 def _promoted(value: Any, dtype: str) -> Strided:
-    """Return the (shape, stride) that the kernel sees after conversion to `dtype`."""
+    """Return the (shape, stride) that the kernel gets after conversion to `dtype`."""
     if type(value) in NUMBERS:
         return NUMBER
     shape, stride = value.shape, value.stride
@@ -237,21 +237,21 @@ def _promoted(value: Any, dtype: str) -> Strided:
 
 
 def is_plain(*metas: Meta) -> bool:
-    """Whether all tensors are in row-major order and none is empty."""
+    """Return whether all tensors are in row-major order and none is empty."""
     return all(
         0 not in meta.shape and meta.stride == contiguous(meta.shape) for meta in metas
     )
 
 
 def likened(input: Meta, dtype: str, grad_fn: str | None) -> Made:
-    """Return the output of a function that begins with `empty_like`."""
+    """Return the output of a function that allocates it by `empty_like`."""
     return new(
         input.shape, dtype, compute_strides_like(input.shape, input.stride), grad_fn
     )
 
 
 def new(shape: tuple[int, ...], dtype: str, stride: Any, grad_fn: str | None) -> Made:
-    """Return a new tensor; integers and bools have no grad_fn."""
+    """Return a new tensor; an integer or bool tensor has no grad_fn."""
     return Made(shape, dtype, stride, grad_fn if KIND[dtype] >= 2 else "")
 
 
@@ -288,7 +288,8 @@ def pointwise(
 
 
 def written(target: Meta, dtype: str, grad_fn: str | None, *others: Any) -> Made:
-    """Return the tensor that an in-place op writes; raise if the result does not fit.
+    """Return the tensor that an in-place op writes to; raise if the result does not
+    fit.
 
     `dtype` is that of the result before it is written. `others` are the remaining
     operands. Example: (3,) cannot take the sum of (3,) and (2, 3).
@@ -310,7 +311,7 @@ def written(target: Meta, dtype: str, grad_fn: str | None, *others: Any) -> Made
 
 
 def no_overlap(target: Meta) -> None:
-    """Refuse writes to a tensor whose elements share memory (after `expand`)."""
+    """Raise an error for a write to elements that share memory (after `expand`)."""
     shape, stride = target.shape, target.stride
     if 0 not in stride or is_dense(shape, stride):
         return

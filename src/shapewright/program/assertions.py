@@ -35,7 +35,7 @@ def is_stated(text: SourceText, node: ast.AST) -> bool:
 def find_demand_at(
     text: SourceText, span: Span, operator: str, outcome: bool
 ) -> tuple[Span, AssertedComparison | None]:
-    """Find a comparison and the assertion that depends on it.
+    """Find the comparison at a span, and the assertion that depends on it.
 
     For a truth test (``if H % 8:``) Python gives the span of the whole statement.
     """
@@ -59,7 +59,7 @@ def find_demand_at(
 def _find_between(
     text: SourceText, node: ast.AST, now: bool | None, other: bool | None
 ) -> AssertedComparison | None:
-    """Return the assertion on an expression whose outcome was `now`."""
+    """Return the assertion that depends on an expression whose value was `now`."""
     raised = _follow_upwards(text, node, now)
     if raised is not None and raised.straight:
         return replace(raised, met=False)
@@ -90,7 +90,7 @@ def _get_condition_span(text: SourceText, node: ast.expr | ast.stmt) -> Span:
 
 
 def _replace_value(node: ast.AST, operator: str, value: bool) -> bool | None:
-    """Return the value of an expression if a comparison in it comes out as `value`.
+    """Return the value of an expression if a comparison in it has the outcome `value`.
 
     `a != b` of tuples asks for each pair whether it is equal; `in` asks for one after
     the other. None: it depends on the others.
@@ -110,7 +110,7 @@ def _replace_value(node: ast.AST, operator: str, value: bool) -> bool | None:
 
 
 def _is_decided(value: bool, by: bool, negated: bool = False) -> bool | None:
-    """Return whether an operand decides the whole: true an `or`, false an `and`."""
+    """Return the value of the whole if this operand alone decides it, else None."""
     return value is not negated if value is by else None
 
 
@@ -156,7 +156,7 @@ TELLING = frozenset({"all", "any", "bool", "is_integer"})
 
 
 def _read_branch(statement: ast.If, value: bool | None) -> AssertedComparison | None:
-    """Return the assertion of an `if` with a branch that begins with `raise`."""
+    """Return the assertion of an `if` that has a branch beginning with `raise`."""
     for body, taken in ((statement.body, True), (statement.orelse, False)):
         if body and isinstance(body[0], ast.Raise):
             raised = body[0].exc

@@ -27,11 +27,13 @@ COMPARISONS: Operators = {
 
 
 class UnknownValue(Exception):
-    """A value that is not told by the text and what is known of its names."""
+    """Raised for a value that follows neither from the text nor from what is known of
+    its names.
+    """
 
 
 def _refuse_value(node: ast.expr) -> NoReturn:
-    """Raise `UnknownValue`: what `evaluate_node` does where nothing is known."""
+    """Raise `UnknownValue`, as `evaluate_node` does if nothing is known."""
     raise UnknownValue(type(node).__name__)
 
 
@@ -71,7 +73,7 @@ def evaluate_node(
 
 
 def _raise_to_power(base: int, exponent: int) -> Any:
-    """Return a small power, so that none takes long."""
+    """Return a power with a small exponent; raise `UnknownValue` for a large one."""
     if 0 <= exponent <= 16:
         return base**exponent
     raise UnknownValue("a large power")
@@ -86,7 +88,9 @@ WHOLE: Operators = {
 
 
 def evaluate_whole_number(node: ast.expr, operators: Operators = WHOLE) -> int | None:
-    """Return the value of an expression of whole numbers: 400 for `16 * 5 * 5`."""
+    """Return the value of an expression of integers, such as 400 for `16 * 5 * 5`, or
+    None.
+    """
     try:
         value: int = evaluate_node(node, operators=operators, literals=(int,))
     except (UnknownValue, ZeroDivisionError):

@@ -183,7 +183,7 @@ class Waiting:
 
     @property
     def ends(self) -> bool:
-        """Whether the read decides the end of a loop around it."""
+        """Return whether the read decides the end of a loop around it."""
         return self.endless or self.bounded
 
 
@@ -191,7 +191,7 @@ NOTHING = Waiting(endless=False, bounded=False, returned=False)
 
 
 def find_waiting_at(tree: ast.Module, place: Place) -> Waiting:
-    """Return what depends on the expression at this place of a file."""
+    """Return what depends on the expression at this place in a file."""
     path = find_path(tree, place)
     cuts = [i for i, node in enumerate(path) if isinstance(node, Function)]
     inside = path[cuts[-1] :] if cuts else path
@@ -236,7 +236,9 @@ def find_path(tree: ast.Module, place: Place) -> list[ast.AST]:
 
 
 def _get_place(node: ast.AST) -> Place | None:
-    """Return the place of a node; None for nodes without, such as operators."""
+    """Return the place of a node, or None for nodes without a place, such as
+    operators.
+    """
     line = getattr(node, "lineno", None)
     end_line = getattr(node, "end_lineno", None)
     if line is None or end_line is None:
@@ -253,7 +255,7 @@ def _has_place(node: ast.AST, place: Place) -> bool:
 
 
 def _is_in_each_turn(loop: Loop, part: ast.AST) -> bool:
-    """Return whether a part of a loop runs in each of its turns."""
+    """Return whether a part of a loop runs in each iteration."""
     return part in loop.body or (isinstance(loop, ast.While) and part is loop.test)
 
 
@@ -348,7 +350,7 @@ class NameFlow:
         )
 
     def leaves(self) -> bool:
-        """Whether the value decides what a function returns, yields or keeps."""
+        """Return whether the value decides what a function returns, yields or keeps."""
         if any("." in name for name in self.names):
             return True
         for node in ast.walk(self.within):

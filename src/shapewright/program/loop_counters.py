@@ -52,7 +52,9 @@ class _Condition:
 
 @dataclass(frozen=True, slots=True)
 class _Guarded:
-    """`target` is counted in turns whose number of the head, `name`, meets a test."""
+    """A `target` that is counted in iterations in which `name`, a number of the head,
+    meets a test.
+    """
 
     target: ast.expr
     number: int
@@ -62,7 +64,9 @@ class _Guarded:
 
 @dataclass(slots=True)
 class Counting:
-    """`numbers`: each with whether the loop's head gives it."""
+    """The numbers that a loop counts, each with whether the loop's head sets it, and
+    the conditions on them.
+    """
 
     numbers: list[tuple[ast.expr, bool]] = field(default_factory=list)
     guarded: list[_Guarded] = field(default_factory=list)
@@ -116,7 +120,7 @@ def find_counters(loop: Loop) -> Counting:
 def _iter_guarded(
     loop: Loop, heads: set[str]
 ) -> Iterator[tuple[str, ast.expr, ast.expr]]:
-    """Yield counters that grow by 1 under an `if` that only the head decides."""
+    """Yield counters that grow by 1 under an `if` that only the loop's head decides."""
     stored = [
         ast.unparse(child)
         for child in ast.walk(loop)
@@ -156,7 +160,7 @@ def _is_test(test: ast.expr) -> bool:
 
 
 def find_joined(loop: Loop) -> list[ast.expr]:
-    """Return the targets that grow by joining: `x = torch.cat([x, y])`."""
+    """Return the targets that grow by concatenation: `x = torch.cat([x, y])`."""
     found: dict[str, ast.expr] = {}
     waiting: list[ast.AST] = [*loop.body]
     while waiting:
@@ -208,7 +212,9 @@ def _iter_tests(loop: Loop) -> Iterator[tuple[ast.expr, ast.If | None, bool]]:
 
 
 def _is_met_at(test: ast.expr) -> bool:
-    """Return whether a body runs at the count: `i % 10 == 0`, but not `i % 10`."""
+    """Return whether the body runs when the count is reached: `i % 10 == 0`, but not `i
+    % 10`.
+    """
     if isinstance(test, ast.BoolOp):
         return all(map(_is_met_at, test.values))
     if isinstance(test, ast.UnaryOp) and isinstance(test.op, ast.Not):
@@ -249,7 +255,7 @@ def _iter_comparisons(test: ast.expr) -> Iterator[tuple[ast.expr, ast.expr, bool
 
 
 def list_counters(loop: Loop) -> dict[str, ast.expr]:
-    """Return the targets to which each turn of the body adds a number."""
+    """Return the targets to which each iteration of the body adds a number."""
     found: dict[str, ast.expr] = {}
     bound: set[str] = set()
     counted: set[ast.AST] = set()
@@ -317,7 +323,9 @@ ADDING = ("append", "extend", "insert")
 
 
 def find_carried(loop: Loop) -> list[ast.expr]:
-    """Return names that a turn reads before it sets them: the last turn's value."""
+    """Return the names that an iteration reads before it sets them: values of the
+    previous one.
+    """
     first: dict[str, bool] = {}
     stored: set[str] = set()
     for name in _iter_in_order(loop.body):
@@ -349,7 +357,9 @@ def _iter_in_order(nodes: Sequence[ast.AST]) -> Iterator[ast.Name]:
 
 
 def _rank_in_order(node: ast.AST, inner: ast.AST) -> int:
-    """0 for what is evaluated first, 1 for what is set to it, 2 for a body."""
+    """Return 0 for the part that is evaluated first, 1 for the target set to it, 2 for
+    a body.
+    """
     if isinstance(node, ast.Assign):
         return int(inner is not node.value)
     if isinstance(node, ast.For):
@@ -359,7 +369,7 @@ def _rank_in_order(node: ast.AST, inner: ast.AST) -> int:
 
 
 def is_uneven(loop: Loop) -> bool:
-    """Return whether only some turns add to a list: `append` under an `if`."""
+    """Return whether only some iterations add to a list: `append` under an `if`."""
     waiting: list[tuple[ast.AST, bool]] = [
         (statement, False) for statement in loop.body
     ]

@@ -45,7 +45,7 @@ CARRIES = "_shapewright_carries"
 
 
 def with_loops_told(tree: ast.Module, file: str) -> ast.Module:
-    """Rewrite all loops to report their turns: `for`, `while`, and `enumerate`.
+    """Rewrite all loops to report their iterations: `for`, `while`, and `enumerate`.
 
     The names above must be builtins when it runs.
     """
@@ -59,7 +59,7 @@ def _with_names(
     going: str,
     is_meant: Callable[[ast.For | ast.While], bool] | None,
 ) -> ast.Module:
-    """Rewrite some loops to report their turns to functions of these names.
+    """Rewrite some loops to report their iterations to functions of these names.
 
     Without `is_meant`, rewrite all loops and report their counters, too.
     """
@@ -87,7 +87,9 @@ class _Teller(ast.NodeTransformer):
         self.within: list[tuple[int, Counting]] = []  # loops, outermost first
 
     def visit_FunctionDef(self, node: ast.FunctionDef) -> ast.FunctionDef:
-        """Skip loops of generators, which go on as long as they are iterated."""
+        """Skip the loops of generators, which continue as long as they are iterated
+        over.
+        """
         if not is_generator(node):
             outer, self.within = self.within, []
             self.generic_visit(node)
@@ -201,7 +203,9 @@ class _Teller(ast.NodeTransformer):
         return ast.Call(ast.Name(COUNTS, ast.Load()), args, [])
 
     def joined(self, node: ast.For | ast.While, counts: Counting) -> list[ast.stmt]:
-        """What makes longer what each turn hands on to the next, and joins to."""
+        """Return statements that extend what each iteration joins to or passes on to
+        the next one.
+        """
         if self.is_meant is not None:
             return []
         made: list[ast.stmt] = []
@@ -225,11 +229,13 @@ class _Teller(ast.NodeTransformer):
         return [ast.If(carries, made, [])] if made else []
 
     def place(self, node: ast.stmt) -> list[ast.expr]:
-        """Return file and line as arguments."""
+        """Return the file and the line of a node as arguments."""
         return [ast.Constant(self.file), ast.Constant(node.lineno)]
 
     def call(self, name: str, at: ast.AST, args: list[ast.expr]) -> ast.expr:
-        """Return a call of ours at the place of the node it replaces."""
+        """Return a call of one of our functions, at the place of the node that it
+        replaces.
+        """
         made = ast.Call(ast.Name(name, ast.Load()), args, [])
         for each in (made, made.func, *args):
             if not hasattr(each, "lineno"):
@@ -242,7 +248,9 @@ class _Teller(ast.NodeTransformer):
         return ast.Call(told, [], [])
 
     def on(self, loop: ast.For | ast.While, index: int, number: ast.expr) -> ast.expr:
-        """What a count is, turns that were left out included."""
+        """Return an expression for the value of a count, including the iterations left
+        out.
+        """
         args = [*self.place(loop), ast.Constant(index), _copy_node(number)]
         return ast.Call(ast.Name(ON, ast.Load()), args, [])
 
@@ -261,7 +269,7 @@ class _Teller(ast.NodeTransformer):
         return node
 
     def counting(self, node: ast.For | ast.While) -> Counting:
-        """What a loop of the program's own counts; a library's is left alone."""
+        """Return what a loop of the program counts; nothing for a loop of a library."""
         if self.is_meant is not None:
             return Counting()
         counters = find_counters(node)
@@ -271,7 +279,9 @@ class _Teller(ast.NodeTransformer):
         return counters
 
     def told(self, counts: Counting, uneven: bool) -> ast.expr:
-        """`(((lambda: n, is_head), ...), ((lambda: x, ...), ...), (...), uneven)`."""
+        """Return the tuple `(((lambda: n, is_head), ...), ((lambda: x, ...), ...),
+        (...), uneven)`.
+        """
         nothing = ast.arguments([], [], None, [], [], None, [])
         numbers: list[ast.expr] = [
             ast.Tuple(
@@ -341,7 +351,7 @@ def has_training_loops(text: bytes, file: str) -> bool:
 
 
 def with_epochs_told(tree: ast.Module, file: str) -> ast.Module:
-    """Rewrite the loops that may run over epochs to report their turns.
+    """Rewrite the loops that may run over epochs to report their iterations.
 
     The names `EPOCHS` and `TURNS` must be builtins when it runs.
     """

@@ -69,7 +69,8 @@ class _File:
 
 
 def find_runnables(tree: ast.Module) -> tuple[Runnable, ...]:
-    """Modules, instances, builders and functions of tensors, in the order of the file.
+    """Return the modules, instances, builders and tensor functions of a file, in its
+    order.
 
     Names that begin with an underscore are left out, unless there are no others.
     """
@@ -98,7 +99,7 @@ def find_runnables(tree: ast.Module) -> tuple[Runnable, ...]:
 def _find_uses(
     tree: ast.Module, runnable: Runnable, known: dict[str, Runnable]
 ) -> frozenset[str]:
-    """The other names of these that a definition mentions, at any depth."""
+    """Return those of the other names that a definition mentions, at any depth."""
     bodies: dict[str, set[str]] = {}
     for node in _iter_statements(tree.body):
         targets = getattr(node, "targets", ())
@@ -117,7 +118,9 @@ def _find_uses(
 
 
 def find_outermost(runnables: Iterable[Runnable]) -> list[Runnable]:
-    """Return runnables that no other uses, last in the file first, then functions."""
+    """Return the runnables that no other one uses, from the end of the file on,
+    functions last.
+    """
     listed = list(runnables)
     used = {name for each in listed for name in each.uses}
     roots = [each for each in reversed(listed) if each.name not in used]
@@ -135,7 +138,7 @@ def _iter_statements(body: list[ast.stmt]) -> Iterator[ast.stmt]:
 
 
 def _is_main(test: ast.expr) -> bool:
-    """Whether a condition is ``__name__ == "__main__"``."""
+    """Return whether a condition is ``__name__ == "__main__"``."""
     return "__name__" in collect_names(test)
 
 
@@ -167,7 +170,7 @@ def _count_lines(node: ast.stmt) -> tuple[int, int]:
 
 
 def _is_module_class(file: _File, node: ast.ClassDef) -> bool:
-    """Whether a class is an `nn.Module` that has, or inherits, a `forward`."""
+    """Return whether a class is an `nn.Module` that has, or inherits, a `forward`."""
     family = list(_find_family(file, node))
     own = any(_find_method(each, "forward") is not None for each in family)
     bases = [file.full_name(base) for each in family for base in each.bases]
@@ -191,7 +194,7 @@ def _is_known_other(names: list[str]) -> bool:
 
 
 def _is_layer(name: str) -> bool:
-    """Whether a name of another file is a class of modules."""
+    """Return whether a name of another file is a class of modules."""
     if name.startswith("torch.nn.") and not name.startswith("torch.nn.functional"):
         last = name.rpartition(".")[2]
         return last[:1].isupper() and last not in ("Parameter", "Buffer")
@@ -199,7 +202,7 @@ def _is_layer(name: str) -> bool:
 
 
 def _find_family(file: _File, node: ast.ClassDef) -> Iterator[ast.ClassDef]:
-    """A class and its bases in the same file."""
+    """Yield a class and its bases in the same file."""
     seen: set[str] = set()
     queue = [node]
     while queue:
@@ -229,7 +232,9 @@ def _find_initializer(file: _File, node: ast.ClassDef) -> ast.FunctionDef | None
 def list_required_arguments(
     node: ast.FunctionDef | None, bound: int = 0
 ) -> tuple[str, ...]:
-    """Names of the arguments that have to be given, behind those that are `bound`."""
+    """Return the names of the arguments that must be given, after the first `bound`
+    ones.
+    """
     if node is None:
         return ()
     given = node.args
@@ -281,7 +286,7 @@ def _get_function_kind(file: _File, node: ast.FunctionDef) -> Kind | None:
 
 
 def _is_module_factory(file: _File, node: ast.FunctionDef) -> bool:
-    """Whether a function returns a module that it builds."""
+    """Return whether a function returns a module that it builds."""
     if node.returns is not None:
         said = ast.unparse(node.returns).strip("'\"")
         name = said if said in file.classes else file.full_name(node.returns) or said
@@ -306,7 +311,7 @@ def _is_module_factory(file: _File, node: ast.FunctionDef) -> bool:
 
 
 def _is_tensor_function(file: _File, node: ast.FunctionDef) -> bool:
-    """Whether a function does arithmetic on arguments that are tensors."""
+    """Return whether a function does arithmetic on arguments that are tensors."""
     arguments = [*node.args.posonlyargs, *node.args.args, *node.args.kwonlyargs]
     said = [
         argument.annotation for argument in arguments if argument.annotation is not None

@@ -29,7 +29,7 @@ Kind = TypeVar("Kind", bound=ast.AST)
 
 
 class _Index:
-    """What a text says, whatever its file is called; see `_get_index`."""
+    """The contents of a text, independent of the name of its file; see `_get_index`."""
 
     def __init__(self, text: str) -> None:
         self.lines = text.split("\n")
@@ -40,17 +40,17 @@ class _Index:
 
     @cached_property
     def nodes(self) -> tuple[ast.AST, ...]:
-        """All nodes, the outer ones first."""
+        """Return all nodes, the outer ones first."""
         return tuple(ast.walk(self.tree)) if self.tree is not None else ()
 
     @cached_property
     def parents(self) -> dict[ast.AST, ast.AST]:
-        """The node that directly contains a node."""
+        """Return, for every node, the node that directly contains it."""
         return {child: n for n in self.nodes for child in ast.iter_child_nodes(n)}
 
     @cached_property
     def places(self) -> dict[int, list[ast.expr | ast.stmt]]:
-        """The nodes by the lines on which they begin."""
+        """Return the nodes by the lines on which they begin."""
         found: dict[int, list[ast.expr | ast.stmt]] = {}
         for node in self.nodes:
             if isinstance(node, ast.expr | ast.stmt):
@@ -59,12 +59,14 @@ class _Index:
 
     @cached_property
     def definitions(self) -> tuple[tuple[str, Definition], ...]:
-        """Functions and classes with their qualified names."""
+        """Return the functions and classes with their qualified names."""
         return tuple(_iter_definitions(self.tree, "")) if self.tree is not None else ()
 
     @cached_property
     def looping_lines(self) -> frozenset[int]:
-        """The lines that may run more than once in one call of their function."""
+        """Return the lines that may run more than once in one call of their
+        function.
+        """
         if self.tree is None:
             return frozenset(range(1, len(self.lines) + 1))
         kinds = (*LOOPS, *COMPREHENSIONS, ast.Lambda)
@@ -78,12 +80,12 @@ class _Index:
 
 @lru_cache(maxsize=64)
 def _get_index(text: str) -> _Index:
-    """Return the index of a text, which all who read this text share."""
+    """Return the index of a text, shared by all readers of this text."""
     return _Index(text)
 
 
 def _iter_definitions(node: ast.AST, prefix: str) -> Iterator[tuple[str, Definition]]:
-    """Yield the definitions below a node with their names behind a prefix."""
+    """Yield the definitions below a node, with a prefix before their names."""
     for child in ast.iter_child_nodes(node):
         if isinstance(child, SCOPES):
             name = "<lambda>" if isinstance(child, ast.Lambda) else child.name
@@ -112,7 +114,7 @@ class SourceText:
 
     @property
     def nodes(self) -> tuple[ast.AST, ...]:
-        """All nodes, the outer ones first; none where the text is no program."""
+        """Return all nodes, the outer ones first; none if the text is not a program."""
         return self._index.nodes
 
     def parent(self, node: ast.AST | None) -> ast.AST | None:
@@ -137,7 +139,9 @@ class SourceText:
         return [node for node in self.near(line) if isinstance(node, ast.For)]
 
     def statement_of(self, node: ast.expr | ast.stmt) -> ast.stmt:
-        """Return the statement that a node belongs to, or is."""
+        """Return the statement that a node belongs to, or the node itself if it is a
+        statement.
+        """
         held = node if isinstance(node, ast.stmt) else self.around(node, ast.stmt)
         assert held is not None
         return held
@@ -154,19 +158,19 @@ class SourceText:
         return [each for each in every if name in ("", each[0].rpartition(".")[2])]
 
     def functions(self, name: str = "") -> list[tuple[str, Function]]:
-        """Return those definitions that are functions written with `def`."""
+        """Return the definitions that are functions written with `def`."""
         found = self.definitions(name)
         return [(full, node) for full, node in found if isinstance(node, Function)]
 
     @property
     def function(self) -> ast.FunctionDef | None:
-        """The function that the text begins with; None for any other text."""
+        """Return the function that the text begins with, or None."""
         first = self.tree.body[:1] if self.tree is not None else []
         return next((n for n in first if isinstance(n, ast.FunctionDef)), None)
 
     @property
     def looping_lines(self) -> frozenset[int]:
-        """The lines that may run more than once in one call of their function.
+        """Return the lines that may run more than once in one call of their function.
 
         Example: in ``for x in xs:`` the body's lines and the header's line. All lines,
         where the text is no program.
@@ -174,7 +178,9 @@ class SourceText:
         return self._index.looping_lines
 
     def statement_lines(self, line: int) -> tuple[int, int]:
-        """Return the lines of the statement at a line; of a block only its head."""
+        """Return the lines of the statement at a line; for a compound statement, those
+        of its head.
+        """
         body = self.tree.body if self.tree is not None else []
         while True:
             held = [n for n in body if get_first_line(n) <= line <= get_last_line(n)]
@@ -223,15 +229,15 @@ class SourceText:
         return self.at(self.span(node))
 
     def line_at(self, span: Span) -> str:
-        """Return the text of a span, on one line."""
+        """Return the text of a span, joined to one line."""
         return " ".join(self.at(span).split())
 
     def line_of(self, node: ast.expr | ast.stmt) -> str:
-        """Return the text of a node, on one line."""
+        """Return the text of a node, joined to one line."""
         return self.line_at(self.span(node))
 
     def node(self, span: Span) -> ast.expr | ast.stmt | None:
-        """The outermost expression, or else statement, that stands exactly there.
+        """Return the outermost expression, or else statement, at exactly this span.
 
         Of a method call over several lines Python tells the stretch from the method's
         name on.
@@ -240,13 +246,15 @@ class SourceText:
         return found if found is not None else self._chained(span)
 
     def exact_node(self, span: Span) -> ast.expr | ast.stmt | None:
-        """The outermost expression, or else statement, that stands exactly there."""
+        """Return the outermost expression, or else statement, at exactly this span."""
         found = [node for node in self.near(span.line) if self.span(node) == span]
         exprs = [node for node in found if isinstance(node, ast.expr)]
         return exprs[0] if exprs else found[-1] if found else None
 
     def _chained(self, span: Span) -> ast.Call | None:
-        """Return the method call whose name begins there, lines below its object."""
+        """Return the method call whose name begins at this span, on a line below its
+        object.
+        """
         ends = span.end_line, span.end_column
         for node in self.nodes:
             func = node.func if isinstance(node, ast.Call) else None
@@ -295,7 +303,7 @@ def _iter_blocks(node: ast.AST) -> Iterator[ast.stmt]:
 
 
 def get_function_text(function: Any) -> SourceText | None:
-    """Return the dedented text of a live function; None if it is not known."""
+    """Return the dedented text of a live function, or None if it is not known."""
     try:
         return SourceText("", textwrap.dedent(inspect.getsource(function)))
     except (OSError, TypeError):
@@ -308,7 +316,9 @@ def get_receiver(call: ast.Call) -> ast.expr | None:
 
 
 def join_lines(written: str) -> str:
-    """Join an expression to one line: ``x.t().view(3)`` of a chain over three."""
+    """Join an expression to one line: ``x.t().view(3)`` for a chain over three
+    lines.
+    """
     return " ".join(re.sub(r"\n\s*\.", ".", written).split())
 
 
@@ -321,7 +331,9 @@ def find_defining(text: SourceText, name: str) -> list[ast.expr]:
 
 
 def _iter_given(text: SourceText, name: str) -> Iterator[ast.expr]:
-    """Yield the expressions that a name is assigned, passed or has as default."""
+    """Yield the expressions that a name is assigned, is passed, or has as its
+    default.
+    """
     for node in text.nodes:
         if isinstance(node, ast.FunctionDef):
             arguments = node.args
@@ -354,7 +366,7 @@ def _iter_given(text: SourceText, name: str) -> Iterator[ast.expr]:
 
 
 def _get_parameter_place(node: ast.FunctionDef, name: str) -> int | None:
-    """Return a parameter's position in calls of the function, `self` not counted."""
+    """Return a parameter's position in calls of the function, not counting `self`."""
     names = [each.arg for each in (*node.args.posonlyargs, *node.args.args)]
     if name not in names:
         return None

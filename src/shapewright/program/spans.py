@@ -27,17 +27,17 @@ class Span:
 
     @property
     def start(self) -> Span:
-        """The empty span before it."""
+        """Return the empty span before this span."""
         return Span(self.file, self.line, self.column, self.line, self.column)
 
     @property
     def end(self) -> Span:
-        """The empty span after it."""
+        """Return the empty span after this span."""
         line, column = self.end_line, self.end_column
         return Span(self.file, line, column, line, column)
 
     def until(self, other: Span) -> Span:
-        """Return the span from the start of this to the end of another."""
+        """Return the span from the start of this span to the end of another one."""
         return Span(self.file, self.line, self.column, other.end_line, other.end_column)
 
 

@@ -25,19 +25,25 @@ def parse_expression(text: str) -> ast.expr:
 
 
 def get_last_name(node: ast.AST) -> str:
-    """Return the last name of an expression: `matmul` of `torch.matmul`, else ""."""
+    """Return the last name of an expression, `matmul` of `torch.matmul`, or an empty
+    string.
+    """
     if isinstance(node, ast.Attribute):
         return node.attr
     return node.id if isinstance(node, ast.Name) else ""
 
 
 def get_called_name(node: ast.AST) -> str:
-    """Return the last name of a callee: `step` of `optimizer.step()`, else ""."""
+    """Return the last name of a callee, `step` of `optimizer.step()`, or an empty
+    string.
+    """
     return get_last_name(node.func) if isinstance(node, ast.Call) else ""
 
 
 def get_dotted_name(node: ast.AST | None) -> str:
-    """Return `self.weight` for a name or attributes of a name, else ""."""
+    """Return a dotted name such as `self.weight`, or an empty string for any other
+    expression.
+    """
     parts = []
     while isinstance(node, ast.Attribute):
         parts.append(node.attr)
@@ -55,26 +61,28 @@ def is_starred(call: ast.Call) -> bool:
 
 
 def list_arguments(call: ast.Call) -> list[ast.expr]:
-    """Return the expressions that a call is given, those by keyword last."""
+    """Return the arguments of a call, keyword arguments last."""
     return [*call.args, *(word.value for word in call.keywords)]
 
 
 def get_own_attribute(node: ast.AST | None) -> str:
-    """Return `n_head` of `self.n_head`, else ""."""
+    """Return `n_head` of `self.n_head`, or an empty string for any other expression."""
     if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name):
         return node.attr if node.value.id == "self" else ""
     return ""
 
 
 def get_shape_owner(node: ast.AST) -> ast.expr | None:
-    """Return `x` of `x.shape` or `x.size()`; None for anything else."""
+    """Return `x` of `x.shape` or `x.size()`, or None for any other expression."""
     func = node.func if isinstance(node, ast.Call) else node
     word = "size" if isinstance(node, ast.Call) else "shape"
     return func.value if isinstance(func, ast.Attribute) and func.attr == word else None
 
 
 def collect_names(node: ast.AST, *contexts: type[ast.expr_context]) -> set[str]:
-    """Return the names in a tree; with contexts (`ast.Store`), those so used."""
+    """Return the names in a tree, or only those in the given contexts, such as
+    `ast.Store`.
+    """
     return {
         child.id
         for child in ast.walk(node)
@@ -116,7 +124,7 @@ def _iter_unnested(node: ast.AST) -> Iterator[ast.AST]:
 
 
 def is_generator(function: ast.FunctionDef) -> bool:
-    """Return whether a function yields."""
+    """Return whether a function contains a `yield`."""
     kinds = ast.Yield | ast.YieldFrom
     return any(isinstance(node, kinds) for node in iter_own_nodes(function))
 

@@ -75,7 +75,7 @@ class Formulas:
 
     @property
     def exact(self) -> bool:
-        """Whether rules or runs covered every size of the range."""
+        """Return whether rules or runs covered every size of the range."""
         sizes = prod(
             (letter.high - letter.low) // letter.step + 1
             for letter in self.letters.values()

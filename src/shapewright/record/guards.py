@@ -74,7 +74,7 @@ BINDS = {
 
 
 def _enclose_operand(part: Expression, binds: int) -> str:
-    """Return an operand as text, in brackets if needed."""
+    """Return an operand as text, in parentheses if needed."""
     if isinstance(part, Applied):
         unary = len(part.parts) == 1
         own = UNARY if unary else BINDS.get(part.operator, binds)
@@ -92,7 +92,9 @@ EXPONENT = 4096
 
 
 def _bound_digits(apply: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Any]:
-    """Wrap a power or shift so that it raises instead of giving thousands of digits."""
+    """Wrap a power or shift so that it raises an error instead of computing thousands
+    of digits.
+    """
 
     def applied(base: Any, exponent: Any) -> Any:
         if exponent > EXPONENT:
@@ -185,7 +187,7 @@ def evaluate_guard(guard: Guard, values: Mapping[SizeRead, int]) -> bool:
 
 
 def iter_reads(*expressions: Expression) -> Iterator[SizeRead]:
-    """Yield every read in the expressions once."""
+    """Yield every read in the expressions, each once."""
     yield from dict.fromkeys(
         leaf for each in expressions for leaf in _iter_leaves(each)
     )

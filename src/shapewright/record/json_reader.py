@@ -63,7 +63,7 @@ def parse_record(text: str | bytes) -> dict[str, Json]:
 
 
 def read_formulas(row: Json) -> Formulas | None:
-    """Read the `Formulas` of a trace, None for null."""
+    """Return the `Formulas` of a trace from JSON, or None for null."""
     if row is None:
         return None
     return Formulas(
@@ -92,11 +92,11 @@ class TableReader:
         self.chains = [tuple(frames[at] for at in row) for row in record["chains"]]
 
     def span(self, place: int | None) -> Span | None:
-        """Return the span at a position, None for None."""
+        """Return the span at a position, or None for None."""
         return None if place is None else self.spans[place]
 
     def nest(self, value: Json) -> Any:
-        """Read a nest that `TableWriter.nest` wrote."""
+        """Read a nested structure that `TableWriter.nest` wrote."""
         if not isinstance(value, dict):
             return value
         ((kind, inner),) = value.items()

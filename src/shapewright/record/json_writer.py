@@ -53,7 +53,7 @@ class TableWriter:
         return self.facts.setdefault(key, len(self.facts))
 
     def span(self, span: Span | None) -> int | None:
-        """Return the position of a span, None for None."""
+        """Return the position of a span, or None for None."""
         if span is None:
             return None
         place = self._span_of.get(span)
@@ -79,7 +79,7 @@ class TableWriter:
         return self.frames.setdefault((span, frame.function), len(self.frames))
 
     def nest(self, value: Any) -> Json:
-        """Convert a nest of containers, facts and plain values to JSON.
+        """Convert nested containers, facts and plain values to JSON.
 
         JSON's own null, booleans, integers, finite numbers and strings stand for
         themselves; all else is an object with one key that names the type.
@@ -252,7 +252,7 @@ def compute_contiguous(shape: tuple[int, ...]) -> tuple[int, ...]:
 
 
 def write_span(span: Span | None) -> Json:
-    """Convert a span as findings print it: an object, or null without source."""
+    """Convert a span to JSON as in printed findings: an object, or null for no span."""
     if span is None:
         return None
     return {

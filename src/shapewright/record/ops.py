@@ -60,22 +60,22 @@ class Fact:
 
     @property
     def ndim(self) -> int:
-        """The number of dims."""
+        """Return the number of dims."""
         return len(self.shape)
 
     @property
     def numel(self) -> int:
-        """The number of elements."""
+        """Return the number of elements."""
         return prod(self.shape)
 
     @property
     def nbytes(self) -> int:
-        """The size of its elements in bytes, as if contiguous."""
+        """Return the size of the elements in bytes, as if they were contiguous."""
         return self.numel * ITEMSIZE.get(self.dtype, 1)
 
     @property
     def short_dtype(self) -> str:
-        """The short dtype name: `f32` for `float32`."""
+        """Return the short name of the dtype: `f32` for `float32`."""
         return SHORT.get(self.dtype, self.dtype)
 
     def __str__(self) -> str:
@@ -173,7 +173,7 @@ class ModuleCall:
 
 
 def collect_leaves(nest: Any) -> list[Fact]:
-    """Return the facts in a nest of tuples, lists and dicts, in order."""
+    """Return the facts in a nested structure of tuples, lists and dicts, in order."""
     if isinstance(nest, Fact):
         return [nest]
     if isinstance(nest, dict):
@@ -202,7 +202,7 @@ class Source:
 
 
 class NotInTrace(KeyError):
-    """Raised if the record lacks what was asked for; the message lists what it has."""
+    """Raised if the record lacks what was requested; the message lists what it has."""
 
     def __str__(self) -> str:
         return str(self.args[0])
@@ -246,7 +246,9 @@ def find_modules(calls: Iterable[ModuleCall], pattern: str) -> tuple[ModuleCall,
 
 
 def find_op(ops: Iterable[Op], name: str | int, module: str | None, nth: int) -> Op:
-    """Return the op of index `name`, or the `nth` of that name in matching modules."""
+    """Return the op with index `name`, or the `nth` op of that name in matching
+    modules.
+    """
     if isinstance(name, int):
         return _find_numbered(ops, name)
     seen = 0

@@ -198,7 +198,9 @@ class Report:
 
     @property
     def exit_code(self) -> int:
-        """The exit code: 0 if clean; 1 with errors or warnings, or if incomplete."""
+        """Return the exit code: 0 if clean, 1 with errors or warnings or if
+        incomplete.
+        """
         told = [finding for finding in self.findings if finding.severity != "note"]
         return 1 if told or not self.complete else 0
 

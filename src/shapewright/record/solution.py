@@ -31,7 +31,9 @@ class Statement:
 
     @property
     def heading(self) -> str:
-        """The verdict as text: ``proven``, ``refuted at B=2``, ``not decided``."""
+        """Return the verdict as text: ``proven``, ``refuted at B=2``, ``not
+        decided``.
+        """
         if not self.sizes:
             return self.verdict
         at = ", ".join(f"{name}={size}" for name, size in self.sizes.items())
@@ -52,7 +54,7 @@ class Proof:
 
     @property
     def proven(self) -> bool:
-        """Whether every statement is proven."""
+        """Return whether every statement is proven."""
         return all(statement.verdict == PROVEN for statement in self.statements)
 
 
@@ -88,7 +90,7 @@ class Demanded:
 
     @property
     def text(self) -> str:
-        """The condition as Python text: ``H % 16 == 0 and W % 16 == 0``."""
+        """Return the condition as Python text: ``H % 16 == 0 and W % 16 == 0``."""
         return str(self.demand)
 
 
@@ -152,7 +154,7 @@ class Solution:
     tried: tuple[Example, ...] = ()
 
     def takes(self, **sizes: int) -> bool:
-        """Whether these sizes satisfy every demand.
+        """Return whether these sizes satisfy every demand.
 
         Raises `LookupError` where no demand held and these sizes were not tried.
         """
@@ -165,12 +167,14 @@ class Solution:
 
     @property
     def output(self) -> Any:
-        """The output of the program, in letters."""
+        """Return the output of the program, with its sizes in letters."""
         return None if self.trace is None else self.trace.output
 
     @property
     def exit_code(self) -> int:
-        """The exit code: 1 if no sizes or no wanted output were found, else 0."""
+        """Return the exit code: 1 if no sizes or no wanted output were found, else
+        0.
+        """
         return 1 if self.works is None or (self.want and not self.wanted) else 0
 
     def __repr__(self) -> str:

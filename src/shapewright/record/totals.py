@@ -72,12 +72,14 @@ class Totals:
 
     @property
     def multiply_adds(self) -> int:
-        """Half of `flops`: torch's formulas count a multiply-add as two."""
+        """Return half of `flops`, as torch's formulas count a multiply-add as two."""
         return self.flops // 2
 
     @property
     def real_bytes(self) -> int:
-        """Bytes that a real run would have allocated; freed memory is included."""
+        """Return the bytes that a real run would have allocated; freed memory is
+        included.
+        """
         return self.parameter_bytes + self.buffer_bytes + self.activation_bytes
 
 

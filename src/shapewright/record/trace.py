@@ -57,17 +57,21 @@ class Trace:
 
     @property
     def modules(self) -> Sequence[ModuleCall]:
-        """The module calls; the same as `calls`."""
+        """Return the module calls; the same as `calls`."""
         return self.calls
 
     @property
     def totals(self) -> Totals:
-        """Parameters, FLOPs and memory of the run, recomputed at every access."""
+        """Return the parameters, FLOPs and memory of the run, recomputed at every
+        access.
+        """
         return compute_totals(self.ops, self.calls, self.states, self.complete)
 
     @property
     def real_bytes(self) -> int:
-        """Bytes a real run would have allocated: the model and all new tensors."""
+        """Return the bytes that a real run would have allocated: the model and all new
+        tensors.
+        """
         return self.totals.real_bytes
 
     def module(self, path: str, call: int = 1) -> ModuleCall:

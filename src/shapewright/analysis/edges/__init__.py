@@ -55,7 +55,8 @@ def find_edge_failures(
 
 @looks_for(BATCH_HARD_CODED, LOST_DIM)
 def find_failing_sizes(context: EdgeContext) -> Iterator[Finding]:
-    """Find what fails at other sizes, with these codes or those of the failed calls.
+    """Find what fails at other sizes; findings have the codes of this check or of the
+    failed calls.
 
     The other mode is checked first; a failure there is reported once, without sizes.
     """

@@ -58,8 +58,9 @@ def check_batch(free: Free, runs: Runs, program: Program) -> Iterator[Finding]:
 def _report_failing_batch(
     free: Free, runs: Runs, small: dict[int, RunOutcome], fails: Sequence[int]
 ) -> Finding | None:
-    """Report a batch that torch refuses; None where the program wants multiples of a
-    number, as windows do, or inputs belong to each other in a way that is not known.
+    """Report a batch size that torch refuses; return None where the program expects
+    multiples of a number, as windows do, or where it is not known which inputs belong
+    together.
     """
     runs_at = [n for n, each in small.items() if each.state == "runs"]
     severity: Severity = "warning" if 1 in fails else "note"
@@ -96,7 +97,7 @@ def _format_runs(free: Free, sizes: Sequence[int]) -> list[str]:
 def _report_hard_coded(
     free: Free, runs: Runs, fails: Sequence[int], severity: Severity
 ) -> Finding | None:
-    """Report a program that runs with the given batch size only."""
+    """Report a program that runs only with the given batch size."""
     sized = [free.size, free.size + 1, 2 * free.size]
     asked = [Request(((free, n),), False) for n in sized]
     finding = runs.cause(asked[1])
@@ -120,7 +121,9 @@ def _report_hard_coded(
 
 
 def _find_constant_call(size: int, runs: Sequence[Sequence[RunStep]]) -> Place | None:
-    """Return the first call that keeps the given batch size where others grow."""
+    """Return the first call whose output keeps the given batch size in runs with other
+    batch sizes.
+    """
     for given, *others in zip(*runs, strict=False):
         if any((given.name, given.place) != (o.name, o.place) for o in others):
             break
@@ -158,7 +161,9 @@ def _report_lost_batch(free: Free, runs: Runs) -> Iterator[Finding]:
 
 
 def _compute_expected_shape(two: Shape, three: Shape) -> Shape | None:
-    """Return the shape expected for a batch of 1, from those for batches of 2 and 3."""
+    """Return the output shape expected for a batch of 1, given those for batches of 2
+    and 3.
+    """
     if len(two) != len(three) or two == three:
         return None
     return tuple(2 * a - b for a, b in zip(two, three, strict=True))
@@ -167,8 +172,8 @@ def _compute_expected_shape(two: Shape, three: Shape) -> Shape | None:
 def _report_constant_output(
     free: Free, runs: Runs, program: Program
 ) -> Iterator[Finding]:
-    """Report an output that keeps the given batch size whatever the
-    input's batch is.
+    """Report an output that keeps the given batch size when the input's batch size
+    changes.
     """
     from shapewright.record.ops import collect_leaves
 
@@ -212,7 +217,9 @@ def get_larger_requests(free: Sequence[Free]) -> list[Request]:
 
 
 def _find_failing_dims(free: Sequence[Free], runs: Runs) -> list[Free]:
-    """Return the dims that fail at size + 1, provided all of them together fail too."""
+    """Return the dims at whose size + 1 the program fails, provided that it also fails
+    when all of them are larger by 1.
+    """
     if runs.at(get_larger_requests(free)[-1]).state != "fails":
         return []
     alone = zip(free, get_larger_requests(free), strict=False)
@@ -220,7 +227,7 @@ def _find_failing_dims(free: Sequence[Free], runs: Runs) -> list[Free]:
 
 
 def _find_multiple(free: Sequence[Free], runs: Runs) -> int | None:
-    """Return the smallest number whose multiples run; None if no other size runs."""
+    """Return the smallest number whose multiples run, or None if there is none."""
     steps = [n for n in STEPS if all(free_dim.size % n == 0 for free_dim in free)]
     further = {n: [_find_larger_run(free, k * n) for k in (1, 2)] for n in steps}
     runs.ask([first for first, _ in further.values()])
@@ -232,7 +239,7 @@ def _find_multiple(free: Sequence[Free], runs: Runs) -> int | None:
 
 
 def _find_larger_run(free: Sequence[Free], step: int) -> Request:
-    """Return a run with every size larger by `step`."""
+    """Return the request for a run with every size larger by `step`."""
     return Request(tuple((free_dim, free_dim.size + step) for free_dim in free), False)
 
 
@@ -282,7 +289,7 @@ def _report_smallest_sizes(
 def _report_lost_dim(
     small: Request, large: Request, runs: Runs, program: Program
 ) -> Iterator[Finding]:
-    """Report a size at which an output has a different rank than at other sizes."""
+    """Report an output whose rank at one size differs from its rank at other sizes."""
     given = [fact.shape for fact in collect_leaves(program.trace.output)]
     one, other = runs.at(small).output, runs.at(large).output
     if not len(given) == len(one) == len(other):

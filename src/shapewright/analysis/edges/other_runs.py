@@ -73,7 +73,7 @@ class Free:
     guessed: bool = False
 
     def at(self, size: int) -> str:
-        """Return `B=1` or, if the user gave no letter, `batch 1`."""
+        """Return a size as text: `B=1`, or `batch 1` if the user gave no letter."""
         if self.stated:
             return f"{self.letter}={size}"
         word = "sequence length" if self.role == "sequence" else self.role
@@ -85,7 +85,7 @@ Letters = Sequence[tuple[str | None, ...]]
 
 
 def find_free_dims(scene: HazardContext, letters: Letters = ()) -> list[Free]:
-    """Return the dims that may have other sizes, the batch first."""
+    """Return the dims that can be given other sizes, the batch dim first."""
     facts = _collect_inputs(scene)
     if len(facts) != len(scene.flow.inputs):
         return []
@@ -126,8 +126,8 @@ def _group_dims(
     facts: Sequence[Fact],
     letters: Letters,
 ) -> Free:
-    """Return a dim with all dims that change with it: by its letter, else
-    by its size.
+    """Return a dim together with all dims that change with it, matched by letter or
+    else by size.
     """
     at, dim = place
     size = facts[at].shape[dim]
@@ -168,7 +168,9 @@ def _match_other_dims(
     roles: dict[InputDim, Role],
     facts: Sequence[Fact],
 ) -> list[InputDim]:
-    """Return dims of another input that go with a role: of a square only one side."""
+    """Return the dims of another input, among `more`, that go with a role; for a square
+    image, only the side of that role.
+    """
     peers = [
         each
         for each in SIDES[3]
@@ -182,7 +184,7 @@ def _match_other_dims(
 def _iter_roles(
     scene: HazardContext, facts: Sequence[Fact]
 ) -> Iterator[tuple[InputDim, Role]]:
-    """Yield the role of every input dim, as far as the run shows it."""
+    """Yield every input dim whose role the run reveals, together with that role."""
     where: dict[int, list[InputDim]] = {}
     for at, dims in enumerate(scene.flow.inputs):
         for dim, axes in enumerate(dims):
@@ -201,7 +203,9 @@ def _iter_roles(
 
 
 def _has_batch_axis(scene: HazardContext) -> bool:
-    """Whether an output has the batch axis; if all are scalars, whether it is sure."""
+    """Return whether an output has the batch axis or, if all outputs are scalars,
+    whether the batch axis is certain.
+    """
     outputs = collect_leaves(scene.program.trace.output)
     carried = any(scene.has_batch(dim) for out in outputs for dim in scene.flow.of(out))
     return carried or (scene.sure and all(not out.shape for out in outputs))
@@ -210,8 +214,8 @@ def _has_batch_axis(scene: HazardContext) -> bool:
 def _find_sequence_dims(
     scene: HazardContext, facts: Sequence[Fact]
 ) -> Iterator[tuple[Axis, Role]]:
-    """Find dims that count steps: of token ids, of inputs to recurrent layers and
-    attention, and the middle one of three in front of a linear layer.
+    """Find sequence dims: of token ids, of inputs to recurrent layers and attention,
+    and the middle dim of a 3-D input in front of a linear layer.
     """
     inputs = scene.flow.inputs
     for fact, dims in zip(facts, inputs, strict=True):
@@ -279,7 +283,9 @@ UNSURE = RunOutcome("unsure")
 
 
 def summarise_run(program: Program, whole: bool) -> RunOutcome:
-    """Summarise a run; with `whole`, also keep the shapes that every call returned."""
+    """Summarise a run; if `whole` is true, also keep the shapes that every call
+    returned.
+    """
     trace = program.trace
     passed = _collect_calls(program) if whole else ()
     finding = _explain_refusal(program)
@@ -304,8 +310,8 @@ def _explain_refusal(program: Program) -> Finding | None:
 
 
 def _get_outcome(program: Program, finding: Finding) -> RunOutcome:
-    """Return the outcome for an error in the program's own Python; its own checks do
-    not count as failures.
+    """Return the outcome for an error raised by the program's own Python code; its own
+    checks do not count as failures.
     """
     if finding.code != PROGRAM_ERROR:
         return RunOutcome("fails", finding) if finding.code == TORCH_ERROR else UNSURE
@@ -318,7 +324,7 @@ def _get_outcome(program: Program, finding: Finding) -> RunOutcome:
 
 
 def _is_own_check(program: Program, finding: Finding) -> bool:
-    """Return whether an error is a `raise` or an `assert` of the program."""
+    """Return whether an error comes from a `raise` or an `assert` of the program."""
     node = program.node(finding.span)
     return node is not None and is_stated(*node)
 
@@ -364,7 +370,7 @@ class Runs:
     known: dict[Request, RunOutcome] = field(default_factory=dict)
 
     def ask(self, requests: Sequence[Request]) -> None:
-        """Perform the runs that are still missing, within the budget."""
+        """Perform the requested runs that are still missing, within the budget."""
         new = [each for each in dict.fromkeys(requests) if each not in self.known]
         if not any(each.look for each in new):
             new = new[: self.left]
@@ -373,13 +379,15 @@ class Runs:
             self.known[request] = found or UNSURE
 
     def steps(self, requests: Sequence[Request]) -> list[tuple[RunStep, ...]]:
-        """Return the calls of each of these runs."""
+        """Return the calls of each of the requested runs."""
         asked = [replace(request, look="steps") for request in requests]
         self.ask(asked)
         return [self.at(each).steps for each in asked]
 
     def cause(self, request: Request) -> Finding | None:
-        """Return why a run fails; None if that depends on values of the data."""
+        """Return the finding that explains why a run fails, or None if it does not fail
+        for certain.
+        """
         asked = replace(request, look="cause")
         self.ask([asked])
         seen = self.at(asked)
@@ -443,7 +451,7 @@ def format_shape(shape: Shape) -> str:
 
 
 def find_rank_change(one: Sequence[RunStep], other: Sequence[RunStep]) -> Place | None:
-    """Return the first call whose outputs differ in rank between two runs."""
+    """Return the first call whose outputs differ in rank between two runs, or None."""
     for mine, theirs in zip(one, other, strict=False):
         if (mine.name, mine.place) != (theirs.name, theirs.place):
             return None
@@ -457,7 +465,7 @@ def find_rank_change(one: Sequence[RunStep], other: Sequence[RunStep]) -> Place 
 
 
 def move_finding(finding: Finding, place: Place | None) -> Finding:
-    """Move a finding to the call where two runs differ."""
+    """Move a finding to the call at which two runs differ."""
     if place is None or place[0].place is None:
         return finding
     step, said = place

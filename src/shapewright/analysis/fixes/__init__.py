@@ -39,7 +39,9 @@ class FixOption:
 
 
 def iter_options(kind: str, cost: float, fixes: Iterable[Fix]) -> Iterator[FixOption]:
-    """Yield fixes of the same kind, the likelier first."""
+    """Yield one option per fix, all of the same kind, each costing more than the
+    previous one.
+    """
     for n, fix in enumerate(as_far_as_known(fixes)):
         yield FixOption(fix, kind, cost + n * STEP)
 
@@ -97,7 +99,9 @@ def fix_error(program: Program, finding: Finding) -> list[FixOption]:
 
 
 def _sort_fixes(program: Program, found: Iterable[FixOption]) -> list[FixOption]:
-    """Return the fixes whose results differ, sorted by cost."""
+    """Return the fixes sorted by cost, without those that change the inputs or repeat a
+    result.
+    """
     seen: dict[object, FixOption] = {}
     for option in sorted(found, key=lambda option: option.cost):
         seen.setdefault(_apply_edits(program, option.fix), option)
@@ -105,7 +109,7 @@ def _sort_fixes(program: Program, found: Iterable[FixOption]) -> list[FixOption]
 
 
 def _apply_edits(program: Program, fix: Fix) -> frozenset[tuple[str, str]]:
-    """Return the files that a fix changes, each with its text afterwards.
+    """Return the files that a fix changes, each with its text after the fix.
 
     Two fixes may write the same text with edits of different spans.
     """

@@ -91,7 +91,9 @@ def _suggest_trailing_dims(program: Program, failure: Failure, op: Op) -> Iterat
 
 
 def _move_channels_last(program: Program, op: Op) -> Iterator[Fix]:
-    """Move the channels last around a norm of the last dim, and back after it."""
+    """Move the channels to the last dim before a norm of the last dim, and back
+    afterwards.
+    """
     found = program.call_at(op.span)
     rank = len(op.inputs[0].shape)
     there, back = (".permute(0, 2, 3, 1)", ".permute(0, 3, 1, 2)")
@@ -144,7 +146,7 @@ def _suggest_einsum_letters(text: SourceText, call: ast.Call, op: Op) -> Iterato
 
 
 def _exchange_letters(term: str, one: int, other: int) -> str:
-    """Return a term with two letters exchanged."""
+    """Return an einsum term with two of its letters exchanged."""
     if other >= len(term):
         return term
     row = list(term)
@@ -153,13 +155,15 @@ def _exchange_letters(term: str, one: int, other: int) -> str:
 
 
 def _iter_single_turns(terms: list[str], turned: list[str]) -> Iterator[list[str]]:
-    """Yield the terms with a single one of them turned."""
+    """Yield the list of terms with exactly one term replaced by its counterpart in
+    `turned`.
+    """
     for n, new in enumerate(turned):
         yield [*terms[:n], new, *terms[n + 1 :]]
 
 
 def _has_fitting_letters(terms: list[str], op: Op) -> bool:
-    """Whether every letter has one size, or 1, wherever it occurs."""
+    """Return whether every letter has a single size, or 1, wherever it occurs."""
     sizes: dict[str, int] = {}
     for term, fact in zip(terms, op.inputs, strict=True):
         for letter, size in zip(term, fact.shape, strict=False):
@@ -169,7 +173,7 @@ def _has_fitting_letters(terms: list[str], op: Op) -> bool:
 
 
 def _suggest_cat_dim(text: SourceText, call: ast.Call) -> Iterator[Fix]:
-    """Suggest another dim for a `torch.cat` that names none."""
+    """Suggest a `dim` argument for a call of `torch.cat` that has none."""
     if len(call.args) == 1 and not call.keywords:
         place = text.span(call).end
         place = replace(place, column=place.column - 1, end_column=place.column - 1)
@@ -247,7 +251,9 @@ def _suggest_index_dims(
 
 
 def _suggest_sizes(text: SourceText, call: ast.Call, op: Op) -> Iterator[Fix]:
-    """Suggest the size that the others leave, or the product of the dims from 1 on."""
+    """Suggest the size that the other sizes leave, or the product of the dims from dim
+    1 on.
+    """
     if not op.inputs or not isinstance(call.func, ast.Attribute):
         return
     shape = op.inputs[0].shape
@@ -281,7 +287,7 @@ def _edit_number(text: SourceText, node: ast.expr, value: int) -> Edit:
 def _suggest_number_count(
     text: SourceText, call: ast.Call, op: Op, name: str
 ) -> Iterator[Fix]:
-    """Suggest as many numbers as there are dims."""
+    """Suggest passing as many numbers as the tensor has dims."""
     given = list(call.args)
     if len(given) == 1 and isinstance(given[0], ast.Tuple | ast.List):
         given = list(given[0].elts)
@@ -352,7 +358,9 @@ def _suggest_dim_count(text: SourceText, call: ast.Call) -> Iterator[Fix]:
 
 
 def _suggest_padding(text: SourceText, node: ast.AST) -> Iterator[Fix]:
-    """Suggest padding tensors of different lengths to the longest."""
+    """Suggest padding tensors of different lengths to the length of the longest
+    tensor.
+    """
     if isinstance(node, ast.Call) and len(node.args) == 1 and not node.keywords:
         new = "torch.nn.utils.rnn.pad_sequence"
         rows = text.written(node.args[0])
@@ -402,7 +410,7 @@ def suggest_any_batch(program: Program, failure: Failure) -> Iterator[Fix]:
 
 
 def _iter_last_batches(program: Program, at: int) -> Iterator[LastBatch]:
-    """Yield the smaller last batches that an op worked with."""
+    """Yield the smaller last batches during which an op ran."""
     for remainder in program.remainders:
         if remainder.began <= at < remainder.ended:
             yield remainder

@@ -39,7 +39,9 @@ from shapewright.record.ops import Fact, Op
 
 
 def fix_consumer(program: Program, failure: Failure) -> Iterator[Fix]:
-    """Give the layer that refuses its input the size that arrives."""
+    """Change the layer that sets the expected size so that it expects the actual
+    size.
+    """
     wanted, got = find_sides(failure)
     if wanted is None or got is None:
         return
@@ -54,7 +56,9 @@ def fix_consumer(program: Program, failure: Failure) -> Iterator[Fix]:
 
 
 def fix_expecting_layer(program: Program, failure: Failure) -> Iterator[Fix]:
-    """Change the constructor argument that sets the size the refusing layer expects."""
+    """Change the constructor argument of the failing layer that sets the size it
+    expects.
+    """
     op = program.trace.ops[failure.op]
     layer = program.layer(op)
     if layer is None or layer.path not in program.built:
@@ -68,7 +72,7 @@ def fix_expecting_layer(program: Program, failure: Failure) -> Iterator[Fix]:
 
 
 def find_size_pairs(program: Program, failure: Failure) -> list[tuple[int, int]]:
-    """Return (actual, expected) sizes as numbers, the most certain first."""
+    """Return pairs of (actual, expected) sizes, the most certain first."""
     op = program.trace.ops[failure.op]
     pairs: list[tuple[int, int]] = []
     unmet = failure.unmet
@@ -146,7 +150,9 @@ def fix_share(program: Program, failure: Failure) -> Iterator[Fix]:
 
 
 def _iter_modules(program: Program, fact: Fact, dim: int) -> Iterator[tuple[str, int]]:
-    """Yield the layers whose parameters set a size, with the size there."""
+    """Yield the layers whose parameters set the size of a dim, together with that
+    size.
+    """
     found = trace_dim(program, fact, dim)
     if found.why != "parameter":
         return
@@ -158,7 +164,7 @@ def _iter_modules(program: Program, fact: Fact, dim: int) -> Iterator[tuple[str,
 def _with_size(
     program: Program, module: str, old: int, new: int, written: str
 ) -> Iterator[Fix]:
-    """The layer's constructor with `new` where it has `old`.
+    """Yield fixes that write `new` for `old` in the call that constructs a layer.
 
     Where a constructor of the program's own hands the size on, its caller's argument
     comes first: that changes this layer alone.
@@ -235,8 +241,8 @@ def _write_size(text: SourceText, node: ast.expr, old: int, new: int) -> str:
 
 
 def _as_product(program: Program, fact: Fact, dim: int) -> str:
-    """Return `16 * 4 * 4` for a size that a flatten multiplied, else
-    an empty string.
+    """Return a size that a flatten made as a product, `16 * 4 * 4`, or an empty
+    string.
     """
     found = trace_dim(program, fact, dim)
     if found.why != "product" or found.op is None:
@@ -293,7 +299,7 @@ def _resize_state(
 def iter_wanted_shapes(
     program: Program, failure: Failure
 ) -> Iterator[tuple[int, tuple[int, ...]]]:
-    """Yield shapes with which the call succeeds, by input position."""
+    """Yield (input, shape) for every shape with which the call would succeed."""
     op = program.trace.ops[failure.op]
     for grant in failure.unmet.grants if failure.unmet is not None else ():
         if grant.argument in failure.arguments and isinstance(grant.value, Made):
@@ -305,7 +311,7 @@ def iter_wanted_shapes(
 
 
 def _iter_wanted_sizes(failure: Failure) -> Iterator[tuple[int, int, int]]:
-    """Yield (input, dim, size) for every single dim that fits with another size."""
+    """Yield (input, dim, size) for every dim that would fit if it had another size."""
     for repair in failure.repairs:
         if repair.kind == "size" and repair.dim is not None:
             yield repair.tensor, repair.dim, repair.new
@@ -332,7 +338,7 @@ def _resize_tensor(
     before: Sequence[int],
     after: tuple[int, ...],
 ) -> Iterator[Fix]:
-    """Rewrite the call that creates a tensor for another shape."""
+    """Rewrite the call that creates a tensor so that the tensor has another shape."""
     found = program.call_at(maker.span)
     if found is not None:
         yield from _rewrite_sizes(program, failure, *found, before, after)
@@ -346,7 +352,9 @@ def _rewrite_sizes(
     before: Sequence[int],
     after: tuple[int, ...],
 ) -> Iterator[Fix]:
-    """Rewrite the sizes in a call that creates a tensor for another shape."""
+    """Rewrite the sizes in a call so that the tensor that it creates has another
+    shape.
+    """
     nodes = _find_size_nodes(text, call, len(before))
     if nodes is None:
         return
@@ -373,7 +381,7 @@ def _rewrite_sizes(
 def _find_size_nodes(
     text: SourceText, call: ast.Call, rank: int
 ) -> list[ast.expr] | None:
-    """Return the expressions of the sizes in a call, a single one per dim.
+    """Return the expressions of the sizes in a call, one per dim.
 
     A name among the arguments that stands for a tuple is looked up.
     """
@@ -407,7 +415,7 @@ def _find_value(text: SourceText, node: ast.expr) -> ast.expr:
 def _with_words(
     text: SourceText, call: ast.Call, nodes: list[ast.expr], words: list[str]
 ) -> Fix:
-    """Replace all sizes of a call together."""
+    """Replace all sizes of a call at once."""
     first, last = text.span(nodes[0]), text.span(nodes[-1])
     span = first.until(last)
     new = ", ".join(words)

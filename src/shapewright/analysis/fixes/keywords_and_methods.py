@@ -25,7 +25,7 @@ TURNED = values_of("mistaken_for")
 
 
 def find_word_fixes(program: Program, span: Span | None) -> Iterator[Fix]:
-    """Yield fixes for words on the line of an error."""
+    """Yield fixes that change a word on the lines of an error."""
     if span is not None:
         lines = [(span.file, n) for n in range(span.line, span.end_line + 1)]
         yield from _suggest_unpacking(program, lines)
@@ -105,7 +105,7 @@ def copy_settings(program: Program, lines: list[Line]) -> Iterator[Fix]:
 def _replace_settings(
     text: SourceText, node: ast.Call, model: ast.Call, settings: tuple[str, ...]
 ) -> Iterator[Fix]:
-    """Yield a call with settings replaced by those of another call."""
+    """Yield fixes that copy the settings of another call."""
     given = {word.arg: word.value for word in node.keywords}
     for word in model.keywords:
         if word.arg not in settings:
@@ -144,7 +144,7 @@ SHAPING = operators_with("may_be_superfluous")
 
 
 def suggest_methods(program: Program, lines: list[Line]) -> Iterator[Fix]:
-    """Suggest the function that is often confused with the written one."""
+    """Suggest the function that is often confused with the one in the text."""
     for text, node in iter_nodes_on(program, lines, ast.Call):
         name = get_last_name(node.func)
         if name in TURNED:

@@ -82,8 +82,8 @@ def fix_dims(program: Program, failure: Failure) -> Iterator[Fix]:
 def change_numbers(
     program: Program, lines: list[Line], pairs: list[tuple[int, int]]
 ) -> Iterator[Fix]:
-    """Change every number on these lines, then the numbers that these
-    lines depend on.
+    """Change every number on these lines, then every number that these lines depend
+    on.
     """
     found = [
         *iter_nodes_on(program, lines, ast.Constant),
@@ -123,7 +123,9 @@ def _is_given(text: SourceText, node: ast.expr) -> bool:
 def _iter_other_numbers(
     value: int, pairs: list[tuple[int, int]], text: SourceText, node: ast.expr
 ) -> Iterator[tuple[int, int]]:
-    """Yield other numbers that may be meant, each with how far-fetched it is."""
+    """Yield other numbers that may be meant, each after a rank that is lower if it is
+    likelier.
+    """
     for has, needs in pairs:
         if value == has:
             yield 0, needs
@@ -288,7 +290,9 @@ def replace_tensors(program: Program, failure: Failure) -> Iterator[Fix]:
 
 
 def replace_names(program: Program, lines: list[Line]) -> Iterator[Fix]:
-    """Replace a name among the arguments of a call by another number in scope."""
+    """Replace a name among the arguments of a call by the name of another number in
+    scope.
+    """
     for text, node in iter_nodes_on(program, lines, ast.Name, ast.Attribute):
         inside = text.parent(node)
         while isinstance(inside, ast.BinOp | ast.Tuple | ast.List | ast.keyword):

@@ -160,15 +160,15 @@ VAGUE = frozenset({SHUFFLED_SIZES, ELEMENT_COUNT_MISMATCH, DOES_NOT_DIVIDE})
 
 
 def _is_equal_after(inputs: tuple[Fact, ...], repair: Repair) -> bool:
-    """Whether the reordered dims equal those of another operand."""
+    """Return whether the reordered dims equal those of another operand."""
     shape = tuple(inputs[repair.tensor].shape[d] for d in repair.new)
     others = (fact.shape for n, fact in enumerate(inputs) if n != repair.tensor)
     return len(set(shape)) > 1 and any(shape == other for other in others)
 
 
 def _is_batch_kept(repair: Repair) -> bool:
-    """Return whether the first dim stays: only dims of an image or a sequence are
-    swapped.
+    """Return whether the first dim stays in place: only dims of an image or a sequence
+    are swapped.
     """
     order = repair.new
     return len(order) > 2 and order[0] == 0
@@ -206,7 +206,9 @@ def _get_batch_size(program: Program) -> int | None:
 
 
 def _rank_new_dim(shape: tuple[int, ...], repair: Repair, batch: int | None) -> int:
-    """Return a sort key for a new dim: after the batch first, else in front first."""
+    """Return a sort key for the place of a new dim: right after the batch dim if there
+    is one, else in front.
+    """
     dim = repair.dim or 0
     if shape and shape[0] == batch:
         return {1: 0, len(shape): 1}.get(dim, 2 + dim)
@@ -245,7 +247,9 @@ def fix_larger_tensor(program: Program, failure: Failure, table: bool) -> Iterat
 
 
 def _is_table(program: Program, fact: Fact) -> bool:
-    """Whether a tensor is computed from no input of the program, as a parameter."""
+    """Return whether a tensor is computed from no input of the program, as a parameter
+    is.
+    """
     waiting, seen = [fact], {fact.tensor}
     while waiting:
         one = waiting.pop()
@@ -261,7 +265,9 @@ def _is_table(program: Program, fact: Fact) -> bool:
 
 
 def _find_larger_dims(mine: Fact, other: Fact) -> list[int]:
-    """Return the dims that are longer than another tensor's, if all others line up."""
+    """Return the dims that are longer than another tensor's; empty if any of them is
+    shorter.
+    """
     found = []
     for back in range(1, min(len(mine.shape), len(other.shape)) + 1):
         one, two = mine.shape[-back], other.shape[-back]
@@ -274,7 +280,7 @@ def _find_larger_dims(mine: Fact, other: Fact) -> list[int]:
 
 
 def drop_norm(program: Program, failure: Failure) -> Iterator[Fix]:
-    """Leave out a norm that cannot work here."""
+    """Remove a norm that needs more than one value per channel, or its call."""
     op = program.trace.ops[failure.op]
     unmet = failure.unmet
     if unmet is None or unmet.code != ONE_VALUE_PER_CHANNEL:
@@ -337,7 +343,9 @@ DEEP = 4
 
 
 def fix_unpacking(program: Program, finding: Finding) -> Iterator[Fix]:
-    """Change the rank of `x` in `B, N, C = x.shape`, where `x` comes from."""
+    """Change the rank of `x` where `x` is defined, to fit the unpacking `B, N, C =
+    x.shape`.
+    """
     too_many = re.search("too many values to unpack", finding.message)
     too_few = re.search("not enough values to unpack", finding.message)
     if not (too_many or too_few) or finding.span is None:

@@ -60,8 +60,8 @@ def find_suspects(program: Program, failure: Failure) -> list[Line]:
 
 
 def find_error_suspects(program: Program, span: Span | None) -> list[Line]:
-    """Return the line of an error in the program itself, and where its names are
-    defined.
+    """Return the line of an error in the program itself, and the lines that define its
+    names.
     """
     found = dict.fromkeys(_iter_lines(span))
     for _ in range(2):
@@ -87,7 +87,7 @@ def _iter_lineage(program: Program, op: Op) -> Iterator[Op]:
 
 
 def _iter_spans(program: Program, op: Op) -> Iterator[Span | None]:
-    """Yield the span of an op, and where its layer is constructed."""
+    """Yield the span of an op, then the spans where its layer is constructed."""
     yield op.span
     layer = program.layer(op)
     if layer is not None:
@@ -95,8 +95,8 @@ def _iter_spans(program: Program, op: Op) -> Iterator[Span | None]:
 
 
 def _iter_built_spans(program: Program, path: str) -> Iterator[Span]:
-    """Yield where a module is constructed, and where the modules that
-    contain it are.
+    """Yield the span where a module is constructed, then those of the modules that
+    contain it.
     """
     while path:
         if path in program.built:
@@ -125,8 +125,8 @@ def iter_nodes_on(
 def iter_definitions(
     program: Program, lines: list[Line]
 ) -> Iterator[tuple[SourceText, ast.expr]]:
-    """Yield where the names on these lines get their numbers: defaults, constants,
-    calls.
+    """Yield the definitions from which the names on these lines get their numbers:
+    defaults, constants, calls.
 
     A parameter's default, a constant of the module, the argument that the class is
     built with.
@@ -144,7 +144,9 @@ def iter_definitions(
 def write_size(
     program: Program, failure: Failure, text: SourceText, node: ast.expr, size: int
 ) -> str:
-    """Write a size as that of a tensor in scope, `x.size(1)`, else as a number."""
+    """Write a size as that of a tensor in scope, such as `x.size(1)`, or else as a
+    number.
+    """
     op = program.trace.ops[failure.op]
     if size > 1:
         for name, fact in iter_named_facts(program, op, text, node).items():
@@ -157,8 +159,8 @@ def write_size(
 def iter_named_facts(
     program: Program, op: Op, text: SourceText, node: ast.expr
 ) -> dict[str, Fact]:
-    """Yield the tensors that names in the function around a node refer to
-    at its line.
+    """Return the tensors that names in the function around a node refer to at its
+    line.
     """
     scope = text.around(node, *FUNCTIONS)
     if scope is None:
@@ -203,8 +205,8 @@ def iter_named_facts(
 def _find_call_result(
     program: Program, op: Op, text: SourceText, node: ast.expr
 ) -> Fact | None:
-    """Return the single tensor that the module call at an expression
-    returned, or None.
+    """Return the only tensor that the module call at an expression returned, or
+    None.
     """
     call = _find_module_call(program, op, text, node)
     facts = collect_leaves(call.output) if call is not None else []
@@ -225,7 +227,7 @@ def _find_module_call(
 def iter_other_operands(
     program: Program, failure: Failure, at: int
 ) -> tuple[ast.expr, str, Fact] | None:
-    """Yield the other inputs of the failing call that are plain names."""
+    """Return another input of the failing call that is a plain name, or None."""
     op = program.trace.ops[failure.op]
     for n, found in enumerate(find_tensor_expressions(program, op)):
         if n != at and found is not None and isinstance(found[0], ast.Name):
@@ -234,7 +236,7 @@ def iter_other_operands(
 
 
 def iter_names_for(text: SourceText, node: ast.expr, value: int) -> Iterator[str]:
-    """Yield names in scope that hold a number according to the text.
+    """Yield the names in scope that refer to a number according to the text.
 
     `cfg.width` for `cfg.n_head`, `hidden` for `n_in`.
     """
@@ -256,6 +258,6 @@ def iter_names_for(text: SourceText, node: ast.expr, value: int) -> Iterator[str
 
 
 def _is_constant_name(text: SourceText, name: str, value: int) -> bool:
-    """Return whether a name has this number wherever it is defined."""
+    """Return whether a name has this value wherever its value is known."""
     known = [evaluate_whole_number(each) for each in find_defining(text, name)]
     return value in known and all(each in (None, value) for each in known)

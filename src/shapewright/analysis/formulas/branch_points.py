@@ -55,8 +55,8 @@ def find_turns(
     guards: Guards,
     slices: Iterable[tuple[int, int, tuple[int, ...]]],
 ) -> list[Turn]:
-    """Return what depends on the letters: Python comparisons and constant ends of
-    slices.
+    """Return the comparisons, and the slices with a constant end, that depend on the
+    letters.
 
     `known` are the formulas of tensors by the numbers that reads have; a slice is the
     number of its call, that of the tensor it cuts, and its constant ends.
@@ -125,7 +125,7 @@ def _find_formula(read: SizeRead, known: Mapping[int, Dims]) -> Expression | Non
 def _build_outcome(
     guard: Guard, formulas: Mapping[SizeRead, Expression | None]
 ) -> Outcome:
-    """Return how a comparison comes out, as a function of the letters' sizes."""
+    """Return the outcome of a comparison as a function of the sizes of the letters."""
 
     def outcome(sizes: Sizes) -> bool:
         values = {
@@ -142,8 +142,8 @@ def _build_outcome(
 
 
 def _build_end_test(formula: Expression, end: int) -> Outcome:
-    """Return whether a size exceeds the constant end of a slice, as a function of
-    sizes.
+    """Return a function of the letters' sizes that reports whether a size exceeds the
+    constant end of a slice.
     """
 
     def outcome(sizes: Sizes) -> bool:
@@ -202,7 +202,9 @@ def _find_edge(
 
 
 def _build_grid(low: int, high: int, step: int) -> list[int]:
-    """Return sizes of a range to try: the first ones, the last, and some between."""
+    """Return sizes to try within a range: the first few, the last, and some in
+    between.
+    """
     near = range(low, min(high, low + NEAR * step) + 1, step)
     wide = step * max(1, (high - low) // (FAR * step))
     return sorted({*near, *range(low, high + 1, wide), high})
@@ -211,7 +213,7 @@ def _build_grid(low: int, high: int, step: int) -> list[int]:
 def find_unseen(
     found: Sequence[Point], sampled: Sequence[Sizes], steps: Sizes
 ) -> list[Point]:
-    """Return the points at whose edge no run covers one side or the other."""
+    """Return the points for which no run covers the size on one of the two sides."""
     left = []
     for point in found:
         seen = {sizes[point.letter] for sizes in sampled}

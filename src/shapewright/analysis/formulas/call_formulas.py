@@ -34,7 +34,7 @@ class Sample(Protocol):
 
 
 def _align_calls(base: Sample, other: Sample) -> Sequence[int | None]:
-    """Return, for every call of `base`, its index in `other`, or None if `other` lacks
+    """Return the index in `other` of every call of `base`, or None where `other` lacks
     it.
 
     The n-th call of a key is the n-th call of that key.
@@ -109,7 +109,8 @@ class Fitted:
 
 
 def fit_calls(samples: Sequence[Sample], classes: Sequence[int] = ()) -> Fitted:
-    """Fit formulas to every call of the first sample, with the others as evidence.
+    """Fit formulas to every call of the first sample, with the other samples as
+    evidence.
 
     `classes` are known where every sample shows every call: calls of one class show the
     same in all of them.
@@ -118,7 +119,9 @@ def fit_calls(samples: Sequence[Sample], classes: Sequence[int] = ()) -> Fitted:
 
 
 class Work:
-    """Fits the calls of the first sample, with the others as evidence."""
+    """Fits formulas to the calls of the first sample, with the other samples as
+    evidence.
+    """
 
     def __init__(self, samples: Sequence[Sample], classes: Sequence[int] = ()) -> None:
         self.samples = samples
@@ -136,7 +139,9 @@ class Work:
         self.said: set[tuple[Expression, Expression]] = set()
 
     def done(self) -> Fitted:
-        """Fit all calls in order, so that the inputs of a call are known first."""
+        """Fit formulas to all calls in order, so that those of a call's inputs are
+        known first.
+        """
         for at in range(len(self.samples[0].keys)):
             kind = self.classes[at] if at < len(self.classes) else -1 - at
             found = self.of_class.get(kind)
@@ -179,7 +184,9 @@ class Work:
         )
 
     def there(self, at: int) -> Iterator[tuple[Sample, int | None]]:
-        """Yield every run with the index at which it made a call of the base run."""
+        """Yield every run with the index that a call of the base run has in it, or
+        None.
+        """
         for sample, places in zip(self.samples, self.places, strict=True):
             yield sample, places[at]
 
@@ -221,7 +228,9 @@ class Work:
         )
 
     def entering(self, at: int) -> list[Dims]:
-        """Return the formulas of a call's input tensors, from the calls before it."""
+        """Return the formulas of a call's input tensors, fitted from the calls before
+        it.
+        """
         places = [places[at] for places in self.places]
         present = tuple(place is not None for place in places)
         fitter = self.fitter(present)
@@ -237,8 +246,8 @@ class Work:
         return found
 
     def fitter(self, present: tuple[bool, ...]) -> Fitter:
-        """Return the fitter over the runs that made a call; it knows what wider ones
-        know.
+        """Return the fitter for the runs that made a call; it starts with what fitters
+        over more runs know.
         """
         found = self.fitters.get(present)
         if found is None:
@@ -263,7 +272,7 @@ class Work:
         hints: list[int],
         wholes: list[list[Column]],
     ) -> Formula:
-        """Return the formula of a dim; a dim without a formula gets a letter of its
+        """Return the formula of a dim; a dim that no formula fits gets a letter of its
         own.
         """
         fitter = self.fitter(present)
@@ -324,7 +333,7 @@ class Work:
 
 
 def _build_unknown(sample: Sample, at: int) -> CallFormulas:
-    """Return the formulas of a call about which too little is known."""
+    """Return formulas, all unknown, for a call about which too little is known."""
     return CallFormulas(
         tuple((UNKNOWN,) * len(shape) for shape in sample.given[at]),
         tuple((UNKNOWN,) * len(steps or ()) for steps in sample.steps[at]),
@@ -370,7 +379,7 @@ def _learn(fitter: Fitter, wider: Fitter, present: tuple[bool, ...]) -> None:
 
 
 def _build_columns(runs: tuple[tuple[Column, ...], ...]) -> list[list[Column]]:
-    """Return, for every tensor of a call, its dims as columns over the runs.
+    """Return the dims of every tensor of a call, each dim as a column over the runs.
 
     A tensor whose rank is not the same in all runs has none.
     """

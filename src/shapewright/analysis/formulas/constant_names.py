@@ -79,7 +79,7 @@ Told = tuple[int, str]
 
 @dataclass(slots=True)
 class _Wording:
-    """One function of a module, with the numbers that the module's names have."""
+    """A function of a module, with the numbers that the module's names refer to."""
 
     function: ast.FunctionDef
     numbers: ModuleNumbers
@@ -218,8 +218,8 @@ class _Wording:
         return found[0] if len(found) == 1 else ""
 
     def alone(self, value: int, text: str) -> bool:
-        """Return whether a text is the only name of a number, or computes an unnamed
-        number.
+        """Return whether a text is the only name of a number, or computes a number
+        without a name.
         """
         if not _has_name(text):
             return False
@@ -228,14 +228,16 @@ class _Wording:
         return not self.names(value)
 
     def name_of(self, value: int) -> str:
-        """Return the only name with this value: of an attribute, else of a config
-        entry.
+        """Return the only attribute, or else the only config entry, with this value;
+        empty if none is.
         """
         found = self.names(value)
         return found[0] if len(found) == 1 else ""
 
     def names(self, value: int) -> list[str]:
-        """Return the attributes with this value, else the names in configs."""
+        """Return the attributes with this value or, if there are none, the config
+        entries.
+        """
         own = [name for name, each in self.numbers.own.items() if each == value]
         configs = self.numbers.configs.values()
         theirs = {n for config in configs for n, v in config.items() if v == value}
@@ -339,8 +341,8 @@ class _Naming:
     def sizes(
         self, op: Op, owner: str, layer: str
     ) -> Iterator[tuple[_Wording, ast.expr]]:
-        """Yield the expressions that set the sizes of an op's outputs, with their
-        place.
+        """Yield the expressions that set the sizes of an op's outputs, each with the
+        wording of its function.
         """
         classes = self.numbers[owner].classes
         if layer:
@@ -358,7 +360,7 @@ class _Naming:
                 yield from ((wording, each) for each in written[2])
 
     def look(self, span: Span) -> Written | None:
-        """Return the sizes passed to a call inside a method, or None."""
+        """Return the sizes passed to the call at a span inside a method, or None."""
         source = self.trace.sources.get(span.file)
         if source is None or source.text is None:
             return None
@@ -374,7 +376,9 @@ class _Naming:
         return None
 
     def wording(self, function: ast.FunctionDef, owner: str) -> _Wording:
-        """Return how a function writes the numbers of a module; cached."""
+        """Return how a function writes the numbers of a module; the result is
+        cached.
+        """
         key = id(function), owner
         if key not in self.wordings:
             self.wordings[key] = _Wording(function, self.numbers[owner])
@@ -398,8 +402,8 @@ class _Naming:
 
 
 def _find_constants(op: Op) -> set[int]:
-    """Return the constant sizes of an op's outputs, and constant factors
-    of the others.
+    """Return the constant sizes of an op's outputs, and the constant factors of the
+    other sizes.
     """
     found: set[int] = set()
     for fact in op.outputs:

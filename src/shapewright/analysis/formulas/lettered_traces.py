@@ -118,7 +118,7 @@ class _Letters:
 
     @property
     def output(self) -> Any:
-        """Return the target's return value with formulas."""
+        """Return the target's return value with formulas attached to it."""
         if self.strides is None:
             self.look()
         ends = iter(self.strides or ())
@@ -129,8 +129,8 @@ class _Letters:
     def returned(
         self, value: Any, shapes: Iterator[Dims], strides: Iterator[Dims]
     ) -> Any:
-        """Return the returned facts in order; which tensor comes back may vary between
-        runs.
+        """Attach formulas to the returned facts in order, as runs may return different
+        tensors.
         """
         if isinstance(value, Fact):
             dims = next(shapes, ())
@@ -152,7 +152,9 @@ class _Letters:
         return value
 
     def nest(self, value: Any) -> Any:
-        """Return a nest with formulas in its facts."""
+        """Return a nested structure (tuples, lists, dicts) with formulas in its
+        facts.
+        """
         if isinstance(value, Fact):
             return self.fact(value)
         if isinstance(value, dict):
@@ -175,7 +177,7 @@ def _with_formulas(sizes: Any, formulas: Dims) -> Any:
 
 
 def _attach_to_numbers(value: Any, formulas: Iterator[Any]) -> Any:
-    """Attach formulas to the whole numbers of an argument, in order."""
+    """Attach formulas to the integers of an argument, in order."""
     if isinstance(value, tuple):
         return tuple(_attach_to_numbers(each, formulas) for each in value)
     if isinstance(value, list):
@@ -186,7 +188,7 @@ def _attach_to_numbers(value: Any, formulas: Iterator[Any]) -> Any:
 
 
 def _collect_facts(nest: Any) -> list[Fact]:
-    """Return the facts of a nest, in order."""
+    """Return the facts of a nested structure (tuples, lists, dicts), in order."""
     if isinstance(nest, Fact):
         return [nest]
     if isinstance(nest, dict):
@@ -217,7 +219,7 @@ def drop_uncertain(
 def _change_formulas(
     calls: Sequence[CallFormulas], change: Callable[[Expression], Expression]
 ) -> list[CallFormulas]:
-    """Apply a change to the formulas, every distinct formula once."""
+    """Apply a change to all formulas, once per distinct formula."""
     known: dict[Expression, Expression] = {}
     made: dict[int, CallFormulas] = {}
 

@@ -28,8 +28,8 @@ COMMENT = re.compile(r"#\s*shapewright:\s*ignore\[([\w\s,-]+)\]")
 
 
 def is_ignored_here(program: Program, finding: Finding) -> bool:
-    """Whether a comment names the finding's code: at the end of a line of the call, or
-    on a line of its own above it.
+    """Return whether a comment names the finding's code: at the end of a line of the
+    call, or on a line of its own above it.
 
     Example: ``loss = pred - target  # shapewright: ignore[outer-broadcast]``
     """
@@ -56,7 +56,7 @@ def _find_statement_line(program: Program, finding: Finding) -> int:
 
 @lru_cache(maxsize=256)
 def _parse_codes(line: str) -> frozenset[str]:
-    """Return the codes that a comment in a line switches off."""
+    """Return the codes that a comment on a line switches off."""
     match = COMMENT.search(line)
     if match is None:
         return frozenset()
@@ -93,7 +93,9 @@ def find_hazards(
 
 
 def _is_off(code: str, ignored: Collection[str], strict: bool) -> bool:
-    """Whether a code is switched off, or is reported by `check --strict` only."""
+    """Return whether a code is switched off, or is reported by `check --strict`
+    only.
+    """
     return code in ignored or (CODES[code].strict and not strict)
 
 
@@ -115,7 +117,9 @@ def _find_dependent_places(program: Program) -> set[Span]:
 
 
 def _run_looker(looker: Looker, scene: HazardContext) -> list[Finding]:
-    """Run one check; a bug in it becomes a finding and stops nothing else."""
+    """Run one check; a bug in it is reported as a finding and does not stop the other
+    checks.
+    """
     code = looker.codes[0]
     try:
         return list(looker.find(scene))

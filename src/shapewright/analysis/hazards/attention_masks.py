@@ -26,7 +26,8 @@ PLAIN = operators_with("keeps_mask")
 
 
 def _find_mask_order(scene: HazardContext, fact: Fact) -> str | None:
-    """Return whether a mask is true in the past or in the future of the diagonal.
+    """Return the side of the diagonal, "past" or "future", on which a mask is true, or
+    None.
 
     A mask is rows of queries and columns of keys; `torch.tril` keeps the past.
     """
@@ -61,7 +62,7 @@ def _find_mask_order(scene: HazardContext, fact: Fact) -> str | None:
 
 
 def _is_corner(call: OperatorCall) -> bool:
-    """Whether an index cuts a square from the front of both dims."""
+    """Return whether an index takes the front of two dims, as in `mask[:T, :T]`."""
     items = call.given(1)
     items = items if isinstance(items, tuple) else (items,)
     cuts = [
@@ -85,7 +86,9 @@ def _is_ones(scene: HazardContext, fact: Fact) -> bool:
 
 
 def _find_comparison_order(scene: HazardContext, call: OperatorCall) -> str | None:
-    """Return where `i[:, None] >= j[None, :]` of two ranges is true."""
+    """Return the side on which a comparison of two ranges, `i[:, None] >= j[None, :]`,
+    is true.
+    """
     if len(call.op.inputs) != 2:
         return None
     one, other = call.op.inputs
@@ -100,7 +103,7 @@ def _find_comparison_order(scene: HazardContext, call: OperatorCall) -> str | No
 
 
 def is_range(scene: HazardContext, fact: Fact) -> bool:
-    """Whether a tensor is `arange`, seen with other dims."""
+    """Return whether a tensor is the result of `arange`, possibly with other dims."""
     for _ in range(4):
         maker = scene.program.producers.get(fact.tensor)
         if maker is None:
@@ -162,7 +165,9 @@ def _check_fill(scene: HazardContext, call: OperatorCall) -> Iterator[Finding]:
 
 
 def _is_attention_mask(scene: HazardContext, call: OperatorCall) -> bool:
-    """Return whether filled zeros are the mask of `nn.MultiheadAttention`."""
+    """Return whether a tensor of zeros with a fill is the mask of
+    `nn.MultiheadAttention`.
+    """
     maker = scene.maker(call.op.inputs[0])
     users = scene.users.get(call.op.outputs[0].tensor, ())
     return (maker is None or maker.name == "zeros_like") and any(
@@ -218,7 +223,7 @@ def _check_attention(scene: HazardContext, call: OperatorCall) -> Iterator[Findi
 
 
 def _is_flat(mask: tuple[Any, ...], back: int) -> bool:
-    """Whether a mask is constant along a dim but varies along another."""
+    """Return whether a mask is constant along a dim but varies along another."""
     others = [dim for at, dim in enumerate(mask) if at != len(mask) + back]
     near = others[-1:] if others else []
     return get_length(mask[back]) == 1 and any(
@@ -227,7 +232,9 @@ def _is_flat(mask: tuple[Any, ...], back: int) -> bool:
 
 
 def _find_softmax(scene: HazardContext, fact: Fact) -> OperatorCall | None:
-    """Return the softmax that scores reach, through masks and scales."""
+    """Return the softmax that scores reach, possibly through masks and scales, or
+    None.
+    """
     for _ in range(4):
         users = scene.users.get(fact.tensor, [])
         for user in users:
@@ -241,7 +248,7 @@ def _find_softmax(scene: HazardContext, fact: Fact) -> OperatorCall | None:
 
 
 def _has_other_mask(scene: HazardContext, call: OperatorCall, back: int) -> bool:
-    """Whether another mask covers the keys, before or after this one."""
+    """Return whether another mask covers the keys, before or after this one."""
     near = [*scene.users.get(call.op.outputs[0].tensor, ())]
     before = scene.maker(call.op.inputs[0])
     if before is not None:

@@ -94,7 +94,7 @@ def find_mixing_views(scene: HazardContext) -> Iterator[Finding]:
 
 
 def _find_moved_axis(block: RegroupedDims) -> Axis | None:
-    """Return the axis that moved, as far as sizes show it; None if none did."""
+    """Return the axis that a reshape moved, as far as the sizes show it, or None."""
     axes = block.axes
     if len(axes) < 2 or not any(axis.data for axis in axes):
         return None
@@ -118,7 +118,9 @@ def _find_moved_axis(block: RegroupedDims) -> Axis | None:
 
 
 def _is_skewed(scene: HazardContext, op: Op, block: RegroupedDims) -> bool:
-    """Whether a slice follows, as where a view shifts relative position scores."""
+    """Return whether a slice of the result follows, as when a view shifts relative
+    position scores.
+    """
     out = op.outputs[0]
     for user in scene.users.get(out.tensor, ()):
         if user.name in ("[]", "narrow", "index_select", "slice") and user.dims[0]:
@@ -129,7 +131,8 @@ def _is_skewed(scene: HazardContext, op: Op, block: RegroupedDims) -> bool:
 
 
 def _is_mixed(block: RegroupedDims) -> bool:
-    """Whether parts of a data axis are merged with other axes, or all of it is moved.
+    """Return whether parts of a data axis are merged with other axes, or all of it is
+    moved.
 
     Else what is cut is the features, as where `(H, W, A * K)` becomes `(H * W * A, K)`.
     """
@@ -145,7 +148,7 @@ def _is_mixed(block: RegroupedDims) -> bool:
 
 
 def _has_mixed_rows(scene: HazardContext, op: Op, block: RegroupedDims) -> bool:
-    """Whether rows of the result mix elements of different samples."""
+    """Return whether rows of the result mix elements of different samples."""
     axes = block.axes
     if block.before[0] != 0 or block.aligned or len(axes) < 2:
         return False
@@ -230,7 +233,9 @@ def _report_cut(scene: HazardContext, op: Op, block: RegroupedDims) -> Finding:
 
 @looks_for(WRONG_AXIS)
 def find_wrong_axes(scene: HazardContext) -> Iterator[Finding]:
-    """Find softmax over queries, over the batch, or over an axis never summed."""
+    """Find softmax over queries, over the batch, or over an axis that is never
+    summed.
+    """
     yield from _find_softmax_of_one(scene)
     yield from _find_default_dims(scene)
     by_index = {call.op.index: call for call in scene.calls}
@@ -248,7 +253,8 @@ DEFAULTS = {"cosine_similarity": 2, "normalize": 2}
 
 
 def _find_default_dims(scene: HazardContext) -> Iterator[Finding]:
-    """Find vectors in the last dim, compared or normalised along dim 1 by default.
+    """Find calls that compare or normalise along dim 1 by default, with the vectors in
+    the last dim.
 
     Example: ``F.cosine_similarity(a, v)`` of two (batch, frames, features).
     """
@@ -268,7 +274,7 @@ def _find_default_dims(scene: HazardContext) -> Iterator[Finding]:
 
 
 def _has_default_dim(scene: HazardContext, call: OperatorCall, place: int) -> bool:
-    """Whether the text calls a function without `dim`."""
+    """Return whether the program's text calls a function without a `dim` argument."""
     found = scene.program.call_at(call.op.span)
     if found is None or scene.program.layer(call.op) is not None:
         return False
@@ -278,7 +284,7 @@ def _has_default_dim(scene: HazardContext, call: OperatorCall, place: int) -> bo
 
 
 def _is_data_dim(dim: Dim) -> bool:
-    """Whether a dim counts steps or positions of the program's input."""
+    """Return whether a dim counts steps or positions of the program's input."""
     return len(dim) == 1 and dim[0].data and dim[0].kind in ("input", "changed")
 
 
@@ -305,7 +311,9 @@ def _find_softmax_of_one(scene: HazardContext) -> Iterator[Finding]:
 def _iter_weighted_sums(
     scene: HazardContext, call: OperatorCall
 ) -> Iterator[tuple[Dim, Dims, Dims]]:
-    """Yield weighted sums: the weights' summed dim, the weights, and the values."""
+    """Yield weighted sums as (summed dim of the weights, dims of the weights, dims of
+    the values).
+    """
     contraction = find_contraction(call)
     if contraction is not None and len(call.dims) == 2:
         if len(contraction.left) == 1:
@@ -328,7 +336,9 @@ def _iter_weighted_sums(
 
 
 def _is_transposed(scene: HazardContext, call: OperatorCall, at: int) -> bool:
-    """Whether a matrix was explicitly transposed for the product: `soft.T @ x`."""
+    """Return whether a matrix was explicitly transposed for the product: `soft.T @
+    x`.
+    """
     fact = call.op.inputs[at]
     maker = scene.maker(fact)
     return len(fact.shape) == 2 and maker is not None and maker.name in TURNING
@@ -344,7 +354,9 @@ def _find_misused_softmax(
     weights: Dims,
     values: Dims,
 ) -> int | None:
-    """Return the softmax whose weights are summed along another axis than their own."""
+    """Return the softmax whose weights are summed along an axis other than its own, or
+    None.
+    """
     if is_marked(summed) or any(map(is_marked, values)):
         return None
     if get_length(summed) == 1 or not any(axis.data for axis in summed):
@@ -360,7 +372,9 @@ def _find_misused_softmax(
 
 
 def _is_over_heads(scene: HazardContext, call: OperatorCall | None) -> bool:
-    """Whether a softmax of scores runs over the heads, neither queries nor keys."""
+    """Return whether a softmax of scores runs over the heads, and not over queries or
+    keys.
+    """
     if call is None:
         return False
     at, fact = find_softmax_dim(call), call.op.inputs[0]
@@ -387,7 +401,7 @@ MIXING_STEPS = 6
 
 
 def is_marked(dim: Dim) -> bool:
-    """Whether weights sum to 1 along a dim."""
+    """Return whether a dim is marked as one along which weights sum to 1."""
     return any(axis.softmax is not None for axis in dim)
 
 

@@ -41,7 +41,9 @@ TIME_FIRST = re.compile(
 
 @looks_for(LAYOUT)
 def find_wrong_layouts(scene: HazardContext) -> Iterator[Finding]:
-    """Report evidence that a layer's batch dim is not the batch."""
+    """Report evidence that the dim that a layer takes for the batch is not the
+    batch.
+    """
     told: set[object] = set()
     for claim in scene.claims:
         if claim.role != "batch" or not _is_sequence(claim) or claim.axis.size < 2:
@@ -61,7 +63,9 @@ def _is_sequence(claim: Claim) -> bool:
 
 
 def _find_evidence(scene: HazardContext, claim: Claim) -> tuple[Finding, object] | None:
-    """Return the first evidence against what a layer takes for the batch."""
+    """Return the first evidence that a layer takes the wrong dim for the batch, or
+    None.
+    """
     time_first = claim.dim == 1
     for fact in claim.call.op.outputs[1:]:
         for call in scene.users.get(fact.tensor, ()):
@@ -101,7 +105,7 @@ def _find_evidence(scene: HazardContext, claim: Claim) -> tuple[Finding, object]
 
 
 def _iter_later_uses(scene: HazardContext, claim: Claim) -> Iterator[OperatorCall]:
-    """Yield calls on a layer's output, through ops that keep the dims."""
+    """Yield the calls on a layer's output, also after ops that keep its dims."""
     waiting = [fact.tensor for fact in claim.call.op.outputs[:1]]
     seen = set(waiting)
     while waiting:
@@ -119,13 +123,15 @@ def _iter_later_uses(scene: HazardContext, claim: Claim) -> Iterator[OperatorCal
 
 
 def _is_batch_in_place(dims: Dims, claim: Claim) -> bool:
-    """Whether a tensor still has the batch in the dim where the layer has it."""
+    """Return whether a tensor still has the batch in the dim in which the layer has
+    it.
+    """
     at = claim.dim
     return len(dims) == 3 and len(dims[at]) == 1 and dims[at][0] is claim.axis
 
 
 def _find_step(call: OperatorCall, axis: Axis) -> int | None:
-    """Return the number by which an index selects from an axis, or None."""
+    """Return the integer with which an index selects from an axis, or None."""
     dims = call.dims[0]
     if call.name == "select":
         at, item = call.given(1, "dim"), call.given(2, "index")
@@ -143,7 +149,7 @@ def _find_step(call: OperatorCall, axis: Axis) -> int | None:
 
 
 def _is_averaged(call: OperatorCall, axis: Axis) -> bool:
-    """Whether a reduction runs along this axis only."""
+    """Return whether a reduction runs along this axis only."""
     gone = find_reduced_dims(call)
     dims = call.dims[0]
     if gone is None or len(gone) != 1 or len(dims) != 3:
@@ -153,7 +159,7 @@ def _is_averaged(call: OperatorCall, axis: Axis) -> bool:
 
 
 def _find_position_table(scene: HazardContext, axis: Axis) -> OperatorCall | None:
-    """Return the call that adds a table of positions along an axis."""
+    """Return the call that adds a table of positions along an axis, or None."""
     for call in scene.calls:
         if (
             call.name not in ("+", "add", "+=", "add_", "__add__")
@@ -174,7 +180,7 @@ def _find_position_table(scene: HazardContext, axis: Axis) -> OperatorCall | Non
 
 
 def _is_position_lookup(scene: HazardContext, fact: Fact) -> bool:
-    """Whether a tensor holds the embedding rows of 0, 1, 2, ..."""
+    """Return whether a tensor holds the embedding rows of 0, 1, 2, ..."""
     for _ in range(4):
         maker = scene.program.producers.get(fact.tensor)
         if maker is None or not maker.inputs:
@@ -189,12 +195,14 @@ def _is_position_lookup(scene: HazardContext, fact: Fact) -> bool:
 
 
 def _is_table(dim: tuple[Axis, ...]) -> bool:
-    """Whether a dim counts the rows of a parameter or buffer."""
+    """Return whether a dim runs over the rows of a parameter or buffer."""
     return len(dim) == 1 and dim[0].size > 1 and dim[0].root.kind == "state"
 
 
 def _find_unpacking(scene: HazardContext, claim: Claim) -> str:
-    """Return the line `batch, steps, _ = x.shape` on a layer's input; empty if none."""
+    """Return the line that unpacks a layer's input, as `batch, steps, _ = x.shape`;
+    empty if there is none.
+    """
     op = claim.call.op
     found = scene.program.node(op.span)
     if found is None:
@@ -230,7 +238,8 @@ TIME = re.compile(r"time\w*|seq\w*|n?_?steps?|t|l|length|frames?", re.IGNORECASE
 
 
 def _find_comment(scene: HazardContext, claim: Claim) -> str:
-    """Return a comment that says batch-first; empty if the file says time-first.
+    """Return a comment that states a batch-first layout; empty if there is none, or if
+    the file states a time-first layout.
 
     Only where what the layer is given is laid out as the model's inputs are.
     """
@@ -276,7 +285,9 @@ def _report_layer(
 
 
 def _get_outer_name(scene: HazardContext, op: Op) -> str:
-    """Return the layer as the program names it: `encoder`, not its attention."""
+    """Return the name that the program has for a layer: `encoder`, not the attention
+    inside it.
+    """
     for call in scene.program.trace.calls:
         if call.span is not None and call.span == op.span and call.parent is not None:
             return f"`{call.path}`"

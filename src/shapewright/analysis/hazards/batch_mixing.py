@@ -55,7 +55,9 @@ def find_batch_axes(scene: HazardContext) -> Iterator[Finding]:
 
 
 def _find_summed_letter(scene: HazardContext, call: OperatorCall) -> str | None:
-    """Return the batch letter, if an einsum with a layer's weights sums over it."""
+    """Return the letter of the batch if an einsum with a layer's weights sums over it,
+    or None.
+    """
     states = scene.program.states
     found, letters = parse_equation(call), find_einsum_letters(call)
     if found is None or letters is None or found[1] is None:
@@ -79,7 +81,7 @@ def _report_einsum(scene: HazardContext, call: OperatorCall, letter: str) -> Fin
 
 
 def _is_batch_cumsum(scene: HazardContext, call: OperatorCall, at: int) -> bool:
-    """Whether a cumulative sum runs over the samples."""
+    """Return whether a cumulative sum runs over the samples."""
     dims = call.dims[0]
     return len(dims) > 1 and scene.is_batch(dims[at]) and get_length(dims[at]) > 1
 
@@ -93,7 +95,9 @@ def _find_normalised_dim(call: OperatorCall) -> int | None:
 
 
 def _has_competing_samples(scene: HazardContext, call: OperatorCall, at: int) -> bool:
-    """Whether samples compete that should not, as far as the run shows."""
+    """Return whether samples compete that should not compete, as far as the run
+    shows.
+    """
     dims = call.dims[0]
     if len(dims) < 2 or not scene.is_batch(dims[at]) or get_length(dims[at]) < 2:
         return False
@@ -110,7 +114,9 @@ def _has_competing_samples(scene: HazardContext, call: OperatorCall, at: int) ->
 
 
 def _is_used_along(scene: HazardContext, call: OperatorCall) -> bool:
-    """Whether the result is summed or selected from along that axis, as in pooling."""
+    """Return whether the result is summed or selected from along the same axis, as in
+    pooling.
+    """
     if call.name != "softmax":
         return False
     index = call.op.index
@@ -169,7 +175,7 @@ def find_batch_dependences(scene: HazardContext) -> Iterator[Finding]:
 
 
 def _is_per_sample(scene: HazardContext, call: OperatorCall) -> bool:
-    """Whether a tensor with a batch dim is divided by a single number."""
+    """Return whether a tensor with a batch dim is divided by a single number."""
     dims, by = call.dims
     batch = [dim for dim in dims if scene.is_batch(dim) and get_length(dim) > 1]
     data = [
@@ -200,7 +206,7 @@ def _find_extreme(scene: HazardContext, call: OperatorCall) -> OperatorCall | No
 
 
 def _is_magnitude(scene: HazardContext, fact: Fact, numerator: set[int]) -> bool:
-    """Whether a tensor holds the magnitudes of one of these tensors: `x.abs()`."""
+    """Return whether a tensor is `x.abs()` of one of these tensors."""
     maker = scene.maker(fact)
     return (
         maker is not None
@@ -210,7 +216,9 @@ def _is_magnitude(scene: HazardContext, fact: Fact, numerator: set[int]) -> bool
 
 
 def _collect_ancestors(scene: HazardContext, fact: Fact) -> set[int]:
-    """Return a tensor, and its source before a subtraction, `abs` or `clone`."""
+    """Return a tensor, and the tensor that it was made from by a subtraction, `abs` or
+    `clone`.
+    """
     found = {fact.tensor}
     maker = scene.maker(fact)
     if maker is not None and maker.name in COMPARABLE and maker.dims:
@@ -219,7 +227,7 @@ def _collect_ancestors(scene: HazardContext, fact: Fact) -> set[int]:
 
 
 def _is_rounded(scene: HazardContext, call: OperatorCall) -> bool:
-    """Whether the result is rounded, as in quantisation with a common scale."""
+    """Return whether the result is rounded, as in quantisation with a common scale."""
     fact = call.op.outputs[0]
     for _ in range(3):
         users = scene.users.get(fact.tensor, [])
@@ -291,5 +299,5 @@ def find_inferred_outputs(scene: HazardContext) -> Iterator[Finding]:
 
 
 def _is_sum_over_samples(scene: HazardContext, dim: object) -> bool:
-    """Whether the first letter counts samples."""
+    """Return whether the dim of an einsum letter counts samples."""
     return isinstance(dim, tuple) and scene.is_batch(dim)

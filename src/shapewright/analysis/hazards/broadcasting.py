@@ -40,7 +40,9 @@ FLATTENING = operators_with("regroups_dims") | {"squeeze"}
 
 @looks_for(IMPLICIT_BROADCAST)
 def find_implicit_broadcasts(scene: HazardContext) -> Iterator[Finding]:
-    """Find pointwise calls in the program's own text on tensors of two shapes."""
+    """Find pointwise calls in the program's own text on two tensors of different
+    shapes.
+    """
     for call in scene.calls:
         op = call.op
         if call.name not in ARITHMETIC | LOSSES or len(op.inputs) < 2:
@@ -71,7 +73,8 @@ FRESH = operators_with("collects_results")
 
 @dataclass(frozen=True, slots=True)
 class _Pair:
-    """A call that pairs samples: which input is the column, and the calls around it.
+    """A call that pairs samples, with the number of the input that is the column, and
+    the calls around it.
 
     `origin` made the other, `backward` is the backward pass of the loss.
     """
@@ -84,7 +87,9 @@ class _Pair:
 
 
 def _find_loss_pairs(ops: Sequence[Op], producers: Mapping[int, Op]) -> Iterator[_Pair]:
-    """Find pairs of a trained column and fresh data of the same length, in a loss."""
+    """Find calls in a loss that pair a column that requires a gradient with new data of
+    the same length.
+    """
     if not any(_get_short_name(op) == "backward" for op in ops):
         return
     found: dict[Span, list[_Pair]] = {}
@@ -128,7 +133,9 @@ def _get_short_name(op: Op) -> str:
 
 
 def _find_column(op: Op) -> int | None:
-    """Return which of two inputs is a column that meets a row: `(S, 1)` with `(T,)`."""
+    """Return which of two inputs is a column, `(S, 1)`, that meets a row, `(T,)`, or
+    None.
+    """
     for at, fact in enumerate(op.inputs[:2] if len(op.inputs) > 1 else ()):
         shape, other = fact.shape, op.inputs[1 - at].shape
         if len(shape) == 2 and shape[1] == 1 and len(other) == 1 and other[0] > 1:
@@ -137,7 +144,9 @@ def _find_column(op: Op) -> int | None:
 
 
 def _find_pair(op: Op, longer: int, producers: Mapping[int, Op]) -> _Pair | None:
-    """Return the pair, if a trained column meets fresh data of the same length."""
+    """Return the pair if a column that requires a gradient meets new data of the same
+    length, or None.
+    """
     column, row = op.inputs[longer], op.inputs[1 - longer]
     if column.shape[0] != row.shape[0] or not column.requires_grad or row.requires_grad:
         return None
@@ -153,7 +162,9 @@ def _find_pair(op: Op, longer: int, producers: Mapping[int, Op]) -> _Pair | None
 
 
 def _find_maker(fact: Fact, producers: Mapping[int, Op]) -> Op | None:
-    """Return the call that made a tensor, skipping calls that keep its shape."""
+    """Return the call that made a tensor, skipping calls that keep its shape, or
+    None.
+    """
     before: int | None = None
     while (op := producers.get(fact.tensor)) is not None:
         if before is not None and op.index >= before:
@@ -194,7 +205,9 @@ def find_outer_broadcasts(scene: HazardContext) -> Iterator[Finding]:
 def _find_paired_axis(
     scene: HazardContext, one: Dims, other: Dims, loss: bool
 ) -> tuple[Axis, int] | None:
-    """Return the axis that two tensors hold in different dims, and the longer one."""
+    """Return the axis that two tensors hold in different dims, and which tensor has
+    more dims (0 or 1).
+    """
     if len(one) == len(other):
         return None
     longer, shorter = (one, other) if len(one) > len(other) else (other, one)
@@ -214,7 +227,7 @@ def _find_paired_axis(
 
 
 def _is_accidental(dim: Dim) -> bool:
-    """Whether a dim of size 1 is there without having been requested."""
+    """Return whether a dim of size 1 was introduced without having been requested."""
     return not dim[0].explicit and dim[0].kind in ACCIDENTS
 
 
@@ -222,7 +235,7 @@ ACCIDENTS = frozenset({"feature", "input", "source", "one", "state"})
 
 
 def _is_sample(scene: HazardContext, dim: Dim) -> bool:
-    """Whether a dim counts the samples of an input."""
+    """Return whether a dim counts the samples of an input."""
     if len(dim) != 1 or dim[0].size < 2:
         return False
     if scene.is_batch(dim):
@@ -280,7 +293,9 @@ FARTHEST = 8
 
 @looks_for(ONE_SAMPLE)
 def find_one_samples(scene: HazardContext) -> Iterator[Finding]:
-    """Find losses of one sample with many, and calls of a batch of 1 with a larger."""
+    """Find losses between one sample and many, and calls that combine a batch of 1 with
+    a larger batch.
+    """
     alike: dict[object, set[int]] = {}
     for call in scene.calls:
         op = call.op
@@ -303,7 +318,9 @@ def find_one_samples(scene: HazardContext) -> Iterator[Finding]:
 
 
 def _find_pick(scene: HazardContext, call: OperatorCall) -> tuple[int, Axis, Op] | None:
-    """Return which side is one sample of the other's batch, the axis and index op."""
+    """Return which input is one sample of the other's batch, with the batch axis and
+    the index op, or None.
+    """
     for at in (0, 1):
         one, other = call.dims[at], call.dims[1 - at]
         shape = call.op.inputs[at].shape
@@ -324,7 +341,9 @@ def _find_pick(scene: HazardContext, call: OperatorCall) -> tuple[int, Axis, Op]
 def _find_index(
     scene: HazardContext, call: OperatorCall, at: int, batch: Axis
 ) -> Op | None:
-    """Return the index that took a sample of a batch, on the way to a call."""
+    """Return the index op that took one sample of a batch for an input of a call, or
+    None.
+    """
     maker = scene.maker(call.op.inputs[at])
     for _ in range(FARTHEST):
         if maker is None or not maker.op.inputs:
@@ -338,7 +357,7 @@ def _find_index(
 
 
 def _is_sample_pick(call: OperatorCall, dims: Dims, batch: Axis) -> bool:
-    """Whether a call takes a single sample: `x[0]`, `x.select(0, 0)`."""
+    """Return whether a call takes a single sample: `x[0]`, `x.select(0, 0)`."""
     if not dims or len(dims[0]) != 1 or dims[0][0].root is not batch.root:
         return False
     if call.name == "select":

@@ -42,7 +42,7 @@ class Claim:
 
 
 class HazardContext:
-    """A run with its axes."""
+    """A run together with the axes of its tensors."""
 
     def __init__(self, program: Program) -> None:
         self.program = program
@@ -67,7 +67,7 @@ class HazardContext:
 
     @cached_property
     def claims(self) -> list[Claim]:
-        """Return which dims of their inputs the layers take for batch and time."""
+        """Return the dims that layers take for the batch and for time."""
         return list(self.claimed())
 
     def claimed(self) -> Iterator[Claim]:
@@ -96,7 +96,9 @@ class HazardContext:
                 yield Claim(role, dims[dim][0], call, place)
 
     def turned_inside(self, call: OperatorCall) -> bool:
-        """Whether attention transposed its input itself: `batch_first=True`."""
+        """Return whether attention transposed its input itself, because of
+        `batch_first=True`.
+        """
         maker = self.program.producers.get(call.op.inputs[0].tensor)
         return (
             maker is not None
@@ -121,7 +123,9 @@ class HazardContext:
 
     @cached_property
     def sure(self) -> bool:
-        """Whether a layer determines the batch axis, and not just its position."""
+        """Return whether a layer determines the batch axis, rather than its position
+        alone.
+        """
         return self.batch is not None and any(
             claim.role == "batch" and claim.axis.root is self.batch.root
             for claim in self.claims
@@ -129,7 +133,8 @@ class HazardContext:
 
     @cached_property
     def first_of_inputs(self) -> Axis | None:
-        """Return dim 0 of the first input with several dims, else one that all share.
+        """Return dim 0 of the first input with several dims, else a dim 0 that all
+        inputs share.
 
         Where the program makes its data itself: dim 0 of what the first layer is given.
         """
@@ -146,24 +151,26 @@ class HazardContext:
 
     @cached_property
     def model(self) -> bool:
-        """Whether a model with parameters or buffers ran."""
+        """Return whether a model with parameters or buffers ran."""
         return bool(self.program.trace.calls and self.program.trace.states)
 
     @cached_property
     def of_function(self) -> bool:
-        """Whether a plain function ran, such as a script's `main`, and no module."""
+        """Return whether a plain function ran, such as a script's `main`, and no
+        module.
+        """
         calls = self.program.trace.calls
         frames = next((op.frames for op in self.program.trace.ops if op.frames), ())
         return bool(calls and frames and frames[0].function == calls[0].class_name)
 
     def is_batch(self, dim: Dim) -> bool:
-        """Whether a dim counts samples and nothing else."""
+        """Return whether a dim counts samples and nothing else."""
         return (
             self.batch is not None and len(dim) == 1 and dim[0].root is self.batch.root
         )
 
     def has_batch(self, dim: Dim) -> bool:
-        """Whether a dim counts samples, perhaps merged with other axes."""
+        """Return whether a dim counts samples, perhaps merged with other axes."""
         batch = self.batch
         return batch is not None and any(axis.root is batch.root for axis in dim)
 
@@ -175,7 +182,7 @@ class HazardContext:
         return self.call(op) if op is not None else None
 
     def in_user_code(self, op: Op) -> bool:
-        """Whether the program's own text made the call, not a layer of torch."""
+        """Return whether the program's own text made the call, not a layer of torch."""
         return op.span is not None and self.program.layer(op) is None
 
     # -- words ---------------------------------------------------------------------

@@ -26,7 +26,9 @@ MOVES = operators_with("moves_device") | {"type_as"}
 
 @looks_for(CPU_TENSOR)
 def find_cpu_tensors(scene: HazardContext) -> Iterator[Finding]:
-    """Find calls on a model tensor and a tensor created without a device."""
+    """Find calls that combine a tensor of the model with a tensor created without a
+    device.
+    """
     program = scene.program
     given = set(program.inputs) or _find_model_inputs(program)
     if not scene.model or not given:
@@ -78,7 +80,7 @@ def _find_model_inputs(program: Program) -> set[int]:
 
 
 def _is_of_script(scene: HazardContext, op: Op) -> bool:
-    """Whether a script made a call outside of all modules."""
+    """Return whether a script made a call outside of all modules."""
     if not scene.of_function and scene.program.inputs:
         return False
     call = scene.program.call_of(op)
@@ -86,7 +88,7 @@ def _is_of_script(scene: HazardContext, op: Op) -> bool:
 
 
 def _is_deviceless(scene: HazardContext, op: Op, name: str) -> bool:
-    """Whether the program's own text called a factory without a device."""
+    """Return whether the program's own text called a factory without a device."""
     arguments = dict(op.arguments)
     if _is_of_script(scene, op):
         return False  # a script that makes its tensors where it makes its model
@@ -101,7 +103,7 @@ def _is_deviceless(scene: HazardContext, op: Op, name: str) -> bool:
 
 
 def _is_plain_attribute(scene: HazardContext, op: Op, at: int) -> bool:
-    """Whether the text names a module attribute that is no parameter or buffer.
+    """Return whether the text names a module attribute that is no parameter or buffer.
 
     `model.to` does not move it.
     """

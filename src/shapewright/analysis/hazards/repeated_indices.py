@@ -25,7 +25,7 @@ FARTHEST = 20
 
 @looks_for(REPEATED_INDEX)
 def find_repeated_indices(scene: HazardContext) -> Iterator[Finding]:
-    """Find sums written by an index to fewer places than the index has entries."""
+    """Find sums that an index writes to fewer places than it has entries."""
     producers = scene.program.producers
     last: dict[int, Op] = {}  # what wrote each tensor last
     for op in scene.program.trace.ops:
@@ -64,7 +64,9 @@ def _count_entries(fact: Fact) -> int:
 
 
 def _count_places(op: Op, target: Fact) -> int:
-    """Return the size of the dim of a single-tensor index; 0 if unclear."""
+    """Return the size of the dim that an index with a single tensor selects from; 0 if
+    that is unclear.
+    """
     written = dict(op.arguments).get("1")
     if written is None:
         return target.shape[0] if target.shape and not op.arguments else 0
@@ -80,7 +82,7 @@ def _count_places(op: Op, target: Fact) -> int:
 def _is_new_sum(
     added: Op, target: Fact, index: Fact, producers: Mapping[int, Op]
 ) -> bool:
-    """Whether a sum adds something new to the values read at the same index.
+    """Return whether a sum adds something new to the values read at the same index.
 
     A step from there to somewhere (`x[i] += 0.1 * (y - x[i])`) may be taken once.
     """
@@ -99,7 +101,7 @@ def _is_new_sum(
 
 
 def _is_read(fact: Fact, target: Fact, producers: Mapping[int, Op]) -> bool:
-    """Whether a tensor was read from another by an index."""
+    """Return whether a tensor was read from another by an index."""
     read = producers.get(fact.tensor)
     if read is None or read.name != "[]" or len(read.inputs) != 2:
         return False
@@ -107,7 +109,7 @@ def _is_read(fact: Fact, target: Fact, producers: Mapping[int, Op]) -> bool:
 
 
 def _is_once(index: Fact, producers: Mapping[int, Op]) -> bool:
-    """Whether an index cannot repeat a place, or comes from a mask."""
+    """Return whether an index cannot repeat a place, or comes from a mask."""
     return any(
         op.name.rpartition(".")[2] in ONCE
         or any(fact.dtype == "bool" for fact in op.inputs)

@@ -44,7 +44,9 @@ class Axis:
 
     @property
     def softmax(self) -> int | None:
-        """Return the op that made weights along this axis or one it is a piece of."""
+        """Return the op that made weights along this axis, or along an axis that it is
+        a piece of.
+        """
         axis: Axis | None = self
         while axis is not None:
             if axis.normalised is not None:
@@ -78,7 +80,7 @@ def make_dims(shape: tuple[int, ...], kind: Kind = "unknown") -> Dims:
 
 
 def resize_dim(dim: Dim, size: int) -> Dim:
-    """Return the same axis with another size."""
+    """Return a dim with the same axis but another size."""
     first = dim[0]
     if len(dim) == 1 and first.size == size:
         return dim
@@ -109,7 +111,9 @@ class Cutter:
         self.whole: dict[tuple[int, int], Axis] = {}
 
     def cut(self, axis: Axis, high: int) -> tuple[Axis, Axis]:
-        """Return the slow and the fast piece of an axis, the same ones every time."""
+        """Return the slow and the fast piece of an axis; a repeated cut returns the
+        same pieces.
+        """
         key = id(axis), high
         found = self.pieces.get(key)
         if found is None:
@@ -181,7 +185,9 @@ class Cutter:
     def cut_up(
         self, axes: list[Axis], shape: tuple[int, ...]
     ) -> tuple[list[Dim], bool]:
-        """Cut axes into these sizes; the flag is False if a cut goes across an axis."""
+        """Cut axes into dims of these sizes; the returned flag is False if a cut
+        crosses an axis.
+        """
         left = list(reversed(axes))
         made: list[Dim] = []
         for size in shape:

@@ -55,14 +55,16 @@ class OperatorCall:
         self.arguments = dict(op.arguments)
 
     def given(self, place: int, *names: str, default: Any = None) -> Any:
-        """Return an argument by its names or its position."""
+        """Return an argument by one of its names or by its position."""
         for name in names:
             if name in self.arguments:
                 return self.arguments[name]
         return self.arguments.get(str(place), default)
 
     def rest(self, place: int, *names: str) -> tuple[Any, ...] | None:
-        """Return numbers passed one by one or as a tuple, from a position on."""
+        """Return the numbers from a position on, passed one by one or as a tuple, or
+        None.
+        """
         first = self.given(place, *names)
         if isinstance(first, list | tuple):
             return tuple(first)
@@ -79,7 +81,7 @@ class OperatorCall:
 
 
 class AxisFlow:
-    """Works out what every dim of every tensor of a run counts.
+    """Determines what every dim of every tensor of a run counts.
 
     `recuts` are the blocks that reshapes cut anew, with their op.
     """
@@ -113,7 +115,7 @@ class AxisFlow:
         return found
 
     def of_loader(self, fact: Fact) -> Dims:
-        """Return the dims of a loader's batch: samples first."""
+        """Return the dims of a batch from a loader; dim 0 counts the samples."""
         first, *rest = fact.shape
         axis = self.samples.get(first)
         if axis is None:
@@ -233,7 +235,9 @@ class AxisFlow:
             self.dims[fact.tensor] = dims
 
     def is_data(self, op: Op, name: str) -> bool:
-        """Whether a random draw stands for data, in a program without inputs."""
+        """Return whether a random draw takes the place of data in a program without
+        inputs.
+        """
         drawn = not self.rooted and name in RANDOM and not op.inputs
         return drawn and op.index not in self.initial
 
@@ -309,7 +313,9 @@ def _find_state_makers(program: Program) -> frozenset[int]:
 
 
 def _is_in_place(op: Op) -> bool:
-    """Whether an op writes into its first input and returns it with the same shape."""
+    """Return whether an op writes into its first input and returns it with the same
+    shape.
+    """
     if op.kind != "inplace" or not op.inputs:
         return False
     one, out = op.inputs[0], op.outputs[0]
@@ -329,7 +335,7 @@ def _strip_mark(dim: Dim) -> Dim:
 
 
 def is_better(dim: Dim, than: Dim) -> bool:
-    """Whether a dim is more informative than another dim of the same size."""
+    """Return whether a dim is more informative than another dim of the same size."""
     if dim[0].size == 1 and than[0].size == 1:
         return than[0].explicit and not dim[0].explicit
     return rank_dim(dim) < rank_dim(than)
@@ -344,7 +350,7 @@ def get_length(dim: Dim) -> int:
 
 
 def _is_fitting(dims: Dims, shape: tuple[int, ...]) -> bool:
-    """Whether the dims belong to a tensor of this shape."""
+    """Return whether the dims belong to a tensor of this shape."""
     return len(dims) == len(shape) and all(
         get_length(dim) == size for dim, size in zip(dims, shape, strict=True)
     )

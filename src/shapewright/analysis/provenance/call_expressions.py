@@ -72,14 +72,18 @@ def find_tensor_expressions(
 
 
 def _is_call_of(node: ast.Call, op: Op) -> bool:
-    """Whether a call in the text is that of the op, not of a surrounding function."""
+    """Return whether a call in the text is the call of the op, and not of a function
+    around it.
+    """
     name = get_called_name(node)
     own = (op.name.rpartition(".")[2], op.function.rpartition(".")[2])
     return name in own or f"_{name}" in own  # as that of packed sequences is
 
 
 def _find_written_call(program: Program, layer: ModuleCall) -> ModuleCall:
-    """Return the call in the text: for a layer in a container, the container's."""
+    """Return the module call that the text shows: for a layer in a container, that of
+    the container.
+    """
     while layer.parent is not None:
         around = program.trace.calls[layer.parent]
         if around.span != layer.span:
@@ -140,7 +144,7 @@ def _collect_operands(node: ast.AST) -> list[ast.expr | tuple[str, ast.expr]]:
 
 
 def _is_number(node: ast.expr) -> bool:
-    """Whether a node is a literal number: `1`, `-0.5`."""
+    """Return whether a node is a literal number: `1`, `-0.5`."""
     inner = node.operand if isinstance(node, ast.UnaryOp) else node
     return isinstance(inner, ast.Constant)
 
@@ -149,14 +153,16 @@ NAMESPACES = frozenset({"torch", "F", "nn", "functional", "einops", "np", "linal
 
 
 def is_namespace(node: ast.expr) -> bool:
-    """Whether `node` in `node.matmul(a, b)` is a module of functions."""
+    """Return whether `node` in `node.matmul(a, b)` is a module of functions."""
     if isinstance(node, ast.Attribute):
         return node.attr in NAMESPACES or is_namespace(node.value)
     return isinstance(node, ast.Name) and node.id in NAMESPACES
 
 
 def _get_tensor_places(op: Op, count: int) -> Sequence[str]:
-    """Return the position of every tensor in an op's call: "0", "1.2", "weight"."""
+    """Return the position of every tensor in the call of an op: "0", "1.2",
+    "weight".
+    """
     if op.places:
         return op.places
     plain = {name for name, _ in op.arguments}
@@ -166,7 +172,7 @@ def _get_tensor_places(op: Op, count: int) -> Sequence[str]:
 def _get_expression_at(
     given: list[ast.expr | tuple[str, ast.expr]], place: str
 ) -> ast.expr | None:
-    """Return the expression at a position of a call."""
+    """Return the expression at a position of a call, or None if it is not known."""
     name, *path = place.split(".")
     expr: ast.expr | None = None
     for at, each in enumerate(given):
@@ -204,7 +210,9 @@ def find_words(program: Program, failure: Failure) -> dict[str, str]:
 
 
 def _collect_keywords(program: Program, op: Op) -> dict[str, str]:
-    """Return the text of keyword arguments; a layer may pass on copies of them."""
+    """Return the keyword arguments in the text of a call; a layer may pass on copies of
+    them.
+    """
     found = program.node(op.span)
     if found is None:
         return {}

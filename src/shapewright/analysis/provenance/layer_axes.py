@@ -73,7 +73,7 @@ def cdist(flow: AxisFlow, call: OperatorCall) -> Outputs:
 
 
 def _create_feature_dim(call: OperatorCall, at: int, dim: int, size: int) -> Dim:
-    """Return the output feature dim that a layer's weight creates."""
+    """Return the output feature dim that the weight of a layer creates."""
     path = ""
     if at < len(call.op.inputs):
         own = call.dims[at][dim] if dim < len(call.dims[at]) else ()
@@ -140,7 +140,9 @@ def einsum(flow: AxisFlow, call: OperatorCall) -> Outputs:
 
 
 def infer_output_letters(terms: list[str], out: str | None) -> str:
-    """Return the output letters; without an arrow, those that occur once, sorted."""
+    """Return the output letters; without an arrow, the letters that occur once,
+    sorted.
+    """
     if out is not None:
         return out
     every = "".join(terms)
@@ -193,7 +195,9 @@ def _resize_dim(call: OperatorCall, dim: Dim, size: int) -> Dim:
 
 
 def is_sequence_first(call: OperatorCall) -> bool | None:
-    """Whether a recurrent layer has time before the batch; None if unbatched."""
+    """Return whether a recurrent layer expects time before the batch; None if its input
+    is unbatched.
+    """
     if len(call.op.inputs[0].shape) != 3:
         return None
     return not call.given(8, "batch_first", default=False)
@@ -249,7 +253,9 @@ PICKS = frozenset({"argmax", "argmin"})
 
 
 def find_reduced_dims(call: OperatorCall) -> tuple[int, ...] | None:
-    """Return the dims that a reduction removes, non-negative; None if not known."""
+    """Return the dims that a reduction removes, as non-negative integers; None if they
+    are not known.
+    """
     rank = len(call.dims[0])
     if "dim" in call.arguments or "axis" in call.arguments:
         found = call.arguments.get("dim", call.arguments.get("axis"))
@@ -297,7 +303,9 @@ def picked(flow: AxisFlow, call: OperatorCall) -> Outputs:
 
 @follows("gather", "take_along_dim")
 def gather(flow: AxisFlow, call: OperatorCall) -> Outputs:
-    """Return the input's dims where their sizes remain, else those of the index."""
+    """Return the input's dims where their sizes are kept, else the dims of the
+    index.
+    """
     made: list[Dim] = []
     for own, index, size in zip(call.dims[0], call.dims[1], call.shape, strict=True):
         if get_length(own) == size and size != 1:
@@ -341,7 +349,9 @@ def class_loss(flow: AxisFlow, call: OperatorCall) -> Outputs:
 
 
 def find_softmax_dim(call: OperatorCall) -> int | None:
-    """Return the dim of a softmax; without a `dim`, the one that torch chooses."""
+    """Return the dim along which a softmax runs; without a `dim` argument, the one that
+    torch chooses.
+    """
     rank = len(call.dims[0])
     at = call.given(1, "dim")
     if call.name == "softmax2d":

@@ -49,7 +49,9 @@ def find_origin(op: Op, out: Fact, dim: int) -> _Origin | None:
 
 
 def _follow_rule(op: Op, out: Fact, dim: int) -> _Origin | None:
-    """Return the origin by the operator's rule, as if torch accepted the call."""
+    """Return the origin that the operator's rule implies, assuming that torch accepted
+    the call.
+    """
     name = op.name.rpartition(".")[2]
     if not op.inputs or dim >= len(out.shape):
         return None
@@ -102,7 +104,7 @@ def _match_shaping(before: Fact, after: Fact, dim: int) -> _Origin | None:
 
 
 def _match_view(before: Fact, after: Fact, dim: int) -> _Origin | None:
-    """Find the dim with the same size and stride, else one with the same stride."""
+    """Find the dim with the same size and stride, else a dim with the same stride."""
     assert before.stride is not None
     assert after.stride is not None
     size, step = after.shape[dim], after.stride[dim]
@@ -157,7 +159,9 @@ def _match_join(op: Op, out: Fact, dim: int) -> _Origin | None:
 
 
 def _match_others(op: Op, out: Fact, dim: int) -> _Origin | None:
-    """Match dims by size from the right, else by place, else by a unique size."""
+    """Match dims by their size from the right, else by their position, else by a unique
+    size.
+    """
     size, back = out.shape[dim], len(out.shape) - dim
     for at, fact in enumerate(op.inputs):
         place = len(fact.shape) - back
@@ -187,7 +191,8 @@ def find_constructor(
 def iter_arguments(
     program: Program, module: str
 ) -> Iterator[tuple[str, ast.expr, Any]]:
-    """Yield name, expression and value of every argument of a module's constructor.
+    """Yield the name, the expression and the value of every argument of a module's
+    constructor.
 
     The value is None where the text alone does not tell it.
     """
@@ -214,7 +219,9 @@ LONGEST = 50
 
 
 def iter_definitions(program: Program, failure: Failure) -> Iterator[Related]:
-    """Yield where names of the failing call are defined and its numbers are set."""
+    """Yield the places where names of the failing call are defined and its numbers are
+    set.
+    """
     op = program.trace.ops[failure.op]
     found = program.node(op.span)
     if found is None:
@@ -287,13 +294,17 @@ def _collect_names(node: ast.AST) -> list[str]:
 
 
 def _quote_value(text: SourceText, node: ast.expr) -> str:
-    """` `x.mean(1)``, or that it is set there."""
+    """Return ` `x.mean(1)``, the expression in backquotes, or " set here" if it is too
+    long.
+    """
     written = text.line_of(node)
     return f" `{written}`" if len(written) <= LONGEST else " set here"
 
 
 def _iter_attribute_origins(program: Program, op: Op) -> Iterator[Related]:
-    """Yield where the class sets the parameters and buffers that its own call uses."""
+    """Yield the places where the class sets the parameters and buffers that its own
+    call uses.
+    """
     if program.layer(op) is not None:
         return
     for fact in op.inputs:
@@ -306,7 +317,9 @@ def _iter_attribute_origins(program: Program, op: Op) -> Iterator[Related]:
 
 
 def iter_attribute_values(text: SourceText, name: str) -> Iterator[ast.expr]:
-    """Yield the values assigned to `self.name`, and calls that register the name."""
+    """Yield the values assigned to `self.name`, and the calls that register the
+    name.
+    """
     for node in text.nodes:
         if isinstance(node, ast.Assign):
             target = node.targets[0]
@@ -322,7 +335,7 @@ def iter_attribute_values(text: SourceText, name: str) -> Iterator[ast.expr]:
 def _iter_number_origins(
     text: SourceText, node: ast.AST, wanted: set[int]
 ) -> Iterator[Related]:
-    """Yield where a name in a call got one of the wanted numbers."""
+    """Yield the places from which names in a call get one of the wanted numbers."""
     for child in ast.walk(node):
         if isinstance(child, ast.Name | ast.Attribute) and wanted:
             name = get_last_name(child)
@@ -335,7 +348,9 @@ def _iter_number_origins(
 def _iter_sources(
     text: SourceText, name: str, wanted: set[int] | None, deep: int
 ) -> Iterator[ast.expr]:
-    """Yield the numbers that a name resolves to, where they are among these values."""
+    """Yield the expressions of the numbers that a name resolves to, among the wanted
+    values.
+    """
     for value in find_defining(text, name) if deep else ():
         number = evaluate_whole_number(value)
         if number is not None and (wanted is None or number in wanted):

@@ -226,7 +226,9 @@ def cat(flow: AxisFlow, call: OperatorCall) -> Outputs:
 
 
 def _join_dims(flow: AxisFlow, dims: list[Dim], size: int) -> Dim:
-    """Return the dim along which parts were joined; equal parts stay separate."""
+    """Return the dim along which parts were joined; parts of equal size stay
+    separate.
+    """
     first = dims[0]
     if len(dims) == 1:
         return first

@@ -51,7 +51,9 @@ Tried = Callable[[Experiment], bool]
 
 @dataclass(frozen=True, slots=True)
 class _LoopSearch:
-    """A trace, how to try a replacement, and the expressions to look at, if known."""
+    """A trace, a function that tries a replacement, and the expressions to examine, if
+    known.
+    """
 
     trace: Trace
     tried: Tried
@@ -75,7 +77,7 @@ def find_python_loops(
 
 @looks_for(PYTHON_LOOP)
 def find_element_loops(search: _LoopSearch) -> Iterator[Finding]:
-    """Find loops over single elements that one expression replaces."""
+    """Find loops over single elements that one expression can replace."""
     trace, tried, places = search.trace, search.tried, search.places
     suspects = _find_stepping(trace.ops) if places is None else places
     seen: set[tuple[str, int, int]] = set()
@@ -101,7 +103,7 @@ def find_element_loops(search: _LoopSearch) -> Iterator[Finding]:
 
 
 def _find_stepping(ops: Iterable[Op]) -> list[Span]:
-    """Return the expressions whose ops reached many places, from the ops of a trace."""
+    """Return the expressions whose ops accessed many elements or rows, one by one."""
     reached: dict[Span, set[Any]] = {}
     for op in ops:
         if op.span is None:
@@ -118,7 +120,7 @@ def _find_stepping(ops: Iterable[Op]) -> list[Span]:
 
 
 def _group_ops(ops: Iterable[Op]) -> dict[Span, list[Op]]:
-    """Group the ops by the expression that made them."""
+    """Group the ops by the expression that called them."""
     found: dict[Span, list[Op]] = {}
     for op in ops:
         if op.span is not None:
@@ -171,7 +173,7 @@ def _report_loop(
 def _find_range(
     loop: LoopLetter, recorded: Recorded, outer: dict[str, LetterRange]
 ) -> LetterRange:
-    """Return the range of values of a letter, from the record."""
+    """Return the range of the values of a loop variable, as recorded."""
     if loop.range is None:
         assert loop.header is not None
         ops = recorded.at(loop.header)
@@ -211,8 +213,8 @@ def _find_range(
 def _find_observed_range(
     loop: LoopLetter, recorded: Recorded, outer: dict[str, LetterRange]
 ) -> LetterRange:
-    """Return all values that a letter took, for a range whose ends depend on other
-    letters.
+    """Return the range of all values that a loop variable took, for ends that depend on
+    other variables.
     """
     seen = recorded.seen.get(loop.letter, set())
     if not seen or len(seen) != max(seen) + 1 - min(seen):
@@ -241,8 +243,8 @@ def _get_recorded_size(node: ast.expr, recorded: Recorded) -> int:
 
 
 def _has_aliases(nest: Nest, recorded: Recorded) -> bool:
-    """Whether a tensor that is written shares its storage with a tensor
-    that is read.
+    """Return whether a tensor that is written shares its storage with a tensor that is
+    read.
     """
     targets = {get_base(step.target) for step in nest.steps}
     written = {f.storage for name, f in recorded.facts.items() if name in targets}
@@ -278,7 +280,7 @@ def _build_finding(
 
 
 def _count_rounds(stmt: ast.AST, recorded: Recorded) -> int:
-    """Return how often a statement ran, in the whole run."""
+    """Return how often a statement ran during the whole run."""
     most = 1
     for node in ast.walk(stmt):
         counted = Counter(op.name for op in recorded.at(node))

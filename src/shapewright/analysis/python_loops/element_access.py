@@ -58,7 +58,7 @@ def flatten_index(node: ast.Subscript) -> tuple[str, list[ast.expr]]:
 
 
 def _get_base_node(node: ast.expr) -> ast.expr:
-    """Return the tensor of `x[i][j]`."""
+    """Return the node of the tensor `x` in `x[i][j]`."""
     while isinstance(node, ast.Subscript):
         node = node.value
     return node
@@ -67,7 +67,7 @@ def _get_base_node(node: ast.expr) -> ast.expr:
 def _classify_items(
     reader: Vectoriser, name: str, given: list[ast.expr]
 ) -> list[_Item]:
-    """Return the indices, one for every dim."""
+    """Return the classified indices, one for every dim of the tensor."""
     fact = reader.facts.get(name)
     if fact is None or len(given) > fact.ndim:
         raise Unread
@@ -76,7 +76,7 @@ def _classify_items(
 
 
 def _classify_item(reader: Vectoriser, node: ast.expr) -> _Item:
-    """Classify an index."""
+    """Classify an index as a letter, a slice, or a value that is read."""
     if isinstance(node, ast.Slice):
         if node.step is not None or collect_names_read(node) & set(reader.ranges):
             raise Unread
@@ -103,7 +103,7 @@ def _classify_item(reader: Vectoriser, node: ast.expr) -> _Item:
 
 
 def _find_slice(reader: Vectoriser, item: _Item, size: int) -> ast.expr:
-    """Return the slice that a letter covers in a dim of this size."""
+    """Return the slice of a dim of this size that a letter covers."""
     known = reader.ranges[item.letter]
     low, high = known.start + item.added, known.stop + item.added
     if low < 0 or high > size:
@@ -140,7 +140,7 @@ def vectorise_read(reader: Vectoriser, node: ast.Subscript) -> Vec:
 def _lay_out_items(
     reader: Vectoriser, items: list[_Item], shape: tuple[int, ...]
 ) -> tuple[list[ast.expr], list[str]]:
-    """Return the vectorised items of an index, and the axis that each item produces."""
+    """Return the vectorised items of an index, and the axes that they produce."""
     where: list[ast.expr] = []
     axes: list[str] = []
     kept = sum(isinstance(item.node, ast.Slice) and not item.letter for item in items)
@@ -159,7 +159,7 @@ def _lay_out_items(
 def _slice_base(
     reader: Vectoriser, base: ast.expr, items: list[_Item], shape: tuple[int, ...]
 ) -> Vec:
-    """Vectorise an index of letters, slices and numbers only."""
+    """Vectorise an index that consists of letters, slices and numbers only."""
     where, axes = _lay_out_items(reader, items, shape)
     return Vec(build_index(base, where), tuple(axes))
 
@@ -178,7 +178,7 @@ def _take_diagonal(
 def _gather(
     reader: Vectoriser, base: ast.expr, items: list[_Item], fact: Fact
 ) -> Vec | None:
-    """Build `torch.gather(x, dim, index)`, whose other dims are those of the index."""
+    """Build `torch.gather(x, dim, index)`, if all other dims are those of the index."""
     found = _gather_dim(items)
     if found is None:
         return None
@@ -194,7 +194,7 @@ def _gather(
 
 
 def _gather_dim(items: list[_Item]) -> tuple[int, Vec] | None:
-    """Return the dim and index of a gather, if the other dims are letters of that
+    """Return the dim and the index of a gather, if the other dims are letters of that
     index.
     """
     values = [(d, item.value) for d, item in enumerate(items) if item.value]
@@ -246,7 +246,7 @@ def _index_every_dim(
 def _align_indices(
     reader: Vectoriser, items: list[_Item]
 ) -> tuple[list[ast.expr], tuple[str, ...], tuple[str, ...]]:
-    """Align index tensors by their letters; whole rows may only follow them."""
+    """Align index tensors by their letters; whole slices may only follow them."""
     vecs: list[Vec] = []
     tail: list[ast.expr] = []
     for item in items:
@@ -303,7 +303,7 @@ def find_replacements(
 def _find_missing_letters(
     letters: tuple[str, ...], axes: tuple[str, ...]
 ) -> tuple[str, ...]:
-    """Return the letters missing from a target, which are summed over."""
+    """Return the letters that are missing from a target: these are summed over."""
     return tuple(letter for letter in letters if letter not in axes)
 
 
@@ -417,13 +417,13 @@ def _vectorise_scatter(
 
 
 def _add_one(step: NestStatement) -> bool:
-    """Whether a step is `count[index[i]] += 1`."""
+    """Return whether a step is `count[index[i]] += 1`."""
     value = step.value
     return step.operator == "+" and isinstance(value, ast.Constant) and value.value == 1
 
 
 def _get_axes(items: list[_Item]) -> list[str]:
-    """Return the dims of a written element, in the order of the target's dims."""
+    """Return the axes of a written element, in the order of the target's dims."""
     kept = sum(isinstance(i.node, ast.Slice) and not i.letter for i in items)
     axes: list[str] = []
     for item in items:
@@ -438,7 +438,7 @@ def _get_axes(items: list[_Item]) -> list[str]:
 
 
 def _is_plain(reader: Vectoriser, items: list[_Item]) -> bool:
-    """Whether letters begin at 0 and slices are whole."""
+    """Return whether all letters begin at 0 and all slices are whole."""
     return all(
         not item.added and reader.ranges[item.letter].start == 0
         if item.letter
@@ -467,12 +467,14 @@ def assign(target: ast.expr, value: ast.expr) -> ast.stmt:
 
 
 def _augment(target: ast.expr, operator: str, value: ast.expr) -> ast.stmt:
-    """Build the statement `target += value`, for any operator."""
+    """Build the statement `target += value`, or its counterpart for another
+    operator.
+    """
     return ast.AugAssign(target, OPERATORS[operator], value)  # type: ignore[arg-type]
 
 
 def _build_expression(value: ast.expr) -> ast.stmt:
-    """Build a statement that consists of an expression."""
+    """Build a statement that consists of a single expression."""
     return ast.Expr(value)
 
 

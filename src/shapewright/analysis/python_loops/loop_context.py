@@ -44,7 +44,7 @@ class Recorded:
     indices: dict[str, int] = field(default_factory=dict)
 
     def at(self, node: ast.AST) -> list[Op]:
-        """Return the ops that this exact expression made."""
+        """Return the ops that this very expression called."""
         if not isinstance(node, ast.expr | ast.stmt) or not hasattr(node, "lineno"):
             return []  # of a statement that was made up
         return self.ops.get(self.text.span(node), [])
@@ -70,8 +70,8 @@ class Recorded:
                 self.called(node, ops, names)
 
     def called(self, node: ast.Call, ops: list[Op], names: set[str]) -> None:
-        """Record a function's arguments, a method's object, and the tensor iterated
-        over.
+        """Record a function's arguments, the object of a method call, or the tensor
+        iterated over.
         """
         unbound = [op for op in ops if op.name.endswith("unbind")]
         name = get_dotted_name(node.func)
@@ -110,7 +110,7 @@ class Recorded:
                     self.indices.setdefault(name, place)
 
     def operands(self, nodes: list[ast.expr], op: Op, names: set[str]) -> None:
-        """Match the expressions with the tensors and numbers of a call, in order."""
+        """Match expressions with the tensors and numbers of a call, in order."""
         may = [node for node in nodes if not self.plain(node, names)]
         if len(may) == len(op.inputs):
             for node, fact in zip(may, op.inputs, strict=True):
@@ -125,7 +125,7 @@ class Recorded:
                     self.numbers.setdefault(get_dotted_name(node), value)
 
     def plain(self, node: ast.expr, names: set[str]) -> bool:
-        """Whether a node is certainly not a tensor."""
+        """Return whether a node is certainly not a tensor."""
         if isinstance(node, ast.Constant):
             return True
         if isinstance(node, ast.UnaryOp):
@@ -153,13 +153,15 @@ def _find_function(text: SourceText, node: ast.AST) -> ast.AST | None:
 
 
 def _find_loops_around(text: SourceText, node: ast.AST) -> list[ast.AST]:
-    """Return what is around a node in the same function, the innermost first."""
+    """Return the nodes around a node in the same function, the innermost first."""
     above = text.outwards(node)
     return list(takewhile(lambda each: not isinstance(each, SCOPES), above))
 
 
 def iter_nests_around(text: SourceText, node: ast.AST) -> Iterator[Nest]:
-    """Yield the fully readable loops around an expression, the outermost first."""
+    """Yield every loop around an expression that can be read in full, the outermost
+    first.
+    """
     for outer in reversed(_find_loops_around(text, node)):
         try:
             if isinstance(outer, ast.For):
@@ -205,7 +207,7 @@ def _read_stack(nest: Nest, call: ast.Call, letters: tuple[str, ...]) -> None:
 
 
 def _read_appended_list(text: SourceText, nest: Nest) -> None:
-    """Read a list that a loop fills and that is only stacked later."""
+    """Read a list that a loop fills and that is stacked only later."""
     for step in nest.steps:
         if step.operator != "append":
             continue
@@ -237,7 +239,7 @@ def _read_appended_list(text: SourceText, nest: Nest) -> None:
 
 
 def _has_same_rounds(text: SourceText, earlier: ast.stmt, later: ast.AST) -> bool:
-    """Whether a statement runs every time before another statement does."""
+    """Return whether a statement runs every time before another statement runs."""
     above = list(text.outwards(later))
     return (
         earlier.lineno < later.lineno  # type: ignore[attr-defined]
@@ -251,8 +253,8 @@ def _has_same_rounds(text: SourceText, earlier: ast.stmt, later: ast.AST) -> boo
 
 
 def find_value_before(text: SourceText, nest: Nest, name: str) -> ast.expr | None:
-    """Return the value assigned to a name right before the loop and
-    unused in between.
+    """Return the value assigned to a name before the loop, if the name is not used in
+    between.
     """
     if nest.function is None or not isinstance(nest.root, ast.stmt):
         return None
@@ -275,7 +277,9 @@ def find_value_before(text: SourceText, nest: Nest, name: str) -> ast.expr | Non
 
 
 def find_fresh_kind(text: SourceText, nest: Nest, name: str) -> str:
-    """Return "zeros" or "made" for a tensor created right before the loop, else ""."""
+    """Return "zeros" or "made" for a tensor created right before the loop, else an
+    empty string.
+    """
     value = find_value_before(text, nest, name)
     if not isinstance(value, ast.Call):
         return ""

@@ -100,7 +100,7 @@ def substitute_names(node: ast.expr, bound: dict[str, ast.expr]) -> ast.expr:
 
 
 def build_name(name: str) -> ast.Name:
-    """Build a name that is read."""
+    """Build the node of a name that is read."""
     return ast.Name(name, ast.Load())
 
 
@@ -113,7 +113,7 @@ def _build_element(tensor: ast.expr, index: ast.expr) -> ast.Subscript:
 
 
 def _read_header(nest: Nest, target: ast.expr, over: ast.expr) -> list[str]:
-    """Read the letters of a loop; other targets are bound to elements."""
+    """Read the letters of a loop's header; other targets are bound to elements."""
     if isinstance(over, ast.Call) and not over.keywords:
         name = get_dotted_name(over.func)
         if name == "range" and isinstance(target, ast.Name):
@@ -146,7 +146,9 @@ def read_comprehension(nest: Nest, node: ast.ListComp | ast.GeneratorExp) -> lis
 
 
 def _read_range(nest: Nest, letter: str, over: ast.Call) -> None:
-    """Read `range(n)`; ends that depend on other letters become conditions."""
+    """Read `range(n)`; ends that depend on other letters become conditions of the
+    statements.
+    """
     others = {loop.letter for loop in nest.loops}
     triangular = bool(collect_names_read(over) & others)
     nest.loops.append(LoopLetter(letter, over, header=over, triangular=triangular))
@@ -160,7 +162,7 @@ def _read_range(nest: Nest, letter: str, over: ast.Call) -> None:
 
 
 def _find_unused_letter(nest: Nest) -> str:
-    """Return a new letter that the program does not name."""
+    """Return a new letter that is not a name of the program."""
     return f"{len(nest.loops)}th"
 
 
@@ -242,7 +244,7 @@ def _read_statement(nest: Nest, stmt: ast.stmt, letters: tuple[str, ...]) -> Non
 def _read_assign(
     nest: Nest, stmt: ast.Assign, target: ast.expr, letters: tuple[str, ...]
 ) -> None:
-    """Read an assignment: to an element, or to a name that is used further down."""
+    """Read an assignment to an element, or to a name that is used further down."""
     value = stmt.value
     if isinstance(value, ast.BinOp) and isinstance(value.op, ast.Add):
         same = ast.dump(value.left).replace("Load", "Store") == ast.dump(target)
@@ -260,7 +262,7 @@ def _read_assign(
 
 
 def _is_zero(node: ast.expr) -> bool:
-    """Whether a node is `0` or `0.0`."""
+    """Return whether a node is `0` or `0.0`."""
     return (
         isinstance(node, ast.Constant)
         and type(node.value) in (int, float)
@@ -276,7 +278,9 @@ def _add_step(
     value: ast.expr,
     letters: tuple[str, ...],
 ) -> None:
-    """Add a write; an addition to a name that began as 0 in the loop becomes a sum."""
+    """Add a statement that writes; additions to a name that began as 0 in the loop
+    become a sum.
+    """
     plain = substitute_names(value, nest.bound)
     if isinstance(target, ast.Name) and target.id in nest.sums:
         over = letters[len(nest.sums.pop(target.id)) :]
@@ -308,7 +312,7 @@ def _add_step(
 def _substitute_in_target(
     target: ast.Subscript, bound: dict[str, ast.expr]
 ) -> ast.Subscript:
-    """Return a target whose indices have names replaced by their definitions."""
+    """Return a target in whose indices names are replaced by their definitions."""
     if get_dotted_name(target.value) in bound:
         raise Unread
     made = ast.Subscript(
@@ -321,7 +325,9 @@ def _substitute_in_target(
 
 
 def is_independent(nest: Nest) -> bool:
-    """Whether no step reads what another step or an earlier iteration has written."""
+    """Return whether no statement reads what another one or an earlier iteration has
+    written.
+    """
     targets = [get_base(step.target) for step in nest.steps]
     if not targets or len(set(targets)) < len(targets):
         return False
@@ -343,14 +349,14 @@ def is_independent(nest: Nest) -> bool:
 
 
 def get_base(target: ast.expr) -> str:
-    """Return the tensor or list that a step writes."""
+    """Return the name of the tensor or list that a statement writes."""
     return get_dotted_name(
         target.value if isinstance(target, ast.Subscript) else target
     )
 
 
 def has_later_uses(nest: Nest, names: set[str]) -> bool:
-    """Whether names that the loop assigns are read after the loop."""
+    """Return whether names that the loop assigns are read after the loop."""
     if nest.function is None:
         return False
     inside = set(ast.walk(nest.root))

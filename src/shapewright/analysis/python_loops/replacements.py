@@ -92,7 +92,7 @@ EMPTY_LIST = ast.List([], ast.Load())
 
 @dataclass(slots=True)
 class Case:
-    """A loop with everything known about it."""
+    """A loop together with everything known about it."""
 
     text: SourceText
     nest: Nest
@@ -104,7 +104,7 @@ class Case:
 
 @dataclass(frozen=True, slots=True)
 class Proposal:
-    """A replacement as text, with its experiment."""
+    """The text of a replacement, with its experiment."""
 
     text: str
     experiment: Experiment
@@ -154,7 +154,7 @@ def iter_proposals(case: Case) -> Iterator[Proposal]:
 
 
 def _write_steps(case: Case, world: _World, style: str) -> list[list[ast.stmt]]:
-    """Return the ways to write all steps in a given style."""
+    """Return the ways to write all statements of a loop in a given style."""
     ways = []
     for step in case.nest.steps:
         order = _find_order(case, step)
@@ -176,9 +176,7 @@ def _write_steps(case: Case, world: _World, style: str) -> list[list[ast.stmt]]:
 
 
 def _find_order(case: Case, step: NestStatement) -> tuple[str, ...]:
-    """Return the target's dims, letters and rows; letters that are
-    summed come first.
-    """
+    """Return the axes of the target in order, after the letters that are summed."""
     dims: list[str] = []
     if isinstance(step.target, ast.Subscript):
         name, items = flatten_index(step.target)
@@ -243,14 +241,14 @@ def _build_proposal(
 
 
 def _collect_targets(nest: Nest) -> tuple[str, ...]:
-    """Return the names whose final values must agree."""
+    """Return the names whose final values have to agree."""
     if not isinstance(nest.root, ast.stmt) or MADE in nest.bound:
         return (MADE,)
     return tuple(get_base(step.target) for step in nest.steps)
 
 
 def _build_small_loop(case: Case, small: dict[int, int]) -> tuple[ast.stmt, ...]:
-    """Return the loop as it was written, with small ranges."""
+    """Return the loop as it was written, but with small ranges."""
     nest = case.nest
     root = deepcopy(nest.root)
     for node in ast.walk(root):
@@ -279,7 +277,9 @@ def _shrink_range(known: LetterRange, small: dict[int, int]) -> LetterRange:
 
 
 def _split_offset(node: ast.expr) -> tuple[str, int]:
-    """Split `n + 1` into `n` and 1; the name is empty for any other expression."""
+    """Split `n + 1` into `n` and 1; for expressions of other forms, the name is
+    empty.
+    """
     if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Add | ast.Sub):
         right = node.right
         if isinstance(right, ast.Constant) and type(right.value) is int:
@@ -342,7 +342,7 @@ def _iter_placing_indices(step: NestStatement) -> Iterator[tuple[str, int]]:
 
 
 def _get_offset_base(node: ast.expr) -> ast.expr:
-    """Return the letter of `i + 1`."""
+    """Return the letter `i` of `i + 1`."""
     return node.left if isinstance(node, ast.BinOp) else node
 
 

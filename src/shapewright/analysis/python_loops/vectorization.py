@@ -42,7 +42,9 @@ class Vec:
 
 @dataclass(frozen=True, slots=True)
 class LetterRange:
-    """The values of a letter: from `start`, before `stop`, written as `end`."""
+    """The values of a letter, from `start` up to but excluding `stop`, written as
+    `end`.
+    """
 
     start: int
     stop: int
@@ -50,7 +52,7 @@ class LetterRange:
 
 
 def build_call(name: str, *args: ast.expr) -> ast.Call:
-    """Build `name(*args)`, for dotted names too."""
+    """Build the call `name(*args)`; the name may be dotted."""
     head, *rest = name.split(".")
     func: ast.expr = build_name(head)
     for part in rest:
@@ -65,7 +67,7 @@ def build_method(node: ast.expr, name: str, *args: int | ast.expr) -> ast.Call:
 
 
 def build_number(value: int) -> ast.expr:
-    """Build a whole number; negative numbers as Python parses them."""
+    """Build the node of an integer; a negative one has the form that Python parses."""
     if value < 0:
         return ast.UnaryOp(ast.USub(), ast.Constant(-value))
     return ast.Constant(value)
@@ -87,7 +89,7 @@ def build_index(node: ast.expr, items: Sequence[ast.expr]) -> ast.expr:
 
 
 def build_shift(node: ast.expr, by: int) -> ast.expr:
-    """Build `node + by`, or their sum if both are numbers."""
+    """Build `node + by`, or a single number if both are numbers."""
     if by == 0:
         return node
     if isinstance(node, ast.Constant) and type(node.value) is int:
@@ -162,7 +164,7 @@ class Vectoriser:
         raise Unread
 
     def counted(self, letter: str) -> Vec:
-        """Return a letter as a tensor of its values: `torch.arange(n)`."""
+        """Return the values of a letter as a tensor: `torch.arange(n)`."""
         known = self.ranges[letter]
         start = [] if known.start == 0 else [build_number(known.start)]
         node = build_call("torch.arange", *start, known.end)
@@ -181,7 +183,9 @@ class Vectoriser:
         return 1, -int(axis[1:])
 
     def aligned(self, vec: Vec, axes: Sequence[str]) -> ast.expr:
-        """Return the node with dims in the order of `axes`; missing dims get size 1."""
+        """Return the node with its dims in the order of `axes`; missing dims get size
+        1.
+        """
         if vec.number:
             return vec.node
         own = [axis for axis in axes if axis in vec.axes]
@@ -199,13 +203,13 @@ class Vectoriser:
         return build_index(node, items)
 
     def together(self, vecs: Sequence[Vec], make: Callable[..., ast.expr]) -> Vec:
-        """Combine operands element by element."""
+        """Combine operands elementwise."""
         axes = tuple(sorted({a for vec in vecs for a in vec.axes}, key=self.place))
         nodes = [self.aligned(vec, axes) for vec in vecs]
         return Vec(make(*nodes), axes, all(vec.number for vec in vecs))
 
     def binary(self, node: ast.BinOp) -> Vec:
-        """Vectorise `+ - * / ** // %`, and `@` of rows."""
+        """Vectorise `+ - * / ** // %`, and `@` between rows."""
         left, right = self.read(node.left), self.read(node.right)
         if isinstance(node.op, ast.MatMult):
             return self.product(left, right)
@@ -223,7 +227,9 @@ class Vectoriser:
         return made
 
     def product(self, left: Vec, right: Vec) -> Vec:
-        """Vectorise a matrix product of rows, which sums over their inner dims."""
+        """Vectorise a matrix product of rows or matrices, which sums over their inner
+        dims.
+        """
         a = sum(axis.startswith("~") for axis in left.axes)
         b = sum(axis.startswith("~") for axis in right.axes)
         if not 1 <= a <= 2 or not 1 <= b <= 2 or left.number or right.number:
@@ -240,7 +246,7 @@ class Vectoriser:
         return self.contracted((lefts, rights), (inner,), wanted)
 
     def called(self, node: ast.Call) -> Vec:
-        """Vectorise a function of elements or rows, or a sum over the loop."""
+        """Vectorise a function of elements or rows, or a sum over iterations."""
         if isinstance(node.func, ast.Name) and node.func.id == SUM:
             over = [str(arg.value) for arg in node.args[1:]]  # type: ignore[attr-defined]
             return self.summed(self.read(node.args[0]), tuple(over))
@@ -296,7 +302,9 @@ class Vectoriser:
         return self.together(vecs, lambda *given: ast.Call(func, list(given), []))
 
     def transposed(self, vec: Vec) -> Vec:
-        """Transpose the matrix of every letter by exchanging the names of its dims."""
+        """Transpose the matrix of every iteration by exchanging the names of its
+        dims.
+        """
         if vec.number or sum(axis.startswith("~") for axis in vec.axes) != 2:
             raise Unread
         return _rename_dims(vec, {"~1": "~2", "~2": "~1"})
@@ -304,7 +312,9 @@ class Vectoriser:
     # -- sums ----------------------------------------------------------------------
 
     def reduced(self, vec: Vec, name: str, node: ast.Call) -> Vec:
-        """Apply `sum`, `mean`, ... to whole rows, over all dims or a single dim."""
+        """Apply `sum`, `mean`, ... to whole rows, over all of their dims or a single
+        one.
+        """
         inner = [axis for axis in vec.axes if axis.startswith("~")]
         given = [*node.args, *(k.value for k in node.keywords if k.arg == "dim")]
         if len(given) != len(node.args) + len(node.keywords) or len(given) > 1:
@@ -349,8 +359,8 @@ class Vectoriser:
         return f"@{self.names}"
 
     def over_dims(self, vec: Vec, over: tuple[str, ...], name: str) -> Vec:
-        """Reduce over dims, as in `x.sum(0)`: letters count from the front, rows from
-        the back.
+        """Reduce over dims, as in `x.sum(0)`; letters are counted from the front, rows
+        from the back.
         """
         rank, left = len(vec.axes), [axis for axis in vec.axes if axis not in over]
         if not left:
@@ -366,7 +376,7 @@ class Vectoriser:
     def contracted(
         self, given: Sequence[Vec], over: tuple[str, ...], wanted: tuple[str, ...]
     ) -> Vec:
-        """Contract a product of tensors over dims."""
+        """Multiply several tensors and sum the product over dims."""
         numbers = [vec for vec in given if vec.number]
         tensors = [vec for vec in given if not vec.number]
         if self.style == "matmul":
@@ -400,7 +410,7 @@ class Vectoriser:
 
 
 def _split_factors(vec: Vec) -> tuple[Vec, ...]:
-    """Return the factors of a product; anything else is its own single factor."""
+    """Return the factors of a product; any other expression is its own only factor."""
     return vec.factors or (vec,)
 
 
@@ -463,7 +473,7 @@ def _build_matrix_product(
 def _build_batch_product(
     tensors: Sequence[Vec], inner: str, wanted: tuple[str, ...]
 ) -> Vec:
-    """Build `batch @ matrix`, with a single matrix for the whole batch."""
+    """Build `batch @ matrix`, with one matrix for the whole batch."""
     for left, right in (tensors, tensors[::-1]):
         if left.axes[-1:] != (inner,) or inner not in right.axes:
             continue

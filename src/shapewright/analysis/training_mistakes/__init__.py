@@ -17,7 +17,7 @@ from shapewright.record.report import Rehearsal
 def find_mistakes(
     program: Program, rehearsal: Rehearsal, ignored: Collection[str] = ()
 ) -> list[Finding]:
-    """Return the findings of every kind, without repeating any at the same place."""
+    """Return the findings of all kinds, without repeating one at the same place."""
     scene = RehearsalContext(program, rehearsal)
     found: dict[object, Finding] = {}
     unfinished = bool(program.failures) or not program.trace.complete

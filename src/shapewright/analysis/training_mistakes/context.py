@@ -36,8 +36,8 @@ class RehearsalContext:
         self.training: Training = rehearsal.training
 
     def span(self, place: Place | None, *names: str) -> Span | None:
-        """Return the call of one of these functions on a line, else the line's
-        statement.
+        """Return the span of a call of one of these functions on a line, else of the
+        line's statement.
         """
         text = self.program.text(place[0]) if place is not None else None
         if place is None or text is None:
@@ -56,12 +56,14 @@ class RehearsalContext:
         return Span(place[0], place[1], start + 1, place[1], len(line.rstrip()) + 1)
 
     def built(self, path: str) -> Span | None:
-        """Return where the module that holds a parameter was constructed."""
+        """Return the span where the module that holds a parameter was constructed, or
+        None.
+        """
         found = self.program.built.get(path.rpartition(".")[0])
         return found.span if found is not None else None
 
     def loops(self) -> Iterator[StoryLoop]:
-        """Yield the `for` loops over loaders, with the text of each."""
+        """Yield the `for` loops over loaders, each with its text."""
         yield from self._loops(self.rehearsal.story, ())
 
     def _loops(self, moment: Moment, outer: tuple[Moment, ...]) -> Iterator[StoryLoop]:

@@ -62,7 +62,7 @@ def _find_sample_division(
 
 
 def _is_of_single_samples(loop: StoryLoop) -> bool:
-    """Whether every batch of a loop holds a single sample."""
+    """Return whether every batch of a loop holds a single sample."""
     shapes = [
         shape
         for each in loop.moment.inner
@@ -74,7 +74,7 @@ def _is_of_single_samples(loop: StoryLoop) -> bool:
 
 
 def _get_addition(node: ast.stmt) -> tuple[str, ast.expr | None, bool]:
-    """Return the total that a statement adds to, the addend, and whether it
+    """Return the total that a statement adds to, the value added, and whether the total
     is a list.
     """
     if isinstance(node, ast.AugAssign) and isinstance(node.op, ast.Add):
@@ -97,7 +97,9 @@ def _get_addition(node: ast.stmt) -> tuple[str, ast.expr | None, bool]:
 def _iter_divisions(
     text: SourceText, loop: ast.For
 ) -> Iterator[tuple[ast.expr | ast.stmt, ast.expr, ast.expr]]:
-    """Yield dividends and divisors below a loop: `a / b` and `a /= b`."""
+    """Yield the divisions below a loop, `a / b` and `a /= b`, with their dividends and
+    divisors.
+    """
     for node in _iter_nodes_after(text, loop):
         if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Div):
             yield node, node.left, node.right
@@ -106,7 +108,7 @@ def _iter_divisions(
 
 
 def _is_same(node: ast.expr, total: str) -> bool:
-    """Whether a node is a total, or the number in it."""
+    """Return whether a node is a total, or a conversion of it to a number."""
     while isinstance(node, ast.Call) and get_called_name(node) in (*VALUES, "float"):
         inner = node.func.value if isinstance(node.func, ast.Attribute) else None
         if inner is None and not node.args:
@@ -116,8 +118,8 @@ def _is_same(node: ast.expr, total: str) -> bool:
 
 
 def _is_sum_of(node: ast.expr, total: str) -> bool:
-    """Whether a node is the sum of a
-    list: `sum(losses)`, `torch.stack(losses).sum()`.
+    """Return whether a node is the sum of a list: `sum(losses)`,
+    `torch.stack(losses).sum()`.
     """
     if not isinstance(node, ast.Call):
         return False
@@ -139,7 +141,7 @@ def _is_sum_of(node: ast.expr, total: str) -> bool:
 def _is_set_between(
     text: SourceText, loop: ast.For, total: str, place: ast.expr | ast.stmt
 ) -> bool:
-    """Whether a total is reassigned between its loop and a place below."""
+    """Return whether a total is reassigned between its loop and a place below."""
     return any(
         isinstance(node, ast.Assign)
         and get_last_line(node) < place.lineno
@@ -151,7 +153,9 @@ def _is_set_between(
 def _find_mean(
     scene: RehearsalContext, text: SourceText, loop: ast.For, value: ast.expr
 ) -> ast.expr | None:
-    """Return the mean loss that is added, if a value is just `loss.item()`."""
+    """Return the mean loss that is added if the value is just `loss.item()`, or
+    None.
+    """
     inner = value
     while isinstance(inner, ast.Call):
         if isinstance(inner.func, ast.Attribute) and inner.func.attr in VALUES:
@@ -176,7 +180,7 @@ VALUES = operators_with("leaves_graph")
 
 
 def _is_mean(scene: RehearsalContext, text: SourceText, made: ast.expr) -> bool:
-    """Whether a call is one of torch's losses with mean reduction."""
+    """Return whether a call is one of torch's losses with mean reduction."""
     if not isinstance(made, ast.Call):
         return False
     lines = range(made.lineno, get_last_line(made) + 1)
@@ -197,7 +201,7 @@ def _is_mean(scene: RehearsalContext, text: SourceText, made: ast.expr) -> bool:
 
 
 def _is_returned(scene: RehearsalContext, op: Op) -> bool:
-    """Whether the function that computes a loss returns that same loss."""
+    """Return whether the function that computes a loss returns that same loss."""
     text = scene.program.text(op.span.file) if op.span is not None else None
     node = text.node(op.span) if text is not None and op.span is not None else None
     if text is None or node is None:
@@ -222,7 +226,7 @@ def _is_returned(scene: RehearsalContext, op: Op) -> bool:
 
 
 def _is_mean_loss(op: Op) -> bool:
-    """Whether a loss is the mean over its samples."""
+    """Return whether a loss is the mean over its samples."""
     given = dict(op.arguments)
     return given.get("reduction", "mean") == "mean" and not op.outputs[0].shape
 
@@ -230,7 +234,7 @@ def _is_mean_loss(op: Op) -> bool:
 def _is_sample_count(
     text: SourceText, value: ast.expr, at: ast.AST, grown_in: tuple[ast.For, ast.stmt]
 ) -> bool:
-    """Whether a number is the number of samples.
+    """Return whether a number is the number of samples.
 
     It is `len(loader.dataset)`, or `n` that a loop counts beside the total:
     `n += len(labels)`.
@@ -261,7 +265,9 @@ def _is_sample_count(
 
 
 def _is_counted(text: SourceText, name: str, loop: ast.For, beside: ast.stmt) -> bool:
-    """Whether a name counts the samples of the batches where a total grows."""
+    """Return whether a name counts the samples of the batches in a loop where a total
+    grows.
+    """
     names = collect_names(loop, ast.Store)
     for node in ast.walk(loop):
         if not isinstance(node, ast.stmt) or _get_addition(node)[0] != name:
@@ -272,8 +278,8 @@ def _is_counted(text: SourceText, name: str, loop: ast.For, beside: ast.stmt) ->
 
 
 def _is_size(value: ast.expr | None, made: set[str]) -> bool:
-    """Whether a node is `len(x)`, `x.size(0)` or `x.shape[0]` of a name set
-    in a loop.
+    """Return whether a node is `len(x)`, `x.size(0)` or `x.shape[0]`, where a loop sets
+    `x`.
     """
     if isinstance(value, ast.Call) and get_called_name(value) == "len" and value.args:
         return _is_of(value.args[0], made)
@@ -293,14 +299,16 @@ def _is_size(value: ast.expr | None, made: set[str]) -> bool:
 
 
 def _is_of(value: ast.expr, made: set[str]) -> bool:
-    """Whether a node is one of these names, or an item of one."""
+    """Return whether a node is one of these names, or an item of one of them."""
     while isinstance(value, ast.Subscript):
         value = value.value
     return isinstance(value, ast.Name) and value.id in made
 
 
 def _find_data_sets(text: SourceText) -> set[str]:
-    """Return the data sets passed to a `DataLoader`, as written."""
+    """Return the data sets that are passed to a `DataLoader`, as written in the
+    text.
+    """
     given = [
         (node.args or [k.value for k in node.keywords if k.arg == "dataset"])[:1]
         for node in text.nodes
@@ -315,7 +323,7 @@ def _find_data_sets(text: SourceText) -> set[str]:
 
 
 def _iter_nodes_after(text: SourceText, loop: ast.For) -> Iterator[ast.expr | ast.stmt]:
-    """Yield the nodes of the loop's function that are below the loop."""
+    """Yield the nodes below the loop in the same function."""
     function = text.around(loop, ast.FunctionDef, ast.AsyncFunctionDef, ast.Module)
     for node in ast.walk(function) if function is not None else ():
         if isinstance(node, ast.expr | ast.stmt) and node.lineno > get_last_line(loop):
@@ -324,7 +332,7 @@ def _iter_nodes_after(text: SourceText, loop: ast.For) -> Iterator[ast.expr | as
 
 @looks_for(SUM_AFTER_LOOP, MEAN_OVER_SAMPLES)
 def find_wrong_sums(scene: RehearsalContext) -> Iterator[Finding]:
-    """Find wrong averages and misplaced sums in every loop."""
+    """Find wrong averages and misplaced sums of every loop."""
     seen: set[tuple[str, int]] = set()
     for loop in scene.loops():
         place = loop.moment.file, loop.moment.line
@@ -371,8 +379,8 @@ def _find_sum_after(loop: StoryLoop) -> Iterator[Finding]:
 
 
 def _find_block(text: SourceText, node: ast.stmt) -> list[ast.stmt]:
-    """Return the statements of a statement's block, including those
-    around its `with`.
+    """Return the statements of the block that contains a statement; a `with` around it
+    is looked through.
     """
     parent = text.parent(node)
     for name in ("body", "orelse", "finalbody"):

@@ -36,7 +36,7 @@ from shapewright.record.report import Moment, Observation
 
 @looks_for(GRADIENTS_NOT_CLEARED, misled_by_errors=True)
 def find_stale_gradients(scene: RehearsalContext) -> Iterator[Finding]:
-    """Find backward passes that add to gradients already used by a step."""
+    """Find backward passes that add to gradients that a step has already used."""
     for met in _iter_observations(scene, "stale"):
         user = f"`{met.name}`" if met.name else "an update by hand"
         clearing = "`zero_grad()`" if met.name else "`grad.zero_()` or `grad = None`"
@@ -71,7 +71,8 @@ def find_unused_gradients(scene: RehearsalContext) -> Iterator[Finding]:
 
 
 def _is_stepped(scene: RehearsalContext, met: Observation) -> bool:
-    """Whether the text steps the optimizer whose gradients are cleared at a place.
+    """Return whether the text steps the optimizer whose gradients are cleared at a
+    place.
 
     So it does too where it is not written which one that is.
     """
@@ -85,7 +86,7 @@ def _is_stepped(scene: RehearsalContext, met: Observation) -> bool:
 
 @looks_for(GRAPH_KEPT, misled_by_errors=True)
 def find_kept_graphs(scene: RehearsalContext) -> Iterator[Finding]:
-    """Find loops whose every iteration keeps its graph."""
+    """Find loops in which every iteration keeps its graph."""
     for met in _iter_observations(scene, "graph-kept"):
         span, name = scene.span(met.place, "backward"), ""
         keeper = None
@@ -127,8 +128,8 @@ def _find_keeper(text: SourceText, line: int) -> tuple[str, ast.stmt | None]:
 
 
 def _is_kept(node: ast.stmt, name: str) -> bool:
-    """Whether a statement stores a tensor itself, not only its value, beyond the
-    iteration.
+    """Return whether a statement keeps a tensor itself, and not only its value, beyond
+    the iteration.
     """
     if isinstance(node, ast.AugAssign):
         return _is_bare(node.value, name)
@@ -148,7 +149,9 @@ def _is_kept(node: ast.stmt, name: str) -> bool:
 
 
 def _is_bare(value: ast.expr, name: str) -> bool:
-    """Whether a name occurs in an expression without being converted to its value."""
+    """Return whether a name occurs in an expression without being converted to its
+    value.
+    """
     if isinstance(value, ast.Name):
         return value.id == name
     if isinstance(value, ast.Call):
@@ -162,7 +165,9 @@ def _is_bare(value: ast.expr, name: str) -> bool:
 
 @looks_for(NOT_IN_OPTIMIZER, of_whole_runs=True)
 def find_forgotten_parameters(scene: RehearsalContext) -> Iterator[Finding]:
-    """Find parameters that no optimizer steps, and optimizers of foreign parameters."""
+    """Find parameters that no optimizer steps, and optimizers of other models'
+    parameters.
+    """
     strangers = [
         optimizer for optimizer in scene.training.optimizers if optimizer.strangers
     ]
@@ -198,7 +203,7 @@ def find_forgotten_parameters(scene: RehearsalContext) -> Iterator[Finding]:
 
 @looks_for(NO_GRADIENT, of_whole_runs=True)
 def find_idle_parameters(scene: RehearsalContext) -> Iterator[Finding]:
-    """Find parameters of an optimizer that never received a gradient."""
+    """Find parameters of an optimizer that never receive a gradient."""
     for each in scene.training.optimizers:
         if each.stepped is None or not each.never:
             continue
@@ -247,7 +252,7 @@ def _iter_observations(scene: RehearsalContext, kind: str) -> Iterator[Observati
 
 
 def _list_names(names: Sequence[str], most: int = 4) -> str:
-    """List names as text: `a`, `b` and 3 more."""
+    """Return names as text: `a`, `b` and 3 more."""
     told = ", ".join(f"`{name}`" for name in names[:most])
     more = len(names) - most
     return f"{told} and {more} more" if more > 0 else told
@@ -262,7 +267,7 @@ CONSTANT = operators_with("has_zero_gradient", "ignores_given_values")
 
 @looks_for(GRADIENT_WITHOUT_GRAPH)
 def find_graphless_penalties(scene: RehearsalContext) -> Iterator[Finding]:
-    """Find `autograd.grad` without `create_graph=True` whose result is a term of a
+    """Find `autograd.grad` without `create_graph=True` whose result becomes a term of a
     loss.
     """
     terms = _Terms()
@@ -339,8 +344,8 @@ class _Terms:
             self.losses[out.tensor] = made, op
 
     def reached(self, backward: Op) -> Iterator[tuple[Op, Op]]:
-        """Yield the gradient, and its addition, in a loss that a
-        backward pass reaches.
+        """Yield each gradient in a loss that a backward pass reaches, with the op that
+        adds it.
         """
         for fact in backward.inputs:
             if fact.tensor in self.losses:
@@ -348,7 +353,7 @@ class _Terms:
 
 
 def _is_smooth(fact: Fact) -> bool:
-    """Whether a tensor's dtype can have a gradient."""
+    """Return whether a tensor's dtype can have a gradient."""
     return fact.dtype.startswith(("float", "bfloat", "complex"))
 
 
@@ -368,7 +373,9 @@ def _report_penalty(
 
 @looks_for(SCHEDULER_ORDER, SCHEDULER_TOO_LONG)
 def find_schedule_mistakes(scene: RehearsalContext) -> Iterator[Finding]:
-    """Find both kinds of scheduler mistakes."""
+    """Find schedulers that step before their optimizer, and schedules that are too
+    short.
+    """
     for met in _iter_observations(scene, "scheduled-first"):
         yield build_finding(
             SCHEDULER_ORDER,
@@ -382,7 +389,7 @@ def find_schedule_mistakes(scene: RehearsalContext) -> Iterator[Finding]:
 def _find_short_schedule(
     scene: RehearsalContext, moment: Moment, times: int, known: bool
 ) -> Iterator[Finding]:
-    """Find a scheduler with a fixed number of steps that a whole run exceeds."""
+    """Find schedulers whose fixed number of steps a whole run exceeds."""
     if moment.kind == "schedule" and moment.total is not None and known:
         if times > moment.total:
             yield build_finding(
@@ -402,8 +409,8 @@ def _find_short_schedule(
 
 @looks_for(STATE_NOT_COPIED)
 def find_changed_states(scene: RehearsalContext) -> Iterator[Finding]:
-    """Find saved model states that changed with the model, so that loading restores the
-    last step.
+    """Find saved model states that changed along with the model, so that loading
+    restores the last step.
     """
     for met in _iter_observations(scene, "state-not-copied"):
         yield build_finding(

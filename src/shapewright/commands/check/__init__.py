@@ -87,7 +87,7 @@ def check_model(target: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> R
 
 
 def _is_one_spec(args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool:
-    """Whether a single text holds all inputs."""
+    """Return whether a single string holds all inputs."""
     return len(args) == 1 and isinstance(args[0], str) and not kwargs
 
 
@@ -186,24 +186,28 @@ def check_one_target(
 
 
 def explain_error(error: BaseException) -> tuple[Finding, Trace] | None:
-    """Return the finding on an error of a real run, and the record to show it from."""
+    """Return the finding on an error of a real run and the trace to show it with, or
+    None.
+    """
     from shapewright.commands.check.real_errors import explain_error
 
     return explain_error(error)
 
 
 def _get_chosen_spec(took: list[Fed]) -> Spec | None:
-    """Return the inputs that an earlier run chose, for the trials of fixes."""
+    """Return the inputs that an earlier run chose, for the trials of fixes, or None."""
     return took[0].spec if took and took[0].chosen is not None else None
 
 
 def _with_choice(report: Report, took: list[Fed]) -> Report:
-    """Return the report with a note on whether its inputs were chosen."""
+    """Return the report with a note on its inputs, if these were chosen."""
     return replace(report, chosen=took[0].chosen) if took else report
 
 
 def find_folder(target: Any) -> str | None:
-    """Return the folder of the file that defines a model's class, or a function."""
+    """Return the folder of the file that defines a function or the class of a model, or
+    None.
+    """
     owner = target if hasattr(target, "__qualname__") else type(target)
     module = sys.modules.get(getattr(owner, "__module__", None) or "")
     file: str | None = getattr(module, "__file__", None)
@@ -211,7 +215,7 @@ def find_folder(target: Any) -> str | None:
 
 
 def get_target_folder(parsed: Target) -> str | None:
-    """Return the folder of a target that is a file."""
+    """Return the folder of a target that is a file, or None."""
     if parsed.kind not in ("file", "script"):
         return None
     place: str = os.path.abspath(parsed.place)
@@ -219,7 +223,9 @@ def get_target_folder(parsed: Target) -> str | None:
 
 
 def plan_continuation(gone: Place | None) -> GoingOn:
-    """Return how a run continues after errors; a fix's trial ends at failure `gone`."""
+    """Return how a run continues after errors; the trial of a fix ends at the failure
+    `gone`.
+    """
     from shapewright.engine.engine import GoingOn
 
     if gone is None:

@@ -47,7 +47,9 @@ class Tried:
 
 
 def summarise_run(program: Program, gone: Place) -> Tried:
-    """Summarise a run; hazards only if it is complete and nothing fails at `gone`."""
+    """Summarise a run; include hazards only if it is complete and nothing fails at
+    `gone`.
+    """
     trace = program.trace
     failures = list_failures(program)
     warnings: tuple[Place, ...] = ()
@@ -80,7 +82,9 @@ def list_failures(program: Program) -> tuple[Place, ...]:
 
 
 def get_place(program: Program, failure: Failure) -> Place:
-    """Return the place of a failed call: the layer's name, or the call's text."""
+    """Return the place of a failed call: its file, its line, and its layer's name or
+    its text.
+    """
     op = program.trace.ops[failure.op]
     if op.span is None:
         return ("", 0, op.name)
@@ -100,7 +104,9 @@ def _get_own_name(path: str) -> str:
 
 
 def is_at(place: Place, other: Place, crowded: Collection[tuple[str, int]]) -> bool:
-    """Whether two failures are the same: on one line, in one call if it is crowded."""
+    """Return whether two failures are the same: in the same call on a line in
+    `crowded`, else on the same line.
+    """
     return place == other if other[:2] in crowded else place[:2] == other[:2]
 
 
@@ -164,7 +170,9 @@ class Trying:
     def attempt(
         self, many: Sequence[Overlay], gone: Sequence[Place], apart: bool
     ) -> list[Tried]:
-        """Run the program with each of many changes, and return summaries."""
+        """Run the program with each of many changes, and return a summary of each
+        run.
+        """
         from shapewright.runtime.processes.forks import Children
 
         requests = list(zip(many, gone, strict=True))
@@ -186,12 +194,14 @@ class Trying:
 
 
 def count_processors() -> int:
-    """Return how many child processes work side by side."""
+    """Return how many child processes run at the same time."""
     return min(4, os.cpu_count() or 1)
 
 
 def choose_fixes(report: Report, unsafe: bool) -> list[Fix]:
-    """Return the fix to write per finding: a `safe` one, or the best with `unsafe`."""
+    """Return the fix to write for each finding: a `safe` one or, with `unsafe`, the
+    best one.
+    """
     found = []
     for finding in report.findings:
         fix = _find_best_fix(finding, unsafe)
@@ -207,7 +217,9 @@ def _find_best_fix(finding: Finding, unsafe: bool) -> Fix | None:
 
 
 def apply_fixes(fixes: Iterable[Fix]) -> dict[str, tuple[str, str]]:
-    """Return old and new text of every file; of overlapping edits the first counts."""
+    """Return the old and the new text of every file; of overlapping edits, the first is
+    applied.
+    """
     by_file: dict[str, list[Edit]] = {}
     for fix in fixes:
         for edit in fix.edits:
@@ -222,7 +234,7 @@ def apply_fixes(fixes: Iterable[Fix]) -> dict[str, tuple[str, str]]:
 
 
 def _is_overlapping(one: Edit, other: Edit) -> bool:
-    """Whether two edits touch the same text, or insert at the same place."""
+    """Return whether two edits touch the same text, or insert at the same place."""
     a, b = one.span, other.span
     starts, ends = (a.line, a.column), (a.end_line, a.end_column)
     return not (
@@ -240,7 +252,7 @@ def _detect_encoding(file: str | Path) -> str:
 
 
 def _read(file: str) -> str:
-    """Return a file's text with its line endings."""
+    """Return a file's text, with its line endings as they are."""
     with open(file, encoding=_detect_encoding(file), newline="") as stream:
         return stream.read()
 

@@ -34,7 +34,7 @@ def with_edges(
     make: Make,
     ignored: Collection[str] = (),
 ) -> Report:
-    """Add what breaks only at other sizes to a report that has no other errors."""
+    """Add to a report that has no other errors what fails only at other sizes."""
     wrong = any(finding.severity == "error" for finding in report.findings)
     if not took or wrong or not report.complete or not _can_vary(took[0]):
         return report
@@ -53,7 +53,7 @@ def with_edges(
 
 
 def _find_edge_failures(program: Program, make: Make, fed: Fed) -> list[Finding]:
-    """Find what breaks at other sizes; a bug in this check becomes a note."""
+    """Find failures at other sizes; a bug in this check becomes a note."""
     letters = [leaf.letters for leaf in fed.spec.leaves] if fed.spec else []
     try:
         return find_edge_failures(program, make, letters)
@@ -65,7 +65,7 @@ def _find_edge_failures(program: Program, make: Make, fed: Fed) -> list[Finding]
 
 
 def _is_superseded(finding: Finding, found: Sequence[Finding]) -> bool:
-    """Whether a run showed what a note only predicted."""
+    """Return whether a run showed what a note only predicted."""
     if finding.code != LOST_BATCH or finding.severity != "note":
         return False
     lines = {
@@ -79,7 +79,7 @@ def _is_superseded(finding: Finding, found: Sequence[Finding]) -> bool:
 
 
 def _can_vary(fed: Fed) -> bool:
-    """Whether a model got tensors whose sizes can be changed."""
+    """Return whether a model got tensors whose sizes can be changed."""
     from shapewright.runtime.input_tensors import can_resize
 
     return fed.module is not None and can_resize((fed.args, fed.kwargs))
@@ -138,7 +138,7 @@ def build_runner(
 def _resize_arguments(
     fed: Fed, request: Request
 ) -> tuple[tuple[Any, ...], dict[str, Any]] | None:
-    """Return the arguments at other sizes; None if they cannot have these sizes."""
+    """Return the arguments at other sizes, or None if they cannot have these sizes."""
     from shapewright.inputs.errors import InputError
     from shapewright.inputs.spec import make_tensor, materialize_spec
     from shapewright.runtime.input_tensors import resize_arguments
@@ -216,7 +216,7 @@ def _format_letters(
 
 
 def _has_letters(dims: Dims) -> bool:
-    """Whether every dim has a formula, and some depend on letters."""
+    """Return whether every dim has a formula, and some depend on letters."""
     known = [dim for dim in dims if dim is not None]
     return len(known) == len(dims) and any(each.letters() for each in known)
 
@@ -274,7 +274,9 @@ def _collect_samples(fed: Fed, free: Sequence[str]) -> list[Sample | None]:
 
 
 def _draw_sizes(usual: dict[str, int], nth: int, draw: random.Random) -> dict[str, int]:
-    """Draw random sizes: above the usual sizes, multiples of them, and below them."""
+    """Draw random sizes above or below the usual sizes, or a multiple of a step above
+    them.
+    """
     sizes = {}
     for name, size in usual.items():
         beyond = size + draw.randrange(1, SPAN if size > 4 else 4)

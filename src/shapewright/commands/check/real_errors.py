@@ -96,7 +96,7 @@ def _reproduce_failure(place: FailedPlace, error: BaseException) -> _Met | None:
 
 
 def _with_repairs(place: FailedPlace, again: Again, program: Program) -> Program:
-    """Run once more, searching all repairs of the call.
+    """Run the call once more, searching for all of its repairs.
 
     That is hundreds of tries: of what makes many calls itself, too long to wait for.
     """
@@ -116,13 +116,17 @@ MANY = "F.multi_head_attention_forward"
 
 
 def _run_apart(place: FailedPlace, again: Again) -> Program | None:
-    """Run with the program's own code, in a form that can be sent."""
+    """Run with the program's own code, and return the program in a form that can be
+    sent.
+    """
     program = _build_program(place, again.run(every=True))
     return None if program is None else fill_lazy_parts(program)
 
 
 def _build_program(place: FailedPlace, run: SecondRun) -> Program | None:
-    """Return the program to analyse: the run, and where its layers were constructed."""
+    """Return the program to analyse: a run, and the places where its layers were
+    constructed.
+    """
     trace = run.trace
     if trace is None:
         return None
@@ -139,7 +143,7 @@ def _build_program(place: FailedPlace, run: SecondRun) -> Program | None:
 def _is_same(
     program: Program, at: Span, error: BaseException, sizes: bool = False
 ) -> bool:
-    """Whether the first failure of a run is that of the real run.
+    """Return whether the first failure of a run is that of the real run.
 
     It stands at the same place; what it is about is what torch spoke of. With `sizes`,
     or where sizes may rest on values that were drawn anew, torch's words have the same
@@ -172,7 +176,9 @@ DRAWS = re.compile(r"rand|item|tolist|nonzero|unique|multinomial|masked_select|s
 
 
 def _is_line_of(span: Span | None, at: Span) -> bool:
-    """Whether a span is on the line of a place, where Python keeps no columns."""
+    """Return whether a span is on the line of a place, where Python keeps no
+    columns.
+    """
     if span is None or (span.column, span.end_column) != (1, 1):
         return False
     return span.file == at.file and at.line <= span.line <= at.end_line
@@ -187,7 +193,7 @@ def _parse_numbers(text: str) -> list[str]:
 
 
 def explain_error(error: BaseException) -> tuple[Finding, Trace] | None:
-    """Explain an error; return the finding and the record to show it from, or None.
+    """Explain an error; return the finding and the trace to show it with, or None.
 
     It is said of calls of torch's functions, methods, operators and layers, and of
     `load_state_dict`. Nothing of the run is changed.
@@ -210,7 +216,9 @@ def explain_error(error: BaseException) -> tuple[Finding, Trace] | None:
 
 
 def _build_finding(met: _Met) -> Finding:
-    """Return the failure in the program's words, with the fixes that were tried."""
+    """Return the finding on a failure, in the program's words, with the fixes that were
+    tried.
+    """
     program, failure = met.program, met.failure
     finding = explain_failure(program, failure)
     session = Session(program, attempt=partial(_try_texts, met))
@@ -251,8 +259,8 @@ ORDER = re.compile(r"\.(transpose|permute)\(")
 
 
 def _is_guess(met: _Met, fix: Fix) -> bool:
-    """Whether a fix only replaces a number in the expression that is not a dim, or
-    drops the call.
+    """Return whether a fix only replaces a number in the expression that is not a dim,
+    or drops the call.
     """
     at, first = met.again.at, fix.edits[0]
     if not all(_has_inside(at, edit.span) for edit in fix.edits):
@@ -300,7 +308,7 @@ def _find_operands(program: Program, failure: Failure, finding: Finding) -> list
 
 
 def _can_be_tried(met: _Met, fix: Fix) -> bool:
-    """Whether a fix changes the expression, or how a layer is constructed."""
+    """Return whether a fix changes the expression, or how a layer is constructed."""
     places = [built.span for built in met.program.built.values()]
     if met.again.text is not None:
         places.append(met.again.at)
@@ -310,7 +318,7 @@ def _can_be_tried(met: _Met, fix: Fix) -> bool:
 
 
 def _has_inside(outer: Span, inner: Span) -> bool:
-    """Whether a span lies within another."""
+    """Return whether a span lies within another."""
     return (
         outer.file == inner.file
         and (outer.line, outer.column) <= (inner.line, inner.column)
@@ -370,5 +378,5 @@ def _try_loads(
     gone: Sequence[Line],
     alone: bool,
 ) -> list[Tried]:
-    """Return whether the state dict fits, for each of these texts."""
+    """Try to load the state dict with each of these texts."""
     return [Tried(complete=load.fits(place, dict(texts))) for texts in many]

@@ -64,7 +64,7 @@ NOWHERE: Place = ("", 0, "")
 
 @dataclass(slots=True)
 class _Mend:
-    """A candidate repair of a finding, and the outcome of the run with it."""
+    """A candidate repair of a finding, and the outcome of the run with this repair."""
 
     option: FixOption
     texts: Overlay
@@ -87,7 +87,8 @@ class Told:
     untried: int = 0  # ways to mend it that had no turn
 
     def removes(self, place: Place, crowded: Crowded) -> bool:
-        """Whether the best repair of this finding removes the failure at a place.
+        """Return whether the best repair of this finding removes the failure at a
+        place.
 
         A layer that is left out fails nowhere, which says nothing of its other calls.
         """
@@ -120,7 +121,9 @@ class Session:
     crowded: set[tuple[str, int]] = field(default_factory=set)
 
     def report(self) -> Report:
-        """Return all independent findings, also those behind an error that ends it."""
+        """Return all independent findings, including those behind an error that ends
+        the run.
+        """
         program: Program | None = self.program
         complete = False
         for turn in range(ROUNDS):
@@ -148,7 +151,7 @@ class Session:
         return Report(trace.target, findings, tuple(trace.assumptions), complete, trace)
 
     def fresh(self, program: Program, alone: bool) -> list[Told]:
-        """Return the findings of a run that no earlier run had, with repairs.
+        """Return the findings of a run that no earlier run had, each with its repairs.
 
         Behind a mend only the first is told, `alone`: the mend may not be what was
         meant, and then the rest follows from it.
@@ -207,7 +210,7 @@ class Session:
         return found
 
     def tries(self, program: Program, told: Told, found: list[FixOption]) -> None:
-        """Try fixes in small batches, until enough of them help."""
+        """Try fixes in small batches until enough of them help."""
         if self.attempt is None:
             return
         before = list_failures(program)
@@ -245,7 +248,7 @@ class Session:
         ][:SHOWN]
 
     def room(self) -> int:
-        """Return how many trials the budget of calls allows, judging by past ones."""
+        """Return how many trials the budget of calls allows, judging by past trials."""
         calls = max(1, len(self.program.trace.ops))
         errors = max(1, len(list_failures(self.program)))
         most = max(MOST_CALLS * calls, LEAST_CALLS * errors)
@@ -254,11 +257,13 @@ class Session:
         return max(0, min(self.left, (most - self.calls) // calls))
 
     def ending(self, told: Told) -> Place:
-        """Return the failure at which a trial may stop, if it is the only one there."""
+        """Return the failure at which a trial may stop, or `NOWHERE` if its line has
+        several.
+        """
         return NOWHERE if told.place[:2] in self.crowded else told.place
 
     def edited(self, program: Program, fix: Fix) -> dict[str, str] | None:
-        """Return the texts with a fix, on top of the repairs so far."""
+        """Return the texts with a fix applied on top of the repairs so far, or None."""
         changed = dict(self.texts)
         for file in {edit.span.file for edit in fix.edits}:
             path = os.path.abspath(file)
@@ -318,7 +323,9 @@ class Session:
         return made
 
     def together(self, fixes: list[Fix]) -> dict[str, str] | None:
-        """Return the texts with several fixes; None if they touch the same place."""
+        """Return the texts with several fixes applied, or None if these touch the same
+        place.
+        """
         overlay = dict(self.texts)
         edits: dict[str, list[tuple[Span, str]]] = {}
         for fix in fixes:
@@ -353,7 +360,9 @@ class Session:
             waiting = [told for told in again if told.mends]
 
     def confirm(self, complete: bool) -> None:
-        """Determine whether all first fixes together let the program run to its end."""
+        """Determine whether the best fixes of all findings together let the program run
+        to its end.
+        """
         if self.attempt is None or len(self.told) < 2:
             return
         firsts = [told.mends[0] for told in self.told if told.mends]
@@ -390,15 +399,15 @@ class Session:
         return made
 
     def is_ignored(self, finding: Finding) -> bool:
-        """Whether a finding noted by a run, such as a loop over elements, is switched
-        off.
+        """Return whether a finding noted by a run, such as a loop over elements, is
+        switched off.
         """
         if not CODES[finding.code].is_switchable:
             return False
         return finding.code in self.ignored or is_ignored_here(self.program, finding)
 
     def is_of_original(self, fix: Fix) -> bool:
-        """Whether no line that a fix changes was repaired before."""
+        """Return whether a fix changes only lines that were not repaired before."""
         for edit in fix.edits:
             changed = self.texts.get(os.path.abspath(edit.span.file))
             text = self.program.text(edit.span.file)
@@ -411,15 +420,15 @@ class Session:
 
 
 def _get_sizes(failure: Failure) -> frozenset[int]:
-    """Return the two sizes that do not fit."""
+    """Return the two sizes that do not match."""
     unmet = failure.unmet
     both = (unmet.has, unmet.needs) if unmet is not None else ()
     return frozenset(each for each in both if type(each) is int)
 
 
 def _collect_places(program: Program, finding: Finding) -> tuple[Related, ...]:
-    """Return the places that a finding names, and where the names of its line come
-    from.
+    """Return the places that a finding names, and those that define the names on its
+    line.
     """
     known = [finding.span, *(place.span for place in finding.related)]
     more = drop_repeated(iter_line_definitions(program, finding.span), known)
@@ -427,7 +436,7 @@ def _collect_places(program: Program, finding: Finding) -> tuple[Related, ...]:
 
 
 def _is_clean(mend: _Mend, before: tuple[Place, ...]) -> bool:
-    """Whether the run with a repair reached its end without another error."""
+    """Return whether the run with a repair reached its end without another error."""
     tried = mend.tried
     return tried.complete and all(place in before for place in tried.failures)
 
@@ -438,7 +447,9 @@ def _is_enough(
     wanted: tuple[tuple[int, ...], ...] | None,
     turn: int,
 ) -> bool:
-    """Whether, after some rounds of trials, no better repair needs to be searched."""
+    """Return whether, after some rounds of trials, no better repair needs to be
+    searched for.
+    """
     tried = mend.tried
     if not _is_clean(mend, before) or tried.warnings:
         return False
@@ -448,7 +459,7 @@ def _is_enough(
 
 
 def _is_sure(program: Program) -> bool:
-    """Whether the output of the run past all errors is the intended output."""
+    """Return whether the output of the run past all errors is the intended output."""
     if not program.trace.complete:
         return False
     for failure in program.failures:
@@ -465,7 +476,7 @@ OF_VALUES = frozenset({INDEX_OUT_OF_RANGE})
 
 
 def _is_parameter_size(failure: Failure) -> bool:
-    """Whether a parameter determines the expected size."""
+    """Return whether a parameter determines the expected size."""
     return any(repair.kind == "size" and repair.parameter for repair in failure.repairs)
 
 
@@ -476,7 +487,7 @@ def _is_helpful(
     run: Program,
     crowded: Crowded = (),
 ) -> bool:
-    """Whether the error is gone and no other took its place."""
+    """Return whether the error is gone and no other error has taken its place."""
     left = [place for place in before if not is_at(place, gone, crowded)]
     if any(is_at(place, gone, crowded) for place in tried.failures):
         return False
@@ -493,8 +504,8 @@ GROUNDS = 4
 def _rank_repair(
     mend: _Mend, before: tuple[Place, ...], wanted: tuple[tuple[int, ...], ...] | None
 ) -> tuple[float, ...]:
-    """Return a sort key: repairs that run to the end first, then those with the right
-    output.
+    """Return a sort key: repairs that let the program end come first, then those with
+    the right output.
     """
     tried = mend.tried
     new = [place for place in tried.failures if place not in before]

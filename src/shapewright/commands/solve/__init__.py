@@ -100,7 +100,9 @@ def solve_model(
 
 
 def run_lettered(loaded: Loaded, given: Spec, request: RunRequest) -> RunResult:
-    """Run a target on a spec; with formulas if the spec has letters without a size."""
+    """Run a target on a spec; compute formulas if the spec has letters without a
+    size.
+    """
     from shapewright.commands.trace import run_once
 
     if not given.letters_free:
@@ -149,7 +151,9 @@ def _compute_formulas(
 
 
 def _find_feeding(loaded: Loaded, given: Spec | None) -> Feeding:
-    """Return the target's inputs: the spec, or those known or found for it."""
+    """Return the target's inputs: those of the spec, or else declared inputs or inputs
+    found by search.
+    """
     from shapewright.commands.trace import find_inputs
     from shapewright.inputs.callables import bind_inputs
     from shapewright.inputs.errors import InputError
@@ -200,7 +204,7 @@ def _with_letters(text: str) -> str:
 
 
 def _parse_wanted_shapes(want: str | None) -> list[Wanted]:
-    """Return the shapes requested by a text: ``[B, 10, 64, 64]``, ``f32[B, 10]``."""
+    """Return the shapes that a text requests: ``[B, 10, 64, 64]``, ``f32[B, 10]``."""
     from shapewright.inputs.errors import InputError
     from shapewright.inputs.spec import parse_spec
 

@@ -75,7 +75,7 @@ class RefusingLine:
 
     @property
     def demand(self) -> Demand:
-        """Return the likeliest demand; `Always` if nothing explains the refusals."""
+        """Return the likeliest demand, or `Always` if nothing explains the refusals."""
         return self.demands[0] if self.demands else Always()
 
     @property
@@ -103,7 +103,7 @@ class Domain:
     # -- what is known ---------------------------------------------------------------
 
     def takes(self, sizes: Mapping[str, int]) -> bool:
-        """Whether sizes are expected to be accepted."""
+        """Return whether sizes are expected to be accepted."""
         return all(place.demand.holds(sizes) for place in self.places.values())
 
     def highest(self, name: str) -> int:
@@ -111,7 +111,9 @@ class Domain:
         return BATCH if is_batch(name) else LARGE
 
     def learn(self) -> None:
-        """Run, explain, and run where explanations differ, until they agree."""
+        """Run, explain the refusals, and run again where explanations differ, until
+        they agree.
+        """
         for trial in self.trials.all:
             self.heed(trial)
         for sizes in self.first():
@@ -121,7 +123,9 @@ class Domain:
         self.sure = self.held and self.doubtful() is None
 
     def settle(self, most: int, enough: int) -> None:
-        """Run where explanations differ, then anywhere until predictions hold."""
+        """Run where explanations differ, then at random sizes until the predictions
+        hold.
+        """
         calm = 0
         while self.trials.count < most:
             self.explain()
@@ -152,14 +156,16 @@ class Domain:
         return False
 
     def is_unexplained(self) -> bool:
-        """Whether a place refused sizes that all known demands allow."""
+        """Return whether a place refused sizes that all known demands allow."""
         return any(
             not place.demands and any(self.takes(t.sizes) for t in place.refusals)
             for place in self.places.values()
         )
 
     def surprise(self, most: int) -> dict[str, int] | None:
-        """Return edge sizes that a run contradicts or none is left for, or None."""
+        """Return edge sizes that a run contradicts or for which no run is left, or
+        None.
+        """
         sides = tuple(name for name in self.letters if name in ("H", "W"))
         groups: list[tuple[str, ...]] = [sides] if len(sides) == 2 else []
         groups += [(name,) for name in sorted(self.letters, key=is_batch)]
@@ -204,7 +210,7 @@ class Domain:
             place.demands = find_demands(evidence, KEPT)
 
     def passed(self, trial: Trial, place: RefusingLine) -> bool:
-        """Whether a trial got past a place: to its end, or to a later refusal."""
+        """Return whether a trial got past a place, to its end or to a later refusal."""
         if trial.refusal is None:
             return True
         if trial in place.refusals or trial.sample is None:
@@ -222,7 +228,9 @@ class Domain:
     # -- where to look next ------------------------------------------------------------
 
     def first(self) -> Iterator[dict[str, int]]:
-        """Yield sizes near and far, letter by letter, then all letters small."""
+        """Yield nearby and distant sizes, letter by letter, then small sizes of all
+        letters.
+        """
         base = self.witness.sizes
         for name, size in base.items():
             near = [
@@ -245,7 +253,7 @@ class Domain:
         yield dict.fromkeys(base, 1)
 
     def batches(self, base: Mapping[str, int]) -> dict[str, int]:
-        """Return the letters that are taken for a batch, with their current sizes."""
+        """Return the letters that stand for a batch, with their current sizes."""
         return {name: size for name, size in base.items() if is_batch(name)}
 
     def doubtful(self) -> dict[str, int] | None:
@@ -277,14 +285,16 @@ class Domain:
         return None
 
     def anywhere(self) -> Iterator[dict[str, int]]:
-        """Yield random sizes, without end."""
+        """Yield random sizes endlessly."""
         taken = [trial.sizes for trial in self.trials.all if trial.taken]
         while True:
             base = dict(self.draw.choice(taken))
             yield {name: self.size(name, size) for name, size in base.items()}
 
     def points(self, demands: Sequence[Demand]) -> Iterator[dict[str, int]]:
-        """Yield sizes that may tell explanations apart: near known ones or random."""
+        """Yield sizes at which explanations may differ: near known sizes, or random
+        ones.
+        """
         taken = [trial.sizes for trial in self.trials.all if trial.taken][:12]
         for base in taken[:4]:
             for name in self.letters:
@@ -315,7 +325,7 @@ class Domain:
             yield base
 
     def holding(self, part: Demand, base: dict[str, int]) -> Iterator[dict[str, int]]:
-        """Yield sizes at which a demand holds, moving one letter."""
+        """Yield sizes at which a demand holds, changing one letter."""
         for name in sorted(part.letters()):
             for size in range(1, min(self.highest(name), 300)):
                 moved = {**base, name: size}
@@ -324,7 +334,9 @@ class Domain:
                     break
 
     def together(self, part: Demand) -> Iterator[dict[str, int]]:
-        """Yield sizes at which a demand holds, moving two letters, as for a product."""
+        """Yield sizes at which a demand holds, changing two letters, as a product may
+        need.
+        """
         if part not in self.pairs:
             names = sorted(name for name in part.letters() if not is_batch(name))
             self.pairs[part] = [
@@ -341,7 +353,9 @@ class Domain:
         yield from self.draw.sample(found, min(len(found), TOGETHER))
 
     def rare(self) -> Iterator[dict[str, int]]:
-        """Yield sizes off the witness that satisfy demands which hold at few sizes."""
+        """Yield sizes other than the witness's that satisfy demands which hold at few
+        sizes.
+        """
         for part in _split_equalities([place.demand for place in self.places.values()]):
             yield from self.together(part)
 
@@ -364,12 +378,14 @@ class Domain:
 
 
 def _has_same_start(one: tuple[Any, ...], two: tuple[Any, ...]) -> bool:
-    """Whether a run began with the calls of another."""
+    """Return whether a run began with the calls of another."""
     return one[: len(two)] == two
 
 
 def _split_equalities(demands: Sequence[Demand]) -> list[Demand]:
-    """Return demands with a part that holds at few sizes, and all parts of these."""
+    """Return the demands with a part that holds at few sizes, and all parts of these
+    demands.
+    """
     rare = (EqualSizes, Fits, Square)
     found: list[Demand] = []
     for demand in demands:

@@ -47,7 +47,8 @@ class _Derived:
         self.classes: list[Any] = []
 
     def work_out(self, wanted: Iterable[Sizes]) -> bool:
-        """Compute samples at several sizes at once, after checking the run's own sizes.
+        """Compute samples at several sizes at once, after checking the sizes of the run
+        itself.
 
         False where the rules do not answer what the run did, at its own sizes.
         """
@@ -74,12 +75,14 @@ class _Derived:
         return True
 
     def at(self, sizes: Sizes) -> Sample:
-        """Return the sample at these sizes, up to where it leaves the base's path."""
+        """Return the sample at these sizes, up to where it leaves the path of the base
+        run.
+        """
         self.work_out([sizes])
         return self.made[_get_key(sizes)]
 
     def full(self, sample: Sample) -> bool:
-        """Whether the program follows the base's path to its end."""
+        """Return whether a sample follows the path of the base run to its end."""
         return len(sample.keys) == len(self.base.recorded.keys)
 
     @property
@@ -93,7 +96,7 @@ class _Derived:
         return [each for each in self.made.values() if self.full(each)]
 
     def agrees(self, run: SizedRun) -> bool:
-        """Whether a plain run agrees with the sample derived for its sizes."""
+        """Return whether a plain run agrees with the sample derived for its sizes."""
         if run.sample is None or not self.work_out([run.sizes]):
             return False
         mine = self.at(run.sizes)
@@ -114,7 +117,7 @@ def _get_key(sizes: Sizes) -> tuple[int, ...]:
 
 
 def derive_samples(recipe: Recipe, base: SizedRun, feeding: Feeding) -> _Derived | None:
-    """Return a recipe's samples; None if it has other inputs than the specs."""
+    """Return the samples of a recipe, or None if it has inputs other than the specs."""
     shapes = [tuple(map(int, each)) for each in feeding.shapes(base.sizes)]
     if shapes != [info.meta.shape for info in recipe.given]:
         return None
@@ -152,7 +155,9 @@ class Evidence:
         self.samples: list[Sample] = []
 
     def begin(self) -> None:
-        """Run the base, watched from the start if it accepts the usual sizes."""
+        """Run the base, with its sizes watched from the start if the usual sizes are
+        accepted.
+        """
         runner = self.runner
         run, watched = runner.watch(runner.usual)
         if run.accepted and watched is not None:
@@ -167,7 +172,7 @@ class Evidence:
         self.lattices = {name: Lattice(n, 1) for name, n in self.base.sizes.items()}
 
     def watch(self) -> None:
-        """Watch a run like the base; a run that differs in anything is discarded."""
+        """Watch a run at the sizes of the base; discard it if its result differs."""
         self.watched = None
         for stand_ins in (True, False):
             run, watched = self.runner.watch(self.base.sizes, stand_ins)
@@ -184,7 +189,8 @@ class Evidence:
                 self.watch()
 
     def derives(self) -> bool:
-        """Whether the rules reproduce a few runs, and lead to the end everywhere.
+        """Return whether the rules reproduce a few runs, and lead to the end
+        everywhere.
 
         The sizes that they tell are evidence as runs are, also where they end before.
         """
@@ -205,7 +211,9 @@ class Evidence:
             self.derived = None
 
     def believed(self) -> bool:
-        """Whether the rules agree with every run; otherwise they are not used."""
+        """Return whether the rules agree with every run; otherwise they are not
+        used.
+        """
         if self.derived is not None and not all(
             map(self.derived.agrees, self.runner.made.values())
         ):
@@ -213,7 +221,7 @@ class Evidence:
         return self.derived is not None
 
     def told_at(self, sizes: Sizes) -> bool:
-        """Whether the rules lead to the end at these sizes."""
+        """Return whether the rules lead to the end at these sizes."""
         return self.derived is not None and self.derived.full(self.derived.at(sizes))
 
     @property
@@ -247,7 +255,9 @@ class Evidence:
             ]
 
     def classes(self) -> Sequence[int]:
-        """Return classes of calls equal at all sizes, if all samples are complete."""
+        """Return the classes of calls that are equal at all sizes, if all samples are
+        complete.
+        """
         if self.derived is None or not all(map(self.derived.full, self.samples)):
             return ()
         return self.derived.classes
@@ -259,7 +269,9 @@ class Evidence:
         return [run for run in made if run.accepted and self.within(run.sizes)]
 
     def within(self, sizes: Mapping[str, int]) -> bool:
-        """Whether sizes are on the base's side of excluded regions."""
+        """Return whether sizes are on the same side of all excluded regions as the
+        base.
+        """
         return all(
             (sizes[letter] >= size) == above for letter, size, above in self.clipped
         )
@@ -300,7 +312,7 @@ class Evidence:
             self.runner.at(sizes)
 
     def somewhere(self, draw: random.Random) -> dict[str, int]:
-        """Draw random sizes in the range."""
+        """Draw random sizes within the range."""
         low, high = self.bounds()
         return {
             name: draw.randrange(low[name], high[name] + 1, max(lattice.step, 1))
@@ -326,7 +338,9 @@ class Evidence:
     def many(
         self, draw: random.Random, count: int, near: int = 0
     ) -> list[dict[str, int]]:
-        """Return sizes of the range: random ones, and the `near` smallest of each."""
+        """Return sizes of the range: random ones, and the `near` smallest of each
+        letter.
+        """
         low, _ = self.bounds()
         sizes = [self.somewhere(draw) for _ in range(count)]
         for name, lattice in self.lattices.items():

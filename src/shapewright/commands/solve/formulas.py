@@ -111,7 +111,7 @@ class _Telling(Evidence):
         return Branch(f"varies: {seen}", span)
 
     def branches(self) -> Sequence[Branch]:
-        """Return the lines after which runs diverged."""
+        """Return the lines after which runs take different paths."""
         found: dict[object, Branch] = {each.span: each for each in self.parted}
         for run in self.runs[1:]:
             at = (
@@ -208,7 +208,7 @@ class _Solving(_Telling):
         return self.told()
 
     def turn(self) -> None:
-        """Run at both sides of every branch point, or restrict the claims to one side.
+        """Run on both sides of every branch point, or restrict the claims to one side.
 
         What is compared is known from one more run, with its sizes watched.
         """
@@ -258,7 +258,7 @@ class _Solving(_Telling):
         return {**sizes, letter: self.base.sizes[letter]}
 
     def edges(self, steps: Mapping[str, int]) -> list[Point]:
-        """Return where the program branches within the range."""
+        """Return the points at which the program branches within the range."""
         low, high = self.bounds()
         base = self.base.sizes
         fine = LOOKS // max(len(self.turns), 1)
@@ -269,7 +269,7 @@ class _Solving(_Telling):
         ]
 
     def not_seen(self, steps: Mapping[str, int]) -> list[Point]:
-        """Return the branch points that no two runs are on both sides of."""
+        """Return the branch points that do not have runs on both sides."""
         sampled: list[Sizes] = [run.sizes for run in self.accepted]
         sampled += [each.letters for each in self.told_by_rules]
         return find_unseen(self.edges(steps), sampled, steps)
@@ -298,7 +298,7 @@ class _Solving(_Telling):
                 self.parted.append(Branch(text, self.span_at(point.turn)))
 
     def check(self) -> None:
-        """Run at sizes that were not used; a formula that proves wrong is fitted again.
+        """Run at sizes that were not used; fit formulas again if one proves wrong.
 
         More of them where a stride was guessed, or where few runs are in the range.
         """
@@ -345,7 +345,7 @@ class _Solving(_Telling):
         return found[:EDGES]
 
     def ask_rules(self, draw: random.Random, sizes: Sequence[Sizes]) -> None:
-        """Derive samples at unused sizes: more of them where formulas round."""
+        """Derive samples at unused sizes, more of them where formulas round."""
         plain = self.few and is_plain(self.fitted.calls, self.classes())
         more = self.many(draw, MANY_SIZES if plain else ROUNDED_SIZES)
         if self.few and self.count_of_range() <= EVERY:
@@ -355,7 +355,7 @@ class _Solving(_Telling):
         self.work_out([*sizes, *more])
 
     def gather(self) -> None:
-        """Fit formulas to all runs so far, unless they are known already."""
+        """Fit formulas to all runs so far, unless the samples are unchanged."""
         before = self.samples
         self.collect()
         if len(before) != len(self.samples) or any(
@@ -375,7 +375,7 @@ class _Solving(_Telling):
             self.gather()
 
     def ask(self, sizes: dict[str, int], low: Sizes, high: Sizes) -> bool:
-        """Tell rivals apart by rules if these apply; otherwise by a run."""
+        """Distinguish rivals by rules if these apply, otherwise by a run."""
         key = tuple(sizes.values())
         if self.derived is not None and key not in self.derived.made:
             pairs = [[pair] for pair in self.fitted.rivals[:AT_ONCE]]

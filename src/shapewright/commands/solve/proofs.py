@@ -55,7 +55,9 @@ class _Demanding:
         self.extent = "for " + ", ".join(each.text(name) for name, each in ladders)
 
     def statements(self, demands: Sequence[Condition]) -> list[Statement]:
-        """Return a statement per demand, and one that no further demands exist."""
+        """Return a statement for each demand, and a statement that there are no further
+        demands.
+        """
         found = [self.needed(demand) for demand in demands]
         return [*found, self.enough(demands)]
 
@@ -201,7 +203,7 @@ class _Prover:
         return [self.statement(each, left) for each in _collect_shapes(self.trace)]
 
     def base(self) -> dict[str, int]:
-        """Return the sizes to begin with: the trace's own, at least 2."""
+        """Return the sizes to begin with: those of the trace, but at least 2."""
         found = {}
         for name, ladder in self.ladders.items():
             size = self.trace.letters.get(name, ladder.low)
@@ -212,7 +214,9 @@ class _Prover:
         return found
 
     def statement(self, each: _Stated, left: str) -> Statement:
-        """Decide whether a value's formulas hold; `left` says why not everywhere."""
+        """Decide whether the formulas of a value hold; `left` is why some sizes are in
+        no region.
+        """
         beyond, why = True, ""
         for where in self.regions:
             if not where.done:
@@ -249,7 +253,9 @@ class _Prover:
         return self.known[key]
 
     def refuted(self, each: _Stated, sizes: dict[str, int]) -> Statement:
-        """Report a formula as refuted if a plain run differs too, else as undecided."""
+        """Report a formula as refuted if a plain run contradicts it too, else as
+        undecided.
+        """
         plain = self.explorer.plain(sizes)
         there = {other.place: other for other in _collect_shapes(plain.trace)}.get(
             each.place
@@ -271,7 +277,9 @@ class _Prover:
         return f"{why}; shown for {' and '.join(known[:3])}" if known else why
 
     def extent(self, beyond: bool) -> str:
-        """Return the proven sizes as text: beyond the checked ones, if shown."""
+        """Return the proven sizes as text, including those beyond the checked sizes if
+        `beyond`.
+        """
         if beyond and any(region.done for region in self.regions):
             known = format_regions([region for region in self.regions if region.done])
             return "for " + " and ".join(known)

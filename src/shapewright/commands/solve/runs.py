@@ -48,7 +48,7 @@ class Feeding:
 
     @property
     def text(self) -> str:
-        """The specs as they are written."""
+        """Return the specs as they are written."""
         parts = [
             str(spec) if isinstance(place, int) else f"{place}={spec}"
             for place, spec in self.specs
@@ -193,7 +193,7 @@ class SizedRun:
 
     @property
     def accepted(self) -> bool:
-        """Whether the program reached its end."""
+        """Return whether the program reached its end."""
         return self.trace.complete
 
     @property
@@ -204,7 +204,7 @@ class SizedRun:
 
 @dataclass(frozen=True, slots=True)
 class Watched:
-    """The comparisons in a run, and what is known of it beside its record."""
+    """The comparisons in a run, and what is known of the run besides its record."""
 
     guards: Guards
     seen: WatchedCalls
@@ -282,14 +282,14 @@ class Runner:
         self.made[tuple(run.sizes[name] for name in self.free)] = run
 
     def again(self, sizes: Sizes) -> SizedRun:
-        """Make the plain run at these sizes, where a watched run took its place."""
+        """Make the plain run at sizes where a watched run took its place."""
         self.watched += 1
         key = tuple(sizes[name] for name in self.free)
         self.made[key] = self.run(dict(sizes))
         return self.made[key]
 
     def numbers(self) -> dict[str, ModuleNumbers]:
-        """Return the whole numbers for which the target's modules have names."""
+        """Return the integers for which the target's modules have names."""
         from shapewright.runtime.model_building import find_numbers
 
         assert self.taken is not None, "it has not run"
@@ -337,7 +337,7 @@ class Runner:
 
 
 def has_same_result(one: SizedRun, other: SizedRun) -> bool:
-    """Whether two runs of the same sizes have the same result."""
+    """Return whether two runs of the same sizes have the same result."""
     mine, theirs = one.trace, other.trace
     return (
         one.sample == other.sample

@@ -29,7 +29,9 @@ class Lattice:
     high: int | None = None
 
     def at(self, offset: int) -> int:
-        """Return the size some steps above the base, wrapping around at the ends."""
+        """Return the size `offset` steps above the base, wrapping around at the
+        ends.
+        """
         if not self.step:
             return self.base
         if self.high is None:
@@ -56,7 +58,9 @@ class Lattice:
 
 
 def _scan_lattice(runner: Runner, base: SizedRun, names: Sequence[str]) -> Lattice:
-    """Return a lattice around a run's sizes, moving all given letters together."""
+    """Return a lattice around the sizes of a run, changing all given letters
+    together.
+    """
     size = base.sizes[names[0]]
 
     def takes(way: int) -> bool:
@@ -82,7 +86,7 @@ def _scan_lattice(runner: Runner, base: SizedRun, names: Sequence[str]) -> Latti
 
 
 def _find_end(takes: Callable[[int], bool], way: int) -> int | None:
-    """Return how far sizes are accepted in a direction; None if no end was found."""
+    """Return how far sizes are accepted in a direction, or None if no end was found."""
     far = 1
     while far <= WIDE:
         if not takes(way * far):
@@ -103,7 +107,9 @@ def _find_end(takes: Callable[[int], bool], way: int) -> int | None:
 def _scan_apart(
     runner: Runner, base: SizedRun, names: Sequence[str]
 ) -> dict[str, Lattice]:
-    """Return a lattice for every letter; letters of equal size first move together."""
+    """Return a lattice for every letter; letters of equal size are first changed
+    together.
+    """
     made: dict[str, Lattice] = {}
     for size in dict.fromkeys(base.sizes[name] for name in names):
         equal = [name for name in names if base.sizes[name] == size]
@@ -119,7 +125,9 @@ def _scan_apart(
 def _is_independent(
     runner: Runner, base: SizedRun, name: str, lattice: Lattice
 ) -> bool:
-    """Whether a letter moved alone is accepted and refused as with the others."""
+    """Return whether a letter is accepted and refused alone as it is together with
+    others.
+    """
     if not lattice.step:
         return False
 
@@ -133,13 +141,13 @@ def _is_independent(
 
 
 def _can_step(runner: Runner, base: SizedRun, steps: Mapping[str, int]) -> bool:
-    """Whether the program accepts all letters one step further."""
+    """Return whether the program accepts sizes one step larger for all letters."""
     sizes = {name: size + steps[name] for name, size in base.sizes.items()}
     return runner.at(sizes).accepted
 
 
 def _build_lattices(base: SizedRun, steps: Mapping[str, int]) -> dict[str, Lattice]:
-    """Return endless lattices from a run's sizes."""
+    """Return unbounded lattices around the sizes of a run."""
     return {name: Lattice(size, steps[name]) for name, size in base.sizes.items()}
 
 
@@ -160,7 +168,7 @@ FAR = 14
 
 
 def is_batch(letter: str) -> bool:
-    """Whether a letter is taken for a batch."""
+    """Return whether a letter stands for a batch, judging by its name."""
     return letter in BATCHES
 
 
@@ -182,7 +190,9 @@ def find_first_accepted(runner: Runner, most: int) -> SizedRun:
 
 
 def iter_other_sizes(usual: Mapping[str, int]) -> Iterator[dict[str, int]]:
-    """Yield other sizes to begin with, all letters together, then a batch of 1."""
+    """Yield other sizes to start from: of all letters but the batch together, then a
+    batch of 1.
+    """
     varied = [name for name in usual if not is_batch(name)]
     likely = LENGTHS if len(varied) == 1 and usual[varied[0]] <= 16 else SIDES
     for size in likely:
@@ -193,7 +203,9 @@ def iter_other_sizes(usual: Mapping[str, int]) -> Iterator[dict[str, int]]:
 
 
 def find_lattices(runner: Runner, base: SizedRun, most: int) -> dict[str, Lattice]:
-    """Return a lattice per letter, first trying all letters one step further."""
+    """Return a lattice for each letter, first trying one step further for all letters
+    at once.
+    """
     ones = dict.fromkeys(runner.free, 1)
     if _can_step(runner, base, ones):
         return _build_lattices(base, ones)
@@ -242,7 +254,9 @@ def find_distinguishing_sizes(
     low: Mapping[str, int],
     high: Mapping[str, int],
 ) -> dict[str, int] | None:
-    """Return sizes at which most of these formulas differ from their rivals."""
+    """Return sizes at which as many of these formulas as possible differ from their
+    rivals, or None.
+    """
     chosen = dict(base)
     differ = False
     for name in base:
@@ -261,7 +275,7 @@ def find_distinguishing_sizes(
 
 
 def _choose_likely_sizes(low: int, high: int, step: int) -> list[int]:
-    """Return sizes within bounds: all of the first, then fewer."""
+    """Return sizes within bounds: all of the first ones, then fewer."""
     near = list(range(low, min(high, low + 64 * step) + 1, step))
     far = range(low, high + 1, step * max(1, (high - low) // (48 * step)))
     return list(dict.fromkeys([*near, *far]))
@@ -270,7 +284,9 @@ def _choose_likely_sizes(low: int, high: int, step: int) -> list[int]:
 def _is_different(
     pair: tuple[Expression, Expression], sizes: Mapping[str, int]
 ) -> bool:
-    """Whether two formulas have different values; False if they cannot be evaluated."""
+    """Return whether two formulas have different values; False if they cannot be
+    evaluated.
+    """
     try:
         return pair[0].value(sizes) != pair[1].value(sizes)
     except KeyError:  # a letter that stands for a size without a formula
@@ -299,7 +315,8 @@ def iter_edge_sizes(
     groups: Sequence[tuple[str, ...]],
     highest: Callable[[str], int],
 ) -> Iterator[dict[str, int]]:
-    """Yield sizes where a demand is likeliest wrong, alternating between the groups.
+    """Yield sizes at which a demand is likeliest to be wrong, alternating between the
+    groups.
 
     Example: for multiples of 32 from 112 to 672, taken at 224, these are 128, 160, 192,
     256, 288, 640, 672 and more, and of what is refused 96, 704, 240, 223, 225.
@@ -348,7 +365,9 @@ def _find_step(allowed: Sequence[int]) -> int:
 
 
 def _get_sizes_beyond(allowed: Sequence[int]) -> list[int]:
-    """Return sizes below and above all allowed sizes, at their distance."""
+    """Return sizes below and above all allowed sizes, in steps of their usual
+    distance.
+    """
     if not allowed:
         return []
     step = _find_step(allowed)
@@ -389,7 +408,9 @@ def _iter_combined_sizes(
 
 
 def _get_edge_sizes(allowed: Sequence[int], now: int) -> list[int]:
-    """Return the nearest sizes on both sides, the ends, and some between."""
+    """Return the nearest allowed sizes on both sides, those at the ends, and some in
+    between.
+    """
     above = [size for size in allowed if size > now][:ENDS]
     below = [size for size in allowed if size < now][-ENDS:][::-1]
     step = max(len(allowed) // BETWEEN, 1)

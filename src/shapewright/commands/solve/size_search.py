@@ -106,7 +106,7 @@ def _get_sizes_near(size: int) -> list[int]:
 def _has_wanted_shape(
     trial: Trial, wanted: Sequence[Wanted], sizes: Mapping[str, int]
 ) -> bool:
-    """Whether the output of a trial has the wanted shape."""
+    """Return whether the output of a trial has the wanted shape."""
     outputs = [fact.shape for fact in collect_leaves(trial.trace.output)]
     for shape, want in zip(outputs, wanted, strict=False):
         for size, one in zip(shape, want, strict=True):
@@ -128,7 +128,9 @@ ROUND = (*range(1, 33), *range(40, 513, 8))
 
 
 def find_witness(trials: Trials) -> Trial | None:
-    """Return the first accepted trial: at usual sizes or following refusals."""
+    """Return the first accepted trial, at usual sizes or found by following refusals,
+    or None.
+    """
     first = trials.at(trials.runner.usual)
     if first.taken:
         return first
@@ -140,7 +142,9 @@ def find_witness(trials: Trials) -> Trial | None:
 
 
 class _Search:
-    """Searches from the furthest trial for sizes that fit its refused call."""
+    """Searches, from the trial that got furthest, for sizes that fit its refused
+    call.
+    """
 
     def __init__(self, trials: Trials) -> None:
         self.trials = trials
@@ -164,7 +168,9 @@ class _Search:
         return None
 
     def follow(self, trial: Trial) -> Trial | None:
-        """Try sizes that may fit a trial's refused call, until accepted or further."""
+        """Try sizes that may fit a trial's refused call, until some are accepted or get
+        further.
+        """
         call = self.call(trial)
         for sizes in self.steps(trial, call):
             if self.trials.count >= MOST_RUNS:
@@ -189,7 +195,9 @@ class _Search:
                 yield {**usual, name: other}
 
     def furthest(self) -> Trial | None:
-        """Return the trial to follow: the last improvement, or the one furthest on."""
+        """Return the trial to follow: the last improvement, or else the one that got
+        furthest.
+        """
         if self.better:
             return self.better.pop()
         left = [each for each in self.trials.all if id(each) not in self.opened]
@@ -216,7 +224,7 @@ class _Search:
                 yield from ({**trial.sizes, name: size} for size in range(1, 33))
 
     def fitting(self, trial: Trial, call: RefusedSizes) -> Iterator[dict[str, int]]:
-        """Yield the nearest sizes that make a pair of the call equal, one letter moved.
+        """Yield the nearest sizes of one letter that make a pair of the call equal.
 
         Where no letter does it alone, two are moved: an image of 224 x 448 in patches
         of 16 is 392 of them, and no height is, beside the width that was tried.

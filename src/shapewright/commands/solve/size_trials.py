@@ -63,7 +63,7 @@ class Trial:
 
     @property
     def taken(self) -> bool:
-        """Whether the program accepted these sizes."""
+        """Return whether the program accepted these sizes."""
         return self.refusal is None
 
 
@@ -97,7 +97,7 @@ class Trials:
 
 
 def _build_trial(run: SizedRun, failures: list[Failure]) -> Trial:
-    """Return the trial of a run: its first failure counts, later ones do not."""
+    """Return the trial of a run; only its first failure counts."""
     if not failures and run.accepted:
         return Trial(run.sizes, run.sample, run.trace, None)
     if not failures:
@@ -123,7 +123,7 @@ def _build_trial(run: SizedRun, failures: list[Failure]) -> Trial:
 
 
 def _parse_whole(value: object) -> int | None:
-    """Return a whole number, or None."""
+    """Return an integer unchanged, or None for any other value."""
     return value if isinstance(value, int) and not isinstance(value, bool) else None
 
 
@@ -149,7 +149,7 @@ class RefusedSizes:
 def fit_refused_call(
     letters: Sequence[str], refusals: Sequence[Trial], trials: Sequence[Trial]
 ) -> RefusedSizes:
-    """Return the formulas of the refused call's inputs, from many runs."""
+    """Return the formulas of the inputs of a refused call, fitted to many runs."""
     first = next((trial for trial in refusals if _has_call(trial)), None)
     if first is None or first.refusal is None or first.refusal.call is None:
         return RefusedSizes()
@@ -182,12 +182,14 @@ def fit_refused_call(
 
 
 def _count_different(trial: Trial) -> int:
-    """Return how many sizes of a trial differ: equal letters cannot be told apart."""
+    """Return how many different sizes a trial has: letters of equal size cannot be told
+    apart.
+    """
     return len(set(trial.sizes.values()))
 
 
 def _has_call(trial: Trial) -> bool:
-    """Whether a call was refused, and is known."""
+    """Return whether a trial was refused at a call that is known."""
     refusal = trial.refusal
     return refusal is not None and refusal.call is not None and bool(trial.sample)
 

@@ -48,7 +48,8 @@ TAKEN = frozenset({"in_features", "in_channels", "num_features", "input_size"})
 def _find_needed_argument(
     trials: Trials, trial: Trial, built: Mapping[str, ConstructorCall]
 ) -> Needed | None:
-    """Return the argument of the layer that refused a run, and the size that arrives.
+    """Return the argument of the layer that refused a run, and the size of the layer's
+    input.
 
     None where no argument of a layer decided the size.
     """
@@ -80,7 +81,9 @@ def _find_needed_argument(
 
 
 def _find_argument(module: Any, size: int) -> str:
-    """Return the argument of a layer that equals the size it expects."""
+    """Return the name of a layer's argument that equals the size it expects; empty if
+    none does.
+    """
     if getattr(module, "groups", 1) != 1:
         return ""  # then one size is decided by two arguments
     for name in sorted(TAKEN):
@@ -93,7 +96,9 @@ def _find_argument(module: Any, size: int) -> str:
 def _find_formula(
     trials: Trials, trial: Trial, refusal: Refusal, got: tuple[int, int]
 ) -> str:
-    """Return the arriving size as a formula; empty if runs do not show it."""
+    """Return the size of the layer's input as a formula; empty if the runs do not show
+    it.
+    """
     draw = random.Random(0)
     known = _find_alike(trials, trial, refusal)
     more = [
@@ -117,7 +122,7 @@ def _find_formula(
 
 
 def _find_alike(trials: Trials, trial: Trial, refusal: Refusal) -> list[Trial]:
-    """Return the runs refused at the same call: a line may contain several calls."""
+    """Return the runs refused at the same call, as a line may contain several calls."""
     return [
         each
         for each in trials.all
@@ -132,7 +137,9 @@ def _find_alike(trials: Trials, trial: Trial, refusal: Refusal) -> list[Trial]:
 def _draw_sizes(
     trial: Trial, known: Sequence[Trial], draw: random.Random, beyond: bool
 ) -> dict[str, int]:
-    """Draw sizes in the steps of the runs that came as far, near them or beyond."""
+    """Draw sizes near or beyond those of the runs that got as far, in the same
+    steps.
+    """
     sizes = {}
     for name, size in trial.sizes.items():
         seen = [each.sizes[name] for each in known]
@@ -192,7 +199,7 @@ def _choose_runs(trials: Trials, witness: Trial) -> list[Trial]:
 
 
 def _choose_by_size(trials: Sequence[Trial], name: str) -> list[Trial]:
-    """Return a few trials at different sizes of a letter, a single trial per size."""
+    """Return a few trials at different sizes of a letter, one trial per size."""
     first: dict[int, Trial] = {}
     for trial in trials:
         first.setdefault(trial.sizes[name], trial)
@@ -286,12 +293,12 @@ def find_solution(
 
 
 def _sort_places(domain: Domain) -> list[RefusingLine]:
-    """Return the places that demand something, in the order of the run."""
+    """Return the places that make demands, in the order of the run."""
     return sorted(domain.places.values(), key=lambda place: place.reached)
 
 
 def _build_demand(place: RefusingLine, witness: Trial) -> Demanded:
-    """Return a demand with its line, from the refusals of that line."""
+    """Return a demand with its line, and an example of what that line refuses."""
     nearest = _find_nearest(witness, place.refusals) or place.refusals[0]
     shown = _build_refused_run(nearest)
     calls = {t.refusal.call for t in place.refusals if t.refusal is not None}
@@ -299,7 +306,7 @@ def _build_demand(place: RefusingLine, witness: Trial) -> Demanded:
 
 
 def _mark_implied(demands: list[Demanded], domain: Domain) -> list[Demanded]:
-    """Return the demands; those implied by the others together are marked."""
+    """Return the demands, marking those that the others together imply."""
     points = _collect_points(domain)
     kept = list(demands)
     for each in [d for d in demands if not isinstance(d.demand, Always)]:
@@ -320,7 +327,7 @@ def _mark_implied(demands: list[Demanded], domain: Domain) -> list[Demanded]:
 
 
 def _has_unexplained(domain: Domain) -> bool:
-    """Whether sizes were refused that all demands allow."""
+    """Return whether sizes were refused that all demands allow."""
     refused = [trial for trial in domain.trials.all if not trial.taken]
     return any(domain.takes(trial.sizes) for trial in refused)
 
@@ -362,7 +369,7 @@ def _build_accepted_run(trial: Trial) -> Example:
 
 
 def _summarise_trial(trial: Trial) -> Example:
-    """Return a run by its sizes, marked if it was refused."""
+    """Return a run as its sizes, marked if it was refused."""
     return Example(trial.sizes, message="" if trial.taken else "refused")
 
 

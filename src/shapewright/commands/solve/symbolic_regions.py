@@ -51,7 +51,7 @@ class Region:
 
     @property
     def done(self) -> bool:
-        """Whether the program reached its end."""
+        """Return whether the program reached its end."""
         return self.run.refused is None
 
     @property
@@ -60,7 +60,7 @@ class Region:
         return frozenset[str]().union(*(each.letters() for each in self.live))
 
     def holds(self, sizes: Sizes) -> bool:
-        """Whether sizes are in the region."""
+        """Return whether sizes are in the region."""
         inside = all(self.box[name].holds(size) for name, size in sizes.items())
         return inside and all(each.holds(sizes) for each in self.live)
 
@@ -74,7 +74,9 @@ class Region:
         return {name: ladder.low for name, ladder in self.box.items()}
 
     def equal(self, one: Expression, two: Expression) -> tuple[Decision, bool]:
-        """Decide whether formulas are equal in the region, and in its reach beyond."""
+        """Decide whether formulas are equal in the region, and whether also in its
+        reach beyond.
+        """
         if not self.live and compare_formulas(one, two, self.reach).holds:
             return Decision(True), True
         found = compare_formulas(one, two, self.box)
@@ -104,7 +106,9 @@ class Region:
 
 
 def find_region(run: Symbolic, ladders: Ladders) -> Region | None:
-    """Return where a run holds among some sizes; None if nowhere, or if unknown."""
+    """Return the region of these sizes in which a run's formulas hold; None if it is
+    empty or unknown.
+    """
     box: dict[str, Ladder] = {}
     for name, ladder in ladders.items():
         size = run.sizes[name]
@@ -131,20 +135,22 @@ def find_region(run: Symbolic, ladders: Ladders) -> Region | None:
 
 
 def _split_conjunction(condition: Condition) -> list[Condition]:
-    """Return the conditions of a conjunction."""
+    """Return the parts of a conjunction, or the condition itself."""
     if isinstance(condition, Every):
         return [part for each in condition.parts for part in _split_conjunction(each)]
     return [condition]
 
 
 def _from_two(ladder: Ladder) -> Ladder:
-    """Return the sizes from 2 on: torch treats 0 and 1 separately."""
+    """Return the sizes from 2 upwards, as torch treats 0 and 1 separately."""
     below = max(0, -((ladder.low - 2) // ladder.step))
     return replace(ladder, low=ladder.low + below * ladder.step)
 
 
 def narrow_box(box: dict[str, Ladder], condition: Condition) -> bool:
-    """Apply a condition on one letter to the box, if the result is a ladder again."""
+    """Apply a condition on one letter to the box if the result is a ladder again, and
+    return whether it was applied.
+    """
     if len(condition.letters()) != 1:
         return False
     (name,) = condition.letters()
@@ -223,7 +229,8 @@ def _find_uncovered(
 def _choose_telling_sizes(
     ladders: Ladders, boxes: Sequence[Ladders], conditions: Sequence[Condition]
 ) -> dict[str, list[int]]:
-    """Return sizes of each letter that stand for all: one per way they are taken.
+    """Return sizes of each letter that represent all others: one per combination of
+    outcomes.
 
     A letter that is compared with another one keeps all its sizes.
     """
@@ -286,7 +293,7 @@ def format_regions(regions: Sequence[Region]) -> list[str]:
 
 
 def _merge_boxes(one: Ladders, two: Ladders) -> dict[str, Ladder] | None:
-    """Merge two boxes, if the second continues at the end of the first."""
+    """Merge two boxes if the second begins where the first ends, else return None."""
     differ = [name for name in one if one[name] != two[name]]
     if len(differ) != 1:
         return None
@@ -321,7 +328,7 @@ class Explorer:
         self.kernels = False
 
     def plain(self, sizes: Mapping[str, int]) -> SizedRun:
-        """Return the plain run at some sizes, which settles what is true there."""
+        """Return the plain run at these sizes, which determines what is true there."""
         return self.runner.at(sizes)
 
     def run(self, sizes: Mapping[str, int]) -> Symbolic:
@@ -345,7 +352,8 @@ class Explorer:
         regions: list[Region],
         wanted: Condition | None = None,
     ) -> str:
-        """Run until all sizes are in a region; otherwise return why some are in none.
+        """Run until all sizes are in a region; otherwise return why some sizes are in
+        none.
 
         With `wanted`, only sizes that satisfy it matter.
         """

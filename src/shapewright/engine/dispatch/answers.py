@@ -54,7 +54,7 @@ Kwargs = dict[str, Any]
 
 
 class Slot:
-    """The place of an output tensor in its nest."""
+    """The place of an output tensor in nested results (tuples, lists, dicts)."""
 
     __slots__ = ("index",)
 
@@ -95,7 +95,7 @@ def _build_from_template(template: tuple[Any, Any], made: list[Tensor]) -> Any:
 def apply_answer(
     engine: Engine, answer: Answer, args: Args, kwargs: Kwargs, infos: list[Info]
 ) -> Any:
-    """Create the outputs that a memoized or ruled answer describes."""
+    """Create the outputs that an answer of the memo or of a rule describes."""
     for index in answer.hidden:  # torch leaves their version as it was
         poison_storage(infos[index].storage)
     if answer.kind == INPLACE:
@@ -125,7 +125,7 @@ def apply_answer(
 def _record_write(
     engine: Engine, answer: Answer, args: Args, kwargs: Kwargs, infos: list[Info]
 ) -> Any:
-    """Apply an in-place answer: compute nothing, but record the write."""
+    """Apply the answer to an in-place call: compute nothing, but record the write."""
     simple = bool(args) and type(args[0]) is Tensor
     target = args[0] if simple else nests.collect_tensors((args, kwargs))[0]
     info = infos[0]
@@ -164,7 +164,7 @@ _seen = 0
 
 
 def find_rule(func: Any) -> Rule | None:
-    """Return the rule of a torch function, or None."""
+    """Return the metadata rule of a torch function, or None."""
     if _seen != len(RULES) or not _seen:
         _map_rules()
     try:
@@ -175,7 +175,9 @@ def find_rule(func: Any) -> Rule | None:
 
 @cache
 def _map_needs(count: int) -> dict[Any, Needs]:
-    """Map functions to the needs that are registered now, `count` of them."""
+    """Map torch functions to the needs that are registered now; `count` is their
+    number.
+    """
     from shapewright.operators.needs_registry import NEEDS
 
     return {
@@ -186,7 +188,7 @@ def _map_needs(count: int) -> dict[Any, Needs]:
 
 
 def find_needs(func: Any) -> Needs | None:
-    """Return the needs of a torch function's calls, or None if none are defined.
+    """Return the needs for calls of a torch function, or None if none are defined.
 
     Called only after a failure, as imports take time.
     """
@@ -200,7 +202,7 @@ def find_needs(func: Any) -> Needs | None:
 
 
 def _find_function(name: str) -> Any:
-    """Return a function of torch by its dotted name; None if this torch has none."""
+    """Return the torch function with a dotted name, or None if this torch has none."""
     found: Any = torch
     for part in name.split(".")[1:]:
         found = getattr(found, part, None)
@@ -219,7 +221,9 @@ def _map_rules() -> None:
 
 @cache
 def _is_einsum_row_major() -> bool:
-    """Return whether this torch's result of `ij,ki->kj` is row-major."""
+    """Return whether the result of `ij,ki->kj` is row-major in this version of
+    torch.
+    """
     with torch._C.DisableTorchFunction(), torch.no_grad():
         one, other = (torch.ones(shape, device="cpu") for shape in ((2, 3), (2, 2)))
         return bool(torch.einsum("ij,ki->kj", one, other).is_contiguous())
@@ -228,7 +232,7 @@ def _is_einsum_row_major() -> bool:
 def answer_by_rule(
     engine: Engine, func: Any, name: str, args: Args, kwargs: Kwargs, infos: list[Info]
 ) -> Answer | None:
-    """Return the answer of the operator's rule if a rule covers this call."""
+    """Return the answer of the operator's rule, or None if no rule covers this call."""
     rule = find_rule(func)
     if rule is None or (rule.random and "generator" in kwargs and kwargs["generator"]):
         return None
@@ -288,7 +292,7 @@ def _answer_with_first(
     same: Same,
     grad: bool,
 ) -> Answer | None:
-    """Answer with the first tensor, written (`F.relu(x, inplace=True)`) or not."""
+    """Answer a call that returns its first tensor, possibly after writing to it."""
     if same.argument != 0 or (grad and same.written and same.grad_fn is None):
         return None
     if not same.written:
@@ -303,7 +307,7 @@ TRAINING = {"batch_norm": (5, "training"), "instance_norm": (5, "use_input_stats
 
 
 def _find_statistics(name: str, arguments: Any, infos: list[Info]) -> tuple[int, ...]:
-    """Return the indices of the running statistics that a norm writes in training."""
+    """Return the indices of the running statistics that a norm updates in training."""
     if name not in TRAINING:
         return ()
     args, kwargs = arguments

@@ -29,7 +29,7 @@ Kwargs = dict[str, Any]
 def answer_deepcopy(
     engine: Engine, func: Any, args: Args, kwargs: Kwargs | None
 ) -> Any:
-    """Answer `copy.deepcopy` of a tensor with a new tensor of the same claims."""
+    """Answer `copy.deepcopy` of a tensor with a new tensor that has the same claims."""
     target, memo = args
     if id(target) in memo:
         return memo[id(target)]
@@ -55,7 +55,9 @@ def answer_deepcopy(
 
 
 def set_attribute(engine: Engine, func: Any, args: Args, kwargs: Kwargs | None) -> Any:
-    """Answer `x.data = y` or `x.requires_grad = True`; a user's tensor is unchanged."""
+    """Answer `x.data = y` or `x.requires_grad = True` without changing a user's
+    tensor.
+    """
     target, value = args
     name = func.__self__.__name__
     if isinstance(target, UninitializedTensor):
@@ -95,7 +97,7 @@ def set_attribute(engine: Engine, func: Any, args: Args, kwargs: Kwargs | None) 
 
 
 def _materialize_parameter(engine: Engine, target: Any, value: Tensor) -> None:
-    """Materialize a lazy parameter: it shares the storage assigned to it."""
+    """Materialize a lazy parameter, which then shares the storage assigned to it."""
     info = engine.info(value)
     source = engine.blank_of(value)
     rg = target.requires_grad
@@ -126,7 +128,7 @@ def require_grad(engine: Engine, func: Any, args: Args, kwargs: Kwargs | None) -
 def detach_in_place(
     engine: Engine, func: Any, args: Args, kwargs: Kwargs | None
 ) -> Any:
-    """Answer `x.detach_()`, which cuts x from the graph."""
+    """Answer `x.detach_()`, which removes x from the graph."""
     target = args[0]
     info = engine.info(target)
     if is_in_transform() or info.meta.layout != "strided":
@@ -146,7 +148,7 @@ def detach_in_place(
 def _set_requires_grad(
     engine: Engine, func: Any, target: Tensor, info: Info, value: bool
 ) -> None:
-    """Claim `requires_grad`; also set it on a tensor that the run created."""
+    """Record `requires_grad`, and set it on the tensor itself if the run created it."""
     if info.kind != THEIRS:
         engine.run(func, (target, value), {})
     old = info.meta

@@ -37,7 +37,9 @@ Kwargs = dict[str, Any]
 
 
 def answer_factory(engine: Engine, func: Any, args: Args, kwargs: Kwargs | None) -> Any:
-    """Answer a factory: small tensors are real with known values, large data-free."""
+    """Answer a factory: small tensors are real with known values, large ones are
+    data-free.
+    """
     kwargs = kwargs or {}
     name = func.__name__
     tensors = nests.collect_tensors((args, kwargs))
@@ -63,7 +65,7 @@ def answer_factory(engine: Engine, func: Any, args: Args, kwargs: Kwargs | None)
 
 
 def _find_device(engine: Engine, kwargs: Kwargs, infos: list[Info]) -> str:
-    """Return the device that a factory's result claims."""
+    """Return the device that the result of a factory claims."""
     if kwargs.get("device") is not None:
         return resolve_device(engine, kwargs["device"])
     if infos:
@@ -90,7 +92,7 @@ def create_known(
     infos: list[Info],
     device: str,
 ) -> Any:
-    """Create a small tensor for real, since its values follow from constants."""
+    """Create a small tensor with data, since its values follow from constants."""
     if not infos and not engine.graph:
         return _create_from_constants(engine, func, name, args, kwargs, device)
     physical = nests.replace_devices(
@@ -111,7 +113,9 @@ def create_known(
 def _create_from_constants(
     engine: Engine, func: Any, name: str, args: Args, kwargs: Kwargs, device: str
 ) -> Any:
-    """Answer the common case: no input tensor, a single new output tensor."""
+    """Answer the common case of a call without input tensors that returns one new
+    tensor.
+    """
     called = kwargs
     if "device" in kwargs or "pin_memory" in kwargs or "generator" in kwargs:
         called = nests.replace_devices(((), kwargs), "cpu")[1]
@@ -160,7 +164,7 @@ def _create_blank(
 def _create_like(
     engine: Engine, func: Any, name: str, args: Args, kwargs: Kwargs, infos: list[Info]
 ) -> Any:
-    """Answer `zeros_like(x)`, `x.new_zeros(...)`: values do not depend on x."""
+    """Answer `zeros_like(x)` or `x.new_zeros(...)`, whose values do not depend on x."""
     model = args[0] if args else kwargs["input"]
     info = engine.info(model)
     if info.meta.layout != "strided":
@@ -202,7 +206,7 @@ def _has_unknown(infos: list[Info]) -> bool:
 def _create_from_unknown(
     engine: Engine, func: Any, name: str, args: Args, kwargs: Kwargs, infos: list[Info]
 ) -> Any:
-    """Create a tensor from unknown values: its shape is known, its values are not."""
+    """Create a tensor of known shape from unknown values."""
     device = _find_device(engine, kwargs, infos)
     data = args[0] if args else kwargs.get("data")
     if name in plan_tables.DATA and isinstance(data, torch.Tensor):
@@ -258,7 +262,9 @@ SIZED = operators_with("is_sized_factory")
 
 
 def _count_elements(name: str, args: Args, kwargs: Kwargs) -> int | None:
-    """Return a factory's number of elements from its arguments; None if unclear."""
+    """Return the number of elements that a factory creates, or None if it is
+    unclear.
+    """
     try:
         if name in ("arange", "range"):
             return _count_arange(args, kwargs)

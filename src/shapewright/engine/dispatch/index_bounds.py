@@ -47,7 +47,7 @@ def check_indices(engine: Engine, func: Any, args: Any, kwargs: Any) -> None:
 def _find_refusal(
     engine: Engine, name: str, args: Any, kwargs: Any
 ) -> Exception | None:
-    """Return the error of an index out of range, None if all are in range."""
+    """Return the error for an index out of range, or None if all are in range."""
     if name == CELL:
         return _find_cell_refusal(engine, args)
     if name in PACKED:
@@ -63,7 +63,7 @@ def _find_refusal(
 
 
 def _find_cell_refusal(engine: Engine, args: Any) -> Exception | None:
-    """Return an error if a state is not 2D, as torch would read beyond its end."""
+    """Return an error if a state is not 2D, because torch would read beyond its end."""
     for state in _list_states(args[1]) if len(args) > 1 else ():
         rank = len(_get_shape(engine, state))
         if rank != 2:
@@ -73,7 +73,7 @@ def _find_cell_refusal(engine: Engine, args: Any) -> Exception | None:
 
 
 def _find_packed_refusal(engine: Engine, args: Any) -> Exception | None:
-    """Return torch's error for lengths longer than the packed sequence."""
+    """Return torch's error if the lengths exceed the packed sequence, else None."""
     if not is_packed_call("lstm", args) or not _is_known(engine, args[1]):
         return None
     layers = [_get_shape(engine, each)[:1] for each in _list_states(args[2])]
@@ -100,14 +100,14 @@ def is_packed_call(name: str, args: Any) -> bool:
 
 
 def _list_states(states: Any) -> tuple[Any, ...]:
-    """Return a state and a cell, or a single state, as a tuple."""
+    """Return the states as a tuple, also if a single state is given."""
     return tuple(states) if isinstance(states, tuple | list) else (states,)
 
 
 def _iter_indices(
     engine: Engine, name: str, args: Any, kwargs: Any
 ) -> Iterator[tuple[Tensor, int, int, bool]]:
-    """Yield every known index with the size of the dim it reads, and that dim."""
+    """Yield every known index with the size and the number of the dim that it reads."""
     index: Any
     if name == "embedding":
         given = dict(zip(("input", "weight"), args, strict=False)) | kwargs
@@ -138,7 +138,7 @@ def _iter_indices(
 def _iter_item_indices(
     engine: Engine, shape: tuple[int, ...], where: Any
 ) -> Iterator[tuple[Tensor, int, int, bool]]:
-    """Yield the tensors among the items in brackets with the dims they index."""
+    """Yield the index tensors of `x[...]` with the dims that they index."""
     taken = sum(
         item.dim() if _is_mask(item) else 1
         for item in where
@@ -159,7 +159,7 @@ def _iter_item_indices(
 
 
 def check_masks(engine: Engine, target: Tensor, where: Any) -> None:
-    """Raise torch's error for a mask in brackets whose shape differs from its dims."""
+    """Raise torch's error if the shape of a mask in `x[...]` differs from its dims."""
     items = where if isinstance(where, tuple) else (where,)
     if not any(_is_mask(item) for item in items):
         return
@@ -169,7 +169,9 @@ def check_masks(engine: Engine, target: Tensor, where: Any) -> None:
 
 
 def _find_mask_refusal(shape: tuple[int, ...], items: Any) -> Exception | None:
-    """Return torch's error for a mask that does not fit its dims, None if all fit."""
+    """Return torch's error for a mask that does not fit its dims, or None if all
+    fit.
+    """
     plain: list[Any] = []
     places: list[tuple[int, Tensor]] = []
     for item in items:
@@ -207,7 +209,7 @@ def _find_mask_refusal(shape: tuple[int, ...], items: Any) -> Exception | None:
 
 
 def _count_dims_before(before: list[Any], items: list[Any], rank: int) -> int:
-    """Count the result dims that come from the items before a position."""
+    """Count the dims of the result that come from the items before a position."""
     kept = sum(item is None or isinstance(item, slice) for item in before)
     if any(item is ... for item in before):
         own = sum(item is None or isinstance(item, slice) for item in items)
@@ -216,12 +218,12 @@ def _count_dims_before(before: list[Any], items: list[Any], rank: int) -> int:
 
 
 def _is_mask(item: Any) -> bool:
-    """Return whether an item in brackets is a boolean mask."""
+    """Return whether an item of `x[...]` is a boolean mask."""
     return isinstance(item, Tensor) and item.dtype in (torch.bool, torch.uint8)
 
 
 def _get_shape(engine: Engine, value: Any) -> tuple[int, ...]:
-    """Return the shape of a tensor, `()` for any other value."""
+    """Return the shape of a tensor, or `()` for any other value."""
     return engine.info(value).meta.shape if isinstance(value, Tensor) else ()
 
 
@@ -237,7 +239,7 @@ WHOLE = frozenset({torch.int64, torch.int32, torch.int16, torch.int8})
 
 
 def _find_extremes(engine: Engine, index: Tensor, loss: Any) -> tuple[int, int]:
-    """Return the smallest and largest index; a loss skips its `ignore_index`."""
+    """Return the smallest and largest index, without the `ignore_index` of a loss."""
     with torch._C.DisableTorchFunction(), torch.no_grad():
         values = engine.value_of(index)
         if loss is not None:
@@ -248,7 +250,7 @@ def _find_extremes(engine: Engine, index: Tensor, loss: Any) -> tuple[int, int]:
 
 
 def _make_error(name: str, bad: int, dim: int, size: int) -> Exception:
-    """Return the error of the CPU's kernel."""
+    """Return the error that the CPU's kernel raises."""
     if name in ("embedding", "index_select"):
         return IndexError("index out of range in self")
     if name in ("cross_entropy", "nll_loss"):
@@ -262,7 +264,9 @@ def _make_error(name: str, bad: int, dim: int, size: int) -> Exception:
 
 
 def check_dim(engine: Engine, args: Any, kwargs: Any) -> None:
-    """Raise for a dim out of range, which the meta kernel of `softmax` accepts."""
+    """Raise an error for a dim out of range, which the meta kernel of `softmax`
+    accepts.
+    """
     dim = kwargs.get("dim", args[1] if len(args) > 1 else None)
     tensor = args[0] if args else kwargs.get("input")
     if type(dim) is not int or not isinstance(tensor, torch.Tensor):

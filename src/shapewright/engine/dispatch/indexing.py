@@ -29,7 +29,9 @@ BASIC_INDEX = frozenset({int, slice, type(None), type(...)})
 
 
 def answer_index(engine: Engine, func: Any, args: Args, kwargs: Kwargs | None) -> Any:
-    """Answer `x[...]`: a view for slices, a gather for tensors or a mask."""
+    """Answer `x[...]`: a view for slices, a gather for tensors, unknown rows for a
+    mask.
+    """
     target, where = args
     items = where if type(where) is tuple else (where,)
     hashed = []
@@ -48,7 +50,7 @@ def answer_index(engine: Engine, func: Any, args: Args, kwargs: Kwargs | None) -
 
 
 def _answer_advanced(engine: Engine, func: Any, target: Any, where: Any) -> Any:
-    """Answer indexing by tensors, lists or numpy values."""
+    """Answer indexing by tensors, lists or NumPy values."""
     from shapewright.engine.values.reads import find_mask_rows
 
     where = unknown_lengths.replace_slice_bounds(engine, where)
@@ -86,7 +88,9 @@ def _convert_list(engine: Engine, numbers: list[int], target: Tensor) -> Tensor:
 
 
 def _convert_scalar(engine: Engine, item: Tensor) -> Any:
-    """Convert a 0-dim integer tensor to a plain number; its value changes no shape."""
+    """Convert a 0-dim integer tensor to a plain number, as its value affects no
+    shape.
+    """
     info = engine.info(item)
     if info.storage.known:
         return int(engine.value_of(item))
@@ -94,7 +98,9 @@ def _convert_scalar(engine: Engine, item: Tensor) -> Any:
 
 
 def set_index(engine: Engine, func: Any, args: Args, kwargs: Kwargs | None) -> Any:
-    """Answer `x[...] = y`, a write; the result is unknown if y is."""
+    """Answer `x[...] = y`, a write; the values of x become unknown if those of y
+    are.
+    """
     from shapewright.engine.values.reads import find_mask_rows
 
     target, where, value = args

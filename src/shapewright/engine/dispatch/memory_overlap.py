@@ -78,7 +78,7 @@ def check_overlap(
 
 
 def _can_overlap(target: Info, read: list[Info]) -> bool:
-    """Return whether any overlap is possible."""
+    """Return whether the written tensor can overlap itself or an operand."""
     return any(info.storage is target.storage for info in read) or is_expanded(
         target.meta
     )
@@ -93,7 +93,9 @@ def _check_written(
     read: list[Info],
     asked: Asked,
 ) -> None:
-    """Do the kernel's checks for a written tensor; raise or note an assumption."""
+    """Check a written tensor as the kernel does; raise an error or note an
+    assumption.
+    """
     itself, operands = asked
     words = ""
     unsure = False
@@ -120,7 +122,8 @@ def _check_written(
 
 
 def is_expanded(meta: Meta) -> bool:
-    """Whether several elements surely share one place (torch's `has_internal_overlap`).
+    """Return whether elements are known to share memory (torch's
+    `has_internal_overlap`).
 
     Example: `x.expand(3, 4)` of a (4,) tensor; windows that overlap are not looked for.
     """
@@ -133,7 +136,8 @@ def is_expanded(meta: Meta) -> bool:
 
 
 def find_overlap(one: Info, other: Info) -> str:
-    """How two tensors of one storage overlap: `full`, `partial`, `no` or `unclear`.
+    """Return how two tensors of one storage overlap: `full`, `partial`, `no` or
+    `unclear`.
 
     As torch's `get_overlap_status`, which looks at dense tensors only.
     """
@@ -163,7 +167,9 @@ def _find_byte_range(meta: Meta) -> tuple[int, int]:
 def check_item_assignment(
     engine: Engine, func: Any, args: tuple[Any, Any, Any], infos: list[Info]
 ) -> None:
-    """`x[where] = value`: a copy into a view, or `index_put_` where tensors index."""
+    """Check `x[where] = value`: a copy into a view, or `index_put_` if tensors
+    index.
+    """
     target, where, value = args
     info = engine.info(target)
     if not _can_overlap(info, infos[1:]) or info.meta.layout != "strided":
@@ -206,13 +212,15 @@ def _is_tensor_index(item: Any) -> bool:
 
 
 def _drop_leading_ones(shape: tuple[int, ...]) -> tuple[int, ...]:
-    """Return a shape without leading ones, which an assignment drops."""
+    """Return a shape without leading dims of size 1, which an assignment drops."""
     start = next((i for i, size in enumerate(shape) if size != 1), len(shape))
     return shape[start:]
 
 
 def _find_checks(func: Any, form: str) -> list[Asked]:
-    """Return the overlap checks of a function's kernels per written tensor."""
+    """Return the overlap checks that a function's kernels make for each written
+    tensor.
+    """
     if not _asked:
         _read_checks()
     try:

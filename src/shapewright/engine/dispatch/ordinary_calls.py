@@ -42,7 +42,7 @@ def _answer_first_call(
     infos: list[Info],
     key: tuple[Any, ...] | None,
 ) -> Any:
-    """Answer the first call with a key by a rule, else by torch."""
+    """Answer the first call with a memo key by a rule, else by torch."""
     name = get_plain_name(func)
     if check_devices(engine, name, infos):
         key = None  # what is remembered is not checked again, at another line
@@ -62,7 +62,9 @@ def _answer_first_call(
 
 
 def answer_init(engine: Engine, func: Any, args: Args, kwargs: Kwargs | None) -> Any:
-    """Answer `nn.init` without drawing: a parameter's values are unknown anyway."""
+    """Answer `nn.init` without drawing numbers: a parameter's values are unknown
+    anyway.
+    """
     kwargs = kwargs or {}
     target = kwargs.get("tensor", args[0] if args else None)
     if isinstance(target, torch.Tensor):
@@ -99,7 +101,7 @@ def answer_from_tensor(
 def call_op(
     engine: Engine, func: Any, args: tuple[Any, ...], kwargs: dict[str, Any] | None
 ) -> Any:
-    """Answer an ordinary op by the memo, then a rule, then torch itself."""
+    """Answer an ordinary call by the memo, else by a rule, else by torch itself."""
     key: list[Any] = [func, is_grad_enabled(), get_default_dtype()]
     infos: list[Info] = []
     known = 0

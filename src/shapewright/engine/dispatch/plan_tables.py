@@ -76,7 +76,9 @@ _kinds: dict[Any, frozenset[str]] = {}
 
 
 def find_meta_errors(func: Any) -> frozenset[str]:
-    """Return the kinds of error of a function's data-free kernel; mostly none."""
+    """Return the known kinds of error of a function's data-free kernel; most have
+    none.
+    """
     if not _kinds:
         _read_tables()
     try:

@@ -34,7 +34,7 @@ PADDED_SEQUENCES: dict[str, Plan] = {
 
 
 def _is_profiler(func: Any) -> bool:
-    """Return whether a function is profiler bookkeeping (`record_function`)."""
+    """Return whether a function is internal to the profiler (`record_function`)."""
     return str(func).startswith("profiler.") or "(op='profiler." in str(func)
 
 

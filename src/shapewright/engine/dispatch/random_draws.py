@@ -28,7 +28,9 @@ Kwargs = dict[str, Any]
 
 
 def answer_fill(engine: Engine, func: Any, args: Args, kwargs: Kwargs | None) -> Any:
-    """Answer `uniform_`, `normal_`, `fill_`, `copy_` ...; run small calls for real."""
+    """Answer `uniform_`, `normal_`, `fill_`, `copy_` ...; small calls run on real
+    data.
+    """
     kwargs = kwargs or {}
     target: Any = args[0] if args else kwargs.get("self")
     info: Info | None = getattr(target, "_sw", None)
@@ -65,7 +67,9 @@ def answer_fill(engine: Engine, func: Any, args: Args, kwargs: Kwargs | None) ->
 
 
 def _is_fillable(engine: Engine, target: Tensor, info: Info) -> bool:
-    """Return whether a tensor is small, plain, and fills its storage."""
+    """Return whether a tensor is small, strided, without grad, and fills its
+    storage.
+    """
     meta = info.meta
     count = count_elements(meta.shape)
     if not 0 < count <= engine.known_limit or meta.layout != "strided":
@@ -80,7 +84,9 @@ def _is_fillable(engine: Engine, target: Tensor, info: Info) -> bool:
 
 
 def answer_normal(engine: Engine, func: Any, args: Args, kwargs: Kwargs | None) -> Any:
-    """Answer `torch.normal`: a factory for plain numbers, else an ordinary op."""
+    """Answer `torch.normal`: as a factory for plain numbers, else as an ordinary
+    call.
+    """
     if nests.collect_tensors((args, kwargs)):
         return call_op(engine, func, args, kwargs)
     return factories.answer_factory(engine, func, args, kwargs)

@@ -46,7 +46,7 @@ INPLACE_OPERATORS = frozenset(
 def convert_for_record(
     engine: Engine, args: Args, kwargs: Kwargs
 ) -> tuple[Args, Kwargs]:
-    """Return the arguments for the record, with metadata in place of tensors."""
+    """Return the arguments as they are recorded, with metadata in place of tensors."""
     plain = nests.to_plain((args, kwargs), lambda tensor: engine.info(tensor).meta)
     return plain  # type: ignore[no-any-return]
 
@@ -156,27 +156,29 @@ def record_results(
 
 
 def _find_limit(engine: Engine, name: str, value: Tensor, infos: list[Info]) -> int:
-    """Return the largest number of elements for which a result keeps its values."""
+    """Return the largest number of elements up to which a result keeps its values."""
     if name in plan_tables.DATA and is_whole(value.dtype):
         return engine.held_limit
     return engine.limit_for(infos)
 
 
 def _has_grown(before: list[Info], after: list[Info]) -> bool:
-    """Return whether an input tensor changed its shape."""
+    """Return whether the shape of an input tensor changed."""
     shapes = {info.number: info.meta.shape for info in before}
     return any(shapes.get(i.number, i.meta.shape) != i.meta.shape for i in after)
 
 
 def get_versions(tensors: list[Tensor]) -> list[int]:
-    """Return the tensors' version counters; inference tensors have none."""
+    """Return the version counters of tensors; inference tensors have none."""
     return [-1 if value.is_inference() else value._version for value in tensors]
 
 
 def find_written(
     func: Any, kwargs: Kwargs, before: list[Tensor], versions: list[int]
 ) -> int | None:
-    """Find the input that was written, by its version counter, else by name."""
+    """Find the input that was written, by its version counter, else by the name of the
+    call.
+    """
     now = get_versions(before)
     for i, version in enumerate(versions):
         if min(version, now[i]) >= 0 and now[i] != version:
@@ -189,14 +191,14 @@ def find_written(
 
 
 def _find_out(before: list[Tensor], kwargs: Kwargs) -> int:
-    """Return the index of `out=` among the tensors of a call."""
+    """Return the index of the tensor given as `out=` among the tensors of a call."""
     names = list(kwargs)
     after = [kwargs[name] for name in names[names.index("out") :]]
     return len(before) - len(nests.collect_tensors(after))
 
 
 def is_in_place(name: str, kwargs: Kwargs) -> bool:
-    """Whether a function of this name writes its first tensor."""
+    """Return whether a function of this name writes to its first tensor."""
     if name.endswith("__"):
         return name == "__setitem__" or name in INPLACE_OPERATORS
     return name.endswith("_") or kwargs.get("inplace") is True
@@ -215,7 +217,7 @@ VIEW_NODES = frozenset(
 
 
 def follow_write(engine: Engine, infos: list[Info], target: Info) -> None:
-    """Handle a write through a view, which changes nodes that only torch can follow."""
+    """Restart in graph mode after a write through a view that only torch can follow."""
     if engine.graph or not torch.is_grad_enabled():
         return
     if not (target.storage.viewed or target.grad_fn in VIEW_NODES):
@@ -227,14 +229,16 @@ def follow_write(engine: Engine, infos: list[Info], target: Info) -> None:
 
 
 def _age_twin(info: Info, written: Tensor) -> None:
-    """Bump the twin's version after a write, so that saved tensors become stale."""
+    """Increment the version of the twin after a write, so that saved tensors are
+    stale.
+    """
     twin = info.twin
     if twin is not None and twin is not written and not twin.is_inference():
         increment_version(twin)
 
 
 def poison_storage(storage: Storage) -> None:
-    """Mark a storage as unknown after unknown data was written to it."""
+    """Mark the values of a storage as unknown after unknown data was written to it."""
     storage.known = False
 
 
@@ -249,7 +253,7 @@ def _make_blank_like(engine: Engine, value: Tensor, info: Info) -> Tensor:
 def refresh_info(
     engine: Engine, original: Tensor, physical: Tensor, info: Info, given: bool = False
 ) -> Info:
-    """Return the new info of a written tensor, with its metadata read again.
+    """Return the new info of a written tensor, whose metadata is read again.
 
     `given` says that it was `out=`. Some data-free kernels lay one anew though it fits;
     of the real ones only `matmul` and `linear` do, of a vector, and on meta too.
@@ -279,7 +283,8 @@ def refresh_info(
 
 
 def get_node_name(tensor: Tensor) -> str | None:
-    """Return the name of a tensor's node; None if it has none or torch raises.
+    """Return the name of a tensor's autograd node, or None if it has none or torch
+    raises.
 
     torch raises for a view made without grad whose base was written since.
     """
@@ -291,14 +296,18 @@ def get_node_name(tensor: Tensor) -> str | None:
 
 
 def is_differentiable(dtype: torch.dtype, base: Meta) -> bool:
-    """Return whether autograd follows a view of this dtype; not in `x.view(int32)`."""
+    """Return whether autograd follows a view of this dtype; it does not follow
+    `x.view(int32)`.
+    """
     parts = dtype.is_complex != base.torch_dtype.is_complex
     whole = not (dtype.is_complex or dtype.is_floating_point)
     return not whole and (parts or dtype == base.torch_dtype)
 
 
 def _is_contiguous(meta: Meta) -> bool:
-    """Whether the elements stand in row-major order; dims of size 1 do not count."""
+    """Return whether the elements are in row-major order; dims of size 1 do not
+    matter.
+    """
     steps = zip(
         meta.shape, meta.stride, compute_contiguous_stride(meta.shape), strict=True
     )

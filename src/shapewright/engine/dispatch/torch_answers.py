@@ -53,7 +53,7 @@ def ask_torch(
     infos: list[Info],
     key: tuple[Any, ...] | None,
 ) -> Any:
-    """Run torch's own kernels on data-free tensors; memoize the answer if possible."""
+    """Run torch's own kernels on data-free tensors; memoize the result if possible."""
     if engine.nested:
         done = engine.call_of_padded(func, args, kwargs)
         if done is not NotImplemented:
@@ -142,7 +142,7 @@ def ask_torch(
 def answer_graph_by_rule(
     engine: Engine, func: Any, name: str, args: Args, kwargs: Kwargs, infos: list[Info]
 ) -> tuple[Any] | None:
-    """Answer by a rule in graph mode when torch's data-free kernel raises.
+    """Answer a call in graph mode by a rule when torch's data-free kernel raises.
 
     The data-free kernel of `grouped_mm` takes bfloat16 only; the CPU takes more.
     """
@@ -156,7 +156,9 @@ def answer_graph_by_rule(
 
 
 def update_node(engine: Engine, tensor: Tensor) -> Info:
-    """Return a tensor's info with its node reread, as another write may change it."""
+    """Return a tensor's info with its node read again, as another write may change
+    it.
+    """
     info = engine.info(tensor)
     physical = engine.blank_of(tensor)
     name = get_node_name(physical)
@@ -180,7 +182,7 @@ def _run_torch(
     physical: tuple[Args, Kwargs],
     casts: str | None = None,
 ) -> tuple[Any, int | None]:
-    """Return torch's answer and its FLOPs.
+    """Return torch's result and its FLOPs.
 
     Under a mode that counts, torch answers some views by other kernels; they compute
     nothing, so nothing is counted there.
@@ -207,7 +209,7 @@ OF_FLOATS = operators_with("needs_equal_dtypes")
 
 
 def _can_refuse_dtypes(name: str, infos: list[Info]) -> bool:
-    """Return whether the CPU may refuse the dtypes of a call."""
+    """Return whether a call on the CPU may reject the dtypes of its operands."""
     kinds = {info.meta.torch_dtype for info in infos}
     floats = [kind for kind in kinds if kind.is_floating_point]
     return len(floats) > 1 or name in OF_FLOATS
@@ -219,7 +221,7 @@ BY_ELEMENT = operators_with("updates_elements")
 
 
 def _find_write_doubts(name: str, infos: list[Info]) -> frozenset[str]:
-    """Find doubts about an in-place call; some meta kernels resize the operand."""
+    """Return doubts about an in-place call, as some meta kernels resize the operand."""
     in_place = name.endswith("_") and not name.startswith("_")
     shapes = {info.meta.shape for info in infos if info.meta.shape}
     if name in RESHAPING or (name in BY_ELEMENT and len(shapes) < 2):
@@ -232,7 +234,7 @@ BY_COLUMNS = operators_with("lays_by_columns")
 
 
 def _find_stride_doubts(name: str, kwargs: Kwargs) -> frozenset[str]:
-    """Find doubts about strides: on the CPU an empty `out=` gets LAPACK's strides."""
+    """Return doubts about strides: on the CPU an empty `out=` gets LAPACK's strides."""
     algebra = name.startswith("linalg_") or name in BY_COLUMNS
     grows = algebra and any(
         not t.numel() for t in nests.collect_tensors(kwargs.get("out"))
@@ -241,7 +243,9 @@ def _find_stride_doubts(name: str, kwargs: Kwargs) -> frozenset[str]:
 
 
 def _find_stand_in(engine: Engine, name: str, args: Args) -> Callable[[Tensor], Tensor]:
-    """Return the function that replaces the program's tensors for torch."""
+    """Return the function that gives torch a data-free tensor for each of the
+    program's.
+    """
     if name not in plan_tables.TAKES_VALUES:
         return engine.blank_of
     packed = index_bounds.is_packed_call(name, args)
@@ -258,7 +262,9 @@ def _find_stand_in(engine: Engine, name: str, args: Args) -> Callable[[Tensor], 
 
 
 def _make_batch_sizes(engine: Engine, data: Tensor, sizes: Tensor) -> Tensor:
-    """Return batch sizes for packed steps; kernels read them and crash without."""
+    """Return batch sizes for packed steps, which kernels read and without which they
+    crash.
+    """
     if sizes.dtype != torch.int64 or sizes.dim() != 1:
         engine.raise_theirs(RuntimeError("batch sizes of packed steps are 1D, int64"))
     count, rows = sizes.shape[0], data.shape[0] if data.dim() else 1
@@ -303,7 +309,9 @@ def answer_in_graph(
 
 
 def _remove_graph(engine: Engine, out: Any, before: list[Tensor]) -> Any:
-    """Return the results without their graph, whose node names stay in the record."""
+    """Return the results without their graph; the record keeps the names of its
+    nodes.
+    """
 
     def cut(value: Tensor) -> Tensor:
         if any(value is physical for physical in before) or not value.requires_grad:
@@ -323,7 +331,7 @@ def _make_grad_stand_ins(
     name: str,
     physical: tuple[Args, Kwargs],
 ) -> tuple[Args, Kwargs]:
-    """Return stand-ins that require grad like the program's tensors."""
+    """Return stand-ins that require grad where the program's tensors do."""
     written = is_in_place(name, kwargs) or "out" in kwargs
     ready: dict[int, Tensor] = {}
 
@@ -346,7 +354,7 @@ def _make_grad_stand_ins(
 def _memoize_answer(
     engine: Engine, key: tuple[Any, ...], out: Any, result: Any
 ) -> None:
-    """Memoize an answer of torch's whose results share no storage with the inputs."""
+    """Memoize a result of torch that shares no storage with the inputs."""
     answer: Answer = engine.events[-1][0] if engine.events else None  # type: ignore[assignment]
     if answer is None or answer.kind != NEW or not answer.metas:
         return

@@ -51,7 +51,7 @@ def answer_plain_view(
     hashed: Args,
     kwargs: Kwargs | None = None,
 ) -> Any:
-    """Answer a view of data-free storage from the memo, else by the general form."""
+    """Answer a view of data-free storage from the memo, else in the general form."""
     kwargs = kwargs or {}
     meta = info.meta
     followed = meta.requires_grad and torch.is_grad_enabled()
@@ -126,7 +126,9 @@ def _memoize_view(
 def answer_general_view(
     engine: Engine, func: Any, args: Args, kwargs: Kwargs, hashed: Args | None = None
 ) -> Any:
-    """Answer a view in any form; memoize it if its arguments are plain values."""
+    """Answer a view in any form; memoize the answer if the arguments are plain
+    values.
+    """
     if func is Tensor.__getitem__:
         where = unknown_lengths.replace_slice_bounds(engine, args[1])
         if where is not args[1]:
@@ -202,7 +204,9 @@ def _attach_storage(
 
 
 def answer_slow_view(engine: Engine, func: Any, args: Args, kwargs: Kwargs) -> Any:
-    """Answer the general form: any operands, gradients, known values."""
+    """Answer a view in the general form: for any operands, gradients and known
+    values.
+    """
     infos = [engine.info(value) for value in nests.collect_tensors((args, kwargs))]
     if _can_compute(engine, infos):
         done = known_values.compute_known(engine, func, args, kwargs, infos)
@@ -226,7 +230,7 @@ def _can_compute(engine: Engine, infos: list[Info]) -> bool:
 
 
 def _convert_sizes(engine: Engine, args: Args, kwargs: Kwargs) -> tuple[Args, Kwargs]:
-    """Convert known 0-dim integers among the later arguments, sizes, to numbers."""
+    """Convert known 0-dim integer tensors given as sizes to numbers."""
 
     def size(value: Any) -> Any:
         if isinstance(value, Tensor) and value.dim() == 0:
@@ -245,7 +249,7 @@ def _convert_sizes(engine: Engine, args: Args, kwargs: Kwargs) -> tuple[Args, Kw
 def _reword_error(
     engine: Engine, func: Any, args: Args, kwargs: Kwargs, error: BaseException
 ) -> BaseException:
-    """Return the error with the CPU's message, if asking the CPU costs nothing.
+    """Return the error with the message of the CPU, if a call on the CPU costs nothing.
 
     Views compute nothing, so the same call on a CPU tensor without memory of its own
     (all strides zero) raises what the user would see.
@@ -277,7 +281,7 @@ def _count_bytes(meta: Meta) -> int:
 
 
 def answer_move(engine: Engine, func: Any, args: Args, kwargs: Kwargs | None) -> Any:
-    """Answer `to`, `cuda`, `cpu`: devices are claimed, so a move changes the claim."""
+    """Answer `to`, `cuda` and `cpu`: a move only changes the device that is claimed."""
     name = get_plain_name(func)
     target, kwargs = args[0], dict(kwargs or {})
     info = engine.info(target)
@@ -302,7 +306,9 @@ def answer_move(engine: Engine, func: Any, args: Args, kwargs: Kwargs | None) ->
 def _read_named_move(
     engine: Engine, name: str, info: Info, rest: list[Any], kwargs: Kwargs
 ) -> tuple[str, Kwargs]:
-    """Return device and cast of `x.cuda(1)`, `x.cpu()`, `x.pin_memory()`."""
+    """Return the device and dtype that `x.cuda(1)`, `x.cpu()` or `x.pin_memory()`
+    requests.
+    """
     cast = {k: v for k, v in kwargs.items() if k == "memory_format"}
     if name == "pin_memory":
         return info.meta.device, cast
@@ -323,7 +329,9 @@ def _record_same(
 def _read_to(
     engine: Engine, rest: list[Any], kwargs: Kwargs
 ) -> tuple[str | None, Kwargs]:
-    """Return device and cast of a call of `to`, in any of its three forms."""
+    """Return the device and dtype that a call of `to` requests, in any of its three
+    forms.
+    """
     found = kwargs.pop("device", None)
     other = kwargs.pop("other", kwargs.pop("tensor", None))
     kwargs.pop("non_blocking", None)

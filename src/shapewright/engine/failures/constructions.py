@@ -27,7 +27,7 @@ from shapewright.record.ops import Source
 
 @dataclass(slots=True)
 class _Loads:
-    """The state dicts that torch refused in a run, with the lines that loaded them."""
+    """The state dicts that torch rejected in a run, with the lines that loaded them."""
 
     sites: Sites = field(default_factory=Sites)
     refused: list[tuple[CodeType, int, Misloaded]] = field(default_factory=list)
@@ -62,7 +62,7 @@ class _Loads:
     def refuse(
         self, module: nn.Module, given: Any, error: Exception, frame: FrameType | None
     ) -> dict[str, Any] | None:
-        """Note what does not fit and return the keys that do, or None for another
+        """Note the keys that do not fit and return the others, or None for another
         error.
         """
         found = compare_state_dict(module, given, str(error))
@@ -74,7 +74,7 @@ class _Loads:
         return {key: value for key, value in given.items() if key not in bad}
 
     def asking(self, frame: FrameType | None) -> FrameType | None:
-        """Return the innermost frame of the program, else of a library."""
+        """Return the innermost frame of the program itself, else that of a library."""
         first: FrameType | None = None
         while frame is not None:
             if self.sites.kind_of(frame.f_code) == USER:
@@ -86,7 +86,9 @@ class _Loads:
 
 
 def compare_state_dict(module: nn.Module, given: Any, message: str) -> Misloaded | None:
-    """Return how a state dict's keys and shapes differ from a module's, or None."""
+    """Return how the keys and shapes of a state dict differ from a module's, or
+    None.
+    """
     try:
         own = module.state_dict()
         theirs = {key: tuple(value.shape) for key, value in dict(given).items()}
@@ -122,7 +124,9 @@ class ModuleConstruction:
 
 @dataclass(slots=True)
 class Constructions:
-    """Every module that was constructed, by `id`, with the line that constructed it."""
+    """The modules that were constructed, by `id`, with the lines that constructed
+    them.
+    """
 
     sites: Sites = field(default_factory=Sites)
     seen: dict[int, tuple[CodeType, int, nn.Module]] = field(default_factory=dict)
@@ -148,9 +152,7 @@ class Constructions:
                 nn.Module.__init__ = original  # type: ignore[method-assign]
 
     def note(self, module: nn.Module, frame: FrameType | None) -> None:
-        """Note the nearest frame of the program that is not a constructor of this
-        module.
-        """
+        """Note the nearest frame of the program outside this module's constructors."""
         while frame is not None:
             code = frame.f_code
             if self.sites.kind_of(code) == USER:
@@ -165,8 +167,9 @@ class Constructions:
     ) -> tuple[
         dict[str, ModuleConstruction], dict[str, Source], list[tuple[Span, Misloaded]]
     ]:
-        """The construction of each module by its path, the texts that it stands in,
-        and the state dicts that did not fit."""
+        """Return module constructions by path, their source files, and rejected state
+        dicts.
+        """
         sources: dict[str, Source] = {}
         refused = self.loads.refused
         for code, _, _ in [*self.seen.values(), *refused]:
@@ -207,7 +210,7 @@ RECURRENT = (
 
 
 def get_constructor_arguments(kind: type) -> tuple[str, ...]:
-    """Return the names of a class's arguments, without `self`."""
+    """Return the names of the arguments of a class's constructor, without `self`."""
     if issubclass(kind, nn.RNNBase) and kind.__module__ == nn.RNNBase.__module__:
         return RECURRENT
     try:

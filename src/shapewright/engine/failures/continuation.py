@@ -130,7 +130,9 @@ def _is_exception_kept(handler: ast.ExceptHandler) -> bool:
 
 
 def _get_class_names(kind: ast.expr | None) -> frozenset[str]:
-    """Return the classes that a handler names; none for a bare `except`."""
+    """Return the names of the classes that a handler catches; none for a bare
+    `except`.
+    """
     if kind is None:
         return frozenset()
     each = kind.elts if isinstance(kind, ast.Tuple) else [kind]
@@ -156,7 +158,9 @@ def _name_arguments(func: Any, need: Any, args: Any, kwargs: Any) -> tuple[str, 
 
 
 def _bind_names(mirror: Any, args: Any, kwargs: Any) -> tuple[str, ...] | None:
-    """Return the names by a rule's signature; None if it does not fit the call."""
+    """Return the names given by a rule's signature, or None if it does not fit the
+    call.
+    """
     try:
         signature = inspect.signature(mirror)
         parameters = list(signature.parameters.values())
@@ -188,7 +192,7 @@ def _iter_tensor_names(name: str, value: Any) -> Iterator[str]:
 
 
 def continue_after_refusals(plan: Plan) -> Plan:
-    """Wrap the plan of a function so that refused calls do not end the run."""
+    """Wrap the plan of a function so that the run continues after rejected calls."""
 
     def answered(engine: Engine, func: Any, args: Any, kwargs: Any) -> Any:
         before = len(engine.events)
@@ -224,7 +228,9 @@ def _substitute_result(
     frame: FrameType,
     more: tuple[int, ...] = (),
 ) -> Any:
-    """Note the failure and return the substitute result; raise if there is none."""
+    """Note the failure and return a substitute result; raise the error if there is
+    none.
+    """
     failures = engine.failures
     assert failures is not None
     handled = engine.going_on.heeds and _is_handled(error, frame, engine.sites)
@@ -312,7 +318,7 @@ def _find_user_line(frame: FrameType | None, sites: Sites) -> tuple[str, int]:
 def _find_unsure_sizes(
     names: tuple[str, ...], infos: tuple[Info, ...], needed: Unmet
 ) -> set[int]:
-    """Return sizes that only one side of a mismatch supports.
+    """Return the sizes for which only one side of a mismatch gives evidence.
 
     If an operand was given another size that reappears in the output, as in a norm, the
     original size might have been the right one.
@@ -329,7 +335,7 @@ def _find_unsure_sizes(
 
 
 def _is_in_place(name: str, kwargs: Any) -> bool:
-    """Return whether the call writes and returns its first tensor."""
+    """Return whether the call writes to its first tensor and returns it."""
     if name.startswith("__i") and name not in ("__invert__", "__index__", "__int__"):
         return True
     plain = name.endswith("_") and not name.endswith("__")
@@ -339,7 +345,8 @@ def _is_in_place(name: str, kwargs: Any) -> bool:
 def _choose_repair(
     engine: Engine, found: list[tuple[Repair, Any]]
 ) -> tuple[Any, tuple[int, ...]]:
-    """Return the result of the likeliest repair, and sizes that other repairs change.
+    """Return the result of the likeliest repair, and the sizes that other repairs
+    change.
 
     A changed size keeps the meaning of the call; parameters show what is wanted.
     """
@@ -370,7 +377,7 @@ def _get_shapes(engine: Engine, nest: Any) -> list[tuple[int, ...]]:
 def _make_stated_results(
     engine: Engine, makes: tuple[Made, ...], infos: tuple[Info, ...]
 ) -> Any:
-    """Return the tensors that a need states as the call's results."""
+    """Return the tensors that a need specifies as the results of the call."""
     grad = torch.is_grad_enabled() and any(info.meta.requires_grad for info in infos)
     device = next((info.meta.device for info in infos), engine.home)
     made = []
@@ -397,7 +404,7 @@ CONTAINERS = (nn.Sequential, nn.ModuleList, nn.ModuleDict)
 
 
 def is_own(module: nn.Module, error: BaseException) -> bool:
-    """Return whether a layer of torch raised the error in its own Python code."""
+    """Return whether the Python code of a torch layer itself raised the error."""
     if isinstance(module, CONTAINERS) or not isinstance(error, Exception):
         return False
     where = error.__traceback__
@@ -408,7 +415,7 @@ def is_own(module: nn.Module, error: BaseException) -> bool:
 
 
 def _find_torch_class(module: nn.Module) -> type | None:
-    """Return the nearest base class of a layer that is torch's own."""
+    """Return the nearest base class of a layer that belongs to torch."""
     return next(
         (
             kind
@@ -422,7 +429,7 @@ def _find_torch_class(module: nn.Module) -> type | None:
 def answer_refused_layer(
     engine: Engine, module: nn.Module, original: Any, args: Any, kwargs: Any, error: Any
 ) -> Any:
-    """Return the layer's result for valid input; raise if no repair is known."""
+    """Return the result of the layer for valid input; raise if no repair is known."""
     kind = _find_torch_class(module)
     need = with_layer(find_needs(kind), module)
 
@@ -437,14 +444,16 @@ def answer_refused_layer(
 
 
 def _iter_settings(module: nn.Module) -> Iterator[int]:
-    """Yield integers among a layer's settings, which may be sizes."""
+    """Yield the integers among a layer's attributes, which may be sizes."""
     for value in vars(module).values():
         each = value if isinstance(value, tuple) else (value,)
         yield from (item for item in each if type(item) is int)
 
 
 def with_layer(need: Needs | None, module: nn.Module) -> Needs | None:
-    """Return the need of a layer, bound to the layer's plain attributes."""
+    """Return the need of a layer, which then also receives the layer's plain
+    attributes.
+    """
     if need is None:
         return None
     plain = (bool, int, float, str, tuple)

@@ -50,7 +50,7 @@ def find_repairs(
     more: tuple[int, ...] = (),
     quick: bool = False,
 ) -> Iterator[tuple[Repair, Any]]:
-    """Return each change with which torch accepts the call, and the result then.
+    """Return each change with which torch accepts the call, and the result it gives.
 
     The user's tensors come before parameters, which say what is wanted. `more` are
     numbers that may be sizes, as a layer's settings are. `quick` looks only for
@@ -85,7 +85,8 @@ def find_repairs(
 
 
 def _recall_refusals(engine: Engine, func: Any, args: Any, kwargs: Any) -> set[Repair]:
-    """Return the changes that were tried and with which torch refuses the call too.
+    """Return the changes that were tried before and with which torch still rejects the
+    call.
 
     A call that a loop repeats fails in each turn.
     """
@@ -100,7 +101,7 @@ def _recall_refusals(engine: Engine, func: Any, args: Any, kwargs: Any) -> set[R
 
 
 def _is_unchecked(func: Any, args: Any) -> bool:
-    """Whether torch reads memory as sizes say that it does not compare."""
+    """Return whether torch reads memory by given sizes that it does not verify."""
     packed = any(isinstance(argument, PackedSequence) for argument in args)
     return packed or (not isinstance(func, type) and get_plain_name(func) in PACKED)
 
@@ -108,7 +109,7 @@ def _is_unchecked(func: Any, args: Any) -> bool:
 def _iter_candidates(
     infos: list[Info], declared: list[bool], numbers: list[int]
 ) -> Iterator[Repair]:
-    """Yield changes worth trying, the likeliest first."""
+    """Yield the changes that are worth trying, the likeliest first."""
     order = sorted(range(len(infos)), key=lambda n: declared[n])
     for n in order:
         if infos[n].storage.known and _is_whole(infos[n]):
@@ -142,7 +143,9 @@ def _is_whole(info: Info) -> bool:
 
 
 def _iter_dtypes(n: int, infos: list[Info], declared: bool) -> Iterator[Repair]:
-    """Yield repairs with the dtype of another tensor, or one that most calls accept."""
+    """Yield repairs with the dtype of another tensor or with a widely accepted
+    dtype.
+    """
     own = infos[n].meta.dtype
     others = [info.meta.dtype for info in infos]
     for dtype in dict.fromkeys([*others, "float32", "int64"]):
@@ -171,7 +174,9 @@ def _iter_orders(n: int, shape: tuple[int, ...]) -> Iterator[Repair]:
 def _iter_sizes(
     n: int, infos: list[Info], declared: bool, numbers: list[int]
 ) -> Iterator[Repair]:
-    """Yield repairs that give a dim another size: one of the call or a common one."""
+    """Yield repairs that change a size to another size of the call or to a common
+    one.
+    """
     shape = infos[n].meta.shape
     others = [s for m, info in enumerate(infos) if m != n for s in info.meta.shape]
     near = [number for number in numbers if 0 < number <= LARGEST]
@@ -195,15 +200,15 @@ def _iter_ranks(n: int, shape: tuple[int, ...]) -> Iterator[Repair]:
 
 
 def _iter_added_pairs(n: int, rank: int) -> Iterator[Repair]:
-    """Yield repairs with two more dims, as in `mask[:, None, None]`; `new` has their
-    places.
+    """Yield repairs that add two dims, as in `mask[:, None, None]`; `new` holds their
+    positions.
     """
     for one, other in combinations(range(rank + 2), 2):
         yield Repair("unsqueeze", n, one, None, (one, other))
 
 
 def _apply_repair(engine: Engine, info: Info, repair: Repair) -> Any:
-    """Return the tensor with the change of a repair."""
+    """Return the tensor as a repair changes it."""
     meta = info.meta
     shape = meta.shape
     dim = repair.dim or 0
@@ -232,7 +237,7 @@ def _apply_repair(engine: Engine, info: Info, repair: Repair) -> Any:
 
 
 def _find_whole_numbers(nest: Any) -> Iterator[int]:
-    """Return the integers among arguments."""
+    """Return the integers among the arguments."""
     if type(nest) is int:
         yield nest
     elif isinstance(nest, tuple | list):

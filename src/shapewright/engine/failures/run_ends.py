@@ -40,13 +40,15 @@ class Frozen:
     library: bool
 
     def ending(self, fold: Fold) -> Ending:
-        """Return the same with facts of the record, whose ops have all been read."""
+        """Return the same variables with the facts of the record, after all ops are
+        read.
+        """
         tensors = {name: fold.fact(info) for name, info in self.tensors.items()}
         return Ending(self.error, self.message, tensors, self.values, self.library)
 
 
 def freeze_names(engine: Engine, error: BaseException) -> Frozen | None:
-    """Return the values of the names in the innermost frame of the program."""
+    """Return the values of the variables in the innermost frame of the program."""
     frame: FrameType | None = None
     where = error.__traceback__
     while where is not None:
@@ -69,7 +71,9 @@ def freeze_names(engine: Engine, error: BaseException) -> Frozen | None:
 
 
 def _iter_named_values(names: dict[str, Any]) -> Iterator[tuple[str, Any]]:
-    """Yield each name with its value, and its attributes and items by their path."""
+    """Yield each variable with its value, and its attributes and items with their
+    paths.
+    """
     for name, value in names.items():
         yield name, value
         if isinstance(value, list | tuple) and not isinstance(value, torch.Size):
@@ -83,7 +87,9 @@ def _iter_named_values(names: dict[str, Any]) -> Iterator[tuple[str, Any]]:
 
 
 def _is_plain(value: Any) -> bool:
-    """Return whether a value is a number, a short text or a short tuple of numbers."""
+    """Return whether a value is a number, a short string or a short tuple of
+    numbers.
+    """
     if isinstance(value, tuple):
         few = len(value) <= LONGEST
         return few and all(type(item) in (int, float, bool) for item in value)
@@ -93,7 +99,7 @@ def _is_plain(value: Any) -> bool:
 
 
 def _find_exit_reason(error: BaseException) -> str:
-    """Return the message of argparse before it ended the program, without its usage."""
+    """Return the message with which argparse ended the program, without the usage."""
     where = error.__traceback__
     while where is not None:
         code = where.tb_frame.f_code
@@ -113,13 +119,13 @@ OF_KINDS = (TypeError, LookupError, AttributeError, ValueError)
 
 
 class Stopped(BaseException):
-    """Raised when the allowed time is over."""
+    """Raised when the allowed time has passed."""
 
 
 def collect_findings(
     engine: Engine, fold: Fold, error: BaseException | None, positions: Positions
 ) -> list[Finding]:
-    """Return the findings of a run, with the error that ended it last."""
+    """Return the findings of a run, followed by the error that ended it."""
     found = _collect_met_findings(engine, fold)
     if error is not None and not _is_after_change(error, engine):
         found.append(make_failure(error, engine, positions))
@@ -127,7 +133,7 @@ def collect_findings(
 
 
 def _collect_met_findings(engine: Engine, fold: Fold) -> list[Finding]:
-    """Yield each finding once for a line of the program, however often it occurred
+    """Yield each finding once per line of the program, however often it occurred
     there.
     """
     found: dict[tuple[Any, ...], Finding] = {}
@@ -144,7 +150,7 @@ def _collect_met_findings(engine: Engine, fold: Fold) -> list[Finding]:
 
 
 def _is_after_change(error: BaseException, engine: Engine) -> bool:
-    """Whether an error occurs in a loop whose batches differ from the program's own."""
+    """Return whether an error occurred in a loop whose batches the run has replaced."""
     where = error.__traceback__ if isinstance(error, OF_KINDS) else None
     while where is not None:
         for file, line in engine.replaced:
@@ -158,7 +164,9 @@ def _is_after_change(error: BaseException, engine: Engine) -> bool:
 
 
 def get_message(error: BaseException) -> str:
-    """Return an exception's message; `str` of the program's class may itself raise."""
+    """Return the message of an exception, whose class may define a `str` that
+    raises.
+    """
     try:
         return str(error).strip()
     except Exception:  # the program's `__str__`
@@ -166,7 +174,9 @@ def get_message(error: BaseException) -> str:
 
 
 def is_own(error: BaseException, engine: Engine) -> bool:
-    """Whether the program raised it, not torch; `torch._assert` counts as program."""
+    """Return whether the program, not torch, raised the error; `torch._assert` counts
+    too.
+    """
     where = error.__traceback__
     while where is not None and where.tb_next is not None:
         where = where.tb_next

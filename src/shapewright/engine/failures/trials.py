@@ -54,7 +54,7 @@ def make_fresh(
     stride: tuple[int, ...] | None = None,
     dtype: str | None = None,
 ) -> Tensor:
-    """Return a new tensor like this one, changed as requested."""
+    """Return a new tensor like the given one, with the requested changes."""
     meta = info.meta
     if shape is None:
         shape, stride = meta.shape, stride or meta.stride
@@ -99,7 +99,7 @@ VALUES = 1 << 14
 
 
 class _Known(Meta):
-    """Metadata of an integer tensor whose values are known."""
+    """The metadata of an integer tensor whose values are known."""
 
     __slots__ = ("values",)
 
@@ -117,7 +117,7 @@ class _Known(Meta):
 
 
 def convert_for_needs(engine: Engine, args: Any, kwargs: Any) -> tuple[Any, Any]:
-    """Return the arguments as needs see them: metadata, and the values of known
+    """Return the arguments in the form that needs expect: metadata and known
     indices.
     """
 
@@ -137,7 +137,7 @@ def convert_for_needs(engine: Engine, args: Any, kwargs: Any) -> tuple[Any, Any]
 def try_granted(
     engine: Engine, plan: Any, func: Any, need: Needs, args: Any, kwargs: Any, no: Unmet
 ) -> Any:
-    """Return the result of the call with its needs granted, or `FAILED`."""
+    """Return the result of the call after granting what it needs, or `FAILED`."""
     for _ in range(MOST):
         if not no.grants:
             return FAILED
@@ -165,7 +165,7 @@ def with_grants(
     grants: tuple[Grant, ...],
     make: Callable[[Any, Made], Any],
 ) -> tuple[tuple[Any, ...], dict[str, Any]]:
-    """Return the call with some arguments replaced; `make` creates a tensor."""
+    """Return the call with granted arguments; `make` creates a granted tensor."""
     for grant in grants:
         name, *path = grant.argument.split(".")
         change = partial(_place_grant, path=path, grant=grant, make=make)
@@ -176,8 +176,8 @@ def with_grants(
 def _with_argument(
     need: Any, args: Any, kwargs: Any, name: str, change: Any
 ) -> tuple[tuple[Any, ...], dict[str, Any]]:
-    """Return the call with one argument changed, which the signature of its need
-    names.
+    """Return the call with the argument changed that has this name in the need's
+    signature.
     """
     parameters = list(inspect.signature(need).parameters.values())
     if name in kwargs:
@@ -193,7 +193,7 @@ def _with_argument(
 def _place_grant(
     old: Any, path: list[str], grant: Grant, make: Callable[[Any, Made], Any]
 ) -> Any:
-    """Return an argument with its granted value, at a place in a nest."""
+    """Return an argument with the granted value at a path in its nested structure."""
     if path:
         place = int(path[0])
         items = list(old)
@@ -205,14 +205,14 @@ def _place_grant(
 
 
 def _make_like(engine: Engine, old: torch.Tensor, made: Made) -> torch.Tensor:
-    """Return a tensor as it was granted, in the place of another."""
+    """Return a new tensor with the granted metadata in place of another tensor."""
     return make_fresh(engine, engine.info(old), made.shape, made.stride, made.dtype)
 
 
 def as_repairs(
     arguments: tuple[str, ...], infos: tuple[Info, ...], no: Unmet, declared: list[bool]
 ) -> list[Repair]:
-    """Return the repairs for grants that change one tensor in one way."""
+    """Return a repair for each grant that changes one tensor in a single way."""
     found = []
     for grant in no.grants:
         if grant.argument not in arguments or not isinstance(grant.value, Made):
@@ -225,7 +225,7 @@ def as_repairs(
 
 
 def _as_repair(n: int, info: Info, made: Made, declared: bool) -> Repair | None:
-    """Return the repair that changes a tensor into what was granted for it."""
+    """Return the repair that changes a tensor to the granted one, or None."""
     meta, one, two = info.meta, info.meta.shape, made.shape
     if made.dtype != meta.dtype:
         return Repair("dtype", n, None, meta.dtype, made.dtype, parameter=declared)
@@ -257,7 +257,9 @@ def _as_repair(n: int, info: Info, made: Made, declared: bool) -> Repair | None:
 
 
 def _find_order(shape: tuple[int, ...], made: Made) -> tuple[int, ...] | None:
-    """Return the order of dims that turns one shape of distinct sizes into another."""
+    """Return the order of dims that changes one shape of distinct sizes into
+    another.
+    """
     if sorted(shape) != sorted(made.shape):
         return None
     left = list(range(len(shape)))

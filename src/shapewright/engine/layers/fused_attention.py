@@ -52,7 +52,8 @@ PLAIN = frozenset({torch.Tensor, Parameter, Buffer, type(None)})
 
 @contextmanager
 def decide_fast_paths(engine: Engine) -> Iterator[None]:
-    """During a run, let torch's layers choose fast paths as they do without our mode.
+    """Make torch's layers choose fast paths during a run as they would without our
+    mode.
 
     Example: in `nn.TransformerEncoderLayer.forward`, under `eval()` and `no_grad()`,
     `torch.overrides.has_torch_function(tensors)` is False, and the layer is one call of
@@ -95,7 +96,7 @@ def _is_misfit(mask: Any, query: Any) -> bool:
 
 
 def _is_plain(engine: Engine, tensors: Any) -> bool:
-    """Return whether torch, without our mode, would call kernels with these tensors.
+    """Return whether torch would call kernels with these tensors without our mode.
 
     A mode of the program's own, such as `with torch.device("cpu"):`, is asked first in
     a real run, too.
@@ -119,7 +120,7 @@ LAYERS = {ATTENTION: "nn.MultiheadAttention", LAYER: "nn.TransformerEncoderLayer
 def answer_fused_layer(
     engine: Engine, func: Any, args: Args, kwargs: Kwargs | None
 ) -> Any:
-    """Answer a call of a kernel that runs a whole layer."""
+    """Answer a call to a kernel that computes a whole layer."""
     kwargs = kwargs or {}
     engine.note(
         f"`{LAYERS[get_plain_name(func)]}`: one fused kernel in evaluation, as in a "
@@ -141,7 +142,8 @@ def answer_fused_layer(
 
 
 def _answer_by_rule(engine: Engine, func: Any, args: Args, kwargs: Kwargs) -> Any:
-    """Answer by rule even with autograd: data-free kernels accept calls that real ones
+    """Answer by a rule even with autograd: data-free kernels accept calls that real
+    ones
 
     refuse. A kernel is only called if nothing requires grad.
     """
@@ -158,7 +160,8 @@ def _answer_by_rule(engine: Engine, func: Any, args: Args, kwargs: Kwargs) -> An
 
 
 def _find_refusal(engine: Engine, func: Any, args: Args, kwargs: Kwargs) -> str | None:
-    """Return torch's error for nested tensors and CPU autocast, which the rule lacks.
+    """Return torch's error for nested tensors or CPU autocast, which the rule does not
+    cover.
 
     Autocast casts only some of the kernels inside. Example: an encoder layer of float32
     with a nested tensor, under bfloat16.
@@ -237,7 +240,8 @@ def answer_attention(
 def _compute_strides_like(
     shape: tuple[int, ...], model: tuple[int, ...]
 ) -> tuple[int, ...]:
-    """Return strides of a dense tensor whose dims lie in the order of another tensor's.
+    """Return strides of a dense tensor whose dims are ordered in memory as another's
+    are.
 
     Example: for a query that is a transposed ``(B, T, H, D)``, so is the output.
     """

@@ -57,11 +57,11 @@ PADDED = "_sw_padded"
 
 
 class _NotFollowed(NotImplementedError):
-    """Raised for an operation that torch supports but a data-free run cannot."""
+    """Raised for an operation that torch supports but a data-free run cannot follow."""
 
 
 def find_refusal(error: Exception, args: Any, kwargs: Any) -> Exception:
-    """Return our own error in place of torch's if nested tensors are involved."""
+    """Return the error that replaces torch's if nested tensors are involved."""
     if isinstance(error, _NotFollowed) or not has_nested(args, kwargs):
         return error
     return _NotFollowed(
@@ -70,7 +70,7 @@ def find_refusal(error: Exception, args: Any, kwargs: Any) -> Exception:
 
 
 def has_nested(args: Any, kwargs: Any) -> bool:
-    """Return whether a call has a nested tensor as argument that is not followed.
+    """Return whether an argument of the call is a nested tensor that is not followed.
 
     Those that torch's encoder creates from a padding mask are followed.
     """
@@ -83,7 +83,7 @@ def has_nested(args: Any, kwargs: Any) -> bool:
 
 @contextmanager
 def refuse_nested_tensors(engine: Engine) -> Iterator[None]:
-    """Refuse nested tensors of the program during a run."""
+    """Raise an error for the program's own nested tensors during a run."""
 
     def make(original: Callable[..., Any]) -> Callable[..., Any]:
         def refuse(*args: Any, **kwargs: Any) -> Any:
@@ -116,7 +116,7 @@ MOST = 1 << 24
 
 
 class _Padded:
-    """The padded batch and the lengths that a nested tensor stands for."""
+    """The padded batch and the lengths that a nested tensor represents."""
 
     __slots__ = ("batch", "lengths")
 
@@ -126,14 +126,15 @@ class _Padded:
 
 
 def find_padded(tensor: Tensor) -> _Padded | None:
-    """Return the batch that a nested tensor of ours stands for, or None."""
+    """Return the padded batch that a nested tensor of the run represents, or None."""
     return getattr(tensor, PADDED, None)
 
 
 def is_left_aligned(
     engine: Engine, func: Any, args: Args, kwargs: Kwargs | None
 ) -> bool:
-    """`torch._nested_tensor_from_mask_left_aligned(src, mask)`, which reads the mask.
+    """Answer `torch._nested_tensor_from_mask_left_aligned(src, mask)`, which reads the
+    mask.
 
     Return whether in each sample all kept elements precede the padding. An unknown mask
     is assumed to be so; the shapes are the same wherever the padding is.
@@ -149,7 +150,9 @@ def is_left_aligned(
 
 
 def cut_samples(engine: Engine, func: Any, args: Args, kwargs: Kwargs | None) -> Tensor:
-    """Run `torch._nested_tensor_from_mask(src, mask)`: cut samples to their lengths."""
+    """Run `torch._nested_tensor_from_mask(src, mask)`, which cuts samples to their
+    lengths.
+    """
     batch, mask = args[0], args[1]
     _check_mask(engine, func, args, kwargs or {})
     lengths = [int(count) for count in _find_mask_values(engine, mask).sum(1)]
@@ -164,7 +167,7 @@ NOTE = "a nested tensor, shown with its padding"
 
 
 def _check_mask(engine: Engine, func: Any, args: Args, kwargs: Kwargs) -> Any:
-    """Run torch's checks on the mask and the sizes of the batch."""
+    """Run torch's checks of the mask and of the sizes of the batch."""
     sizes = args[0].shape
     real = torch.empty((*sizes[:2], *(1 for _ in sizes[2:])))
     given = (real, _find_mask_values(engine, args[1]), *args[2:])
@@ -179,13 +182,16 @@ def _check_mask(engine: Engine, func: Any, args: Args, kwargs: Kwargs) -> Any:
 
 
 def _is_known(engine: Engine, mask: Tensor) -> bool:
-    """Return whether the values are the program's; a mask fed by a spec is all ones."""
+    """Return whether the program computed the values; a mask fed by a spec is all
+    ones.
+    """
     storage = engine.info(mask).storage
     return storage.known and storage.assumed is None
 
 
 def _find_mask_values(engine: Engine, mask: Tensor) -> Tensor:
-    """Return a mask's values; an unknown mask keeps all but the end of the last sample.
+    """Return the values of a mask; an unknown one drops only the last sample's last
+    element.
 
     With samples of equal length torch would see a batch without padding.
     """
@@ -198,7 +204,9 @@ def _find_mask_values(engine: Engine, mask: Tensor) -> Tensor:
 
 
 def pad_samples(engine: Engine, func: Any, args: Args, kwargs: Kwargs | None) -> Any:
-    """Run `x.to_padded_tensor(0.0, size)`, which returns the whole batch again."""
+    """Run `x.to_padded_tensor(0.0, size)`, which returns the whole padded batch
+    again.
+    """
     kwargs = kwargs or {}
     nested = args[0]
     padded = find_padded(nested)
@@ -226,7 +234,7 @@ def pad_samples(engine: Engine, func: Any, args: Args, kwargs: Kwargs | None) ->
 def answer_padded_call(
     engine: Engine, func: Any, args: Args, kwargs: Kwargs, call: Any = call_op
 ) -> Any:
-    """Answer other calls with a nested tensor of ours; else NotImplemented."""
+    """Answer any other call with a padded nested tensor, or return NotImplemented."""
     tensors = nests.collect_tensors((args, kwargs))
     nested = [(t, padded) for t in tensors if (padded := find_padded(t)) is not None]
     if not nested:
@@ -249,7 +257,7 @@ def answer_padded_call(
 
 
 def _make_nested(engine: Engine, batch: Tensor, lengths: list[int]) -> Tensor:
-    """Return the nested tensor that the program gets for a padded batch."""
+    """Return the nested tensor that the program receives for a padded batch."""
     info = engine.info(batch)
     old = info.meta
     nested = make_nested(lengths, batch.shape[-1], batch.dtype)
@@ -260,7 +268,7 @@ def _make_nested(engine: Engine, batch: Tensor, lengths: list[int]) -> Tensor:
 
 
 def _try_real_call(engine: Engine, func: Any, args: Args, kwargs: Kwargs) -> Any:
-    """Run the call on real tensors of these sizes; mostly, torch refuses it."""
+    """Run the call on real tensors of these sizes; torch rejects most such calls."""
     tensors = nests.collect_tensors((args, kwargs))
     infos = [engine.info(tensor) for tensor in tensors]
     arguments = convert_for_record(engine, args, kwargs)

@@ -33,7 +33,7 @@ STEPS, ROWS, WIDTH, HIDDEN, PROJECTED = 2, 3, 5, 7, 4
 
 
 class _Miniature:
-    """The operands of a call at small size, in their order, and its outputs."""
+    """The operands of a call at a small size, in their order, and its outputs."""
 
     __slots__ = ("inputs", "outputs")
 
@@ -70,7 +70,7 @@ def run_miniature(
 
 
 def _disable_cpu_autocast(kind: str | None) -> AbstractContextManager[Any]:
-    """Disable the CPU's autocast unless the operands are on the CPU."""
+    """Disable the autocast of the CPU unless the operands are on the CPU."""
     if kind == "cpu" or not torch.is_autocast_enabled("cpu"):
         return nullcontext()
     return torch.autocast("cpu", enabled=False)
@@ -82,7 +82,7 @@ def _remove_dropout(args: tuple[Any, ...]) -> tuple[Any, ...]:
 
 
 def _make_small_tensor(info: Info, shape: Shape) -> Tensor:
-    """Return zeros of this shape, strided as the operand is."""
+    """Return zeros of this shape with strides ordered like those of the operand."""
     meta = info.meta
     stride = _compute_strides_like(meta.shape, meta.stride, shape)
     tensor = torch.empty_strided(shape, stride, dtype=meta.torch_dtype, device="cpu")
@@ -140,7 +140,9 @@ class Mirror:
                 self.kept.append(made.pop(store))
 
     def _saved_tensors(self) -> list[Tensor]:
-        """Return the tensors saved by the graph's nodes, from the outputs on."""
+        """Return the tensors that the nodes of the graph saved, starting at the
+        outputs.
+        """
         nodes = dict.fromkeys(t.grad_fn for t in self.outputs if t.grad_fn is not None)
         waiting = list(nodes)
         found: list[Tensor] = []
@@ -154,7 +156,7 @@ class Mirror:
         return found
 
     def gradients(self, given: tuple[int, ...], again: Any = None) -> _Gradients:
-        """Return the gradients of the inputs, given which outputs receive gradients.
+        """Return the gradients of the inputs for the outputs that receive gradients.
 
         For gradients of gradients, `again` says which of the given ones require grad.
         """
@@ -226,7 +228,7 @@ class _Gradients:
 def attach_to_mirror(
     mirror: Mirror, inputs: list[Tensor], layouts: list[Layout]
 ) -> list[Tensor]:
-    """Return data-free outputs of these layouts, with nodes as in the mirror."""
+    """Return data-free outputs with these layouts, with nodes as in the mirror."""
     if not any(output.requires_grad for output in mirror.outputs):
         return [_make_blank(layout) for layout in layouts]
     held = [_find_saved(inputs[at], small) for at, small in mirror.saved]
@@ -257,7 +259,8 @@ def _make_blank(layout: Layout) -> Tensor:
 
 
 def _find_saved(tensor: Tensor, small: Tensor) -> Tensor:
-    """Return what a node saves of an input: the input or a view, as in the miniature.
+    """Return what a node saves of an input: the input or a view of it, as the miniature
+    does.
 
     The name of its node appears where an in-place write is refused.
     """
@@ -281,7 +284,7 @@ def _find_saved(tensor: Tensor, small: Tensor) -> Tensor:
 
 
 class _Mirrored(torch.autograd.Function):
-    """A node that stands for a graph and saves what the graph saves."""
+    """A node that represents a graph and saves what the graph saves."""
 
     of_ours = True
 
@@ -328,7 +331,7 @@ class _Mirrored(torch.autograd.Function):
 
 
 class _Joint(torch.autograd.Function):
-    """Pass on the tensors that gradients of gradients flow through.
+    """Passes on the tensors through which gradients of gradients flow.
 
     The outputs lead to the inputs of a call, but a write to the inputs is none to them.
     """

@@ -66,7 +66,7 @@ FUNCTIONS = frozenset(GATES)
 def answer_recurrent(
     engine: Engine, func: Any, name: str, args: Args, kwargs: Kwargs, infos: list[Info]
 ) -> Any:
-    """Answer a recurrent call; None if torch must answer it."""
+    """Answer a recurrent call, or return None if torch has to compute it."""
     if kwargs or is_in_transform() or is_in_dispatch_mode():
         return None
     if engine.graph and has_saving_hooks():  # the program sees what torch saves
@@ -130,7 +130,7 @@ def _make_plan(
     layers: Layers,
     lengths: list[int] | None,
 ) -> RecurrentPlan:
-    """Return the answer by rule, with nodes and dtypes taken from a miniature."""
+    """Return the answer by the rule, with nodes and dtypes taken from a miniature."""
     arguments = convert_for_record(engine, args, {})
     metas = [info.meta for info in infos]
     made = outputs_of(layers, metas[0].dtype)
@@ -169,7 +169,7 @@ def _make_plan(
 
 
 def _compute_flops(func: Any, arguments: tuple[Args, Kwargs]) -> int | None:
-    """Return the FLOPs by the function's rule; None if it has none."""
+    """Return the FLOPs by the rule of the function, or None if it has none."""
     rule = find_rule(func)
     return None if rule is None or rule.flops is None else rule.flops(*arguments[0])
 
@@ -193,7 +193,7 @@ def _compute_small_shapes(layers: Layers, lengths: list[int] | None) -> list[Sha
 def _make_layouts(
     layers: Layers, made: tuple[Made, ...], is_view: bool
 ) -> list[Layout]:
-    """Return the layouts of the nodes' outputs.
+    """Return the layouts of the outputs of the nodes.
 
     The tensor that the output is a view of has the steps first, and is contiguous.
     """
@@ -213,7 +213,7 @@ def _make_outputs(
     inputs: list[Tensor],
     infos: list[Info],
 ) -> Any:
-    """Return the outputs of a call, on the nodes of its mirror."""
+    """Return the outputs of a call, connected to the nodes of its mirror."""
     answer = plan.answer
     if plan.mirror is None or not engine.graph:
         return apply_answer(engine, answer, (), {}, infos)

@@ -87,12 +87,12 @@ def make_sample(
 
 
 def is_index(function: Any) -> bool:
-    """Return whether a call is an indexing: `x[:, ::2]`."""
+    """Return whether a call indexes a tensor: `x[:, ::2]`."""
     return getattr(function, "__name__", "") in ("__getitem__", "__setitem__")
 
 
 def find_slice_numbers(nest: Any) -> Iterator[int]:
-    """Return the integers of slices, which arguments hold as text."""
+    """Return the integers in slices, which the arguments contain as text."""
     if isinstance(nest, tuple | list):
         for item in nest:
             yield from find_slice_numbers(item)
@@ -106,7 +106,7 @@ def get_shapes(infos: Iterable[Info]) -> Shapes:
 
 
 def find_whole_numbers(nest: Any) -> Iterator[int]:
-    """Return the integers of a nest, in order."""
+    """Return the integers in a nested structure, in order."""
     if isinstance(nest, tuple | list):
         for item in nest:
             yield from find_whole_numbers(item)
@@ -118,13 +118,13 @@ Nest = tuple[tuple[Any, ...], dict[str, Any]]
 
 
 class Underivable(Exception):
-    """Raised for a run whose sizes cannot be computed without the program; `str()`
-    says why.
+    """Raised if the sizes of a run cannot be computed without the program; `str()` is
+    the reason.
     """
 
 
 class TensorPlace:
-    """Stands for a tensor among the arguments of a call."""
+    """The place of a tensor among the arguments of a call."""
 
     def __repr__(self) -> str:
         return "tensor"
@@ -135,7 +135,7 @@ TENSOR = TensorPlace()
 
 @dataclass(slots=True, eq=False)
 class RecipeStep:
-    """One call: which tensors go in and come out, and its other arguments.
+    """One call: its input and output tensors, and its other arguments.
 
     `arguments` have `TENSOR` where tensors stand and an expression where the program
     gave a size that it had read. `torchs`: they are as torch takes them; else dtypes
@@ -153,7 +153,9 @@ class RecipeStep:
 
     @property
     def written(self) -> Info | None:
-        """Return the tensor that the call writes, whose metadata does not change."""
+        """Return the tensor to which the call writes, whose metadata does not
+        change.
+        """
         if self.answer.kind != INPLACE:
             return None
         return self.ins[self.answer.written or 0] if self.ins else None
@@ -161,7 +163,9 @@ class RecipeStep:
 
 @dataclass(slots=True)
 class Recipe:
-    """The steps of a run, its inputs, and what it compared before each step."""
+    """The steps of a run, its inputs, and what the program compared before each
+    step.
+    """
 
     steps: list[RecipeStep]
     given: tuple[Info, ...]
@@ -170,14 +174,14 @@ class Recipe:
 
 
 def note_arguments(args: Any, kwargs: Any) -> Nest:
-    """Return the arguments of a call without tensors, with tracked sizes as
+    """Return the arguments of a call without tensors and with tracked sizes as
     expressions.
     """
     return _drop_tensors(tuple(args)), _drop_tensors(kwargs or {})
 
 
 def _drop_tensors(value: Any) -> Any:
-    """Return a nest without tensors, with tracked sizes as expressions."""
+    """Return nested arguments without tensors and with tracked sizes as expressions."""
     kind = type(value)
     if kind in KINDS:
         return value.expression if value.seen.open else to_plain(value)
@@ -205,7 +209,7 @@ def _make_recipe(
     seen: Comparisons,
     output: tuple[Info, ...],
 ) -> Recipe:
-    """Return the recipe of a watched run; raises `Underivable`."""
+    """Return the recipe of a watched run, or raise `Underivable`."""
     if engine.graph:
         raise Underivable("gradients")
     if seen.full:
@@ -220,7 +224,7 @@ def _make_recipe(
 def collect_calls(
     engine: Engine, seen: Comparisons, output: tuple[Info, ...]
 ) -> WatchedCalls:
-    """Return what a watched run leaves beside its record."""
+    """Return what a watched run provides in addition to its record."""
     try:
         recipe = _make_recipe(engine, seen, output)
     except Underivable:
@@ -278,8 +282,8 @@ def _make_step(
 
 
 def change_leaves(value: Any, change: Callable[[Any], Any]) -> Any:
-    """Return a nest with `change` applied, in order, to everything that is not a
-    container.
+    """Return a nested structure with `change` applied, in order, to all but its
+    containers.
     """
     kind = type(value)
     if kind is tuple:
@@ -295,12 +299,12 @@ def change_leaves(value: Any, change: Callable[[Any], Any]) -> Any:
 
 
 def _remove_metas(value: Any) -> Any:
-    """Return recorded arguments with `TENSOR` for metadata."""
+    """Return recorded arguments with `TENSOR` in place of metadata."""
     return change_leaves(value, lambda leaf: TENSOR if isinstance(leaf, Meta) else leaf)
 
 
 def _iter_leaves(value: Any) -> Iterator[Any]:
-    """Yield the leaves of a nest, in order."""
+    """Yield the leaves of a nested structure, in order."""
     if isinstance(value, tuple | list):
         for item in value:
             yield from _iter_leaves(item)
@@ -314,7 +318,7 @@ def _iter_leaves(value: Any) -> Iterator[Any]:
 
 
 def _make_form(value: Any) -> Any:
-    """Return a nest in a form that can be compared and hashed, without its
+    """Return a hashable form of nested arguments for comparison, without their
     expressions.
     """
     kind = type(value)

@@ -118,7 +118,9 @@ class _Columns:
         self.numbers[info.number] = column
 
     def get(self, info: Info) -> _Column:
-        """Return an input tensor; one that no call returned has one size."""
+        """Return an input tensor; one that no call returned is the same at all
+        sizes.
+        """
         found = self.of.get(id(info))
         if found is None:
             found = self.constant(info.meta)
@@ -144,7 +146,7 @@ Layouts = tuple[Layout, ...]
 def _answer_step(
     step: RecipeStep, columns: Sequence[_Column], at: int, numbers: Sequence[int]
 ) -> Layouts | None:
-    """Return the result of a call at one size, or None if the call is refused."""
+    """Return the result of a call at one size, or None if the call is rejected."""
     metas = [column.metas[at] for column in columns]
     if any(meta is None for meta in metas):
         return None
@@ -170,7 +172,7 @@ def _answer_step(
 
 
 def _answer_by_rule(made: Any, outs: Sequence[Info]) -> Layouts | None:
-    """Return the answer of a rule, if it returns the same tensors as the run."""
+    """Return the result of a rule if it consists of the same tensors as in the run."""
     if made is None or len(made) != len(outs):
         return None
     if any(m.dtype != out.meta.dtype for m, out in zip(made, outs, strict=True)):
@@ -189,7 +191,7 @@ def _answer_by_rule(made: Any, outs: Sequence[Info]) -> Layouts | None:
 def _ask_torch(
     step: RecipeStep, columns: Sequence[_Column], at: int, numbers: Sequence[int]
 ) -> Layouts | None:
-    """Return torch's own answer on data-free tensors."""
+    """Return torch's own result on data-free tensors."""
     tensors = iter([column.tensor(at) for column in columns])
     arguments = _fill_arguments(step.arguments, tensors, iter(numbers))
     if not step.torchs:
@@ -211,14 +213,14 @@ def _ask_torch(
 
 
 def _resolve_types(value: Any) -> Any:
-    """Convert names among the arguments to torch's types."""
+    """Convert the names of torch's types among the arguments to these types."""
     return change_leaves(
         value, lambda leaf: NAMED.get(leaf, leaf) if type(leaf) is str else leaf
     )
 
 
 def _fill_arguments(value: Any, tensors: Iterator[Any], numbers: Iterator[int]) -> Any:
-    """Return the arguments with tensors and sizes in their places."""
+    """Return the arguments with tensors and sizes in place of their markers."""
     args, kwargs = value
     if not kwargs or PLAIN.issuperset(map(type, kwargs.values())):
         kinds = set(map(type, args))
@@ -234,7 +236,7 @@ def _fill_arguments(value: Any, tensors: Iterator[Any], numbers: Iterator[int]) 
 
 
 def _change_nest(value: Any, change: Callable[[Any], Any]) -> Any:
-    """Return a nest with its tensors and expressions changed, in order."""
+    """Return nested arguments with their tensors and expressions replaced, in order."""
 
     def changed(leaf: Any) -> Any:
         is_size = type(leaf) is SizeRead or type(leaf) is Applied
@@ -289,7 +291,7 @@ class Deriving:
             self.columns.put(info, self.columns.column(layouts, info.meta))
 
     def samples(self, letters: Sequence[Mapping[str, int]]) -> list[Sample]:
-        """Return a sample for each size, as far as it follows the run's path."""
+        """Return a sample for each size, up to where it leaves the run's path."""
         setting.default_dtype = DTYPE_NAMES[torch.get_default_dtype()]
         guards = iter([*self.recipe.guards, (len(self.recipe.steps) + 1, None)])
         before, sides = next(guards)
@@ -308,8 +310,8 @@ class Deriving:
         return [self.sample(at, calls, output, each) for at, each in enumerate(letters)]
 
     def look(self, sides: Any, step: int) -> None:
-        """Evaluate a comparison of the program: sizes at which its result differs end
-        there.
+        """Evaluate a comparison of the program; sizes at which its result differs end
+        at `step`.
         """
         left, operator, right, outcome = sides
         compare = COMPARED[operator]
@@ -370,7 +372,7 @@ class Deriving:
         ins: tuple[_Column, ...],
         numbers: tuple[tuple[Any, ...], ...],
     ) -> _Done:
-        """Compute a call that is not equal to an earlier one."""
+        """Compute a call that equals no earlier call."""
         given = list(zip(*numbers, strict=True)) if numbers else [()] * self.count
         if all(each.constant for each in ins) and not numbers:
             outs = tuple([self.columns.constant(out.meta) for out in step.outs])
@@ -410,7 +412,7 @@ class Deriving:
     def work_at_sizes(
         self, step: RecipeStep, ins: tuple[_Column, ...], given: list[tuple[Any, ...]]
     ) -> tuple[_Column, ...]:
-        """Ask for the result at each size that differs from the earlier ones."""
+        """Compute the result once for all sizes that have equal inputs."""
         made: dict[Any, Layouts | None] = {}
         answers: list[Layouts | None] = []
         for at in range(self.count):
@@ -449,7 +451,7 @@ class Deriving:
 
 
 def _apply_operator(expression: Any, parts: tuple[Any, ...]) -> Any:
-    """Apply an operator; None if Python raises."""
+    """Apply an operator; return None if Python raises an error."""
     bare = type(expression)(expression.operator, parts)
     try:
         return evaluate_expression(bare, {})
@@ -458,7 +460,9 @@ def _apply_operator(expression: Any, parts: tuple[Any, ...]) -> Any:
 
 
 def _collect_columns(parts: Sequence[Sequence[Any]], count: int) -> list[Any]:
-    """Return shapes or strides of some tensors at each size; None if one is None."""
+    """Return the shapes or strides of tensors at each size, None where one is
+    unknown.
+    """
     if not parts:
         return [()] * count
     found = list(zip(*parts, strict=True))
@@ -468,7 +472,7 @@ def _collect_columns(parts: Sequence[Sequence[Any]], count: int) -> list[Any]:
 
 
 def _find_whole_numbers(step: RecipeStep, given: tuple[Any, ...]) -> tuple[int, ...]:
-    """Return the integers among the arguments of a call, as a sample has them."""
+    """Return the integers among the arguments of a call in the order of a sample."""
     values = iter(given)
 
     def fill(each: Any) -> Any:

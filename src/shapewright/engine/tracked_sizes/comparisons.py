@@ -68,12 +68,14 @@ class StandInType(type):
 
     @property
     def dtype(cls) -> Any:
-        """Return the attribute that numpy asks of an unknown class."""
+        """Return the attribute that NumPy reads on a class that it does not know."""
         return sys.modules["numpy"].dtype(cls.stands_for)
 
 
 def _convert_number(kind: type, number: Any) -> Any:
-    """Convert as `int(h / 2)` and `float(h)` do; a number of that kind is unchanged."""
+    """Convert as `int(h / 2)` and `float(h)` do; return a number of that type
+    unchanged.
+    """
     if isinstance(number, kind):
         return number
     return track_result(kind.__name__, kind(to_plain(number)), number)
@@ -94,7 +96,9 @@ for _name, _kind in STANDING.items():
 
 
 def _make_remembering(name: str, function: Callable[..., Any]) -> Callable[..., Any]:
-    """Return a function of numbers whose result is tracked if an argument is."""
+    """Return a function of numbers whose result is tracked if an argument is
+    tracked.
+    """
 
     def call(*args: Any) -> Any:
         value = function(*map(to_plain, args))
@@ -113,7 +117,7 @@ FUNCTIONS = {
 
 
 class _Names:
-    """The modules in which names were replaced, and the values that they had before."""
+    """The modules in which names were replaced, with the values that the names had."""
 
     def __init__(self) -> None:
         self.before: dict[int, tuple[dict[str, Any], dict[str, Any]]] = {}
@@ -131,7 +135,7 @@ class _Names:
         space.update(found)
 
     def put_back(self) -> None:
-        """Restore each name, unless the program has set it meanwhile."""
+        """Restore each name, unless the program has set it in the meantime."""
         for space, kept in self.before.values():
             for name, value in list(space.items()):
                 if name in kept and value is FUNCTIONS.get(kept[name]):
@@ -176,7 +180,7 @@ PER_PLACE = 64
 
 @dataclass(frozen=True, slots=True)
 class Watching:
-    """Asks a run to watch the sizes that its program reads.
+    """The options for watching the sizes that the program reads in a run.
 
     Without `stand_ins`, `int(h / 2)` and `len(x)` are plain numbers, as Python has it.
     With `own`, reads keep the numbers that tensors had in the run, not in its record.
@@ -188,7 +192,7 @@ class Watching:
 
 @dataclass(frozen=True, slots=True)
 class WatchedCalls:
-    """What a watched run leaves beside its record: see `engine/recipes`.
+    """What a watched run provides in addition to its record; see `engine/recipes`.
 
     `recipe` says how to work it out at other sizes, or is None; `places` which output
     of which call a tensor of a number first was, -1 for what was given, and `output`
@@ -203,9 +207,7 @@ class WatchedCalls:
 
 
 class Comparisons:
-    """The comparisons of a run, kept until its tensors have their numbers in the
-    record.
-    """
+    """The comparisons of a run, kept until its tensors have numbers in the record."""
 
     def __init__(self, stand_ins: bool = False) -> None:
         self.open = True
@@ -224,7 +226,7 @@ class Comparisons:
     def compared(
         self, left: Expression, operator: str, right: Expression, outcome: bool
     ) -> None:
-        """Record one comparison, unless a dict makes it for a lookup."""
+        """Record a comparison, unless it is part of a dict or set lookup."""
         place = self.place()
         if place is None or (operator == "==" and place == self.asked):
             return
@@ -239,7 +241,7 @@ class Comparisons:
             self.lose(f"more than {PER_PLACE} different comparisons")
 
     def begin(self, events: Sequence[Any], given: tuple[Info, ...]) -> None:
-        """Note that the run is about to begin on these tensors."""
+        """Note that the run is about to begin on the tensors in `given`."""
         self.events = events
         self.given = given
 
@@ -249,18 +251,22 @@ class Comparisons:
             self.asked = self.place()
 
     def lose(self, what: str, far: bool = False) -> None:
-        """Note that a size becomes a plain number here, below the engine if `far`."""
+        """Note that a size becomes a plain number here, below the engine if `far` is
+        true.
+        """
         place = self.place(far)
         if place is not None:
             self.lost[what, place] = self.lost.get((what, place), 0) + 1
 
     def enter(self, function: FunctionType) -> None:
-        """Prepare the module of a program's function that will run."""
+        """Prepare the module of a function of the program that is about to run."""
         if self.names is not None and self.sites.kind_of(function.__code__) == USER:
             self.names.furnish(function.__globals__)
 
     def meet(self) -> None:
-        """Put stand-ins into the module that reads sizes or calculates with them."""
+        """Put stand-ins into the module that is reading sizes or computing with
+        them.
+        """
         frame: FrameType | None = sys._getframe(2) if self.names else None
         while frame is not None and self.sites.kind_of(frame.f_code) != USER:
             frame = frame.f_back
@@ -268,7 +274,7 @@ class Comparisons:
             self.names.furnish(frame.f_globals)
 
     def place(self, far: bool = False) -> tuple[int, int] | None:
-        """Return the innermost line of the program, or of torch, that is running.
+        """Return the running line of the program, or of torch.
 
         Python's own modules act for whom they were called by; we do not count.
         """
@@ -290,8 +296,8 @@ class Comparisons:
         return None
 
     def close(self, folder: str, number_of: Callable[[int], int]) -> Guards:
-        """Stop watching, and return what was seen, with the record's numbers of
-        tensors.
+        """Stop watching and return what was seen, with the tensors' numbers in the
+        record.
         """
         self.open = False
         return _Told(self, folder, number_of).guards()
@@ -301,7 +307,7 @@ NUMBERS = __file__.removesuffix("comparisons.py")
 
 
 class _Told:
-    """Converts the kept comparisons into guards with spans."""
+    """The conversion of the kept comparisons into guards with spans."""
 
     def __init__(
         self, seen: Comparisons, folder: str, number_of: Callable[[int], int]
@@ -314,7 +320,7 @@ class _Told:
         self.positions = Positions(folder, sources)
 
     def guards(self) -> Guards:
-        """Return all guards, in the order in which their places were first met."""
+        """Return all guards, in the order in which their places were first reached."""
         own: list[Guard] = []
         in_torch: list[Guard] = []
         for place, here in self.seen.made.items():
@@ -348,7 +354,7 @@ class _Told:
         return self.positions.frame(self.seen.places[place][0], place[1]).span
 
     def text(self, filename: str, shown: str) -> SourceText | None:
-        """Return the file's text; None if it is not known."""
+        """Return the text of the file, or None if it is not known."""
         source = self.positions.sources.get(filename)
         known = source is not None and source.text is not None
         return SourceText(shown, source.text or "") if known and source else None

@@ -17,7 +17,7 @@ from shapewright.record.guards import COMPARED, Applied, Expression, SizeRead
 
 
 class _Watcher(Protocol):
-    """Receives the comparisons of sizes, as long as its run is `open`."""
+    """Receives the comparisons of sizes as long as its run is `open`."""
 
     open: bool
 
@@ -35,7 +35,8 @@ class _Watcher(Protocol):
 def _build_expression(
     symbol: str, parts: tuple[Expression, ...], whole: bool
 ) -> Expression:
-    """Apply the operator; numbers that are added or multiplied in a row become one.
+    """Return the result of the operator; numbers added or multiplied in a row are
+    merged.
 
     `while h > 4: h = h - 2` makes ``h - 6``, not ``h - 2 - 2 - 2``. Only of whole
     numbers: fractions would round otherwise.
@@ -66,7 +67,7 @@ LONGEST = 64
 
 
 class _TrackedSize(int):
-    """A size that the program read, or an integer calculated from sizes."""
+    """A size that the program read, or an integer computed from sizes."""
 
     expression: Expression
     seen: _Watcher
@@ -103,7 +104,7 @@ class _TrackedSize(int):
 
 
 class _TrackedNumber(float):
-    """A fraction calculated from sizes that the program read: ``H / 2``."""
+    """A fraction computed from sizes that the program read: ``H / 2``."""
 
     expression: Expression
     seen: _Watcher
@@ -146,7 +147,7 @@ KINDS = (_TrackedSize, _TrackedNumber)
 
 
 def to_plain(value: Any) -> Any:
-    """Return the plain number of a tracked number; any other value unchanged."""
+    """Return the plain number of a tracked number, or any other value unchanged."""
     if type(value) is _TrackedSize:
         return int.__int__(value)
     return float.__float__(value) if type(value) is _TrackedNumber else value
@@ -155,7 +156,7 @@ def to_plain(value: Any) -> Any:
 def track_number(
     value: Any, expression: Expression, length: int, seen: _Watcher
 ) -> Any:
-    """Return a number that remembers its expression."""
+    """Return a number that keeps its expression."""
     kind = _TrackedSize if type(value) is int else _TrackedNumber
     number = kind(value)
     number.expression, number.length, number.seen = expression, length, seen
@@ -163,7 +164,9 @@ def track_number(
 
 
 def track_result(symbol: str, value: Any, *parts: Any) -> Any:
-    """Return the tracked result of an operator on numbers, at least one tracked."""
+    """Return the tracked result of an operator on numbers, at least one of them
+    tracked.
+    """
     seen = _find_record(*parts)
     if seen is None or type(value) not in (int, float):
         return value
@@ -190,7 +193,7 @@ def _find_record(*parts: Any) -> _Watcher | None:
 
 
 def _get_expression(number: Any) -> Any:
-    """Return a number's expression; None for any other value."""
+    """Return the expression of a number, or None for any other value."""
     if type(number) in KINDS:
         return number.expression if number.seen.open else to_plain(number)
     if isinstance(number, int):
@@ -221,7 +224,7 @@ def _make_comparison(symbol: str) -> Callable[[Any, Any], Any]:
 
 
 def _make_forward(symbol: str, apply: Callable[[Any, Any], Any]) -> Callable[..., Any]:
-    """Return an operator `a + b` for a tracked first operand."""
+    """Return an operator `a + b` whose first operand is tracked."""
 
     def method(self: Any, other: Any) -> Any:
         return track_result(symbol, apply(to_plain(self), to_plain(other)), self, other)
@@ -244,7 +247,7 @@ def _make_single(symbol: str, apply: Callable[[Any], Any]) -> Callable[[Any], An
 
 
 def _keep_number(self: Any) -> Any:
-    """Return an operator that keeps an integer: `+a`, `math.floor(a)`."""
+    """Return an operator that leaves an integer unchanged: `+a`, `math.floor(a)`."""
     return self
 
 
@@ -273,7 +276,7 @@ def _divide_by_number(self: Any, other: Any) -> Any:
 
 
 def _track_halves(found: Any, left: Any, right: Any) -> Any:
-    """Return quotient and remainder, both tracked."""
+    """Return the quotient and the remainder, both tracked."""
     if not isinstance(found, tuple):
         return found
     return track_result("//", found[0], left, right), track_result(

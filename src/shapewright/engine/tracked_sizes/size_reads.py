@@ -32,7 +32,7 @@ SIZES = operators_with("reads_size")
 
 
 def watch_reads(plan: Plan, func: Any, seen: Comparisons) -> Plan:
-    """Wrap the plan of a function: it gets plain numbers, and its size reads are
+    """Wrap the plan of a function so that it gets plain numbers and its size reads are
     tracked.
 
     Nothing behind this border meets a size that remembers: no key, no event.
@@ -66,7 +66,7 @@ def _track_read(
     kwargs: Any,
     seen: Comparisons,
 ) -> Any:
-    """Return a tracked answer to a read, if the tensor's dims are as recorded."""
+    """Return a tracked result of a read, if the dims of the tensor are as recorded."""
     if not seen.open:
         return out
     if is_transformed(tensor):
@@ -96,7 +96,7 @@ def _track_dims(info: Info, seen: Comparisons) -> list[Any]:
 
 
 def _track_strides(info: Info, seen: Comparisons) -> list[Any]:
-    """Return the strides as products of sizes, if the tensor is row-major."""
+    """Return the strides as products of sizes if the tensor is row-major."""
     stride = info.meta.stride
     if stride != compute_contiguous_stride(info.meta.shape) or 0 in info.meta.shape:
         return list(stride)
@@ -105,7 +105,7 @@ def _track_strides(info: Info, seen: Comparisons) -> list[Any]:
 
 
 def _to_plain(value: Any) -> Any:
-    """Return the nest with plain numbers; the same object if it has no tracked ones."""
+    """Return nested values with plain numbers; the same object if none are tracked."""
     kind = type(value)
     if kind in KINDS:
         return to_plain(value)
@@ -128,7 +128,7 @@ def _to_plain(value: Any) -> Any:
 def remember_sizes(
     engine: Engine, seen: Comparisons, target: Any, modules: list[Any]
 ) -> AbstractContextManager[None]:
-    """Track the results of `len(x)`, `int(size)` and the like for the time of a run."""
+    """Track the results of `len(x)`, `int(size)` and similar calls during a run."""
 
     def length(value: Any, size: int) -> int:
         if not isinstance(value, Tensor) or not seen.open:

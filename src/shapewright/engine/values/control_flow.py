@@ -51,7 +51,8 @@ DEEPEST = 12
 def _find_ending_loop(
     waits: Waits, truth: bool
 ) -> tuple[FrameType, Waiting, int] | None:
-    """Return the loop whose patience ends with this read, and how often it did before.
+    """Return the loop that this read has to end, with the number of reads that ended it
+    before.
 
     Return None if no loop waits for the read, or if the loop may wait longer.
     """
@@ -72,12 +73,12 @@ def _find_ending_loop(
 
 
 def is_loop_over(engine: Engine) -> bool:
-    """Return whether a loop that waits for this truth has turned often enough."""
+    """Return whether the loop that waits for this truth value has run often enough."""
     return _find_ending_loop(engine.waits, truth=True) is not None
 
 
 def choose_number(engine: Engine, usual: Any, least: float, most: float) -> Any:
-    """Return the value for a number: the usual value, or a value that ends the loop.
+    """Return the value of a number: the usual value, or a value that ends the loop.
 
     It stays between `least` and `most`, the bounds of the call that computed it.
     """
@@ -96,7 +97,7 @@ def choose_number(engine: Engine, usual: Any, least: float, most: float) -> Any:
 
 
 def _find_compared_numbers(frame: FrameType, waiting: Waiting) -> list[float]:
-    """Return the plain numbers with which a loop's condition compares a read."""
+    """Return the plain numbers with which the condition of a loop compares a read."""
     found: list[float] = []
     for side in waiting.compared:
         value: Any = None
@@ -111,7 +112,8 @@ def _find_compared_numbers(frame: FrameType, waiting: Waiting) -> list[float]:
 
 
 def _find_waiting_frame() -> tuple[FrameType, FrameType, Waiting, int] | None:
-    """Return the reading frame, the frame whose loop waits, why, and for how long.
+    """Return the reading frame, and the frame whose loop waits, with its reason and
+    limit.
 
     No loop outside of torch waits for what torch reads in its own checks.
     """
@@ -139,7 +141,9 @@ def _find_waiting_frame() -> tuple[FrameType, FrameType, Waiting, int] | None:
 
 
 def _is_skipped(frame: FrameType, inside: bool) -> bool:
-    """Return whether a frame only passes a call on: ours, or torch's between."""
+    """Return whether a frame only passes a call on, as ours and torch's in between
+    do.
+    """
     name = frame.f_code.co_filename
     return name.startswith(OURS) or (not inside and name.startswith(TORCH))
 
@@ -156,7 +160,7 @@ _seen: dict[tuple[int, int], tuple[CodeType, Waiting]] = {}
 
 
 def _find_waiting(code: CodeType, offset: int) -> Waiting:
-    """Return what depends on the instruction at an offset, cached by code identity."""
+    """Return what waits for the instruction at an offset, cached by code identity."""
     found = _seen.get((id(code), offset))
     if found is not None and found[0] is code:
         return found[1]
@@ -171,13 +175,15 @@ def _find_waiting(code: CodeType, offset: int) -> Waiting:
 
 
 def _parse_file(filename: str) -> ast.Module | None:
-    """Return a file's syntax tree; None if it has no source or is not Python."""
+    """Return the syntax tree of a file, or None if it has no source or is not
+    Python.
+    """
     source = get_source(filename)
     return SourceText(filename, source.text).tree if source and source.text else None
 
 
 def is_condition_assumed(engine: Engine, error: BaseException) -> bool:
-    """Return whether the condition of an error reads a value that was assumed."""
+    """Return whether the condition that led to an error reads an assumed value."""
     chosen = engine.chosen
     if not chosen.places or not isinstance(error, Exception):
         return False
@@ -209,7 +215,9 @@ def _follow_values(
     offset: int,
     names: set[str],
 ) -> tuple[NameFlow, list[ast.AST]]:
-    """Return the names that chosen values flow into, and the instruction's nodes."""
+    """Return the names that hold assumed values, and the syntax nodes of the
+    instruction.
+    """
     code = frame.f_code
     path = find_path(tree, _get_position(code, offset))
     cuts = [i for i, node in enumerate(path) if isinstance(node, Function)]
@@ -252,7 +260,7 @@ def _collect_conditions(inside: list[ast.AST]) -> list[ast.AST]:
 
 
 def _find_blocks_before(inside: list[ast.AST], statement: ast.Raise) -> list[ast.AST]:
-    """Return the earlier conditions of a block that would leave before a `raise`."""
+    """Return the earlier conditions in a block under which a `raise` is not reached."""
     for node in reversed(inside):
         body = getattr(node, "body", None)
         if isinstance(body, list) and statement in body:
@@ -270,7 +278,9 @@ def _find_blocks_before(inside: list[ast.AST], statement: ast.Raise) -> list[ast
 def _find_parameters(
     flow: NameFlow, inside: list[ast.AST], called: FrameType
 ) -> set[str]:
-    """Return the parameters that receive a call's chosen arguments."""
+    """Return the parameters that receive the assumed values among the arguments of a
+    call.
+    """
     call = inside[-1]
     code = called.f_code
     count = code.co_argcount + code.co_kwonlyargcount

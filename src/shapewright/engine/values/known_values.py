@@ -32,14 +32,18 @@ GROWING = operators_with("outgrows_inputs")
 
 
 def can_compute(engine: Engine, infos: list[Info]) -> bool:
-    """Return whether known values may be computed: no graph has to be kept."""
+    """Return whether known values may be computed, which they may if no graph is
+    needed.
+    """
     return not engine.graph or not any(info.meta.requires_grad for info in infos)
 
 
 def compute_known(
     engine: Engine, func: Any, args: Args, kwargs: Kwargs, infos: list[Info]
 ) -> Any:
-    """Compute small known tensors; TOO_LARGE if the result would not be small."""
+    """Compute with small known tensors; return TOO_LARGE if the result would not be
+    small.
+    """
     name = get_plain_name(func)
     if any_autocast() and autocast.find_device_type([i.meta for i in infos]) == "cuda":
         return TOO_LARGE  # the CPU's numbers have the dtypes of the CPU
@@ -77,7 +81,7 @@ def compute_known(
 
 
 def _cache_change(change: Callable[[Tensor], Tensor]) -> Callable[[Tensor], Tensor]:
-    """Cache `change`, so that a tensor gets the same stand-in throughout a call."""
+    """Cache `change`, so that a tensor has the same stand-in throughout a call."""
     made: dict[int, Tensor] = {}
 
     def changed(tensor: Tensor) -> Tensor:
@@ -91,7 +95,9 @@ def _cache_change(change: Callable[[Tensor], Tensor]) -> Callable[[Tensor], Tens
 def _is_small_result(
     engine: Engine, func: Any, args: Args, kwargs: Kwargs, infos: list[Info]
 ) -> bool:
-    """Return whether the result is small enough, by the rule or torch's meta kernel."""
+    """Return whether the result is small enough, by the rule or by torch's meta
+    kernel.
+    """
     shape = infos[0].meta.shape
     limit = engine.limit_for(infos)
     if get_plain_name(func) not in GROWING and all(

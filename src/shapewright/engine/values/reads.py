@@ -59,7 +59,7 @@ class _GradFn:
 
 
 def answer_claim(engine: Engine, func: Any, args: Args, kwargs: Kwargs | None) -> Any:
-    """Answer `device`, `requires_grad`, `grad_fn`, `is_leaf` as a real run would."""
+    """Answer `device`, `requires_grad`, `grad_fn` and `is_leaf` as a real run would."""
     name = get_plain_name(func)
     info = engine.info(args[0])
     device = info.meta.device
@@ -87,7 +87,7 @@ DENSE = {"cpu", "cuda", "mps", "hip", "xpu", "hpu", "mtia"}
 
 
 def is_compatible(engine: Engine, func: Any, args: Args, kwargs: Kwargs | None) -> bool:
-    """Return whether `x.data = y` is possible, which `module.to` asks.
+    """Return whether `x.data = y` is possible, which `module.to` checks.
 
     As in `TensorImpl::has_compatible_shallow_copy_type`: from CPU to GPU, too.
     """
@@ -97,7 +97,7 @@ def is_compatible(engine: Engine, func: Any, args: Args, kwargs: Kwargs | None) 
 
 
 def answer_grad(engine: Engine, func: Any, args: Args, kwargs: Kwargs | None) -> Any:
-    """Answer `x.grad`, from the stand-in if the tensor is the user's."""
+    """Answer `x.grad`, which a stand-in holds if the tensor belongs to the user."""
     found = _find_grad(engine, func, args)
     if engine.grads_read is not None and isinstance(found, Tensor):
         engine.grads_read[id(args[0])] = args[0], found
@@ -105,7 +105,7 @@ def answer_grad(engine: Engine, func: Any, args: Args, kwargs: Kwargs | None) ->
 
 
 def _find_grad(engine: Engine, func: Any, args: Args) -> Any:
-    """Return the gradient that a run computed or the program assigned."""
+    """Return the gradient that a run computed or that the program assigned."""
     target = args[0]
     info = engine.info(target)
     given = engine.grads.get(id(target))
@@ -121,7 +121,7 @@ def _find_grad(engine: Engine, func: Any, args: Args) -> Any:
 
 
 def _claim_gradient(engine: Engine, gradient: Any, owner: Any) -> Any:
-    """Let a computed gradient claim the device of its tensor."""
+    """Make a computed gradient claim the device of its tensor."""
     tensors = isinstance(gradient, Tensor) and isinstance(owner, Tensor)
     if tensors and not engine.known(gradient):
         engine.adopt(gradient, engine.info(owner).meta.device)
@@ -131,7 +131,9 @@ def _claim_gradient(engine: Engine, gradient: Any, owner: Any) -> Any:
 def answer_gradient(
     engine: Engine, func: Any, args: Args, kwargs: Kwargs | None
 ) -> Any:
-    """Answer `backward`, `torch.autograd.grad`, `register_hook`; they need a graph."""
+    """Answer `backward`, `torch.autograd.grad` and `register_hook`, which need a
+    graph.
+    """
     from shapewright.engine.engine import NeedsGraph
 
     if not engine.graph and not is_in_transform():
@@ -180,7 +182,9 @@ REPRESENTATIVE = values_of("has_representative")
 
 
 def answer_value(engine: Engine, func: Any, args: Args, kwargs: Kwargs | None) -> Any:
-    """Answer `item()`, `bool(x)`, `tolist()`, `numpy()`: a value reaches Python."""
+    """Answer `item()`, `bool(x)`, `tolist()` and `numpy()`, which return values to
+    Python.
+    """
     name = get_plain_name(func)
     tensors = nests.collect_tensors((args, kwargs))
     infos = [engine.info(tensor) for tensor in tensors]
@@ -210,7 +214,7 @@ def answer_value(engine: Engine, func: Any, args: Args, kwargs: Kwargs | None) -
 
 
 def _answer_format(engine: Engine, func: Any, args: Args, info: Info) -> str:
-    """Answer `f"{x}"`: a 0-dim tensor shows as its number, as a real tensor does.
+    """Answer `f"{x}"`: as in torch, a 0-dim tensor is formatted as its number.
 
     No other tensor accepts a format, nor does a parameter, whatever its dims.
     """
@@ -230,7 +234,7 @@ def _answer_format(engine: Engine, func: Any, args: Args, info: Info) -> str:
 
 
 def _suppose_value(engine: Engine, name: str, info: Info) -> tuple[Any, bool]:
-    """Return the value that stands for unknown data, and whether it is certain.
+    """Return the value that represents unknown data, and whether it is certain.
 
     If a loop waits for the value, it finally becomes a value that ends the loop.
     """
@@ -284,7 +288,9 @@ KINDS_OF_NUMBERS: dict[str, Any] = {
 
 
 def _check_one(engine: Engine, name: str, infos: list[Info]) -> None:
-    """Raise torch's error unless a tensor read by `item` or `bool` has one element."""
+    """Raise torch's error unless the tensor that `item` or `bool` reads has one
+    element.
+    """
     if name not in ("item", "__bool__", "__int__", "__float__", "__index__"):
         return
     count = count_elements(infos[0].meta.shape)
@@ -320,7 +326,7 @@ def format_tensor(info: Info) -> str:
 
 
 def _choose_representative(name: str, info: Info) -> Any:
-    """Return the value that stands for unknown data: one or true."""
+    """Return the value that represents unknown data: one or true."""
     if name in REPRESENTATIVE:
         return REPRESENTATIVE[name]
     dtype = info.meta.torch_dtype
@@ -342,7 +348,9 @@ def _choose_representative(name: str, info: Info) -> Any:
 
 
 def find_mask_rows(engine: Engine, mask: Tensor, quiet: bool = False) -> list[Tensor]:
-    """Return the index tensors of a boolean mask: known, or half of its elements."""
+    """Return the index tensors of a boolean mask; an unknown mask selects half its
+    elements.
+    """
     info = engine.info(mask)
     if info.storage.known:
         known = engine.value_of(mask).nonzero(as_tuple=True)
@@ -410,7 +418,7 @@ __all__ = ["GROWING"]
 def _answer_packing(
     engine: Engine, func: Any, args: Args, kwargs: Kwargs, infos: list[Info]
 ) -> Any:
-    """Answer `pack_padded_sequence`: lengths decide, so batch sizes stay known.
+    """Answer `pack_padded_sequence`, whose batch sizes stay known if the lengths are.
 
     Unknown lengths are assumed to be full.
     """
@@ -441,7 +449,7 @@ def _answer_packing(
 
 
 def answer_assert(engine: Engine, func: Any, args: Args, kwargs: Kwargs | None) -> Any:
-    """Answer `torch._assert(condition, message)`: a check of the program's own."""
+    """Answer `torch._assert(condition, message)`, a check by the program itself."""
     condition = args[0] if args else (kwargs or {}).get("condition")
     if isinstance(condition, Tensor):
         condition = answer_value(engine, Tensor.__bool__, (condition,), None)

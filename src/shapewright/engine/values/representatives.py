@@ -33,7 +33,9 @@ ENTRIES = 3
 def make_stand_in(
     engine: Engine, tensor: Tensor, distinct: bool = False, whole_number: int = 0
 ) -> Tensor:
-    """Return a real CPU tensor of the same metadata: known values or placeholders."""
+    """Return a CPU tensor of the same metadata, with known values or representative
+    ones.
+    """
     info = engine.info(tensor)
     meta = info.meta
     if meta.layout != "strided":
@@ -147,7 +149,7 @@ def try_for_real(
 def _as_dense(
     engine: Engine, func: Any, name: str, args: Args, kwargs: Kwargs, infos: list[Info]
 ) -> Any:
-    """Return the result for sparse tensors without data, computed as for dense tensors.
+    """Return the result for data-free sparse tensors, computed as for dense tensors.
 
     torch has few data-free kernels for them. Return None if that gives no answer.
     """
@@ -217,7 +219,7 @@ def _coalesce_entries(value: Tensor, like: Tensor | None = None) -> Tensor | Non
 def check_on_cpu(
     engine: Engine, func: Any, args: Args, kwargs: Kwargs, infos: list[Info]
 ) -> None:
-    """Raise the CPU's error for a call that it refuses, if operands are small."""
+    """Raise the CPU's error for a call that it rejects, if the operands are small."""
     from shapewright.engine.dispatch.results import convert_for_record, record_failure
 
     if not is_small(infos) or any_autocast():
@@ -237,7 +239,7 @@ def check_on_cpu(
 
 
 def to_blank(value: Tensor, before: list[Tensor]) -> Tensor:
-    """Return a tensor of the same metadata without data."""
+    """Return a data-free tensor of the same metadata."""
     from shapewright.engine.dispatch.results import get_node_name
 
     if any(value is physical for physical in before):
@@ -253,7 +255,9 @@ def to_blank(value: Tensor, before: list[Tensor]) -> Tensor:
 
 
 def is_autograd_error(error: Exception) -> bool:
-    """Return whether autograd refused, which holds for real tensors too."""
+    """Return whether autograd rejected the call, which it would for real tensors
+    too.
+    """
     text = str(error)
     return (
         "modified inplace" in text
@@ -266,7 +270,7 @@ def is_autograd_error(error: Exception) -> bool:
 
 
 def is_data_dependent_error(error: Exception) -> bool:
-    """Return whether torch refused because a value would have been needed."""
+    """Return whether torch raised an error because a value is needed."""
     text = str(error)
     return (
         "meta tensors" in text
@@ -279,7 +283,9 @@ def is_data_dependent_error(error: Exception) -> bool:
 def answer_by_share(
     engine: Engine, func: Any, name: str, args: Args, kwargs: Kwargs, infos: list[Info]
 ) -> Any:
-    """Return the result of an op with a data-dependent shape, by an assumed share."""
+    """Return the result of a call with a data-dependent shape, of which a share is
+    assumed.
+    """
     from shapewright.engine.dispatch.results import record_results
 
     try:
@@ -346,7 +352,7 @@ def _write_out(
     infos: list[Info],
     out: Tensor,
 ) -> Any:
-    """Write a result into `out=`, which is resized to its shape."""
+    """Write a result to `out=`, which is resized to the shape of the result."""
     from shapewright.engine.dispatch.results import get_versions, record_results
 
     before = [

@@ -52,14 +52,16 @@ DEEPEST = 24
 
 
 def guess_value(engine: Engine, info: Info) -> Guess:
-    """Return the assumed value of an unknown tensor, the same each time."""
+    """Return the assumed value of an unknown tensor, which is the same each time."""
     with torch._C.DisableTorchFunction(), torch.no_grad():
         engine.supposed.look(engine.events)
         return _Asking(engine).of(info, len(engine.events), 0)
 
 
 def guess_truth(engine: Engine, info: Info) -> Guess:
-    """Return the guess of a single truth; a check of all elements is taken to hold."""
+    """Return the guess of a single truth value; a check of all elements is assumed to
+    hold.
+    """
     with torch._C.DisableTorchFunction(), torch.no_grad():
         engine.supposed.look(engine.events)
         asking = _Asking(engine)
@@ -68,7 +70,9 @@ def guess_truth(engine: Engine, info: Info) -> Guess:
 
 
 def find_range(engine: Engine, info: Info) -> tuple[float, float]:
-    """Return the smallest and largest possible value, by the call that produced it."""
+    """Return the smallest and largest value that the call producing the tensor can
+    return.
+    """
     engine.supposed.look(engine.events)
     asking, before = _Asking(engine), len(engine.events)
     for _ in range(DEEPEST):
@@ -86,7 +90,7 @@ def find_range(engine: Engine, info: Info) -> tuple[float, float]:
 
 
 def fix_value(engine: Engine, info: Info, value: Any) -> None:
-    """Fix the value returned for a tensor of one element from now on."""
+    """Fix the value that is returned from now on for a tensor of one element."""
     with torch._C.DisableTorchFunction(), torch.no_grad():
         engine.supposed.look(engine.events)
         made = torch.full(info.meta.shape, value, dtype=info.meta.torch_dtype)
@@ -94,7 +98,7 @@ def fix_value(engine: Engine, info: Info, value: Any) -> None:
 
 
 def guess_count(engine: Engine, info: Info) -> int:
-    """Count the elements that are true or not zero, and keep to that answer."""
+    """Return the assumed number of nonzero elements, which is the same each time."""
     total = count_elements(info.meta.shape)
     if not total:
         return 0
@@ -128,14 +132,18 @@ def guess_count(engine: Engine, info: Info) -> int:
 
 
 class _Asking:
-    """A single read: it traces the calls that produced a tensor while they help."""
+    """A single read, which traces back the calls that produced a tensor as far as
+    useful.
+    """
 
     def __init__(self, engine: Engine) -> None:
         self.engine = engine
         self.state = engine.supposed
 
     def maker(self, info: Info, before: int) -> tuple[int, Event] | None:
-        """Return the call that last wrote a tensor before another; None if not seen."""
+        """Return the call that last wrote to a tensor before `before`, or None if it is
+        unknown.
+        """
         place = self.state.made.get(info.number)
         if place is None or place >= before:
             return None
@@ -182,7 +190,7 @@ class _Asking:
         return found
 
     def find_pinned(self, info: Info, before: int) -> Guess | None:
-        """Return the earlier answer for a tensor, or for an equal computation."""
+        """Return the earlier result for a tensor, or for an equal computation."""
         kept = self.state.kept.get(self.key(info, before))
         made = self.maker(info, before)
         if kept is None and made is not None:
@@ -190,7 +198,7 @@ class _Asking:
         return kept
 
     def pin(self, info: Info, before: int, guess: Guess) -> None:
-        """Keep an answer for a tensor, and for equal computations."""
+        """Keep a result for a tensor and for equal computations."""
         self.state.keep(self.key(info, before), guess)
         made = self.maker(info, before)
         if made is not None:
@@ -208,7 +216,9 @@ class _Asking:
     def compute_call(
         self, place: int, event: Event, info: Info, depth: int, keep: bool
     ) -> Guess | None:
-        """Compute a call on representatives; None if it promises nothing."""
+        """Compute a call on representative values, or return None if nothing follows
+        from it.
+        """
         answer, ins, outs, _, _ = event
         name = get_plain_name(answer.func).strip("_")
         value = self.find_sure_value(info, place + 1, 0)
@@ -240,7 +250,7 @@ class _Asking:
         return Guess(value, told, bool(given) and all(each.sure for each in given))
 
     def find_sure_value(self, info: Info, before: int, depth: int) -> Tensor | None:
-        """Return the value that follows from constants alone, else None."""
+        """Return the value that follows from constants alone, or None."""
         key = self.key(info, before)
         kept = self.state.kept.get(key)
         if kept is not None:
@@ -269,7 +279,9 @@ class _Asking:
         return None
 
     def suppose_all(self, info: Info, before: int, depth: int) -> None:
-        """Assume a truth without earlier answers is true, and so are its operands."""
+        """Assume that a truth value that was not read before is true, as are its
+        operands.
+        """
         total = count_elements(info.meta.shape)
         if (
             info.meta.dtype != "bool"
@@ -288,7 +300,9 @@ class _Asking:
         self.pin(info, before, Guess(true, told=True))
 
     def large(self, info: Info, made: tuple[int, Event] | None) -> Tensor | None:
-        """Return a single value for all elements of a tensor too large to compute."""
+        """Return one value for all elements of a tensor that is too large to
+        compute.
+        """
         if made is None:
             return None
         answer = made[1][0]
@@ -301,7 +315,9 @@ class _Asking:
 
 
 def _expand_number(value: Tensor | None, meta: Meta) -> Guess:
-    """Return a single number expanded to the tensor's shape without memory."""
+    """Return a single number expanded to the shape of the tensor without using
+    memory.
+    """
     if value is None:
         value = torch.ones(1, dtype=meta.torch_dtype)
     value = value.to(meta.torch_dtype).reshape((1,) * len(meta.shape))
@@ -318,7 +334,7 @@ def _make_representative(meta: Meta, answer: Answer | None) -> Tensor:
 def _repeat_call(
     answer: Answer, values: list[Tensor], info: Info, outs: tuple[Info, ...]
 ) -> Tensor | None:
-    """Repeat a call on representatives; None if it cannot be repeated."""
+    """Repeat a call on representative values; return None if that is not possible."""
     if answer.kind == INPLACE:
         values = [value.clone() for value in values]
     waiting = iter(values)

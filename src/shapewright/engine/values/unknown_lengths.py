@@ -59,7 +59,7 @@ def replace_positions(
 def replace_counts(
     engine: Engine, args: Args, kwargs: Kwargs, supposed: str = ""
 ) -> tuple[Args, Kwargs]:
-    """Replace known integer tensors by plain numbers, as sizes of the result.
+    """Replace known integer tensors by plain numbers, which are sizes of the result.
 
     `supposed` is the call in which unknown numbers are assumed to be 1.
     """
@@ -89,7 +89,7 @@ SCALES = frozenset({"scale_factor", "size"})
 
 
 def replace_scalars(engine: Engine, args: Args, kwargs: Kwargs) -> tuple[Args, Kwargs]:
-    """Replace 0-dim tensors by plain numbers of their kind if torch takes a number.
+    """Replace 0-dim tensors by numbers of the same type where torch expects a number.
 
     The value of `alpha` in `x.add_(y, alpha=-step_size)` does not change the result's
     metadata. Keywords go first; else what comes after the first tensor. A whole
@@ -123,7 +123,9 @@ def replace_scalars(engine: Engine, args: Args, kwargs: Kwargs) -> tuple[Args, K
 
 
 def _read_known_number(engine: Engine, value: Tensor) -> int:
-    """Return the value of a known 0-dim tensor, and report what was assumed of it."""
+    """Return the value of a known 0-dim tensor, and report the assumption on which it
+    rests.
+    """
     assumed = engine.info(value).storage.assumed
     if assumed:
         engine.assume(f"a value was read that is {assumed}")
@@ -158,7 +160,7 @@ def _has_tensor_bounds(item: slice) -> bool:
 
 
 def _is_unknown(engine: Engine, value: Any) -> bool:
-    """Return whether this is an integer tensor whose values are unknown."""
+    """Return whether the value is an integer tensor whose values are unknown."""
     if not isinstance(value, Tensor) or value.is_floating_point() or value.is_complex():
         return False
     return value.dtype != torch.bool and not engine.info(value).storage.known
@@ -167,7 +169,7 @@ def _is_unknown(engine: Engine, value: Any) -> bool:
 def _with_argument(
     args: Args, kwargs: Kwargs, place: int, word: str, new: str, value: Any
 ) -> tuple[Args, Kwargs]:
-    """Return the arguments with a replacement, by position or by name."""
+    """Return the arguments with one of them replaced, by position or by name."""
     if len(args) > place:
         return (*args[:place], value, *args[place + 1 :]), kwargs
     rest = {key: item for key, item in kwargs.items() if key != word}
@@ -177,7 +179,9 @@ def _with_argument(
 def answer_repeat_interleave(
     engine: Engine, func: Any, args: Args, kwargs: Kwargs, infos: list[Info]
 ) -> Any:
-    """Run `repeat_interleave` with unknown counts: `output_size`, else each once."""
+    """Run `repeat_interleave` with unknown counts: by `output_size`, else once for
+    each.
+    """
     given = dict(zip(("input", "repeats", "dim"), args, strict=False)) | kwargs
     alone = len(infos) == 1
     times = infos[0 if alone else 1].meta

@@ -33,7 +33,7 @@ CONSTANT = values_of("fills_with")
 
 
 def make_constant(name: str, arguments: Any, meta: Meta) -> Tensor | None:
-    """Return the result of a factory of constants, however large."""
+    """Return the result of a factory whose values are constant, however large it is."""
     args, kwargs = arguments
     name = name.removeprefix("new_")
     if name in CONSTANT:
@@ -52,7 +52,7 @@ def make_constant(name: str, arguments: Any, meta: Meta) -> Tensor | None:
 
 
 def make_half_true(shape: tuple[int, ...]) -> Tensor:
-    """Set every second element true; the smaller part, but at least one element."""
+    """Return a mask in which every second element is true, and at least one element."""
     total = 1
     for size in shape:
         total *= size
@@ -64,7 +64,7 @@ def make_half_true(shape: tuple[int, ...]) -> Tensor:
 def make_ones_within(
     shape: tuple[int, ...], answer: Answer | None, meta: Meta
 ) -> Tensor:
-    """Return ones, or the nearest values in the range of the call."""
+    """Return ones, or the nearest values within the range of the call."""
     dtype = meta.torch_dtype
     total = 1
     for size in shape:
@@ -88,7 +88,7 @@ def make_ones_within(
 
 
 def is_ranged(answer: Answer, meta: Meta) -> bool:
-    """Return whether a call promises a range."""
+    """Return whether the values that a call returns lie in a known range."""
     name = get_plain_name(answer.func).strip("_")
     if name in ("randperm", "bernoulli"):
         return True
@@ -141,7 +141,7 @@ def find_bounds(name: str, args: Any, kwargs: Any, meta: Meta) -> tuple[float, f
 def _find_index_bounds(
     name: str, first: Any, args: Any, kwargs: Any, meta: Meta
 ) -> tuple[float, float]:
-    """Return the bounds of indices into a dim: they lie below its size."""
+    """Return the bounds of indices into a dim, which lie below its size."""
     if not isinstance(first, Meta) or meta.dtype != "int64":
         return ANY
     if name in PICKS and first.dtype == "int64":
@@ -156,5 +156,5 @@ def _find_index_bounds(
 
 
 def _to_plain(value: Any, otherwise: float) -> float:
-    """Return a plain number as a float, else the default."""
+    """Return a plain number as a float, or the default for any other value."""
     return float(value) if type(value) in (int, float) else otherwise

@@ -119,7 +119,7 @@ def _heads_of(shape: Shape, times: int) -> Shape:
 def _undrawn(
     given: Sequence[Meta], mask: Meta | None, dropout: float, causal: bool
 ) -> str:
-    """Return the reason why a call cannot be drawn, or ""."""
+    """Return the reason why a call cannot be drawn, or "" if it can be drawn."""
     if any(0 in meta.shape for meta in given):
         return "it has no elements"
     if dropout:
@@ -134,7 +134,7 @@ def _undrawn(
 def _scored(
     one: Read, other: Read, square: Shape, letters: str, scale: float | None, width: int
 ) -> IndexMap:
-    """Return the scores: scaled products of the features of a query and a key."""
+    """Return the scores: scaled products of the features of queries and keys."""
     scaled = Then("div", (constant(sqrt(width)),))
     if scale is not None:
         scaled = Then("mul", (constant(scale),))
@@ -157,7 +157,7 @@ def _added(mask: str, at: tuple[Expression, ...]) -> Then:
 def _weighed(
     scores: IndexMap, where: tuple[Condition, ...], function: str
 ) -> tuple[Stage, ...]:
-    """Return the stages from scores to weights; a masked score is -inf."""
+    """Return the stages that turn scores into weights; a masked score is -inf."""
     stages = [Stage("scores", scores)]
     at = tuple(map(Letter, scores.letters))
     if where:
@@ -272,7 +272,7 @@ def multi_head_attention(
 
 
 def _masked_at(mask: Meta | None, n: str, heads: int) -> tuple[Expression, ...]:
-    """Return the indices at which the mask is read: shared, or one for each head."""
+    """Return the indices at which the mask is read: for all heads or for each one."""
     q, k = list_letters("qk")
     if mask is None or len(mask.shape) == 2 or mask.shape[0] == 1:
         return (q, k) if mask is None or len(mask.shape) == 2 else (number(0), q, k)
@@ -321,7 +321,7 @@ def _product(
 def _shown_weights(
     stages: list[Stage], batch: tuple[int, ...], n: str, heads: int, averaged: bool
 ) -> IndexMap:
-    """Return the map of the weights, averaged over the heads or for each head."""
+    """Return the map of the weights that a call returns, averaged over heads or not."""
     before = [stage for stage in stages if stage.name != "heads"]
     square = before[-1].map.shape
     read = Read("weights", list_letters(f"{n}hqk"))

@@ -84,7 +84,7 @@ def _too_few(name: str, given: Meta) -> Unmet:
 
 
 def _of_values(key: Meta, value: Meta) -> Unmet:
-    """Report that the numbers of keys and values differ."""
+    """Report that the number of keys differs from the number of values."""
     k, v = key.shape, value.shape
     return Unmet(
         KEYS_AND_VALUES,
@@ -120,7 +120,7 @@ def _features(query: Meta, key: Meta) -> Unmet:
 
 
 def _of_heads(query: Meta, key: Meta, value: Meta) -> Unmet | None:
-    """Check that batch and heads of query, key and value broadcast."""
+    """Check that the batch and head dims of query, key and value broadcast."""
     named = ("query", query), ("key", key), ("value", value)
     for (first, one), (other, two) in combinations(named, 2):
         before, behind = one.shape[:-2], two.shape[:-2]
@@ -207,7 +207,7 @@ def multi_head_attention(
     use_separate_proj_weight: bool = False, q_proj_weight: Any = None,
     k_proj_weight: Any = None, v_proj_weight: Any = None, *rest: Any, **options: Any,
 ) -> Unmet | None:  # fmt: skip
-    """Check tensors `(time, batch, features)`, for any `batch_first` of the layer."""
+    """Check tensors `(time, batch, features)`; `batch_first` has no effect here."""
     wrong = _of_time(query, key, value)
     if wrong is not None:
         return wrong
@@ -296,7 +296,7 @@ def _of_time(query: Meta, key: Meta, value: Meta) -> Unmet | None:
 
 
 def _of_memory(query: Meta, key: Meta, value: Meta, size: int | None) -> Unmet | None:
-    """Check that key and value fit the query in batch and features."""
+    """Check that key and value have the query's batch size and number of features."""
     q, k, v = query.shape, key.shape, value.shape
     if size is not None:
         for name, each in (("key", key), ("value", value)):
@@ -346,7 +346,7 @@ def _of_memory(query: Meta, key: Meta, value: Meta, size: int | None) -> Unmet |
 
 
 def _of_padding(mask: Meta, wanted: tuple[int, ...]) -> Unmet | None:
-    """Check shape and dtype of the key padding mask."""
+    """Check the shape and dtype of the key padding mask."""
     if mask.shape == wanted and (mask.dtype == "bool" or mask.dtype in FLOATING):
         return None
     if mask.shape == wanted:
@@ -370,7 +370,7 @@ def _of_padding(mask: Meta, wanted: tuple[int, ...]) -> Unmet | None:
 def _of_forward_mask(
     mask: Meta, q: tuple[int, ...], sources: int, heads: int
 ) -> Unmet | None:
-    """Check that the mask is shared, or has one entry for each sample and head."""
+    """Check that the mask is shared or has one entry for each sample and head."""
     one = (q[0], sources)
     many = ((q[1] if len(q) == 3 else 1) * heads, q[0], sources)
     if mask.shape not in (one, many):
@@ -407,7 +407,7 @@ def encoder_layer(
     ffn_weight_1: Meta, ffn_bias_1: Meta, ffn_weight_2: Meta, ffn_bias_2: Meta,
     mask: Meta | None = None, mask_type: int | None = None,
 ) -> Unmet | None:  # fmt: skip
-    """Check features, dtype and mask of an input `(batch, time, features)`."""
+    """Check the features, dtype and mask of an input `(batch, time, features)`."""
     return _unmet("src", src, embed_dim, num_heads, qkv_weight, mask, mask_type)
 
 
@@ -418,7 +418,7 @@ def native_multi_head_attention(
     mask: Meta | None = None, need_weights: bool = True,
     average_attn_weights: bool = True, mask_type: int | None = None,
 ) -> Unmet | None:  # fmt: skip
-    """Check the query of self-attention as `encoder_layer` checks `src`."""
+    """Check the query of self-attention in the way `encoder_layer` checks `src`."""
     return _unmet("query", query, embed_dim, num_head, qkv_weight, mask, mask_type)
 
 
@@ -480,7 +480,7 @@ def nested_from_mask(t: Meta, mask: Meta, mask_check: bool = True) -> Unmet | No
 
 
 def _of_merged_padding(mask: Meta, wanted: tuple[int, ...]) -> Unmet | None:
-    """Check that a padding mask has the wanted shape, (batch, keys)."""
+    """Check that a padding mask has the expected shape (batch, keys)."""
     if mask.shape == wanted:
         return None
     turned = ": it is transposed" if mask.shape == wanted[::-1] else ""

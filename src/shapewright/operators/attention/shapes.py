@@ -46,7 +46,7 @@ Shape = tuple[int, ...]
 def _scaled_product_flops(
     query: Meta, key: Meta, value: Meta, *_: Any, **__: Any
 ) -> int:
-    """Count both products in full, also if causal, as torch does."""
+    """Count the FLOPs of both products in full, even if causal, as torch does."""
     *batch, length, width = query.shape
     keys, out = key.shape[-2], value.shape[-1]
     rows = prod(batch)
@@ -119,7 +119,7 @@ def _check(query: Meta, key: Meta, value: Meta, mask: Meta | None) -> None:
 
 
 def _flash_takes(mask: Meta, q: Shape, k: Shape) -> bool:
-    """Whether `check_attn_mask_shape` accepts the mask, and it needs no gradient."""
+    """Return whether `check_attn_mask_shape` accepts the mask without a gradient."""
     shape = mask.shape
     if mask.requires_grad:
         return False
@@ -185,7 +185,7 @@ def _sizes(
     static_k: Any = None, static_v: Any = None, average_attn_weights: Any = True,
     is_causal: Any = False,
 ) -> _Call | None:  # fmt: skip
-    """Return the sizes of the call; None leaves the call to torch."""
+    """Return the sizes of the call, or None to leave the call to torch."""
     batched = len(query.shape) == 3
     if not batched and len(query.shape) != 2:
         return None
@@ -241,7 +241,7 @@ def _sizes(
 
 
 def _have_ranks(batched: bool, mask: Any, padding: Any) -> bool:
-    """Whether the masks have the numbers of dims that torch checks first."""
+    """Return whether the masks have the numbers of dims that torch checks first."""
     rank = 2 if batched else 1
     return (padding is None or len(padding.shape) == rank) and (
         mask is None or len(mask.shape) == 2
@@ -249,7 +249,7 @@ def _have_ranks(batched: bool, mask: Any, padding: Any) -> bool:
 
 
 def _check_projections(given: Any, weights: list[Any], bias: Meta | None) -> None:
-    """Raise torch's error for an input whose dtype differs from its weight's.
+    """Raise torch's error if the dtype of an input differs from that of its weight.
 
     A single weight holds the rows of all three; an unbatched input gets a batch dim.
     Masks are merged later.
@@ -270,7 +270,7 @@ def _shape(meta: Meta | None) -> Shape:
 
 
 def _masked(query: Meta, mask: Any, padding: Any, sizes: tuple[int, ...]) -> bool:
-    """Whether the masks fit, share one dtype, and cause no warning of torch."""
+    """Return whether the masks fit, share a dtype, and cause no warning in torch."""
     length, keys, batch, heads = sizes
     batched = len(query.shape) == 3
     given = [one for one in (mask, padding) if one is not None]
@@ -415,7 +415,7 @@ def _attended(
 
 
 def _masks(mask: Meta, mask_type: int | None, scores: tuple[int, ...]) -> Any:
-    """Return None if the mask fits the scores; its dtype does not matter."""
+    """Return None if the mask fits the scores, whatever its dtype."""
     batch, heads, rows, keys = scores
     if mask_type == UNMERGED:
         if mask.shape not in ((rows, keys), (batch * heads, rows, keys)):
@@ -432,7 +432,7 @@ def _masks(mask: Meta, mask_type: int | None, scores: tuple[int, ...]) -> Any:
 
 
 def _unmerged(mask: Meta, scores: tuple[int, ...]) -> str:
-    """Return the message of `nn.MultiheadAttention.merge_masks` for a misfit mask."""
+    """Return the message of `nn.MultiheadAttention.merge_masks` for a wrong mask."""
     batch, _, rows, keys = scores
     first = f"{batch}, -1" if len(mask.shape) == 3 else "1, 1"
     count = prod(mask.shape)
@@ -440,7 +440,7 @@ def _unmerged(mask: Meta, scores: tuple[int, ...]) -> str:
 
 
 def _dense(shape: tuple[int, ...], dtype: str) -> Operand:
-    """Return a contiguous tensor inside the kernel."""
+    """Return a contiguous tensor that the kernel uses internally."""
     return Operand(shape, contiguous(shape), dtype, "", False)
 
 
@@ -448,7 +448,7 @@ def _layer_flops(
     src: Meta, embed_dim: int, num_heads: int, qkv_weight: Meta, qkv_bias: Meta,
     proj_weight: Meta, *rest: Any, **named: Any,
 ) -> int:  # fmt: skip
-    """Count the FLOPs of attention and of two linear layers."""
+    """Count the FLOPs of attention and of the two linear layers."""
     attention = _fused_attention_flops(
         src, src, src, embed_dim, num_heads, qkv_weight, qkv_bias, proj_weight
     )

@@ -36,7 +36,7 @@ from shapewright.sizes.window_sizes import Window, compute_convolved, expand_per
 
 
 def _grouped(out: Letter, per_group: int, channels: int, groups: int) -> Expression:
-    """Return the first input channel of the group of an output channel."""
+    """Return the first input channel of the group that an output channel belongs to."""
     if groups == 1:
         return out * 0
     return out // per_group * channels
@@ -164,7 +164,7 @@ def _summed(
 
 
 def _unsummed(input: Meta, weight: Meta) -> str:
-    """Return the reason why a plain sum of products is wrong, or ""."""
+    """Return the reason why the map is not a plain sum of products, or ""."""
     if 0 in weight.shape:
         return "its weights are empty"
     if input.dtype in ("uint8", "int8", "int16"):
@@ -175,7 +175,9 @@ def _unsummed(input: Meta, weight: Meta) -> str:
 def sent(
     window: Window, size: int, place: Expression, step: Expression
 ) -> tuple[Expression, list[Within]]:
-    """Return the input index that reaches `place` at a step, and its conditions."""
+    """Return the input index that contributes to `place` at a step, and its
+    conditions.
+    """
     shifted = place + window.before - step * window.dilation
     source = shifted // window.stride
     conditions = []
@@ -194,7 +196,7 @@ def _counted(channels: int) -> str:
 
 
 def _of(groups: int) -> str:
-    """Return words for the groups, or "" if there is only one."""
+    """Return a phrase that names the number of groups, or "" if there is only one."""
     return f" of its group ({groups} groups)" if groups > 1 else ""
 
 

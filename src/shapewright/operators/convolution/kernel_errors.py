@@ -24,7 +24,7 @@ NEVER_ONEDNN = frozenset({"float64", "int64", "int32", "int16", "int8", "uint8"}
 
 
 def by_onednn(input: Meta, weight: Meta, groups: int) -> bool | None:
-    """Whether torch calls oneDNN (`ConvParams::use_mkldnn`).
+    """Return whether torch calls oneDNN (`ConvParams::use_mkldnn`).
 
     None if that depends on the machine: its threads, its support of half precision.
     """

@@ -40,7 +40,7 @@ def convolution(
     dilation: Any = 1,
     groups: int = 1,
 ) -> Unmet | None:
-    """Check dims, channels, groups, room for the kernel, and dtypes."""
+    """Check the dims, channels and dtypes, and that the kernel fits into the input."""
     spatial = len(weight.shape) - 2
     if spatial not in LAYOUT:
         return None
@@ -126,7 +126,7 @@ def transposed(
 def _of_channels(
     input: Meta, spatial: int, channels: int, wanted: Place, groups: int
 ) -> Unmet | None:
-    """Check that the input has the channels that the weight expects."""
+    """Check that the input has as many channels as the weight expects."""
     shape = input.shape
     at = len(shape) - spatial - 1
     if shape[at] == channels:
@@ -160,7 +160,7 @@ def _of_channels(
 
 
 def _of_dtypes(input: Meta, weight: Meta, bias: Meta | None) -> Unmet | None:
-    """Check that the input, and then the bias, has the weight's dtype."""
+    """Check that the input, and then the bias, have the dtype of the weight."""
     if input.dtype != weight.dtype and weight.dtype in FLOATING:
         why = f"{{op}} computes in {weight.dtype}"
         return dtype_unmet("input", input, weight.dtype, why, "weight")

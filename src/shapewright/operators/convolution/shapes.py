@@ -95,7 +95,7 @@ def _usable(stride: Shape, padding: Shape, dilation: Shape, dims: int) -> bool:
 
 
 def _made(shape: Shape, input: Meta, weight: Meta, groups: int) -> Any:
-    """Return the output, channels last if the strides of input or weight suggest it."""
+    """Return the output, channels last if the strides of input or weight suggest so."""
     dtype = input.dtype
     if len(shape) == 3:
         flat = is_contiguous(input.shape, input.stride)
@@ -142,7 +142,7 @@ def _unusual(
     dims: int,
     output_padding: Shape | None = None,
 ) -> Any:
-    """Handle unbatched and empty input, and raise torch's error for a misfit."""
+    """Handle unbatched and empty inputs, and raise torch's error for wrong sizes."""
     transposed = output_padding is not None
     shape = input.shape
     name = f"conv_transpose{dims}d" if transposed else f"conv{dims}d"
@@ -308,7 +308,7 @@ def _transposed_convolution(
 def _flops(
     input: Meta, weight: Meta, bias: Any, made: Any, transposed: bool = False
 ) -> int:
-    """Count two FLOPs for each multiply-add; like torch, padding is included."""
+    """Count two FLOPs for each multiply-add, including padding, as torch does."""
     dims = len(weight.shape) - 2
     batch = input.shape[0] if len(input.shape) == dims + 2 else 1
     positions = (input.shape if transposed else made.shape)[-dims:]

@@ -23,12 +23,12 @@ UNKNOWN = "its values follow from an argument that is a tensor or a complex numb
 
 
 def _real(*values: Any) -> bool:
-    """Whether all values are Python ints or floats."""
+    """Return whether all values are Python ints or floats."""
     return all(isinstance(value, int | float) for value in values)
 
 
 def _constant(shape: Any, value: Any, dtype: Any = None) -> Any:
-    """Return the map of a tensor with the same number everywhere."""
+    """Return the map of a tensor that holds the same number everywhere."""
     value = known(value)
     if not _real(value):
         return NotDrawn(UNKNOWN)
@@ -165,7 +165,7 @@ def meshgrid(*tensors: Meta, indexing: str | None = None) -> Any:
 
 
 def _not_by_formula(reason: str) -> Callable[..., Any]:
-    """Return a maker for tensors whose elements follow from no formula."""
+    """Return a function that reports why the elements of a tensor follow no formula."""
 
     def make(*args: Any, **kwargs: Any) -> NotDrawn:
         return NotDrawn(reason)
@@ -191,7 +191,7 @@ index_map("torch.bernoulli", "torch.Tensor.bernoulli", "torch.Tensor.bernoulli_"
 
 
 def _triangle_places(upper: bool) -> Callable[..., Any]:
-    """Return the maker of the indices of a triangle: rows, then columns."""
+    """Return the map maker for the indices of a triangle: rows, then columns."""
 
     def make(row: int, col: int, offset: int = 0, **more: Any) -> Any:
         places = [

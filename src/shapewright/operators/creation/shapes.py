@@ -29,7 +29,7 @@ _RANK = {"channels_last": 4, "channels_last_3d": 5}
 
 
 def _shaped_like(input: Any, dtype: str, memory_format: Any, grad_fn: str) -> Made:
-    """Return a new tensor of the input's shape and, in `preserve_format`, layout."""
+    """Return a new tensor of the input's shape; `preserve_format` keeps its layout."""
     shape = input.shape
     if memory_format is None or memory_format == "preserve_format":
         return new(shape, dtype, compute_strides_like(shape, input.stride), grad_fn)
@@ -74,7 +74,7 @@ _liking("randn_like", random=True)
 
 
 def _size_of(size: tuple[Any, ...], named: Any) -> tuple[int, ...] | None:
-    """Return the size given to a factory, as ints or a sequence; None if invalid."""
+    """Return the size given to a factory as ints or a sequence; None if invalid."""
     if named is not None:
         size = (named, *size)
     if len(size) == 1 and isinstance(size[0], tuple | list):
@@ -246,7 +246,7 @@ def _itself(input: Any, grad_fn: str) -> Made:
 
 @rule("torch.Tensor.zero_", "torch.zero_", writes=0)
 def zero(input: Any) -> Any:
-    """Infer the result of `zero_`: the tensor itself, in any layout."""
+    """Infer the result of `zero_`, which is the tensor itself in any layout."""
     return _itself(input, "ZeroBackward0") if input.dtype in KNOWN else NotImplemented
 
 
@@ -268,7 +268,7 @@ def fill(input: Any, value: Any) -> Any:
 
 @rule("torch.Tensor.copy_", writes=0)
 def copy(self: Any, src: Any, non_blocking: Any = False) -> Any:
-    """Infer the result of `copy_`: `src` is broadcast and converted to this tensor."""
+    """Infer the result of `copy_`, which broadcasts and converts `src`."""
     if self.dtype not in KNOWN or KIND.get(getattr(src, "dtype", ""), 3) == 3:
         return NotImplemented
     no_overlap(self)

@@ -31,7 +31,7 @@ def embedding(input: Meta, weight: Meta, *rest: Any, **options: Any) -> Unmet | 
 def aten_embedding(
     weight: Meta, indices: Meta, *rest: Any, **options: Any
 ) -> Unmet | None:
-    """Check the indices as `embedding` does; the table is the first argument."""
+    """Check the indices as `embedding` does; the first argument is the table."""
     return _of_rows(indices, weight, "indices", "weight")
 
 
@@ -63,7 +63,7 @@ def _of_table(weight: Meta, table: str) -> Unmet:
 
 @needs("torch.nn.functional.one_hot")
 def one_hot(tensor: Meta, num_classes: int = -1) -> Unmet | None:
-    """Check that the class numbers are int64 and below the number of classes."""
+    """Check that the classes are int64 and below the number of classes."""
     if tensor.dtype != "int64":
         why = "{op} expects class indices (int64)"
         return dtype_unmet("tensor", tensor, "int64", why)
@@ -111,7 +111,7 @@ def embedding_bag(
     *rest: Any,
     **options: Any,
 ) -> Unmet | None:
-    """Check that bags are rows, or a vector of ids with the offset of each bag."""
+    """Check that bags are rows of ids, or a vector of ids with an offset per bag."""
     if len(weight.shape) == 2 and weight.dtype in (*WHOLE, "bool"):
         return dtype_unmet(
             "weight", weight, "float32", "{op} expects a table of floats"
@@ -171,7 +171,7 @@ def _of_bags(input: Meta, offsets: Any) -> Unmet:
 
 
 def _of_offsets(input: Meta, offsets: Meta) -> Unmet | None:
-    """Check that the first bag begins at 0 and the last one within the ids."""
+    """Check that the first bag begins at 0 and that the last begins within the ids."""
     count = input.shape[0]
     if len(offsets.shape) != 1:
         made = (prod(offsets.shape),)

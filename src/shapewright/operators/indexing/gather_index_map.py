@@ -47,7 +47,7 @@ from shapewright.sizes.expressions import Expression, number
 
 
 def _element(tensor: str, letters: tuple[Expression, ...]) -> Element:
-    """Return the value of an integer tensor at these letters."""
+    """Return the element of an integer tensor at the given letters."""
     return Element(tensor, letters)
 
 
@@ -93,7 +93,7 @@ def take_along_dim(input: Meta, indices: Meta, dim: int | None = None) -> Any:
 def _stretch_letters(
     letters: tuple[Expression, ...], shape: tuple[int, ...], keep: int
 ) -> tuple[Expression, ...]:
-    """Return letters that read a dim of size 1 at 0, except dim `keep`."""
+    """Return letters that read dims of size 1, except dim `keep`, at index 0."""
     return tuple(
         letter if size != 1 or d == keep else letter * 0
         for d, (letter, size) in enumerate(zip(letters, shape, strict=True))
@@ -134,7 +134,7 @@ def scatter_add(input: Meta, dim: int, index: Meta, src: Meta) -> Any:
 def _scattered(
     input: Meta, dim: int, index: Meta, source: Any, name: str, combine: str
 ) -> Any:
-    """Return the map of the input's elements, combined with those of `source`."""
+    """Return the map of the input's elements combined with the elements of `source`."""
     rank = len(input.shape)
     if not rank or len(index.shape) != rank:
         return NotDrawn("it has no dims to scatter along")
@@ -278,7 +278,7 @@ def index_put(input: Meta, indices: Any, values: Meta, accumulate: bool = False)
 
 
 def _leading(items: list[Item]) -> tuple[list[IndexedDim] | None, list[Cut]]:
-    """Return the indexed dims, if they come first, and the remaining dims."""
+    """Return the indexed dims, or None if not drawable, and the sliced dims."""
     taken = [one for one in items if isinstance(one, IndexedDim)]
     rest = [one for one in items if isinstance(one, Cut)]
     plain = len(taken) + len(rest) == len(items) and taken
@@ -328,7 +328,7 @@ def scatter_reduce(
 
 
 def _out_letter(loop: Loop) -> Expression:
-    """Return a loop's letter."""
+    """Return the letter of a loop."""
     (_, (letter,)) = loop_letters(loop.size)
     assert letter.name == loop.letter
     return letter

@@ -39,7 +39,7 @@ from shapewright.operators.view_operators.needs import viewable
 
 @needs("torch.gather")
 def gather(input: Meta, dim: Any, index: Meta, **options: Any) -> Unmet | None:
-    """Check that the index has the input's rank and fits in it except along `dim`."""
+    """Check that the index has the input's rank and fits into it except along `dim`."""
     wrong = of_dim(input, "input", dim) or whole("index", index, ("int64", "int32"))
     if wrong is not None or not input.shape or 0 in index.shape:
         return wrong
@@ -56,7 +56,7 @@ def gather(input: Meta, dim: Any, index: Meta, **options: Any) -> Unmet | None:
 def scatter(
     input: Meta, dim: Any, index: Meta, src: Any = None, *rest: Any, **options: Any
 ) -> Unmet | None:
-    """Check that the index fits in the source and, except along `dim`, in the input."""
+    """Check that the index fits into the source and, except along `dim`, the input."""
     return _of_scatter("input", input, dim, index, src)
 
 
@@ -66,7 +66,7 @@ def scatter(
 def scatter_(
     self: Meta, dim: Any, index: Meta, src: Any = None, *rest: Any, **options: Any
 ) -> Unmet | None:
-    """Check an in-place `scatter_` as `scatter` is checked."""
+    """Check an in-place `scatter_` in the way `scatter` is checked."""
     return _of_scatter("self", self, dim, index, src)
 
 
@@ -98,7 +98,7 @@ def _of_scatter(
 def take_along_dim(
     input: Meta, indices: Meta, dim: Any = None, **options: Any
 ) -> Unmet | None:
-    """Check that indices have the input's rank and broadcast except along `dim`."""
+    """Check that the indices have the input's rank and broadcast except along `dim`."""
     if dim is None:
         return whole("indices", indices, ("int64", "int32")) or _of_one_piece(
             input, indices
@@ -125,7 +125,7 @@ def take_along_dim(
 
 
 def _of_one_piece(input: Meta, indices: Meta) -> Unmet | None:
-    """Check that both tensors can be viewed as one row, as needed without `dim`."""
+    """Check that both tensors can be viewed as vectors, which is done without `dim`."""
     for name, each in (("input", input), ("indices", indices)):
         if not viewable(each.shape, each.stride, (prod(each.shape),)):
             return Unmet(
@@ -142,7 +142,7 @@ def _of_one_piece(input: Meta, indices: Meta) -> Unmet | None:
 
 @needs("torch.index_select")
 def index_select(input: Meta, dim: Any, index: Meta, **options: Any) -> Unmet | None:
-    """Check that the index is a vector of indices within the dim."""
+    """Check that the index is a vector of indices within the range of the dim."""
     wrong = of_dim(input, "input", dim) or whole("index", index, ("int64", "int32"))
     wrong = wrong or vector(index)
     if wrong is not None or not input.shape:
@@ -163,14 +163,14 @@ def index_add(
 def index_add_(
     self: Meta, dim: Any, index: Meta, source: Any, **options: Any
 ) -> Unmet | None:
-    """Check an in-place `index_add_` as `index_add` is checked."""
+    """Check an in-place `index_add_` in the way `index_add` is checked."""
     return _of_slices("self", self, dim, index, source)
 
 
 def _of_slices(
     name: str, input: Meta, dim: Any, index: Meta, source: Any
 ) -> Unmet | None:
-    """Check that the source has the input's shape, with one slice per index."""
+    """Check that the source has the input's shape, with a slice for each index."""
     wrong = of_dim(input, name, dim) or whole("index", index, ("int64", "int32"))
     wrong = wrong or vector(index)
     if wrong is not None or not input.shape or not is_tensor(source):
@@ -205,7 +205,7 @@ def _of_slices(
 
 @needs(*named(*both("index_fill")), "torch.Tensor.index_fill_")
 def index_fill(input: Meta, dim: Any, index: Meta, value: Any) -> Unmet | None:
-    """Check that the indices are within the dim and that the value is single."""
+    """Check that the indices are in range and that the value is a single number."""
     wrong = of_dim(input, "input", dim) or whole("index", index) or vector(index)
     wrong = wrong or _of_one("value", value)
     if wrong is not None or not input.shape:
@@ -244,7 +244,7 @@ def take(input: Meta, index: Meta, **options: Any) -> Unmet | None:
 
 
 def _of_elements(name: str, input: Meta, index: Meta) -> Unmet | None:
-    """Check that the indices, counted row by row, are within the input."""
+    """Check that the indices are within the range of the flattened input."""
     count = prod(input.shape)
     wrong = out_of_range("index", index, count, name, 0, "elements", least=-count)
     return None if wrong is None else replace(wrong, wanted=None)
@@ -278,7 +278,7 @@ def put(
 
 @needs(*named(*both("masked_scatter")), "torch.Tensor.masked_scatter_")
 def masked_scatter(input: Meta, mask: Meta, source: Meta) -> Unmet | None:
-    """Check that the bool mask broadcasts and the source has enough elements."""
+    """Check that the bool mask broadcasts and that the source has enough elements."""
     if mask.dtype != "bool":
         return dtype_unmet("mask", mask, "bool", "{op} expects a bool mask")
     wrong = broadcast([("input", input), ("mask", mask)])
@@ -310,7 +310,7 @@ def masked_scatter(input: Meta, mask: Meta, source: Meta) -> Unmet | None:
 def repeat_interleave(
     input: Meta, repeats: Any = None, dim: Any = None, **options: Any
 ) -> Unmet | None:
-    """Check that there is a count for each slice of the dim, or each element."""
+    """Check that there is a count for each slice along the dim, or for each element."""
     wrong = of_dim(input, "input", dim) if dim is not None else None
     if wrong is not None:
         return wrong
@@ -343,7 +343,7 @@ def repeat_interleave(
 
 
 def _rank_of(input: Meta) -> int:
-    """Return the number of dims; 1 for a scalar."""
+    """Return the number of dims, which is 1 for a scalar."""
     return max(len(input.shape), 1)
 
 

@@ -24,7 +24,7 @@ Shape = tuple[int, ...]
 
 @dataclass(frozen=True, slots=True)
 class IndexedDim:
-    """One dim that a list, a tensor or a mask indexes.
+    """A dim that a list, a tensor or a mask indexes.
 
     `name` is the tensor's name in the call, or "" for known numbers; `numbers` are
     nested tuples of these; `wraps` is the dim's size if indices may be negative.
@@ -48,7 +48,7 @@ class IndexedDim:
 
 @dataclass(frozen=True, slots=True)
 class Cut:
-    """A dim that a slice keeps: `start + step * letter`, of `size`."""
+    """A dim of size `size` that a slice keeps: `start + step * letter`."""
 
     start: int
     step: int
@@ -56,7 +56,7 @@ class Cut:
 
 
 class Uncovered(Exception):
-    """The reason why an index cannot be drawn, in words."""
+    """The reason why an index cannot be drawn."""
 
 
 Item = int | Cut | IndexedDim | None
@@ -74,7 +74,7 @@ def getitem(input: Meta, index: Any) -> Any:
 
 
 def _mixed(items: list[Any]) -> bool:
-    """Whether torch treats a list as a tuple: it holds more than plain numbers."""
+    """Return whether torch treats a list as a tuple, as not all items are integers."""
     return len(items) < 32 and not all(isinstance(item, int) for item in items)
 
 
@@ -97,14 +97,14 @@ def resolved(shape: Shape, items: tuple[Any, ...], names: list[str]) -> list[Ite
 
 
 def _spanned(item: Any) -> int:
-    """Return the number of input dims that an item indexes."""
+    """Return the number of input dims that an index covers."""
     if item is None or item is Ellipsis:
         return 0
     return len(item.shape) if getattr(item, "dtype", None) == "bool" else 1
 
 
 def _one(item: Any, name: str, sizes: Shape) -> list[Item]:
-    """Resolve one item against the sizes of the dims that it indexes."""
+    """Resolve one index against the sizes of the dims that it indexes."""
     if item is None:
         return [None]
     if isinstance(item, bool):
@@ -147,14 +147,14 @@ def numbers_in(item: Any) -> list[Any]:
 
 
 def _whole_of(item: Any, size: int) -> Any:
-    """Return indices as nested tuples, with negative ones counted from the front."""
+    """Return indices as nested tuples, with negative indices counted from the front."""
     if isinstance(item, list | tuple):
         return tuple(_whole_of(inner, size) for inner in item)
     return item % max(size, 1)
 
 
 def _tensor(item: Any, name: str, size: int) -> Item:
-    """Resolve an integer tensor; a 0-dim one is a plain number."""
+    """Resolve an integer tensor; a 0-dim tensor becomes a plain number."""
     values = getattr(item, "values", None)
     if not item.shape:
         if values is None:
@@ -165,7 +165,7 @@ def _tensor(item: Any, name: str, size: int) -> Item:
 
 
 def _masked(item: Any) -> list[Item]:
-    """Resolve a mask: each of its dims is indexed by the positions that are True."""
+    """Resolve a mask, which indexes each of its dims by the positions that are True."""
     values = getattr(item, "values", None)
     if values is None or not item.shape:
         raise Uncovered("it is indexed with a mask whose values are not known")
@@ -181,7 +181,7 @@ def _masked(item: Any) -> list[Item]:
 
 
 def _mapped(items: list[Item]) -> IndexMap:
-    """Build the map: slices keep their dims, all indexed dims become one group."""
+    """Return the map: slices keep their dims, and the indexed dims become one group."""
     left = [item for item in items if not isinstance(item, int)]
     used = [n for n, item in enumerate(left) if isinstance(item, IndexedDim)]
     group = common([item.shape for item in left if isinstance(item, IndexedDim)])
@@ -215,7 +215,7 @@ def _mapped(items: list[Item]) -> IndexMap:
 
 
 def common(shapes: list[Shape]) -> Shape:
-    """Return the shape to which the indices are broadcast."""
+    """Return the shape to which the indices broadcast."""
     rank = max(map(len, shapes), default=0)
     padded = [(1,) * (rank - len(shape)) + shape for shape in shapes]
     sizes = zip(*padded, strict=True)
@@ -223,7 +223,7 @@ def common(shapes: list[Shape]) -> Shape:
 
 
 def _told(items: list[Item], group: Shape, front: int | None) -> str:
-    """Describe the indexing in a sentence."""
+    """Return a sentence that describes the indexing."""
     if front is None:
         more = ""
         if any(isinstance(item, int) for item in items):

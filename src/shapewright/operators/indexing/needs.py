@@ -39,7 +39,7 @@ MASKS = ("bool", "uint8")
 
 @needs("torch.Tensor.__getitem__")
 def getitem(self: Meta, index: Any) -> Unmet | None:
-    """Check that there are at most as many indices as dims, each within its dim."""
+    """Check that there are no more indices than dims, and that each is in range."""
     return _of_items(self, index)
 
 
@@ -86,7 +86,7 @@ def _of_items(self: Meta, index: Any) -> Unmet | None:
 
 
 def _with_masks(wrong: Unmet, masks: list[tuple[str, Meta]]) -> Unmet:
-    """Describe masks by their number of True positions, and grant no other mask."""
+    """Describe each mask by its number of True positions, and grant no other mask."""
     said = wrong.message
     for name, true in masks:
         shown = f"{word(name)}, true at {true.shape[0]} places"
@@ -95,7 +95,7 @@ def _with_masks(wrong: Unmet, masks: list[tuple[str, Meta]]) -> Unmet:
 
 
 def _empty(self: Meta, items: tuple[Any, ...]) -> bool:
-    """Whether the output has no elements."""
+    """Return whether the output has no elements."""
     at, found = 0, 0 in self.shape
     for n, item in enumerate(items):
         if item is Ellipsis:
@@ -108,7 +108,7 @@ def _empty(self: Meta, items: tuple[Any, ...]) -> bool:
 
 
 def _picked(name: str, item: Any) -> Iterator[tuple[str, Any]]:
-    """Yield the index tensor of an item; for a known mask, one as long as its Trues."""
+    """Yield an index tensor; a known mask yields an index for each True value."""
     if not is_tensor(item):
         return
     if item.dtype not in MASKS:
@@ -119,7 +119,7 @@ def _picked(name: str, item: Any) -> Iterator[tuple[str, Any]]:
 
 
 def _too_many(self: Meta, items: tuple[Any, ...], count: int) -> Unmet:
-    """Report more indices than dims."""
+    """Report that there are more indices than dims."""
     shape = self.shape
     made = Made((*shape, *(1,) * (count - len(shape))), self.dtype)
     shown = dims(len(shape)) if shape else "no dims"
@@ -135,7 +135,7 @@ def _too_many(self: Meta, items: tuple[Any, ...], count: int) -> Unmet:
 
 
 def _grown(made: Made, items: tuple[Any, ...]) -> Made:
-    """Return a shape in which all integer indices are within range."""
+    """Return the tensor enlarged until all integer indices are in range."""
     sizes = list(made.shape)
     at = 0
     for n, item in enumerate(items):
@@ -152,7 +152,7 @@ def _grown(made: Made, items: tuple[Any, ...]) -> Made:
 
 
 def _of_item(self: Meta, item: Any, name: str, at: int) -> Unmet | None:
-    """Check one index against the dim, or dims, that it reads."""
+    """Check one index against the dim or dims that it reads."""
     shape = self.shape
     if type(item) is int:
         size = shape[at]
@@ -211,7 +211,7 @@ def _of_item(self: Meta, item: Any, name: str, at: int) -> Unmet | None:
 
 @needs("torch.Tensor.__setitem__")
 def setitem(self: Meta, index: Any, value: Any) -> Unmet | None:
-    """Check the indices, and that the value broadcasts to the part it is written to."""
+    """Check the indices, and that the value broadcasts to the part it replaces."""
     wrong = _of_items(self, index)
     if wrong is not None or not is_tensor(value):
         return wrong
@@ -223,7 +223,7 @@ def setitem(self: Meta, index: Any, value: Any) -> Unmet | None:
 def index_put(
     input: Meta, indices: Any, values: Any, accumulate: bool = False
 ) -> Unmet | None:
-    """Check a list of indices and the values as `setitem` does."""
+    """Check a list of indices and the values in the way `setitem` does."""
     items = tuple(indices) if isinstance(indices, tuple | list) else ()
     if not items or not is_tensor(values) or any(item is None for item in items):
         return None
@@ -240,7 +240,9 @@ def index_put(
 def _of_written(
     self: Meta, items: tuple[Any, ...], value: Meta, shape: tuple[int, ...]
 ) -> Unmet | None:
-    """Check that the value, without leading 1s, broadcasts to the indexed part."""
+    """Check that the value, without leading dims of size 1, broadcasts to the indexed
+    part.
+    """
     part = _picked_shape(self.shape, items)
     if part is None:
         return None
@@ -281,7 +283,7 @@ def _of_written(
 def _picked_shape(
     shape: tuple[int, ...], items: tuple[Any, ...]
 ) -> tuple[int, ...] | None:
-    """Return the shape of `x[items]`; None if it depends on values."""
+    """Return the shape of `x[items]`, or None if it depends on values."""
     taken = sum(map(_consumed, items))
     out: list[int] = []
     pairs: list[tuple[int, Any]] = []
@@ -316,7 +318,7 @@ def _picked_shape(
 def _with_indices(
     out: list[int], pairs: list[tuple[int, tuple[int, ...]]]
 ) -> tuple[int, ...] | None:
-    """Insert the indices' shape at the first index, or in front if they are apart."""
+    """Insert the indices' shape at the first index, or in front if not adjacent."""
     if not pairs:
         return tuple(out)
     try:
@@ -329,7 +331,7 @@ def _with_indices(
 
 
 def _of_part(input: Meta, src: Meta, part: tuple[int, ...]) -> Unmet | None:
-    """Check that the source has exactly the shape of the part."""
+    """Check that the source has exactly the shape of the part that it replaces."""
     if src.shape == part:
         return None
     dim = differs(src.shape, part)
@@ -347,7 +349,7 @@ def _of_part(input: Meta, src: Meta, part: tuple[int, ...]) -> Unmet | None:
 
 @needs(*named(*both("select_scatter")))
 def select_scatter(input: Meta, src: Meta, dim: Any, index: Any) -> Unmet | None:
-    """Check that the index is within the dim and that the source fits."""
+    """Check that the index is within the dim and that the source fits the slice."""
     wrong = of_dim("input", input, dim)
     if wrong is not None or type(dim) is not int or not input.shape:
         return wrong
@@ -388,7 +390,7 @@ def slice_scatter(
 def diagonal_scatter(
     input: Meta, src: Meta, offset: int = 0, dim1: Any = 0, dim2: Any = 1
 ) -> Unmet | None:
-    """Check that the source fits the diagonal of two dims, which comes last."""
+    """Check that the source has the shape of the diagonal, which is its last dim."""
     wrong = of_plane(input, dim1, dim2, ("dim1", "dim2"))
     if wrong is not None or type(offset) is not int:
         return wrong

@@ -34,7 +34,7 @@ _INDEX = ("int64", "int32")
 
 
 def _fits_apart_from(index: Shape, shape: Shape, dim: int) -> int | None:
-    """Return the first dim except `dim` in which the index is larger; else None."""
+    """Return the first dim except `dim` in which the index is larger, or None."""
     for at, (want, have) in enumerate(zip(index, shape, strict=True)):
         if at != dim and want > have:
             return at
@@ -174,7 +174,7 @@ def getitem(self: Meta, index: Any) -> Any:
 def _sliced(
     self: Meta, items: tuple[Any, ...]
 ) -> tuple[Shape, Shape, list[Meta | None]] | None:
-    """Return shape and strides after ints, slices, None and `...`, and the indices."""
+    """Return shape and strides after ints, slices, None and `...`, and the tensors."""
     named = sum(item is not None and item is not Ellipsis for item in items)
     free = len(self.shape) - named
     if free < 0 or sum(item is Ellipsis for item in items) > 1:
@@ -229,7 +229,9 @@ def _cut(item: slice, size: int) -> tuple[int, int] | None:
 def _indexed(
     dtype: str, shape: Shape, stride: Shape, indices: list[Meta | None]
 ) -> Any:
-    """`AdvancedIndex`: the indexed dims are replaced by the indices' common shape."""
+    """Return the shape with the common shape of the indices in place of indexed
+    dims.
+    """
     used = [at for at, index in enumerate(indices) if index is not None]
     given = [index for index in indices if index is not None]
     if dtype not in KNOWN or 0 in shape:
@@ -271,7 +273,7 @@ def _indexed(
 
 
 def _rows(input: Meta, dim: Any, index: Meta) -> bool:
-    """Whether one index vector of int64 selects rows along a dim."""
+    """Return whether a single int64 vector selects rows along a dim."""
     ndim = len(input.shape)
     return (
         type(dim) is int
@@ -331,7 +333,7 @@ def index_copy_in_place(self: Meta, dim: int, index: Meta, source: Meta) -> Any:
 
 
 def _kept(self: Meta, made: Any) -> Any:
-    """Return the written tensor, unless some of its elements share memory."""
+    """Return the written tensor, or NotImplemented if its elements share memory."""
     if made is NotImplemented or not is_dense(self.shape, self.stride):
         return NotImplemented
     return Made(self.shape, self.dtype, self.stride, made.grad_fn)
@@ -409,7 +411,7 @@ _PLAIN = ("Float", "Double", "Long", "Int", "Short", "Char", "Byte", "Half")
 
 
 def _type_name(dtype: str) -> str:
-    """Return a tensor's legacy type: `torch.FloatTensor` for `float32`."""
+    """Return the legacy type of a tensor: `torch.FloatTensor` for `float32`."""
     name = SCALAR_TYPE.get(dtype, dtype)
     return f"torch.{name}Tensor" if name in _PLAIN[:-1] else f"CPU{name}Type"
 

@@ -39,7 +39,7 @@ Seen = tuple[Shape, tuple[int | None, ...]]
 
 
 def _own(tensor: Meta) -> Seen:
-    """Return a tensor's own shape and dims."""
+    """Return the shape and dims of a tensor."""
     return tuple(tensor.shape), tuple(range(len(tensor.shape)))
 
 
@@ -64,7 +64,7 @@ def _joined(seen: Sequence[Seen], dim: int, sentence: str) -> IndexMap:
 
 
 def _one_after_another(seen: Sequence[Seen], dim: int) -> IndexMap:
-    """Return the map of `_joined`, with the sentence that describes it."""
+    """Return the map of `_joined` with a sentence that describes it."""
     sizes = " + ".join(str(shape[dim]) for shape, _ in seen)
     words = f"One after another along dim {dim}, which then has {sizes} elements."
     return _joined(seen, dim, words)
@@ -98,7 +98,7 @@ def stack(tensors: Sequence[Meta], dim: int = 0) -> Any:
 
 
 def _at_least(tensor: Meta, rank: int) -> Seen:
-    """Return shape and dims as `torch.atleast_1d`, `_2d` and `_3d` give them."""
+    """Return the shape and dims that `torch.atleast_1d`, `_2d` or `_3d` produces."""
     shape, dims = _own(tensor)
     missing = max(rank - len(shape), 0)
     after = 1 if missing and rank == 3 and shape else 0
@@ -137,7 +137,7 @@ def column_stack(tensors: Sequence[Meta]) -> Any:
 
 
 def _pieces(input: Meta, dim: int, sizes: Sequence[int]) -> tuple[IndexMap, ...]:
-    """Return the maps of consecutive pieces of these sizes."""
+    """Return the maps of consecutive pieces of the given sizes."""
     found = []
     start = 0
     for n, size in enumerate(sizes):
@@ -314,7 +314,7 @@ def flipud(input: Meta) -> Any:
 
 
 def _flipped(input: Meta, dims: set[int]) -> IndexMap:
-    """Return the map that reverses these dims."""
+    """Return the map that reverses the given dims."""
     shape = tuple(input.shape)
     letters = out_letters(len(shape))
     at = tuple(

@@ -28,7 +28,7 @@ from shapewright.operators.needs_registry import needs
 
 
 def _listed(tensors: Any) -> list[Meta]:
-    """Return the tensors of a list or tuple; [] if it holds anything else."""
+    """Return the tensors of a list or tuple, or [] if it holds anything else."""
     if not isinstance(tensors, tuple | list):
         return []
     return list(tensors) if all(map(is_tensor, tensors)) else []
@@ -95,7 +95,7 @@ def _ranks_differ(first: int, one: Meta, n: int, each: Meta, at: int) -> Unmet:
 
 
 def _sizes_differ(first: int, one: Meta, n: int, each: Meta, at: int, d: int) -> Unmet:
-    """Report a dim, not the joined one, that has two sizes."""
+    """Report a dim, other than the concatenated one, in which the sizes differ."""
     made = tuple(
         size if dim == at else one.shape[dim] for dim, size in enumerate(each.shape)
     )
@@ -114,7 +114,7 @@ def _sizes_differ(first: int, one: Meta, n: int, each: Meta, at: int, d: int) ->
 
 @needs("torch.stack")
 def stack(tensors: Any, dim: int = 0, **options: Any) -> Unmet | None:
-    """Check that all tensors have one shape, and that the new dim is in range."""
+    """Check that all tensors have the same shape, and that the new dim is in range."""
     given = _listed(tensors)
     if not given or not isinstance(dim, int):
         return None
@@ -156,7 +156,7 @@ def stack(tensors: Any, dim: int = 0, **options: Any) -> Unmet | None:
 
 @needs("torch.hstack")
 def hstack(tensors: Any, **options: Any) -> Unmet | None:
-    """Check as `cat` along dim 1; vectors along dim 0."""
+    """Check as `cat` along dim 1, or along dim 0 for vectors."""
     return _joined(tensors, 1, 1)
 
 
@@ -167,7 +167,7 @@ def vstack(tensors: Any, **options: Any) -> Unmet | None:
 
 
 def _joined(tensors: Any, dim: int, least: int) -> Unmet | None:
-    """Check `cat` of tensors that are given at least `least` dims."""
+    """Check as `cat` after giving each tensor at least `least` dims."""
     given = _listed(tensors)
     if not given:
         return None
@@ -180,7 +180,7 @@ def _joined(tensors: Any, dim: int, least: int) -> Unmet | None:
 
 
 def _lowered(wrong: Unmet | None, raised: Any, given: Any) -> Unmet | None:
-    """Report on tensors that were given more dims with their original shapes."""
+    """Return the report with the original shapes of tensors that got more dims."""
     if wrong is None:
         return None
     said = wrong.message

@@ -31,7 +31,7 @@ def _joined_dtype(tensors: Sequence[Meta]) -> str | None:
 
 
 def _joined_format(tensors: Sequence[Meta]) -> str:
-    """Return the memory format that all tensors suggest, else contiguous."""
+    """Return the memory format that all tensors suggest, or the contiguous format."""
     found = ""
     for tensor in tensors:
         own = suggest_format(tensor.shape, tensor.stride)
@@ -142,7 +142,7 @@ def _unsqueezed(meta: Meta, at: int) -> Meta:
 
 
 def _at_least(meta: Meta, ndim: int) -> Meta:
-    """Return the tensor as `atleast_1d`, `_2d` or `_3d` shapes it."""
+    """Return the tensor with the shape that `atleast_1d`, `_2d` or `_3d` gives it."""
     shape, stride = meta.shape, meta.stride
     if not shape:
         shape, stride = (1,), (1,)
@@ -179,7 +179,7 @@ def column_stack(tensors: Any, *, out: Any = None) -> Any:
 
 
 def _column(meta: Meta) -> Meta:
-    """Return a vector as a matrix of one column, as `reshape` does."""
+    """Return a vector as a matrix with one column, as `reshape` does."""
     if len(meta.shape) > 1:
         return meta
     size = meta.shape[0] if meta.shape else 1

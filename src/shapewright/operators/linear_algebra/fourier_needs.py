@@ -35,7 +35,7 @@ MIRRORED = frozenset("irfft irfft2 irfftn hfft hfft2 hfftn".split())
 
 
 def _of_numbers(word: str, input: Meta) -> Unmet | None:
-    """Check that the transform takes the input's dtype: real or complex, and width."""
+    """Check that the transform accepts the input's dtype and precision."""
     if word in REAL and KIND.get(input.dtype) == 3:
         real = TO_REAL.get(input.dtype, "float32")
         wanted = "float32" if real in HALVES else real
@@ -49,7 +49,7 @@ def _of_numbers(word: str, input: Meta) -> Unmet | None:
 def _of_points(
     word: str, input: Meta, dim: int, count: Any, last: bool, argument: str, fits: Any
 ) -> Unmet | None:
-    """Check for at least one point along a dim; `count` is the size requested."""
+    """Check that a dim has at least one point; `count` is the requested number."""
     size = input.shape[dim]
     if type(count) is int:
         if count >= 1:
@@ -83,7 +83,7 @@ def _of_points(
 
 
 def _along_one(word: str) -> None:
-    """Register a transform along one dim."""
+    """Register the need of a transform along one dim."""
 
     def transform(
         input: Meta, n: Any = None, dim: Any = -1, norm: Any = None, **options: Any
@@ -98,7 +98,7 @@ def _along_one(word: str) -> None:
 
 
 def _along_several(word: str, usual: tuple[int, ...] | None) -> None:
-    """Register a transform along several dims."""
+    """Register the need of a transform along several dims."""
 
     def transform(
         input: Meta, s: Any = None, dim: Any = usual, norm: Any = None, **options: Any
@@ -165,7 +165,7 @@ def shift(input: Meta, dim: Any = None) -> Unmet | None:
 
 
 def _of_each(input: Meta, dim: Any) -> Unmet | None:
-    """Check that the dims exist; the same dim may be given twice."""
+    """Check that the dims exist; they may repeat."""
     wrong = of_dim("input", input, dim)
     return wrong if wrong is not None and wrong.code == DIM_OUT_OF_RANGE else None
 
@@ -182,7 +182,7 @@ def stft(
     *rest: Any,
     **options: Any,
 ) -> Unmet | None:
-    """Check that the signal is long enough, and the window `win_length` long."""
+    """Check that the signal is long enough and the window has length `win_length`."""
     shape = input.shape
     rank = len(shape)
     if rank not in (1, 2):
@@ -211,7 +211,7 @@ def stft(
 
 
 def _of_signal(input: Meta) -> Unmet:
-    """Report an input that is neither (samples,) nor (batch, samples)."""
+    """Report an input whose shape is neither (samples,) nor (batch, samples)."""
     shape = input.shape
     grants: tuple[Grant, ...] = ()
     if shape:
@@ -230,7 +230,7 @@ def _of_signal(input: Meta) -> Unmet:
 
 
 def _of_window(n_fft: int, hop: Any, length: Any, window: Any) -> Unmet | None:
-    """Check that the window is `win_length` long, and at most `n_fft`."""
+    """Check that the window has length `win_length`, which is at most `n_fft`."""
     if n_fft < 1:
         return Unmet(
             WINDOW_LENGTH,
@@ -291,7 +291,7 @@ def istft(
     *rest: Any,
     **options: Any,
 ) -> Unmet | None:
-    """Check for complex frequencies and frames, in the layout that `stft` returns."""
+    """Check that the input holds complex frequencies and frames, as from `stft`."""
     shape = input.shape
     rank = len(shape)
     if rank not in (2, 3):

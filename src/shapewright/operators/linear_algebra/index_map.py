@@ -85,7 +85,7 @@ def pairwise_distance(
 
 
 def _norm_of(apart: IndexMap, p: float, letters: tuple[str, ...], words: str) -> Any:
-    """Return the norm of the stage of differences over its last letter."""
+    """Return the norm, over its last letter, of the stage of differences."""
     last = apart.letters[-1]
     return IndexMap(
         apart.shape[:-1],
@@ -123,7 +123,7 @@ def kron(input: Meta, other: Meta, *, out: Any = None) -> Any:
 
 
 def _padded(shape: Shape, rank: int) -> Shape:
-    """Return the shape with leading dims of size 1, up to `rank` dims."""
+    """Return the shape with leading dims of size 1 added, up to `rank` dims."""
     return (1,) * (rank - len(shape)) + shape
 
 

@@ -42,7 +42,7 @@ def trace(input: Meta) -> Unmet | None:
 
 
 def _refuse_bools(name: str, input: Meta) -> Unmet | None:
-    """Check that the input is not bool: bools have no sum or product here."""
+    """Check that the input is not bool, as bools have no sum or product here."""
     if input.dtype != "bool":
         return None
     return dtype_unmet(name, input, "int64", "{op} expects numbers")
@@ -50,13 +50,13 @@ def _refuse_bools(name: str, input: Meta) -> Unmet | None:
 
 @needs(*named(*both("tril", "triu")), "torch.Tensor.tril_", "torch.Tensor.triu_")
 def triangle(input: Meta, diagonal: int = 0, **options: Any) -> Unmet | None:
-    """Check that the input has matrices."""
+    """Check that the input has at least two dims."""
     return of_matrices("input", input)
 
 
 @needs(*named(*both("t")), "torch.Tensor.t_")
 def turned(input: Meta) -> Unmet | None:
-    """Check for at most two dims; `transpose` and `mT` take more."""
+    """Check that the input has at most two dims; `.mT` accepts more."""
     wrong = of_rank("input", input, 0, 2)
     if wrong is None:
         return None
@@ -75,7 +75,7 @@ def diag(input: Meta, diagonal: int = 0, **options: Any) -> Unmet | None:
 def of_plane(
     input: Meta, one: Any, other: Any, names: tuple[str, str], extra: int = 0
 ) -> Unmet | None:
-    """Check that two dims exist and differ."""
+    """Check that both dims exist and differ from each other."""
     for name, dim in zip(names, (one, other), strict=True):
         wrong = of_dim("input", input, dim, name, extra)
         if wrong is not None:
@@ -100,7 +100,7 @@ def of_plane(
 def diagonal(
     input: Meta, offset: int = 0, dim1: Any = 0, dim2: Any = 1
 ) -> Unmet | None:
-    """Check that the input has matrices, and that both dims exist."""
+    """Check that the input has at least two dims, and that both given dims exist."""
     return of_matrices("input", input) or of_plane(input, dim1, dim2, ("dim1", "dim2"))
 
 
@@ -116,13 +116,13 @@ def linalg_diagonal(
 def diag_embed(
     input: Meta, offset: int = 0, dim1: Any = -2, dim2: Any = -1
 ) -> Unmet | None:
-    """Check that the two new dims are in range of the output."""
+    """Check that the two new dims are within the dims of the output."""
     return of_plane(input, dim1, dim2, ("dim1", "dim2"), 1)
 
 
 @needs("torch.linalg.cross")
 def cross(input: Meta, other: Meta, *, dim: Any = -1, **options: Any) -> Unmet | None:
-    """Check for vectors of 3 numbers along `dim`; the other dims broadcast."""
+    """Check that `dim` has size 3 in both tensors and that the other dims broadcast."""
     if len(input.shape) != len(other.shape):
         return _of_same_rank(input, other)
     wrong = of_dim("input", input, dim) if input.shape else None
@@ -136,7 +136,7 @@ def cross(input: Meta, other: Meta, *, dim: Any = -1, **options: Any) -> Unmet |
 def any_cross(
     input: Meta, other: Meta, dim: Any = None, **options: Any
 ) -> Unmet | None:
-    """Check as `linalg.cross`; without `dim`, some dim must have size 3."""
+    """Check as `linalg.cross` does; without `dim`, some dim must have size 3."""
     if dim is not None:
         return cross(input, other, dim=dim)
     if len(input.shape) != len(other.shape):
@@ -165,7 +165,7 @@ def any_cross(
 
 
 def _of_same_rank(input: Meta, other: Meta) -> Unmet:
-    """Report two tensors with different numbers of dims."""
+    """Report that two tensors have different numbers of dims."""
     missing = len(input.shape) - len(other.shape)
     made = (*(1,) * missing, *other.shape) if missing > 0 else input.shape
     return Unmet(
@@ -200,7 +200,7 @@ def _of_three(name: str, input: Meta, dim: Any) -> Unmet | None:
 
 @needs(*named(*both("inner")))
 def inner(input: Meta, other: Meta, **options: Any) -> Unmet | None:
-    """Check that both last dims have the same size."""
+    """Check that the last dims of both tensors have the same size."""
     if not input.shape or not other.shape:
         return same_dtype(("input", input), ("other", other))
     one, two = input.shape[-1], other.shape[-1]
@@ -222,14 +222,14 @@ def inner(input: Meta, other: Meta, **options: Any) -> Unmet | None:
 
 @needs("torch.linalg.vecdot")
 def vecdot(x: Meta, y: Meta, *, dim: Any = -1, **options: Any) -> Unmet | None:
-    """Check that both tensors broadcast and have one dtype."""
+    """Check that both tensors broadcast and have the same dtype."""
     wrong = broadcast([("x", x), ("y", y)]) or same_dtype(("x", x), ("y", y))
     return wrong or of_dim("x", x, dim)
 
 
 @needs(*named(*both("addr")))
 def addr(input: Meta, vec1: Meta, vec2: Meta, **options: Any) -> Unmet | None:
-    """Check for two vectors, and an input that broadcasts to their product."""
+    """Check that there are two vectors, and the input broadcasts to their product."""
     wrong = of_ranks(("vec1", vec1), 1, ("vec2", vec2), 1)
     if wrong is not None:
         return wrong
@@ -245,7 +245,7 @@ def cov(input: Meta, **options: Any) -> Unmet | None:
 
 @needs("torch.cartesian_prod", "torch.functional.cartesian_prod")
 def cartesian_prod(*tensors: Any) -> Unmet | None:
-    """Check that all tensors are vectors of one dtype."""
+    """Check that all tensors are vectors with the same dtype."""
     for n, each in enumerate(tensors):
         if is_tensor(each) and len(each.shape) != 1:
             return of_rank(f"tensors.{n}", each, 1, 1)
@@ -262,7 +262,7 @@ def combinations(input: Meta, *rest: Any, **options: Any) -> Unmet | None:
 def matrix_norm(
     A: Meta, ord: Any = "fro", dim: Any = (-2, -1), *rest: Any, **options: Any
 ) -> Unmet | None:
-    """Check for float matrices, and that the two dims exist."""
+    """Check that the input consists of float matrices and that the two dims exist."""
     wrong = of_matrices("A", A)
     if wrong is None and not isinstance(dim, int):
         wrong = _of_dims("A", A, dim)
@@ -278,7 +278,7 @@ def vector_norm(
 
 
 def _of_dims(name: str, input: Meta, dim: Any) -> Unmet | None:
-    """Check that the dims exist; a repeated one has no repair."""
+    """Check that the dims exist; no repair is suggested for a repeated dim."""
     wrong = of_dim(name, input, dim) if dim is not None else None
     if wrong is not None and wrong.code == REPEATED_DIM:
         return replace(wrong, grants=())
@@ -294,7 +294,7 @@ def norm(
 
 
 def _of_norm(name: str, input: Meta, options: dict[str, Any]) -> Unmet | None:
-    """Check for floats: the norm of integers is not defined."""
+    """Check that the input is a float, as the norm of integers is not defined."""
     if KIND.get(options.get("dtype") or input.dtype, 2) >= 2:
         return None
     return dtype_unmet(name, input, "float32", "{op} expects floats")
@@ -302,7 +302,7 @@ def _of_norm(name: str, input: Meta, options: dict[str, Any]) -> Unmet | None:
 
 @needs("torch.functional.cdist", "torch.cdist")
 def cdist(x1: Meta, x2: Meta, *rest: Any, **options: Any) -> Unmet | None:
-    """Check that the rows of both sides have equally many numbers."""
+    """Check that the rows of both tensors have the same size."""
     wrong = of_columns("x1", x1) or of_columns("x2", x2)
     if wrong is not None:
         return wrong
@@ -354,7 +354,9 @@ def pairwise(x1: Meta, x2: Meta, *rest: Any, **options: Any) -> Unmet | None:
 def cosine_similarity(
     x1: Meta, x2: Meta, dim: Any = 1, eps: float = 1e-8
 ) -> Unmet | None:
-    """Check for real tensors that broadcast, one of them float, and for the dim."""
+    """Check that the tensors are real, one a float, that they broadcast, and the
+    dim.
+    """
     wrong = broadcast([("x1", x1), ("x2", x2)])
     if wrong is None:
         longer = ("x1", x1) if len(x1.shape) >= len(x2.shape) else ("x2", x2)

@@ -35,7 +35,7 @@ linalg.lu linalg.lu_factor linalg.lu_factor_ex geqrf
 
 
 def _forms(words: list[str]) -> tuple[str, ...]:
-    """Return the names of functions, and of the methods that exist for them."""
+    """Return the names of functions, and of the tensor methods with these names."""
     return named(
         *(f"torch.{word}" for word in words),
         *(f"torch.Tensor.{word}" for word in words if "." not in word),
@@ -44,13 +44,13 @@ def _forms(words: list[str]) -> tuple[str, ...]:
 
 @needs(*_forms(SQUARE))
 def square(input: Meta, *rest: Any, **options: Any) -> Unmet | None:
-    """Check for square matrices of floats."""
+    """Check that the input consists of square float matrices."""
     return _of_square("input", input) or _of_floats("input", input)
 
 
 @needs(*_forms("matrix_exp linalg.matrix_exp".split()))
 def matrix_exp(input: Meta) -> Unmet | None:
-    """Check for square matrices of floats of any width."""
+    """Check that the input consists of square float matrices of any precision."""
     wrong = _of_square("input", input)
     if wrong is None and KIND.get(input.dtype, 2) < 2:
         return dtype_unmet("input", input, "float32", "{op} expects floats")
@@ -59,7 +59,7 @@ def matrix_exp(input: Meta) -> Unmet | None:
 
 @needs(*_forms("matrix_power linalg.matrix_power".split()))
 def matrix_power(input: Meta, n: Any, **options: Any) -> Unmet | None:
-    """Check for square matrices, of floats if `n` < 0 inverts them."""
+    """Check that the matrices are square, and floats if `n` < 0 inverts them."""
     wrong = _of_square("input", input)
     if wrong is None and type(n) is int and n < 0:
         return _of_floats("input", input)
@@ -68,7 +68,7 @@ def matrix_power(input: Meta, n: Any, **options: Any) -> Unmet | None:
 
 @needs(*_forms(ANY))
 def matrices(input: Meta, *rest: Any, **options: Any) -> Unmet | None:
-    """Check for matrices of floats, square ones if `hermitian`."""
+    """Check that the input consists of float matrices, square if `hermitian`."""
     if options.get("hermitian"):
         return _of_square("input", input) or _of_floats("input", input)
     return of_matrices("input", input) or _of_floats("input", input)
@@ -76,7 +76,7 @@ def matrices(input: Meta, *rest: Any, **options: Any) -> Unmet | None:
 
 @needs("torch.linalg.cond")
 def cond(input: Meta, p: Any = None, **options: Any) -> Unmet | None:
-    """Check for float matrices, square ones if the norm needs the inverse."""
+    """Check that the input is float matrices, square if the norm needs the inverse."""
     wrong = of_matrices("input", input)
     if p not in (None, 2, -2):
         wrong = wrong or _of_square("input", input)
@@ -122,14 +122,14 @@ def _of_square(name: str, input: Meta) -> Unmet | None:
 
 
 def _of_floats(name: str, input: Meta) -> Unmet | None:
-    """Check for floats of at least 32 bits."""
+    """Check that the input is a float of at least 32 bits."""
     if input.dtype in TAKEN:
         return None
     return dtype_unmet(name, input, "float32", "{op} expects float32 or float64")
 
 
 def _one_dtype(*given: Named) -> Unmet | None:
-    """Check that all share one dtype: that of the last with at least 32 bits."""
+    """Check that all tensors have the dtype of the last one with at least 32 bits."""
     last = [pair for pair in given if pair[1].dtype in TAKEN]
     if not last:
         return _of_floats(*given[0])
@@ -162,7 +162,7 @@ def _of_rows(matrix: Named, right: Named, at: int, left: bool = True) -> Unmet |
 
 
 def of_columns(name: str, given: Meta) -> Unmet | None:
-    """Check that right sides are matrices; a vector must become a column."""
+    """Check that the right sides are matrices; a vector has to be given as a column."""
     shape = given.shape
     if len(shape) >= 2:
         return None
@@ -180,7 +180,7 @@ def of_columns(name: str, given: Meta) -> Unmet | None:
 
 @needs("torch.linalg.solve", "torch.linalg.solve_ex")
 def solve(A: Meta, B: Meta, *rest: Any, **options: Any) -> Unmet | None:
-    """Check for a square matrix, and right sides with as many rows."""
+    """Check that the matrix is square and that the right sides have as many rows."""
     wrong = _of_square("A", A)
     if wrong is not None:
         return wrong
@@ -198,7 +198,7 @@ def solve(A: Meta, B: Meta, *rest: Any, **options: Any) -> Unmet | None:
 
 
 def _is_vector(A: Meta, B: Meta) -> bool:
-    """Whether torch reads the right sides as vectors, one for each matrix."""
+    """Return whether torch reads the right sides as vectors, one for each matrix."""
     one_less = len(A.shape) - 1 == len(B.shape)
     return len(B.shape) == 1 or (one_less and B.shape == A.shape[:-1])
 
@@ -207,7 +207,7 @@ def _is_vector(A: Meta, B: Meta) -> bool:
 def solve_triangular(
     A: Meta, B: Meta, *, left: bool = True, **options: Any
 ) -> Unmet | None:
-    """Check as `solve` does; a vector must be a column."""
+    """Check as `solve` does, except that a vector has to be given as a column."""
     wrong = _of_square("A", A) or of_columns("B", B)
     if wrong is not None:
         return wrong
@@ -217,7 +217,7 @@ def solve_triangular(
 
 
 def _of_right(one: Named, other: Named) -> Unmet | None:
-    """Check for a square matrix, and columns with as many rows."""
+    """Check that the matrix is square and that the columns have as many rows."""
     wrong = of_columns(*other) or _of_square(*one)
     wrong = wrong or _of_rows(one, other, len(other[1].shape) - 2)
     return wrong or of_batch(one, other) or _one_dtype(other, one)
@@ -225,19 +225,19 @@ def _of_right(one: Named, other: Named) -> Unmet | None:
 
 @needs(*named(*both("cholesky_solve")))
 def cholesky_solve(B: Meta, L: Meta, *rest: Any, **options: Any) -> Unmet | None:
-    """Check for columns and the square factor of a matrix."""
+    """Check that there are columns and the square factor of a matrix."""
     return _of_right(("L", L), ("B", B))
 
 
 @needs(*named(*both("triangular_solve")))
 def triangular_solve(b: Meta, A: Meta, *rest: Any, **options: Any) -> Unmet | None:
-    """Check for columns and a square matrix."""
+    """Check that there are columns and a square matrix."""
     return _of_right(("A", A), ("b", b))
 
 
 @needs("torch.linalg.lstsq")
 def lstsq(A: Meta, B: Meta, *rest: Any, **options: Any) -> Unmet | None:
-    """Check that both sides have as many rows."""
+    """Check that both sides have the same number of rows."""
     wrong = of_matrices("A", A)
     if wrong is not None:
         return wrong
@@ -283,7 +283,7 @@ def lstsq(A: Meta, B: Meta, *rest: Any, **options: Any) -> Unmet | None:
 
 @needs("torch.linalg.multi_dot", "torch.chain_matmul", "torch.functional.chain_matmul")
 def multi_dot(tensors: Any, *rest: Any, **options: Any) -> Unmet | None:
-    """Check for matrices that fit in a row; the first and last may be vectors."""
+    """Check that adjacent matrices can be multiplied; the ends may be vectors."""
     given = list(tensors) if isinstance(tensors, tuple | list) else []
     if len(given) < 2 or not all(map(is_tensor, given)):
         return None

@@ -33,7 +33,7 @@ FLOATS = ("float32", "float64")
 
 
 def _columns(shape: Shape) -> Shape:
-    """Return the strides of column-major matrices."""
+    """Return the strides of matrices in column-major order."""
     turned = contiguous((*shape[:-2], shape[-1], shape[-2]))
     return (*turned[:-2], turned[-1], turned[-2])
 
@@ -246,7 +246,9 @@ def diagflat(input: Meta, offset: int = 0) -> Any:
 
 
 def common_shape(*metas: Meta) -> Shape | None:
-    """Return the broadcast shape of floats of one dtype; None leaves it to torch."""
+    """Return the broadcast shape of floats of one dtype, or None to leave it to
+    torch.
+    """
     dtype = metas[0].dtype
     if dtype not in FLOATING or any(meta.dtype != dtype for meta in metas):
         return None

@@ -40,7 +40,7 @@ def _reduced(
     loss: IndexMap, reduction: str, said: str, stages: tuple[Stage, ...] = (),
     total: IndexMap | None = None,
 ) -> Any:  # fmt: skip
-    """Return the map of the reduced loss, of which `loss` is a stage.
+    """Return the map of the reduced loss, which reads `loss` as a stage.
 
     `total` is the divisor of a mean, if that is not the number of elements.
     """
@@ -77,7 +77,7 @@ def _of_pairs(
     input: Meta, target: Meta, reduction: str, said: str, term: str,
     options: Options = (), then: tuple[Then, ...] = (), weight: Meta | None = None,
 ) -> Any:  # fmt: skip
-    """Return the loss of elements at the same position, after broadcasting."""
+    """Return the map of a loss of elements at equal positions, after broadcasting."""
     given = {"input": input, "target": target}
     if weight is not None:
         given["weight"] = weight
@@ -126,7 +126,7 @@ def l1_loss(
 
 
 def _named_loss(function: str, option: str | None) -> Callable[..., Any]:
-    """Return the maker of a loss that torch has as a single function of two tensors."""
+    """Return the map maker of a loss that is one torch function of two tensors."""
 
     def make(
         input: Meta, target: Meta, size_average: Any = None, reduce: Any = None,
@@ -214,7 +214,7 @@ def _picked(
     scores: str, input: Meta, target: Meta, weight: Meta | None, ignored: int,
     reduction: str, said: str, stages: tuple[Stage, ...] = (),
 ) -> Any:  # fmt: skip
-    """Return the loss of each sample's class score; dims after the classes stay."""
+    """Return the map of each sample's loss, read from the score of its target class."""
     batched = len(input.shape) > 1
     shape = tuple(target.shape) if batched else ()  # one sample may have a target (1,)
     if len(shape) > len(NAMES):
@@ -248,7 +248,7 @@ def _counts(name: Element, ignored: int, classes: int) -> Condition:
 
 
 def _none_ignored(target: Meta, ignored: int) -> bool:
-    """Whether the targets are known and none of them is ignored."""
+    """Return whether the targets are known and none of them is ignored."""
     values = getattr(target, "values", None)
     return values is not None and ignored not in numbers_in(values)
 

@@ -32,7 +32,7 @@ from shapewright.operators.promotion_and_broadcasting import FLOATING
 def _of_samples(
     input: Meta, name: str = "input", what: str = "batch, classes"
 ) -> Unmet | None:
-    """Check for scores of classes, with or without a batch."""
+    """Check that the input holds scores of classes, with or without a batch dim."""
     shape = input.shape
     if len(shape) in (1, 2):
         return None
@@ -52,7 +52,7 @@ def _of_samples(
 
 
 def _of_labels(input: Meta, target: Meta, wanted: tuple[int, ...], each: str) -> Any:
-    """Check that the target has the wanted shape and holds class numbers."""
+    """Check that the target has the expected shape and contains class indices."""
     if target.shape != wanted:
         return Unmet(
             TARGET_SHAPE,
@@ -120,7 +120,7 @@ def multilabel_soft_margin(
 def gaussian_nll(
     input: Meta, target: Meta, var: Any, *rest: Any, **options: Any
 ) -> Unmet | None:
-    """Check for a variance for each number, or a single one for the last dim."""
+    """Check that there is a variance for each number, or one for the whole last dim."""
     if is_tensor(var):
         given, shape = var.shape, input.shape
         one_each = (*shape[:-1], 1)
@@ -149,7 +149,7 @@ def gaussian_nll(
 def triplet(
     anchor: Meta, positive: Meta, negative: Meta, *rest: Any, **options: Any
 ) -> Unmet | None:
-    """Check that the three tensors have as many dims and broadcast."""
+    """Check that the three tensors have the same number of dims and broadcast."""
     named = [("anchor", anchor), ("positive", positive), ("negative", negative)]
     for name, each in named[1:]:
         if len(each.shape) != len(anchor.shape):
@@ -170,7 +170,7 @@ def triplet(
 def cosine_embedding(
     input1: Meta, input2: Meta, target: Meta, *rest: Any, **options: Any
 ) -> Unmet | None:
-    """Check for pairs of vectors, and a target for each pair."""
+    """Check that there are pairs of vectors and a target for each pair."""
     for name, each in (("input1", input1), ("input2", input2)):
         wrong = _of_samples(each, name, "pairs, numbers")
         if wrong is not None:
@@ -213,7 +213,7 @@ def cosine_embedding(
 def margin_ranking(
     input1: Meta, input2: Meta, target: Meta, *rest: Any, **options: Any
 ) -> Unmet | None:
-    """Check that the three tensors have as many dims and broadcast."""
+    """Check that the three tensors have the same number of dims and broadcast."""
     for name, each in (("input2", input2), ("target", target)):
         if len(each.shape) != len(input1.shape):
             return Unmet(
@@ -241,7 +241,7 @@ def ctc(
     *rest: Any,
     **options: Any,
 ) -> Unmet | None:
-    """Check the order time, batch, classes, and for a length for each sample."""
+    """Check that the dims are time, batch, classes, and that samples have lengths."""
     shape = log_probs.shape
     if len(shape) not in (2, 3):
         return Unmet(
@@ -285,7 +285,7 @@ def _count_of(lengths: Any) -> int | None:
 
 
 def _of_batch(log_probs: Meta, *lengths: tuple[str, Any]) -> Unmet | None:
-    """Check for a length for each sample, and report the count that differs."""
+    """Check that there is a length for each sample."""
     shape = log_probs.shape
     batch = shape[1] if len(shape) == 3 else 1
     counts = [_count_of(each) for _, each in lengths]
@@ -342,7 +342,7 @@ def _of_values(name: str, lengths: Any, most: int | None, what: str) -> Unmet | 
 
 
 def _of_targets(log_probs: Meta, targets: Meta, lengths: Any) -> Unmet | None:
-    """Check for a padded row of labels for each sample, or all labels in a row."""
+    """Check that each sample has a padded row of labels, or all share one vector."""
     given, shape = targets.shape, log_probs.shape
     batch = shape[1] if len(shape) == 3 else 1
     known = _numbers(lengths)

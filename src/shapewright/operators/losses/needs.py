@@ -46,7 +46,7 @@ def cross_entropy(
     reduction: str = "mean",
     label_smoothing: float = 0.0,
 ) -> Unmet | None:
-    """Check for classes in dim 1, with class numbers or class shares as target."""
+    """Check that dim 1 holds the classes, and that the target fits the input."""
     if input.shape == target.shape and target.dtype in FLOATING and input.shape:
         at = 0 if len(input.shape) == 1 else 1
         return of_weights(input, weight, at) or floats(input)
@@ -63,12 +63,12 @@ def nll_loss(
     reduce: Any = None,
     reduction: str = "mean",
 ) -> Unmet | None:
-    """Check for classes in dim 1, and a class number for each other position."""
+    """Check that dim 1 holds the classes, with a class index per other position."""
     return _of_classes(input, target, weight, ignore_index, False)
 
 
 def floats(input: Meta) -> Unmet | None:
-    """Check that predictions are floats."""
+    """Check that the predictions are floats."""
     if input.dtype in FLOATING:
         return None
     return dtype_unmet("input", input, "float32", "{op} expects float predictions")
@@ -77,7 +77,7 @@ def floats(input: Meta) -> Unmet | None:
 def _of_classes(
     input: Meta, target: Meta, weight: Any, ignore_index: int, shares: bool
 ) -> Unmet | None:
-    """Check the layout of class numbers, their dtype and their range."""
+    """Check the shape, dtype and range of the class indices."""
     shape, given = input.shape, target.shape
     if not shape:
         return None
@@ -95,7 +95,7 @@ def _of_classes(
 
 
 def of_weights(input: Meta, weight: Any, at: int) -> Unmet | None:
-    """Check for a weight for each class, of the dtype of the predictions."""
+    """Check that there is a weight per class, with the dtype of the predictions."""
     shape = input.shape
     if is_tensor(weight) and weight.shape != (shape[at],):
         return Unmet(
@@ -117,7 +117,7 @@ def of_weights(input: Meta, weight: Any, at: int) -> Unmet | None:
 def _of_layout(
     input: Meta, target: Meta, wanted: tuple[int, ...], at: int, shares: bool
 ) -> Unmet:
-    """Report a target whose shape is not that of the input without its classes."""
+    """Report a target whose shape is not that of the input without its class dim."""
     shape, given = input.shape, target.shape
     last = len(shape) - 1
     if given == shape:
@@ -201,7 +201,7 @@ def with_logits(
     reduction: str = "mean",
     pos_weight: Any = None,
 ) -> Unmet | None:
-    """Check for two tensors of one shape, and weights that broadcast to them."""
+    """Check that both tensors have the same shape, to which the weights broadcast."""
     wrong = _same_shape(input, target)
     if wrong is not None:
         return wrong
@@ -216,7 +216,7 @@ def with_logits(
 
 
 def _of_overlay(input: Meta, name: str, weight: Meta) -> Unmet | None:
-    """Check that weights broadcast to the predictions without enlarging them."""
+    """Check that the weights broadcast to the predictions without enlarging them."""
     wrong = broadcast([("input", input), (name, weight)])
     if wrong is not None:
         return wrong
@@ -281,7 +281,7 @@ PAIRS: dict[str, Callable[[Meta, Meta], Unmet | None]] = {
 
 
 def _some_real(input: Meta, target: Meta) -> Unmet | None:
-    """Check that the tensors are real and one of them is a float."""
+    """Check that the tensors are real and that one of them is a float."""
     named = ("input", input), ("target", target)
     return no_complex(*named) or some_float(*named)
 
@@ -301,7 +301,7 @@ def _pointwise(word: str) -> None:
 
 
 def _of_pairs(input: Meta, target: Meta) -> Unmet:
-    """Report two shapes that differ: the loss is meant for equal shapes."""
+    """Report that two shapes differ, as the loss is intended for equal shapes."""
     shape, given = input.shape, target.shape
     dim = differs(given, shape)
     return Unmet(

@@ -291,7 +291,7 @@ def _of_probabilities(
 
 
 def _reduced(shape: Shape, dtype: str, reduction: str, node: str) -> Any:
-    """Return the loss of that shape, or its mean or sum; `node` is for "none"."""
+    """Return the loss of that shape, or its mean or sum; `node` is for no reduction."""
     if reduction == "none":
         return Made(shape, dtype, None, node)
     nodes = {"mean": "MeanBackward0", "sum": "SumBackward0"}

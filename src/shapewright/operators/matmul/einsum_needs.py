@@ -31,7 +31,7 @@ from shapewright.operators.reduction.needs import of_dim
 
 @needs("torch.einsum", "torch.functional.einsum")
 def einsum(equation: Any, *operands: Any) -> Unmet | None:
-    """Check that each dim has a letter, and each letter a single size."""
+    """Check that each dim has a letter and that each letter has a single size."""
     inner = len(operands) == 1 and isinstance(operands[0], tuple | list)
     given = list(operands[0] if inner else operands)
     if not isinstance(equation, str) or not all(map(is_tensor, given)):
@@ -66,7 +66,9 @@ def einsum(equation: Any, *operands: Any) -> Unmet | None:
 
 
 def _as_written(equation: str, texts: list[str], given: list[Meta]) -> tuple[Made, ...]:
-    """Return the output that the letters after the arrow give, if sizes are known."""
+    """Return the output that the letters after the arrow describe, if sizes are
+    known.
+    """
     sizes: dict[str, int] = {}
     for letters, each in zip(texts, given, strict=False):
         if len(letters) == len(each.shape):
@@ -102,7 +104,7 @@ def _of_letters(equation: str, name: str, letters: str, each: Meta) -> Unmet | N
 def _of_sizes(
     equation: str, names: list[str], texts: list[str], given: list[Meta]
 ) -> Unmet | None:
-    """Check that each letter has the size of the first tensor that has it."""
+    """Check that each dim has the size of the first dim with the same letter."""
     seen: dict[str, tuple[int, str, int]] = {}
     for name, letters, each in zip(names, texts, given, strict=True):
         for dim, letter in enumerate(letters):
@@ -132,7 +134,7 @@ def _of_sizes(
 
 @needs("torch.functional.tensordot", "torch.tensordot")
 def tensordot(a: Meta, b: Meta, dims: Any = 2, out: Any = None) -> Unmet | None:
-    """Check that the summed pairs of dims have equal sizes."""
+    """Check that the dims that are summed in pairs have equal sizes."""
     pairs = _summed(a, b, dims)
     if pairs is None or isinstance(pairs, Unmet):
         return pairs
@@ -154,7 +156,7 @@ def tensordot(a: Meta, b: Meta, dims: Any = 2, out: Any = None) -> Unmet | None:
 
 
 def _summed(a: Meta, b: Meta, dims: Any) -> list[tuple[int, int]] | Unmet | None:
-    """Return the pairs of summed dims, or what is wrong with `dims`."""
+    """Return the pairs of dims that are summed, or what is wrong with `dims`."""
     if type(dims) is int:
         most = min(len(a.shape), len(b.shape))
         if 0 <= dims <= most:

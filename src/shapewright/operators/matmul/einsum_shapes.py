@@ -80,7 +80,7 @@ def read(equation: str, shapes: Sequence[Shape]) -> Axes:
 
 
 def written(subscripts: Sequence[Any], output: Any = None) -> str:
-    """Return the equation of lists: `written([[0, 1], [1, 2]]) == "AB,BC"`."""
+    """Return the equation for lists: `written([[0, 1], [1, 2]]) == "AB,BC"`."""
     text = ",".join("".join(map(_letter, one)) for one in subscripts)
     return text if output is None else f"{text}->{''.join(map(_letter, output))}"
 
@@ -97,7 +97,7 @@ def _letter(number: Any) -> str:
 
 
 def _named(labels: Names, dots: Names) -> Names:
-    """Return the labels with an ellipsis replaced by the names of its dims."""
+    """Return the labels with any ellipsis replaced by the names of its dims."""
     if ELLIPSIS not in labels:
         return labels
     at = labels.index(ELLIPSIS)
@@ -105,7 +105,7 @@ def _named(labels: Names, dots: Names) -> Names:
 
 
 def _operands(left: str, count: int) -> list[Names]:
-    """Parse the labels of each operand; an ellipsis is a single label."""
+    """Parse the labels of each operand, in which an ellipsis is a single label."""
     operands: list[list[str]] = [[]]
     at = 0
     while at < len(left):
@@ -189,7 +189,9 @@ def _output(right: str, start: int, counts: Counter[str]) -> Names:
 
 
 def _measure(sizes: dict[str, int], names: Names, shape: Shape, place: int) -> None:
-    """Add the sizes of an operand to `sizes`; raise if they do not broadcast."""
+    """Add the sizes of an operand to `sizes`; raise an error if they do not
+    broadcast.
+    """
     own: dict[str, int] = {}
     for name, size in zip(names, shape, strict=True):
         if name in own:
@@ -225,7 +227,9 @@ class _Aligned:
 
 
 def _given(args: tuple[Any, ...]) -> tuple[str, list[Any]] | None:
-    """Return equation and operands of a call in either form; None if neither fits."""
+    """Return equation and operands of a call in either form, or None if neither
+    fits.
+    """
     if not args:
         return None
     if isinstance(args[0], str):
@@ -266,7 +270,7 @@ def einsum(*args: Any) -> Any:
 
 
 def _of_one(axes: Axes, operand: Any) -> Any:
-    """Infer the sum of a single operand; a view, without a sum, is left to torch."""
+    """Infer the sum of a single operand; a mere view of it is left to torch."""
     if not axes.summed:
         return NotImplemented
     dtype = (
@@ -277,7 +281,7 @@ def _of_one(axes: Axes, operand: Any) -> Any:
 
 
 def _orders_otherwise() -> bool:
-    """Whether torch lets opt_einsum choose the order of contraction."""
+    """Return whether torch lets opt_einsum choose the order of contraction."""
     return find_spec("opt_einsum") is not None
 
 
@@ -293,7 +297,7 @@ def _flops(args: tuple[Any, ...]) -> int:
 def _contracted(
     equation: str, operands: tuple[tuple[Shape, Shape], ...]
 ) -> tuple[Shape, Shape, int]:
-    """Return shape, strides and FLOPs, contracting from left to right."""
+    """Return shape, strides and FLOPs of contracting operands from left to right."""
     axes = read(equation, [shape for shape, _ in operands])
     order = (*axes.output, *axes.summed)
     left = [
@@ -316,7 +320,9 @@ def _contracted(
 def _aligned(
     names: tuple[str, ...], shape: Shape, stride: Shape, order: tuple[str, ...]
 ) -> _Aligned:
-    """Return the operand's dims in `order`: diagonals taken, missing dims as 1."""
+    """Return the operand with its dims in `order`: a diagonal if repeated, 1 if
+    missing.
+    """
     have: dict[str, tuple[int, int]] = {}
     for name, size, step in zip(names, shape, stride, strict=True):
         have[name] = (size, step + have[name][1] if name in have else step)
@@ -359,7 +365,7 @@ def _multiplied(a: _Aligned, b: _Aligned) -> _Aligned:
 
 
 def _by_bmm(a: _Aligned, b: _Aligned, gone: list[int]) -> tuple[_Aligned, int]:
-    """Contract by one bmm over (shared, a's own and summed, b's own), permuted back.
+    """Contract by one bmm over (shared, dims of a, summed) and permute the result back.
 
     If all of b's own dims come before a's, the operands are swapped, so that the result
     needs no permutation (torch 2.6 does not do so).

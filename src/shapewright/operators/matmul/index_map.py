@@ -32,7 +32,7 @@ Shape = tuple[int, ...]
 
 
 def _multiplied(names: tuple[str, str], left: Shape, right: Shape) -> Any:
-    """Return the map of `left @ right`, of any ranks, as a sum over k."""
+    """Return the map of `left @ right` for any numbers of dims, as a sum over k."""
     batch = broadcast(left[:-2], right[:-2])
     if len(batch) > len(BATCH):
         return NotDrawn("it has more dims than there are letters")
@@ -114,7 +114,7 @@ def _added(
 
 
 def _with_added(made: IndexMap, seed: Read, dtype: str, beta: Any, alpha: Any) -> Any:
-    """Return the map times alpha, plus beta times a read.
+    """Return the map multiplied by alpha, with beta times a read added to it.
 
     For integer tensors torch truncates the factors to integers: 0.6 is 0.
     """
@@ -216,7 +216,7 @@ def linear(input: Meta, weight: Meta, bias: Meta | None = None) -> Any:
 
 
 def _outer_of(first: str, one: Meta, second: str, other: Meta) -> IndexMap:
-    """Return the map of all products of elements of two vectors."""
+    """Return the map of the products of all pairs of elements of two vectors."""
     return IndexMap(
         (*one.shape, *other.shape),
         (Read(first, list_letters("i")), Read(second, list_letters("j"))),
@@ -253,7 +253,7 @@ def tensordot(a: Meta, b: Meta, dims: Any = 2, out: Any = None) -> Any:
 def _contracted(
     first: str, one: Meta, gone: list[int], second: str, other: Meta, also: list[int]
 ) -> Any:
-    """Return the sum over pairs of dims; other dims stay, those of `one` first."""
+    """Return the map of the sum over pairs of dims; other dims stay, `one`'s first."""
     sizes = tuple(one.shape), tuple(other.shape)
     count = sum(map(len, sizes)) - 2 * len(gone)
     if count + len(gone) > len(LETTERS):

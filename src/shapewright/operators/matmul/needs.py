@@ -34,7 +34,7 @@ Named = tuple[str, Meta]
 
 @needs("torch.matmul")
 def matmul(input: Meta, other: Meta, **options: Any) -> Unmet | None:
-    """Check the first's columns against the second's rows; the rest broadcasts."""
+    """Check that the inner dims of `self @ other` are equal; the rest broadcasts."""
     return _of_product(("input", input), ("other", other))
 
 
@@ -67,20 +67,20 @@ def mv(input: Meta, vec: Meta) -> Unmet | None:
 
 @needs("torch.dot", "torch.vdot")
 def dot(input: Meta, tensor: Meta, **options: Any) -> Unmet | None:
-    """Check for two vectors of the same size."""
+    """Check that there are two vectors of the same size."""
     one, two = ("input", input), ("tensor", tensor)
     return of_ranks(one, 1, two, 1) or _of_product(one, two)
 
 
 @needs("torch.outer")
 def outer(input: Meta, vec2: Meta) -> Unmet | None:
-    """Check for two vectors, of any sizes."""
+    """Check that there are two vectors, of any sizes."""
     return of_ranks(("input", input), 1, ("vec2", vec2), 1)
 
 
 @needs("torch.addmm")
 def addmm(input: Meta, mat1: Meta, mat2: Meta, **options: Any) -> Unmet | None:
-    """Check a product of matrices, and that the input broadcasts to it."""
+    """Check the product of two matrices, and that the input broadcasts to it."""
     one, two = ("mat1", mat1), ("mat2", mat2)
     wrong = of_ranks(one, 2, two, 2) or _of_product(one, two)
     return wrong or _of_added(input, (mat1.shape[0], mat2.shape[1]), one, two)
@@ -96,7 +96,7 @@ def baddbmm(input: Meta, batch1: Meta, batch2: Meta, **options: Any) -> Unmet | 
 
 @needs("torch.addbmm")
 def addbmm(input: Meta, batch1: Meta, batch2: Meta, **options: Any) -> Unmet | None:
-    """Check the summed products of a batch, and that the input broadcasts to it."""
+    """Check the sum of the products of a batch, and that the input broadcasts to it."""
     one, two = ("batch1", batch1), ("batch2", batch2)
     wrong = of_ranks(one, 3, two, 3) or _of_batches(one, two) or _of_product(one, two)
     return wrong or _of_added(input, (batch1.shape[1], batch2.shape[2]), one, two)
@@ -104,14 +104,14 @@ def addbmm(input: Meta, batch1: Meta, batch2: Meta, **options: Any) -> Unmet | N
 
 @needs("torch.addmv")
 def addmv(input: Meta, mat: Meta, vec: Meta, **options: Any) -> Unmet | None:
-    """Check a matrix times a vector, and that the input broadcasts to it."""
+    """Check the product of matrix and vector, and that the input broadcasts to it."""
     one, two = ("mat", mat), ("vec", vec)
     wrong = of_ranks(one, 2, two, 1) or _of_product(one, two)
     return wrong or _of_added(input, (mat.shape[0],), one, two)
 
 
 def of_ranks(one: Named, first: int, two: Named, second: int) -> Unmet | None:
-    """Check both numbers of dims; if `@` would take them, give its output."""
+    """Check both numbers of dims; if `@` would accept them, suggest its output."""
     for (name, meta), wanted in ((one, first), (two, second)):
         have = len(meta.shape)
         if have == wanted:
@@ -141,7 +141,7 @@ def of_ranks(one: Named, first: int, two: Named, second: int) -> Unmet | None:
 
 
 def _multiplied(one: Meta, two: Meta) -> tuple[Made, ...]:
-    """Return the output of `one @ two`, or () if it has none."""
+    """Return the output of `one @ two`, or () if there is none."""
     try:
         made = RULES["torch.matmul"].metadata(one, two)
     except Misfit:
@@ -150,7 +150,7 @@ def _multiplied(one: Meta, two: Meta) -> tuple[Made, ...]:
 
 
 def _of_batches(one: Named, two: Named) -> Unmet | None:
-    """Check that both have the same number of matrices."""
+    """Check that both batches contain the same number of matrices."""
     (name, meta), (other, second) = one, two
     have, wanted = second.shape[0], meta.shape[0]
     if have == wanted:
@@ -169,7 +169,7 @@ def _of_batches(one: Named, two: Named) -> Unmet | None:
 
 
 def _of_product(one: Named, two: Named) -> Unmet | None:
-    """Check that inner dims are equal and the dims before them broadcast."""
+    """Check that the inner dims are equal and that the dims before them broadcast."""
     (name, a), (other, b) = one, two
     if not a.shape or not b.shape:
         at, meta = (name, a) if not a.shape else (other, b)
@@ -209,7 +209,7 @@ def of_batch(one: Named, two: Named) -> Unmet | None:
 
 
 def _inner(one: Named, two: Named, columns: int, rows: int) -> Unmet:
-    """Report columns and rows that differ: a missing transpose, or a wrong size."""
+    """Report that columns and rows differ: a missing transpose, or a wrong size."""
     (name, a), (other, b) = one, two
     row = len(b.shape) - (2 if len(b.shape) > 1 else 1)
     said = (
@@ -240,12 +240,12 @@ def _inner(one: Named, two: Named, columns: int, rows: int) -> Unmet:
 def _of_added(
     input: Meta, shape: tuple[int, ...], one: Named, two: Named
 ) -> Unmet | None:
-    """Check that the summand broadcasts to the product and has its dtype."""
+    """Check that the added input broadcasts to the product and has its dtype."""
     return of_summand(input, shape) or same_dtype(("input", input), one, two)
 
 
 def of_summand(input: Meta, shape: tuple[int, ...]) -> Unmet | None:
-    """Check that the summand broadcasts to the product."""
+    """Check that the added input broadcasts to the product."""
     given = input.shape
     for back in range(1, len(given) + 1):
         size = given[-back]
@@ -265,7 +265,7 @@ def of_summand(input: Meta, shape: tuple[int, ...]) -> Unmet | None:
 
 @needs("torch.nn.functional.linear")
 def linear(input: Meta, weight: Meta, bias: Meta | None = None) -> Unmet | None:
-    """Check that the last dim has the weight's features, and that dtypes agree."""
+    """Check that the last dim has the size that the weight expects, and the dtypes."""
     if not input.shape or len(weight.shape) != 2:
         return None
     wanted = weight.shape[1]
@@ -318,7 +318,7 @@ def _features(input: Meta, wanted: int) -> Unmet:
 def bilinear(
     input1: Meta, input2: Meta, weight: Meta, bias: Meta | None = None
 ) -> Unmet | None:
-    """Check that the features of both inputs are the weight's last two dims."""
+    """Check that the last dims of both inputs have the sizes of the weight."""
     if len(weight.shape) != 3 or not input1.shape or not input2.shape:
         return None
     if len(input1.shape) != len(input2.shape):

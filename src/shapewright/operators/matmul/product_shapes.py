@@ -68,7 +68,7 @@ def _linear_grad_fn(input: Meta, bias: Meta | None) -> str:
 
 
 def _is_row(bias: Meta) -> bool:
-    """Whether linear may fuse this bias into one addmm over all rows."""
+    """Return whether linear may add this bias in one addmm over all rows."""
     shape = bias.shape
     if len(shape) != 1 and sum(size != 1 for size in shape) != 1:
         return False
@@ -132,7 +132,7 @@ NAMES = {"float32": "float", "bfloat16": "c10::BFloat16", "float16": "c10::Half"
 
 
 def _flops(self: Meta, mat2: Meta, offs: Meta | None = None, *_: Any, **__: Any) -> int:
-    """Count FLOPs: every row or column is multiplied by a single matrix."""
+    """Count FLOPs; every row or column is multiplied by a single matrix."""
     one, two = self.shape, mat2.shape
     if len(one) == 2 and len(two) == 2:
         return 2 * one[0] * one[1] * two[1]
@@ -178,7 +178,7 @@ def grouped_mm(
 
 
 def _check_strides(matrix: Meta) -> None:
-    """Raise unless rows (or columns) begin at multiples of 16 bytes."""
+    """Raise an error unless rows (or columns) begin at multiples of 16 bytes."""
     stride = matrix.stride[-2:]
     leading = stride[0] if stride[1] == 1 else stride[1]
     if leading * SIZES[matrix.dtype] % 16:
@@ -212,7 +212,7 @@ SUPPORTED = FLOATING | {"int64", "complex64", "complex128"}
 
 
 def _paired(a: Meta, b: Meta, dims: Any) -> tuple[list[int], list[int]] | None:
-    """Return the summed dims of each operand; None if they do not fit."""
+    """Return the dims of each operand that are summed, or None if they do not fit."""
     one, two = len(a.shape), len(b.shape)
     if type(dims) is int:
         if not 0 <= dims <= min(one, two):
@@ -243,7 +243,7 @@ def _kept(a: Meta, b: Meta, pair: tuple[list[int], list[int]]) -> tuple[Shape, S
 
 
 def _inner_size(a: Meta, b: Meta, pair: tuple[list[int], list[int]]) -> int | None:
-    """Return the terms of each sum, with sizes of 1 broadcast; None if sizes differ."""
+    """Return the number of terms in each sum, or None if the sizes do not broadcast."""
     total = 1
     for one, two in zip(*pair, strict=True):
         have, want = a.shape[one], b.shape[two]

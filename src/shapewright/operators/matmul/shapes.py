@@ -65,7 +65,7 @@ def transposed(meta: Meta) -> Operand:
 
 
 def _folds(first: Meta, second: Meta) -> bool:
-    """Whether matmul computes the product as a single mm: `should_fold`."""
+    """Return whether matmul computes the product as a single mm: `should_fold`."""
     one, two = first.shape, second.shape
     if max(len(one), len(two)) < 3 or min(len(one), len(two)) > 2:
         return False
@@ -177,11 +177,11 @@ def _bmm(input: Meta, mat2: Meta) -> Any:
 
 
 class _Unknown(Exception):
-    """Raised for a call whose behaviour in torch is left to torch."""
+    """Raised for a call whose result is left to torch."""
 
 
 def _check_batch_dtypes(input: Meta, mat2: Meta, work: int, empty: bool) -> None:
-    """Raise torch's dtype error; small products have a kernel of their own."""
+    """Raise torch's dtype error; small products use a kernel with its own message."""
     if empty:
         if input.dtype == mat2.dtype:
             return
@@ -313,7 +313,7 @@ def rmatmul(self: Meta, other: Meta) -> Any:
 
 
 def supported(*metas: Meta) -> bool:
-    """Whether the rules here cover all these dtypes."""
+    """Return whether the rules in this file cover all given dtypes."""
     return all(m.dtype in NUMERIC or m.dtype == "bool" for m in metas)
 
 
@@ -348,7 +348,7 @@ def dot_rule(input: Meta, tensor: Meta) -> Any:
 
 
 def _expanded(have: Shape, want: Shape, dtype: str) -> None:
-    """Raise `expand`'s error if shape `have` can't be expanded to `want`."""
+    """Raise the error of `expand` if the shape `have` cannot be expanded to `want`."""
     if len(have) > len(want):
         raise Misfit(
             f"expand(torch.{SCALAR_TYPE[dtype]}Tensor{{{listed(have)}}}, "

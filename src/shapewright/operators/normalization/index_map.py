@@ -39,7 +39,7 @@ EPSILON = {"float32": 2.0**-23, "float64": 2.0**-52, "float16": 2.0**-10,
 
 
 def _looked_up(ids: str, input: Meta, table: str, weight: Meta) -> IndexMap:
-    """Return the map that reads row `ids[i, j]` of a table for each of `ids`."""
+    """Return the map that reads row `ids[i, j]` of a table for each of the `ids`."""
     letters = out_letters(len(input.shape) + 1)
     row = Element(ids, letters[:-1])
     rows, width = weight.shape
@@ -88,7 +88,7 @@ def one_hot(tensor: Meta, num_classes: int = -1) -> Any:
 
 
 def _inner(count: int, taken: str = "") -> tuple[Letter, ...]:
-    """Return letters of loops that are none of the output's letters."""
+    """Return `count` letters of loops that the output does not use."""
     return tuple(map(Letter, [name for name in LOOPS if name not in taken][:count]))
 
 
@@ -105,7 +105,7 @@ def _along(channel: Expression, weight: Meta | None, bias: Meta | None) -> Any:
 
 
 def _affine(*given: tuple[str, str, Meta | None, tuple[Expression, ...]]) -> Any:
-    """Return the operations that apply the affine parameters which are not None."""
+    """Return the operations that apply the affine parameters that are given."""
     return tuple(
         Then(function, (Read(name, at),))
         for function, name, value, at in given
@@ -116,7 +116,7 @@ def _affine(*given: tuple[str, str, Meta | None, tuple[Expression, ...]]) -> Any
 def _normalized(
     input: Meta, function: str, size: int, eps: float, said: str, **more: Any
 ) -> IndexMap:
-    """Return the map of an element that is normalised over `size` elements."""
+    """Return the map of an element that is normalized over `size` elements."""
     return IndexMap(
         tuple(input.shape),
         combine=function,
@@ -188,7 +188,7 @@ def instance_norm(
 def _grouped(
     input: Meta, group: int, weight: Meta | None, bias: Meta | None, eps: float
 ) -> Any:
-    """Map a normalisation per sample over the channels of a group and all positions."""
+    """Map a normalization per sample over the channels of a group and all positions."""
     rank = len(input.shape)
     if rank not in IMAGE:
         return NotDrawn(f"it has {rank} dims, not those of a batch with channels")

@@ -39,7 +39,7 @@ def batch_norm(
     *rest: Any,
     **options: Any,
 ) -> Unmet | None:
-    """Check the channels, the dtype, and in training for > 1 value per channel."""
+    """Check the channels, the dtype and, in training, the values per channel."""
     shape = input.shape
     if len(shape) < 2:
         return None
@@ -57,14 +57,14 @@ def batch_norm(
 
 
 def _of_vectors(input: Meta, *vectors: Meta | None) -> Unmet | None:
-    """Check the statistics, weight and bias: their sizes, and then their dtypes."""
+    """Check the sizes, and then the dtypes, of the statistics, weight and bias."""
     names = "running_mean", "running_var", "weight", "bias"
     wrong = _of_channels(input, *zip(names, vectors, strict=True))
     return wrong or _of_dtype(input, *vectors)
 
 
 def _of_dtype(input: Meta, *others: Meta | None) -> Unmet | None:
-    """Check for the float dtype of the weights; float32 weights also accept halves."""
+    """Check that the input has the weights' dtype; float32 weights accept halves."""
     known = [each.dtype for each in others if each is not None]
     dtype = next((each for each in known if each in FLOATING), "float32")
     half = input.dtype in ("float16", "bfloat16") and dtype == "float32"
@@ -114,7 +114,7 @@ def instance_norm(
     *rest: Any,
     **options: Any,
 ) -> Unmet | None:
-    """Check the channels and dtype, and for more than one position per channel."""
+    """Check channels and dtype, and that each channel has more than one position."""
     shape = input.shape
     if len(shape) < 2:
         return None
@@ -138,7 +138,7 @@ def group_norm(
     bias: Meta | None = None,
     eps: float = 1e-5,
 ) -> Unmet | None:
-    """Check that the groups divide the channels and that weights fit the channels."""
+    """Check that the groups divide the channels and that the weights match them."""
     shape = input.shape
     if len(shape) < 2 or num_groups < 1:
         return None
@@ -174,7 +174,7 @@ def layer_norm(
     bias: Meta | None = None,
     eps: float = 1e-5,
 ) -> Unmet | None:
-    """Check that the input ends with `normalized_shape`, and its dtype."""
+    """Check that the shape of the input ends with `normalized_shape`, and the dtype."""
     wrong = _of_last(input, normalized_shape, weight)
     return wrong or _of_dtype(input, weight, bias)
 
@@ -183,7 +183,7 @@ def layer_norm(
 def rms_norm(
     input: Meta, normalized_shape: Any, weight: Meta | None = None, eps: Any = None
 ) -> Unmet | None:
-    """Check that the input ends with `normalized_shape`, and its dtype."""
+    """Check that the shape of the input ends with `normalized_shape`, and the dtype."""
     wrong = _of_last(input, normalized_shape, weight)
     if wrong is None and KIND.get(input.dtype, 2) < 2:
         return dtype_unmet("input", input, "float32", "{op} expects floats")
@@ -234,7 +234,7 @@ def _of_last(input: Meta, normalized_shape: Any, weight: Meta | None) -> Unmet |
 
 
 def _counted(spatial: int, unbatched: bool) -> Any:
-    """Return the check of a layer that restricts the number of input dims."""
+    """Return the check of a layer that accepts only certain numbers of input dims."""
     ranks = RANKS[spatial]
     if unbatched:
         ranks = (spatial + 1, spatial + 2)

@@ -65,7 +65,7 @@ def pad(
 
 
 def _written(pairs: list[tuple[int, int]]) -> str:
-    """Format the pads as text, for the dims that have any."""
+    """Format the padding as text, for the dims that have any."""
     parts = [f"{a} + {b} at dim {d}" for d, (a, b) in enumerate(pairs) if a or b]
     return " and ".join(parts) or "nothing"
 
@@ -76,7 +76,7 @@ def constant_pad_nd(input: Meta, pad: Sequence[int], value: float = 0) -> Any:
 
 
 def _filled(input: Meta, pairs: list[tuple[int, int]], value: float) -> IndexMap:
-    """Map padding with a constant value; a negative pad crops."""
+    """Map padding with a constant value; negative padding crops."""
     letters = out_letters(len(input.shape))
     shape, at = [], []
     inside: list[Condition] = []
@@ -93,7 +93,7 @@ def _filled(input: Meta, pairs: list[tuple[int, int]], value: float) -> IndexMap
 
 
 def _read_at(letter: Letter, size: int, left: int, right: int, mode: str) -> Expression:
-    """Return the input index that a padded dim reads."""
+    """Return the index of the input element that a padded dim reads."""
     here = letter - left
     if mode == "replicate":
         low, high = 0 if left > 0 else None, size - 1 if right > 0 else None
@@ -125,7 +125,7 @@ def triu(input: Meta, diagonal: int = 0) -> Any:
 
 
 def _triangle(input: Meta, kept: Condition, where: str) -> IndexMap:
-    """Map a triangle: the elements where `kept` holds, and 0 elsewhere."""
+    """Map a triangle: the elements for which `kept` holds, and 0 elsewhere."""
     shape = tuple(input.shape)
     reads = (Read("input", out_letters(len(shape))),)
     words = f"On and {where} of each matrix as it is, 0 elsewhere."
@@ -207,7 +207,7 @@ def unfold(
 
 
 def _modulo(value: Expression, divisor: int, bound: int) -> Expression:
-    """Return `value % divisor`, or `value` itself if `bound` equals `divisor`."""
+    """Return `value % divisor`, or just `value` if `bound` equals `divisor`."""
     return value if bound == divisor > 1 else value % divisor
 
 

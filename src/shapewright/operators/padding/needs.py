@@ -54,7 +54,7 @@ MODES = {
 def pad(
     input: Meta, pad: Any, mode: str = "constant", value: Any = None
 ) -> Unmet | None:
-    """Check the pads, paired from the last dim on; reflections must be < the dim."""
+    """Check the padding, given in pairs from the last dim on, and its sizes."""
     if not isinstance(pad, tuple | list) or not all(type(p) is int for p in pad):
         return None
     rank, pairs = len(input.shape), len(pad) // 2
@@ -94,7 +94,7 @@ def pad(
 
 
 def _of_pairs(input: Meta, pad: Any, mode: str) -> Unmet | None:
-    """Check for a pad pair per dim after the channels; a batch dim is optional."""
+    """Report padding that has no pair for some dim after batch and channels."""
     rank, pairs = len(input.shape), len(pad) // 2
     fits = min(max(pairs, rank - 2, 1), rank - 1, 3)
     grants: tuple[Grant, ...] = ()
@@ -116,7 +116,7 @@ def _of_pairs(input: Meta, pad: Any, mode: str) -> Unmet | None:
 def local_response_norm(
     input: Meta, size: Any, *rest: Any, **options: Any
 ) -> Unmet | None:
-    """Check for (batch, channels, length, ...), a positive size and a real dtype."""
+    """Check that the shape is (batch, channels, length, ...), and size and dtype."""
     wrong = of_least(input, 3, " (batch, channels, length)") or of_positive(
         "size", size
     )
@@ -133,7 +133,7 @@ def interpolate(
     *rest: Any,
     **options: Any,
 ) -> Unmet | None:
-    """Check for batch and channels before the resized dims, and a size per dim."""
+    """Check that batch and channels precede the resized dims, with a size for each."""
     rank = len(input.shape)
     spatial = rank - 2
     if rank not in (3, 4, 5) or rank not in MODES.get(mode, (rank,)):
@@ -272,7 +272,7 @@ def unfold(
     padding: Any = 0,
     stride: Any = 1,
 ) -> Unmet | None:
-    """Check for images that have room for at least one block."""
+    """Check that the input consists of images into which at least one block fits."""
     if len(input.shape) not in (3, 4):
         return of_spatial_rank(input, 2)
     wrong = of_settings(
@@ -286,7 +286,7 @@ def unfold(
 
 
 def _no_whole(input: Meta) -> Unmet | None:
-    """Check that the input is not an integer tensor."""
+    """Check that the input does not hold integers."""
     if KIND.get(input.dtype) != 1:
         return None
     return dtype_unmet("input", input, "float32", "{op} expects floats")
@@ -301,7 +301,7 @@ def fold(
     padding: Any = 0,
     stride: Any = 1,
 ) -> Unmet | None:
-    """Check for the elements of a block in dim -2 and the number of blocks in -1."""
+    """Check that dim -2 holds the elements of a block and dim -1 the blocks."""
     rank = len(input.shape)
     if rank not in (2, 3):
         return Unmet(
@@ -359,7 +359,7 @@ def _of_blocks(
     pads: Sequence[int],
     steps: Sequence[int],
 ) -> Unmet | None:
-    """Check the number of blocks against its formula."""
+    """Check that the number of blocks is the one that follows from the sizes."""
     counts, lines = [], []
     for at in range(2):
         want = reach[at] * (kernel[at] - 1) + 1

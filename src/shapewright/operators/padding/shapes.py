@@ -54,12 +54,12 @@ def padded(
 
 
 def _cut(made: Shape, input: Meta) -> Shape:
-    """Return the strides of the copy that cropping leaves."""
+    """Return the strides of the copy that results from cropping."""
     return compute_strides_like(made, input.stride)
 
 
 def pad_pairs(pad: Sequence[int], rank: int) -> list[tuple[int, int]]:
-    """Return the pads (left, right) of each dim; `pad` begins with the last dim."""
+    """Return the padding (left, right) of each dim; `pad` begins with the last dim."""
     given = list(zip(pad[::2], pad[1::2], strict=True))[::-1]
     return [(0, 0)] * (rank - len(given)) + given
 
@@ -98,7 +98,7 @@ def _mirrored(input: Meta, made: Shape, pads: Shape, mode: str) -> Any:
 
 
 def _reachable(shape: Shape, pads: Shape, mode: str) -> bool:
-    """Return whether the mirrored edges lie inside the tensor."""
+    """Return whether the elements that the padding repeats lie inside the tensor."""
     room = 0 if mode == "circular" else 1
     return all(
         max(pads[2 * at], pads[2 * at + 1]) <= size - room
@@ -160,7 +160,7 @@ def channel_shuffle(input: Meta, groups: int) -> Any:
 
 
 def _blocks(sizes: Shape, kernel: Shape, *given: Any) -> tuple[int, int] | None:
-    """Return how many sliding blocks fit (down, across); None for unusual settings."""
+    """Return how many blocks fit (down, across), or None for unusual settings."""
     dilation, padding, stride = (expand_per_dim(value, 2) for value in given)
     if not all(len(each) == 2 for each in (kernel, dilation, padding, stride)):
         return None

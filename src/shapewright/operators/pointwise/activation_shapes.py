@@ -344,7 +344,7 @@ def softmin(
 
 
 def _product(input: Any, p: float, feature: bool) -> Made:
-    """Infer `input * noise`; `feature` shares a value per sample and channel."""
+    """Infer `input * noise`; with `feature`, all values of a channel share it."""
     dtype, shape = input.dtype, input.shape
     if p == 1:
         return pointwise(dtype, _name(input), input, Made((), dtype, ()))

@@ -36,7 +36,7 @@ class Binary:
 
 
 def _grad_of(grads: tuple[str, str, str], input: Any, other: Any) -> str:
-    """Return the name of grad_fn for these operands; "-" if the call is not covered."""
+    """Return the grad_fn name for these operands, or "-" if the call is not covered."""
     if type(other) in NUMBERS:
         return "-" if type(input) in NUMBERS else grads[1]
     return grads[2] if type(input) in NUMBERS else grads[0]
@@ -69,12 +69,14 @@ def out_of_place(kind: Binary) -> Metadata:
 
 
 def _inner(inner: str, dtype: str) -> str:
-    """Return the dtype that operands are converted to: `dtype`, unless it is bool."""
+    """Return the dtype to which operands are converted: `dtype`, or `inner` for
+    bools.
+    """
     return inner if dtype == "bool" else dtype
 
 
 def _in_place(kind: Binary) -> Metadata:
-    """Return the rule of an operator that writes its first operand."""
+    """Return the rule of an operator that writes to its first operand."""
     table, grads, divides = kind.family.table(), kind.grads, kind.divides
 
     def metadata(input: Any, other: Any) -> Any:
@@ -99,7 +101,7 @@ _NO_BOOL = "ihf"
 
 
 def _three(name: str, *numbers: int) -> tuple[str, str, str]:
-    """Return three grad_fn names with these numbers: "DivBackward0"; "-" for -1."""
+    """Return three grad_fn names with these numbers, as "DivBackward0"; "-" for -1."""
     first, second, third = (
         "-" if number < 0 else f"{name}Backward{number}" for number in numbers
     )
@@ -192,7 +194,7 @@ for _names, _kind in _WRITING_OPERATORS:
 
 
 def _reflected(kind: Binary) -> Metadata:
-    """Return the rule of an operator that takes its operands in reverse order."""
+    """Return the rule of an operator that expects its operands in reverse order."""
     metadata = out_of_place(kind)
     return lambda self, other: metadata(other, self)
 
@@ -402,7 +404,7 @@ def _check_power(base: Any, exponent: Any) -> None:
 
 @rule("torch.pow", "torch.Tensor.pow", "torch.Tensor.__pow__")
 def power(input: Any, exponent: Any, *, out: Any = None) -> Any:
-    """Infer `pow`; a number as exponent makes it an operator of one tensor."""
+    """Infer `pow`; with a number as exponent it is an operator of one tensor."""
     if type(exponent) in NUMBERS and type(input) in NUMBERS:
         return NotImplemented
     dtype = _pow_dtype(input, exponent)

@@ -61,13 +61,13 @@ WORDS = {
 
 
 def _names_of(name: str) -> list[str]:
-    """Return all names of `torch.x`, some of which torch may lack."""
+    """Return all names of `torch.x`; some of them may not exist in torch."""
     return [f"torch.{name}", f"torch.Tensor.{name}", f"torch.Tensor.{name}_",
             f"torch.{name}_"]  # fmt: skip
 
 
 def _of_one(function: str) -> Any:
-    """Return the map maker of a function; its numbers follow `input`."""
+    """Return the map maker of a function of one tensor, with numbers after `input`."""
 
     def make(input: Meta, *numbers: Any, **options: Any) -> Any:
         options.pop("inplace", None)
@@ -102,7 +102,7 @@ def _mapped(
 
 
 def _register_unary_maps() -> None:
-    """Register each function once under its names."""
+    """Register the map of each function of one tensor once, under all its names."""
     functional = [f"torch.nn.functional.{name}" for name in ACTIVATIONS.split()]
     taken: dict[str, str] = {}
     for name in FUNCTIONS.split():
@@ -268,7 +268,7 @@ broadcast_map = partial(index_map, broadcast=True)
 
 
 def _of_two(function: str, reflected: bool = False) -> Any:
-    """Return the map maker of two operands; `reflected` exchanges them."""
+    """Return the map maker of two operands, which `reflected` exchanges."""
 
     def make(input: Any, other: Any, **options: Any) -> Any:
         options.pop("out", None)
@@ -381,7 +381,7 @@ def masked_fill(input: Meta, mask: Meta, value: Any) -> Any:
 def _chosen(
     name: str, condition: Meta, one: tuple[str, Any], other: tuple[str, Any]
 ) -> Any:
-    """Map the element of `one` where the condition holds, else of `other`."""
+    """Map the element of `one` where the condition holds, else that of `other`."""
     if condition.dtype != "bool":
         return NotDrawn(f"its {name} is not a bool tensor")
     given = [condition, one[1], other[1]]

@@ -96,7 +96,7 @@ def _of_two(word: str, rule: Rule, first: str, second: str) -> Any:
 
 
 def broadcast(named: Sequence[tuple[str, Any]]) -> Unmet | None:
-    """Check that aligned sizes are equal or that either is 1."""
+    """Check that sizes aligned from the right are equal or that one of them is 1."""
     given = [(name, each) for name, each in named if is_tensor(each)]
     for at, (other, second) in enumerate(given):
         for name, first in given[:at]:
@@ -144,7 +144,7 @@ def _unlined(name: str, first: Meta, other: str, second: Meta) -> Unmet:
 
 
 def _fitted(shape: Shape, meta: Meta) -> Made:
-    """Return a tensor whose clashing sizes are replaced by those of `shape`."""
+    """Return a tensor with sizes that do not broadcast replaced by those of `shape`."""
     made = list(meta.shape)
     for back in range(1, min(len(shape), len(made)) + 1):
         if made[-back] != shape[-back] and 1 not in (made[-back], shape[-back]):
@@ -186,7 +186,7 @@ def into(
 
 
 def _of_kinds(word: str, named: list[tuple[str, Any]], writes: bool) -> Unmet | None:
-    """Check dtypes: no bool subtraction, no float bits, no float into integers."""
+    """Check that the dtypes allow the operator, and the result an in-place write."""
     given = [(name, each) for name, each in named if is_tensor(each)]
     if any(each.dtype not in KNOWN for _, each in given):
         return None
@@ -213,7 +213,7 @@ WRITTEN = frozenset(
 def _subtraction(
     named: list[tuple[str, Any]], given: list[tuple[str, Any]]
 ) -> Unmet | None:
-    """Check subtraction with bools: `1 - mask` has no meaning in torch."""
+    """Check that no operand of a subtraction is bool, as in `1 - mask`."""
     values = [value for _, value in named]
     bools = [pair for pair in given if pair[1].dtype == "bool"]
     plain = any(type(value) is bool for value in values)
@@ -242,7 +242,7 @@ def _subtraction(
 
 
 def _kept(word: str, named: list[tuple[str, Any]]) -> Unmet | None:
-    """Check that the result fits the dtype of the tensor written in place."""
+    """Check that the result fits the dtype of the tensor that is written in place."""
     (name, input), (other, second) = named
     result = result_type(input, second)
     divides = word in ("__itruediv__", "div_", "divide_", "true_divide_", "__idiv__")
@@ -272,7 +272,7 @@ def where(condition: Any, input: Any = None, other: Any = None) -> Unmet | None:
 
 @needs("torch.Tensor.where")
 def tensor_where(self: Any, condition: Any, other: Any) -> Unmet | None:
-    """Check `self.where(condition, other)`: all broadcast, the condition is bool."""
+    """Check `self.where(condition, other)`: all broadcast and the condition is bool."""
     return _of_where([("condition", condition), ("self", self), ("other", other)])
 
 
@@ -288,7 +288,7 @@ def _of_where(named: list[tuple[str, Any]]) -> Unmet | None:
 
 @needs("torch.masked_fill", "torch.Tensor.masked_fill_")
 def masked_fill(input: Meta, mask: Meta, value: Any) -> Unmet | None:
-    """Check for a bool mask that broadcasts to the input."""
+    """Check that the mask is bool and broadcasts to the input."""
     if mask.dtype != "bool":
         return dtype_unmet("mask", mask, "bool", "{op} expects a bool mask")
     if is_tensor(value) and value.shape:
@@ -306,7 +306,7 @@ def masked_fill(input: Meta, mask: Meta, value: Any) -> Unmet | None:
 
 @needs("torch.masked_select")
 def masked_select(input: Meta, mask: Meta, **options: Any) -> Unmet | None:
-    """Check for a bool mask that broadcasts with the input."""
+    """Check that the mask is bool and broadcasts with the input."""
     if mask.dtype != "bool":
         return dtype_unmet("mask", mask, "bool", "{op} expects a bool mask")
     return broadcast([("input", input), ("mask", mask)])
@@ -320,13 +320,13 @@ def copy_(self: Meta, src: Meta, non_blocking: bool = False) -> Unmet | None:
 
 @needs("torch.functional.broadcast_tensors", "torch.broadcast_tensors")
 def broadcast_tensors(*tensors: Any) -> Unmet | None:
-    """Check that all tensors broadcast together."""
+    """Check that all tensors broadcast with each other."""
     return broadcast([(f"tensors.{n}", each) for n, each in enumerate(tensors)])
 
 
 @needs("torch.prelu")
 def prelu(input: Meta, weight: Meta) -> Unmet | None:
-    """Check for a single slope, or one per channel in dim 1."""
+    """Check that there is a single slope, or one for each channel in dim 1."""
     if len(weight.shape) != 1 or weight.shape[0] == 1 or not input.shape:
         return None
     at = 1 if len(input.shape) > 1 else 0
@@ -369,17 +369,17 @@ Check = Callable[..., Unmet | None]
 
 
 def _anything(*named: Any) -> Unmet | None:
-    """Accept any dtypes."""
+    """Accept all dtypes."""
     return None
 
 
 def _real(*named: Any) -> Unmet | None:
-    """Check for real dtypes, at least one of them a float."""
+    """Check that the dtypes are real and that at least one is a float."""
     return no_complex(*named) or some_float(*named)
 
 
 def _one_real(*named: Any) -> Unmet | None:
-    """Check for real numbers of a single dtype."""
+    """Check that the tensors are real and have the same dtype."""
     return no_complex(*named) or same_dtype(*named)
 
 
@@ -418,14 +418,14 @@ for _word, _check in PAIRS.items():
 
 @needs("torch.complex", "torch.polar")
 def complex_parts(real: Meta, imag: Any, **options: Any) -> Unmet | None:
-    """Check for two operands of the same float dtype that broadcast."""
+    """Check that both operands broadcast and have the same float dtype."""
     given = ("real", real), ("imag", imag)
     return broadcast(given) or real_floats(*given) or same_dtype(*given)
 
 
 @needs("torch.lerp")
 def lerp(input: Meta, end: Meta, weight: Any) -> Unmet | None:
-    """Check for two ends and a weight that broadcast, in a common float dtype."""
+    """Check that both ends and the weight broadcast and share a float dtype."""
     given = [("input", input), ("end", end), ("weight", weight)]
     tensors = [pair for pair in given if is_tensor(pair[1])]
     return broadcast(given) or some_float(*tensors) or same_dtype(*tensors)
@@ -433,7 +433,7 @@ def lerp(input: Meta, end: Meta, weight: Any) -> Unmet | None:
 
 @needs("torch.Tensor.lerp_")
 def lerp_(input: Meta, end: Meta, weight: Any) -> Unmet | None:
-    """Check `lerp` written into `input`."""
+    """Check `lerp` written to `input`."""
     wrong = broadcast([("input", input), ("end", end), ("weight", weight)])
     wrong = wrong or into(input, end, "input", "end")
     return wrong or into(input, weight, "input", "weight") or lerp(input, end, weight)
@@ -480,7 +480,7 @@ needs("torch.Tensor.addcdiv_")(_added_in_place(addcdiv))
 def clamp(
     input: Meta, min: Any = None, max: Any = None, **options: Any
 ) -> Unmet | None:
-    """Check for real bounds that broadcast with the input."""
+    """Check that the bounds are real and broadcast with the input."""
     given = [("input", input), ("min", min), ("max", max)]
     wrong = broadcast(given) or no_complex(*given)
     tensors = [each for _, each in given if is_tensor(each)]
@@ -491,7 +491,7 @@ def clamp(
 
 @needs("torch.clamp_")
 def clamp_(input: Meta, min: Any = None, max: Any = None) -> Unmet | None:
-    """Check `clamp` written into the input."""
+    """Check `clamp` written to the input."""
     wrong = clamp(input, min, max)
     for name, bound in (("min", min), ("max", max)):
         wrong = wrong or into(input, bound, "input", name)

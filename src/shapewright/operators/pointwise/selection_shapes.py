@@ -42,7 +42,7 @@ def where(condition: Any, input: Any = None, other: Any = None) -> Any:
 
 
 def _as(value: Any, dtype: str) -> Any:
-    """Return shape and strides after conversion to `dtype`; bools stay."""
+    """Return shape and strides after conversion to `dtype`; bools are not converted."""
     if value.dtype in ("bool", dtype):
         return value.shape, value.stride
     return value.shape, compute_strides_like(value.shape, value.stride)
@@ -60,7 +60,7 @@ _LIMITS = {"float16": 65504.0, "bfloat16": 3.3895313892515355e38,
 
 
 def storable(dtype: str, value: Any) -> bool:
-    """Return whether the number surely fits the dtype; else torch must answer."""
+    """Return whether the number is known to fit the dtype; if not, torch decides."""
     if type(value) not in NUMBERS:
         return KIND.get(value.dtype, 3) <= KIND[dtype]
     if KIND[dtype] == 2:
@@ -92,7 +92,7 @@ def masked_fill(input: Any, mask: Any, value: Any) -> Any:
 
 @rule("torch.Tensor.masked_fill_", writes=0)
 def masked_fill_in_place(input: Any, mask: Any, value: Any) -> Any:
-    """Infer `masked_fill` into its argument, to which the mask must expand."""
+    """Infer `masked_fill` written to its argument, to which the mask must expand."""
     if not _fills(input, mask, value):
         return NotImplemented
     number = type(value) in NUMBERS
@@ -144,7 +144,7 @@ _CLAMP_MAX = ("ClampMaxBackward0", "ClampMaxBackward1")
 
 @rule("torch.clamp", "torch.Tensor.clamp", "torch.clip", "torch.Tensor.clip")
 def clamp(input: Any, min: Any = None, max: Any = None, *, out: Any = None) -> Any:
-    """Infer `clamp`; bounds are numbers or broadcast tensors, floats promote."""
+    """Infer `clamp`; its bounds are numbers or broadcast tensors; floats promote."""
     return (
         NotImplemented
         if out is not None
@@ -156,7 +156,7 @@ def clamp(input: Any, min: Any = None, max: Any = None, *, out: Any = None) -> A
     "torch.clamp_", "torch.Tensor.clamp_", "torch.clip_", "torch.Tensor.clip_", writes=0
 )
 def clamp_in_place(input: Any, min: Any = None, max: Any = None) -> Any:
-    """Infer `clamp` into its argument."""
+    """Infer `clamp` written to its argument."""
     return _clamped_in_place(input, _bounds(min, max), _CLAMP)
 
 
@@ -174,18 +174,18 @@ def clamp_max(input: Any, max: Any) -> Any:
 
 @rule("torch.Tensor.clamp_min_", "torch.clamp_min_", writes=0)
 def clamp_min_in_place(input: Any, min: Any) -> Any:
-    """Infer `clamp_min` into its argument."""
+    """Infer `clamp_min` written to its argument."""
     return _clamped_in_place(input, (min,), _CLAMP_MIN)
 
 
 @rule("torch.Tensor.clamp_max_", "torch.clamp_max_", writes=0)
 def clamp_max_in_place(input: Any, max: Any) -> Any:
-    """Infer `clamp_max` into its argument."""
+    """Infer `clamp_max` written to its argument."""
     return _clamped_in_place(input, (max,), _CLAMP_MAX)
 
 
 def _mixable(*tensors: Any) -> str | None:
-    """Return the common dtype if all tensors share one float dtype, else None."""
+    """Return the dtype that all tensors share if it is a float, else None."""
     first = getattr(tensors[0], "dtype", "")
     same = all(getattr(value, "dtype", "") == first for value in tensors)
     return first if same and KIND.get(first) == 2 else None
@@ -228,7 +228,7 @@ def lerp(input: Any, end: Any, weight: Any) -> Any:
 
 @rule("torch.Tensor.lerp_", writes=0)
 def lerp_in_place(input: Any, end: Any, weight: Any) -> Any:
-    """Infer `lerp` into its argument."""
+    """Infer `lerp` written to its argument."""
     number = type(weight) in (int, float)
     dtype = _mixable(input, end) if number else _mixable(input, end, weight)
     if dtype is None:

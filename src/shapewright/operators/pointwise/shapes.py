@@ -24,7 +24,7 @@ Refusals = dict[str, tuple[str, str]]
 
 @dataclass(frozen=True, slots=True)
 class Family:
-    """The dtypes that a function takes and returns.
+    """The dtypes that a function accepts and returns.
 
     `takes` are letters of `LETTER`. `gives` is `same`, `float` (integers become the
     default dtype), `bool`, or `real` (complex becomes real). A dtype not taken is
@@ -38,7 +38,7 @@ class Family:
     refuses: Refusals = field(default_factory=dict)
 
     def table(self) -> dict[str, str | Misfit]:
-        """Return the result for each dtype; "" stands for the default dtype."""
+        """Return the result for each dtype; "" represents the default dtype."""
         answers: dict[str, str | Misfit] = {}
         for dtype in KNOWN:
             letter = LETTER[dtype]
@@ -59,7 +59,7 @@ class Family:
 
 
 def answer_of(table: dict[str, str | Misfit], dtype: str) -> str | None:
-    """Return the result dtype, or None to leave the call to torch; raise if refused."""
+    """Return the result dtype, or None to leave it to torch; raise if rejected."""
     answer = table.get(dtype)
     if answer is None:
         return None
@@ -82,7 +82,7 @@ def _out_of_place(family: Family, grad_fn: str) -> Metadata:
 
 
 def _in_place(family: Family, grad_fn: str) -> Metadata:
-    """Return the rule of a function that writes its argument."""
+    """Return the rule of a function that writes to its argument."""
     table, first = family.table(), "b" in family.refuses
 
     def metadata(input: Any) -> Any:
@@ -97,7 +97,7 @@ def _in_place(family: Family, grad_fn: str) -> Metadata:
 
 
 def _register(family: Family, grad_fn: str, names: list[str], forms: str) -> None:
-    """Register names in the `forms` F torch.x, M method, I method x_, J torch.x_."""
+    """Register names in these `forms`: F torch.x, M method, I method x_, J torch.x_."""
     made = [f"torch.{name}" for name in names if "F" in forms]
     made += [f"torch.Tensor.{name}" for name in names if "M" in forms]
     wrote = [f"torch.Tensor.{name}_" for name in names if "I" in forms]
@@ -221,7 +221,7 @@ def round_(input: Any, *, decimals: int | None = None, out: Any = None) -> Any:
 
 @rule("torch.Tensor.round_", "torch.round_", writes=0)
 def round_in_place(input: Any, *, decimals: int | None = None) -> Any:
-    """Infer `round` into its argument."""
+    """Infer `round` written to its argument."""
     no_overlap(input)
     made = round_(input, decimals=decimals)
     return made if made is NotImplemented else written(input, made.dtype, made.grad_fn)
@@ -238,7 +238,7 @@ def square(input: Any, *, out: Any = None) -> Any:
 
 @rule("torch.Tensor.square_", "torch.square_", writes=0)
 def square_in_place(input: Any) -> Any:
-    """Infer `square` into its argument."""
+    """Infer `square` written to its argument."""
     if input.dtype not in KNOWN or KIND[input.dtype] == 3:
         return NotImplemented
     dtype = "int64" if input.dtype == "bool" else input.dtype
@@ -266,7 +266,7 @@ def nan_to_num(
     *,
     out: Any = None,
 ) -> Any:
-    """Infer the input's dtype, whatever the replacements are."""
+    """Infer a result with the dtype of the input, whatever the replacements are."""
     if out is not None or input.dtype not in KNOWN or KIND[input.dtype] == 3:
         return NotImplemented
     return likened(input, input.dtype, "NanToNumBackward0")

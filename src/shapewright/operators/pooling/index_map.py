@@ -41,7 +41,7 @@ WHOLE = frozenset("uint8 int8 int16 int32 int64".split())
 
 
 def _channel_letters(input: Meta, dims: int) -> tuple[str, ...]:
-    """Return the letters `n, c`, or `c` if there is no batch dim."""
+    """Return the letters `n, c`, or just `c` if there is no batch dim."""
     return ("n", "c")[2 - (len(input.shape) - dims) :]
 
 
@@ -59,7 +59,7 @@ def _largest(
     start: float | None = None,
     windows: tuple[Window, ...] = (),
 ) -> Any:
-    """Return the map of the maximum, and with `flat` also that of its index."""
+    """Return the map of the maximum and, with `flat`, the map of its index."""
     value = IndexMap(
         shape,
         (read,),
@@ -124,7 +124,7 @@ def _max_pool(
 
 
 def _max_pooling(dims: int, indices: bool = False) -> Callable[..., Any]:
-    """Return the map maker of `max_pool2d`; `indices` forces indices."""
+    """Return the map maker of `max_pool2d`, which `indices` makes return indices."""
 
     def make(
         input: Meta,
@@ -142,7 +142,7 @@ def _max_pooling(dims: int, indices: bool = False) -> Callable[..., Any]:
 
 
 def _max_unpool(dims: int) -> Callable[..., Any]:
-    """Return the map maker of `max_unpool2d`: each value goes back to its index."""
+    """Return the map maker of `max_unpool2d`, which moves each value to its index."""
 
     def make(
         input: Meta,
@@ -282,7 +282,7 @@ index_map("torch.max_pool1d_with_indices")(_max_pooling(1, True))
 
 
 def _cut(size: int, parts: int, place: Expression) -> tuple[Expression, Any, int, bool]:
-    """Return start, end and width of part `place` of a dim, and if all have that width.
+    """Return start, end and width of part `place`, and whether all widths are equal.
 
     If they are not, the width is that of the widest.
     """

@@ -30,7 +30,7 @@ from shapewright.sizes.expressions import Expression, Letter
 
 
 def _single(value: float) -> float:
-    """Round a number to float32, in which torch finds the nearest element."""
+    """Round a number to float32, as torch does to find the nearest element."""
     return float(struct.unpack("f", struct.pack("f", value))[0])
 
 
@@ -40,7 +40,7 @@ def _single(value: float) -> float:
 def _nearest_places(
     size: int, made: int, factor: float | None, exact: bool
 ) -> list[int]:
-    """Return the input index that each output element copies."""
+    """Return the index of the input element that each output element copies."""
     scale = _single(1 / factor if factor else size / made)
     shift = 0.5 if exact else 0.0
     return [min(floor(_single((at + shift) * scale)), size - 1) for at in range(made)]
@@ -70,7 +70,7 @@ Taps = tuple[list[list[int]], list[list[float]]]
 
 
 def _scale_of(size: int, made: int, factor: float | None, corners: bool) -> float:
-    """Return the distance between output elements, in elements of the input."""
+    """Return the distance between output elements in units of input elements."""
     if corners:
         return (size - 1) / (made - 1) if made > 1 else 0.0
     return 1 / factor if factor else size / made
@@ -103,7 +103,9 @@ def _cubic_taps(size: int, made: int, factor: float | None, corners: bool) -> Ta
 def _smooth_taps(
     size: int, made: int, factor: float | None, corners: bool, reach: int
 ) -> Taps:
-    """Return the taps with `antialias`: the filter widens with the output spacing."""
+    """Return the taps with `antialias`, which widens the filter with the output
+    spacing.
+    """
     scale = _scale_of(size, made, factor, corners)
     wide = max(scale, 1.0)
     support = reach / 2 * wide
@@ -127,14 +129,14 @@ def _smooth_taps(
 
 
 def _weigh(distance: float, reach: int) -> float:
-    """Return the weight of an element at a distance, for `antialias`."""
+    """Return the weight of an element at a distance, with `antialias`."""
     if reach == 2:
         return max(0.0, 1 - abs(distance))
     return _cubic(distance, -0.5)
 
 
 def _cubic(distance: float, a: float) -> float:
-    """Return the weight of Keys' cubic convolution."""
+    """Return the weight of an element in Keys' cubic convolution."""
     x = abs(distance)
     if x < 1:
         return ((a + 2) * x - (a + 3)) * x * x + 1
@@ -149,7 +151,7 @@ def _cubic(distance: float, a: float) -> float:
 def _copied(
     input: Meta, made: Sequence[int], factors: Sequence[float | None], exact: bool
 ) -> IndexMap:
-    """Map nearest-neighbour interpolation: each output element is a copy."""
+    """Map nearest-neighbor interpolation, in which each output element is a copy."""
     dims = len(made)
     tables, at = [], []
     for name, size, new, factor in zip(

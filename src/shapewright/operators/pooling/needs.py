@@ -96,7 +96,7 @@ def _pooled(
     dilation: Any,
     ceil_mode: bool,
 ) -> Unmet | None:
-    """Check rank, padding of at most half a kernel, and room for a window."""
+    """Check the rank, that padding is at most half a kernel, and that a window fits."""
     given = stride is not None and stride not in ((), [])
     wrong = of_spatial_rank(input, spatial) or of_settings(
         spatial, kernel_size=kernel_size, padding=padding, dilation=dilation
@@ -174,7 +174,7 @@ def _adaptive(spatial: int, kind: str) -> None:
 
 
 def _of_sizes(output_size: Any, spatial: int) -> Unmet | None:
-    """Check for a size of at least 0 for each dim; None keeps a dim."""
+    """Check that each dim has a size of at least 0; None keeps the size of a dim."""
     listed = isinstance(output_size, tuple | list)
     given = list(output_size) if listed else [output_size]
     known = [0 if size is None else size for size in given]
@@ -225,7 +225,7 @@ for _spatial in (1, 2, 3):
 
 
 def _of_indices(input: Meta, indices: Meta) -> Unmet | None:
-    """Check for int64 indices of the same shape as the input."""
+    """Check that the indices are int64 and have the shape of the input."""
     if indices.dtype != "int64":
         why = "{op} expects the indices that pooling returned, int64"
         return dtype_unmet("indices", indices, "int64", why)
@@ -248,7 +248,7 @@ def _of_indices(input: Meta, indices: Meta) -> Unmet | None:
 def _of_output(
     usual: Sequence[int], steps: Sequence[int], output_size: Any
 ) -> Unmet | None:
-    """Check that pooling an input of size `output_size` could give this input."""
+    """Check that pooling an input of size `output_size` could return this input."""
     spatial = len(usual)
     if output_size is None:
         return None
@@ -303,7 +303,7 @@ def _of_places(indices: Meta, size: Sequence[int]) -> Unmet | None:
 
 @needs("torch.nn.functional.grid_sample", "torch.grid_sampler")
 def grid_sample(input: Meta, grid: Meta, *rest: Any, **options: Any) -> Unmet | None:
-    """Check for a position of 2 (or 3) coordinates for each output pixel."""
+    """Check that there is a position of 2 (or 3) coordinates for each output pixel."""
     wrong = _of_ranks(input, grid)
     if wrong is not None:
         return wrong
@@ -340,7 +340,7 @@ def grid_sample(input: Meta, grid: Meta, *rest: Any, **options: Any) -> Unmet | 
 
 
 def _of_ranks(input: Meta, grid: Meta) -> Unmet | None:
-    """Check that images and grid have the same number of dims, 4 or 5."""
+    """Check that images and grid have the same number of dims, which is 4 or 5."""
     have, rank = len(grid.shape), len(input.shape)
     if rank not in (4, 5):
         whole = rank in (2, 3) and have in (4, 5)
@@ -375,7 +375,7 @@ def _of_ranks(input: Meta, grid: Meta) -> Unmet | None:
 
 @needs("torch.nn.functional.affine_grid", "torch.affine_grid_generator")
 def affine_grid(theta: Meta, size: Any, align_corners: Any = None) -> Unmet | None:
-    """Check for a 2x3 matrix for each image, 3x4 for volumes."""
+    """Check that there is a 2x3 matrix for each image, or 3x4 for each volume."""
     sizes = tuple(size)
     if len(sizes) not in (4, 5):
         return Unmet(

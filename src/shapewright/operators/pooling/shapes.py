@@ -68,7 +68,7 @@ def _check_padding(windows: tuple[Window, ...]) -> None:
 
 
 class _Unusual(Exception):
-    """Raised for a misfit whose message in torch is not known here."""
+    """Raised for wrong arguments for which torch's message is not known here."""
 
 
 def _too_small(shape: Shape, sizes: Shape, dims: int) -> Misfit:
@@ -264,7 +264,7 @@ def avg_pool1d(
 
 
 def adaptive_sizes(have: Shape, output_size: Any) -> Shape | None:
-    """Return the requested sizes, a None keeping the input's; None if miscounted."""
+    """Return the requested sizes, with None replaced; None if their number is wrong."""
     many = isinstance(output_size, tuple | list)
     sizes = tuple(output_size) if many else (output_size,) * len(have)
     if len(sizes) != len(have):
@@ -273,7 +273,7 @@ def adaptive_sizes(have: Shape, output_size: Any) -> Shape | None:
 
 
 def _target(input: Meta, output_size: Any, dims: int) -> Any:
-    """Return the shape of the output; a size of None keeps the input's."""
+    """Return the shape of the output; a requested None keeps the input's size."""
     shape = input.shape
     if len(shape) not in (dims + 1, dims + 2) or 0 in shape:
         return NotImplemented
@@ -427,7 +427,7 @@ def _write_too_small(have: Shape, sizes: Shape) -> str:
 
 
 def resized(have: Shape, size: Any, scale_factor: Any) -> Shape | None:
-    """Return the requested or scaled sizes; None for unusual arguments."""
+    """Return the requested or scaled sizes, or None for unusual arguments."""
     given = size if size is not None else scale_factor
     values = given if isinstance(given, list | tuple) else (given,) * len(have)
     kinds = (int,) if size is not None else (int, float)

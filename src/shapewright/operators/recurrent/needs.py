@@ -33,7 +33,7 @@ PACK = "`pack_padded_sequence`"
 
 @needs("torch._pack_padded_sequence")
 def pack(input: Meta, lengths: Meta, batch_first: bool = False) -> Unmet | None:
-    """Check for a length for each sample, from the longest to the shortest."""
+    """Check that there is one length per sample, sorted in decreasing order."""
     shape = input.shape
     if len(shape) < 2:
         return Unmet(
@@ -86,7 +86,7 @@ def _of_count(input: Meta, lengths: Meta, batch_first: bool) -> Unmet | None:
 
 
 def _of_order(lengths: Meta) -> Unmet | None:
-    """Check that known lengths are at least 1 and do not increase."""
+    """Check that the lengths, if known, are at least 1 and do not increase."""
     values: tuple[int, ...] = getattr(lengths, "values", None) or ()
     for n, value in enumerate(values):
         if value > 0 and (not n or value <= values[n - 1]):
@@ -110,7 +110,7 @@ def _of_order(lengths: Meta) -> Unmet | None:
 def _of_steps(
     data: Meta, name: str, features: int, dtype: str | None = None
 ) -> Unmet | None:
-    """Check for packed steps of shape (steps, features) that fit the layer."""
+    """Check that packed steps have the shape (steps, features) of the layer."""
     shape = data.shape
     here = word(name)
     if len(shape) != 2:
@@ -163,7 +163,7 @@ def _of_sum(data: Meta, name: str, sizes: Any) -> Unmet | None:
 def _of_packed_states(
     data: Meta, sizes: Meta, states: Any, weights: Any, rest: tuple[Any, ...]
 ) -> Unmet | None:
-    """Check the packed steps and states of a kernel; `rest` are its settings."""
+    """Check the packed steps and states of a kernel; `rest` holds its settings."""
     if not isinstance(weights, tuple | list) or len(weights) < 2:
         return None
     first, second = weights[0], weights[1]
@@ -242,7 +242,7 @@ def pad_sequence(sequences: Any, *rest: Any, **options: Any) -> Unmet | None:
 
 @needs("torch.nn.RNN", "torch.nn.GRU")
 def rnn(input: Meta, hx: Any = None, *, layer: Any = None) -> Unmet | None:
-    """Check the features, and for a hidden state per layer and direction."""
+    """Check the features, and that each layer and direction has a hidden state."""
     wrong = _of_sequence(input, layer)
     if wrong is not None or not is_tensor(hx):
         return wrong
@@ -251,7 +251,7 @@ def rnn(input: Meta, hx: Any = None, *, layer: Any = None) -> Unmet | None:
 
 @needs("torch.nn.LSTM")
 def lstm(input: Meta, hx: Any = None, *, layer: Any = None) -> Unmet | None:
-    """Check the features, and for a pair of hidden state and cell state."""
+    """Check the features, and that a hidden state and a cell state are given."""
     wrong = _of_sequence(input, layer)
     if wrong is not None or hx is None:
         return wrong
@@ -272,7 +272,7 @@ def lstm(input: Meta, hx: Any = None, *, layer: Any = None) -> Unmet | None:
 
 
 def _of_sequence(input: Any, layer: Any) -> Unmet | None:
-    """Check for a sequence of 2 or 3 dims whose last dim holds the features."""
+    """Check that the sequence has 2 or 3 dims, the last of which holds the features."""
     if _is_packed(input):
         features, dtype = layer["input_size"], layer.get("weight_dtype")
         wrong = _of_steps(input[0], "input.0", features, dtype)
@@ -321,7 +321,7 @@ def _of_sequence(input: Any, layer: Any) -> Unmet | None:
 
 
 def _of_weights(name: str, given: Meta, layer: Any) -> Unmet | None:
-    """Check for the weights' dtype, but not for `c` of cells and projected LSTMs."""
+    """Check the dtype of the weights, except for `c` of cells and projected LSTMs."""
     dtype = layer.get("weight_dtype", given.dtype)
     whole = layer.get("num_layers") and not layer.get("proj_size")
     if given.dtype == dtype or (name == "hx.1" and not whole):
@@ -335,7 +335,7 @@ def _is_packed(input: Any) -> bool:
 
 
 def _of_state(name: str, state: Any, input: Any, layer: Any, size: int) -> Unmet | None:
-    """Check the state: `(layers·directions, batch, hidden)`, batch always in dim 1."""
+    """Check that the state is `(layers·directions, batch, hidden)`; batch is dim 1."""
     rows = layer["num_layers"] * (2 if layer["bidirectional"] else 1)
     if _is_packed(input) and is_tensor(state):
         values = getattr(input[1], "values", None) or (*state.shape, 1, 1)[1:]
@@ -373,7 +373,7 @@ def _of_state(name: str, state: Any, input: Any, layer: Any, size: int) -> Unmet
 
 @needs("torch.lstm", "torch.gru", "torch.rnn_tanh", "torch.rnn_relu")
 def recurrent(input: Any, hx: Any, params: Any, *rest: Any) -> Unmet | None:
-    """Check for a common dtype, and the sizes of packed steps."""
+    """Check that all tensors share a dtype, and check the sizes of packed steps."""
     if is_tensor(hx) and rest and isinstance(rest[0], tuple | list):
         return _of_packed_states(input, hx, params, rest[0], rest[1:])
     if not is_tensor(input) or not isinstance(params, tuple | list) or not params:
@@ -392,7 +392,7 @@ def recurrent(input: Any, hx: Any, params: Any, *rest: Any) -> Unmet | None:
 
 @needs("torch.nn.RNNCell", "torch.nn.GRUCell")
 def cell(input: Meta, hx: Any = None, *, layer: Any = None) -> Unmet | None:
-    """Check a single step: `(batch, features)` and `(batch, hidden)`."""
+    """Check that a step is `(batch, features)` and its state `(batch, hidden)`."""
     wrong = _of_step(input, layer)
     if wrong is not None or not is_tensor(hx):
         return wrong
@@ -401,7 +401,7 @@ def cell(input: Meta, hx: Any = None, *, layer: Any = None) -> Unmet | None:
 
 @needs("torch.nn.LSTMCell")
 def lstm_cell(input: Meta, hx: Any = None, *, layer: Any = None) -> Unmet | None:
-    """Check a single step, its hidden state and its cell state."""
+    """Check a single step with its hidden state and its cell state."""
     wrong = _of_step(input, layer)
     if wrong is not None or not isinstance(hx, tuple | list):
         return wrong

@@ -57,7 +57,7 @@ class Layers:
         return (sizes[1], sizes[0], width) if self.batch_first else sizes
 
     def states(self) -> list[Shape]:
-        """Return the shape of the hidden state, and of an LSTM's cell state."""
+        """Return the shapes of the hidden state and, in an LSTM, of the cell state."""
         rows = self.number * self.directions
         widths = [self.projected or self.hidden, self.hidden]
         return [(rows, self.batch, width) for width in widths[: 1 + (self.gates == 4)]]
@@ -87,7 +87,7 @@ def layers_of(
     bidirectional: Any = False,
     batch_first: Any = False,
 ) -> Layers | None:
-    """Return the layers of a call; None if a size or dtype does not fit.
+    """Return the layers of a call, or None if a size or dtype does not fit.
 
     A packed call has rows and batch sizes first, its other arguments one place later.
     """
@@ -152,7 +152,7 @@ def outputs_of(layers: Layers, dtype: str) -> tuple[Made, ...]:
 
 
 def _flops(input: Meta, hx: Any, params: Any, *more: Any, **__: Any) -> int:
-    """Count the FLOPs: each step multiplies by every weight matrix once."""
+    """Count the FLOPs; each step multiplies by every weight matrix once."""
     if len(input.shape) == 2:
         weights = sum(prod(one.shape) for one in more[0] if len(one.shape) == 2)
         return 2 * input.shape[0] * int(weights)

@@ -28,7 +28,7 @@ def _over(
     input: Meta, dim: Any, keepdim: bool, combine: str, said: str,
     options: Options = (), name: str = "input", **more: Any,
 ) -> Any:  # fmt: skip
-    """Return the map of a function of all elements along dims; None or () is all dims.
+    """Return the map of a function of all elements along dims; None or () means all.
 
     `said` describes the reduction: "the largest". A loop never has the letter that
     names the tensor.
@@ -78,7 +78,9 @@ def _along(dims: list[int]) -> str:
 
 
 def _converts(input: Meta, dtype: str | None) -> NotDrawn | None:
-    """Return why a call with a dtype is not drawn; None if only precision changes."""
+    """Return why a call with a dtype is not drawn; None if it only changes
+    precision.
+    """
     if dtype is None or dtype == input.dtype or dtype.startswith(("float", "complex")):
         return None
     if dtype == "int64" and input.dtype.startswith(("int", "uint", "bool")):
@@ -126,7 +128,7 @@ SIMPLE = {
 
 
 def _simple(combine: str, said: str) -> Any:
-    """Return the map maker of a reduction that takes only `dim` and `keepdim`."""
+    """Return the map maker of a reduction that accepts only `dim` and `keepdim`."""
 
     def make(
         input: Meta, dim: Any = None, keepdim: bool = False, *,
@@ -162,7 +164,7 @@ PLACED = {
 
 
 def _placed(name: str) -> Any:
-    """Return the map maker of a function of (values, indices)."""
+    """Return the map maker of a function that returns values and indices."""
     values, indices, said = PLACED[name]
 
     def make(
@@ -247,7 +249,7 @@ for _name in ("var", "std"):
 def _sized(
     input: Meta, order: Any, dim: Any, keepdim: bool, name: str = "input"
 ) -> Any:
-    """Return the map of the vector norm of the elements along dims."""
+    """Return the map of the vector norm of the elements along the dims."""
     if input.dtype.startswith("complex"):
         return NotDrawn("its elements are complex")
     said = f"the {order:g}-norm"
@@ -338,7 +340,9 @@ _ZERO = Letter("i") * 0
 
 
 def _softened(function: str, said: str) -> Any:
-    """Return softmax's map makers; the functional form has `_stacklevel` second."""
+    """Return the map makers of softmax; its functional form has `_stacklevel`
+    second.
+    """
 
     def make(
         input: Meta, dim: int | None = None, dtype: str | None = None, *,
@@ -407,7 +411,7 @@ for _name, _said in (("cummax", "largest"), ("cummin", "smallest")):
 
 
 def _ordered(input: Meta, dim: int, descending: bool, stable: bool | None) -> Any:
-    """Return the maps of `sort`: values and indices."""
+    """Return the maps of the values and the indices of `sort`."""
     options = (("descending", bool(descending)), ("stable", True))
     way = "falling" if descending else "rising"
     return (

@@ -43,7 +43,7 @@ def of_dim(
     name: str, input: Any, dim: Any, argument: str = "dim", extra: int = 0,
     sure: bool = False,
 ) -> Unmet | None:  # fmt: skip
-    """Check that the named dims exist; `extra` counts dims that the call adds."""
+    """Check that the given dims exist; `extra` counts the dims that the call adds."""
     if not is_tensor(input):
         return None
     rank = len(input.shape) + extra
@@ -92,7 +92,7 @@ def of_dim(
 
 
 def _reductions() -> None:
-    """Register checks of `sum`, `softmax` and others with a dim after the tensor."""
+    """Register the checks of `sum`, `softmax` and others that accept a dim."""
 
     def reduce(
         input: Meta, dim: Any = None, *rest: Any, **options: Any
@@ -141,7 +141,7 @@ def _reductions() -> None:
 
 
 def _with_dtypes(function: Any, rule: Rule | None) -> Any:
-    """Return a check followed by a check of the dtypes that the rule takes."""
+    """Return a check followed by a check of the dtypes that the rule accepts."""
     if rule is None:
         return function
 
@@ -164,7 +164,7 @@ def squeeze(input: Meta, dim: Any = None) -> Unmet | None:
 
 @needs(*named(*both("unsqueeze")))
 def unsqueeze(input: Meta, dim: Any) -> Unmet | None:
-    """Check that the new dim lies among the dims or at their end."""
+    """Check that the new dim is among the dims of the input or at their end."""
     return of_dim("input", input, dim, extra=1)
 
 
@@ -213,7 +213,7 @@ def trapezoid(y: Meta, x: Any = None, *, dim: Any = -1, **options: Any) -> Unmet
 def quantile(
     input: Meta, q: Any, dim: Any = None, *rest: Any, **options: Any
 ) -> Unmet | None:
-    """Check that the dim exists, that the input is float32 or float64, and `q` too."""
+    """Check that the dim exists and that the input and `q` are float32 or float64."""
     wrong = of_dim("input", input, dim) if dim is not None else None
     if wrong is None and input.dtype not in ("float32", "float64"):
         why = "{op} expects float32 or float64"
@@ -226,7 +226,7 @@ def quantile(
 
 @needs(*named(*both("renorm")))
 def renorm(input: Meta, p: Any, dim: Any, maxnorm: Any) -> Unmet | None:
-    """Check for at least two dims, an existing dim and a float or complex dtype."""
+    """Check that there are at least two dims, that the dim exists, and the dtype."""
     if len(input.shape) < 2:
         made = (*(1,) * (2 - len(input.shape)), *input.shape)
         return Unmet(
@@ -256,7 +256,7 @@ def size(self: Meta, dim: Any = None) -> Unmet | None:
 
 @needs("torch.bucketize")
 def bucketize(input: Any, boundaries: Meta, **options: Any) -> Unmet | None:
-    """Check that the boundaries are 1-d and that no dtype is complex."""
+    """Check that the boundaries are 1-D and that no dtype is complex."""
     wrong = of_rank("boundaries", boundaries, 1, 1)
     return wrong or no_complex(("input", input), ("boundaries", boundaries))
 
@@ -265,7 +265,7 @@ def bucketize(input: Any, boundaries: Meta, **options: Any) -> Unmet | None:
 def searchsorted(
     sorted_sequence: Meta, input: Any, *, sorter: Any = None, **options: Any
 ) -> Unmet | None:
-    """Check for 1-d boundaries, or a row of them for each row of the input."""
+    """Check that boundaries are 1-D, or have a row for each row of the input."""
     rows = sorted_sequence.shape
     if not rows:
         return of_rank("sorted_sequence", sorted_sequence, 1, 1)
@@ -301,7 +301,7 @@ def searchsorted(
 def multinomial(
     input: Meta, num_samples: Any, replacement: bool = False, **options: Any
 ) -> Unmet | None:
-    """Check for rows of weights, and for no more samples than weights."""
+    """Check that there are rows of at least as many weights as samples."""
     wrong = of_rank("input", input, 1, 2) or real_floats(("input", input))
     wrong = wrong or of_positive("num_samples", num_samples)
     if wrong is not None or replacement or type(num_samples) is not int:
@@ -325,7 +325,7 @@ def multinomial(
 def bincount(
     input: Meta, weights: Any = None, minlength: Any = 0, **options: Any
 ) -> Unmet | None:
-    """Check for a 1-d tensor of integers >= 0, and a weight for each element."""
+    """Check that the input is a 1-D tensor of integers >= 0, with a weight for each."""
     wrong = of_rank("input", input, 1, 1) or of_positive("minlength", minlength, 0)
     if wrong is not None:
         return wrong

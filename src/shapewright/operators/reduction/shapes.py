@@ -33,7 +33,7 @@ from shapewright.sizes.strides import contiguous
 
 
 def _over(input: Any, dim: Any, keepdim: Any, dtype: str, grad_fn: str | None) -> Made:
-    """Return a contiguous tensor without the dims `dim` (None: all of them)."""
+    """Return a contiguous tensor reduced over the dims `dim`, or over all if None."""
     shape = input.shape
     if len(shape) > 64:
         raise Misfit("only tensors with up to 64 dims are supported")
@@ -197,7 +197,7 @@ def norm(
     input: Any, p: Any = "fro", dim: Any = None, keepdim: Any = False, out: Any = None,
     dtype: Any = None,
 ) -> Any:  # fmt: skip
-    """Infer the p-norm of the elements, over all dims or the given dims."""
+    """Infer the p-norm of the elements, over all dims or over the given dims."""
     if out is not None or p == "nuc" or (p == "fro" and _many(dim)):
         return NotImplemented
     if dim is None and keepdim and p != "fro":
@@ -265,7 +265,7 @@ def normalize(
 
 
 def _empty(input: Any, dim: Any) -> bool:
-    """Return whether a result would reduce no elements; torch's messages vary."""
+    """Return whether no elements are reduced, for which torch's messages vary."""
     shape = input.shape
     if type(dim) is int and shape:
         return not shape[axis(dim, len(shape))]
@@ -336,7 +336,7 @@ _amax("amin")
 def aminmax(
     input: Any, *, dim: Any = None, keepdim: Any = False, out: Any = None
 ) -> Any:
-    """Infer (smallest, largest), over all dims or a single dim."""
+    """Infer the smallest and the largest element, over all dims or a single dim."""
     if out is not None or not _real(input) or _empty(input, dim):
         return NotImplemented
     made = _over(input, dim, keepdim, input.dtype, "AminmaxBackward0")
@@ -391,7 +391,7 @@ def mode(input: Any, dim: int = -1, keepdim: bool = False, *, out: Any = None) -
 def kthvalue(
     input: Any, k: int, dim: int = -1, keepdim: bool = False, *, out: Any = None
 ) -> Any:
-    """Infer the k-th smallest values, counting k from 1."""
+    """Infer the k-th smallest values, where k counts from 1."""
     shape = input.shape
     if type(k) is not int or type(dim) is not int:
         return NotImplemented

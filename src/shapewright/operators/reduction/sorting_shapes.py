@@ -33,7 +33,7 @@ from shapewright.sizes.strides import (
 
 
 def _named(args: tuple[Any, ...]) -> tuple[Any, ...]:
-    """Return ints that are given separately or as a single sequence."""
+    """Return ints that are given as separate arguments or as a single sequence."""
     if len(args) == 1 and not isinstance(args[0], int):
         return tuple(args[0])
     return args

@@ -53,7 +53,7 @@ def _reordered(input: Meta, order: Sequence[int], sentence: str) -> IndexMap:
 
 
 def _same_place(input: Meta, shape: Sequence[int], sentence: str = "") -> IndexMap:
-    """Map a reshape: each element keeps its position in row-major order."""
+    """Map a reshape, which keeps the row-major position of each element."""
     shape, given = tuple(shape), tuple(input.shape)
     letters = out_letters(len(shape))
     least = min(len(shape), len(given))
@@ -203,7 +203,7 @@ def adjoint(input: Meta) -> Any:
 
 
 def _broadcast(name: str, input: Meta, shape: Sequence[int], words: str) -> IndexMap:
-    """Map a broadcast input, aligned from the right; a size of 1 is read at 0."""
+    """Map a broadcast input, aligned from the right; size 1 is read at index 0."""
     letters = out_letters(len(shape))
     new = len(shape) - len(input.shape)
     pairs = zip(letters[new:], input.shape, shape[new:], strict=True)
@@ -272,7 +272,7 @@ def squeeze(input: Meta, dim: Any = None) -> Any:
 
 
 def known(value: Any) -> Any:
-    """Return a number that may be given as a tensor; None if its value is unknown."""
+    """Return a number, which may be given as a tensor, or None if it is unknown."""
     return getattr(value, "values", None) if hasattr(value, "shape") else value
 
 

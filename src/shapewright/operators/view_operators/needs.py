@@ -25,7 +25,7 @@ from shapewright.operators.needs_registry import needs
 
 
 def _sizes_of(shape: Sequence[Any]) -> tuple[int, ...] | None:
-    """Return sizes given separately or as a tuple; None if they are not ints."""
+    """Return sizes given separately or as a tuple, or None if they are not ints."""
     if len(shape) == 1 and isinstance(shape[0], tuple | list):
         shape = shape[0]
     whole = all(isinstance(size, int) and not isinstance(size, bool) for size in shape)
@@ -34,7 +34,7 @@ def _sizes_of(shape: Sequence[Any]) -> tuple[int, ...] | None:
 
 @needs("torch.Tensor.view")
 def view(self: Meta, *shape: Any) -> Unmet | None:
-    """Check for as many elements, in an order of storage that a view can take."""
+    """Check that the sizes hold all elements, and that the strides allow a view."""
     sizes = _sizes_of(shape)
     if sizes is None:
         return None
@@ -44,21 +44,21 @@ def view(self: Meta, *shape: Any) -> Unmet | None:
 
 @needs("torch.Tensor.reshape")
 def tensor_reshape(self: Meta, *shape: Any) -> Unmet | None:
-    """Check that the shape has as many elements."""
+    """Check that the shape has as many elements as the input."""
     sizes = _sizes_of(shape)
     return None if sizes is None else _of_elements("self", self, sizes, "shape")
 
 
 @needs("torch.reshape")
 def reshape(input: Meta, shape: Any) -> Unmet | None:
-    """Check that the shape has as many elements."""
+    """Check that the shape has as many elements as the input."""
     sizes = _sizes_of(shape)
     return None if sizes is None else _of_elements("input", input, sizes, "shape")
 
 
 @needs("torch.Tensor.view_as")
 def view_as(self: Meta, other: Meta) -> Unmet | None:
-    """Check that `other` has as many elements, and that a view is possible."""
+    """Check that `other` has as many elements, and that the strides allow a view."""
     have, wanted = prod(self.shape), prod(other.shape)
     if have == wanted:
         return _of_storage(self, other.shape)
@@ -76,14 +76,14 @@ def view_as(self: Meta, other: Meta) -> Unmet | None:
 
 @needs("torch.Tensor.reshape_as")
 def reshape_as(self: Meta, other: Meta) -> Unmet | None:
-    """Check that `other` has as many elements; any strides will do."""
+    """Check that `other` has as many elements; the strides do not matter."""
     return None if prod(self.shape) == prod(other.shape) else view_as(self, other)
 
 
 def _arithmetic(
     name: str, shape: Sequence[int], sizes: Sequence[int]
 ) -> tuple[str, ...]:
-    """Return the element counts of both shapes, as products in text."""
+    """Return the number of elements of both shapes, as products in text."""
     return (
         f"{product(shape)} elements in {{{name}}}",
         f"{product(sizes)} in {text(sizes)}",
@@ -91,7 +91,7 @@ def _arithmetic(
 
 
 def _of_negative(argument: str, sizes: Sequence[int]) -> Unmet:
-    """Return the `Unmet` of sizes below 0 other than -1, which is inferred."""
+    """Return the `Unmet` for sizes below 0, except for -1, which is inferred."""
     least = min(sizes)
     return Unmet(
         NOT_POSITIVE,
@@ -161,7 +161,7 @@ def _of_elements(
 
 
 def _of_storage(self: Meta, sizes: tuple[int, ...]) -> Unmet | None:
-    """Check that the order of the elements in storage allows a view."""
+    """Check that the strides of the input allow a view."""
     if -1 in sizes:
         known = prod(size for size in sizes if size != -1)
         sizes = tuple(prod(self.shape) // known if s == -1 else s for s in sizes)
@@ -179,7 +179,7 @@ def _of_storage(self: Meta, sizes: tuple[int, ...]) -> Unmet | None:
 
 
 def viewable(shape: Sequence[int], stride: Sequence[int], sizes: Sequence[int]) -> bool:
-    """Return whether a view is possible: `computeStride` of ATen's TensorUtils."""
+    """Return whether a view is possible, as `computeStride` of ATen does."""
     if not prod(shape):
         return True
     left = [size for size in sizes if size != 1]
@@ -232,7 +232,7 @@ def flatten(input: Meta, start_dim: int = 0, end_dim: int = -1) -> Unmet | None:
 
 @needs("torch.unflatten", "torch.Tensor.unflatten")
 def unflatten(input: Meta, dim: int, sizes: Any, *rest: Any) -> Unmet | None:
-    """Check that the dim exists and equals the product of the sizes."""
+    """Check that the dim exists and that its size is the product of the sizes."""
     rank = len(input.shape)
     if isinstance(sizes, int):
         sizes = (sizes, *rest)
@@ -272,21 +272,21 @@ def unflatten(input: Meta, dim: int, sizes: Any, *rest: Any) -> Unmet | None:
 
 @needs("torch.Tensor.expand")
 def expand(self: Meta, *size: Any) -> Unmet | None:
-    """Check that only sizes of 1 are expanded; new dims come in front."""
+    """Check that only dims of size 1 are expanded; new dims come first."""
     sizes = _sizes_of(size)
     return None if sizes is None else _of_expanding("self", self, sizes, "size")
 
 
 @needs("torch.broadcast_to", "torch.Tensor.broadcast_to")
 def broadcast_to(input: Meta, size: Any) -> Unmet | None:
-    """Check that only sizes of 1 are expanded; new dims come in front."""
+    """Check that only dims of size 1 are expanded; new dims come first."""
     sizes = _sizes_of(size)
     return None if sizes is None else _of_expanding("input", input, sizes, "size")
 
 
 @needs("torch.Tensor.expand_as")
 def expand_as(self: Meta, other: Meta) -> Unmet | None:
-    """Check that only sizes of 1 are expanded; new dims come in front."""
+    """Check that only dims of size 1 are expanded; new dims come first."""
     return _of_expanding("self", self, other.shape, "")
 
 
@@ -336,7 +336,7 @@ def _of_expanding(
 
 @needs("torch.Tensor.repeat")
 def repeat(self: Meta, *sizes: Any, repeats: Any = None) -> Unmet | None:
-    """Check for a number of repeats, at least 0, for each dim."""
+    """Check that each dim has a number of repeats, which is at least 0."""
     counts = _sizes_of(sizes) if repeats is None else _sizes_of((repeats,))
     if counts is not None and min(counts, default=0) < 0:
         return of_positive("sizes" if repeats is None else "repeats", counts, 0)

@@ -47,7 +47,7 @@ def chunk(input: Meta, chunks: int, dim: int = 0) -> Unmet | None:
 
 @needs(*named(*both("select")))
 def select(input: Meta, dim: Any, index: Any) -> Unmet | None:
-    """Check that the dim exists and that the index lies within it."""
+    """Check that the dim exists and that the index is within its size."""
     wrong = of_dim("input", input, dim) if input.shape else None
     if wrong is not None or type(index) is not int or not input.shape:
         return wrong
@@ -67,7 +67,7 @@ def select(input: Meta, dim: Any, index: Any) -> Unmet | None:
 
 @needs(*named(*both("narrow")))
 def narrow(input: Meta, dim: Any, start: Any, length: Any) -> Unmet | None:
-    """Check that the dim exists and that the slice lies within it."""
+    """Check that the dim exists and that the slice is within its size."""
     wrong = of_dim("input", input, dim) if input.shape else None
     if wrong is not None or type(start) is not int or not input.shape:
         return wrong
@@ -264,7 +264,7 @@ def _of_order(name: str, input: Meta, order: tuple[Any, ...]) -> Unmet | None:
 
 @needs(*named(*both("movedim", "moveaxis")))
 def movedim(input: Meta, source: Any, destination: Any) -> Unmet | None:
-    """Check that the dims exist, with as many destinations as sources."""
+    """Check that the dims exist and that there are as many destinations as sources."""
     wrong = of_dim("input", input, source, "source")
     wrong = wrong or of_dim("input", input, destination, "destination")
     if wrong is not None:
@@ -287,7 +287,7 @@ def movedim(input: Meta, source: Any, destination: Any) -> Unmet | None:
 
 @needs("torch.flip")
 def flip(input: Meta, *named: Any, dims: Any = None) -> Unmet | None:
-    """Check that the dims exist, without repeats."""
+    """Check that the dims exist and do not repeat."""
     given = named if dims is None else dims
     listed = len(given) == 1 and isinstance(given[0], tuple | list)
     wrong = of_dim("input", input, tuple(given[0] if listed else given), "named")
@@ -313,7 +313,7 @@ def flipud(input: Meta) -> Unmet | None:
 
 @needs(*named(*both("roll")))
 def roll(input: Meta, shifts: Any, dims: Any = ()) -> Unmet | None:
-    """Check that the dims exist, with a shift for each."""
+    """Check that the dims exist and that there is a shift for each of them."""
     wrong = of_dim("input", input, dims, "dims")
     if wrong is not None and wrong.code == DIM_OUT_OF_RANGE:
         return wrong
@@ -337,7 +337,7 @@ def roll(input: Meta, shifts: Any, dims: Any = ()) -> Unmet | None:
 
 @needs(*named(*both("rot90")))
 def rot90(input: Meta, k: int = 1, dims: Any = (0, 1)) -> Unmet | None:
-    """Check that there are two dims and that both exist."""
+    """Check that two dims are given and that both exist."""
     wrong = of_matrices("input", input)
     if wrong is not None:
         return wrong
