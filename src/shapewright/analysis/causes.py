@@ -16,7 +16,9 @@ STEPS = 24
 
 @dataclass(frozen=True, slots=True)
 class _Step:
-    """An op that changed the size of the dim, and the size after it."""
+    """An op that kept or changed the size of a dim, and the size of the dim after the
+    op.
+    """
 
     op: Op
     size: int
@@ -65,7 +67,9 @@ def trace_dim(program: Program, fact: Fact, dim: int) -> _Way:
 
 
 def trace_size_origin(program: Program, fact: Fact, dim: int) -> list[Related]:
-    """Return where a size came from, latest step first, as sentences with places."""
+    """Return the steps by which a size came about, latest step first, as sentences with
+    places.
+    """
     found = trace_dim(program, fact, dim)
     size = fact.shape[dim]
     if found.why in ("product", "part", "joined") and found.op is not None:
@@ -77,7 +81,9 @@ def trace_size_origin(program: Program, fact: Fact, dim: int) -> list[Related]:
 
 
 def _describe_product(program: Program, found: _Way, size: int) -> list[Related]:
-    """Describe a size that is a product of several dims, and where those came from."""
+    """Describe a size that is a product of several dims, and where those dims come
+    from.
+    """
     op = found.op
     assert op is not None
     facts = [(op.inputs[at], dim) for at, dim in found.places]
@@ -110,8 +116,8 @@ def _describe_product(program: Program, found: _Way, size: int) -> list[Related]
 
 
 def _describe_changes(program: Program, found: _Way, size: int) -> Related | None:
-    """Describe how a size shrank or grew, as in `28 -> 24 -> 12`; None if
-    it never did.
+    """Describe how a size shrank or grew, as in `28 -> 24 -> 12`; return None if it
+    never did.
     """
     sizes, names, places = [size], [], []
     span: Span | None = None

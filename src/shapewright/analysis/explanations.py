@@ -72,7 +72,7 @@ def _get_call_key(program: Program, op: Op) -> tuple[object, ...]:
 
 
 def explain_failure(program: Program, failure: Failure) -> Finding:
-    """Explain what does not fit in a call, and where both sizes came from."""
+    """Explain what does not fit in a call, and where the two sizes came from."""
     op = program.trace.ops[failure.op]
     code, message = describe_failure(program, failure)
     return Finding(

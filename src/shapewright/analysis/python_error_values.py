@@ -119,7 +119,9 @@ class FileValues:
         )
 
     def named(self, node: ast.expr) -> Known | None:
-        """Return a number by its name, with the shape that it was read from, if any."""
+        """Return a number by its name and, if known, the shape that it was read
+        from.
+        """
         value = self.ending.values.get(self.written(node))
         if value is None:
             return None

@@ -70,7 +70,8 @@ class _Failed(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Ended(Generic[State]):
-    """The end of a child without an answer: its exit code, or the negative signal.
+    """The end of a child without a result: its exit code, or the negative signal
+    number.
 
     `told` is the last state that it reported. `still` is how long it had computed
     nothing if it was ended for that.
@@ -288,7 +289,7 @@ class _Messages:
 
 
 def _await_child(child: int, reading: int, messages: _Messages) -> int:
-    """Handle a child's messages until it ends; return its status.
+    """Handle the messages of a child until the child ends, and return its status.
 
     Ctrl-C reaches it too: it ends itself, or is ended.
     """

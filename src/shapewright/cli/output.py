@@ -77,7 +77,9 @@ CLEAR = "\r\x1b[K"
 def show_progress(
     stream: IO[str], patience: float = PATIENCE
 ) -> Iterator[Report | None]:
-    """Yield a function to call with progress; None if it would not be visible."""
+    """Yield a function that shows progress, or None if the progress would not be
+    visible.
+    """
     if not stream.isatty() or os.environ.get("TERM") == "dumb":
         yield None
         return

@@ -273,6 +273,8 @@ def add_target(parser: Parser, *, several: bool = False) -> None:
 
 
 def hint_at_dashes(given: Sequence[str], index: int) -> str:
-    """Return where an unknown option belongs that may be the script's."""
+    """Return a hint on where an unknown option belongs that may be the script's, or an
+    empty string.
+    """
     script = any(each.partition(":")[0].endswith(".py") for each in given[:index])
     return f"; {ARGUMENTS}" if script else ""

@@ -125,8 +125,8 @@ class Explaining(ContextDecorator):
             add_note(error)
 
     def __call__(self, function: Callable[..., Any]) -> Any:
-        """Return a function that runs inside the block; a coroutine stays in it to its
-        end.
+        """Return a function that runs inside the block; a coroutine stays in the block
+        to its end.
         """
         code = getattr(function, "__code__", None)  # a layer has none
         if code is None or not code.co_flags & CO_COROUTINE:

@@ -233,7 +233,7 @@ def rehearse_command(
     heard: Heard | None = None,
     files: ProgramFiles | None = None,
 ) -> Report:
-    """Return what `shapewright rehearse` finds, and the story of the run."""
+    """Return the findings of `shapewright rehearse`, and the story of the run."""
     from shapewright.inputs.errors import InputError
     from shapewright.inputs.target import parse_target
     from shapewright.runtime.claimed_machine import Machine, UnknownDevice
@@ -257,8 +257,8 @@ def check_script(
     strict: bool = False,
     files: ProgramFiles | None = None,
 ) -> Report:
-    """Return what `shapewright check` finds in a script: a rehearsal
-    without its story.
+    """Return the findings of `shapewright check` in a script: a rehearsal without its
+    story.
     """
     from shapewright.inputs.target import parse_target
 
@@ -426,8 +426,8 @@ def rehearse_function(
     device: str | None = None,
     full: bool = False,
 ) -> Report:
-    """Return what `shapewright.rehearse` finds in a function, and the story
-    of the run.
+    """Return the findings of `shapewright.rehearse` in a function, and the story of the
+    run.
     """
     from shapewright.engine.engine import EngineOptions, GoingOn
     from shapewright.engine.failures.constructions import Constructions

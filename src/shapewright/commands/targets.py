@@ -91,7 +91,7 @@ class Outcome:
 
 @dataclass(frozen=True, slots=True)
 class Manner:
-    """How to run one or several targets: the settings of `trace_target`."""
+    """The settings of `trace_target`, with which one or several targets are run."""
 
     arguments: Sequence[str]
     timeout: float | None

@@ -33,7 +33,8 @@ Given = Callable[["Loaded", "Spec", "RunRequest"], "RunResult"]
 
 @dataclass(frozen=True, slots=True)
 class Fed:
-    """The target of a run with its inputs, so that it can run again with other inputs.
+    """The target of a run with its inputs, so that the target can run again with other
+    inputs.
 
     `module` is the model, if any; `spec` is there where the inputs were made from one;
     `chosen` where nobody gave them.
@@ -137,8 +138,8 @@ def trace_found_inputs(
 def _find_first_running(
     loaded: Loaded, request: RunRequest, took: list[Fed] | None = None
 ) -> RunResult | None:
-    """Return the run with the first declared inputs that reach the end, else with
-    inputs found by search.
+    """Return the run with the first declared inputs that reach the end or, if none are
+    declared, the run with inputs found by search.
     """
     from shapewright.inputs.errors import InputError
 

@@ -47,7 +47,7 @@ class Related:
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """One thing to tell the user: what, where, how bad.
+    """A finding to report to the user: what is wrong, where, and how severe it is.
 
     `code` is a stable kebab-case name, `message` a lowercase sentence that stands
     alone, `torch_message` what torch itself says (people search for that). `lines` go

@@ -287,7 +287,9 @@ def _iter_exits_in(node: ast.AST, breaks: bool) -> Iterator[ast.expr]:
 
 
 def _has_exit(node: ast.AST, breaks: bool) -> bool:
-    """Return whether a node contains a `return`, or a `break` of the loop around it."""
+    """Return whether a node contains a `return`, or a `break` out of the loop around
+    the node.
+    """
     if isinstance(node, ast.Return) or (breaks and isinstance(node, ast.Break)):
         return True
     if isinstance(node, Function | ast.ClassDef):
@@ -342,7 +344,9 @@ class NameFlow:
                     self.names.add(name)
 
     def touches(self, node: ast.AST) -> bool:
-        """Return whether an expression reads the value or a name it flowed into."""
+        """Return whether an expression reads the value, or a name that the value flowed
+        into.
+        """
         return any(
             id(child) in self.reads
             or (self.names and get_dotted_name(child) in self.names)

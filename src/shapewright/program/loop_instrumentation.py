@@ -177,7 +177,9 @@ class _Teller(ast.NodeTransformer):
         return [self.at(ast.Expr(grew), node.target), node]
 
     def counts(self, target: ast.expr) -> ast.expr | None:
-        """Tells of what holds a count, and which loops around it set it forward."""
+        """Return a call that reports a count and the loops around it that set it
+        forward, or None.
+        """
         text = ast.unparse(target)
         guards: list[ast.expr] = []
         for line, found in self.within:

@@ -35,7 +35,7 @@ class Checked:
 
 @dataclass(frozen=True, slots=True)
 class Branch:
-    """A line after which the program takes another path at some sizes."""
+    """A line after which the program takes a different path at some sizes."""
 
     message: str
     span: Span | None = None

@@ -141,7 +141,9 @@ class Guard:
 
 @dataclass(frozen=True, slots=True)
 class LostSize:
-    """A place where a size became a plain number, which hides later comparisons."""
+    """A place where a size became a plain number, so that later comparisons are
+    hidden.
+    """
 
     what: str
     span: Span | None

@@ -92,7 +92,7 @@ class Moment:
 
 @dataclass(frozen=True, slots=True)
 class Gradient:
-    """A value of a training, and the gradient that came to it.
+    """A value in a training, and the gradient that it received.
 
     `kind` is `output` (of a module, at its first call in training), `parameter`, or
     `frozen` for a parameter that asks for no gradient. `gradient` is its shape, None

@@ -414,7 +414,7 @@ def add_sizes(
     training: bool | None,
     joined: str = " and ",
 ) -> Finding:
-    """Add to a finding the sizes at which it occurs.
+    """Add to a finding the sizes at which the finding occurs.
 
     Example: "at batch 1 in training, `bn` needs more than one value per channel".
     """

@@ -89,7 +89,7 @@ def find_size_pairs(program: Program, failure: Failure) -> list[tuple[int, int]]
 
 
 def fix_table(program: Program, failure: Failure) -> Iterator[Fix]:
-    """Give a table a row for every index: just enough rows, or a few more."""
+    """Give a layer's table a row for every index: just enough rows, or a few more."""
     unmet = failure.unmet
     layer = program.layer(program.trace.ops[failure.op])
     if unmet is None or unmet.code != INDEX_OUT_OF_RANGE or layer is None:

@@ -187,7 +187,9 @@ def _suggest_unpacking(program: Program, lines: list[Line]) -> Iterator[Fix]:
 
 
 def _suggest_chunks(text: SourceText, call: ast.Call, parts: int) -> Iterator[Fix]:
-    """Suggest `chunk(2, dim=1)` where a call returned another number of parts."""
+    """Suggest `chunk(2, dim=1)` for a call that returned an unexpected number of
+    parts.
+    """
     name = get_last_name(call.func)
     if name not in PARTS or not isinstance(call.func, ast.Attribute):
         return

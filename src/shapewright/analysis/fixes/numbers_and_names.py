@@ -55,7 +55,7 @@ def _fix_names(
 
 
 def fix_dims(program: Program, failure: Failure) -> Iterator[Fix]:
-    """Suggest another dim where the call names a dim that does not exist."""
+    """Suggest another dim for a call that names a dim which does not exist."""
     if failure.error != "IndexError":
         return
     op = program.trace.ops[failure.op]
@@ -155,7 +155,9 @@ def _iter_other_numbers(
 
 
 def replace_number(text: SourceText, node: ast.expr, new: str) -> Fix:
-    """Replace a number; the fix's message shows the smallest call around it."""
+    """Replace a number; the message of the fix shows the smallest call around the
+    number.
+    """
     span = text.span(node)
     kinds = ast.Call, ast.stmt
     around = node if isinstance(node, kinds) else text.around(node, *kinds)
@@ -195,8 +197,8 @@ def swap_arguments(program: Program, lines: list[Line]) -> Iterator[Fix]:
 
 
 def _swap_call_arguments(text: SourceText, call: ast.Call) -> Iterator[Fix]:
-    """Swap neighbouring arguments of a call, and neighbouring items of a
-    tuple in it.
+    """Swap neighbouring arguments of a call, and neighbouring items of tuples among
+    them.
     """
     rows: list[list[ast.expr]] = [list(call.args)]
     rows += [list(e.elts) for e in call.args if isinstance(e, ast.Tuple | ast.List)]

@@ -111,7 +111,9 @@ def fix_dtype(program: Program, failure: Failure) -> Iterator[Fix]:
 
 
 def fix_storage(program: Program, failure: Failure) -> Iterator[Fix]:
-    """Suggest `reshape` for `view`, or `contiguous` before it."""
+    """Suggest `reshape` in place of `view`, or a call of `contiguous` before the
+    `view`.
+    """
     op = program.trace.ops[failure.op]
     if not any(repair.kind == "contiguous" for repair in failure.repairs):
         return
@@ -134,7 +136,9 @@ def fix_storage(program: Program, failure: Failure) -> Iterator[Fix]:
 
 
 def fix_order(program: Program, failure: Failure, sure: bool) -> Iterator[Fix]:
-    """Reorder the dims. `sure`: only where nothing else brings a size to its place."""
+    """Reorder the dims of an operand. With `sure`, yield only the likely orders,
+    otherwise only the others.
+    """
     op = program.trace.ops[failure.op]
     layer = program.layer(op) is not None
     for repair in failure.repairs:

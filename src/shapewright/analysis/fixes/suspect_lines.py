@@ -87,7 +87,7 @@ def _iter_lineage(program: Program, op: Op) -> Iterator[Op]:
 
 
 def _iter_spans(program: Program, op: Op) -> Iterator[Span | None]:
-    """Yield the span of an op, then the spans where its layer is constructed."""
+    """Yield the span of an op, then the spans at which its layer is constructed."""
     yield op.span
     layer = program.layer(op)
     if layer is not None:

@@ -160,8 +160,8 @@ def find_points(
     steps: Sizes,
     fine: int = 0,
 ) -> list[Point]:
-    """Find where a comparison's outcome changes within a range, moving one letter at a
-    time.
+    """Find where a comparison's outcome changes within a range, changing one letter at
+    a time.
 
     Of a periodic one only the first size is told that comes out unlike the base's.
     Every size is looked at where there are no more than `fine`.

@@ -324,7 +324,7 @@ class Work:
         )
 
     def compare(self, fit: Fit) -> None:
-        """Record the rivals that must be told apart from a formula."""
+        """Record the rivals that must be distinguished from a formula."""
         for rival in fit.rivals:
             pair = (fit.formula, rival)
             if pair not in self.said:

@@ -253,7 +253,7 @@ def _combine_numbers(left: Told, sign: type[ast.operator], right: Told) -> Told 
 
 
 def _add_brackets(text: str) -> str:
-    """Put a text in brackets where it becomes part of another."""
+    """Put a text in parentheses if it becomes part of a larger expression."""
     return f"({text})" if " " in text else text
 
 

@@ -28,8 +28,8 @@ COMMENT = re.compile(r"#\s*shapewright:\s*ignore\[([\w\s,-]+)\]")
 
 
 def is_ignored_here(program: Program, finding: Finding) -> bool:
-    """Return whether a comment names the finding's code: at the end of a line of the
-    call, or on a line of its own above it.
+    """Return whether a comment names the finding's code, at the end of a line of the
+    call or on a line of its own above the call.
 
     Example: ``loss = pred - target  # shapewright: ignore[outer-broadcast]``
     """

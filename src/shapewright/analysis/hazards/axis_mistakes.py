@@ -131,8 +131,8 @@ def _is_skewed(scene: HazardContext, op: Op, block: RegroupedDims) -> bool:
 
 
 def _is_mixed(block: RegroupedDims) -> bool:
-    """Return whether parts of a data axis are merged with other axes, or all of it is
-    moved.
+    """Return whether parts of a data axis are merged with other axes, or the whole axis
+    is moved.
 
     Else what is cut is the features, as where `(H, W, A * K)` becomes `(H * W * A, K)`.
     """

@@ -41,9 +41,7 @@ TIME_FIRST = re.compile(
 
 @looks_for(LAYOUT)
 def find_wrong_layouts(scene: HazardContext) -> Iterator[Finding]:
-    """Report evidence that the dim that a layer takes for the batch is not the
-    batch.
-    """
+    """Report evidence that a layer takes the wrong dim for the batch."""
     told: set[object] = set()
     for claim in scene.claims:
         if claim.role != "batch" or not _is_sequence(claim) or claim.axis.size < 2:

@@ -208,7 +208,9 @@ class HazardContext:
         *related: tuple[Op | None, str],
         severity: Severity | None = None,
     ) -> Finding:
-        """Return a finding at a call, with the places that support it."""
+        """Return a finding at the place of a call, with the places that support the
+        finding.
+        """
         places = tuple(
             Related(other.span, text)
             for other, text in related

@@ -164,7 +164,7 @@ class AxisFlow:
         return self.by_size.get(size)
 
     def note(self, axis: Axis) -> None:
-        """Remember an axis by its size; None if two axes have this size."""
+        """Remember an axis by its size, or None if several axes have this size."""
         if axis.size > 1:
             self.by_size[axis.size] = None if axis.size in self.by_size else axis
 
@@ -194,7 +194,7 @@ class AxisFlow:
     # -- one op --------------------------------------------------------------------
 
     def step(self, op: Op) -> None:
-        """Work out what the dims of an op's outputs count."""
+        """Determine what the dims of an op's outputs count."""
         if not op.outputs or op.kind == "same":
             return
         states = self.program.states
@@ -280,7 +280,9 @@ class AxisFlow:
         return tuple(made)
 
     def recut(self, op: Op, dims: Dims, shape: tuple[int, ...]) -> Dims:
-        """Return the dims after a reshape, and record the blocks that it cut."""
+        """Return the dims after a reshape, and record the blocks that the reshape
+        cut.
+        """
         made, blocks = self.cutter.recut(dims, shape)
         self.recuts += [(op, block) for block in blocks]
         return made

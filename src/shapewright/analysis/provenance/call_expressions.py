@@ -191,7 +191,9 @@ def _get_expression_at(
 
 
 def _quote_expression(text: SourceText, node: ast.expr) -> str:
-    """Return the text of an expression; empty if it is too long to quote."""
+    """Return the text of an expression, or an empty string if it is too long to
+    quote.
+    """
     written = join_lines(text.written(node))
     return written if len(written) <= LONGEST else ""
 

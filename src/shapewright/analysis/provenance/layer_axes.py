@@ -92,8 +92,9 @@ def one_hot(flow: AxisFlow, call: OperatorCall) -> Outputs:
 
 
 def parse_equation(call: OperatorCall) -> tuple[list[str], str | None] | None:
-    """The letters of each operand and of the output; None for the second without
-    an arrow. None where the equation is not text, or has dots."""
+    """Return the letters of each operand and of the output, which is None without an
+    arrow. Return None if the equation is not a string or does not fit the operands.
+    """
     text = call.given(0, "equation")
     if not isinstance(text, str):
         return None

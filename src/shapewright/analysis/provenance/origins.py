@@ -40,7 +40,7 @@ JOINS = operators_with("concatenates")
 
 
 def find_origin(op: Op, out: Fact, dim: int) -> _Origin | None:
-    """Return where an output dim comes from; None if that is not known."""
+    """Return the origin of an output dim, or None if it is not known."""
     found = _follow_rule(op, out, dim)
     for at, place in found.places if found is not None else ():
         if not 0 <= place < len(op.inputs[at].shape):
@@ -294,8 +294,8 @@ def _collect_names(node: ast.AST) -> list[str]:
 
 
 def _quote_value(text: SourceText, node: ast.expr) -> str:
-    """Return ` `x.mean(1)``, the expression in backquotes, or " set here" if it is too
-    long.
+    """Return an expression in backquotes after a space, or " set here" if the
+    expression is too long.
     """
     written = text.line_of(node)
     return f" `{written}`" if len(written) <= LONGEST else " set here"

@@ -131,7 +131,7 @@ def _group_ops(ops: Iterable[Op]) -> dict[Span, list[Op]]:
 def _report_loop(
     text: SourceText, nest: Nest, recorded: Recorded, tried: Tried
 ) -> Finding | None:
-    """Return the note on a loop; None if no vectorised code can replace it."""
+    """Return the note on a loop, or None if no vectorised code can replace the loop."""
     try:
         recorded.learn(nest.root, [loop.letter for loop in nest.loops])
         ranges: dict[str, LetterRange] = {}

@@ -159,7 +159,7 @@ def _find_loops_around(text: SourceText, node: ast.AST) -> list[ast.AST]:
 
 
 def iter_nests_around(text: SourceText, node: ast.AST) -> Iterator[Nest]:
-    """Yield every loop around an expression that can be read in full, the outermost
+    """Yield every fully readable loop around an expression, the outermost loop
     first.
     """
     for outer in reversed(_find_loops_around(text, node)):

@@ -37,7 +37,7 @@ from shapewright.record.ops import Fact
 
 @dataclass(frozen=True, slots=True)
 class _Made:
-    """A tensor to create for an experiment: whole numbers are in `range(high)`.
+    """A tensor to create for an experiment: integers are in `range(high)`.
 
     `zeros` has no other values, `distinct` is a dim along which none comes twice.
     """
@@ -347,6 +347,6 @@ def _get_offset_base(node: ast.expr) -> ast.expr:
 
 
 def quote_statement(node: ast.AST) -> str:
-    """Return a statement in one line, shortened if it is long."""
+    """Return a statement on one line, shortened if it is long."""
     text = " ".join(ast.unparse(node).split())
     return text if len(text) <= LONGEST else f"{text[: LONGEST - 3]}..."

@@ -379,8 +379,8 @@ def _find_sum_after(loop: StoryLoop) -> Iterator[Finding]:
 
 
 def _find_block(text: SourceText, node: ast.stmt) -> list[ast.stmt]:
-    """Return the statements of the block that contains a statement; a `with` around it
-    is looked through.
+    """Return the statements of the block that contains a statement, including those
+    around a `with`.
     """
     parent = text.parent(node)
     for name in ("body", "orelse", "finalbody"):

@@ -52,7 +52,7 @@ if TYPE_CHECKING:
 
 
 def check_model(target: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Report:
-    """Return what `shapewright.check` finds in a live model or function."""
+    """Return the findings of `shapewright.check` for a live model or function."""
     from shapewright.commands.check.other_sizes import (
         add_letter_lines,
         build_runner,
@@ -101,7 +101,7 @@ def check_one_target(
     files: ProgramFiles | None = None,
     declared: bool = True,
 ) -> Report:
-    """Return what `shapewright check` finds; fixes are tried in child processes.
+    """Return the findings of `shapewright check`; fixes are tried in child processes.
 
     Without `declared`, the file's `example_inputs` belong to another of its models.
     """
@@ -234,7 +234,7 @@ def plan_continuation(gone: Place | None) -> GoingOn:
 
 
 def build_program(made: RunResult, seen: Constructions | None) -> Program:
-    """Return the program to analyse; `seen` are the modules that it constructed."""
+    """Return the program to analyse; `seen` holds the modules that it constructed."""
     ending = made.ending() if made.ending is not None else None
     if seen is None:
         return Program(made.trace, made.failures, ending=ending)

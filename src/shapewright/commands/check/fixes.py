@@ -37,7 +37,9 @@ LOAD = STATE_DICT_MISMATCH
 
 @dataclass(frozen=True, slots=True)
 class Tried:
-    """The outcome of a run: `ops` is how far it came, `output` the returned shapes."""
+    """The outcome of a run: `ops` counts its calls, `output` holds the returned
+    shapes.
+    """
 
     failures: tuple[Place, ...] = ()
     complete: bool = False

@@ -34,7 +34,7 @@ def with_edges(
     make: Make,
     ignored: Collection[str] = (),
 ) -> Report:
-    """Add to a report that has no other errors what fails only at other sizes."""
+    """Add findings at other sizes to a report, if the report has no errors."""
     wrong = any(finding.severity == "error" for finding in report.findings)
     if not took or wrong or not report.complete or not _can_vary(took[0]):
         return report
@@ -65,7 +65,7 @@ def _find_edge_failures(program: Program, make: Make, fed: Fed) -> list[Finding]
 
 
 def _is_superseded(finding: Finding, found: Sequence[Finding]) -> bool:
-    """Return whether a run showed what a note only predicted."""
+    """Return whether a run confirmed what a note only predicted."""
     if finding.code != LOST_BATCH or finding.severity != "note":
         return False
     lines = {

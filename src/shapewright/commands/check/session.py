@@ -293,8 +293,7 @@ class Session:
         return self.again(overlay)
 
     def behind(self, program: Program, fresh: list[Told]) -> Program | None:
-        """Run the program with all repairs, and return it if a failure remains behind
-        them.
+        """Run the program with all repairs, and return it if another failure remains.
 
         What only seemed to follow from another error, and fails without it too, is an
         error of its own.

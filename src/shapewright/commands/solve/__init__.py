@@ -31,7 +31,7 @@ def solve_command(
     arguments: Sequence[str] = (),
     files: ProgramFiles | None = None,
 ) -> Solution:
-    """Return what `shapewright solve` finds."""
+    """Return the solution that `shapewright solve` reports."""
     from shapewright.commands.solve.solution import find_solution
     from shapewright.engine.failures.constructions import Constructions
     from shapewright.engine.failures.run_ends import Stopped

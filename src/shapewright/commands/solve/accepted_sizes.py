@@ -163,7 +163,7 @@ class Domain:
         )
 
     def surprise(self, most: int) -> dict[str, int] | None:
-        """Return edge sizes that a run contradicts or for which no run is left, or
+        """Return edge sizes that contradict the demands or are left untried, or
         None.
         """
         sides = tuple(name for name in self.letters if name in ("H", "W"))
@@ -183,7 +183,7 @@ class Domain:
         return None
 
     def heed(self, trial: Trial) -> None:
-        """Record where a trial was refused."""
+        """Record where a trial was refused, if it was refused."""
         if trial.refusal is not None:
             place = self.places.setdefault(trial.refusal.place, RefusingLine())
             if trial not in place.refusals:

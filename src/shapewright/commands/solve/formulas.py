@@ -48,7 +48,7 @@ if TYPE_CHECKING:
 
 
 class _Telling(Evidence):
-    """Reports what is known of a program."""
+    """Reports everything that is known of a program."""
 
     def told(self) -> Trace:
         """Return the base's trace with its formulas and their range."""
@@ -183,7 +183,7 @@ def with_formulas(runner: Runner) -> Trace:
 
 
 class _Solving(_Telling):
-    """Runs a program, and finds formulas for what it shows."""
+    """Runs a program, and finds formulas for the sizes in its runs."""
 
     def trace(self) -> Trace:
         """Run all steps, and return the trace with formulas."""

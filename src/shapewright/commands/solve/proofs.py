@@ -243,7 +243,9 @@ class _Prover:
     def compared(
         self, mine: int, theirs: Expression | None, where: Region
     ) -> tuple[Decision, bool]:
-        """Compare a size of the trace with torch's, in a region and beyond it."""
+        """Compare a size of the trace with torch's size, in a region and beyond the
+        region.
+        """
         formula = mine.formula if isinstance(mine, Size) else number(int(mine))
         if theirs is None or not formula.letters() <= set(where.box):
             return Decision(None), False
@@ -272,7 +274,9 @@ class _Prover:
         return Statement(each.text, each.place, UNDECIDED, detail)
 
     def partly(self, why: str) -> str:
-        """Return why a formula is undecided, and for which sizes it holds anyway."""
+        """Return why a formula is undecided, and the sizes for which it is shown
+        nevertheless.
+        """
         known = format_regions([region for region in self.regions if region.done])
         return f"{why}; shown for {' and '.join(known[:3])}" if known else why
 

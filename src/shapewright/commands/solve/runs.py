@@ -265,7 +265,7 @@ class Runner:
     def watch(
         self, sizes: Sizes, stand_ins: bool = True
     ) -> tuple[SizedRun, Watched | None]:
-        """Run with watched sizes, and return what was seen; the run is not kept."""
+        """Run with watched sizes, and return what was observed; the run is not kept."""
         from shapewright.engine.tracked_sizes.comparisons import Watching
 
         watching = Watching(stand_ins, own=True)

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Refusal:
-    """Where and why a program did not take its inputs.
+    """Where and why a program refused its inputs.
 
     `call` is the place of the refused call in the run's sample, None for an error that
     the program's own Python raised. `has` and `needs` are two sizes that were to fit.
@@ -48,7 +48,9 @@ class Refusal:
 
 @dataclass(frozen=True, slots=True)
 class Trial:
-    """A run: its sizes, its result, and where it was refused, if it was."""
+    """A run: its sizes, its result, and, if it was refused, the place of the
+    refusal.
+    """
 
     sizes: dict[str, int]
     sample: Sample | None

@@ -234,7 +234,7 @@ def find_solution(
     prove: float | None = None,
     built: Callable[[Mapping[str, Any]], Mapping[str, ConstructorCall]] | None = None,
 ) -> Solution:
-    """Find the sizes that a callable accepts, and those that give a wanted output.
+    """Find the sizes that a callable accepts, and those that lead to a wanted output.
 
     With `prove`, formulas and demands are proven for so many seconds at most. `built`
     says where modules were constructed, of modules by path.
