@@ -34,7 +34,7 @@ Path = int | str
 
 
 def refuse_target(command: str, target: Any) -> None:
-    """Raise `InputError` for a target that is a class, a path or no callable.
+    """Raise `InputError` for a target that is a class, a path or not callable.
 
     Example: ``sw.trace(Net, "f32[2, 8]")`` is refused with "`Net` is a class; pass an
     instance: `sw.trace(Net(), ...)`".
@@ -76,7 +76,7 @@ def _is_module_class(target: Any) -> bool:
 def refuse_arguments(
     command: str, target: Any, args: tuple[Any, ...], kwargs: Mapping[str, Any]
 ) -> None:
-    """Raise `InputError` for arguments that the target's signature cannot take.
+    """Raise `InputError` for arguments that the target's signature does not accept.
 
     Example: ``sw.trace(net, input_size=(2, 8))`` is refused with "`Net.forward` has no
     argument `input_size`; write `sw.trace(model, "f32[2, 8]")`".
@@ -131,7 +131,7 @@ def _refuse_keywords(
 
 
 def _find_signature(target: Any) -> inspect.Signature | None:
-    """Return the signature that the arguments must match; None if hooks may change
+    """Return the signature that the arguments must match, or None if hooks may change
     them.
     """
     torch = sys.modules.get("torch")
@@ -153,7 +153,7 @@ def _get_plain_call() -> object:
 
 
 def _get_called_name(target: Any) -> str:
-    """Return the name of the called object for messages: `Net.forward`, `loss`."""
+    """Return the name of a called object for messages, like `Net.forward` or `loss`."""
     target = getattr(target, "_orig_mod", target)
     torch = sys.modules.get("torch")
     if torch is not None and isinstance(target, torch.nn.Module):
@@ -171,7 +171,8 @@ def refuse_sizes(
     kwargs: Mapping[str, Any],
     spec: str | None = None,
 ) -> None:
-    """Raise `InputError` where a run failed because sizes were given for a tensor.
+    """Raise `InputError` if a run failed because sizes were passed in place of a
+    tensor.
 
     A program may well take a tuple of numbers, so sizes are refused only if the
     parameter is annotated as a tensor, or if the program comes further with tensors
@@ -204,7 +205,9 @@ def _is_further(
     kwargs: Mapping[str, Any],
     sizes: Mapping[Path, Any],
 ) -> bool:
-    """Whether a program that failed on sizes runs further on tensors of these sizes."""
+    """Return whether a program that failed on sizes gets further with tensors of these
+    sizes.
+    """
     count, error = _run_plainly(target, args, dict(kwargs))
     for kind in KINDS:
         others, other = _run_plainly(target, *_place_tensors(sizes, args, kwargs, kind))
@@ -217,8 +220,8 @@ def _is_further(
 def _run_plainly(
     target: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]
 ) -> tuple[int, str]:
-    """Return how many calls of a plain run return tensors, and the error
-    that ends it.
+    """Return how many calls of a run return tensors, and the message of the error at
+    its end.
     """
     from shapewright.runtime.run import record_run
     from shapewright.runtime.run_record import RunRequest
@@ -238,7 +241,9 @@ def _is_size(value: Any) -> bool:
 
 
 def _is_sizes(value: Any) -> bool:
-    """Whether a value is a tuple or list of sizes, or of such tuples."""
+    """Return whether a value is a tuple or list of sizes, or of such tuples or
+    lists.
+    """
     if not isinstance(value, tuple | list) or not value or hasattr(value, "_fields"):
         return False
     return all(map(_is_size, value)) or all(map(_is_sizes, value))
@@ -256,7 +261,7 @@ def _place_tensors(
     kwargs: Mapping[str, Any],
     kind: str,
 ) -> tuple[tuple[Any, ...], dict[str, Any]]:
-    """Return the arguments with a data-free tensor at each of these places."""
+    """Return the arguments with the sizes replaced by tensors without data."""
     import torch
 
     dtype = getattr(torch, kind)
@@ -274,7 +279,9 @@ def _place_tensors(
 
 
 def _is_tensor_parameter(target: Any, path: Path) -> bool:
-    """Whether the parameter at a place is annotated as a tensor."""
+    """Return whether the parameter at a position or with a name is annotated as a
+    tensor.
+    """
     signature = _find_signature(target)
     if signature is None:
         return False
@@ -291,7 +298,7 @@ def _is_tensor_parameter(target: Any, path: Path) -> bool:
 
 
 def _is_about_tensors(error: str) -> bool:
-    """Whether an error says that a tuple is no tensor."""
+    """Return whether an error message reports a tuple where a tensor is needed."""
     found = _NO_TENSOR.search(error)
     if found is None or found["name"] is None:
         return found is not None
@@ -301,13 +308,13 @@ def _is_about_tensors(error: str) -> bool:
 
 
 def _format_call(command: str, sizes: Mapping[Path, Any]) -> str:
-    """Return a corrected call: ``sw.trace(model, "f32[2, 3, 32, 32]")``."""
+    """Return a corrected call, like ``sw.trace(model, "f32[2, 3, 32, 32]")``."""
     letters = command in LETTERED
     return f"sw.{command}(model, {_format_specs(sizes, letters)})"
 
 
 def _format_specs(sizes: Mapping[Path, Any], letters: bool = False) -> str:
-    """Return specs of tensors of these sizes; keyword arguments keep their names."""
+    """Format sizes as specs of tensors; keyword arguments keep their names."""
     parts = []
     for path, value in sizes.items():
         flat = [value] if all(map(_is_size, value)) else list(value)

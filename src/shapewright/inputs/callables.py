@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Loaded:
-    """A target, ready to be called.
+    """A target that is ready to be called.
 
     `callable` is what the inputs are given to: a module, a method, a function, an
     object with `__call__`. `module` is the `nn.Module` that it belongs to, if any;
@@ -51,7 +51,9 @@ class Loaded:
 
     @property
     def said(self) -> str:
-        """Return the name of the called object for messages: `Net.forward`, `loss`."""
+        """Return the name of the called object for messages, like `Net.forward` or
+        `loss`.
+        """
         if self.module is not None:
             return f"{type(self.module).__name__}.{self.method}"
         return self.name
@@ -66,7 +68,7 @@ def make_loaded(
     config: Any = None,
     notes: tuple[str, ...] = (),
 ) -> Loaded:
-    """Return the `Loaded` for an object that can be called."""
+    """Return a `Loaded` target for a callable object."""
     owner = find_owner(found)
     module = owner if is_module(owner) else None
     method = "forward"
@@ -81,7 +83,7 @@ def find_owner(found: Any) -> Any:
 
 
 def get_declared_inputs(model: Any) -> list[Candidate]:
-    """Return the inputs that the model's author declares on the model itself.
+    """Return the example inputs that the model's author declares on the model itself.
 
     `example_input_array` is Lightning's name for it, `dummy_inputs` transformers'.
     """
@@ -102,7 +104,7 @@ def _get_called(found: Any) -> Any:
 
 
 def load_script(target: Target, arguments: Sequence[str] = ()) -> Loaded:
-    """Make a script callable: calling it, without inputs, runs it as `__main__`.
+    """Return a script as a target whose call, without inputs, runs it as `__main__`.
 
     Its exceptions, `SystemExit` too, come out of the call as they are. `sys.argv` and
     `sys.modules["__main__"]` are the script's for that time.
@@ -135,7 +137,7 @@ def _run_script(
 
 @contextmanager
 def set_command_line(file: str, arguments: Sequence[str]) -> Iterator[None]:
-    """Set `sys.argv` as for a file that is run with these arguments."""
+    """Set `sys.argv` in the block as for a file that is run with these arguments."""
     before = sys.argv
     sys.argv = [file, *arguments]
     try:
@@ -155,8 +157,8 @@ _BY_NAME = (
 
 
 def find_parameters(loaded: Loaded) -> dict[str, inspect.Parameter] | None:
-    """Return the parameters that receive the inputs, without `self`;
-    None if unknown.
+    """Return the parameters that receive the inputs, without `self`, or None if
+    unknown.
     """
     called = loaded.callable
     if loaded.module is loaded.callable:
@@ -168,7 +170,7 @@ def find_parameters(loaded: Loaded) -> dict[str, inspect.Parameter] | None:
 
 
 def bind_inputs(loaded: Loaded, spec: Spec) -> None:
-    """Raise `InputError`, pointing into the spec, where it cannot fit the target.
+    """Raise `InputError`, pointing into the spec, if the spec does not fit the target.
 
     Example: ``f32[1, 3], f32[1, 3]`` for a ``forward(self, x)`` is refused with
     "`Net.forward` takes 1 input (x), the spec gives 2".
@@ -254,9 +256,7 @@ def _list_positional(
 
 
 def format_parameters(parameters: dict[str, inspect.Parameter]) -> str:
-    """Return parameters as text, without annotations: ``(x,
-    mask=None, *, scale=1.0)``.
-    """
+    """Format parameters without annotations, like ``(x, mask=None, *, scale=1.0)``."""
     bare = [p.replace(annotation=p.empty) for p in parameters.values()]
     text = str(inspect.Signature(bare))
     return text if len(text) <= 160 else text[:160].rpartition(",")[0] + ", ...)"

@@ -34,7 +34,7 @@ def read_ignored_codes(folder: str | None = None) -> frozenset[str]:
 
 
 def _read_table(file: Path) -> dict[str, Any]:
-    """Return the table `[tool.shapewright]` of a file, after checking its keys."""
+    """Read the table `[tool.shapewright]` of a file, and check its keys."""
     try:
         found = tomllib.loads(file.read_text("utf-8"))
     except (OSError, ValueError) as error:
@@ -51,7 +51,7 @@ def _read_table(file: Path) -> dict[str, Any]:
 
 
 def _read_codes(file: Path, given: Any) -> frozenset[str]:
-    """Return the codes in a list, after checking that each can be switched off."""
+    """Return the codes in a list, and check that each of them can be switched off."""
     if not isinstance(given, list) or not all(isinstance(each, str) for each in given):
         raise InputError(f"`ignore` in `{file}` must be a list of finding codes")
     for code in given:

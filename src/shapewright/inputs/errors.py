@@ -7,7 +7,8 @@ from typing import Any
 
 
 class InputError(Exception):
-    """A target or spec that cannot be used; one sentence for the user, exit code 2.
+    """Raised for a target or spec that cannot be used, with one sentence and exit code
+    2.
 
     With `text` and `position` (an index into `text`) the message also shows the text
     with a caret below the character::
@@ -37,7 +38,7 @@ def _format_pointer(text: str | None, position: int | None) -> str:
 
 
 class ProgramError(Exception):
-    """An exception of the user's own code while it was imported or built; exit code 1.
+    """Raised if the user's own code fails while it is imported or built; exit code 1.
 
     `cause` is the exception, `file` and `line` the innermost place in the user's own
     files that it passed through, `message` what it said, `doing` what was going on

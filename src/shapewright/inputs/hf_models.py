@@ -32,8 +32,7 @@ _PARTS = ("vision_config", "image_config", "backbone_config", "encoder", "audio_
 
 
 def _make_candidates(model: Any, config: Any) -> tuple[Candidate, ...]:
-    """Return likely inputs of a transformers model: the obvious inputs, then more of
-    them.
+    """Return likely inputs of a transformers model, first the minimal ones, then more.
 
     A model with a decoder is given both sides first.
 
@@ -85,7 +84,8 @@ _OTHERS = ("input_ids", "pixel_values", "input_features", "input_values", "bbox"
 
 
 def _is_contrastive(model: Any, config: Any) -> bool:
-    """Whether a model embeds text and image separately, like CLIP, and so needs both.
+    """Return whether a model, like CLIP, embeds text and images separately and needs
+    both.
 
     A model that puts the image between the tokens runs on text alone.
     """
@@ -109,8 +109,8 @@ def _format_image(config: Any) -> str:
 
 
 def _format_features(config: Any) -> str:
-    """Return log-mel sizes: `(batch, bins, frames)` for Whisper, frames first for
-    others.
+    """Return the spec of log-mel features: bins before frames for Whisper, else
+    after.
     """
     bins = _get_setting(config, "num_mel_bins", None)
     positions = _get_setting(config, "max_source_positions", None)
@@ -122,7 +122,7 @@ def _format_features(config: Any) -> str:
 
 
 def _get_setting(config: Any, name: str, default: Any) -> Any:
-    """Return a setting of the config, or of the nested config that has it."""
+    """Return a setting of the config or of a nested config, or the default."""
     found = getattr(config, name, None)
     for part in _PARTS:
         if found is None and hasattr(getattr(config, part, None), name):
@@ -134,7 +134,8 @@ _START = len("hf:")
 
 
 def load_transformers(target: Target, building: AbstractContextManager[Any]) -> Loaded:
-    """Build a transformers model from a config; the base model unless a head is named.
+    """Build a transformers model from a config: the base model, unless a class is
+    named.
 
     `hf:PLACE:CLASS` names the class for a config that is given by file or name.
     """
@@ -164,7 +165,7 @@ def load_transformers(target: Target, building: AbstractContextManager[Any]) -> 
 
 @contextmanager
 def _block_network() -> Iterator[None]:
-    """Block the network for the Hub's client while a model is built."""
+    """Set the client of the Hugging Face Hub to offline mode in the block."""
     from huggingface_hub import constants
 
     before = constants.HF_HUB_OFFLINE
@@ -177,7 +178,7 @@ def _block_network() -> Iterator[None]:
 
 @contextmanager
 def _skip_initialisation(base: Any) -> Iterator[None]:
-    """Skip weight initialisation, as transformers itself does on the meta device.
+    """Skip weight initialization in the block, as transformers does on the meta device.
 
     `init_weights` still ties them; `no_init_weights` of transformers would not.
     """
@@ -278,7 +279,7 @@ def _list_classes(transformers: ModuleType) -> list[str]:
 def _build_config(
     config_class: Any, data: dict[str, Any], settings: dict[str, Any], target: Target
 ) -> Any:
-    """Build a config; an unknown setting is an error."""
+    """Build a config, or raise `InputError` for an unknown setting."""
     try:
         default = config_class()
     except Exception:  # some configs have no defaults

@@ -24,9 +24,7 @@ from shapewright.inputs.target_names import Lookup
 
 
 def import_library(name: str, target: Target) -> ModuleType:
-    """Import a library that a target names; raise a one-sentence error
-    if that fails.
-    """
+    """Import a library that a target needs, or raise `InputError`."""
     if importlib.util.find_spec(name) is None:
         raise InputError(
             f"`{target}` needs the package {name}, which is not installed here;"
@@ -41,9 +39,7 @@ def import_library(name: str, target: Target) -> ModuleType:
 def explain_import_errors(
     name: str, target: Target, kind: type[Exception] = ImportError
 ) -> Iterator[None]:
-    """Turn a failed import of a library, or of a part imported late, into a short
-    error.
-    """
+    """Convert a failed import of a library in the block into an `InputError`."""
     try:
         yield
     except kind as error:
@@ -58,12 +54,14 @@ def explain_import_errors(
 
 
 def make_empty_program() -> ProgramFolder:
-    """Return the program of a library's model, which has no files of the user's own."""
+    """Return a program folder for a library's model, which has no files of the user's
+    own.
+    """
     return ProgramFolder(Path(os.getcwd()))
 
 
 def _read_arguments(target: Target) -> tuple[list[Any], dict[str, Any]]:
-    """Return the arguments that a library target carries: ``(num_classes=10)``.
+    """Return the arguments in a library target, like ``(num_classes=10)``.
 
     Values are literals; `torch` is the one name known.
     """
@@ -80,7 +78,7 @@ def _read_arguments(target: Target) -> tuple[list[Any], dict[str, Any]]:
 
 
 def read_keywords(target: Target) -> dict[str, Any]:
-    """Return the arguments of a library target, all of them by name."""
+    """Return the keyword arguments in a library target, and refuse positional ones."""
     args, kwargs = _read_arguments(target)
     if args:
         assert isinstance(target.expression, Call)
@@ -94,8 +92,8 @@ def read_keywords(target: Target) -> dict[str, Any]:
 
 @contextmanager
 def explain_constructor_errors(name: str) -> Iterator[None]:
-    """Extend an error of a library's constructor by the name of what
-    was being built.
+    """Convert an error of a library's constructor into a `ProgramError` that names the
+    model.
     """
     try:
         yield
@@ -107,7 +105,7 @@ def explain_constructor_errors(name: str) -> Iterator[None]:
 
 
 def format_name(target: Target, name: str) -> str:
-    """Return the model's name with its arguments, `resnet50(num_classes=10)`."""
+    """Return the model's name with its arguments, like `resnet50(num_classes=10)`."""
     if not isinstance(target.expression, Call):
         return name
     return name + expression.format_expression(target.expression).removeprefix("_")
@@ -116,7 +114,7 @@ def format_name(target: Target, name: str) -> str:
 def _check_arguments(
     called: Callable[..., Any], target: Target, kwargs: dict[str, Any]
 ) -> None:
-    """Raise an error if a builder does not accept one of the arguments."""
+    """Raise `InputError` if a builder does not accept one of the arguments."""
     from shapewright.inputs.target_names import describe_call, find_signature
 
     signature = find_signature(called)
@@ -133,7 +131,7 @@ def _check_arguments(
 
 
 def load_timm(target: Target, building: AbstractContextManager[Any]) -> Loaded:
-    """Build a timm model without weights."""
+    """Build a timm model without pretrained weights."""
     timm = import_library("timm", target)
     name, kwargs = target.place, read_keywords(target)
     if not timm.is_model(name.partition(".")[0]):
@@ -150,7 +148,7 @@ def load_timm(target: Target, building: AbstractContextManager[Any]) -> Loaded:
 
 
 def _make_examples(model: Any, kwargs: dict[str, Any]) -> tuple[Candidate, ...]:
-    """Return the input size of timm's `default_cfg`, as changed by the arguments."""
+    """Return the input size in timm's `default_cfg`, as changed by the arguments."""
     config = getattr(model, "pretrained_cfg", None) or {}
     size = config.get("input_size") or getattr(model, "default_cfg", {}).get(
         "input_size"
@@ -178,7 +176,7 @@ _SIDES = {"inception_v3": 299, "mvit": 224, "swin3d": 224}
 
 
 def load_torchvision(target: Target, building: AbstractContextManager[Any]) -> Loaded:
-    """Build a torchvision model without weights."""
+    """Build a torchvision model without pretrained weights."""
     models = import_library("torchvision", target).models
     name, kwargs = target.place, read_keywords(target)
     if name not in models.list_models():
@@ -203,8 +201,8 @@ def load_torchvision(target: Target, building: AbstractContextManager[Any]) -> L
 
 
 def _make_weightless_arguments(builder: Callable[..., Any]) -> dict[str, Any]:
-    """Return arguments that keep detection and segmentation models from downloading
-    backbone weights.
+    """Return arguments that keep models from downloading weights, also of a
+    backbone.
     """
     taken = inspect.signature(builder).parameters
     return {name: None for name in ("weights", "weights_backbone") if name in taken}

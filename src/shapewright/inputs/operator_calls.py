@@ -43,14 +43,15 @@ _SYMBOLS: dict[type, str] = {
 
 @dataclass(slots=True)
 class _Letters:
-    """The letters of a call: all sizes, and which of them the user did not state."""
+    """The letters of a call with their sizes, and those whose sizes were chosen."""
 
     sizes: dict[str, int] = field(default_factory=dict)
     chosen: dict[str, int] = field(default_factory=dict)
 
 
 def _as_python(text: str) -> str:
-    """Write `B:8` for `B=8` inside a tensor's brackets, so that Python can parse it.
+    """Replace `B=8` by `B:8` inside the brackets of tensors, so that Python can parse
+    it.
 
     Every character stays where it is.
     """
@@ -58,7 +59,7 @@ def _as_python(text: str) -> str:
 
 
 def _find_letters(tree: ast.expr, text: str) -> _Letters:
-    """Return all letters of a call with their sizes; free letters get a small size.
+    """Return all letters of a call with their sizes; those not stated get a small size.
 
     Chosen sizes differ from each other and from those that were stated, so that what
     has the same size has the same letter; a letter that is divided gets a multiple.
@@ -106,12 +107,14 @@ def _iter_sizes(tree: ast.expr) -> Iterator[ast.expr]:
 
 
 def _get_items(node: ast.Subscript) -> list[ast.expr]:
-    """Return the sizes of a tensor."""
+    """Return the size expressions of a tensor."""
     return node.slice.elts if isinstance(node.slice, ast.Tuple) else [node.slice]
 
 
 def _read_stated(node: ast.Slice, text: str) -> tuple[NamedSize, int]:
-    """Read `B=8`, which was rewritten as `B:8` for Python."""
+    """Return the letter and the size of `B=8`, which was rewritten as `B:8` for
+    Python.
+    """
     name, size = node.lower, node.upper
     written = text[node.col_offset : node.end_col_offset]
     if "=" not in written or not isinstance(name, ast.Name) or name.id in DTYPES:
@@ -125,7 +128,7 @@ def _read_stated(node: ast.Slice, text: str) -> tuple[NamedSize, int]:
 
 
 def _read_size(node: ast.expr, text: str) -> Size:
-    """Read a size as data: a number, a letter, or arithmetic on them."""
+    """Convert a size expression to data: a number, a letter, or arithmetic on them."""
     at = node.col_offset
     if isinstance(node, ast.Slice):
         return _read_stated(node, text)[0]
@@ -144,7 +147,7 @@ def _read_size(node: ast.expr, text: str) -> Size:
 
 
 def _iter_divided(size: Size) -> Iterator[tuple[str, int]]:
-    """Yield letters that are divided by a number, with the number."""
+    """Yield each letter that is divided by a number, with that number."""
     if isinstance(size, Arithmetic):
         if size.operator in ("//", "%") and isinstance(size.right, StatedSize):
             for letter in find_letters(size.left):
@@ -156,7 +159,9 @@ def _iter_divided(size: Size) -> Iterator[tuple[str, int]]:
 def _compute_size(
     node: ast.expr, text: str, letters: _Letters
 ) -> tuple[int, str | None]:
-    """Return the number that a size evaluates to, and its letter if it is one."""
+    """Return the value of a size expression, and its letter if it is a single
+    letter.
+    """
     written = _read_size(node, text)
     try:
         number = compute_size(written, letters.sizes)
@@ -171,14 +176,16 @@ def _compute_size(
 
 @dataclass(frozen=True, slots=True)
 class _Named:
-    """A name in torch that is a value: `torch.float32`, `torch.channels_last`."""
+    """A value that torch has a name for, like `torch.float32` or
+    `torch.channels_last`.
+    """
 
     name: str
 
 
 @dataclass(frozen=True, slots=True)
 class _OperationCall:
-    """A call: a dotted torch name and its arguments, which may be calls too.
+    """A call: a dotted torch name and its arguments, which may themselves be calls.
 
     Leaves of arguments are `TensorSpec`, `_Named`, `_OperationCall` or plain values.
     `built` are the arguments that a layer is built with (`nn.Conv2d(3, 8, 3)(x)`), None
@@ -195,12 +202,12 @@ class _OperationCall:
     chosen: dict[str, int] = field(default_factory=dict)
 
     def leaves(self) -> Iterator[TensorSpec]:
-        """Yield the tensors that are typed in the call, in order."""
+        """Yield the tensors in the call, in order."""
         yield from _iter_tensors((self.args, tuple(self.kwargs.values())))
 
 
 def _iter_tensors(nest: Any) -> Iterator[TensorSpec]:
-    """Yield the tensors in a nest of arguments."""
+    """Yield the tensors in nested arguments."""
     if isinstance(nest, TensorSpec):
         yield nest
     elif isinstance(nest, _OperationCall):
@@ -211,12 +218,12 @@ def _iter_tensors(nest: Any) -> Iterator[TensorSpec]:
 
 
 def _is_tensor(value: Any) -> bool:
-    """Whether a value is a tensor, or a call that may return one."""
+    """Return whether a value is a tensor, or a call that may return one."""
     return isinstance(value, TensorSpec | _OperationCall)
 
 
 def parse_call(text: str) -> _OperationCall:
-    """Parse a call; raise an `InputError` that points at anything else."""
+    """Parse a call, or raise an `InputError` that points at what is not one."""
     if not text.strip():
         raise InputError('no call given; write one as in "f32[3, 1] + f32[4]"')
     text = text.strip()
@@ -258,7 +265,9 @@ PREFIXES = {
 
 
 class _Reader:
-    """Converts a syntax tree to data, and knows where in the text every part is."""
+    """A converter of a syntax tree to data, which knows where each part is in the
+    text.
+    """
 
     def __init__(self, text: str, letters: _Letters) -> None:
         self.text = text
@@ -269,7 +278,9 @@ class _Reader:
         return InputError(message, self.text, column)
 
     def value(self, node: ast.expr) -> Any:
-        """Read a value: a tensor, a call, a name in torch, or a literal."""
+        """Convert an expression to data: a tensor, a call, a name in torch, or a
+        literal.
+        """
         if isinstance(node, ast.Subscript):
             return self.subscript(node)
         if isinstance(node, ast.Call):
@@ -323,8 +334,8 @@ class _Reader:
         return _OperationCall(name, args, kwargs, text)
 
     def read_dotted_name(self, node: ast.expr) -> str:
-        """Return `torch.nn.functional.relu` for a chain of names, else
-        an empty string.
+        """Return the dotted name that a chain of attributes spells, or an empty
+        string.
         """
         first, dot, rest = get_dotted_name(node).partition(".")
         return "" if first in DTYPES else f"{PREFIXES.get(first, first)}{dot}{rest}"

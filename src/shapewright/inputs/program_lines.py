@@ -20,7 +20,7 @@ _PLACE = re.compile(r"(?P<file>.*?\.py)(:(?P<name>[^:]+.*?))?:(?P<line>\d+)", re
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """A line of a file, and the target that is run to see what it does."""
+    """A line of a file, and the target to run to see what the line does."""
 
     file: str
     number: int
@@ -29,13 +29,13 @@ class Line:
 
 
 def is_line(text: str) -> bool:
-    """Whether a text names a line of a Python file."""
+    """Return whether a text names a line of a Python file."""
     return _PLACE.fullmatch(text.strip()) is not None
 
 
 def read_line(text: str, fed: bool) -> Line:
-    """Return the line and its target: the one named in the text, else the code around
-    it.
+    """Read a line and its target: the one named in the text, or the code around the
+    line.
 
     `fed` says that inputs are given. Raises `InputError` for a file or a line that is
     not there, and where it cannot be told what to run.
@@ -54,7 +54,7 @@ def read_line(text: str, fed: bool) -> Line:
 
 
 class _Program:
-    """The top-level definitions of a file, from its text."""
+    """The top-level definitions of a file, read from its text."""
 
     def __init__(self, tree: ast.Module) -> None:
         self.body = tree.body
@@ -72,8 +72,8 @@ class _Program:
         self.functions = {function.name: function for function in functions}
 
     def target(self, line: int, fed: bool, file: str) -> str:
-        """Return the name of the target to run for a line; empty for the file as a
-        script.
+        """Return the name of the target for a line, or an empty string to run the whole
+        file.
         """
         inside = self.around(line)
         declared = "example_inputs" in self.functions and inside in self.modules
@@ -111,7 +111,7 @@ class _Program:
         return None
 
     def is_module(self, name: str, seen: tuple[str, ...]) -> bool:
-        """Whether a class is an `nn.Module`, as far as the text shows."""
+        """Return whether a class is an `nn.Module`, as far as the text shows."""
         node = self.classes[name]
         for base in node.bases:
             last = ast.unparse(base).rpartition(".")[2]
@@ -128,14 +128,16 @@ class _Program:
         return bool(node.bases) and "forward" in defined
 
     def needed(self, name: str) -> bool:
-        """Whether a class can only be constructed with arguments."""
+        """Return whether the constructor of a class requires arguments."""
         for one in self.classes[name].body:
             if isinstance(one, ast.FunctionDef) and one.name == "__init__":
                 return bool(list_required_arguments(one, 1))
         return False
 
     def root(self, name: str) -> str | None:
-        """Return the only module of the file that uses others and is used by none."""
+        """Return the only module that uses `name`, directly or not, and is used by no
+        other.
+        """
         users = {name}
         while True:
             more = {
@@ -154,7 +156,7 @@ class _Program:
         return roots[0] if len(roots) == 1 else None
 
     def runs_itself(self, name: str) -> bool:
-        """Whether code at the top level of the file uses this name."""
+        """Return whether code at the top level of the file uses a name."""
         code = [
             statement
             for statement in self.body

@@ -34,7 +34,7 @@ CHANGES: list[tuple[Callable[[str], bool], Change]] = []
 
 
 def _get_text(file: str) -> str | None:
-    """Return the text that replaces a file's own; None if the file itself counts."""
+    """Return the text that replaces that of a file, or None if it is not replaced."""
     return STAND_INS.get(os.path.abspath(file)) if STAND_INS else None
 
 
@@ -57,7 +57,7 @@ def change_files(holds: Callable[[str], bool], change: Change) -> Iterator[None]
 
 
 def compile_file(tree: ast.Module, file: str) -> CodeType:
-    """Compile a file, with its change if it has one."""
+    """Compile a file, with its change applied if it has one."""
     for holds, change in CHANGES:
         if holds(file):
             tree = change(tree, file)
@@ -104,7 +104,9 @@ class ProgramFolder:
 
     @contextmanager
     def running(self) -> Iterator[None]:
-        """Set up everything that the program expects; may be nested."""
+        """Set up `sys.path` and `sys.modules` for the program in the block; may be
+        nested.
+        """
         self.depth += 1
         if self.depth > 1:
             try:
@@ -142,7 +144,7 @@ class ProgramFolder:
         return [*first, *rest, *([] if here in (*first, *rest) else [here])]
 
     def _shadowing(self) -> list[str]:
-        """Return imported modules whose names the program's own files have too."""
+        """Return the names of imported modules that the program's own files share."""
         names = set(self._provided()) - _NEVER_HIDDEN
         return [name for name in sys.modules if name.partition(".")[0] in names]
 
@@ -180,8 +182,8 @@ class ProgramFolder:
         return isinstance(file, str) and self.holds(file)
 
     def holds(self, file: str) -> bool:
-        """Whether a file is the user's own: below the folder and not part
-        of a library.
+        """Return whether a file is the user's own: below the folder and not in a
+        library.
         """
         path = Path(os.path.abspath(file))
         root = self.parent or self.folder
@@ -191,7 +193,7 @@ class ProgramFolder:
         )
 
     def place(self, traceback: TracebackType | None) -> tuple[str | None, int | None]:
-        """Return file and line of the innermost frame in the user's own files."""
+        """Return the file and line of the innermost frame in the user's own files."""
         found: tuple[str | None, int | None] = (None, None)
         while traceback is not None:
             file = traceback.tb_frame.f_code.co_filename
@@ -202,7 +204,9 @@ class ProgramFolder:
 
 
 def format_file(file: str | Path) -> str:
-    """Return a file's path, relative to the working directory if below it."""
+    """Return the path of a file, relative to the working directory if it is below
+    it.
+    """
     path, here = Path(os.path.abspath(file)), Path(os.getcwd())
     return str(path.relative_to(here)) if here in path.parents else str(path)
 
@@ -211,7 +215,7 @@ _TAKEN = frozenset(sys.stdlib_module_names) | {"torch", "shapewright", "__main__
 
 
 def read_source(file: str) -> tuple[str, ast.Module]:
-    """Return the text and tree of a Python file; raise `InputError` if it is none."""
+    """Return the text and the syntax tree of a Python file, or raise `InputError`."""
     path = Path(file)
     if not path.exists():
         raise InputError(_make_missing_error(path))
@@ -242,7 +246,7 @@ def _make_missing_error(path: Path) -> str:
 
 
 def _make_syntax_error(error: SyntaxError, file: str) -> InputError:
-    """Return an error with a syntax error's sentence, and the line with a caret."""
+    """Return an `InputError` for a syntax error, which shows the line with a caret."""
     where = format_file(error.filename if error.filename else file)
     if error.lineno is None:
         return InputError(f"{where}: {error.msg}")
@@ -260,7 +264,7 @@ def _get_line(file: str, number: int) -> str:
 
 
 def find_program(file: str, tree: ast.Module) -> tuple[ProgramFolder, str]:
-    """Return the program that a file belongs to, and the file's module name in it.
+    """Return the program folder of a file, and the name of the file's module in it.
 
     A file with relative imports is a member of its package, as under ``python -m``;
     another one is a module by its own stem. A stem that the standard library has too
@@ -282,7 +286,7 @@ def find_program(file: str, tree: ast.Module) -> tuple[ProgramFolder, str]:
 
 
 def _find_packages(folder: Path, depth: int) -> list[Path]:
-    """Return the folders that are packages around a file, outermost first.
+    """Return the package folders around a file, the outermost first.
 
     A folder with `__init__.py` is one; so are the `depth` nearest ones of a file whose
     relative imports reach that far.
@@ -299,7 +303,7 @@ def _find_packages(folder: Path, depth: int) -> list[Path]:
 def import_file(
     file: str, tree: ast.Module, program: ProgramFolder, name: str
 ) -> ModuleType:
-    """Run a file as the module `name`; its ``__name__ == "__main__"`` part is not run.
+    """Import a file as the module `name`, without its ``__name__ == "__main__"`` part.
 
     Raises `ProgramError` for what its code raises.
     """
@@ -322,7 +326,9 @@ def import_file(
 
 @contextmanager
 def guard_program(program: ProgramFolder, doing: str) -> Iterator[None]:
-    """Turn what the user's code raises into `ProgramError` with its file and line."""
+    """Convert what the user's code raises to a `ProgramError` with its file and
+    line.
+    """
     try:
         yield
     except (InputError, ProgramError):
@@ -379,7 +385,7 @@ def change_functions(holds: Callable[[str], bool], change: Change) -> Iterator[N
 
 
 def _find_functions() -> list[FunctionType]:
-    """Return all existing functions."""
+    """Return all functions that exist in the process."""
     return [each for each in gc.get_objects() if type(each) is FunctionType]
 
 

@@ -51,7 +51,7 @@ class Spec:
 
     @property
     def leaves(self) -> tuple[TensorSpec, ...]:
-        """Return the tensors in the order in which they are written."""
+        """Return the tensors of the spec in the order in which they are written."""
         return tuple(_iter_leaves([*self.args, *self.kwargs.values()]))
 
     def with_sizes(self, **letters: int) -> Spec:
@@ -87,7 +87,7 @@ class Spec:
 
 
 def parse_spec(text: str) -> Spec:
-    """Read a spec.
+    """Parse the text of a spec.
 
     Example: ``parse("f32[B=8, 3, H=32, W=32]").leaves[0].shape == (8, 3, 32, 32)``.
 
@@ -125,7 +125,7 @@ def _compute_sizes(
 
 
 def map_leaves(nest: Any, leaf: Callable[[Any, str], Any], name: str = "") -> Any:
-    """Return the nest with `leaf(value, path)` in place of every value.
+    """Return a nested structure with `leaf(value, path)` in place of every value.
 
     Paths join keys and positions by dots: `0.image`, `batch.1`.
     """
@@ -265,7 +265,7 @@ MOST_VALUES = 1 << 20
 
 @dataclass(frozen=True, slots=True)
 class Candidate:
-    """Inputs that a target may accept, and where they come from, in words.
+    """Inputs that a target may accept, and a description of where they come from.
 
     `inputs` is a spec, or a function that makes what the model's author declared:
     a tensor, a tuple or list of positional inputs, a dict of keyword inputs, a pair of
@@ -280,7 +280,9 @@ class Candidate:
     def arguments(
         self, make: Make | None = None
     ) -> tuple[tuple[Any, ...], dict[str, Any]]:
-        """Return `(args, kwargs)`; a declared example runs the user's code."""
+        """Return the inputs as `(args, kwargs)`; a declared example runs the user's
+        code.
+        """
         if isinstance(self.inputs, Spec):
             return materialize_spec(self.inputs, make)
         return make_declared(self.inputs(), make)
@@ -289,7 +291,7 @@ class Candidate:
 def make_declared(
     value: Any, make: Make | None = None
 ) -> tuple[tuple[Any, ...], dict[str, Any]]:
-    """Return an author's example as `(args, kwargs)`.
+    """Convert an example that an author declared to `(args, kwargs)`.
 
     Example: a tensor ``x`` is ``((x,), {})``, ``(x, y)`` is ``((x, y), {})``,
     ``{"x": x}`` is ``((), {"x": x})``, ``((x,), {"y": y})`` is itself.
@@ -337,7 +339,8 @@ def _make_meta(leaf: TensorSpec) -> torch.Tensor:
 
 
 def make_filled(leaf: TensorSpec) -> torch.Tensor | None:
-    """Return the values that a spec states, on the CPU, or None if it states none.
+    """Return a CPU tensor with the values that a spec states, or None if it states
+    none.
 
     Example: for ``i64[3]=[3, 2, 1]`` a tensor of 3, 2, 1. Random integers come from a
     generator of their own, the same in every run. A tensor of more than `MOST_VALUES`
@@ -366,7 +369,7 @@ def make_filled(leaf: TensorSpec) -> torch.Tensor | None:
 
 
 def make_tensor(leaf: TensorSpec) -> Any:
-    """Return the tensor of a spec that a run is given."""
+    """Return the input tensor that a spec describes, as passed to a run."""
     from shapewright.runtime.input_tensors import make_input_tensor
 
     device = f"{leaf.device}:0" if leaf.device == "cuda" else leaf.device

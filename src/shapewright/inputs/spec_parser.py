@@ -64,7 +64,7 @@ class Written:
 
 @dataclass(slots=True)
 class _TensorReader(Cursor):
-    """Parses tensors; `stated` maps a letter to its size and where it was stated.
+    """A parser of tensors; `stated` maps a letter to its size and position.
 
     `met` are the letters of tensors, `scalars` those that stand outside of them.
     """
@@ -82,7 +82,7 @@ class _TensorReader(Cursor):
         return DTYPES[token.text]
 
     def tensor(self, dtype: str) -> Written:
-        """Read sizes in brackets and what follows them."""
+        """Read the sizes of a tensor in brackets, and what follows them."""
         start = self.expect("[")
         sizes: list[Size] = []
         while not self.skip("]"):
@@ -163,7 +163,7 @@ class _TensorReader(Cursor):
         return found
 
     def number(self) -> Any:
-        """Read a number, or a size that begins with one."""
+        """Read a number, or a size that begins with a number."""
         sign = -1 if self.skip("-") else 1
         if self.now.kind == "float":
             return sign * self.decimal()
@@ -174,7 +174,9 @@ class _TensorReader(Cursor):
         return self.scalar()
 
     def scalar(self) -> Any:
-        """Read a size that is an input by itself; without letters it is a number."""
+        """Read a size that is an input by itself, which is a number if it has no
+        letters.
+        """
         size = self.size()
         letters = list(find_letters(size))
         self.scalars.extend(letters)
@@ -184,7 +186,9 @@ class _TensorReader(Cursor):
             self.fail("this size divides by zero", error.position)
 
     def size(self, around: int = 0) -> Size:
-        """Read a letter, a number, or arithmetic that binds tighter than `around`."""
+        """Read a size: a letter, a number, or arithmetic that binds tighter than
+        `around`.
+        """
         left = self._atom(alone=around == 0)
         while (strength := PRECEDENCE.get(self.now.text, 0)) > around:
             operator = self.take()
@@ -246,7 +250,7 @@ _IN_SIZES = ("=", ",", "+", "-", "*", "//", "%", ")", "(")
 
 @dataclass(slots=True)
 class Reader(_TensorReader):
-    """Parses one spec; `positions` holds where each input begins."""
+    """A parser of one spec; `positions` holds the position where each input begins."""
 
     positions: dict[int | str, int] = field(default_factory=dict)
 
@@ -283,7 +287,9 @@ class Reader(_TensorReader):
     # Values
 
     def value(self) -> Any:
-        """Read one input: a tensor, a nest, a size or a plain value."""
+        """Read one input: a tensor, a list, a tuple, a dict, a size or a plain
+        value.
+        """
         token = self.now
         if token.text in _NESTS:
             return getattr(self, _NESTS[token.text])()
@@ -337,7 +343,7 @@ class Reader(_TensorReader):
         return self._items("[", "]")
 
     def _holds_sizes(self) -> bool:
-        """Whether the bracket that begins here holds only sizes."""
+        """Return whether the bracket that begins here contains only sizes."""
         inside = 1
         while (token := self.peek(inside)).text != "]":
             size_word = token.kind == "name" and token.text not in (*PLAIN, *_FOREIGN)

@@ -38,7 +38,7 @@ class Token:
 
 
 def _split_tokens(text: str) -> list[Token]:
-    """Return the tokens of a spec, with an `end` token last.
+    """Split a spec into tokens, the last of which is an `end` token.
 
     Example: ``f32[B=8]`` has the tokens ``f32 [ B = 8 ]`` and the end.
     """
@@ -62,7 +62,7 @@ def _make_stray_error(character: str) -> str:
 
 @dataclass(slots=True)
 class Cursor:
-    """The tokens of one spec, and how many of them have been read."""
+    """The tokens of one spec, and the number of tokens that have been read."""
 
     text: str
     ahead: list[Token] = field(init=False)
@@ -77,11 +77,11 @@ class Cursor:
         return self.ahead[self.index]
 
     def ended(self) -> bool:
-        """Whether every token has been read."""
+        """Return whether every token has been read."""
         return self.now.kind == "end"
 
     def peek(self, distance: int) -> Token:
-        """Return the token `distance` ahead, or the end token beyond the end."""
+        """Return the token `distance` ahead, or the `end` token if there is none."""
         return self.ahead[min(self.index + distance, len(self.ahead) - 1)]
 
     def take(self) -> Token:
@@ -98,7 +98,7 @@ class Cursor:
         return found
 
     def expect(self, symbol: str) -> Token:
-        """Read `symbol`, or raise an error that it is missing."""
+        """Read the token `symbol`, or raise an `InputError` that it is missing."""
         token = self.now
         if not self.skip(symbol):
             found = f"`{token.text}`" if token.kind != "end" else "the end"
@@ -191,7 +191,7 @@ class DividedByZero(Exception):
 
 
 def compute_size(size: Size, letters: Mapping[str, int]) -> int:
-    """Return the value of a size: ``2*B`` with ``B=8`` is 16."""
+    """Return the value of a size, like 16 for ``2*B`` with ``B=8``."""
     match size:
         case StatedSize(number):
             return number
@@ -262,7 +262,7 @@ DEVICES = ("cpu", "cuda", "mps", "xpu", "hpu", "xla", "mtia", "meta")
 
 @dataclass(frozen=True, slots=True)
 class IntegerRange:
-    """Random integers from `low` up to, not including, `high`."""
+    """Random integers from `low` (inclusive) to `high` (exclusive)."""
 
     low: int
     high: int

@@ -29,7 +29,7 @@ class Constant:
 
 @dataclass(frozen=True, slots=True)
 class Name:
-    """A name to look up in the file; `position` is an index into the target."""
+    """A name to look up in the file; `position` is an index into the target's text."""
 
     name: str
     position: int = field(default=0, compare=False)
@@ -56,7 +56,7 @@ class Call:
 
 @dataclass(frozen=True, slots=True)
 class _Nest:
-    """A list, tuple, set or dict; `keys` only for a dict."""
+    """A list, tuple, set or dict; only a dict has `keys`."""
 
     kind: str
     items: tuple[Expression, ...]
@@ -70,13 +70,14 @@ _NESTS = {ast.List: "list", ast.Tuple: "tuple", ast.Set: "set"}
 
 @dataclass(frozen=True, slots=True)
 class _Reading:
-    """The whole target, and where in it the expression begins."""
+    """The text of a target, and the index at which its expression begins."""
 
     target: str
     start: int
 
     def position(self, node: ast.expr, end: bool = False) -> int:
-        """Return the index of the first character of the node, or one past its last.
+        """Return the index of the first character of a node or, with `end`, one past
+        its last.
 
         `ast` counts UTF-8 bytes.
         """
@@ -153,7 +154,7 @@ def _read_constant(node: ast.expr, reading: _Reading) -> Constant:
 
 
 def format_expression(expression: Expression) -> str:
-    """Return the expression as a user would write it: `Net(10, width=2).encode`."""
+    """Format an expression as a user would write it, like `Net(10, width=2).encode`."""
     match expression:
         case Constant(value):
             return repr(value)
@@ -216,7 +217,7 @@ def add_target_kind(kind: TargetKind) -> None:
 
 
 def _make_loader(module: str, name: str) -> Load:
-    """Return a loader that is imported when it is first needed."""
+    """Return a loader whose module is imported only when the loader is called."""
 
     def load(target: Target, building: AbstractContextManager[Any]) -> Any:
         return getattr(import_module(module), name)(target, building)
@@ -322,7 +323,7 @@ def _read_after_colon(text: str, start: int) -> Expression:
 
 
 def _read_library(text: str, prefix: str, rest: str) -> Target:
-    """`PREFIX:NAME`, `PREFIX:NAME(arguments)`; for hf also a path, and `:CLASS`."""
+    """Parse `PREFIX:NAME` or `PREFIX:NAME(arguments)`; for hf, NAME may be a path."""
     kind = LIBRARIES[prefix]
     bracket = rest.find("(")
     place = rest if bracket < 0 else rest[:bracket]

@@ -20,7 +20,7 @@ _LONGEST_SIGNATURE = 160
 
 @dataclass(frozen=True, slots=True)
 class Lookup:
-    """Evaluates expressions over the names of one module.
+    """An evaluator of expressions over the names of one module.
 
     `place` is the module as the target names it (`model.py`), `text` the whole target.
     """
@@ -107,7 +107,7 @@ class Lookup:
             return called(*args, **kwargs)
 
     def built(self, made: type, written: Expression) -> Any:
-        """Return an instance of a class that the target names without brackets."""
+        """Return an instance of a class that the target names without parentheses."""
         name = target.format_expression(written)
         needed = find_required(made)
         if needed:
@@ -123,12 +123,14 @@ class Lookup:
 
 
 def _is_instance_method(owner: type, name: str) -> bool:
-    """Whether a class attribute is a method that must be called on an instance."""
+    """Return whether a class attribute is a method that must be called on an
+    instance.
+    """
     return isinstance(inspect.getattr_static(owner, name, None), FunctionType)
 
 
 def find_signature(called: Callable[..., Any]) -> inspect.Signature | None:
-    """Return the signature, or None if Python cannot tell."""
+    """Return the signature of a callable, or None if it is not known."""
     try:
         return inspect.signature(called)
     except (ValueError, TypeError):
@@ -136,7 +138,7 @@ def find_signature(called: Callable[..., Any]) -> inspect.Signature | None:
 
 
 def find_required(called: Callable[..., Any]) -> list[str]:
-    """Return the names of the arguments that must be given."""
+    """Return the names of a callable's required arguments."""
     signature = find_signature(called)
     if signature is None:
         return []
@@ -149,7 +151,9 @@ def find_required(called: Callable[..., Any]) -> list[str]:
 
 
 def describe_call(name: str, called: Callable[..., Any]) -> str:
-    """Return how an object is called: ``Net(hidden: int, depth: int = 2)``."""
+    """Return the signature of a callable as text: ``Net(hidden: int, depth: int =
+    2)``.
+    """
     signature = find_signature(called)
     if signature is None:
         return f"{name}(...)"
@@ -196,6 +200,6 @@ def _get_group(value: Any) -> str:
 
 
 def is_module(value: Any) -> bool:
-    """Whether an object is an `nn.Module`, without importing torch."""
+    """Return whether an object is an `nn.Module`, without importing torch."""
     torch = sys.modules.get("torch")
     return torch is not None and isinstance(value, torch.nn.Module)

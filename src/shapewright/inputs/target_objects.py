@@ -64,7 +64,9 @@ def _is_builder(found: Any) -> bool:
 
 
 def _is_module_returned(found: Any, deep: int = _DEEP) -> bool:
-    """Return whether a function's annotation or text shows that it returns a module."""
+    """Return whether a function's annotation or source shows that it returns a
+    module.
+    """
     if not isinstance(found, FunctionType) or not deep:
         return False
     returned = found.__annotations__.get("return")
@@ -92,7 +94,7 @@ def _is_module_returned(found: Any, deep: int = _DEEP) -> bool:
 
 
 def _unwrap_module(value: ast.expr | None) -> ast.expr | None:
-    """Return the expression of the module in ``module.to(device).eval()``."""
+    """Return the module's expression in a chain like ``module.to(device).eval()``."""
     while isinstance(value, ast.Call) and isinstance(value.func, ast.Attribute):
         if value.func.attr not in _SELF:
             break
@@ -101,7 +103,9 @@ def _unwrap_module(value: ast.expr | None) -> ast.expr | None:
 
 
 def _is_module_built(found: FunctionType, value: ast.expr, deep: int) -> bool:
-    """Return whether an expression in a function builds a module: ``Net(3).eval()``."""
+    """Return whether an expression in a function builds a module, like
+    ``Net(3).eval()``.
+    """
     call = _unwrap_module(value)
     if not isinstance(call, ast.Call):
         return False
@@ -110,7 +114,9 @@ def _is_module_built(found: FunctionType, value: ast.expr, deep: int) -> bool:
 
 
 def _resolve_name(found: FunctionType, name: Any) -> Any:
-    """Return what a dotted name stands for in a function's file; None if local."""
+    """Return the global that a dotted name refers to in a function, or None if there is
+    none.
+    """
     if not isinstance(name, str):
         return name
     first, *rest = name.split(".")
@@ -132,7 +138,7 @@ def _is_module_class(value: Any) -> bool:
 def load_target(
     target: Target, building: AbstractContextManager[Any] | None = None
 ) -> Loaded:
-    """Import a target's code and build it inside the context `building`.
+    """Import a target's code, and build the target inside the context `building`.
 
     Raises `InputError` for a target that cannot be used and `ProgramError` for what
     the user's own code raises.

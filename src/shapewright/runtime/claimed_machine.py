@@ -52,11 +52,13 @@ NAMED = re.compile(r"(?:(\d+) ?[x×*] ?)?(.*?)(?:[ -](\d+) ?gi?b)?", re.I)  # no
 
 
 class UnknownDevice(ValueError):
-    """No device of that name is known."""
+    """Raised for a device name that is not known."""
 
 
 class Machine:
-    """Devices, read from a text: `cpu`, `mps`, `cuda`, `H100 80GB`, `2x H100 80GB`."""
+    """The devices that a text names: `cpu`, `mps`, `cuda`, `H100 80GB`, `2x H100
+    80GB`.
+    """
 
     def __init__(self, text: str) -> None:
         match = NAMED.fullmatch(text.strip())
@@ -84,7 +86,7 @@ class Machine:
 
 @contextmanager
 def claim_machine(machine: Machine, engine: Engine) -> Iterator[None]:
-    """Answer queries to `torch.cuda` and others for the claimed machine."""
+    """Make `torch.cuda` and similar modules report the claimed machine in the block."""
     has_gpu = machine.kind == "cuda"
     engine.claim(machine.kind, machine.count if has_gpu else None)
     spaces: list[tuple[Any, dict[str, Any]]] = [(torch.backends.mps, {
@@ -123,7 +125,7 @@ def claim_machine(machine: Machine, engine: Engine) -> Iterator[None]:
 
 
 def _make_gpu_functions(machine: Machine, engine: Engine) -> dict[str, Any]:
-    """Return the `torch.cuda` stand-ins: constants, or functions of their arguments."""
+    """Return the results of `torch.cuda` functions: constants, or functions to call."""
     memory, name = machine.memory * GIB, machine.name
     major, minor = machine.capability
     properties = SimpleNamespace(
@@ -133,7 +135,7 @@ def _make_gpu_functions(machine: Machine, engine: Engine) -> dict[str, Any]:
     )  # fmt: skip
 
     def of_one(value: Any) -> _Asked:
-        """Answer with `value` for any GPU that exists."""
+        """Return a query with the result `value` for any GPU that exists."""
 
         def tell(device: Any = None, *args: Any, **kwargs: Any) -> Any:
             if device is not None and not 0 <= get_device_index(device) < machine.count:
@@ -167,7 +169,7 @@ def _make_gpu_functions(machine: Machine, engine: Engine) -> dict[str, Any]:
 
 
 def _make_accelerator_functions(machine: Machine, engine: Engine) -> dict[str, Any]:
-    """Return the stand-ins for `torch.accelerator`."""
+    """Return the results of `torch.accelerator` functions."""
     there = machine.kind != "cpu"
     now, number = _Asked(lambda: engine.gpu), _Asked(partial(_choose_gpu, engine))
     return {
@@ -182,12 +184,12 @@ def _make_accelerator_functions(machine: Machine, engine: Engine) -> dict[str, A
 
 
 def get_device_index(device: Any) -> int:
-    """Return the number of a GPU: 1 for `cuda:1`."""
+    """Return the index of a GPU: 1 for `cuda:1`."""
     return device if isinstance(device, int) else torch.device(device).index or 0
 
 
 def _choose_gpu(engine: Engine, device: Any) -> None:
-    """Make another GPU the one that `cuda` means from here on."""
+    """Make a GPU the current one, to which `cuda` refers."""
     number = get_device_index(device)
     if number >= (engine.gpus or 1):
         raise make_gpu_error()
@@ -196,7 +198,7 @@ def _choose_gpu(engine: Engine, device: Any) -> None:
 
 
 class _Chosen:
-    """Stand-in for `torch.cuda.device`: `with torch.cuda.device(1):`."""
+    """A stand-in for `torch.cuda.device`, as in `with torch.cuda.device(1):`."""
 
     engine: ClassVar[Engine]
 
@@ -214,7 +216,9 @@ class _Chosen:
 
 
 def _wrap_move(original: Any) -> Any:
-    """Wrap `model.to` for `model.to(0)`: torch itself has no GPU to number."""
+    """Wrap `model.to` so that it accepts the index of a claimed GPU, as in
+    `model.to(0)`.
+    """
 
     @wraps(original)
     def to(self: Any, *args: Any, **kwargs: Any) -> Any:
@@ -228,24 +232,30 @@ def _wrap_move(original: Any) -> Any:
 
 
 def _ignore_stream(original: Any) -> Any:
-    """Ignore `x.record_stream(stream)`: no memory is reused."""
+    """Return a stand-in for `record_stream` that does nothing, since no memory is
+    reused.
+    """
     return lambda tensor, stream: None
 
 
 def _make_subclass_maker(kind: type, **attributes: Any) -> Callable[[Any], type]:
-    """Return a maker of a subclass of `kind` that carries the name of the original."""
+    """Return a function that makes a subclass of `kind` named like the original
+    class.
+    """
     return lambda original: type(kind)(original.__name__, (kind,), attributes)
 
 
 class _Asked:
-    """An answer that depends on the arguments of the query."""
+    """A function that computes the result of a query from its arguments."""
 
     def __init__(self, answer: Callable[..., Any]) -> None:
         self.answer = answer
 
 
 def _make_answering(value: Any) -> Any:
-    """Return a maker of functions that answer `value`, or call it if it is `_Asked`."""
+    """Return a function that makes stand-ins returning `value`, or calling an
+    `_Asked`.
+    """
 
     def make(original: Any) -> Any:
         if isinstance(value, _Asked):
@@ -256,7 +266,7 @@ def _make_answering(value: Any) -> Any:
 
 
 class _Stream:
-    """A stream or an event; it orders nothing, since there is nothing to order."""
+    """A stand-in for a stream or an event, which has nothing to order."""
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         pass

@@ -31,7 +31,8 @@ def make_input_tensor(
     values: torch.Tensor | None = None,
     requires_grad: bool = False,
 ) -> torch.Tensor:
-    """Return a tensor for the program: of `values` if given, else without data.
+    """Return an input tensor for the program, with `values` if given, else without
+    data.
 
     Small integers and booleans without stated values are ones: they decide control flow
     and sizes. Reading them is an assumption of the run.
@@ -65,7 +66,9 @@ PLAIN = (int, float, str, bool, type(None))
 
 
 def can_resize(nest: Any) -> bool:
-    """Whether arguments are dense tensors and plain values in lists, tuples, dicts."""
+    """Return whether arguments hold only dense tensors and plain values, maybe
+    nested.
+    """
     if isinstance(nest, torch.Tensor):
         return type(nest) is torch.Tensor and nest.layout == torch.strided
     if isinstance(nest, dict):
@@ -76,7 +79,7 @@ def can_resize(nest: Any) -> bool:
 
 
 def _find_numbers(nest: Any) -> set[int]:
-    """Return the plain numbers among arguments."""
+    """Return the integers among nested arguments."""
     if isinstance(nest, dict):
         nest = list(nest.values())
     if isinstance(nest, list | tuple):
@@ -91,7 +94,7 @@ Sizes = Mapping[tuple[int, int], int]
 def resize_arguments(
     args: tuple[Any, ...], kwargs: dict[str, Any], sizes: Sizes
 ) -> tuple[tuple[Any, ...], dict[str, Any]]:
-    """Return the arguments with other sizes at these places.
+    """Return the arguments with their tensors resized to the given sizes.
 
     Example: ``resized((x,), {}, {(0, 0): 1})`` gives `x` (8, 3) as (1, 3). Known values
     are taken again from the first on; lengths that counted to the old size of a dim
@@ -114,14 +117,14 @@ def resize_arguments(
 
 
 def _find_distinct_tensors(nest: Any) -> list[torch.Tensor]:
-    """Return the tensors of a nest without duplicates."""
+    """Return the tensors among nested arguments, without duplicates."""
     return list({id(tensor): tensor for tensor in nests.collect_tensors(nest)}.values())
 
 
 def _resize_tensor(
     tensor: torch.Tensor, sizes: dict[int, int], shrunk: dict[int, int]
 ) -> torch.Tensor:
-    """Return a tensor with other sizes of some dims."""
+    """Return a tensor like `tensor`, with the given sizes in some dims."""
     info = getattr(tensor, "_sw", None)
     shape = tuple(sizes.get(dim, size) for dim, size in enumerate(tensor.shape))
     device = info.meta.device if info is not None else str(tensor.device)
@@ -141,7 +144,7 @@ def _resize_tensor(
 
 
 def _clamp_lengths(values: torch.Tensor, shrunk: dict[int, int]) -> torch.Tensor:
-    """Clamp lengths to the new sizes that they count."""
+    """Clamp a vector of lengths to the new, smaller sizes."""
     whole = not values.is_floating_point() and not values.is_complex()
     if values.dim() != 1 or not whole or values.dtype == torch.bool:
         return values
@@ -152,7 +155,7 @@ def _clamp_lengths(values: torch.Tensor, shrunk: dict[int, int]) -> torch.Tensor
 
 
 def has_own_mode(module: nn.Module) -> bool:
-    """Whether some class overrides `train` or `eval`."""
+    """Return whether the module or a submodule overrides `train` or `eval`."""
     kinds = {type(submodule) for submodule in module.modules()}
     return any(
         kind.train is not nn.Module.train or kind.eval is not nn.Module.eval
@@ -163,7 +166,7 @@ def has_own_mode(module: nn.Module) -> bool:
 def run_as_evaluated(
     module: nn.Module | None, training: bool | None
 ) -> AbstractContextManager[None]:
-    """Run attention in evaluation without gradients, as most programs evaluate.
+    """Disable gradients if a module with attention runs in evaluation mode.
 
     Only then does torch use its fused kernels, which refuse masks that training
     ignores.
@@ -178,7 +181,9 @@ def run_as_evaluated(
 
 @contextmanager
 def set_mode(module: nn.Module | None, training: bool | None) -> Iterator[None]:
-    """Set a module to training or evaluation, and restore each part afterwards."""
+    """Set a module to training or evaluation mode, and restore each submodule
+    afterwards.
+    """
     if module is None or training is None:
         yield
         return

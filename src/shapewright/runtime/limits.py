@@ -38,7 +38,7 @@ Last = Callable[[Stopped], None]
 
 
 class Limit:
-    """The time that a command allows the program, and whether it is over.
+    """The time that a command allows the program, and whether that time is over.
 
     While it is held, the program has ended and we write the report: nothing is
     interrupted, but that time has a limit too.
@@ -50,7 +50,7 @@ class Limit:
         self.is_over = False
 
     def stopped(self) -> Stopped:
-        """Return the exception for when the time is over."""
+        """Return the exception to raise when the time is over."""
         return Stopped(
             f"stopped after {self.seconds:g} s, the time allowed by `--timeout`"
         )
@@ -60,7 +60,9 @@ class Limit:
         self.held = True
 
     def release(self) -> None:
-        """Resume as the program runs again; raise `Stopped` if the time is over."""
+        """Release the limit, since the program runs again; raise `Stopped` if time is
+        over.
+        """
         self.held = False
         if self.is_over:
             raise self.stopped()
@@ -114,7 +116,9 @@ def _set_alarm(limit: Limit, seconds: float) -> Iterator[None]:
 
 @contextmanager
 def _start_watchdog(limit: Limit, wait: float, last: Last | None) -> Iterator[None]:
-    """End the process from a thread, or from C if Python itself stands still."""
+    """End the process when the time is over: from a thread, or from C if Python
+    hangs.
+    """
 
     def watch() -> None:
         if left.wait(wait):
@@ -143,7 +147,7 @@ def _start_watchdog(limit: Limit, wait: float, last: Last | None) -> Iterator[No
 
 
 def _make_traceback(thread: int) -> TracebackType | None:
-    """Return where a thread stands, as a traceback."""
+    """Return the current stack of a thread as a traceback."""
     frame = sys._current_frames().get(thread)
     found: TracebackType | None = None
     while frame is not None:
@@ -153,7 +157,7 @@ def _make_traceback(thread: int) -> TracebackType | None:
 
 
 class _Chatter:
-    """Passes what the program prints to stderr, up to a limit."""
+    """A stream that passes what the program prints to stderr, up to a limit."""
 
     def __init__(self, stream: TextIO) -> None:
         self.stream = stream
@@ -178,7 +182,7 @@ class _Chatter:
 
     @property
     def buffer(self) -> Any:
-        """Return a buffer for programs that print bytes; they count too."""
+        """Return the binary buffer, whose bytes count toward the limit too."""
         return _Bytes(self)
 
     def close(self) -> None:
@@ -204,7 +208,9 @@ class _Bytes:
 
 
 class _OfOneThread:
-    """A stdout for the thread that writes the result; other threads print elsewhere."""
+    """A stdout for the thread that writes the result; other threads write to
+    `others`.
+    """
 
     def __init__(self, stream: TextIO, others: _Chatter) -> None:
         self.stream = stream
@@ -274,7 +280,7 @@ Heard = Callable[[], AbstractContextManager[None]]
 
 @contextmanager
 def delay_signals() -> Iterator[Heard]:
-    """Delay signals, except inside the context that this yields.
+    """Delay signals in the block, except inside the yielded context manager.
 
     Signals that wait at the end are delivered then; a time limit that ran out only
     while state was restored is forgotten.
@@ -313,7 +319,7 @@ def delay_signals() -> Iterator[Heard]:
 
 
 def _install_handlers(handlers: dict[Any, Any]) -> None:
-    """Set handlers; a signal that arrives meanwhile is raised once all are set."""
+    """Install signal handlers; an error raised meanwhile is raised again at the end."""
     caught: BaseException | None = None
     for number, handler in handlers.items():
         try:

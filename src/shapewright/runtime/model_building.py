@@ -27,14 +27,15 @@ LOADER = "load_state_dict_from_url"
 
 
 class _Downloaded(dict[str, Any]):
-    """A state dict that a real run downloads; it has every key of its target."""
+    """The stand-in for a downloaded state dict, which fits any module."""
 
 
 @contextmanager
 def replace_downloads(
     suppose: Callable[[str], None], loaded: Callable[[nn.Module], None] | None = None
 ) -> Iterator[None]:
-    """Download nothing in the block; call `suppose` with what is assumed to fit.
+    """Prevent downloads in the block; call `suppose` with each assumption about
+    weights.
 
     `loaded` is called with each module that a state dict was loaded into.
     """
@@ -76,7 +77,7 @@ def replace_downloads(
 
 
 def _find_modules_with_loader() -> list[Any]:
-    """Return `torch.hub`, and the modules that imported its function by name."""
+    """Return `torch.hub` and the modules that imported its loading function by name."""
     original = vars(torch.hub)[LOADER]
     return [
         module
@@ -110,7 +111,9 @@ def build_without_data(
 
 @contextmanager
 def patch_torch(engine: Engine) -> Iterator[None]:
-    """Patch torch as a program finds it while an engine answers, in or before a run."""
+    """Apply the patches of torch that a program needs while an engine runs its
+    calls.
+    """
     with (
         _make_blank_parameters(engine),
         claim_generators(engine),
@@ -123,7 +126,7 @@ def patch_torch(engine: Engine) -> Iterator[None]:
 
 @contextmanager
 def _make_blank_parameters(engine: Engine) -> Iterator[None]:
-    """Let `nn.Parameter(x)` keep what is claimed of x, and none of its data.
+    """Make `nn.Parameter(x)` keep the metadata that `x` claims, but none of its data.
 
     `Parameter.__new__` ends in `Tensor._make_subclass`, which no mode sees.
     """
@@ -173,7 +176,7 @@ CONFIGS = ("config", "cfg", "conf", "args")
 
 
 def find_numbers(modules: Iterable[tuple[str, nn.Module]]) -> dict[str, ModuleNumbers]:
-    """Return the named numbers of each module that is no layer of torch, by its path.
+    """Return the named integers of each module that is not a layer of torch, by path.
 
     No code of the program runs: values of properties are not known.
     """
@@ -193,7 +196,7 @@ def find_numbers(modules: Iterable[tuple[str, nn.Module]]) -> dict[str, ModuleNu
 
 
 def _find_classes(kind: type) -> list[type]:
-    """Return a class and its bases, without torch's and Python's."""
+    """Return a class and its bases, except those of torch and Python."""
     known = ("torch", "builtins")
     return [
         base for base in kind.__mro__ if base.__module__.partition(".")[0] not in known
@@ -201,7 +204,7 @@ def _find_classes(kind: type) -> list[type]:
 
 
 def _find_whole_numbers(value: Any) -> dict[str, int]:
-    """Return the whole numbers of an object or a dict, with those of its class."""
+    """Return the public integers of a dict, or of an object and its class, by name."""
     if type(value) is dict:
         return _select_public(value)
     found: dict[str, int] = {}
@@ -214,7 +217,7 @@ def _find_whole_numbers(value: Any) -> dict[str, int]:
 
 
 def _select_public(values: Mapping[Any, Any]) -> dict[str, int]:
-    """Return the whole numbers with a public name."""
+    """Return the integers whose names are public."""
     return {
         name: value
         for name, value in values.items()

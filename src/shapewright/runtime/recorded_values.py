@@ -18,11 +18,11 @@ Tensor = torch.Tensor
 
 
 class _NotRecorded(LookupError):
-    """A requested value was not recorded; the message lists what was."""
+    """Raised for a value that was not recorded; the message lists what was."""
 
 
 class _Values:
-    """A nest of real tensors, with the versions that they had when it was taken."""
+    """Nested real tensors, with the versions that they had when they were recorded."""
 
     __slots__ = ("nest", "versions")
 
@@ -33,7 +33,7 @@ class _Values:
         ]
 
     def is_overwritten(self) -> bool:
-        """Whether a tensor in it was written in place since."""
+        """Return whether a tensor was written in place after it was recorded."""
         return any(tensor._version != then for tensor, then in self.versions)
 
 
@@ -159,7 +159,7 @@ def record_values(
     cpu: bool = False,
     copy: bool = False,
 ) -> Iterator[Recording]:
-    """Record what modules get and return: see `shapewright.recording`."""
+    """Record the inputs and outputs of modules: see `shapewright.recording`."""
     if not isinstance(model, nn.Module):
         raise TypeError(
             f"`recording` takes an `nn.Module`, got `{_get_type_name(model)}`"
@@ -182,7 +182,7 @@ def _get_type_name(value: Any) -> str:
 
 
 def _is_compiled(module: nn.Module) -> bool:
-    """Whether compiled code replaces the module, which was made without our hooks."""
+    """Return whether a module is replaced by compiled code, which ignores new hooks."""
     return hasattr(module, "_orig_mod") or (
         vars(module).get("_compiled_call_impl") is not None
     )
@@ -191,7 +191,9 @@ def _is_compiled(module: nn.Module) -> bool:
 def _choose_modules(
     model: nn.Module, patterns: Sequence[str]
 ) -> tuple[dict[str, nn.Module], dict[str, str]]:
-    """Return the modules that the patterns match, and the first path of each path."""
+    """Return the modules that match the patterns, and each matched path's first
+    alias.
+    """
     every = list(model.named_modules(remove_duplicate=False))
     first: dict[int, str] = {}
     for path, module in every:
@@ -212,7 +214,7 @@ def _choose_modules(
 
 
 def _describe_closest(asked: str, paths: list[str]) -> str:
-    """Return the paths that resemble the requested path, in words."""
+    """Return a hint at the paths that resemble the requested one."""
     near = get_close_matches(asked, paths, n=3, cutoff=0.5)
     shown = near or paths[:6]
     if not shown:
@@ -231,7 +233,7 @@ def _hook_module(
     keep: Callable[[Any], Any],
     stack: ExitStack,
 ) -> None:
-    """Watch one module. Hooks of the user that change values come before ours."""
+    """Record the calls of one module, after hooks of the user that change values."""
     running: dict[int, list[_RecordedCall]] = {}
 
     def before(module: nn.Module, args: Any, kwargs: Any) -> None:
@@ -252,7 +254,9 @@ def _hook_module(
 
 
 def _make_keeper(detach: bool, cpu: bool, copy: bool) -> Callable[[Any], Any]:
-    """Return a function that copies a nest, its tensors as the arguments ask."""
+    """Return a function that copies a nested structure, detaching or cloning its
+    tensors.
+    """
 
     def one(tensor: Tensor) -> Tensor:
         kept = tensor.detach() if detach else tensor
@@ -265,7 +269,7 @@ def _make_keeper(detach: bool, cpu: bool, copy: bool) -> Callable[[Any], Any]:
 
 
 def _change_tensors(nest: Any, change: Callable[[Tensor], Tensor]) -> Any:
-    """Return the same nest with every tensor changed, in containers of its own."""
+    """Return a copy of a nested structure with `change` applied to every tensor."""
     if isinstance(nest, Tensor):
         return change(nest)
     if type(nest) in (list, tuple) or hasattr(nest, "n_fields"):  # torch's own tuples
@@ -287,7 +291,7 @@ def _change_tensors(nest: Any, change: Callable[[Tensor], Tensor]) -> Any:
 
 
 def _collect_tensors(nest: Any) -> list[Tensor]:
-    """Return every tensor in a nest."""
+    """Return every tensor in a nested structure."""
     found: list[Tensor] = []
 
     def look(tensor: Tensor) -> Tensor:

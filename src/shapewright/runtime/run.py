@@ -64,7 +64,7 @@ def record_run(
     kwargs: dict[str, Any],
     request: RunRequest,
 ) -> RunResult:
-    """Run `target(*args, **kwargs)` without data and return what was seen."""
+    """Run `target(*args, **kwargs)` without data, and return what was recorded."""
     try:
         return _record_repeatedly(target, args, kwargs, request)
     finally:
@@ -78,7 +78,7 @@ def _record_repeatedly(
     kwargs: dict[str, Any],
     request: RunRequest,
 ) -> RunResult:
-    """Run once, and again if the run needs torch's own autograd or more values."""
+    """Run once, and repeat the run if it needs torch's own autograd or more values."""
     target = getattr(target, "_orig_mod", target)  # torch.compile's wrapper
     taken = request.taken
     try:
@@ -114,7 +114,7 @@ def _record_larger_values(
     kwargs: dict[str, Any],
     request: RunRequest,
 ) -> RunResult:
-    """Repeat a run that supposed values and failed, with larger tensors known.
+    """Repeat a run that failed on assumed values, keeping the values of larger tensors.
 
     The repetition counts if it completes; else the first run does.
     """
@@ -127,7 +127,7 @@ def _record_larger_values(
 
 
 def make_early_trace(target: str, error: BaseException) -> Trace:
-    """Return the trace of a program that ended while it was imported or built."""
+    """Return the trace of a program that failed while it was imported or built."""
     finding = make_failure(error, Mode(), Positions(os.getcwd(), {}))
     return Trace(
         target=target, ops=(), calls=(), states=(), output=None,
@@ -142,7 +142,7 @@ def _attempt_run(
     request: RunRequest,
     again: bool = False,
 ) -> RunResult:
-    """Run the program once; with `again` with torch's own autograd below."""
+    """Run the program once; with `again`, torch's own autograd is used."""
     try:
         with delay_signals() as heard:
             return _watch_run(heard, target, args, kwargs, request, again)
@@ -158,7 +158,7 @@ def _watch_run(
     request: RunRequest,
     again: bool,
 ) -> RunResult:
-    """Set up, run what is watched, restore, and fold the events of the run."""
+    """Set up and run the program, restore all state, and fold the recorded events."""
     began = time.perf_counter()
     folder = os.getcwd()
     taken = request.taken or take_snapshot(target, args, kwargs)
@@ -178,7 +178,7 @@ def _watch_run(
     rehearser: Rehearser | None = None
 
     def so_far(stopped: Stopped) -> Trace:
-        """Return the trace until now, for a program that cannot be stopped."""
+        """Return the trace so far, for a program that cannot be stopped."""
         return finish_record(
             engine, calls, [], None, stopped, folder, [], request, began, root, {}
         ).trace
@@ -292,7 +292,7 @@ def _prepare_tensors(
     kwargs: dict[str, Any],
     values: bool,
 ) -> None:
-    """Register the model's tensors and the inputs, each with its claim."""
+    """Register the tensors of the model and the inputs with the engine."""
     for _, module in modules:
         for buffer in module._buffers.values():
             if buffer is not None and getattr(buffer, "_sw", None) is not None:

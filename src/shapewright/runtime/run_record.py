@@ -49,7 +49,7 @@ USUAL = EngineOptions()
 
 
 class UnderWay:
-    """A run in progress: its trace until now, in case it never ends."""
+    """A run in progress, with its trace so far in case it never ends."""
 
     so_far: Callable[[Stopped], Trace] | None = None
 
@@ -79,7 +79,7 @@ class RunRequest:
     under_way: UnderWay = field(default_factory=UnderWay)
 
     def with_assumptions(self, *messages: str) -> RunRequest:
-        """Return a request whose trace notes these assumptions from before the run."""
+        """Return a request whose trace also lists assumptions made before the run."""
         return replace(self, assumed=(*self.assumed, *messages))
 
 
@@ -112,7 +112,9 @@ class RunResult:
 
 
 def collect_states(engine: Engine, calls: Calls) -> list[Any]:
-    """Return parameters and buffers of modules: (path, name, info, identity ...)."""
+    """Return the parameters and buffers of modules as (path, name, info, identity,
+    ...).
+    """
     found: list[Any] = []
     theirs, info_of = engine.theirs, engine.info
     for key, module in list(calls.alive.items()):
@@ -162,7 +164,9 @@ def finish_record(
     modules: dict[str, nn.Module],
     rehearser: Rehearser | None = None,
 ) -> RunResult:
-    """Fold the events into the frozen record; most of it only when it is read."""
+    """Fold the events of a run into a frozen record, most of which is computed when
+    read.
+    """
     sources: dict[str, Source] = {}
     where = error.__traceback__ if error is not None else None
     while where is not None:  # a line that made no call has its text, too
@@ -260,7 +264,7 @@ def finish_record(
 
 
 def _collect_infos(nest: Any) -> tuple[Info, ...]:
-    """Return the infos of the tensors that the target returned, in order."""
+    """Return the infos in a nested structure, in order."""
     if isinstance(nest, Info):
         return (nest,)
     if isinstance(nest, dict):
@@ -271,7 +275,7 @@ def _collect_infos(nest: Any) -> tuple[Info, ...]:
 
 
 def _collect_assumptions(engine: Engine, fold: Fold) -> list[Assumption]:
-    """Return the assumptions of the run, without repetition on a line."""
+    """Return the assumptions of the run, each once per line with its count."""
     counts: dict[tuple[str, str, int], tuple[Assumption, int]] = {}
     for (message, place), count in engine.assumptions.items():
         span, _ = fold.place(*place)
@@ -288,7 +292,7 @@ def _get_name(root: nn.Module | None, calls: Calls) -> str:
 
 
 def _release_tensors(engine: Engine) -> None:
-    """Drop all references to tensors: the record has numbers and metadata only."""
+    """Drop all references to tensors, since the record needs only their metadata."""
     for _, info in engine.theirs.values():
         info.twin = None
         info.storage.blank = info.storage.clone = None

@@ -37,7 +37,7 @@ from shapewright.sizes.expressions import Expression
 
 
 def _get_shape(tensor: torch.Tensor) -> Any:
-    """Return a leaf of a nest of results."""
+    """Return the shape of a tensor as a leaf of a nested result."""
     return _Leaf(tuple(tensor.shape))
 
 
@@ -48,7 +48,7 @@ class _Leaf:
 
 @contextmanager
 def _silence_log() -> Iterator[None]:
-    """Silence torch's log of calls that it refuses; here a refusal is an answer."""
+    """Silence torch's log of rejected calls, which are expected results here."""
     names = ("torch._subclasses.fake_tensor", "torch.fx.experimental.symbolicshape_ofs")
     loggers = [logging.getLogger(name) for name in names]
     before = [logger.disabled for logger in loggers]
@@ -63,7 +63,7 @@ def _silence_log() -> Iterator[None]:
 
 @contextmanager
 def _use_plain_kernels() -> Iterator[None]:
-    """Disable CPU kernels that convolutions choose by the batch (`B < 16`).
+    """Disable CPU kernels that convolutions choose by batch size (`B < 16`).
 
     The public switch of oneDNN warns about other flags, so its private counterpart is
     used.
@@ -89,7 +89,7 @@ def _get_switch_name(kind: str) -> str:
 
 @contextmanager
 def _replace_by_fakes(modules: list[nn.Module]) -> Iterator[None]:
-    """Replace parameters and buffers by fake tensors on the devices they claim."""
+    """Replace parameters and buffers by fake tensors on the devices that they claim."""
     made: dict[int, Any] = {}
     before: list[tuple[dict[str, Any], dict[str, Any]]] = []
     try:
@@ -114,7 +114,7 @@ def _replace_by_fakes(modules: list[nn.Module]) -> Iterator[None]:
 
 
 def _make_fake(tensor: torch.Tensor) -> torch.Tensor:
-    """Return a fake tensor like another; one without a device stands on the CPU."""
+    """Return a fake tensor like `tensor`, on the CPU if `tensor` is on `meta`."""
     if tensor.layout is not torch.strided or isinstance(tensor, UninitializedTensor):
         return tensor
     info = getattr(tensor, "_sw", None)
@@ -134,7 +134,7 @@ def _make_fake(tensor: torch.Tensor) -> torch.Tensor:
 def _watch_modules(
     modules: list[tuple[str, nn.Module]], seen: dict[tuple[str, int], Any]
 ) -> Iterator[None]:
-    """Note what each call of a module returns, by its path and count."""
+    """Note the output shapes of each call of a module, by its path and call number."""
     paths = {id(module): path for path, module in reversed(modules)}
     counts: dict[str, int] = {}
     running: list[tuple[str, int]] = []
@@ -163,7 +163,7 @@ def _watch_modules(
 
 
 def make_symbolic_input(shape: list[Any], dtype: str, device: str) -> torch.Tensor:
-    """Return an input of a symbolic run, some of its sizes symbols."""
+    """Return an input for a symbolic run, whose sizes may be symbols."""
     claimed = "cpu" if device == "meta" else device
     return torch.empty(tuple(shape), dtype=getattr(torch, dtype), device=claimed)
 
@@ -175,7 +175,7 @@ Make = Callable[[Mapping[str, Any]], tuple[tuple[Any, ...], dict[str, Any]]]
 
 @dataclass(frozen=True, slots=True)
 class SymbolicGuard:
-    """A condition that a run took for granted, and the user's line that tested it.
+    """A condition that a run relied on, and the user's line that tested it.
 
     `condition` is None if torch's cannot be read; `text` is torch's own then.
     """
@@ -204,7 +204,7 @@ class Symbolic:
 
 
 def find_missing() -> str | None:
-    """Return what torch lacks for symbolic runs, None if it has everything."""
+    """Return what torch lacks for symbolic runs, or None if it has everything."""
     try:
         _Torch()
     except (ImportError, AttributeError) as error:
@@ -213,7 +213,7 @@ def find_missing() -> str | None:
 
 
 class _Torch:
-    """Torch's private parts, imported before anything of the run is in force."""
+    """Torch's private parts, which are imported before the run begins."""
 
     def __init__(self) -> None:
         from torch._dispatch.python import enable_python_dispatcher
@@ -250,7 +250,7 @@ class _Torch:
         )
 
     def symbol(self, name: str, size: int) -> tuple[str, Any]:
-        """Return a letter's name in torch, and its symbolic size."""
+        """Return the name of a letter in torch, and its symbolic size."""
         source = self.source(name)
         made = self.env.create_symbol(
             size,
@@ -271,7 +271,7 @@ def run_symbolically(
     seconds: float | None = None,
     kernels: bool = False,
 ) -> Symbolic:
-    """Run a target with letters for sizes, led by example sizes; restore everything.
+    """Run a target with symbolic sizes, guided by example sizes, and restore all state.
 
     With `kernels`, torch chooses CPU kernels as ever: it then has symbolic sizes for an
     LSTM, but tests whether a convolution's batch is less than 16.
@@ -316,7 +316,7 @@ def run_symbolically(
 def _explain_error(
     error: BaseException, unknown: tuple[type[BaseException], ...]
 ) -> tuple[str | None, str | None]:
-    """Return why a run was refused, or why it proves nothing."""
+    """Return the reason why a run was refused, and the reason why it proves nothing."""
     if isinstance(error, Stopped):
         return None, "the symbolic run took too long"
     cause: BaseException | None = error
@@ -333,7 +333,7 @@ def _get_first_line(error: BaseException) -> str:
 
 
 class _Lines(list[Any]):
-    """Torch's list of guards, with the user's line that caused each."""
+    """Torch's list of guards, with the user's line that caused each of them."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -364,7 +364,7 @@ class _Lines(list[Any]):
 
 
 def _iter_dims(nest: Any, reading: SymbolReader) -> Iterator[Dims]:
-    """Yield the shapes in a nest of results, in order."""
+    """Yield the shapes in a nested result, in order."""
     if isinstance(nest, _Leaf):
         yield tuple(_read_size(size, reading) for size in nest.sizes)
     elif isinstance(nest, dict):

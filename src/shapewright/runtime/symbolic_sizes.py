@@ -42,25 +42,25 @@ EXACT = 1 << 20
 
 
 class Unreadable(Exception):
-    """A size or condition for which there is no formula."""
+    """Raised for a size or a condition that has no formula."""
 
 
 class SymbolReader:
-    """Reads torch's sizes as formulas; `letters` are by the names
-    of torch's symbols.
+    """A converter of torch's sizes to formulas; `letters` maps torch's symbols to
+    ours.
     """
 
     def __init__(self, letters: Mapping[str, str]) -> None:
         self.letters = letters
 
     def size(self, value: Any) -> Expression:
-        """Return a size, a number or a `SymInt`, as a formula."""
+        """Return a size, which is a number or a `SymInt`, as a formula."""
         if isinstance(value, int):
             return number(value)
         return self.formula(value.node.expr)
 
     def formula(self, found: Any) -> Expression:
-        """Return a formula of sympy's as ours."""
+        """Convert a sympy formula to ours."""
         if found.is_Integer:
             return number(int(found))
         if found.is_Symbol:
@@ -109,7 +109,7 @@ class SymbolReader:
         raise Unreadable(f"a size that no formula is read from ({found})")
 
     def fraction(self, found: Any) -> tuple[Expression, int]:
-        """Return a float as a formula over a number."""
+        """Return a float as a fraction: a formula and its integer denominator."""
         kind, parts = type(found).__name__, found.args
         if kind == "ToFloat":
             return self.formula(parts[0]), 1
@@ -135,7 +135,7 @@ class SymbolReader:
         raise Unreadable(f"a size worked out in floats ({found})")
 
     def condition(self, found: Any) -> Condition:
-        """Return a condition of sympy's as ours."""
+        """Convert a sympy condition to ours."""
         kind = type(found).__name__
         if kind in RELATIONS:
             left, right = self.formula(found.lhs), self.formula(found.rhs)

@@ -29,7 +29,7 @@ def learn_from_method(
     args: list[argument_uses.Value],
     kwargs: argument_uses.Names,
 ) -> argument_uses.Value:
-    """Learn from a method call: `x.transpose(1, 2)`, `batch.get("key")`."""
+    """Learn from a method call, like `x.transpose(1, 2)` or `batch.get("key")`."""
     given, name = method.of, method.name
     uses = walk.uses(given)
     if name in ("get", "pop") and args and _get_text(args[0]) is not None:
@@ -220,7 +220,7 @@ def _learn_of_second(
     first: argument_uses.Value,
     other: argument_uses.Value,
 ) -> None:
-    """Learn about an argument that is not the first of a function."""
+    """Learn about the second argument of a torch function."""
     if not isinstance(other, argument_uses.Given):
         return
     uses = walk.uses(other)

@@ -26,7 +26,7 @@ MOST = 12
 
 @dataclass(frozen=True, slots=True)
 class ArgumentOption:
-    """A value with its cost; `why` gives the reason, empty for a mere trial."""
+    """A value with its cost; `why` is the reason, or empty if it is a mere trial."""
 
     value: Any
     cost: float
@@ -47,7 +47,7 @@ class ArgumentEvidence:
     patch: int = 0
 
     def options(self, path: Path, place: int = 0) -> list[ArgumentOption]:
-        """Return the options for a place among the arguments."""
+        """Return the options for an argument or a part of one, the cheapest first."""
         found: dict[Any, ArgumentOption] = {}
         for option in self._all(path, place):
             key = repr(option.value)
@@ -83,7 +83,9 @@ class ArgumentEvidence:
     # -- what is no tensor --------------------------------------------------------
 
     def nests(self, path: Path, uses: Uses) -> Iterator[ArgumentOption]:
-        """Yield dicts, lists, tuples, numbers and None."""
+        """Yield the options that are not tensors: dicts, lists, tuples, numbers and
+        None.
+        """
         said = self.reading.annotations.get(str(path[0])) if len(path) == 1 else None
         name = str(path[-1])
         if uses.keys:
@@ -119,14 +121,16 @@ class ArgumentEvidence:
             yield ArgumentOption(False, 1)
 
     def best(self, path: Path) -> Any:
-        """Return the likeliest value at a place."""
+        """Return the likeliest value for an argument or a part of one."""
         options = self.options(path, 1)
         return options[0].value if options else Tensor(("B", "F"))
 
     # -- tensors ------------------------------------------------------------------
 
     def tensors(self, path: Path, uses: Uses, place: int) -> Iterator[ArgumentOption]:
-        """Yield tensors: first by evidence, then with usual shapes."""
+        """Yield the options that are tensors, first by evidence, then with usual
+        shapes.
+        """
         name = str(path[-1])
         cost = 0.0
         if name in PATCHED and self.patch:
@@ -170,7 +174,9 @@ class ArgumentEvidence:
             yield ArgumentOption(tensor, 8 + n, "usual shapes were tried")
 
     def like(self, name: str, dims: tuple[Dim, ...]) -> Tensor:
-        """Return a tensor of these dims, with the dtype of its name or annotation."""
+        """Return a tensor of these dims, with the dtype that its name or annotation
+        suggests.
+        """
         said, meant = self.reading.annotations.get(name), find_meaning(name)
         if meant == SOUND and dims[-1] in ("T", "L"):
             dims = (*(1 if dim == "C" else dim for dim in dims[:-1]), "A")
@@ -183,7 +189,7 @@ class ArgumentEvidence:
         return Tensor(dims)
 
     def iter_hinted(self, path: Path, uses: Uses) -> Iterator[ArgumentOption]:
-        """Yield options by uses of the argument that are vaguer than a shape."""
+        """Yield options from uses of the argument that suggest less than a shape."""
         if uses.lengths:
             yield ArgumentOption(
                 Tensor(("B",), "int64", "T"), 0, f"{_format_path(path)} are lengths"
@@ -262,13 +268,13 @@ def _format_fill(uses: Uses) -> str:
 
 
 def _format_path(path: Path) -> str:
-    """Return a path as text: `batch["image"]`."""
+    """Format a path as text, like `batch["image"]`."""
     first, *rest = path
     return f"`{first}{''.join(f'[{key!r}]' for key in rest)}`"
 
 
 def describe_layer(path: str, layer: Any) -> str:
-    """Describe a layer: `conv1`, Conv2d(1, 6)."""
+    """Describe a layer as text, like "`conv1`, Conv2d(1, 6)"."""
     arguments = layer.extra_repr().split(", ")[:2]
     text = f"{type(layer).__name__}({', '.join(arguments)})".removesuffix("()")
     return f"`{path}`, {text}" if path else text

@@ -24,7 +24,7 @@ None if they are unknown."""
 
 @dataclass(frozen=True, slots=True)
 class ReachedLayer:
-    """A layer that an argument reaches: its path, the layer, the dims moved before.
+    """A layer that an argument reaches, and how the argument's dims were moved before.
 
     `place` is which of the layer's inputs it is: "0", "1", "key_padding_mask".
     """
@@ -87,7 +87,7 @@ class Uses:
 
 
 def undo_moves(dims: tuple[Any, ...], moves: Moves) -> tuple[Any, ...] | None:
-    """Return the dims before these moves, given the dims after them.
+    """Return the dims before some moves, given the dims after them.
 
     Example: ``("B", 20, "T")`` after ``transpose(1, 2)`` was ``("B", "T", 20)``.
     """
@@ -156,7 +156,7 @@ class Shape:
 
 @dataclass(frozen=True, slots=True)
 class Method:
-    """A method of an argument, about to be called."""
+    """A method of an argument that is about to be called."""
 
     of: Given
     name: str
@@ -194,7 +194,7 @@ class Walk:
     # -- functions --------------------------------------------------------------
 
     def function(self, called: Any, values: Names, path: str = "") -> Value:
-        """Read a function's body with these values for its parameters."""
+        """Read the body of a function with these values for its parameters."""
         function = getattr(called, "__func__", called)
         function = inspect.unwrap(function)
         if len(self.inside) >= DEEPEST or function in self.inside:
@@ -210,7 +210,7 @@ class Walk:
             self.inside.pop()
 
     def bound(self, called: Any, args: list[Value], kwargs: Names) -> Names | None:
-        """Return a function's parameters with the values that a call passes."""
+        """Return the parameters of a function with the values that a call passes."""
         try:
             signature = inspect.signature(inspect.unwrap(called))
             found = signature.bind_partial(*args, **kwargs)
@@ -285,7 +285,7 @@ def _has_same_shape(layer: Any) -> bool:
 
 
 def _parse_source(function: Any) -> Function | None:
-    """Return a function's syntax tree; None if it has no source."""
+    """Return the syntax tree of a function, or None if it has no source."""
     if not isinstance(function, FunctionType):
         return None
     if function.__module__ and function.__module__.split(".")[0] == "torch":
@@ -316,7 +316,7 @@ def get_first_parameter(function: Any) -> str:
 
 
 def get_member(value: Any, name: str) -> Any:
-    """Return an attribute without running properties; raise LookupError if absent."""
+    """Return an attribute without running properties, or raise `LookupError`."""
     for place in ("_modules", "_parameters", "_buffers"):
         held = getattr(value, "__dict__", {}).get(place)
         if isinstance(held, dict) and name in held:

@@ -68,7 +68,7 @@ LIKE = {"_embeds": EMBEDDED, "_embeddings": EMBEDDED, "_hidden_states": EMBEDDED
 
 
 def find_meaning(name: str) -> Any:
-    """Return what a name means, by itself or by its ending; None if it says nothing."""
+    """Return the meaning of a whole name or of its ending, or None if it is unknown."""
     if name in MEANINGS:
         return MEANINGS[name]
     return next((LIKE[end] for end in LIKE if name.endswith(end)), None)
@@ -120,9 +120,7 @@ SHAPE = re.compile(rf"[\[(]((?:{ITEM}[,x])*{ITEM},?)[\])]")
 
 @dataclass(frozen=True, slots=True)
 class DocumentedArguments:
-    """Per argument: the type its annotation names, and the shapes
-    that are documented.
-    """
+    """The annotated type and the documented shapes of each argument."""
 
     annotations: Mapping[str, str] = field(default_factory=dict)
     shapes: Mapping[str, tuple[tuple[tuple[Dim, ...], str], ...]] = field(
@@ -133,7 +131,7 @@ class DocumentedArguments:
 def read_docstrings(
     called: Any, parameters: Mapping[str, Any], owner: Any, config: Any = None
 ) -> DocumentedArguments:
-    """Read a callable's annotations, its text and its docstrings.
+    """Read the annotations, the source and the docstrings of a callable.
 
     Words of shapes are settings of the owner, letters, or settings of the config.
     """
@@ -155,7 +153,7 @@ def read_docstrings(
 
 
 def _format_annotation(annotation: Any) -> str:
-    """Return an annotation as text; empty if there is none."""
+    """Return an annotation as text, or an empty string if there is none."""
     if annotation is inspect.Parameter.empty:
         return ""
     if isinstance(annotation, type) and not hasattr(annotation, "__args__"):
@@ -164,7 +162,9 @@ def _format_annotation(annotation: Any) -> str:
 
 
 def _iter_texts(called: Any, owner: Any) -> Iterator[str]:
-    """Yield docstrings, then the text of the function with its comments."""
+    """Yield the docstrings of a function and its owner, then the function's
+    comments.
+    """
     function = inspect.unwrap(getattr(called, "__func__", called))
     for documented in (function, type(owner) if owner is not None else None):
         text = getattr(documented, "__doc__", None)
@@ -177,8 +177,8 @@ def _iter_texts(called: Any, owner: Any) -> Iterator[str]:
 
 
 def _find_comments(text: SourceText) -> str:
-    """Return the signature with its comments, and the comments that begin
-    with a name.
+    """Return the comments on parameters in a signature, and those on lines of their
+    own.
     """
     if text.tree is None or not text.tree.body:
         return ""
@@ -199,7 +199,7 @@ def _find_comments(text: SourceText) -> str:
 def _iter_shapes(
     name: str, annotation: str, texts: list[str], owners: tuple[Any, Any]
 ) -> Iterator[tuple[tuple[Dim, ...], str]]:
-    """Yield shapes that the annotation or a text gives for an argument."""
+    """Yield the shapes that the annotation or a text documents for an argument."""
     for quoted in re.findall(r"[\"']([\w ]+)[\"']\]", annotation):
         dims = read_dims(quoted.split(), owners)
         if dims is not None:
@@ -221,7 +221,7 @@ def _iter_shapes(
 
 
 def read_dims(words: list[str], owners: tuple[Any, Any]) -> tuple[Dim, ...] | None:
-    """Return the sizes and letters of words; None if they are none."""
+    """Convert words to sizes and letters, or return None if they are not a shape."""
     words = [word.strip(" '\"") for word in words if word.strip(" '\"")]
     if not words or words == ["*"] or any(word in PROSE for word in words):
         return None
@@ -240,7 +240,7 @@ PROSE = frozenset("optional Tensor tensor torch.Tensor int float bool str None".
 
 
 def _read_dim(word: str, owner: Any, config: Any) -> Dim | None:
-    """Return the dim of a word: a number, a setting of the model, or a letter."""
+    """Convert a word to a dim: a number, a setting of the model, or a letter."""
     if word.isdigit():
         return int(word)
     if "*" in word:

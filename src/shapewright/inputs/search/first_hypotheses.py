@@ -27,7 +27,7 @@ from shapewright.inputs.search.layer_inputs import (
 
 @dataclass(slots=True)
 class Beginning:
-    """The knowledge about a target before anything runs.
+    """What is known about a target before anything runs.
 
     `needed` are the required arguments, True for those passed by name; `left` are
     the optional ones.
@@ -51,7 +51,7 @@ class Beginning:
                 yield self.changed(first, (name,), option, found[0].cost)
 
     def made(self, chosen: dict[str, ArgumentOption]) -> Hypothesis:
-        """Return a hypothesis from an option for each argument."""
+        """Return the hypothesis made of one option per argument."""
         sizes = dict(self.evidence.sizes)
         why = tuple(dict.fromkeys(each.why for each in chosen.values() if each.why))
         cost = sum(each.cost for each in chosen.values())
@@ -118,7 +118,7 @@ class Beginning:
 
 
 def _iter_image_copies(found: Hypothesis) -> Iterator[Hypothesis]:
-    """Yield copies with as many channels as images have, if the count differs.
+    """Yield copies in which an input has as many channels as usual images.
 
     The first convolution of a model may come after a cut into patches: then its
     channels are those of a patch.
@@ -141,7 +141,7 @@ IMAGE_CHANNELS = (3, 1, 4)
 
 
 def settle_letters(found: Hypothesis) -> Hypothesis:
-    """Return a copy in which every letter has a size."""
+    """Return a copy of a hypothesis in which every letter has a size."""
     missing = {
         dim: 16
         for _, tensor in found.tensors()
@@ -152,7 +152,7 @@ def settle_letters(found: Hypothesis) -> Hypothesis:
 
 
 def find_beginning(loaded: Loaded) -> Beginning | None:
-    """Return what is known of a target's arguments; None if it takes none."""
+    """Return what is known of a target's arguments, or None if it has none."""
     parameters = find_parameters(loaded)
     if parameters is None:
         empty = inspect.Parameter.empty
@@ -206,7 +206,9 @@ def find_beginning(loaded: Loaded) -> Beginning | None:
 
 
 def _rank_input(name: str, evidence: ArgumentEvidence) -> int:
-    """Return a rank of how likely a target needs this input; lower is likelier."""
+    """Return the rank of an input by how likely a target needs it; lower is
+    likelier.
+    """
     if name in MASKS:
         return 3
     uses = evidence.uses.get((name,))
@@ -220,7 +222,7 @@ def _rank_input(name: str, evidence: ArgumentEvidence) -> int:
 
 
 def _find_config(loaded: Loaded) -> Any:
-    """Return the config that a model was built from."""
+    """Return the config from which a model was built, or None."""
     if loaded.config is not None or loaded.module is None:
         return loaded.config
     held = vars(loaded.module)
@@ -228,7 +230,9 @@ def _find_config(loaded: Loaded) -> Any:
 
 
 def _find_patch(module: Any) -> int:
-    """Return the number of elements of a patch, by the first conv or linear layer."""
+    """Return the number of elements in a patch, given by the first conv or linear
+    layer.
+    """
     layers = [] if module is None else list(module.modules())
     kinds = [(find_kind(layer) or "", layer) for layer in layers]
     met = [(n, one) for n, one in kinds if n.startswith("Conv") or n == "Linear"]
@@ -241,7 +245,7 @@ def _find_patch(module: Any) -> int:
 
 
 def _find_first_layer(module: Any) -> tuple[tuple[Tensor, ...], str]:
-    """Return the tensors that the first registered layer takes, and the reason."""
+    """Return the tensors that the first registered layer accepts, and the reason."""
     for path, layer in module.named_modules() if module is not None else ():
         found = tuple(iter_tensors(ReachedLayer(path, layer, ())))
         if found:

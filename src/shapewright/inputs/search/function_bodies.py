@@ -22,7 +22,7 @@ TURNED = {"T": (0, 1), "mT": (-2, -1)}
 
 
 class _Body:
-    """Reader of a function body; `names` maps its names to their values."""
+    """A reader of a function body; `names` maps its names to their values."""
 
     def __init__(
         self,
@@ -377,7 +377,7 @@ def _read_body(
 def walk_function(
     called: Any, names: list[str]
 ) -> dict[tuple[str | int, ...], argument_uses.Uses]:
-    """Return how a callable uses the arguments of these names.
+    """Return how a callable uses the arguments with these names.
 
     Those of `*inputs` are named `*inputs0`, `*inputs1`.
     """

@@ -95,7 +95,7 @@ class Hypothesis:
             yield from _iter_tensors((name,), value)
 
     def at(self, path: Path) -> Any:
-        """Return the value at a path; None if nothing is there."""
+        """Return the value at a path, or None if there is none."""
         found: Any = self.arguments
         for key in path:
             try:
@@ -122,7 +122,7 @@ class Hypothesis:
 
 
 def map_tensors(value: Any, change: Callable[[Tensor], Any]) -> Any:
-    """Return a nest with `change` applied to each tensor."""
+    """Return a nested value with `change` applied to each tensor."""
     if isinstance(value, Tensor):
         return change(value)
     if isinstance(value, dict):
@@ -188,7 +188,7 @@ _PLAIN = re.compile(r"[\w./:=-]+")
 def describe_chosen_inputs(
     loaded: Loaded, spec: Spec, target: str | None
 ) -> ChosenInputs:
-    """Return notes that list the inputs that were found, and a command to set them.
+    """Return a list of the inputs that were found, and a command to set them.
 
     `target` is the command line's; None for a live model.
 
@@ -208,7 +208,7 @@ def describe_chosen_inputs(
 
 
 def _name_inputs(loaded: Loaded) -> list[str]:
-    """Return names for the positional inputs, numbering those behind a star."""
+    """Return names for the positional inputs; those of `*args` are numbered."""
     names: list[str] = []
     for name, parameter in (find_parameters(loaded) or {}).items():
         if parameter.kind is parameter.VAR_POSITIONAL:

@@ -49,7 +49,7 @@ NICER = 4
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """Inputs, whether they run to the end, and after how many runs they were found.
+    """The inputs that were found, whether they fit, and how many runs it took.
 
     Where nothing ran to its end, they are those with which it came furthest; `failed`
     is then what it ended with, and `own` says that this is wrong for all inputs.
@@ -64,7 +64,7 @@ class Found:
 
 @dataclass(frozen=True, slots=True)
 class _Tried:
-    """A run of a hypothesis."""
+    """A hypothesis and the results of its run."""
 
     hypothesis: Hypothesis
     candidate: Candidate
@@ -74,20 +74,18 @@ class _Tried:
 
     @property
     def fits(self) -> bool:
-        """Whether the run reached its end without skipped errors."""
+        """Return whether the run reached its end without skipped errors."""
         return self.trace.complete and not self.failures
 
     @property
     def unfinished(self) -> bool:
-        """Whether the run was ended only because of its number of calls."""
+        """Return whether the run was ended only because of its number of calls."""
         last = self.trace.findings[-1:]
         return not self.failures and any(each.code == TIMEOUT for each in last)
 
     @property
     def failed(self) -> str:
-        """Return the first failure in torch's or the program's words,
-        with its place.
-        """
+        """Return the message of the first failure, with its file and line."""
         if self.failures:
             failure = self.failures[0]
             span = self.trace.ops[failure.op].span
@@ -101,7 +99,9 @@ class _Tried:
 
     @property
     def reach(self) -> int:
-        """Return how many places of the program ran before a failure."""
+        """Return the number of distinct calls in the program that ran before a
+        failure.
+        """
         end = self.failures[0].op if self.failures else len(self.trace.ops)
         places = {(op.span, op.name) for op in islice(self.trace.ops, end)}
         return len(places)
@@ -130,7 +130,9 @@ class _Search:
                 heapq.heappush(self.queue, (each.cost, len(self.met), each))
 
     def conducted(self) -> _Tried | None:
-        """Return the first run that fits, or the run that came furthest."""
+        """Run the search; return the first run that fits, or the one that got
+        furthest.
+        """
         from shapewright.inputs.search.next_hypotheses import make_mender
         from shapewright.inputs.search.raised_errors import mend_ending
 
@@ -162,7 +164,7 @@ class _Search:
         return best
 
     def compute_progress(self, tried: _Tried, best: _Tried | None) -> float:
-        """Return the cost reduction for a hypothesis that came further than all before.
+        """Return the cost reduction for a hypothesis that got further than all before.
 
         Its changes are then tried as if it had been the first.
         """
@@ -170,7 +172,7 @@ class _Search:
         return max(tried.hypothesis.cost - first, 0.0)
 
     def is_new(self, tried: _Tried) -> bool:
-        """Whether a run failed at another place, or otherwise, than all before."""
+        """Return whether a run failed in another place or way than all runs before."""
         failed = tuple(
             (tried.trace.ops[failure.op].span, failure.torch_message)
             for failure in tried.failures
@@ -183,7 +185,9 @@ class _Search:
         return not known
 
     def remove_dim(self, best: _Tried) -> _Tried | None:
-        """Remove a dim from every input, if that fits."""
+        """Try to remove the first dim of every input; return the run if it fits, else
+        None.
+        """
         from shapewright.inputs.search.first_hypotheses import settle_letters
 
         hypothesis = best.hypothesis
@@ -194,7 +198,9 @@ class _Search:
         return tried if tried is not None and tried.fits else None
 
     def use_common_size(self, found: _Tried) -> _Tried:
-        """Use a more common image size, if that fits as well."""
+        """Return a run with a more common image size if that fits as well, or else
+        `found`.
+        """
         sizes = found.hypothesis.sizes
         used = {dim for _, each in found.hypothesis.tensors() for dim in each.dims}
         sides = [letter for letter in ("H", "W") if letter in used]
@@ -208,7 +214,7 @@ class _Search:
         return found
 
     def tried(self, hypothesis: Hypothesis, most: int = CALLS) -> _Tried | None:
-        """Run a hypothesis; None where it cannot be written as a spec."""
+        """Run a hypothesis, or return None if it cannot be written as a spec."""
         from shapewright.engine.engine import EngineOptions, GoingOn
         from shapewright.inputs.errors import InputError
         from shapewright.inputs.spec import Candidate, make_tensor
@@ -234,7 +240,7 @@ class _Search:
 
 
 def _make_counting_hook(most: int) -> Any:
-    """Return a hook that ends a run after so many calls."""
+    """Return a hook that ends a run after a number of calls."""
     from shapewright.engine.failures.run_ends import Stopped
 
     count = 0
@@ -253,7 +259,7 @@ def _make_counting_hook(most: int) -> Any:
 
 
 def search_inputs(loaded: Loaded) -> Found | None:
-    """Look for inputs with which the target runs to its end."""
+    """Search for inputs with which the target runs to its end."""
     from shapewright.inputs.search.first_hypotheses import find_beginning
     from shapewright.inputs.spec import Candidate, parse_spec
 
@@ -294,7 +300,7 @@ RANKED = re.compile(r"conv|pool|batch_norm|instance_norm|pixel_|interpolate|upsa
 
 
 def _is_error_of_program(best: _Tried, run: Run) -> bool:
-    """Whether what the best inputs failed at is wrong for all inputs.
+    """Return whether the failure of the best inputs is an error for all inputs.
 
     A call that torch refused is run again at other sizes of each dim of the inputs: the
     program is wrong if its two sides stay as they are, or if what varies can never be
@@ -348,7 +354,7 @@ def _find_sides(failure: Failure) -> tuple[object, object]:
 
 
 def _is_never_equal(sides: set[tuple[object, object]]) -> bool:
-    """Whether one side is fixed and no multiple of the other's common divisor.
+    """Return whether one side is fixed and can never equal the other.
 
     Example: 401 features are needed, and 16 channels of any size were there.
     """
@@ -364,7 +370,7 @@ def _is_never_equal(sides: set[tuple[object, object]]) -> bool:
 
 
 def _iter_resized(hypothesis: Hypothesis) -> Iterator[Hypothesis]:
-    """Yield hypotheses with another size for one dim, or for both sides of an image.
+    """Yield copies with another size for one dim, or for both sides of an image.
 
     Each input has a dim more, too: a program that takes a batch may run without one.
     """
@@ -402,7 +408,9 @@ def _find_next_size(size: int) -> int:
 
 
 def _find_failure(tried: _Tried, op: Op) -> Failure | None:
-    """Return the failure of the same call, if nothing failed before it."""
+    """Return the failure of the same call in another run, if nothing failed before
+    it.
+    """
     if not tried.failures:
         return None
     first = tried.failures[0]
@@ -411,12 +419,12 @@ def _find_failure(tried: _Tried, op: Op) -> Failure | None:
 
 
 def _get_place(op: Op) -> tuple[object, ...]:
-    """Return the line of a call with its layer, as a line may have several layers."""
+    """Return a key of a call: its line, its layer and its name."""
     return op.span, op.module, op.name
 
 
 def _has_passed(tried: _Tried, op: Op) -> bool:
-    """Whether the same call succeeded before anything failed."""
+    """Return whether the same call succeeded in another run before anything failed."""
     end = tried.failures[0].op if tried.failures else len(tried.trace.ops)
     before = islice(tried.trace.ops, end)
     return any(_get_place(each) == _get_place(op) for each in before)

@@ -17,7 +17,9 @@ LARGEST = 4096
 
 @dataclass(slots=True)
 class Observations:
-    """Derived sizes that were observed, by the place where they were needed."""
+    """The derived sizes that were observed, by the place where another size was
+    needed.
+    """
 
     seen: dict[tuple[object, ...], list[tuple[int, int]]] = field(default_factory=dict)
 
@@ -61,7 +63,7 @@ class Observations:
 
 
 def find_usual_sizes(size: int) -> list[int]:
-    """Return nearby sizes that people choose: 32 near 33, 224 near 221."""
+    """Return common sizes near a size, like 32 near 33 or 224 near 221."""
     found = []
     for unit in (32, 16, 28, 8, 4):
         below, above = size // unit * unit, -(-size // unit) * unit
@@ -77,7 +79,7 @@ MOST = 20_000
 
 @dataclass(frozen=True, slots=True)
 class InputAxis:
-    """A dim of an input; `exact` means that the size is unchanged all the way."""
+    """A dim of an input; `exact` means that its size reaches the tensor unchanged."""
 
     path: Path
     dim: int
@@ -92,7 +94,9 @@ class Back:
     makers: dict[int, Op] = field(default_factory=dict)
 
     def input(self, fact: Fact) -> Path | None:
-        """Return the input that a tensor is, or None."""
+        """Return the path of the input that a tensor is, or None if it is not an
+        input.
+        """
         found = self.inputs.get(fact.tensor)
         return found[0] if found is not None else None
 
@@ -125,7 +129,9 @@ class Back:
                     todo.append((op.inputs[at], place, exact and came.how == "same"))
 
     def ancestors(self, fact: Fact) -> list[Path]:
-        """Return the inputs that a tensor depends on, the nearest first."""
+        """Return the paths of the inputs that a tensor depends on, the nearest
+        first.
+        """
         found = (self.inputs.get(number) for number in self._history(fact))
         return list(dict.fromkeys(each[0] for each in found if each is not None))
 
@@ -135,7 +141,7 @@ class Back:
         return [self.makers[number] for number in numbers if number in self.makers]
 
     def _history(self, fact: Fact) -> list[int]:
-        """Return a tensor and its ancestors, the nearest first, back to the inputs."""
+        """Return the numbers of a tensor and its ancestors, the nearest first."""
         met, todo = {fact.tensor}, [fact.tensor]
         for number in todo:
             op = None if number in self.inputs else self.makers.get(number)
@@ -146,7 +152,9 @@ class Back:
         return todo
 
     def find_carried(self, fact: Fact) -> Path | None:
-        """Return the input whose elements a tensor holds, moved or joined only."""
+        """Return the path of the input whose elements a tensor contains unchanged, or
+        None.
+        """
         for _ in range(MOST):
             path = self.input(fact)
             if path is not None:
@@ -160,7 +168,7 @@ class Back:
 
 
 def find_way_back(made: Trace, hypothesis: Hypothesis) -> Back:
-    """Return the paths back to the inputs in a run on a hypothesis."""
+    """Return the paths from tensors back to the inputs in a run of a hypothesis."""
     given = collect_leaves(made.calls[0].inputs) if made.calls else []
     paths = [path for path, _ in hypothesis.tensors()]
     inputs: dict[int, tuple[Path, Fact]] = {}

@@ -19,7 +19,7 @@ SPATIAL: dict[int, tuple[Dim, ...]] = {1: ("L",), 2: ("H", "W"), 3: ("D", "H", "
 
 
 def _iter_dims(layer: Any, place: str = "0") -> Iterator[tuple[Dim, ...]]:
-    """Yield the dims that a layer takes at one of its inputs.
+    """Yield the dims that a layer expects of one of its inputs, the likeliest first.
 
     Example: for ``nn.Linear(784, 10)`` first ``("B", 784)``, then ``("B", "T", 784)``.
     """
@@ -66,7 +66,9 @@ def _iter_dims(layer: Any, place: str = "0") -> Iterator[tuple[Dim, ...]]:
 
 
 def _iter_recurrent_dims(layer: Any, name: str) -> Iterator[tuple[Dim, ...]]:
-    """Yield the dims of a sequence, with the batch where the layer expects it."""
+    """Yield the dims of a sequence, with the batch in the dim that the layer
+    expects.
+    """
     if name == "RNNCellBase":
         yield ("B", layer.input_size)
         return
@@ -120,7 +122,7 @@ KINDS = (
 
 
 def find_kind(layer: Any) -> str | None:
-    """Return the torch class that a layer is, or derives from; None if unlisted."""
+    """Return the name of the listed torch class of a layer, or None."""
     for base in type(layer).__mro__:
         if base.__module__.startswith("torch.nn.") and base.__name__ in KINDS:
             return base.__name__
@@ -128,7 +130,7 @@ def find_kind(layer: Any) -> str | None:
 
 
 def iter_tensors(met: ReachedLayer) -> Iterator[Tensor]:
-    """Yield tensors that an argument may be, by the layer that it reaches."""
+    """Yield the tensors that an argument may be, given a layer that it reaches."""
     name = find_kind(met.layer)
     for dims in _iter_dims(met.layer, met.place):
         before = undo_moves(dims, met.moves)
@@ -149,13 +151,13 @@ def _make_tokens(dims: tuple[Dim, ...], count: int) -> Tensor:
 
 
 def _name_dims(dims: tuple[Any, ...]) -> tuple[Dim, ...]:
-    """Give a letter of its own to each dim that is unknown."""
+    """Replace each unknown dim by a letter of its own."""
     free = iter("SUVXYZ")
     return tuple(next(free) if dim is None else dim for dim in dims)
 
 
 def iter_tensors_beside(beside: ModelOperand) -> Iterator[Tensor]:
-    """Yield tensors that an argument may be, by the tensor it is combined with."""
+    """Yield the tensors that an argument may be, given a tensor it is combined with."""
     shape: tuple[Dim, ...] = beside.shape
     found: list[tuple[Dim, ...]] = []
     if beside.how == "@" and shape:

@@ -163,7 +163,7 @@ def _mend_by_estimate(
 
 
 def replace_dim(dims: tuple[Dim, ...], place: int, dim: Dim) -> tuple[Dim, ...]:
-    """Return the dims with another dim at a place."""
+    """Return the dims with the dim at one position replaced."""
     return (*dims[:place], dim, *dims[place + 1 :])
 
 
@@ -171,7 +171,7 @@ NUMBER = re.compile(r"(?<![\w.])\d+(?![\w.]*\w)")
 
 
 def find_numbers(text: str) -> list[int]:
-    """Return the whole numbers in a message."""
+    """Return the integers in a message."""
     return [int(each) for each in NUMBER.findall(text)]
 
 
@@ -236,7 +236,7 @@ class Mender:
     def match_sizes(
         self, failure: Failure, op: Op, unmet: Unmet
     ) -> Iterator[Hypothesis]:
-        """Give either of two mismatched sizes the value of the other."""
+        """Change either of two mismatched sizes to the other."""
         if type(unmet.has) is not int or type(unmet.needs) is not int:
             return
         names = list(failure.arguments)
@@ -258,7 +258,9 @@ class Mender:
                     yield replace(each, cost=each.cost + (0 if decided else 2))
 
     def batches(self, failure: Failure) -> Iterator[Hypothesis]:
-        """Use more than one row if a norm in training requires it."""
+        """Use a batch size of 2 if a norm in training mode requires more than one
+        value.
+        """
         if "more than 1 value per channel" in failure.torch_message:
             yield self.hypothesis.with_sizes({"B": 2}, cost=0.1)
 
@@ -277,7 +279,7 @@ class Mender:
             yield from self.moved(fact, repair)
 
     def change_dtype(self, fact: Fact, dtype: str, op: Op) -> Iterator[Hypothesis]:
-        """Give another dtype to the input whose elements are used."""
+        """Change the dtype of the input whose elements the tensor contains."""
         path = self.way.find_carried(fact)
         tensor = self.hypothesis.at(path) if path is not None else None
         if path is None or not isinstance(tensor, Tensor) or tensor.dtype == dtype:
@@ -314,7 +316,9 @@ class Mender:
                 yield self.hypothesis.with_value(path, made, why, 0.1 + cost)
 
     def moved(self, fact: Fact, repair: Repair) -> Iterator[Hypothesis]:
-        """Add, remove or reorder dims, if the rank was kept on the way."""
+        """Add, remove or reorder dims of the input that has the same dims as the
+        tensor.
+        """
         path = self.whole(fact)
         tensor = self.hypothesis.at(path) if path is not None else None
         if path is None or not isinstance(tensor, Tensor):
@@ -331,7 +335,7 @@ class Mender:
         yield self.hypothesis.with_value(path, made, "", 0.9)
 
     def whole(self, fact: Fact) -> Path | None:
-        """Return the input of the same rank whose dims are those of a tensor."""
+        """Return the path of the input whose dims are those of a tensor, or None."""
         path = self.way.input(fact)
         if path is not None:
             return path
@@ -355,7 +359,9 @@ class Mender:
 
 
 def _count_missing_dims(unmet: Unmet, rank: int) -> int:
-    """Return how many dims a tensor lacks; negative for excess, 0 if unknown."""
+    """Return the number of missing dims: negative if there are too many, 0 if
+    unknown.
+    """
     if unmet.code in (WRONG_RANK, EINSUM_LETTERS) and type(unmet.needs) is int:
         return unmet.needs - rank
     if unmet.code == TOO_MANY_INDICES and type(unmet.has) is int:
@@ -423,7 +429,7 @@ def make_mender(
     made: Trace,
     failures: Sequence[Failure],
 ) -> Mender:
-    """Return a mender for a run."""
+    """Return a mender for the failed run of a hypothesis."""
     ops = tuple(made.ops)
     way = find_way_back(made, hypothesis)
     return Mender(known, observed, hypothesis, made, failures, way, ops)

@@ -30,7 +30,7 @@ DIVISIBLE = (256, 512, 384, 192, 128, 64)
 
 
 def mend_ending(mender: Mender, ending: Ending | None) -> Iterator[Hypothesis]:
-    """Yield hypotheses after an exception of the program's own."""
+    """Yield hypotheses that may avoid an exception raised by the program itself."""
     error = mender.made.findings[-1] if mender.made.findings else None
     if error is None or mender.made.complete:
         return
@@ -51,7 +51,7 @@ def mend_ending(mender: Mender, ending: Ending | None) -> Iterator[Hypothesis]:
 
 
 def _iter_named_tensors(mender: Mender, ending: Ending) -> Iterator[tuple[str, Fact]]:
-    """Yield the tensors that the failing line names."""
+    """Yield the tensors that the failing line names, with their names."""
     line = _get_failing_line(mender)
     for name, fact in ending.tensors.items():
         if re.search(rf"(?<![\w.]){re.escape(name)}(?!\w)", line):
@@ -71,7 +71,7 @@ def _get_failing_line(mender: Mender) -> str:
 def _mend_unpacking(
     mender: Mender, named: Mapping[str, Fact], count: int
 ) -> Iterator[Hypothesis]:
-    """Give a tensor as many dims as its shape is unpacked into."""
+    """Change the rank of inputs to that into which a tensor's shape is unpacked."""
     for fact in named.values():
         more = count - len(fact.shape)
         for path in mender.way.ancestors(fact):
@@ -79,7 +79,7 @@ def _mend_unpacking(
 
 
 def _add_arguments(mender: Mender, message: str) -> Iterator[Hypothesis]:
-    """Pass optional arguments, if something is missing.
+    """Pass optional arguments that may be missing.
 
     Those that the message or the failing line names come first, then those that the
     program uses without asking whether they are None.
@@ -152,7 +152,7 @@ def _resize_by_message(mender: Mender, message: str) -> Iterator[Hypothesis]:
 
 
 def _fix_dim(mender: Mender, found: list[int]) -> Iterator[Hypothesis]:
-    """Set a fixed dim to the other size that a message names."""
+    """Change a fixed dim to the other size that a message names."""
     for path, tensor in mender.hypothesis.tensors():
         for place, dim in enumerate(tensor.dims):
             others = [one for one in found if one != dim and 0 < one <= 8192]

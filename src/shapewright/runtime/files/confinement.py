@@ -67,7 +67,7 @@ ATTRIBUTE_CALLS_EVERYWHERE = (452, 463, 466)
 
 @functools.cache  # what holds a process holds all that it starts
 def confine_writes(folder: str) -> bool:
-    """Let this process, and all that it starts, write in a folder only.
+    """Restrict writes of this process, and of all that it starts, to one folder.
 
     Returns whether the kernel holds it. False on other systems than Linux, and where
     Landlock is missing or switched off; then nothing has changed. It cannot be undone,
@@ -121,7 +121,9 @@ def _create_ruleset(system: ctypes.CDLL, version: int, rights: int) -> int:
 
 
 def _allow_rights(system: ctypes.CDLL, ruleset: int, path: str, rights: int) -> None:
-    """Allow `rights` on a file, or below a folder; do nothing if it is missing."""
+    """Allow `rights` on a file or below a folder; do nothing if `path` does not
+    exist.
+    """
     try:
         place = os.open(path, os.O_PATH | os.O_CLOEXEC)
     except OSError:
@@ -134,7 +136,7 @@ def _allow_rights(system: ctypes.CDLL, ruleset: int, path: str, rights: int) -> 
 
 
 def _find_character_devices() -> list[str]:
-    """Return `/dev/null`, terminals, GPUs: writing there changes no file."""
+    """Return the paths of character devices (terminals, GPUs), which hold no files."""
     found = []
     with os.scandir("/dev") as entries:
         for entry in entries:

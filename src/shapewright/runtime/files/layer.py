@@ -27,7 +27,9 @@ the same length that holds zeros."""
 
 @contextmanager
 def make_temporary_folder() -> Iterator[str]:
-    """Yield a temporary folder that is removed, whatever the program left in it."""
+    """Yield a temporary folder that is removed afterwards, whatever it then
+    contains.
+    """
     with tempfile.TemporaryDirectory(
         "", "shapewright-", ignore_cleanup_errors=True
     ) as folder:
@@ -35,7 +37,7 @@ def make_temporary_folder() -> Iterator[str]:
 
 
 class Layer:
-    """A folder laid over the file system: everything that is written is written there.
+    """A folder laid over the file system, to which everything written is redirected.
 
     `origins` maps a path to where the user's own file lies that is seen there: None if
     it was removed, another path if that was renamed or copied. An entry holds for
@@ -59,7 +61,7 @@ class Layer:
 
     @contextmanager
     def emptied(self) -> Iterator[None]:
-        """Use an empty layer, with nothing written or removed, in a block."""
+        """Use an empty layer, with nothing written or removed, in the block."""
         before = self.folder, self.origins, tempfile.tempdir
         with make_temporary_folder() as folder:
             self.folder, self.origins = folder, {}
@@ -70,7 +72,7 @@ class Layer:
                 self.folder, self.origins, tempfile.tempdir = before
 
     def temporary(self) -> str:
-        """Create a folder for `tempfile`, whose files remove themselves."""
+        """Create the folder for `tempfile`, whose files are removed by their owners."""
         folder = os.path.join(self.folder, "temporary")
         self.mkdir(folder)
         return folder
@@ -78,7 +80,9 @@ class Layer:
     # -- names -------------------------------------------------------------------
 
     def path(self, file: Any) -> str | None:
-        """Return the absolute path of a named file, or None if `file` is not a name."""
+        """Return the absolute path of a file, or None if `file` is not a redirected
+        name.
+        """
         if isinstance(file, bytes):
             file = os.fsdecode(file)
         if self.over_with or not isinstance(file, str | os.PathLike):
@@ -90,11 +94,11 @@ class Layer:
         return None if plain else path
 
     def over(self, path: str) -> str:
-        """Return where a path lies in this folder."""
+        """Return the location of a path inside the layer's folder."""
         return self.folder + path
 
     def origin(self, path: str) -> str | None:
-        """Return where the user's file that is seen at a path lies, or None."""
+        """Return the path of the user's file that is seen at a path, or None."""
         if not self.origins:
             return path
         above = path
@@ -107,7 +111,7 @@ class Layer:
         return None if origin is None else origin + path[len(above) :]
 
     def is_there(self, path: str) -> bool:
-        """Whether anything exists at a path, asked below our own patches."""
+        """Return whether a path exists on disk, without our own patches."""
         try:
             self.stat(path)
         except OSError:
@@ -115,22 +119,22 @@ class Layer:
         return True
 
     def is_inside(self) -> bool:
-        """Whether the program has changed into a folder that it created."""
+        """Return whether the program has changed into a folder that it created."""
         return self.getcwd().startswith(self.folder)
 
     def is_seen(self, path: str) -> bool:
-        """Whether the program sees anything at an absolute path."""
+        """Return whether an absolute path exists for the program."""
         return self.is_there(self.reading(path))
 
     def is_folder(self, path: str) -> bool:
-        """Whether a folder is seen at a path."""
+        """Return whether a path is a folder for the program."""
         try:
             return stat.S_ISDIR(self.stat(self.reading(path)).st_mode)
         except OSError:
             return False
 
     def missing(self, file: Any) -> OSError:
-        """Return the system's error for a name at which nothing is seen."""
+        """Return the error that the system raises for a name that does not exist."""
         above = self.path(file) or ""
         while above != os.path.dirname(above):
             above = os.path.dirname(above)
@@ -139,7 +143,7 @@ class Layer:
         return FileNotFoundError(2, "No such file or directory", os.fspath(file))
 
     def reading(self, file: Any) -> Any:
-        """Return the path to read for a name."""
+        """Return the path from which to read a file."""
         path = self.path(file)
         if path is None:
             return file
@@ -158,7 +162,7 @@ class Layer:
         return file
 
     def names(self, folder: Any) -> list[str]:
-        """Return `os.listdir` of the layer and of the user's folder together."""
+        """Return the merged `os.listdir` of the layer's and the user's folder."""
         path = self.path(folder)
         if path is None:
             return self.listdir(folder)
@@ -178,7 +182,9 @@ class Layer:
     # -- changes -----------------------------------------------------------------
 
     def writing(self, file: Any, keeps: bool = False) -> Any:
-        """Return the path to write for a name; `keeps` the old content."""
+        """Return the path at which to write a file; with `keeps`, its old content
+        stays.
+        """
         path = self.path(file)
         if path is None:
             return file
@@ -206,7 +212,7 @@ class Layer:
                 shutil.copyfileobj(old, new)
 
     def made(self, folder: str) -> None:
-        """Create a folder of the layer, with all folders above it."""
+        """Create a folder of the layer, with all its parents."""
         if not self.is_there(folder):
             self.made(os.path.dirname(folder))
             self.mkdir(folder)
@@ -237,7 +243,7 @@ class Layer:
         self.rmdir(over)
 
     def rename(self, source: Any, target: Any) -> None:
-        """Rename as `os.rename` and `os.replace`, without reading files."""
+        """Rename a file or a folder, as `os.rename` does, without reading files."""
         old, new = self.both(source, target)
         if old == new:
             return
@@ -256,7 +262,9 @@ class Layer:
         self.origins[old] = None
 
     def both(self, source: Any, target: Any) -> tuple[str, str]:
-        """Return the paths of source and target, or raise if something is missing."""
+        """Return the absolute paths of source and target, or raise if one is
+        missing.
+        """
         paths = self.path(source) or "", self.path(target) or ""
         for file, path in zip((source, target), paths, strict=True):
             if not self.is_folder(os.path.dirname(path)):
@@ -266,7 +274,7 @@ class Layer:
         return paths
 
     def refuse_rename(self, old: str, new: str, target: str) -> None:
-        """Raise the system's error if a name may not take another's place."""
+        """Raise the system's error if `old` may not be renamed to `new`."""
         folder = self.is_folder(old)
         if folder and new.startswith(old + os.sep):
             raise OSError(22, "Invalid argument", target)
@@ -280,7 +288,9 @@ class Layer:
             raise OSError(39, "Directory not empty", target)
 
     def copy(self, source: Any, target: Any) -> None:
-        """Show a file, or a folder with everything seen in it, under a second name."""
+        """Make a file, or a folder with all that is seen in it, visible under a second
+        name.
+        """
         old, new = self.both(source, target)
         if self.is_folder(old):
             self.made(self.over(new))

@@ -38,7 +38,7 @@ LARGE = 1 << 26
 
 @dataclass(frozen=True, slots=True)
 class _Opener:
-    """A function, or a class, that opens the file named by its argument `file`.
+    """A function or a class that opens a file; `file` names the argument with its name.
 
     `mode` is the argument that says how, as for `open`; without one the function
     writes, or `reads`, or may read as well as write what is there (`changes`).
@@ -54,7 +54,9 @@ class _Opener:
     default: str = "r"
 
     def writes(self, arguments: dict[str, Any]) -> tuple[bool, bool]:
-        """Whether the call writes, and whether the content of the file is kept."""
+        """Return whether the call writes the file, and whether the old content is
+        kept.
+        """
         if not self.mode:
             return not self.reads, self.changes
         mode = str(arguments.get(self.mode) or self.default)
@@ -97,7 +99,9 @@ OPENERS = (
 
 @contextmanager
 def redirect_library_files(layer: Layer) -> Iterator[None]:
-    """Redirect libraries' files to the layer, also of libraries imported later."""
+    """Redirect the files of libraries to the layer, also of libraries imported
+    later.
+    """
     with ExitStack() as stack:
         by_module: dict[str, list[_Opener]] = {}
         for opener in OPENERS:
@@ -131,7 +135,9 @@ def _remove_item(items: list[Any], item: Any) -> None:
 def _redirect_opener(
     module: ModuleType, opener: _Opener, layer: Layer
 ) -> Callable[[], object] | None:
-    """Replace one function, or a class's constructor; return how to undo it."""
+    """Replace a function, or the constructor of a class; return a function that undoes
+    it.
+    """
     owner: Any = module
     *path, name = opener.name.split(".")
     for part in path:
@@ -153,7 +159,7 @@ def _redirect_opener(
 
 
 def _make_redirecting(original: Any, opener: _Opener, layer: Layer, own: int) -> Any:
-    """Return the function with the name of its file redirected to the layer."""
+    """Return the function with its file argument redirected to the layer."""
     try:
         names = list(inspect.signature(original).parameters)
     except (TypeError, ValueError):
@@ -181,7 +187,9 @@ def _make_redirecting(original: Any, opener: _Opener, layer: Layer, own: int) ->
 
 
 class _AfterImport(importlib.abc.MetaPathFinder):
-    """A finder that calls a function with certain modules once they are imported."""
+    """An import finder that calls a function with certain modules once they are
+    imported.
+    """
 
     def __init__(self, names: set[str], then: Callable[[ModuleType], None]) -> None:
         self.names = names
@@ -204,7 +212,7 @@ class _AfterImport(importlib.abc.MetaPathFinder):
 
 
 class _Loading(importlib.abc.Loader):
-    """A loader that calls a function with each module that it has loaded."""
+    """A module loader that calls a function with each module that it has loaded."""
 
     def __init__(self, loader: Any, then: Callable[[ModuleType], None]) -> None:
         self.loader = loader
@@ -227,7 +235,7 @@ class _Loading(importlib.abc.Loader):
 
 @contextmanager
 def _keep_memory_maps(layer: Layer) -> Iterator[None]:
-    """Let `numpy.memmap` change large files in memory only."""
+    """Make `numpy.memmap` change large files in memory only."""
     numpy = sys.modules.get("numpy")
     if numpy is None:
         yield
@@ -289,7 +297,7 @@ class _Opened:
 
 
 class _Slice:
-    """One tensor of a file, of which a part may be read."""
+    """A tensor of a file, of which a part may be read."""
 
     def __init__(self, tensor: Any) -> None:
         self.tensor = tensor
@@ -306,7 +314,7 @@ class _Slice:
 
 @contextmanager
 def keep_tensor_files(shelf: Shelf) -> Iterator[None]:
-    """Keep what `safetensors`, if installed, is given to save on the shelf."""
+    """Keep on the shelf the tensors that the program saves with `safetensors`."""
     if importlib.util.find_spec("safetensors") is None:
         yield
         return
@@ -322,14 +330,18 @@ def keep_tensor_files(shelf: Shelf) -> Iterator[None]:
 
 
 def _make_replacements(shelf: Shelf, library: Any) -> list[tuple[Any, str, Any]]:
-    """Return owner, name and stand-in of each library function that uses a file."""
+    """Return the owner, name and stand-in of each safetensors function that uses a
+    file.
+    """
     inner = library.torch
     opening, check = library.safe_open, getattr(
         inner, "_evaluate_tensors_for_save", None
     )  # fmt: skip
 
     def refuse(tensors: Any) -> None:
-        """Raise as the library does: shared memory, and tensors with gaps."""
+        """Raise the library's errors for tensors that share memory or are not
+        contiguous.
+        """
         if check is not None:
             check(tensors)
         for name, tensor in tensors.items():
@@ -364,7 +376,7 @@ def _make_replacements(shelf: Shelf, library: Any) -> list[tuple[Any, str, Any]]
 
 @contextmanager
 def _replace_everywhere(original: Any, name: str, function: Any) -> Iterator[None]:
-    """Replace a function in each module that has it, by its name or another.
+    """Replace a function in each module that refers to it, under whatever name.
 
     A module that is imported in the block keeps the stand-in, which therefore calls the
     original afterwards.
@@ -392,7 +404,9 @@ def _replace_everywhere(original: Any, name: str, function: Any) -> Iterator[Non
 
 @contextmanager
 def _give_storages_addresses() -> Iterator[None]:
-    """Give tensors without data addresses, equal if they share memory."""
+    """Give tensors without data an address each, equal for those that share a
+    storage.
+    """
 
     def of_storage(original: Callable[[Any], int]) -> Any:
         def data_ptr(self: Any) -> int:

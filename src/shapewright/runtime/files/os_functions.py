@@ -19,7 +19,7 @@ Patch = tuple[Any, str, Callable[..., Any]]
 
 
 def resolve_path(file: Any, folder: int | None) -> Any:
-    """Return the path of a file that is named relative to an open folder, `dir_fd`."""
+    """Return the path of a file that is named relative to the open folder `dir_fd`."""
     if folder is None or not isinstance(file, str | bytes | os.PathLike):
         return file
     if os.path.isabs(os.fspath(file)):
@@ -28,7 +28,7 @@ def resolve_path(file: Any, folder: int | None) -> Any:
 
 
 def _find_open_path(descriptor: int) -> str:
-    """Return the path of the file or folder that is open under a descriptor."""
+    """Return the path of the file or folder behind a file descriptor."""
     if sys.platform == "darwin":
         import fcntl
 
@@ -139,7 +139,9 @@ shapes, so the stand-ins only check that the file exists.
 
 
 def make_attribute_patches(layer: Layer) -> list[Patch]:
-    """Return patches that leave rights, owners and times of files as they are."""
+    """Return patches that leave the permissions, owners and times of files
+    unchanged.
+    """
 
     def marked(original: Any) -> Any:
         def mark(
@@ -164,7 +166,7 @@ def make_attribute_patches(layer: Layer) -> list[Patch]:
 
 
 def make_process_patches(layer: Layer) -> list[Patch]:
-    """Return patches that note started processes, which see the files of the disk."""
+    """Return patches that note started processes, which see the real files."""
     popen, system = subprocess.Popen.__init__, os.system
 
     def note(command: Any) -> None:
@@ -190,9 +192,7 @@ LIBRARIES = (sysconfig.get_path("stdlib"), "site-packages", "dist-packages")
 
 
 def _is_called_by_library() -> bool:
-    """Whether the caller, past us and `subprocess`, is a library and
-    not the program.
-    """
+    """Return whether the caller, apart from us and `subprocess`, is a library."""
     frame: Any = sys._getframe()
     ours = (os.path.dirname(__file__), subprocess.__file__)
     while frame is not None and frame.f_code.co_filename.startswith(ours):
@@ -202,7 +202,7 @@ def _is_called_by_library() -> bool:
 
 
 def _format_command(given: Any) -> str:
-    """Return a command as one line, cut if it is long."""
+    """Return a command as one line, truncated if it is long."""
     if isinstance(given, bytes | str | os.PathLike):
         line = os.fsdecode(os.fspath(given))
     else:
@@ -212,7 +212,9 @@ def _format_command(given: Any) -> str:
 
 
 def make_query_patches(layer: Layer) -> list[Patch]:
-    """Return patches for queries: what exists, its kind, and the working folder."""
+    """Return patches for queries: about files, their kinds, and the working
+    directory.
+    """
     scandir, chdir, getcwd = os.scandir, os.chdir, os.getcwd
 
     def asked(original: Any) -> Any:
@@ -264,7 +266,7 @@ def make_query_patches(layer: Layer) -> list[Patch]:
 
 
 class _Entry:
-    """Stand-in for `os.DirEntry`, of what is seen through a layer."""
+    """A stand-in for `os.DirEntry`, for a file that is seen through a layer."""
 
     def __init__(self, folder: str, name: str) -> None:
         self.name = name
@@ -295,7 +297,7 @@ class _Entry:
         return False
 
     def is_a(self, kind: Callable[[int], bool], follow: bool) -> bool:
-        """Whether its mode is of a kind; a broken link is of no kind."""
+        """Return whether the entry is of a kind; a broken link is of none."""
         try:
             return kind(self.stat(follow_symlinks=follow).st_mode)
         except FileNotFoundError:
@@ -303,7 +305,7 @@ class _Entry:
 
 
 class _Entries:
-    """Stand-in for `os.scandir`, of what is seen through a layer."""
+    """A stand-in for `os.scandir`, for a folder that is seen through a layer."""
 
     def __init__(self, layer: Layer, folder: str) -> None:
         self.items = iter([_Entry(folder, name) for name in layer.names(folder)])

@@ -48,7 +48,8 @@ WRITES = os.O_WRONLY | os.O_RDWR | os.O_CREAT | os.O_APPEND | os.O_TRUNC
 
 @contextmanager
 def keep_files() -> Iterator[Layer]:
-    """Redirect all writes of the block to a temporary folder, which is removed.
+    """Redirect all writes in the block to a temporary folder that is removed
+    afterwards.
 
     Inside another such block, empty its layer for the time of this one.
     """
@@ -92,8 +93,8 @@ def keep_files() -> Iterator[Layer]:
 
 @contextmanager
 def _claim_abilities(functions: dict[Any, Any]) -> Iterator[None]:
-    """Make `os.stat in os.supports_follow_symlinks` hold for the
-    stand-in of `os.stat`.
+    """Make `os.stat in os.supports_follow_symlinks` and similar hold for the
+    stand-ins.
     """
     claimed = [
         (ability, function)
@@ -114,7 +115,7 @@ def _claim_abilities(functions: dict[Any, Any]) -> Iterator[None]:
 
 
 def _wrap_errors(layer: Layer, function: Any) -> Any:
-    """Return the function, with the names that the program knows in its errors."""
+    """Wrap a function so that its errors name the files as the program knows them."""
     if isinstance(function, type):
         return function
 
@@ -150,7 +151,9 @@ def _restore_folder() -> Iterator[None]:
 
 @contextmanager
 def _patch_numpy(layer: Layer) -> Iterator[None]:
-    """Patch `np.savetxt` and others, which keep the `open` of numpy's import."""
+    """Patch `np.savetxt` and others, which keep the `open` found when numpy was
+    imported.
+    """
     module = sys.modules.get("numpy.lib._datasource")
     kept = getattr(getattr(module, "_file_openers", None), "_file_openers", None)
     if not isinstance(kept, dict) or None not in kept:
@@ -164,7 +167,7 @@ def _patch_numpy(layer: Layer) -> Iterator[None]:
 
 
 def _make_opening_patches(layer: Layer) -> list[Patch]:
-    """Return patches that open files and create folders."""
+    """Return patches for functions that open files or create folders."""
     opening, low, mkdir = layer.open, os.open, os.mkdir
     truncate = os.truncate
 
@@ -238,9 +241,7 @@ def _make_opening_patches(layer: Layer) -> list[Patch]:
 
 
 class _AsFileIO(type(io.FileIO)):  # type: ignore[misc]
-    """Metaclass under which files from `open` are instances, as
-    of `io.FileIO` itself.
-    """
+    """A metaclass under which raw files from `open` count as instances."""
 
     def __instancecheck__(cls, instance: Any) -> bool:
         return isinstance(instance, cls.__mro__[1])
@@ -261,7 +262,9 @@ class ProgramFiles:
 
     @contextmanager
     def kept(self, witness: Witness | None = None) -> Iterator[Layer]:
-        """Run the program in the block; a `witness` hears what torch saves."""
+        """Keep the files of the program in the block; notify `witness` of saves and
+        loads.
+        """
         with ExitStack() as stack:
             if self.allow_writes:
                 layer = Layer(stack.enter_context(make_temporary_folder()))
@@ -275,13 +278,13 @@ class ProgramFiles:
 
 
 def add_process_notes(made: Trace, layer: Layer) -> Trace:
-    """Return the trace with notes on the processes that the program started."""
+    """Return the trace with a note on each process that the program started."""
     told = tuple(Assumption(text) for text in _describe_processes(layer))
     return replace(made, assumptions=(*made.assumptions, *told)) if told else made
 
 
 def _describe_processes(layer: Layer) -> list[str]:
-    """Return a sentence on each started process, which saw the real files."""
+    """Return a sentence on each process that the program started."""
     return [
         f"`{command}` ran as a process of its own, which can write no files "
         "(--allow-writes lets it)"

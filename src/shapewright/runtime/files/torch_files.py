@@ -37,7 +37,7 @@ OURS = "shapewright"
 
 
 class _WithoutTensors(pickle.Pickler):
-    """A pickler that writes something always allowed in place of each tensor."""
+    """A pickler that writes an empty `OrderedDict` in place of each tensor."""
 
     def reducer_override(self, obj: Any) -> Any:
         if type(obj) in TENSORS:
@@ -52,7 +52,7 @@ def _check_load(
     *args: Any,
     **named: Any,
 ) -> None:
-    """Raise the error that `torch.load` raises for something that was saved, if any."""
+    """Raise the error that `torch.load` raises for a saved object, if it raises one."""
     file = io.BytesIO()
     module = SimpleNamespace(Pickler=_WithoutTensors, __name__=__name__)
     with torch._C.DisableTorchFunction():
@@ -82,12 +82,14 @@ class _Locations:
         self.claims: dict[int, str] = {}
 
     def __call__(self, storage: Any, location: str) -> Any:
-        """Map a location as torch calls it, with a storage on the CPU."""
+        """Note the device for a storage, which itself stays on the CPU."""
         self.claims[storage._cdata] = self.device_of(storage, location)
         return storage
 
     def device_of(self, storage: Any, location: str) -> str:
-        """Return the device to which a storage saved at a location is loaded."""
+        """Return the device to which a storage that was saved on `location` is
+        loaded.
+        """
         asked = self.map_location
         if callable(asked):
             asked = _ask_location(asked, storage, location)
@@ -98,7 +100,7 @@ class _Locations:
         return device
 
     def claim(self, made: Any) -> Any:
-        """Make loaded tensors claim their devices from the first time they are seen."""
+        """Mark loaded tensors with the devices that they claim."""
         for tensor in _iter_tensors(made):
             with torch._C.DisableTorchFunction():
                 key = None if tensor.is_sparse else tensor.untyped_storage()._cdata
@@ -106,7 +108,9 @@ class _Locations:
         return made
 
     def move(self, kept: Any) -> Any:
-        """Return what was saved in this run, on the devices to which it is loaded."""
+        """Return an object that was saved in this run, moved to the devices it is
+        loaded to.
+        """
 
         def moved(tensor: torch.Tensor) -> torch.Tensor:
             location = str(tensor.device)
@@ -128,7 +132,7 @@ class _Locations:
 
 
 def _ask_location(function: Callable[..., Any], storage: Any, location: str) -> Any:
-    """Return the answer of a program's function, which may move a storage to a GPU."""
+    """Return the location that the program's `map_location` function returns."""
     try:
         answer = function(storage, location)
     except (AssertionError, RuntimeError):
@@ -139,7 +143,7 @@ def _ask_location(function: Callable[..., Any], storage: Any, location: str) -> 
 
 
 def _check_device(device: str) -> None:
-    """Raise torch's error if there is no such GPU."""
+    """Raise torch's error if `device` is a GPU that does not exist."""
     kind, _, number = device.partition(":")
     if kind != "cuda":
         return
@@ -159,7 +163,7 @@ def _check_device(device: str) -> None:
 
 
 def _iter_modules(made: Any) -> Iterator[nn.Module]:
-    """Yield each module in a nest, with its submodules."""
+    """Yield each module in a nested structure, with its submodules."""
     if isinstance(made, nn.Module):
         yield from made.modules()
     elif isinstance(made, dict):
@@ -171,7 +175,7 @@ def _iter_modules(made: Any) -> Iterator[nn.Module]:
 
 
 def _iter_tensors(made: Any) -> Iterator[torch.Tensor]:
-    """Yield each tensor in a nest, and those of modules in it."""
+    """Yield each tensor in a nested structure, and those of the modules in it."""
     yield from nests.collect_tensors(made)
     for module in _iter_modules(made):
         yield from module.parameters(recurse=False)
@@ -183,7 +187,7 @@ TOKEN = b"shapewright kept what was saved here: "
 
 
 class Witness(Protocol):
-    """Receiver of the names of files that are saved and loaded."""
+    """A receiver of the names of the files that are saved and loaded."""
 
     def saved(self, file: str) -> None: ...
 
@@ -191,7 +195,7 @@ class Witness(Protocol):
 
 
 class Shelf:
-    """The saved objects, by the number that is written in the file."""
+    """The saved objects, each under the number that is written to its file."""
 
     def __init__(
         self, layer: Layer, saving: Callable[..., Any], witness: Witness | None
@@ -202,7 +206,7 @@ class Shelf:
         self.kept: list[Any] = []
 
     def save(self, thing: Any, file: Any) -> None:
-        """Keep a copy, and write the token."""
+        """Keep a copy of an object, and write its token to the file."""
         self.kept.append(_copy_thing(thing))
         token = TOKEN + str(len(self.kept) - 1).encode()
         if hasattr(file, "write"):
@@ -214,7 +218,7 @@ class Shelf:
             self.witness.saved(_get_file_name(file))
 
     def find_saved(self, file: Any) -> Any:
-        """Return what was saved to a file in this run, None if nothing was."""
+        """Return a copy of what was saved to a file in this run, or None."""
         token = self.read_head(file)
         if not token.startswith(TOKEN):
             return None
@@ -230,8 +234,8 @@ class Shelf:
         args: Any,
         named: Any,
     ) -> Any:
-        """Load what was saved in this run, else the file without
-        reading its numbers.
+        """Load what was saved in this run, or else the file, without reading its
+        values.
         """
         token, name = self.read_head(file), _get_file_name(file)
         if self.witness is not None:
@@ -267,9 +271,7 @@ class Shelf:
 
 
 def _copy_thing(thing: Any) -> Any:
-    """Return a copy that later training does not change, or the object if
-    it has none.
-    """
+    """Return a deep copy of an object, or the object itself if it cannot be copied."""
     try:
         return copy.deepcopy(thing)
     except Exception:  # a class of the program's
@@ -277,13 +279,15 @@ def _copy_thing(thing: Any) -> Any:
 
 
 def _get_file_name(file: Any) -> str:
-    """Return the name of a file, or an empty string for an open file."""
+    """Return the name of a file, or an empty string for a file object."""
     return str(os.fspath(file)) if isinstance(file, str | os.PathLike) else ""
 
 
 @contextmanager
 def keep_saves(layer: Layer, witness: Witness | None = None) -> Iterator[Shelf]:
-    """Keep saved objects unpickled on a shelf; a `witness` hears of each file."""
+    """Keep saved objects on a shelf, without pickling them; notify `witness` of each
+    file.
+    """
     shelf = Shelf(layer, torch.save, witness)
 
     def save(original: Any) -> Any:

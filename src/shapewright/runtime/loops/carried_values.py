@@ -32,7 +32,7 @@ dim is -1."""
 
 @dataclass(frozen=True, slots=True)
 class _Part:
-    """A tensor or an array by its shape, or a whole number by its value.
+    """The shape of a tensor or an array, or the value of an integer.
 
     `number` is the tensor's own.
     """
@@ -43,11 +43,13 @@ class _Part:
 
 
 class _TooMany(Exception):
-    """A nest has more parts than are looked at."""
+    """Raised if a nested structure has more than `MOST_PARTS` parts."""
 
 
 def _split_nest(value: Any) -> list[_Part] | None:
-    """Return the parts of a nest in order; None if it has none, or too many."""
+    """Return the parts of a nested structure in order, or None if it has none or too
+    many.
+    """
     found: list[_Part] = []
     try:
         for leaf in _iter_leaves(value, DEEP):
@@ -67,7 +69,9 @@ def _make_part(value: Any) -> _Part:
 
 
 def _compute_growth(old: list[_Part], new: list[_Part]) -> list[More] | None:
-    """Return how each part grew; None if they are not the same parts."""
+    """Return how each part grew, or None if the old and the new parts do not
+    correspond.
+    """
     if len(old) != len(new):
         return None
     found: list[More] = []
@@ -89,7 +93,7 @@ def _compute_growth(old: list[_Part], new: list[_Part]) -> list[More] | None:
 def _lengthen_nest(
     value: Any, more: Iterator[More], times: int, deep: int = DEEP
 ) -> Any:
-    """Return a nest with each part as it is after `times` more turns.
+    """Return a nested structure with each part as it is after `times` more iterations.
 
     Lists, dicts and objects are changed in place.
     """
@@ -117,7 +121,9 @@ def _lengthen_nest(
 
 
 def _iter_leaves(value: Any, deep: int) -> Iterator[Any]:
-    """Yield tensors, arrays and whole numbers, in the order of `_lengthen_nest`."""
+    """Yield the tensors, arrays and integers in a value, in the order of
+    `_lengthen_nest`.
+    """
     inner: Any = ()
     if type(value) is int or _is_array(value):
         yield value
@@ -136,13 +142,13 @@ def _iter_leaves(value: Any, deep: int) -> Iterator[Any]:
 
 
 def _is_array(value: Any) -> bool:
-    """Whether a value is a tensor or a numpy array."""
+    """Return whether a value is a tensor or a numpy array."""
     own = type(value).__module__.partition(".")[0] == "numpy"
     return isinstance(value, torch.Tensor) or (own and hasattr(value, "shape"))
 
 
 def _lengthen_part(value: Any, dim: int, count: int, times: int) -> Any:
-    """Return a tensor with the last entries of a dim repeated, or a count advanced."""
+    """Return a tensor with the last entries of a dim repeated, or an advanced count."""
     if type(value) is int:
         return value + count * times
     size = value.shape[dim]
@@ -169,13 +175,13 @@ HELD_BY_US = 3
 
 
 class Lists:
-    """The lists to which a program adds, while it is in a loop."""
+    """The lists to which a program adds items while it is in a loop."""
 
     def __init__(self) -> None:
         self.held: dict[int, Any] = {}
 
     def note_growth(self, found: Any) -> None:
-        """Note an object to which the program is about to add."""
+        """Note an object to which the program is about to add items."""
         if type(found) is list or (type(found) is deque and found.maxlen is None):
             self.held[id(found)] = found
 
@@ -184,7 +190,7 @@ class Lists:
         return {key: len(each) for key, each in self.held.items()}
 
     def forget(self, known: dict[int, int]) -> None:
-        """Forget lists that are not in `known` and that nobody else holds."""
+        """Forget the lists that are not in `known` and have no other references."""
         for key in [key for key in self.held if key not in known]:
             if sys.getrefcount(self.held[key]) < HELD_BY_US:
                 del self.held[key]
@@ -192,7 +198,7 @@ class Lists:
 
 @dataclass(slots=True)
 class CarriedCounts:
-    """Counts in an object or a dict that a program increments.
+    """The counts in objects and dicts that a program increments.
 
     Each has the loops around it in the text that increment it, with the place of their
     conditions, or None if there is no condition.
@@ -213,7 +219,7 @@ class CarriedCounts:
             self.held[id(owner), key] = owner, item, guards
 
     def values(self) -> dict[tuple[int, Any], int]:
-        """Return the values of the counts that are whole numbers."""
+        """Return the values of the counts that are integers."""
         found = {}
         for name, (owner, item, _) in self.held.items():
             key = name[1]
@@ -232,7 +238,7 @@ class CarriedCounts:
 
 
 class Growing:
-    """The values that grow in the turns of one loop."""
+    """The values that grow in the iterations of one loop."""
 
     def __init__(
         self,
@@ -254,18 +260,18 @@ class Growing:
         self.ahead = 0
 
     def forget(self) -> None:
-        """Forget the growth, after turns that were not observed."""
+        """Forget the growth, after iterations that were not observed."""
         self.added, self.counted = {}, {}
         self.parts, self.joined = {}, {}
 
     def begin(self) -> None:
-        """Begin a turn."""
+        """Begin an iteration: note the lengths of lists and the values of counts."""
         self.before = self.lists.lengths()
         self.extended = set()
         self.values = self.numbers.values()
 
     def done(self) -> None:
-        """End a turn: note how much each list and count grew."""
+        """End an iteration: note how much each list and each count grew."""
         before = self.before
         self.added = {
             key: len(each) - before[key]
@@ -280,7 +286,7 @@ class Growing:
         }
 
     def left_out(self, turns: int) -> None:
-        """Account for turns that are left out before the turn that begins."""
+        """Account for `turns` iterations that are skipped before the next one."""
         self.ahead = max(0, turns)
         for name, value in self.numbers.values().items() if turns > 0 else ():
             guards = self.numbers.held[name][2]
@@ -300,7 +306,7 @@ class Growing:
                 self.before[key] = len(found)
 
     def grows(self, index: int, value: Callable[[], Any]) -> bool:
-        """Whether a carried value must be lengthened now."""
+        """Return whether a carried value must be lengthened now."""
         found = evaluate_condition(value)
         fits = _is_array(found) or not self.of_arrays
         carried = evaluate_condition(lambda: _split_nest(found)) if fits else None
@@ -316,7 +322,7 @@ class Growing:
         return bool(self.joined.get(index)) and 0 < self.ahead <= MOST_JOINED
 
     def longer(self, index: int, value: Any) -> Any:
-        """Return the value, as long as in a whole run."""
+        """Return a carried value with the length that it has in a whole run."""
         made = _lengthen_nest(value, iter(self.joined[index]), self.ahead)
         self.parts[index] = evaluate_condition(lambda: _split_nest(made))
         return made

@@ -47,12 +47,12 @@ class Counts:
         self.cut = False  # the last turn did not come
 
     def forget(self) -> None:
-        """Forget the counts, after turns that were not observed."""
+        """Forget the counts, after iterations that were not observed."""
         self.values = [None] * len(self.numbers)
         self.steps = [None] * len(self.numbers)
 
     def read(self) -> None:
-        """Read the counts at the end of a turn."""
+        """Read the counts at the end of an iteration."""
         for place in range(len(self.guards)):
             self.ahead[len(self.numbers) + place] = 0
         for index, (number, _) in enumerate(self.numbers):
@@ -66,7 +66,7 @@ class Counts:
             self.steps[index] = step if step and same else None
 
     def left_out(self, turns: int) -> None:
-        """Account for turns that are left out before the turn that begins."""
+        """Account for `turns` iterations that are skipped before the next one."""
         if turns <= 0:
             return
         for index in range(len(self.numbers)):
@@ -81,12 +81,15 @@ class Counts:
                 )
 
     def set_on(self, index: int, value: Any) -> Any:
-        """Return a count of the loop's body, advanced by the turns left out."""
+        """Return the value of a count in the loop's body, advanced by the skipped
+        iterations.
+        """
         ahead = self.ahead[index]
         return value + ahead if ahead and type(value) is int else value
 
     def next_wanted(self, total: int | None, reached: int) -> int | None:
-        """Return how many turns to leave out to reach one that a condition waits for.
+        """Return how many iterations to skip to reach one in which a condition may
+        change.
 
         None if there is none before the last.
         """
@@ -117,7 +120,9 @@ class Counts:
         return more
 
     def least(self) -> int:
-        """Return the turns until conditions on uncounted values are met, if soon."""
+        """Return how many iterations meet the conditions on uncounted values, if few
+        do.
+        """
         found = [
             count
             for test, index, divides, *_ in self.conditions
@@ -127,7 +132,7 @@ class Counts:
         return max((n + 1 for n in found if n < LONGEST_PERIOD + 1), default=0)
 
     def waited(self) -> Iterator[tuple[int, str]]:
-        """Yield conditions that a whole run reaches, with their lines and texts."""
+        """Yield the line and the text of each condition that a whole run reaches."""
         for test, index, divides, says, line, text in self.conditions:
             if index is None or not says:
                 continue
@@ -140,7 +145,9 @@ class Counts:
 
 
 def _find_counts(test: Callable[[], Any], value: int, divides: bool) -> list[int]:
-    """Return the counts at which a condition may change; for multiples, the next."""
+    """Return the counts at which a condition may change: for a multiple, the next
+    one.
+    """
     found = evaluate_condition(test)
     many = found if isinstance(found, tuple | list) else [found]
     plain = [int(each) for each in many if type(each) is int or _is_count(each)]
@@ -154,18 +161,20 @@ def _find_counts(test: Callable[[], Any], value: int, divides: bool) -> list[int
 
 
 def _is_count(value: Any) -> bool:
-    """Whether a float is a whole number: `epochs / 2`."""
+    """Return whether a value is a float without a fractional part, like `epochs /
+    2`.
+    """
     return type(value) is float and value.is_integer()
 
 
 def _find_whole_number(number: Callable[[], Any]) -> int | None:
-    """Return the value that is counted, or None if it is not a whole number."""
+    """Return the current value of a count, or None if it is not an integer."""
     found = evaluate_condition(number)
     return found if type(found) is int else None
 
 
 def _evaluate_test(test: Callable[[int], Any], number: int) -> Any:
-    """Return the value of a condition in the turn of a number."""
+    """Return the value of a condition for a given value of the count."""
     return evaluate_condition(lambda: test(number))
 
 

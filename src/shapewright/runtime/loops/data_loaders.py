@@ -36,7 +36,8 @@ Leaf = tuple[str, tuple[int, ...] | None, str]
 def _check_items(
     stage: RehearsalState, data: Any, items: list[Any], picks: Any
 ) -> list[Any]:
-    """Return the items that stack with the first; report the others as a finding.
+    """Return the items that stack with the first one, and report the others as a
+    finding.
 
     There is only one finding per field of a data set: items of later batches are
     counted.
@@ -74,14 +75,18 @@ def _check_items(
 
 
 def _find_index(picks: Any, place: int) -> str:
-    """Return the index of an item in its data set, else its place in the batch."""
+    """Return the index of an item in its data set or, if unknown, its place in the
+    batch.
+    """
     if picks is None:
         return f"number {place + 1}"
     return f"[{picks[place]}]"
 
 
 def _find_difference(one: list[Leaf], other: list[Leaf]) -> tuple[str, str] | None:
-    """Return the field that keeps two items from stacking, and the reason in words."""
+    """Return the field that keeps two items from being stacked, and the reason in
+    words.
+    """
     if [name for name, _, _ in one] != [name for name, _, _ in other]:
         return "", f"one has {_format_count(one)}, the other {_format_count(other)}"
     for (name, mine, kind), (_, theirs, _) in zip(one, other, strict=True):
@@ -98,17 +103,17 @@ def _find_difference(one: list[Leaf], other: list[Leaf]) -> tuple[str, str] | No
 
 
 def format_shape(shape: tuple[int, ...]) -> str:
-    """Return a shape as text: `(3,)`."""
+    """Return a shape as text, like `(3,)`."""
     return f"({shape[0]},)" if len(shape) == 1 else f"({', '.join(map(str, shape))})"
 
 
 def _format_count(found: list[Leaf]) -> str:
-    """Return the number of fields as text: `2 fields`."""
+    """Return the number of fields as text, like `2 fields`."""
     return f"{len(found)} field{'s' * (len(found) != 1)}"
 
 
 def _iter_fields(stage: RehearsalState, item: Any, name: str = "") -> Iterator[Leaf]:
-    """Yield the fields of an item, down to tensors, arrays and numbers."""
+    """Yield the fields of an item: its tensors, arrays and numbers."""
     if isinstance(item, torch.Tensor):
         yield name, stage.engine.info(item).meta.shape, "tensor"
     elif type(item).__module__ == "numpy":
@@ -140,7 +145,9 @@ KNOWN = 1 << 20
 
 
 class _Batches(LoaderPass):
-    """One pass over a loader. Nothing is fetched before it is asked for."""
+    """A single pass over a loader, which fetches each batch only when it is
+    requested.
+    """
 
     def __init__(self, stage: RehearsalState, loader: Any) -> None:
         self.stage = stage
@@ -218,14 +225,16 @@ class _Batches(LoaderPass):
         return batch
 
     def is_short(self) -> bool:
-        """Whether a loop that trains got fewer samples than before, as the last."""
+        """Return whether the last batch of a loop that trains has fewer samples than a
+        full one.
+        """
         loops, loader = self.stage.loops, self.loader
         few = loader.batch_size is not None and self.length < loader.batch_size
         again = bool(loops) and loops[-1].trains
         return few and again and self.at > 1 and not loader.drop_last
 
     def of_plan(self, index: int) -> Any:
-        """Return the batch at an index, of a data set with indices."""
+        """Return the batch at an index, for a data set with indices."""
         if index >= len(self.plan):
             raise StopIteration
         picks = self.plan[index]
@@ -244,7 +253,7 @@ class _Batches(LoaderPass):
             return self.collate_items(items, picks)
 
     def of_items(self) -> Any:
-        """Return the next batch of a data set that is only iterated."""
+        """Return the next batch, for a data set without indices."""
         assert self.items is not None
         loader = self.loader
         with self.keep_values(), self.claim_worker():
@@ -257,7 +266,7 @@ class _Batches(LoaderPass):
             return self.collate_items(items, None)
 
     def collate_items(self, items: Any, picks: Any) -> Any:
-        """Return the batch of some items; report those that do not stack."""
+        """Collate items into a batch, and report those that do not stack."""
         self.length = len(items)
         if self.loader.collate_fn is _utils.collate.default_collate:
             items = _check_items(self.stage, self.dataset, items, picks)
@@ -265,13 +274,17 @@ class _Batches(LoaderPass):
 
     @contextmanager
     def keep_values(self) -> Iterator[None]:
-        """Keep the numbers of items: labels, lengths and indices decide shapes."""
+        """Keep the values of items, since labels, lengths and indices can decide
+        shapes.
+        """
         with self.stage.engine.keep_values_up_to(KNOWN):
             yield
 
     @contextmanager
     def claim_worker(self) -> Iterator[None]:
-        """Let `get_worker_info` answer as in the first worker, if there are workers."""
+        """Make `get_worker_info` return what it returns in the first worker, if there
+        is one.
+        """
         loader, worker = self.loader, _utils.worker
         before = worker._worker_info
         if loader.num_workers > 0:
@@ -308,7 +321,7 @@ class _Batches(LoaderPass):
 
 
 def _get_length(dataset: Any) -> int | None:
-    """Return how many items a data set has, or None if it has no length."""
+    """Return the number of items in a data set, or None if it has no length."""
     try:
         return len(dataset)
     except Exception:  # the program's `__len__`
@@ -316,7 +329,7 @@ def _get_length(dataset: Any) -> int | None:
 
 
 def _is_iterable(loader: Any) -> bool:
-    """Whether the loader treats its data set as one without indices."""
+    """Return whether a loader only iterates over its data set, without indices."""
     kind = getattr(loader, "_dataset_kind", None)
     return kind is not None and kind == 1
 
@@ -336,7 +349,7 @@ def _list_batches(loader: Any) -> list[Any]:
 
 
 def _shorten_loop(loader: Any, total: int) -> int:
-    """Return how many batches a library's own loop gets."""
+    """Return the number of batches that a library's own loop gets."""
     if isinstance(loader.dataset, IterableDataset) or _is_iterable(loader):
         return min(total, FEWEST)
     own = type(loader.batch_sampler).__module__ in TORCHS
@@ -346,7 +359,9 @@ def _shorten_loop(loader: Any, total: int) -> int:
 
 
 def _is_asked_by_library_loop(stage: RehearsalState) -> bool:
-    """Whether a library's loop asks for the batches, not the program's own."""
+    """Return whether the batches are requested by a library's loop, not the program's
+    own.
+    """
     frame: Any = sys._getframe(2)
     library = False
     while frame is not None:
@@ -366,7 +381,7 @@ def _is_asked_by_library_loop(stage: RehearsalState) -> bool:
 
 
 def _is_asked_by_library(stage: RehearsalState) -> bool:
-    """Whether the nearest frame that is not torch's is a library's."""
+    """Return whether the nearest frame outside torch belongs to a library."""
     frame: Any = sys._getframe(2)
     while frame is not None:
         file = frame.f_code.co_filename
@@ -377,7 +392,7 @@ def _is_asked_by_library(stage: RehearsalState) -> bool:
 
 
 def _describe_batch(stage: RehearsalState, batch: Any) -> str:
-    """Return a batch's tensors in words: `(32, 1, 28, 28) float32, (32,) int64`."""
+    """Return the tensors of a batch as text: `(32, 1, 28, 28) float32, (32,) int64`."""
     found: list[str] = []
 
     def look(name: str, value: Any) -> None:
@@ -407,7 +422,9 @@ def _describe_batch(stage: RehearsalState, batch: Any) -> str:
 
 
 def iter_remainders(stage: RehearsalState, folder: str) -> Iterator[LastBatch]:
-    """Yield short last batches whose loaders stand in the program's text."""
+    """Yield the short last batches of loaders that the program's own code
+    constructs.
+    """
     for turn, batches in stage.short:
         loader, made = batches.loader, stage.made
         file, line = stage.loaders.get(loader, ("", 0))
@@ -422,7 +439,7 @@ def iter_remainders(stage: RehearsalState, folder: str) -> Iterator[LastBatch]:
 
 @contextmanager
 def watch_loaders(stage: RehearsalState) -> Iterator[None]:
-    """Make the batches of `for x in loader` here, without worker processes.
+    """Make the batches of `for x in loader` in this process, without worker processes.
 
     A library gets the shortened length of a loader.
     """

@@ -16,7 +16,7 @@ ENDLESS = (itertools.count, itertools.cycle, itertools.repeat)
 
 
 class SkippableIterator:
-    """An iterator that can skip to a turn that is still to come, or to the last.
+    """An iterator that can skip to the item of a later iteration, or to the last item.
 
     `total` is None if it is not known.
     """
@@ -32,12 +32,14 @@ class SkippableIterator:
         raise NotImplementedError
 
     def skip(self, turn: int | None) -> bool:
-        """Make a turn's item, or the last, the next; return whether it exists."""
+        """Skip to the item of iteration `turn`, or to the last; return whether it
+        exists.
+        """
         raise NotImplementedError
 
 
 class LoaderPass(SkippableIterator):
-    """A pass over a loader of batches, as seen by the loops that iterate over it."""
+    """A pass over a data loader, as seen by the loops that iterate over it."""
 
     loader: Any
     born: int
@@ -51,7 +53,7 @@ class LoaderPass(SkippableIterator):
 
 
 class Items(SkippableIterator):
-    """A range or another sequence."""
+    """An iterator over a range or another sequence."""
 
     def __init__(self, items: Sequence[Any]) -> None:
         self.items = items
@@ -73,7 +75,7 @@ class Items(SkippableIterator):
 
 
 class Counted(SkippableIterator):
-    """`enumerate` of something that skips, with the numbers of a whole run."""
+    """`enumerate` of a skippable iterator, with the indices of a whole run."""
 
     def __init__(self, inner: SkippableIterator, start: int) -> None:
         self.inner = inner
@@ -96,7 +98,9 @@ class Counted(SkippableIterator):
 
 
 class _Other(SkippableIterator):
-    """Any other iterator; it is drained to its last item if that costs nothing."""
+    """Any other iterator, which is exhausted to skip to its last item if that is
+    cheap.
+    """
 
     def __init__(self, inner: Any, items: Iterator[Any]) -> None:
         self.inner = items
@@ -105,7 +109,7 @@ class _Other(SkippableIterator):
         self.total = self.length(inner)
 
     def length(self, inner: Any) -> int | None:
-        """Return how many items there are, if the iterable reports it."""
+        """Return the number of items, or None if the iterable does not report it."""
         if isinstance(inner, ENDLESS):
             return None
         try:
@@ -129,7 +133,9 @@ class _Other(SkippableIterator):
         return bool(last)
 
     def passes(self, turn: int) -> bool:
-        """Pass over items until a turn's is the next; return whether it exists."""
+        """Discard items up to that of iteration `turn`, and return whether that
+        exists.
+        """
         while self.at < turn:
             if not self.kept and next(self.inner, END) is END:
                 return False
@@ -141,7 +147,9 @@ class _Other(SkippableIterator):
 
 
 def _is_plain(inner: Any) -> bool:
-    """Whether its items are produced without any work of the program's."""
+    """Return whether an iterable produces its items without running the program's
+    code.
+    """
     if isinstance(inner, ENDLESS):
         return False
     if type(inner).__module__.partition(".")[0] in ("tqdm", "rich"):
@@ -164,7 +172,7 @@ def make_skippable(inner: Any) -> SkippableIterator:
 
 
 def count_items(enumerate_: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
-    """Return `enumerate` of an iterable, which skips if the iterable can."""
+    """Return `enumerate` of an iterable, skippable if the iterable is."""
     if enumerate_ is not enumerate or not args:
         return enumerate_(*args, **kwargs)
     start = args[1] if len(args) > 1 else kwargs.get("start", 0)

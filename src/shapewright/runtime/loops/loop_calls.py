@@ -40,7 +40,7 @@ from shapewright.runtime.loops.turns import Asked, Periods, Turns, iter_epochs
 
 @contextmanager
 def watch_loops(stage: RehearsalState) -> Iterator[None]:
-    """Provide the names that an instrumented program calls."""
+    """Define the functions that an instrumented program calls, as builtins."""
     periods = Periods(stage)
     names: dict[str, Any] = {
         OVER: partial(iter_turns, stage),
@@ -69,7 +69,9 @@ def watch_loops(stage: RehearsalState) -> Iterator[None]:
 def iter_turns(
     stage: RehearsalState, inner: Any, file: str, line: int, told: Told
 ) -> Iterator[Any]:
-    """Yield the items of a `for` loop, as many of them as bring something new."""
+    """Yield the items of a `for` loop as long as they bring something new, then the
+    last.
+    """
     source, place = make_skippable(inner), (file, line)
     if stage.idle.is_met(place) and (yield from _iter_plainly(stage, source, place)):
         return
@@ -121,7 +123,9 @@ def iter_turns(
 def _iter_plainly(
     stage: RehearsalState, source: SkippableIterator, place: tuple[str, int]
 ) -> Generator[Any, None, bool]:
-    """Yield items until a turn calls something; return whether all were yielded."""
+    """Yield items until an iteration does something; return whether all were
+    yielded.
+    """
     marks = stage.marks()
     for item in source:
         yield item
@@ -132,7 +136,7 @@ def _iter_plainly(
 
 
 def _find_next_turn(turns: Turns, source: Any, bodies: list[LoaderPass]) -> int | None:
-    """Return how many turns to leave out to reach one that something waits for.
+    """Return how many iterations to skip to reach the next one that must run.
 
     A condition on a count waits, and so does the last of the batches that the body asks
     for, if a whole run asks for more of them.
@@ -151,7 +155,7 @@ def _find_next_turn(turns: Turns, source: Any, bodies: list[LoaderPass]) -> int 
 
 
 def _find_passes_in_step(bodies: list[LoaderPass]) -> list[Any]:
-    """Return the passes that the body reads once a turn, and not for the first time."""
+    """Return the passes from which the body reads one batch per iteration."""
     return [
         body
         for body in bodies
@@ -161,7 +165,7 @@ def _find_passes_in_step(bodies: list[LoaderPass]) -> list[Any]:
 
 
 def _pass_to(source: SkippableIterator, heads: list[LoaderPass], turn: int) -> bool:
-    """Make `turn` the next turn of a loop; return whether there is such a turn."""
+    """Make `turn` the next iteration of a loop, and return whether it exists."""
     if heads and not isinstance(source, Counted | Items) and source not in heads:
         return all([head.skip(turn) for head in heads])  # noqa: C419
     return source.skip(turn)
@@ -170,13 +174,13 @@ def _pass_to(source: SkippableIterator, heads: list[LoaderPass], turn: int) -> b
 def _set_count(
     stage: RehearsalState, file: str, line: int, index: int, value: Any
 ) -> Any:
-    """Return a count at the beginning of a turn, with the turns left out added."""
+    """Return the value of a count, advanced by the iterations that were skipped."""
     turns = _find_turns(stage, file, line)
     return value if turns is None else turns.counts.set_on(index, value)
 
 
 def _note_growth(stage: RehearsalState, found: Any) -> Any:
-    """Note an object to which the program is about to add, perhaps a list."""
+    """Note an object, perhaps a list, to which the program is about to add items."""
     if stage.loops and not stage.making and stage.engine.call == 0:
         stage.lists.note_growth(found)
     return found
@@ -189,7 +193,7 @@ def _note_count(stage: RehearsalState, owner: Any, *told: Any) -> None:
 
 
 def _check_carried(stage: RehearsalState, file: str, line: int) -> bool:
-    """Whether the values carried to the next turn are checked as it begins."""
+    """Return whether the values carried to the next iteration must be checked."""
     turns = _find_turns(stage, file, line)
     if turns is not None:
         turns.growing.of_arrays = turns.trains or turns.loads
@@ -199,7 +203,7 @@ def _check_carried(stage: RehearsalState, file: str, line: int) -> bool:
 def _is_lengthened(
     stage: RehearsalState, file: str, line: int, index: int, value: Callable[[], Any]
 ) -> bool:
-    """Whether a value that a loop extends must be lengthened as a turn begins."""
+    """Return whether a value that a loop extends must be lengthened now."""
     turns = _find_turns(stage, file, line)
     return turns is not None and turns.growing.grows(index, value)
 
@@ -207,13 +211,15 @@ def _is_lengthened(
 def _lengthen_value(
     stage: RehearsalState, file: str, line: int, index: int, value: Any
 ) -> Any:
-    """Return a value that a loop extends, with what turns left out would have added."""
+    """Return a value that a loop extends, with what the skipped iterations would have
+    added.
+    """
     turns = _find_turns(stage, file, line)
     return value if turns is None else turns.growing.longer(index, value)
 
 
 def _find_turns(stage: RehearsalState, file: str, line: int) -> RunningLoop | None:
-    """Return the running loop at a place, unless it belongs to a model."""
+    """Return the running loop at a file and line, unless a model is being called."""
     if not stage.loops or stage.engine.call != 0:
         return None
     place = file, line
@@ -221,7 +227,9 @@ def _find_turns(stage: RehearsalState, file: str, line: int) -> RunningLoop | No
 
 
 class _Going:
-    """The turns of a `while` loop; it is called with the condition before each turn."""
+    """The iterations of a `while` loop; called with the condition before each of
+    them.
+    """
 
     def __init__(self, stage: RehearsalState, file: str, line: int, told: Told) -> None:
         self.stage, self.place, self.conditions = stage, (file, line), told
@@ -234,14 +242,16 @@ class _Going:
             self.begin()
 
     def begin(self) -> Turns:
-        """Observe its turns from now on."""
+        """Observe the iterations of the loop from now on."""
         self.turns = Turns(self.stage, *self.place, self.conditions)
         self.node = self.turns.told(self.stack)
         self.node.turns.update(dict.fromkeys(range(1, self.at + 1)))
         return self.turns
 
     def is_plain(self) -> bool:
-        """Whether its turns have called nothing for long, including the last."""
+        """Return whether the loop has been idle for many iterations, up to the last
+        one.
+        """
         if not self.stage.idle.is_met(self.place):
             return False
         if self.stage.marks() == self.marks:
@@ -252,7 +262,7 @@ class _Going:
         return False
 
     def ended(self) -> None:
-        """End a turn; leave out some of the next turns if they bring nothing new.
+        """End an iteration, and skip some of the next ones if they bring nothing new.
 
         This comes before the condition is evaluated, which may read what was advanced.
         """
@@ -312,7 +322,7 @@ def call_step(
     place: tuple[str, int],
     steps: int | None,
 ) -> Any:
-    """Call a function that trains, repeatedly if each call is one step."""
+    """Call a function that trains, and repeat it if each call makes a single step."""
     turns = Turns(stage, *place)
     with ExitStack() as stack:
         node = turns.told(stack)
@@ -332,7 +342,7 @@ def call_step(
 def _skip_rest(
     source: SkippableIterator, heads: list[LoaderPass], bodies: list[LoaderPass]
 ) -> bool:
-    """Make the next turn of a loop its last; return whether there is such a turn."""
+    """Make the next iteration of a loop its last, and return whether it exists."""
     if heads and not isinstance(source, Counted | Items) and source not in heads:
         known = [head.total for head in heads if head.total is not None]
         both = len(known) == len(heads) > 1

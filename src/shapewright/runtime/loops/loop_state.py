@@ -23,22 +23,22 @@ IDLE = 32
 
 
 class _Idle:
-    """The loops whose recent turns call nothing of torch's, by their places."""
+    """The number of recent idle iterations of each loop, by its file and line."""
 
     def __init__(self) -> None:
         self.turns: dict[tuple[str, int], int] = {}
 
     def is_met(self, place: tuple[str, int]) -> bool:
-        """Whether enough turns in a row were idle."""
+        """Return whether at least `IDLE` iterations in a row were idle."""
         return self.turns.get(place, 0) >= IDLE
 
     def count(self, place: tuple[str, int], idle: bool) -> None:
-        """Count a turn of the loop at a place, idle or not."""
+        """Count an iteration of the loop at a place as idle, or reset the count."""
         self.turns[place] = self.turns.get(place, 0) + 1 if idle else 0
 
 
 class Plain:
-    """Numbers for metadata, equal for metadata that differ in their offset alone."""
+    """Numbers for metadata, which are equal if only the storage offset differs."""
 
     def __init__(self) -> None:
         self.known: dict[int, tuple[Meta, int]] = {}
@@ -98,21 +98,25 @@ class RehearsalState(ProgramRun):
         self.calls.ended = self.called
 
     def marks(self) -> tuple[int, ...]:
-        """Return values that change in a turn in which something happens."""
+        """Return values that change in every iteration in which something happens."""
         return len(self.engine.events), len(self.fetched), self.trained
 
     def called(self, call: RunningCall, out: Any) -> None:
-        """Note that a module returned something."""
+        """Note that a call of a module returned."""
         self.facts.modes.called(call)
         self.gradients.called(call, out)
 
     def is_one_step(self) -> bool:
-        """Whether something was trained, and no optimizer stepped more than once."""
+        """Return whether something was trained and no optimizer stepped more than
+        once.
+        """
         stepped = [one for one in self.facts.watched if one.stepped is not None]
         return self.trained > 0 and self.steps <= len(stepped)
 
     def tell_unmet(self) -> None:
-        """Report conditions on counts that were met in no turn that ran."""
+        """Report the conditions on counts that were true in none of the iterations that
+        ran.
+        """
         for place, test in self.waited.items():
             if place not in self.met:
                 told = f"{format_file(place[0], self.story.folder)}:{place[1]}"
@@ -120,7 +124,9 @@ class RehearsalState(ProgramRun):
 
 
 class RunningLoop:
-    """A loop that runs: its place, its turns so far, its counts and growing values."""
+    """A running loop: its place, its iterations so far, its counts and growing
+    values.
+    """
 
     def __init__(
         self, stage: RehearsalState, file: str = "", line: int = 0, told: Told = NOTHING

@@ -32,7 +32,7 @@ STEADY = 3
 
 
 class _Pattern:
-    """The calls of the last turn of a loop, and how they grew."""
+    """The calls in the last iteration of a loop, and how much their shapes grew."""
 
     def __init__(self) -> None:
         self.calls: list[Any] = []
@@ -42,7 +42,9 @@ class _Pattern:
         self.handed: set[int] = set()  # numbers of tensors that grew, made before
 
     def take(self, events: Iterable[tuple[Any, ...]], began: int) -> None:
-        """Take a turn's calls; it began when tensors had numbers up to `began`."""
+        """Record the calls of an iteration, which began when `began` was the next
+        tensor number.
+        """
         calls: list[Any] = []
         sizes: list[tuple[int, ...]] = []
         before: list[tuple[int, int]] = []
@@ -66,7 +68,9 @@ class _Pattern:
         self.calls, self.sizes, self.grown = calls, sizes, grown
 
     def is_known(self, extended: Collection[int]) -> bool:
-        """Whether later turns grow as these did; `extended` can be lengthened."""
+        """Return whether later iterations will grow as these did, given the tensors in
+        `extended`.
+        """
         return self.steady >= STEADY and self.handed <= set(extended)
 
 
@@ -81,7 +85,7 @@ PATIENT = 16
 
 
 class Turns(RunningLoop):
-    """The turns of one loop."""
+    """The iterations of one loop."""
 
     def __init__(
         self, stage: RehearsalState, file: str = "", line: int = 0, told: Told = NOTHING
@@ -97,7 +101,7 @@ class Turns(RunningLoop):
         self.begin()
 
     def begin(self) -> None:
-        """Begin a turn."""
+        """Begin an iteration."""
         stage = self.stage
         self.trained, self.fetched = stage.trained, len(stage.fetched)
         self.number = next(numbers)
@@ -107,17 +111,19 @@ class Turns(RunningLoop):
             stage.later = self.event
 
     def was_idle(self) -> bool:
-        """Whether nothing happened in the turn that ended."""
+        """Return whether nothing happened in the last iteration."""
         stage = self.stage
         return stage.marks() == (self.event, self.fetched, self.trained)
 
     def pause(self) -> None:
-        """Stop observing its turns for now."""
+        """Stop observing the iterations of the loop for now."""
         if self in self.stage.loops:
             self.stage.loops.remove(self)
 
     def resume(self, node: Node, began: int, ended: int) -> None:
-        """Observe its turns again: those between called nothing, but the last did."""
+        """Observe the loop again after idle iterations, of which only the last did
+        something.
+        """
         if self.outside and self not in self.stage.loops:
             self.stage.loops.append(self)
         self.ran += ended - began - 1
@@ -129,13 +135,13 @@ class Turns(RunningLoop):
         self.done()  # what it was is seen since the pause began
 
     def forget(self, node: Node) -> None:
-        """Remove the loop from the story if nothing of the story happened in it."""
+        """Remove the loop from the story if no event of the story happened in it."""
         if self.outside and not node.inner:
             for parent in self.stage.story.at[-2:-1]:
                 parent.forget(node)
 
     def left_out(self, turns: int) -> None:
-        """Account for turns that are left out before the turn that begins."""
+        """Account for `turns` iterations that are skipped before the next one."""
         if turns > 0 and not (self.trains or self.loads):
             self.omitted += turns
             if self.stage.jumped is None:
@@ -144,7 +150,9 @@ class Turns(RunningLoop):
         self.growing.left_out(turns)
 
     def done(self) -> None:
-        """End a turn: note what kind it was, and whether it brought anything new."""
+        """End an iteration: note of what kind it was and whether it brought anything
+        new.
+        """
         stage = self.stage
         self.count()
         self.counts.read()
@@ -153,7 +161,7 @@ class Turns(RunningLoop):
             stage.facts.modes.evaluated(self.call, self.event)
 
     def count(self) -> None:
-        """Count what happened in the turn."""
+        """Count the iteration, and note what happened in it."""
         stage = self.stage
         self.ran += 1
         self.trains |= stage.trained > self.trained
@@ -173,7 +181,8 @@ class Turns(RunningLoop):
             stage.facts.meet("graph-kept", kept)
 
     def events(self) -> Iterator[tuple[Any, ...]]:
-        """Yield the calls of the turn, except those that made the items of batches.
+        """Yield the calls of the iteration, except those that made the items of
+        batches.
 
         Two items lie at different places of the same data.
         """
@@ -184,7 +193,9 @@ class Turns(RunningLoop):
         yield from events[at:]
 
     def told(self, stack: ExitStack) -> Node:
-        """Return its node of the story, where the run stays until `stack` closes."""
+        """Return the loop's node in the story, which is the current one until `stack`
+        closes.
+        """
         file, line = self.place
         if not self.outside:
             return Node(
@@ -222,7 +233,9 @@ class Turns(RunningLoop):
         story.skip(f"{place}: the loop ended after {self.ran}{of} turns")
 
     def is_enough(self) -> bool:
-        """Whether the turns that follow, but the last, would bring nothing new."""
+        """Return whether the iterations that follow, except the last, would bring
+        nothing new.
+        """
         if self.loads and self.stage.full:
             return False
         if self.stage.hurried and (self.trains or self.loads):
@@ -234,7 +247,7 @@ class Turns(RunningLoop):
         return not self.fresh or self.ran >= MOST
 
     def can_leave_out(self) -> bool:
-        """Whether turns of a loop that does not train may be left out.
+        """Return whether iterations of a loop that does not train may be skipped.
 
         Their effects are known: lists to which every turn adds, and tensors that every
         turn extends by the same amount.
@@ -244,12 +257,14 @@ class Turns(RunningLoop):
         return not self.fresh or self.pattern.is_known(self.growing.extended)
 
     def least(self) -> int:
-        """Return the turns until conditions on uncounted values were met."""
+        """Return how many iterations must run to meet the conditions on uncounted
+        values.
+        """
         return max(FEWEST, self.counts.least())
 
 
 def _make_key(event: tuple[Any, ...], plain: Plain) -> tuple[Any, ...]:
-    """Return the key by which an event is new: place, call, and metadata in and out.
+    """Return the key of a call: its place, its operator, and the metadata in and out.
 
     The offset of a tensor in its storage is not part of it: `betas[t]` in each turn.
     """
@@ -268,7 +283,7 @@ FEWEST_EPOCHS = 3
 
 
 class _Epochs(Turns):
-    """The turns of a library's loop."""
+    """The iterations of a library's loop."""
 
     def __init__(self, stage: RehearsalState, total: int | None = None) -> None:
         super().__init__(stage)
@@ -277,19 +292,21 @@ class _Epochs(Turns):
         stage.loops.append(self)
 
     def done(self) -> None:
-        """End a turn: note whether it was an epoch and brought anything new."""
+        """End an iteration: note whether it was an epoch and whether it brought
+        anything new.
+        """
         began, fetched = self.fetched, self.stage.fetched[self.fetched :]
         self.whole = bool(fetched) and all(each.born >= began for each in fetched)
         self.count()
 
     def is_enough(self) -> bool:
-        """Whether more epochs would bring nothing new."""
+        """Return whether more epochs would bring nothing new."""
         if not self.whole or self.stage.full or self.ran < FEWEST_EPOCHS:
             return False
         return not self.fresh or self.ran >= MOST
 
     def report_cut(self) -> None:
-        """Report the line of the program at which epochs were left out."""
+        """Report the line of the program at which epochs were skipped."""
         story = self.stage.story
         file, line = story.line(self.stage.engine)
         of = f" of {self.total}" if self.total is not None else ""
@@ -305,7 +322,7 @@ class _Epochs(Turns):
 def iter_epochs(
     stage: RehearsalState, inner: Any, file: str, line: int, told: Any
 ) -> Iterator[Any]:
-    """Yield the items of a library's `for` loop, as many as bring something new."""
+    """Yield the items of a library's `for` loop as long as they bring something new."""
     if get_ident() != stage.thread:
         yield from inner
         return
@@ -327,7 +344,9 @@ def iter_epochs(
 
 
 class Asked:
-    """The turns of a library's `while` loop; called with its condition before each."""
+    """The iterations of a library's `while` loop; called with the condition before
+    each.
+    """
 
     def __init__(self, stage: RehearsalState, file: str, line: int, told: Any) -> None:
         self.turns = _Epochs(stage)
@@ -395,14 +414,18 @@ class Periods:
         return 0
 
     def exceeds(self, setting: Any, length: Any) -> Any:
-        """Return `setting > length`, with the real length of a shortened loader."""
+        """Return `setting > length`, where `length` is the real one if a loader was
+        shortened.
+        """
         if type(length) is int:
             length = self.stage.shortened.get(length, length)
         return setting > length
 
 
 def is_own_package(file: str) -> bool:
-    """Whether a file is neither installed nor Python's: a package of the user's."""
+    """Return whether a Python file is the user's: neither installed nor Python's
+    own.
+    """
     return (
         file.endswith(".py") and not is_installed(file) and classify_file(file) == USER
     )
@@ -410,20 +433,24 @@ def is_own_package(file: str) -> bool:
 
 @cache
 def is_of_training_library(file: str) -> bool:
-    """Whether a file belongs to a library other than torch and may loop over epochs."""
+    """Return whether a file of a library other than torch may loop over epochs."""
     text = _read_library_text(file)
     return text is not None and has_training_loops(text, file)
 
 
 @cache
 def is_of_counting_library(file: str) -> bool:
-    """Whether a file belongs to a library and may have conditions on counts."""
+    """Return whether a file of a library other than torch may have conditions on
+    counts.
+    """
     text = _read_library_text(file)
     return text is not None and has_counters(text)
 
 
 def _read_library_text(file: str) -> bytes | None:
-    """Return the text of a file of a library other than torch; None for other files."""
+    """Return the text of a file of a library other than torch, or None for other
+    files.
+    """
     if not is_installed(file) or classify_file(file) != USER:
         return None
     try:

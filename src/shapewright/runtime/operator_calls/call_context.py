@@ -43,7 +43,8 @@ Fresh = Callable[[], tuple[tuple[Any, ...], dict[str, Any]]]
 
 @dataclass(slots=True)
 class _Run:
-    """One run of the call: its leaves by name, its results, and what it kept.
+    """One run of the call: its leaves by name, its results, and the tensors that it
+    saved.
 
     `used` are the tensors that went in, which are not the leaves if the call writes in
     place.
@@ -58,14 +59,14 @@ class _Run:
 
 
 def _is_differentiable(tensor: Tensor) -> bool:
-    """Whether a tensor's dtype can require a gradient."""
+    """Return whether a tensor has a dtype that can require a gradient."""
     return tensor.is_floating_point() or tensor.is_complex()
 
 
 def _run_with(
     func: Any, name: str, fresh: Fresh, asked: set[str], cloned: bool = False
 ) -> _Run:
-    """Run the call with gradients asked for some of its inputs.
+    """Run the call with `requires_grad` set on the inputs named in `asked`.
 
     With `cloned` the call gets copies of the leaves, which may be written in place.
     """
@@ -106,7 +107,7 @@ def _run_with(
 def _describe_gradients(
     func: Any, name: str, fresh: Fresh
 ) -> tuple[Autograd, Nested | None]:
-    """Return the autograd notes of a call, and the operators that it went through."""
+    """Return the autograd notes of a call, and the operators that it called."""
     args, kwargs = fresh()
     given = dict(iter_named_tensors(name_arguments(name, args, kwargs)))
     asked = {key for key, tensor in given.items() if _is_differentiable(tensor)}
@@ -158,7 +159,9 @@ def _explain_no_output(outs: list[Tensor]) -> str:
 def _run_without_refusing(
     func: Any, name: str, fresh: Fresh, asked: set[str], cloned: bool
 ) -> tuple[_Run, list[InputGradient]]:
-    """Return the run with all inputs that can require a gradient, and the others."""
+    """Return the run in which all inputs that can require a gradient do, and the
+    others.
+    """
     try:
         return _run_with(func, name, fresh, asked, cloned), []
     except (RuntimeError, NotImplementedError):
@@ -174,12 +177,12 @@ def _run_without_refusing(
 
 
 def _get_message(error: Exception) -> str:
-    """Return the first line of torch's message."""
+    """Return the first line of an error's message."""
     return (str(error).strip().splitlines() or [type(error).__name__])[0]
 
 
 def _find_written(run: _Run) -> tuple[tuple[str, int, int], ...]:
-    """Return the inputs whose version increased."""
+    """Return the inputs whose version counter changed, with both versions."""
     return tuple(
         (key, run.versions[key], int(tensor._version))
         for key, tensor in run.used.items()
@@ -191,7 +194,9 @@ def _find_written(run: _Run) -> tuple[tuple[str, int, int], ...]:
 
 
 def _iter_node_names(outs: list[Tensor], run: _Run, cloned: bool) -> Iterator[str]:
-    """Yield the names of the graph's nodes, the outputs' own first, without ours."""
+    """Yield the names of the nodes in the autograd graph, those of the outputs
+    first.
+    """
     leaves = {id(leaf) for leaf in run.leaves.values()}
     queue = list(dict.fromkeys(out.grad_fn for out in outs if out.grad_fn is not None))
     seen = set(queue)
@@ -209,7 +214,9 @@ def _iter_node_names(outs: list[Tensor], run: _Run, cloned: bool) -> Iterator[st
 
 
 def _find_kept(run: _Run) -> tuple[Kept, ...]:
-    """Return the tensors that the call keeps for backward, without duplicates."""
+    """Return the tensors that the call saves for the backward pass, without
+    duplicates.
+    """
     named = {**run.used, **_name_outputs(run.outs)}
     found: dict[Any, Kept] = {}
     for tensor in run.packed:
@@ -229,7 +236,7 @@ def _find_kept(run: _Run) -> tuple[Kept, ...]:
 
 
 def _name_outputs(outs: list[Tensor]) -> dict[str, Tensor]:
-    """Return outputs by their names in a drawing."""
+    """Return the outputs by their names in a drawing."""
     return {"out": outs[0]} if len(outs) == 1 else {
         f"out.{n}": out for n, out in enumerate(outs)
     }  # fmt: skip
@@ -241,7 +248,7 @@ def _get_place(tensor: Tensor) -> tuple[Any, ...]:
 
 
 def _is_sharing(one: Tensor, other: Tensor) -> bool:
-    """Whether two tensors look at the same storage."""
+    """Return whether two tensors share a storage."""
     mine, its = one.untyped_storage(), other.untyped_storage()
     return bool(mine.nbytes()) and mine.data_ptr() == its.data_ptr()
 
@@ -267,7 +274,9 @@ def _iter_gradients(run: _Run, outs: list[Tensor]) -> Iterator[InputGradient]:
 
 
 def _write_views(run: _Run) -> list[tuple[str, str]]:
-    """Return torch's message if a view that came out is written in place."""
+    """Return torch's error for an in-place write to an output that is a view, if
+    any.
+    """
     for out in run.outs:
         if out.requires_grad and out._is_view() and out.is_floating_point():
             try:
@@ -286,7 +295,9 @@ Spans = dict[int, tuple[int, int]]
 
 
 def find_spans(tensors: Iterable[Tensor]) -> Spans:
-    """Return the bytes that are reached of each storage, by the storage's identity."""
+    """Return the range of bytes that tensors reach in each storage, by storage
+    identity.
+    """
     found: Spans = {}
     for tensor in tensors:
         if not tensor.numel():
@@ -303,13 +314,13 @@ def find_spans(tensors: Iterable[Tensor]) -> Spans:
 
 @dataclass(slots=True)
 class Copies:
-    """Makes copies that share storages as the originals do."""
+    """The copies of tensors, which share storages as the originals do."""
 
     spans: Spans
     made: dict[int, Tensor] = field(default_factory=dict)
 
     def of(self, value: Any) -> Any:
-        """Return a nest of arguments with copies in place of tensors."""
+        """Return nested arguments with copies in place of tensors."""
         if isinstance(value, Tensor):
             with torch.no_grad(), torch._C.DisableTorchFunctionSubclass():
                 return self.copy(value)
@@ -348,7 +359,7 @@ def draw_with(
     kwargs: dict[str, Any],
     text: str,
 ) -> Drawn:
-    """Draw a call as `draw_call` does, with the notes beside its picture.
+    """Draw a call as `draw_call` does, and add the notes beside the drawing.
 
     The arguments are copies already; the call runs a few times more, on copies of them.
     """
@@ -369,7 +380,7 @@ def draw_with(
 
 
 def _collect_notes(func: Callable[..., Any], name: str, fresh: Fresh) -> PictureNotes:
-    """Return the notes beside a call that torch accepts."""
+    """Return the notes to show beside a call that torch accepts."""
     args, kwargs = fresh()
     given = [
         t for t in iter_tensors((*args, *kwargs.values())) if isinstance(t, Tensor)
@@ -392,7 +403,9 @@ def _collect_notes(func: Callable[..., Any], name: str, fresh: Fresh) -> Picture
 
 
 def _find_device(given: list[Tensor], kwargs: dict[str, Any]) -> str:
-    """Return a call's `device`, else that of its first tensor, else the default one."""
+    """Return the `device` argument of a call, its first tensor's device, or the
+    default.
+    """
     asked = kwargs.get("device")
     if asked is not None:
         return str(asked)
@@ -402,7 +415,7 @@ def _find_device(given: list[Tensor], kwargs: dict[str, Any]) -> str:
 def _count_flops(
     name: str, args: tuple[Any, ...], kwargs: dict[str, Any]
 ) -> int | None:
-    """Return the FLOPs that the record of a trace counts for the call."""
+    """Return the FLOPs that a trace counts for the call, or None if it counts none."""
     one = RULES.get(name)
     if one is None or one.flops is None:
         return None

@@ -20,7 +20,8 @@ Nested = list[tuple[str, int]]
 
 
 def observe_run(run: Callable[[], Any]) -> tuple[Any, Nested | None]:
-    """Return the result of `run`, and the operators of torch that it called, nested.
+    """Return the result of `run`, and the torch operators that it called with their
+    depths.
 
     This uses the profiler without Kineto, which prints lines of its own. The second is
     None if this torch has none, or if a profiler of the user's is already on.
@@ -44,7 +45,7 @@ def observe_run(run: Callable[[], Any]) -> tuple[Any, Nested | None]:
 
 
 def _nest_records(records: Any) -> Nested:
-    """Return the operators of one thread with their depths."""
+    """Return the operators that one thread called, with their depths."""
     found: Nested = []
     stack: list[bool] = []
     for record in records:
@@ -59,7 +60,9 @@ def _nest_records(records: Any) -> Nested:
 
 
 class _Overloads(TorchDispatchMode):
-    """Keeps the overload of each operator that reaches the backend."""
+    """A dispatch mode that records the overload of each operator that reaches the
+    backend.
+    """
 
     def __init__(self) -> None:
         super().__init__()  # type: ignore[no-untyped-call]
@@ -74,7 +77,7 @@ class _Overloads(TorchDispatchMode):
 
 
 def find_overloads(run: Callable[[], Any]) -> dict[str, str]:
-    """Return the overloads that a call reaches below autograd, by operator name."""
+    """Return the overloads that `run` calls below autograd, by operator name."""
     mode = _Overloads()
     with replace_dynamo(), mode:  # torch wraps every mode in a call of its compiler's
         run()
@@ -105,7 +108,9 @@ def _find_kernels(name: str, overload: str | None) -> dict[str, str]:
 
 
 def _find_overload(name: str) -> str:
-    """Return the overload of an operator that represents all: they register alike."""
+    """Return an overload that stands for all overloads of an operator, or an empty
+    string.
+    """
     space, _, last = name.partition("::")
     packet = getattr(getattr(torch.ops, space, None), last, None)
     every = packet.overloads() if packet is not None else []
@@ -118,7 +123,7 @@ def _find_overload(name: str) -> str:
 
 
 def _get_keys(tensors: list[torch.Tensor]) -> list[str]:
-    """Return the dispatch keys of a call on these tensors, in the order they are tried.
+    """Return the dispatch keys of a call on `tensors`, in the order of their priority.
 
     A call without tensors has the backend chosen for it. Autocast's keys count while
     autocast is on.
@@ -150,7 +155,7 @@ LOOKS = frozenset("aten::resolve_conj aten::resolve_neg".split())
 def find_way(
     called: Nested | None, overloads: dict[str, str], tensors: list[torch.Tensor]
 ) -> Dispatch:
-    """Return the operators that a call went through, with the keys of each."""
+    """Return the operators that a call went through, with the dispatch keys of each."""
     if called is None:
         return Dispatch(reason=UNTOLD)
     if not called:
@@ -173,14 +178,16 @@ def find_way(
 
 
 def _is_inside(called: Called) -> bool:
-    """Whether the work of a call is done by the calls in it."""
+    """Return whether an operator does its work by calling other operators."""
     return not called.keys or called.keys[-1].startswith("Composite")
 
 
 def _find_passing_keys(
     kernels: dict[str, str], keys: list[str], below: bool
 ) -> tuple[tuple[str, ...], bool]:
-    """Return the keys whose kernels a call uses, and whether it is composite."""
+    """Return the dispatch keys whose kernels a call uses, and whether it is
+    composite.
+    """
     found: list[str] = []
     for key in dict.fromkeys(keys):
         kind = kernels.get(key, "")

@@ -36,7 +36,9 @@ MOST_VALUES = 1 << 14
 
 @dataclass(frozen=True, slots=True)
 class _Asked:
-    """A tensor's metadata as needs read it; `values` of whole numbers, flat."""
+    """A tensor's metadata in the form that needs read; `values` holds integers,
+    flat.
+    """
 
     shape: tuple[int, ...]
     stride: tuple[int, ...]
@@ -47,7 +49,7 @@ class _Asked:
 
 
 def _convert_for_needs(value: Any) -> Any:
-    """Return an argument as needs read it."""
+    """Return an argument in the form that needs read."""
     if isinstance(value, Tensor):
         whole = not (value.is_floating_point() or value.is_complex())
         known = whole and not value.is_meta and value.numel() <= MOST_VALUES
@@ -62,7 +64,9 @@ def _convert_for_needs(value: Any) -> Any:
 
 
 def _explain_refusal(name: str, args: Any, kwargs: Any) -> tuple[str, ...]:
-    """Return the sentence of a call's unmet need and its lines; empty if unknown."""
+    """Return the message and lines of a call's unmet need, or nothing if it is
+    unknown.
+    """
     import shapewright.operators.all_needs  # noqa: F401  (only after a refusal)
     from shapewright.operators.needs_registry import NEEDS, unmet
 
@@ -76,7 +80,7 @@ def _explain_refusal(name: str, args: Any, kwargs: Any) -> tuple[str, ...]:
 
 
 class _Words(dict[str, str]):
-    """The names of arguments as a drawing has them, in code quotes."""
+    """The names of arguments in a drawing, in backquotes."""
 
     def __missing__(self, key: str) -> str:
         name = "input" if key == "self" else re.sub(r"_(\d+)$", r".\1", key)
@@ -97,12 +101,12 @@ MOST_STEPS = 100_000
 
 
 class Wrong(Exception):
-    """The index map and torch disagree: our bug, never to be drawn."""
+    """Raised if an index map disagrees with torch, which is our bug and never drawn."""
 
 
 @dataclass(frozen=True, slots=True)
 class MetaOf:
-    """A tensor's metadata, as a function that makes index maps sees it."""
+    """A tensor's metadata, as passed to functions that make index maps."""
 
     shape: tuple[int, ...]
     stride: tuple[int, ...]
@@ -118,8 +122,8 @@ class MetaOf:
 
     @classmethod
     def of(cls, tensor: Tensor) -> MetaOf:
-        """Return the metadata of a tensor; without values if it holds none,
-        as on meta.
+        """Return the metadata of a tensor, without values if it has none (on
+        `meta`).
         """
         stride = tuple(tensor.stride())
         dtype = DTYPE_NAMES[tensor.dtype]
@@ -189,7 +193,9 @@ def draw_call(
 def _make_stages(
     drawn: IndexMap, before: dict[str, Tensor], inputs: tuple[Side, ...]
 ) -> tuple[Side, ...]:
-    """Return the intermediate tensors, with their values if these are few."""
+    """Return the intermediate tensors of a call, with their values if they are
+    small.
+    """
     tensors = add_stages(
         drawn,
         {key: _make_reader(value) for key, value in before.items()},
@@ -217,7 +223,9 @@ NUMPY_NAMES = {"axis": "dim", "keepdims": "keepdim", "x": "input", "x2": "other"
 def name_arguments(
     name: str, args: tuple[Any, ...], kwargs: dict[str, Any]
 ) -> dict[str, Any]:
-    """Return arguments by their names in the map's function, or in torch."""
+    """Return arguments by their parameter names in the index map's function or in
+    torch.
+    """
     signature = _find_signature(name)
     if signature is not None:
         known = signature.parameters
@@ -261,7 +269,7 @@ def _spread_arguments(bound: inspect.BoundArguments) -> dict[str, Any]:
 
 
 def iter_tensors(nest: Any) -> Iterator[Tensor]:
-    """Yield the tensors of a nest, in order."""
+    """Yield the tensors in nested tuples and lists, in order."""
     if isinstance(nest, Tensor):
         yield nest
     elif isinstance(nest, tuple | list):
@@ -270,7 +278,7 @@ def iter_tensors(nest: Any) -> Iterator[Tensor]:
 
 
 def iter_named_tensors(named: dict[str, Any]) -> Iterator[tuple[str, Tensor]]:
-    """Yield tensors with the names that they have in a map: `input`, `tensors.0`."""
+    """Yield tensors with their names in an index map, like `input` or `tensors.0`."""
     for name, value in named.items():
         if isinstance(value, Tensor):
             yield name, value
@@ -302,7 +310,7 @@ def _get_values(tensor: Tensor) -> Any:
 def draw_side(
     name: str, tensor: Tensor, shares: str | None = None, shown: Tensor | None = None
 ) -> Side:
-    """Return a tensor as it is shown, with the values of `shown` if that is given."""
+    """Return a tensor as a side of a drawing, with the values of `shown` if given."""
     values = _get_values(tensor if shown is None else shown)
     meta = MetaOf.of(tensor)
     offset = int(tensor.storage_offset())
@@ -310,7 +318,7 @@ def draw_side(
 
 
 def _draw_outputs(outs: list[Tensor], named: dict[str, Any]) -> tuple[Side, ...]:
-    """Return the outputs, each with the input whose storage it shares."""
+    """Return the outputs, each with the name of the input whose storage it shares."""
     owners = {
         t.untyped_storage().data_ptr(): key for key, t in iter_named_tensors(named)
     }
@@ -370,7 +378,9 @@ def _find_maps(
 def check_map(
     name: str, drawn: IndexMap, out: Tensor, before: dict[str, Tensor], most: int = 64
 ) -> int:
-    """Compare the map with torch's output at random elements; return their number."""
+    """Compare an index map with torch's output at some elements; return their
+    number.
+    """
     if tuple(out.shape) != drawn.shape:
         raise Wrong(f"{name}: the map says {drawn.shape}, torch {tuple(out.shape)}")
     count = out.numel()
@@ -401,7 +411,7 @@ def check_map(
 
 
 def _count_steps(drawn: IndexMap) -> int:
-    """Return how many steps lead to one element, in all stages."""
+    """Return how many loop steps compute one element, summed over all stages."""
     every = (drawn, *(stage.map for stage in drawn.stages))
     return sum(prod(loop.size for loop in one.loops) or 1 for one in every)
 
@@ -418,7 +428,7 @@ def _make_reader(tensor: Tensor, kept: bool = False) -> Any:
 
 
 def _unravel_place(place: int, shape: tuple[int, ...]) -> tuple[int, ...]:
-    """Return the index of the element at a place in row-major order."""
+    """Return the index of the element at a position in row-major order."""
     index: list[int] = []
     for size in reversed(shape):
         place, here = divmod(place, size)
@@ -427,7 +437,7 @@ def _unravel_place(place: int, shape: tuple[int, ...]) -> tuple[int, ...]:
 
 
 def _find_rounding(drawn: IndexMap, out: Tensor) -> tuple[float, float]:
-    """Return how much torch's rounding may change a result: relative, absolute.
+    """Return the relative and absolute tolerance for torch's rounding of a result.
 
     Copies are exact. Sums of large numbers that cancel are off by a part of the largest
     ones, and half precision is off by more than the usual.
@@ -446,7 +456,7 @@ USUAL = 1e-4
 
 
 def _is_close(one: Any, other: Any, near: float = USUAL, apart: float = USUAL) -> bool:
-    """Whether two numbers are equal up to rounding."""
+    """Return whether two numbers are equal up to rounding."""
     if isinstance(one, complex) or isinstance(other, complex):
         return bool(abs(complex(one) - complex(other)) <= apart + near * abs(other))
     if one is None or isnan(other):
@@ -460,7 +470,7 @@ def _is_close(one: Any, other: Any, near: float = USUAL, apart: float = USUAL) -
 def make_typed_tensor(
     shape: tuple[int, ...], dtype: str, seed: int, high: int, soft: bool = False
 ) -> Tensor:
-    """Return a tensor with made-up values: floats count up, whole numbers are < `high`.
+    """Return a tensor with made-up values: floats count up, integers lie below `high`.
 
     With `soft` floats are halves from -2 to 2, so that a softmax of their products does
     not put all its weight on a single element.

@@ -76,7 +76,9 @@ def explain_tensors(
 def _unbind_method(
     func: Callable[..., Any], args: tuple[Any, ...]
 ) -> tuple[Callable[..., Any], tuple[Any, ...]]:
-    """Return `x.transpose` as `torch.Tensor.transpose`, with `x` first."""
+    """Return a bound method like `x.transpose` unbound, with `x` as the first
+    argument.
+    """
     owner = getattr(func, "__self__", None)
     if isinstance(owner, Tensor):
         return getattr(Tensor, func.__name__), (owner, *args)
@@ -84,7 +86,7 @@ def _unbind_method(
 
 
 def get_operator_name(func: Callable[..., Any]) -> str:
-    """Return the dotted name of an operator of torch."""
+    """Return the dotted name of a torch operator."""
     names = [*sorted(MAPS), *sorted(get_known_names())]  # one that can be drawn, first
     for name in names if callable(func) else ():
         if find_function(name) is func:
@@ -114,7 +116,7 @@ def format_call(name: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> str
 
 
 def _format_argument(value: Any) -> str:
-    """Return an argument as text: a tensor by its shape, others in few characters."""
+    """Format an argument as text: a tensor by its dtype and shape, others truncated."""
     if isinstance(value, Tensor):
         dtype = DTYPE_NAMES[value.dtype]
         sizes = "..." if value.is_nested else ", ".join(map(str, value.shape))
@@ -131,7 +133,9 @@ def _format_argument(value: Any) -> str:
 
 
 def _explain_unreadable(tensor: Tensor) -> str:
-    """Return why a tensor cannot even run on meta; empty if it can."""
+    """Return why a tensor cannot be used even on `meta`, or an empty string if it
+    can.
+    """
     if tensor.is_nested:
         return "a nested tensor has no single shape"
     if tensor.layout != torch.strided:
@@ -147,7 +151,7 @@ def _explain_unreadable(tensor: Tensor) -> str:
 
 
 def _explain_blank(tensor: Tensor) -> str:
-    """Return why a tensor has no values; empty if it has."""
+    """Return why a tensor has no values, or an empty string if it has values."""
     if tensor.untyped_storage().device.type == "meta":
         return "a meta tensor has no values"
     return ""
@@ -157,7 +161,7 @@ def _explain_blank(tensor: Tensor) -> str:
 
 
 def add_offsets(drawn: Drawn, originals: dict[str, Tensor]) -> Drawn:
-    """Return the drawing with the originals' storage offsets; copies have others."""
+    """Return a drawing of copies with the storage offsets of the original tensors."""
     moved: dict[str, int] = {}
     inputs = []
     for side in drawn.inputs:
@@ -179,7 +183,7 @@ def add_offsets(drawn: Drawn, originals: dict[str, Tensor]) -> Drawn:
 def _draw_sides(
     name: str, args: tuple[Any, ...], kwargs: dict[str, Any]
 ) -> tuple[Side, ...]:
-    """Return the tensors of a call by their shapes."""
+    """Return the tensors among the arguments of a call, by shape only."""
     return tuple(
         _remove_values(key, tensor)
         for key, tensor in iter_named_tensors(name_arguments(name, args, kwargs))
@@ -187,7 +191,7 @@ def _draw_sides(
 
 
 def _remove_values(name: str, tensor: Tensor) -> Side:
-    """Return a tensor without its values, and without strides if it has none."""
+    """Return a tensor as a side of a drawing without values."""
     dtype = DTYPE_NAMES[tensor.dtype]
     if tensor.is_nested:
         return Side(name, (), f"{dtype}, nested")
@@ -235,7 +239,7 @@ MOST = 1 << 18
 
 
 def describe_stored(tensor: torch.Tensor, name: str = "tensor") -> Stored:
-    """Describe a tensor and the storage that it looks at."""
+    """Describe a tensor and the storage that it views."""
     if not isinstance(tensor, torch.Tensor):
         raise TypeError(f"a tensor is drawn, not {type(tensor).__name__}")
     said = _explain_unreadable(tensor)
@@ -273,14 +277,16 @@ def describe_typed(
     letters: tuple[str | None, ...] = (),
     chosen: Mapping[str, int] = MappingProxyType({}),
 ) -> Stored:
-    """Describe a tensor that was only typed, with made-up values unless too large."""
+    """Describe a tensor that was only typed, with made-up values unless it is too
+    large.
+    """
     made = _describe_made_up(shape, dtype)
     lettered = replace(made.side, letters=letters if any(letters) else ())
     return replace(made, side=lettered, notes=(*made.notes, *describe_chosen(chosen)))
 
 
 def describe_chosen(chosen: Mapping[str, int]) -> list[str]:
-    """Return a sentence on the sizes that were chosen."""
+    """Return a note on the sizes that were chosen, if any were."""
     sizes = ", ".join(f"{name} = {size}" for name, size in chosen.items())
     return [f"chosen, because the call does not state them: {sizes}"] if sizes else []
 
@@ -301,7 +307,7 @@ def _describe_made_up(shape: tuple[int, ...], dtype: str) -> Stored:
 
 
 def _describe_leaf(dtype: str) -> tuple[str, ...]:
-    """Return a note on the gradient of a new tensor of a dtype."""
+    """Return a note on the gradient of a new leaf tensor with a dtype."""
     kind = DTYPES[dtype]
     if not (kind.is_floating_point or kind.is_complex):
         return (f"a leaf; {dtype} cannot require a gradient",)
@@ -309,7 +315,9 @@ def _describe_leaf(dtype: str) -> tuple[str, ...]:
 
 
 def _collect_notes(tensor: torch.Tensor) -> tuple[str, ...]:
-    """Return further notes on a tensor."""
+    """Return notes on a tensor's device, its gradient, and lazy conjugation or
+    negation.
+    """
     found = []
     if tensor.device.type != "cpu":
         found.append(f"on {tensor.device}")
@@ -322,7 +330,7 @@ def _collect_notes(tensor: torch.Tensor) -> tuple[str, ...]:
 
 
 def _describe_gradient(tensor: torch.Tensor) -> list[str]:
-    """Return a note on a tensor in autograd: if it is a leaf, and gets a gradient."""
+    """Return a note on whether a tensor is a leaf and whether it gets a gradient."""
     if not (tensor.is_floating_point() or tensor.is_complex()):
         name = str(tensor.dtype).removeprefix("torch.")
         return [f"a leaf; {name} cannot require a gradient"]

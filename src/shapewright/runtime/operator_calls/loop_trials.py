@@ -25,7 +25,7 @@ ROUNDS = 20_000
 
 
 class _NotRun(Exception):
-    """The text contains something that is not run here."""
+    """Raised for code that the interpreter does not run."""
 
 
 _OPERATORS = {**OPERATORS, **COMPARISONS}
@@ -163,7 +163,9 @@ class _Interpreter:
 
 
 def _interpret_statements(stmts: Iterable[ast.stmt], names: Mapping[str, Any]) -> Names:
-    """Return the names after the statements have run; tensors are copied first."""
+    """Return the values of all names after running statements on copies of the
+    tensors.
+    """
     own = {
         name: value.clone() if isinstance(value, Tensor) else value
         for name, value in names.items()
@@ -173,7 +175,7 @@ def _interpret_statements(stmts: Iterable[ast.stmt], names: Mapping[str, Any]) -
 
 
 class _Made(Protocol):
-    """A tensor to make up."""
+    """The description of a tensor to be made up."""
 
     @property
     def shape(self) -> tuple[int, ...]: ...
@@ -203,7 +205,7 @@ class _Experiment(Protocol):
 
 
 def is_same(experiment: _Experiment, tries: int = 2) -> bool:
-    """Whether both give equal tensors, on different values in each try.
+    """Return whether both pieces compute equal tensors, with new values in each try.
 
     The program's own random numbers are restored afterwards.
     """
@@ -212,7 +214,7 @@ def is_same(experiment: _Experiment, tries: int = 2) -> bool:
 
 
 def _is_same_once(experiment: _Experiment, seed: int) -> bool:
-    """Compare both pieces once."""
+    """Return whether both pieces compute equal tensors with the values of one seed."""
     torch.manual_seed(seed)
     names: dict[str, Any] = {
         key: _make_values(t) for key, t in experiment.tensors.items()
@@ -227,7 +229,9 @@ def _is_same_once(experiment: _Experiment, seed: int) -> bool:
 
 
 def _make_values(made: _Made) -> Tensor:
-    """Return a tensor with random values."""
+    """Return a tensor with random values, or with those that its description
+    requires.
+    """
     dtype, shape = DTYPES[made.dtype], made.shape
     if made.zeros:
         return torch.zeros(shape, dtype=dtype)
@@ -239,7 +243,9 @@ def _make_values(made: _Made) -> Tensor:
 
 
 def _is_equal(one: Any, other: Any) -> bool:
-    """Whether shape and dtype are the same, and values up to rounding."""
+    """Return whether two tensors have equal shapes, dtypes and, up to rounding,
+    values.
+    """
     if not isinstance(one, Tensor) or not isinstance(other, Tensor):
         return type(one) is type(other) and bool(one == other)
     if one.shape != other.shape or one.dtype != other.dtype:

@@ -25,7 +25,7 @@ LOSSES = operators_with("takes_only_tensors")
 
 
 def _find_torch_function(name: str) -> Any:
-    """Return `torch.amax` for "amax"."""
+    """Return the torch function of a name: `torch.amax` for "amax"."""
     # `torch.kl_div` and its kind take the reduction as a number.
     for owner in OWNERS if name not in LOSSES else (torch.nn.functional,):
         found = getattr(owner, name, None)
@@ -37,14 +37,18 @@ def _find_torch_function(name: str) -> Any:
 def _compute_batch_norm(
     input: Tensor, mean: Tensor, var: Tensor, *affine: Tensor, eps: float
 ) -> Tensor:
-    """Compute batch norm in evaluation, of an element and its channel's numbers."""
+    """Compute batch norm of one element in evaluation mode, with its channel's
+    statistics.
+    """
     function: Any = torch.nn.functional.batch_norm
     made: Tensor = function(input.reshape(1, 1), mean, var, *affine, eps=eps)
     return made.reshape(1)
 
 
 def _find_window_argmax(values: Tensor) -> Tensor:
-    """Return where max_pool finds the largest value: the first, or the last NaN."""
+    """Return the index that max pooling returns: of the first maximum, or of the last
+    NaN.
+    """
     unknown = values.isnan().nonzero()
     return unknown[-1] if len(unknown) else values.argmax()
 
@@ -56,7 +60,7 @@ OF_ELEMENTS = {"batch_norm": _compute_batch_norm}
 
 
 def of_elements(name: str, values: list[Any], options: dict[str, Any]) -> Tensor:
-    """Apply a function to single elements, which are tensors if dtypes matter."""
+    """Apply a function to single elements, which are tensors if their dtypes matter."""
     if name in LOSSES:
         values = [torch.as_tensor(value, dtype=torch.float64) for value in values]
     elif not any(isinstance(value, Tensor) for value in values):
@@ -68,8 +72,8 @@ def of_elements(name: str, values: list[Any], options: dict[str, Any]) -> Tensor
 
 
 def of_steps(name: str, values: list[Any], at: int | None, options: Any) -> Any:
-    """Apply a function to all steps; return the part of its result that
-    the name adds.
+    """Apply a function to the values of all steps, and return the named part of its
+    result.
     """
     function, _, part = name.partition(".")
     if values and isinstance(values[0], Tensor):
@@ -88,14 +92,14 @@ def of_steps(name: str, values: list[Any], at: int | None, options: Any) -> Any:
 
 
 def _find_exact_dtype(value: Any) -> torch.dtype | None:
-    """Return the dtype that holds a number exactly; None for torch's choice."""
+    """Return the dtype that holds a number exactly, or None to let torch choose."""
     if isinstance(value, complex):
         return torch.complex128
     return torch.float64 if isinstance(value, float) else None
 
 
 def stored(value: Any, dtype: torch.dtype) -> Any:
-    """Return a number as a tensor of a dtype holds it: wrapped, rounded."""
+    """Return a number wrapped and rounded as a tensor of a dtype stores it."""
     if value is None:
         return None
     if isinstance(value, int) and not -(1 << 63) <= value < 1 << 63:

@@ -24,7 +24,7 @@ import_families("index_map")
 
 
 class Unknown(Exception):
-    """A name that is not an operator of torch that we know."""
+    """Raised for a name that is not a known torch operator."""
 
     def __init__(self, name: str) -> None:
         super().__init__(name)
@@ -41,7 +41,7 @@ def get_known_names() -> set[str]:
 
 
 def describe_unknown_name(name: str) -> str:
-    """Return the message for an unknown operator: what it is, or a similar name."""
+    """Return the error message for an unknown operator, with a similar name if any."""
     prefix, _, last = name.rpartition(".")
     known = sorted(get_known_names())
     same = [one for one in known if one.rpartition(".")[2] == last]
@@ -61,7 +61,7 @@ def describe_unknown_name(name: str) -> str:
 
 
 def _is_in_torch(name: str) -> bool:
-    """Whether torch has an attribute of that name."""
+    """Return whether torch has an attribute with a dotted name."""
     found: Any = torch
     for part in name.split(".")[1:]:
         found = getattr(found, part, None)
@@ -69,7 +69,7 @@ def _is_in_torch(name: str) -> bool:
 
 
 def find_function(name: str, values: bool = False) -> Any:
-    """Return torch's function of a dotted name, if it is a known operator."""
+    """Return the torch function with a dotted name, or raise `Unknown`."""
     if name == "tensor":
         return lambda input: input
     if not values and name not in get_known_names():
@@ -95,7 +95,7 @@ TURNS = (
 
 @dataclass(slots=True)
 class _Inner:
-    """The call of an operator that does a layer's work."""
+    """The operator call that does a layer's work."""
 
     func: Any = None
     name: str = ""
@@ -107,7 +107,7 @@ class _Inner:
 
 @cache
 def get_drawn_names() -> dict[Any, str]:
-    """Return the names under which functions have an index map, by function."""
+    """Return the name under which each function has an index map, by function."""
     names = sorted(MAPS, key=lambda name: name.startswith("torch.Tensor."))
     found: dict[Any, str] = {}
     for name in names:
@@ -116,7 +116,9 @@ def get_drawn_names() -> dict[Any, str]:
 
 
 class _Looking(TorchFunctionMode):
-    """A mode that keeps the calls of operators that can be drawn, and their results."""
+    """A function mode that records calls of operators with an index map, and their
+    results.
+    """
 
     def __init__(self) -> None:
         super().__init__()
@@ -141,19 +143,21 @@ class _Looking(TorchFunctionMode):
 
 
 def find_layer_class(name: str) -> type[nn.Module] | None:
-    """Return the class of a dotted name; None if it is no layer of torch."""
+    """Return the layer class with a dotted name, or None if torch has no such layer."""
     found = getattr(nn, name.removeprefix("torch.nn."), None)
     known = isinstance(found, type) and issubclass(found, nn.Module)
     return found if known else None
 
 
 def is_layer(name: str) -> bool:
-    """Whether a dotted name is that of a layer of torch."""
+    """Return whether a dotted name is that of a torch layer."""
     return name.startswith("torch.nn.") and find_layer_class(name) is not None
 
 
 def build_layer(kind: type[nn.Module], args: Any, kwargs: Any) -> nn.Module:
-    """Return a layer in evaluation whose weights are small, easily followed numbers."""
+    """Return a layer in evaluation mode whose weights are small numbers, easy to
+    follow.
+    """
     layer = kind(*args, **kwargs).eval()
     # Attention's are around 0, so that its softmax does not fall on one key.
     first, step = (-3, 8) if kind is nn.MultiheadAttention else (1, 1)
@@ -165,7 +169,7 @@ def build_layer(kind: type[nn.Module], args: Any, kwargs: Any) -> nn.Module:
 
 
 def find_layer_operator(layer: nn.Module, args: Any, kwargs: Any) -> _Inner:
-    """Return the operator that does a layer's work, or that refuses its input.
+    """Return the operator call that does a layer's work, or that rejects its input.
 
     It gets the very tensors that the layer gets, and returns what the layer returns.
     Its `func` is None if there is no such operator: `nn.TransformerEncoderLayer` ends
@@ -196,12 +200,12 @@ def find_layer_operator(layer: nn.Module, args: Any, kwargs: Any) -> _Inner:
 
 
 def get_identities(nest: Any) -> set[int]:
-    """Return the identities of the tensors in a nest."""
+    """Return the `id` of each tensor in a nested structure."""
     return {id(tensor) for tensor in nests.collect_tensors(nest)}
 
 
 def _with_masks(inner: _Inner, layer: nn.Module, args: Any, kwargs: Any) -> _Inner:
-    """Return the call with the masks that the layer of attention got.
+    """Return the call with the masks that were passed to the attention layer.
 
     The layer converts booleans to numbers, which the function does by itself as well.
     """

@@ -55,7 +55,7 @@ LARGEST = 1000
 
 
 class _NotRebuilt(Exception):
-    """The record does not suffice to call an op again."""
+    """Raised if the record does not suffice to call an op again."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,7 +69,7 @@ class _Replayed:
 
 
 def replay_call(op: Op, values: Mapping[int, Any] | None = None) -> _Replayed:
-    """Call `op` again and draw it; `values` are known ones, by place among its inputs.
+    """Call `op` again and draw it; `values` holds known values by input position.
 
     An op that cannot be called again, or gives another shape on made-up values, is
     shown by the shapes of the run, with the reason.
@@ -101,7 +101,7 @@ def replay_call(op: Op, values: Mapping[int, Any] | None = None) -> _Replayed:
 
 
 def _find_name(named: Sequence[tuple[str, Tensor]], tensor: Tensor) -> str:
-    """Return the first name of a tensor among the arguments."""
+    """Return the first name that a tensor has among the arguments."""
     return next((name for name, one in named if one is tensor), "input")
 
 
@@ -114,7 +114,7 @@ def _get_shown_name(op: Op) -> str:
 
 
 def _find_function(dotted: str) -> tuple[Callable[..., Any], str]:
-    """Return torch's function of a dotted name, and the name of its map."""
+    """Return the torch function with a dotted name, and the name of its index map."""
     if dotted in get_known_names():
         return find_function(dotted), dotted
     found: Any = torch
@@ -133,7 +133,7 @@ def _find_function(dotted: str) -> tuple[Callable[..., Any], str]:
 def _rebuild_arguments(
     op: Op, tensors: Sequence[Any]
 ) -> tuple[tuple[Any, ...], dict[str, Any]]:
-    """Return the arguments of a call, with `tensors` in the places of its inputs."""
+    """Return the arguments of a recorded call, with `tensors` as its inputs."""
     indexing = op.name.startswith("[")
     given: dict[str, Any] = {}
     for place, value in op.arguments:
@@ -152,7 +152,7 @@ def _rebuild_arguments(
 
 
 def _iter_free_places(given: Mapping[str, Any], count: int) -> Iterator[str]:
-    """Yield the first positions that no other argument has."""
+    """Yield the first `count` positions that no recorded argument has."""
     at = 0
     while count:
         if str(at) not in given:
@@ -162,7 +162,7 @@ def _iter_free_places(given: Mapping[str, Any], count: int) -> Iterator[str]:
 
 
 def _put_tensor(nest: Any, way: list[str], tensor: Any) -> None:
-    """Put a tensor at its place in nested arguments, in lists too."""
+    """Insert a tensor at its place in nested arguments."""
     key: Any = way[0] if isinstance(nest, dict) else int(way[0])
     if len(way) == 1:
         nest[key] = tensor
@@ -174,7 +174,7 @@ def _put_tensor(nest: Any, way: list[str], tensor: Any) -> None:
 
 
 class _Numbered:
-    """Items by their number, of a list that is still being filled."""
+    """The items of a list that is still being filled, by index."""
 
     def __init__(self, items: dict[Any, Any]) -> None:
         self.items = items
@@ -187,7 +187,9 @@ class _Numbered:
 
 
 def _make_list(value: Any, indexing: bool) -> Any:
-    """Return numbered items as a list; as a tuple between the brackets of an index."""
+    """Return indexed items as a list, or as a tuple if they are an index in
+    brackets.
+    """
     if isinstance(value, dict):
         items = [_make_list(value[at], False) for at in sorted(value)]
         return tuple(items) if indexing else items
@@ -200,7 +202,7 @@ LONGEST = 100
 
 
 def _read_argument(value: Any, place: str, indexing: bool) -> Any:
-    """Return a recorded argument as torch accepts it."""
+    """Convert a recorded argument to a value that torch accepts."""
     if isinstance(value, str):
         return _read_text(value, place, indexing)
     if isinstance(value, tuple | list):
@@ -235,7 +237,7 @@ def _read_text(text: str, place: str, indexing: bool) -> Any:
 
 
 def _count_cells(fact: Fact) -> int:
-    """Return how many cells of storage a tensor spans."""
+    """Return the number of storage elements that a tensor spans."""
     if not fact.numel:
         return 0
     steps = zip(fact.shape, fact.stride or (), strict=True)
@@ -243,7 +245,7 @@ def _count_cells(fact: Fact) -> int:
 
 
 def _make_blank(fact: Fact) -> Tensor:
-    """Return a tensor of the same metadata, without values."""
+    """Return a meta tensor with the recorded metadata."""
     if fact.stride is None or fact.layout != "strided":
         raise _NotRebuilt(f"a tensor of layout {fact.layout} has no strides")
     dtype = DTYPES[fact.dtype]
@@ -254,7 +256,9 @@ def _make_blank(fact: Fact) -> Tensor:
 
 
 def _make_filled(fact: Fact, seed: int, high: int, value: Any) -> Tensor:
-    """Return a tensor with the strides of the run, and its values or made-up ones."""
+    """Return a tensor with the recorded strides, filled with known or made-up
+    values.
+    """
     assert fact.stride is not None
     if value is not None:
         room = torch.zeros(_count_cells(fact), dtype=DTYPES[fact.dtype])
@@ -272,7 +276,7 @@ def _make_filled(fact: Fact, seed: int, high: int, value: Any) -> Tensor:
 
 
 def _is_fitting(fact: Fact, value: Any) -> bool:
-    """Whether nested lists have the shape of a tensor that can be filled with them."""
+    """Return whether a tensor of the recorded shape can be filled with nested lists."""
     for size in fact.shape:
         if not isinstance(value, list) or len(value) != size:
             return False
@@ -288,7 +292,9 @@ def _perform_call(
     order: tuple[str, ...],
     values: Mapping[int, Any],
 ) -> Drawn:
-    """Run the call on values, those of the run if they are known."""
+    """Run the call on the values of the run where they are known, else on made-up
+    ones.
+    """
     raised = not op.outputs
     drawn = None
     known = {op.inputs[at].tensor: value for at, value in values.items()}
@@ -329,7 +335,7 @@ def _perform_call(
 
 
 def _iter_highs(op: Op, name: str) -> Iterator[int]:
-    """Yield bounds of whole numbers to try, the likeliest first."""
+    """Yield upper bounds to try for made-up integers, the likeliest first."""
     dims = [value for key, value in op.arguments if type(value) is int and key != "0"]
     named = dict(op.arguments).get("dim")
     floats = [
@@ -352,7 +358,7 @@ def _draw_from_facts(
     name: str = "",
     order: Sequence[str] = (),
 ) -> Drawn:
-    """Draw a call by the facts of its run."""
+    """Draw a call from recorded shapes alone, for the given reason."""
     names = order or tuple(_iter_plain_names(op))
     first: dict[str, Fact] = {}
     for key, fact in zip(names, op.inputs, strict=True):
@@ -374,13 +380,13 @@ def _iter_plain_names(op: Op) -> Iterator[str]:
 
 
 def _name_outputs(op: Op) -> list[str]:
-    """Return names for the outputs."""
+    """Return names for the outputs of an op."""
     several = len(op.outputs) > 1
     return [f"out.{n}" if several else "out" for n in range(len(op.outputs))]
 
 
 def _draw_facts(facts: Iterable[Fact], names: Iterable[str]) -> tuple[Side, ...]:
-    """Return sides without values."""
+    """Return recorded tensors as sides of a drawing, without values."""
     return tuple(
         Side(name, fact.shape, fact.dtype, fact.stride or (), fact.storage_offset)
         for name, fact in zip(names, facts, strict=True)
@@ -394,7 +400,7 @@ IN_ALL = 1 << 22
 
 
 class Watch:
-    """The input values of the ops of the last run, by op and place among its inputs."""
+    """The input values of the ops of the last run, by op and input position."""
 
     def __init__(self) -> None:
         self.engine: Engine | None = None
@@ -402,14 +408,18 @@ class Watch:
         self.left = IN_ALL
 
     def get_known(self, op: Op, ops: Sequence[Op]) -> dict[int, Any]:
-        """Return the values of an op's inputs, if `ops` are the watched run's."""
+        """Return the known values of an op's inputs, if `ops` are those of the watched
+        run.
+        """
         engine = self.engine
         if engine is None or len(engine.events) != len(ops):
             return {}
         return self.values.get(op.index, {})
 
     def __call__(self, plan: Plan) -> Plan:
-        """Return the plan of a function, with the values of its calls kept."""
+        """Wrap the plan of a function so that the input values of its calls are
+        kept.
+        """
 
         def watched(engine: Engine, func: Any, args: Any, kwargs: Any) -> Any:
             if engine is not self.engine:
@@ -435,7 +445,7 @@ class Watch:
     def find_known_values(
         self, engine: Engine, given: list[torch.Tensor]
     ) -> dict[int, Any]:
-        """Return the known values among the tensors of a call, by their place."""
+        """Return the known values among the tensors of a call, by position."""
         found: dict[int, Any] = {}
         with torch._C.DisableTorchFunction():
             for at, tensor in enumerate(given):

@@ -32,7 +32,7 @@ from shapewright.runtime.operator_calls.operator_names import (
 
 
 class _Typed(Protocol):
-    """A tensor as typed: `f32[4, 6]`."""
+    """A tensor as the user typed it, like `f32[4, 6]`."""
 
     @property
     def shape(self) -> tuple[int, ...]: ...
@@ -43,7 +43,9 @@ class _Typed(Protocol):
 
 
 class _TypedCall(Protocol):
-    """A call as typed, with `_Typed` and other calls among its arguments."""
+    """A call as the user typed it, with `_Typed` tensors and calls among its
+    arguments.
+    """
 
     @property
     def name(self) -> str: ...
@@ -68,7 +70,7 @@ SOFT = ("attention", "Attention", "attention_forward")
 
 @dataclass(slots=True)
 class _Making:
-    """How tensors are made up: `high` bounds whole numbers, `seed` differs for each.
+    """How tensors are made up: integers lie below `high`, and `seed` differs for each.
 
     With `blank` they have no values, with `soft` floats are near 0; with `tame` floats
     lie between 0 and 1, and square matrices can be inverted. `letters` are those with
@@ -83,7 +85,7 @@ class _Making:
     letters: list[tuple[Any, tuple[str | None, ...]]] = field(default_factory=list)
 
     def value(self, given: Any) -> Any:
-        """Return an argument as torch accepts it."""
+        """Return a typed argument as a value that torch accepts."""
         if hasattr(given, "kwargs"):
             func = find_function(given.name)
             args = [self.value(item) for item in given.args]
@@ -109,7 +111,7 @@ class _Making:
 
 
 def perform_call(call: _TypedCall) -> Drawn:
-    """Run a typed call on made-up values, and draw it.
+    """Run a call that the user typed on made-up values, and draw it.
 
     Whole numbers are taken for indices: they lie below the size that they index, if
     that is known, else they are 0. Raises `Unknown` for a name that is no operator.
@@ -141,7 +143,9 @@ def perform_call(call: _TypedCall) -> Drawn:
 
 
 def _tame_values(made: torch.Tensor) -> torch.Tensor:
-    """Return floats from 0 up to 1; for square matrices, the unit matrix."""
+    """Replace floats by values from 0 to 1, and square matrices by the identity
+    matrix.
+    """
     if not made.is_floating_point() or not made.numel():
         return made
     if made.ndim > 1 and made.shape[-1] == made.shape[-2]:
@@ -179,7 +183,7 @@ def _add_letters(
     making: _Making,
     named: tuple[str, tuple[Any, ...], dict[str, Any]],
 ) -> Drawn:
-    """Return the drawing with the letters of the tensors that were typed."""
+    """Return the drawing with the letters that the user typed for sizes."""
     if not call.letters:
         return drawn
     letters = {
@@ -193,7 +197,7 @@ def _add_letters(
 
 
 def _make_raising(error: Exception) -> Callable[..., Any]:
-    """Return a function that raises an error again."""
+    """Return a function that raises a given error."""
 
     def again(*args: Any, **kwargs: Any) -> Any:
         raise error
@@ -202,7 +206,7 @@ def _make_raising(error: Exception) -> Callable[..., Any]:
 
 
 def _iter_bounds(call: _TypedCall) -> Iterator[int]:
-    """Yield sizes that whole numbers of the call may index, the likeliest first."""
+    """Yield upper bounds to try for the integers of a call, the likeliest first."""
     floats = [
         leaf.shape
         for leaf in call.leaves()
@@ -223,7 +227,9 @@ def iter_likely_bounds(
     name: str,
     counts: Sequence[int] = (),
 ) -> Iterator[int]:
-    """Yield the likely bounds for shapes that may be indexed and numbers in a call."""
+    """Yield likely upper bounds for indices, given shapes that they may index and
+    `counts`.
+    """
     if name.endswith(("embedding", "embedding_bag")):
         dim = 0
     tried: list[int] = []
@@ -235,7 +241,7 @@ def iter_likely_bounds(
 
 
 def _draw_shapes(call: _TypedCall) -> Drawn:
-    """Draw a call too large to run, by its shapes."""
+    """Draw the shapes of a call that is too large to run."""
     making = _Making(1, blank=True)
     with torch.device("meta"):
         args = tuple(making.value(item) for item in call.args)
@@ -255,7 +261,7 @@ def _draw_shapes(call: _TypedCall) -> Drawn:
 
 
 def _count_elements(call: _TypedCall) -> int:
-    """Return how many elements a call needs, with a layer's weights."""
+    """Return the number of elements in a call's inputs and in a layer's weights."""
     count = sum(prod(leaf.shape) for leaf in call.leaves())
     if call.built is not None:
         try:
@@ -267,7 +273,7 @@ def _count_elements(call: _TypedCall) -> int:
 
 
 def _compute_upper_bound(nest: Any) -> int:
-    """Return the product of all sizes and whole numbers of a call, an upper bound."""
+    """Return the product of all sizes and integers in a call, as an upper bound."""
     if hasattr(nest, "kwargs"):
         return _compute_upper_bound((*nest.args, *nest.kwargs.values()))
     if isinstance(nest, tuple | list):
@@ -278,7 +284,7 @@ def _compute_upper_bound(nest: Any) -> int:
 
 
 def _build_on_meta(name: str, given: tuple[tuple[Any, ...], dict[str, Any]]) -> Any:
-    """Return a layer without memory for its weights."""
+    """Return a layer on the meta device, in evaluation mode."""
     kind: Any = find_layer_class(name)
     with torch.device("meta"):
         return kind(*given[0], **given[1]).eval()

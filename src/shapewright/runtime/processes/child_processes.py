@@ -16,7 +16,9 @@ LOOKS = 1.0
 
 
 def wait_for_end(child: int, seconds: float) -> int | None:
-    """Return the status of a child, or None if it has not ended after `seconds`."""
+    """Return the exit status of a child, or None if it has not ended after
+    `seconds`.
+    """
     until, pause = time.monotonic() + seconds, 0.0005
     while True:
         number, status = os.waitpid(child, os.WNOHANG)
@@ -29,7 +31,7 @@ def wait_for_end(child: int, seconds: float) -> int | None:
 
 
 class Standstill:
-    """Detects a process and its children that have computed nothing for long.
+    """A detector for a process that, with its children, has not computed for `seconds`.
 
     A process that computes may take as long as it likes; one in which every thread
     waits for another would do so for ever. Only Linux reports this.
@@ -42,7 +44,7 @@ class Standstill:
         self.ticks = -1
 
     def is_met(self) -> bool:
-        """Whether the process stands still by now."""
+        """Return whether the process and its children have stopped computing."""
         now = time.monotonic()
         if now < self.looked + min(LOOKS, self.seconds / 4):
             return False
@@ -64,7 +66,7 @@ def _iter_family(process: int) -> Iterator[int]:
 
 
 def _get_cpu_time(process: int) -> int:
-    """Return the CPU time of a process until now, 0 if it is not known."""
+    """Return the CPU time that a process has used, or 0 if it is not known."""
     try:
         with open(f"/proc/{process}/stat") as stream:
             parts = stream.read().rpartition(")")[2].split()
@@ -78,13 +80,15 @@ FIRST = 500
 
 
 def make_distant_pipe() -> tuple[int, int]:
-    """Return an end to read from and one to write to, far from what a program opens."""
+    """Return the read and write ends of a pipe, moved to high descriptor numbers."""
     reading, writing = os.pipe()
     return move_descriptor(reading), move_descriptor(writing)
 
 
 def move_descriptor(end: int) -> int:
-    """Move a descriptor to a high number; return it unchanged if there is none."""
+    """Move a file descriptor to a high number, or return it unchanged if none is
+    free.
+    """
     if sys.platform == "win32":
         return end
     import fcntl

@@ -21,7 +21,7 @@ Base: Any = getattr(torch.distributed, "ProcessGroup", object)
 
 
 class Done:
-    """The handle of a collective that finishes at once."""
+    """The work handle of a collective that finishes at once."""
 
     def __init__(self, result: Any = None) -> None:
         self._result = result
@@ -53,7 +53,7 @@ class Done:
 
 
 class Ranks(Base):  # type: ignore[misc]
-    """A process group in which one rank runs: torch's own functions call it."""
+    """A process group in which only this rank runs; torch's own functions call it."""
 
     def __init__(
         self, rank: int, size: int, name: str, backend: str, stage: RehearsalState
@@ -276,13 +276,15 @@ class Ranks(Base):  # type: ignore[misc]
         return self.recv(tensors, 0, tag)
 
     def spread(self, name: str, into: list[Tensor], tensor: Tensor) -> None:
-        """Copy a tensor to every tensor of a list."""
+        """Copy a tensor to each tensor of a list with one tensor per rank."""
         if self.can_reach(name, tensor) and self.has_one_each(name, into):
             for output in into:
                 self.copied(name, output, tensor)
 
     def copied(self, name: str, output: Tensor, tensor: Tensor) -> None:
-        """Copy a tensor to another, if it has room for it."""
+        """Copy a tensor to an output, or report a mismatch of shape, dtype or
+        device.
+        """
         whole, part = _get_shape(self, output), _get_shape(self, tensor)
         strict = self.is_strict(output)
         same = (
@@ -303,7 +305,7 @@ class Ranks(Base):  # type: ignore[misc]
                 output.copy_(tensor.reshape(whole))
 
     def has_one_each(self, name: str, tensors: Sequence[Tensor]) -> bool:
-        """Whether a list has as many tensors as the group has ranks."""
+        """Check that a list has one tensor per rank, and report it otherwise."""
         if len(tensors) == self.count:
             return True
         words = f"{len(tensors)} tensor{'s' * (len(tensors) != 1)}"
@@ -313,7 +315,9 @@ class Ranks(Base):  # type: ignore[misc]
         return False
 
     def can_reach(self, name: str, *tensors: Tensor) -> bool:
-        """Whether the backend accepts tensors of that device."""
+        """Check that the backend accepts the devices of the tensors, and report it
+        otherwise.
+        """
         engine = self.stage.engine
         for tensor in tensors:
             if not engine.known(tensor):
@@ -328,7 +332,7 @@ class Ranks(Base):  # type: ignore[misc]
         return True
 
     def is_of(self, name: str, tensor: Tensor, output: Tensor) -> bool:
-        """Whether both have the same dtype."""
+        """Check that both tensors have the same dtype, and report it otherwise."""
         one, other = tensor.dtype, output.dtype
         if one == other:
             return True
@@ -336,17 +340,21 @@ class Ranks(Base):  # type: ignore[misc]
         return False
 
     def is_strict(self, tensor: Tensor) -> bool:
-        """Whether shapes must be equal, as gloo requires, not only element counts."""
+        """Return whether shapes must be equal, as for gloo, and not only element
+        counts.
+        """
         if self.backend in ("gloo", "nccl"):
             return self.backend == "gloo"
         return str(self.stage.engine.info(tensor).meta.device) == "cpu"
 
     def refuse(self, message: str, torch_message: str = "") -> None:
-        """Report a collective that a real run refuses; this run goes on."""
+        """Report a collective that would fail in a real run; this run continues."""
         self.stage.engine.find(COLLECTIVE_MISMATCH, message, torch_message)
 
     def sum_up(self, tensor: Tensor, opts: Any) -> None:
-        """Apply a sum over equal ranks to values that are known."""
+        """Multiply known values by the number of ranks, as a sum over equal ranks
+        does.
+        """
         if self.count == 1 or not self.stage.engine.info(tensor).storage.known:
             return
         if opts is None or opts.reduceOp == torch.distributed.ReduceOp.SUM:
@@ -355,13 +363,13 @@ class Ranks(Base):  # type: ignore[misc]
 
 
 def _get_shape(group: Ranks, tensor: Tensor) -> tuple[int, ...]:
-    """Return the shape of a tensor, without a call in the record."""
+    """Return the shape of a tensor without recording a call."""
     found: tuple[int, ...] = group.stage.engine.info(tensor).meta.shape
     return found
 
 
 def _count_elements(sizes: tuple[int, ...]) -> int:
-    """Return the product of sizes."""
+    """Return the number of elements of a tensor with these sizes."""
     count = 1
     for size in sizes:
         count *= size
@@ -369,12 +377,12 @@ def _count_elements(sizes: tuple[int, ...]) -> int:
 
 
 def _format_ranks(group: Ranks) -> str:
-    """Return the number of ranks as text: `2 ranks`."""
+    """Return the number of ranks as text, like `2 ranks`."""
     return f"{group.count} rank{'s' * (group.count != 1)}"
 
 
 def _format_gloo_error(name: str, asked: tuple[int, ...], got: tuple[int, ...]) -> str:
-    """Return gloo's message for a tensor that does not fit."""
+    """Return the error message of gloo for a tensor of the wrong shape."""
     one, other = (f"({', '.join(map(str, each))})" for each in (asked, got))
     return (
         f"ProcessGroupGloo::{name}: invalid tensor size at index 0 (expected {one}, "

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 @contextmanager
 def _replace_transfers(stage: RehearsalState) -> Iterator[None]:
-    """Replace torch's transfers between devices by calls on tensors that claim them."""
+    """Replace torch's transfers between devices by calls on tensors without data."""
     parallel: Any = nn.parallel
     module = sys.modules["torch.nn.parallel.data_parallel"]  # a function has its name
     places = (
@@ -50,7 +50,7 @@ def _return_replacement(value: Any, original: Any) -> Any:
 
 
 def _name_replicas(stage: RehearsalState, original: Any) -> Any:
-    """Give replicas the names of the modules that they are copies of."""
+    """Wrap `replicate` so that replicas get the paths of the modules that they copy."""
 
     def replicate(network: Any, *args: Any, **kwargs: Any) -> Any:
         made = original(network, *args, **kwargs)
@@ -66,14 +66,14 @@ def _name_replicas(stage: RehearsalState, original: Any) -> Any:
 
 
 def _normalize_device(device: Any) -> Any:
-    """Return a device as `to` accepts it."""
+    """Return a device in a form that `Tensor.to` accepts."""
     if isinstance(device, int):
         return "cpu" if device < 0 else f"cuda:{device}"
     return device
 
 
 class _Scatter:
-    """Splits a tensor into parts, one for each device."""
+    """A stand-in for torch's `Scatter`, which splits a tensor across devices."""
 
     @staticmethod
     def apply(devices: Sequence[Any], sizes: Any, dim: int, tensor: Any) -> Any:
@@ -89,7 +89,7 @@ class _Scatter:
 
 
 class _Gather:
-    """Joins parts on one device; scalars become a vector, with torch's warning."""
+    """A stand-in for torch's `Gather`, which concatenates parts on one device."""
 
     @staticmethod
     def apply(device: Any, dim: int, *parts: Any) -> Any:
@@ -104,7 +104,9 @@ class _Gather:
 
 
 class _Broadcast:
-    """Copies tensors to each device: those of the first, then those of the next."""
+    """A stand-in for torch's `Broadcast`, which copies all tensors to each device in
+    turn.
+    """
 
     @staticmethod
     def apply(devices: Sequence[Any], *tensors: Any) -> Any:
@@ -116,7 +118,7 @@ class _Broadcast:
 
 
 def _broadcast_coalesced(tensors: Any, devices: Any, *args: Any) -> list[list[Any]]:
-    """Broadcast without gradients; on the first device tensors are not even copied."""
+    """Copy tensors to each device without gradients; the first keeps the originals."""
     return [
         [
             tensor if at == 0 else tensor.detach().to(_normalize_device(device))
@@ -129,7 +131,7 @@ def _broadcast_coalesced(tensors: Any, devices: Any, *args: Any) -> list[list[An
 def _call_replicas(
     modules: Sequence[Any], inputs: Sequence[Any], kwargs: Any = None, *devices: Any
 ) -> list[Any]:
-    """Call each replica with its part."""
+    """Call each replica with its part of the inputs."""
     named_too = kwargs or [{} for _ in modules]
     return [
         module(*(part if isinstance(part, tuple | list) else (part,)), **more)
@@ -139,7 +141,9 @@ def _call_replicas(
 
 @contextmanager
 def replace_data_parallel(stage: RehearsalState) -> Iterator[None]:
-    """Run `DistributedDataParallel` as one rank, `DataParallel` as all its devices."""
+    """Run `DistributedDataParallel` as one rank, and `DataParallel` on all its
+    devices.
+    """
     with ExitStack() as stack:
         for owner in (nn.parallel, nn.parallel.distributed):
             name = "DistributedDataParallel"
@@ -149,7 +153,7 @@ def replace_data_parallel(stage: RehearsalState) -> Iterator[None]:
 
 
 class _Distributed(nn.Module):
-    """`DistributedDataParallel` that holds the module itself, under `module.`."""
+    """A stand-in for `DistributedDataParallel` that calls the module itself."""
 
     def __init__(
         self, module: nn.Module, device_ids: Any = None, output_device: Any = None,

@@ -26,11 +26,12 @@ Result = TypeVar("Result")
 
 
 class ChildLost(Exception):
-    """The child ended without an answer."""
+    """Raised if a child process ended without a result."""
 
 
 def run_in_child(function: Callable[[], Result], seconds: float) -> Result:
-    """Return what `function` returns in a child process, ended after `seconds`.
+    """Return the result of `function` in a child process, which is killed after
+    `seconds`.
 
     The child's output is discarded, and the files that it writes lie in a temporary
     folder. Raises `ChildLost` if it gives no answer.
@@ -44,7 +45,7 @@ def run_in_child(function: Callable[[], Result], seconds: float) -> Result:
 
 
 class Children(Generic[Request, Result]):
-    """Child processes that call a function for each request that they are given.
+    """Child processes that call a function for each request sent to them.
 
     A child answers many: its first call is the expensive one, for the memory that it
     copies. A child that dies, or answers nothing for `seconds`, is replaced.
@@ -70,7 +71,7 @@ class Children(Generic[Request, Result]):
         self.folders.close()
 
     def each(self, requests: Sequence[Request]) -> list[Result | None]:
-        """Return the answer to each request; None for a request without an answer."""
+        """Return the result of each request, or None for a request without a result."""
         found: list[Result | None] = [None] * len(requests)
         waiting = list(reversed(range(len(requests))))
         working: list[_Child[Request, Result]] = []
@@ -97,12 +98,14 @@ class Children(Generic[Request, Result]):
         return found
 
     def started(self) -> _Child[Request, Result]:
-        """Start another child."""
+        """Start another child process."""
         folder = tempfile.TemporaryDirectory(prefix="shapewright-")
         return _Child(self.function, self.seconds, self.folders.enter_context(folder))
 
     def keep(self, child: _Child[Request, Result]) -> None:
-        """Keep a child that answered for more requests; end any other."""
+        """Keep a child that returned a result for later requests, and stop any
+        other.
+        """
         if child.waits:
             self.idle.append(child)
         else:
@@ -131,7 +134,7 @@ class _Child(Generic[Request, Result]):
         os.close(questions)
 
     def ask(self, requests: Sequence[Request], at: int) -> None:
-        """Send the request at a place."""
+        """Send the request at index `at` to the child."""
         self.at, self.waits = at, False
         self.until = time.monotonic() + self.seconds
         question = pickle.dumps(requests[at])
@@ -139,7 +142,9 @@ class _Child(Generic[Request, Result]):
             _send_content(self.writing, question, self.until)
 
     def answered(self, found: list[Result | None]) -> bool:
-        """Read what has arrived; return whether it is complete, or the child gone."""
+        """Read what has arrived; return whether the result is complete or the child
+        gone.
+        """
         part = os.read(self.reading, 1 << 16)
         self.received += part
         if not part:
@@ -155,7 +160,7 @@ class _Child(Generic[Request, Result]):
         return True
 
     def stop(self) -> None:
-        """End the child, whatever it does."""
+        """Kill the child process."""
         os.close(self.reading)
         os.close(self.writing)
         with contextlib.suppress(ProcessLookupError):
@@ -172,7 +177,7 @@ HEAD = struct.Struct("!Q")
 
 
 def _send_content(pipe: int, content: bytes, until: float | None = None) -> None:
-    """Send the content after its length; give up if it is not read in time."""
+    """Send content preceded by its length; give up if it is not read in time."""
     left = memoryview(HEAD.pack(len(content)) + content)
     while left:
         if until is not None:
@@ -184,7 +189,7 @@ def _send_content(pipe: int, content: bytes, until: float | None = None) -> None
 
 
 def _receive_content(pipe: int) -> bytes | None:
-    """Return what was sent; None at the end."""
+    """Return the next content that was sent, or None at the end of the pipe."""
     parts = b""
     size = HEAD.size
     while len(parts) < size:
@@ -200,7 +205,9 @@ def _receive_content(pipe: int) -> bytes | None:
 def _answer_requests(
     function: Callable[[Any], Any], questions: int, answers: int, folder: str
 ) -> NoReturn:
-    """Answer requests in the child: call, send the answers, end without clean-up."""
+    """Call `function` in the child for each request and send the results, until the
+    end.
+    """
     code = 1
     try:
         gc.disable()  # a collection would write to all the memory that is shared

@@ -36,7 +36,7 @@ ASKS = "<frozen _collections_abc>"
 
 @contextmanager
 def _claim_launch(tell: Callable[[str], None]) -> Iterator[None]:
-    """Answer `os.environ["RANK"]`; `os.environ.get("RANK")` keeps its default.
+    """Provide `os.environ["RANK"]`; `os.environ.get("RANK")` still returns its default.
 
     Only names that are not set are answered. `tell` is called with each.
     """
@@ -66,7 +66,7 @@ LONG = timedelta(minutes=30)
 
 @contextmanager
 def replace_process_groups(stage: RehearsalState) -> Iterator[None]:
-    """Run `torch.distributed` as one rank; leave a group that exists already."""
+    """Run `torch.distributed` as one rank, unless a process group exists already."""
     dist = torch.distributed
 
     def tell(name: str) -> None:
@@ -101,7 +101,7 @@ def replace_process_groups(stage: RehearsalState) -> Iterator[None]:
 
 
 def _refuse_mesh(original: Any) -> Any:
-    """Refuse device meshes, whose sharded tensors are not followed."""
+    """Return a constructor that refuses device meshes, which are not supported."""
 
     def __init__(self: Any, *args: Any, **kwargs: Any) -> None:
         raise NotImplementedError(
@@ -114,7 +114,7 @@ def _refuse_mesh(original: Any) -> Any:
 
 
 def end_groups() -> None:
-    """End the groups that a program leaves behind."""
+    """Destroy the process groups that a program leaves behind."""
     if torch.distributed.is_available() and torch.distributed.is_initialized():
         world = torch.distributed.group.WORLD
         if isinstance(world, Ranks):
@@ -123,7 +123,7 @@ def end_groups() -> None:
 
 
 def _make_group_functions(stage: RehearsalState) -> dict[str, Callable[[Any], Any]]:
-    """Return functions of `torch.distributed`, each derived from torch's own."""
+    """Return makers of stand-ins for functions of `torch.distributed`, by name."""
     here: Any = torch.distributed
 
     def begun(original: Any) -> Any:
@@ -246,7 +246,7 @@ def _make_group_functions(stage: RehearsalState) -> dict[str, Callable[[Any], An
 
 
 def _make_group(stage: RehearsalState, bound: Any) -> tuple[Any, Any]:
-    """Return a group for `_new_process_group_helper`, and its store."""
+    """Return the new process group of `_new_process_group_helper`, and its store."""
     given = bound.arguments
     c10d: Any = torch.distributed.distributed_c10d
     world = c10d._world
@@ -275,7 +275,9 @@ def _make_group(stage: RehearsalState, bound: Any) -> tuple[Any, Any]:
 
 
 class _Normalized:
-    """`SyncBatchNorm` over equal ranks, which normalizes as over one rank."""
+    """A stand-in for the function of `SyncBatchNorm`, which normalizes over one
+    rank.
+    """
 
     @staticmethod
     def apply(

@@ -57,7 +57,9 @@ NEVER = operators_with("does_not_compute")
 
 
 class StepRefused(Exception):
-    """A step that is not allowed; `own`: it would have run the program's code."""
+    """Raised for a step that is not allowed; `own` if it would run the program's
+    code.
+    """
 
     def __init__(self, what: str, own: bool = False) -> None:
         super().__init__(what)
@@ -83,11 +85,11 @@ class StepGuards:
         self.refused: StepRefused | None = None
 
     def names(self) -> dict[str, Any]:
-        """Return the checks by the names that the rewritten expression has for them."""
+        """Return the checks by the names that rewritten expressions use for them."""
         return {PREFIX + name: getattr(self, name) for name in ASKED}
 
     def refuse(self, what: str, own: bool = False) -> Any:
-        """Refuse a step."""
+        """Raise `StepRefused` for a step, and remember it."""
         self.refused = StepRefused(what, own)
         raise self.refused
 
@@ -97,7 +99,7 @@ class StepGuards:
             self.refuse(f"`{name}` is used up by reading it")
 
     def call(self, function: Any) -> Any:
-        """Check a function before it is called."""
+        """Check a function before it is called, and return what to call instead."""
         if not (self.every or _can_call(function)):
             self.refuse(f"calls {function!r:.60}", own=True)
         owner, name = getattr(function, "__self__", None), _get_function_name(function)
@@ -112,7 +114,7 @@ class StepGuards:
         return function
 
     def builtin(self, function: Any, *args: Any, **words: Any) -> Any:
-        """Call a Python builtin (`len`) if it runs no code of the program's."""
+        """Call a Python builtin, like `len`, if it runs no code of the program."""
         for value in (*args, *words.values()):
             if isinstance(value, type):
                 continue
@@ -146,7 +148,7 @@ class StepGuards:
         return container
 
     def wrote(self, value: Any) -> Any:
-        """Check the result of a method in place."""
+        """Check that the result of an in-place method is a tensor."""
         if not isinstance(value, torch.Tensor):
             self.refuse(f"writes into a {type(value).__name__}")
         return value
@@ -165,12 +167,12 @@ class StepGuards:
 
 
 def _get_function_name(function: Any) -> str:
-    """Return the name of a function, or an empty string."""
+    """Return the name of a function, or an empty string if it has none."""
     return str(getattr(function, "__name__", ""))
 
 
 def _is_in_c(value: Any, method: str) -> bool:
-    """Whether a type's own method is Python's or torch's."""
+    """Return whether the type of a value has a method that is Python's or torch's."""
     found = getattr(type(value), method, None)
     return isinstance(
         found, WrapperDescriptorType | MethodDescriptorType
@@ -178,19 +180,19 @@ def _is_in_c(value: Any, method: str) -> bool:
 
 
 def _is_of_torch(value: Any) -> bool:
-    """Whether it is a tensor or a container of layers of torch's own."""
+    """Return whether a value is exactly a tensor, a parameter or a buffer of torch."""
     kind = type(value)
     return kind in (torch.Tensor, Parameter, Buffer)
 
 
 def _is_torch_function(function: Any) -> bool:
-    """Whether a function of Python is torch's."""
+    """Return whether a Python function is defined in torch."""
     code = getattr(inspect.unwrap(function), "__code__", None) if function else None
     return code is not None and code.co_filename.startswith(TORCH)
 
 
 def _can_call(function: Any) -> bool:
-    """Whether calling it runs nothing but torch's operators or plain Python."""
+    """Return whether a call of `function` runs only torch operators or plain Python."""
     if isinstance(function, partial):
         return _can_call(function.func)
     if isinstance(function, nn.Module):
@@ -221,13 +223,13 @@ def _can_call(function: Any) -> bool:
 
 
 def _is_in_torch_modules(function: Any) -> bool:
-    """Whether a function of Python is one of torch's on tensors."""
+    """Return whether a Python function is defined in a torch module that computes."""
     module = f"{getattr(function, '__module__', '')}."
     return _is_torch_function(function) and module.startswith(TORCH_MODULES)
 
 
 def _is_own_layer(module: nn.Module) -> bool:
-    """Whether a layer and all inside it are torch's, without hooks or own functions."""
+    """Return whether a layer and its submodules are torch's own, without hooks."""
     for submodule in module.modules():
         kind: Any = type(submodule)
         if isinstance(submodule, torch.jit.ScriptModule):
@@ -249,7 +251,7 @@ ASKS_OWN = object()
 
 
 def get_attribute(owner: Any, name: str) -> Any:
-    """Return an attribute, found without running any code of the program."""
+    """Return an attribute without running the program's code, or `ASKS_OWN`."""
     if isinstance(owner, torch.Tensor):
         return getattr(owner, name) if _is_of_torch(owner) else ASKS_OWN
     if isinstance(owner, ModuleType):
@@ -290,6 +292,6 @@ def _bind_method(found: Any, owner: Any) -> Any:
 
 
 def _is_given(function: Any) -> bool:
-    """Whether a function is torch's or Python's own."""
+    """Return whether a function is torch's or Python's own."""
     code = getattr(function, "__code__", None)
     return code is not None and classify_file(code.co_filename) == SKIP

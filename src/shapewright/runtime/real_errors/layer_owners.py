@@ -36,7 +36,7 @@ LONGEST = 30
 
 @dataclass(slots=True)
 class Owner:
-    """The outermost module among the frames, and all modules inside it by their paths.
+    """The outermost module whose method failed, and all modules inside it by path.
 
     A layer that the program calls by a name of its own has this name: `head` for the
     `head(x)` of a script.
@@ -49,11 +49,13 @@ class Owner:
     texts: dict[str, SourceText] = field(default_factory=dict)
 
     def path_of(self, module: Any) -> str | None:
-        """Return the path of a module, None for another object."""
+        """Return the path of a module, or None for any other object."""
         return next((path for path, each in self.modules if each is module), None)
 
     def built(self, paths: Iterable[str]) -> dict[str, ModuleConstruction]:
-        """Return where modules were constructed, as far as their owners' texts show."""
+        """Return where modules were constructed, if the source text of their owners
+        shows it.
+        """
         found = {}
         for path in paths:
             module = next((each for name, each in self.modules if name == path), None)
@@ -89,13 +91,15 @@ class Owner:
         return found
 
     def sources(self) -> dict[str, str]:
-        """Return the texts that were read, by the displayed names of the files."""
+        """Return the source texts that were read, by the displayed file names."""
         return {
             _make_relative_name(name): text.text for name, text in self.texts.items()
         }
 
     def variable(self, name: str) -> tuple[SourceText, ast.expr] | None:
-        """Return the only value of a name in the function that failed, or its file."""
+        """Return the only value assigned to a name in the function that failed, or in
+        its file.
+        """
         here = self.here
         if here is None or here.tree is None or not name.isidentifier():
             return None
@@ -112,7 +116,9 @@ class Owner:
         return None
 
     def assigned(self, kind: type, name: str) -> tuple[SourceText, ast.expr] | None:
-        """Return the expression behind `self.name =` in the constructor of a class."""
+        """Return the only expression assigned to `self.name` in the constructor of a
+        class.
+        """
         for base in kind.__mro__:
             made = vars(base).get("__init__")
             code = getattr(made, "__code__", None)
@@ -125,7 +131,7 @@ class Owner:
         return None
 
     def text(self, file: str) -> SourceText | None:
-        """Return a file, parsed once."""
+        """Return the text of a file, which is read and parsed once."""
         if file not in self.texts:
             source = get_source(file)
             if source is None or source.text is None:
@@ -137,7 +143,7 @@ class Owner:
 def find_owner(
     stack: Stack, here: SourceText | None, node: ast.AST | None, written: str
 ) -> Owner:
-    """Return the owner: the outermost module whose method is among the frames.
+    """Return the outermost module with a method among the frames of the stack.
 
     `here` is the text in which it fails, `node` what fails, `written` what it calls.
     """
@@ -159,7 +165,7 @@ def find_owner(
 
 
 def _iter_pairs(node: ast.Assign) -> Iterator[tuple[ast.expr, ast.expr]]:
-    """Yield each target with its value, also for `a, b = x, y`."""
+    """Yield each target of an assignment with its value, also for `a, b = x, y`."""
     for target in node.targets:
         if isinstance(target, ast.Tuple) and isinstance(node.value, ast.Tuple):
             yield from zip(target.elts, node.value.elts, strict=False)
@@ -168,12 +174,14 @@ def _iter_pairs(node: ast.Assign) -> Iterator[tuple[ast.expr, ast.expr]]:
 
 
 def _take_prefix(names: list[str], count: int) -> str:
-    """Return the first names of a path."""
+    """Return the path made of the first `count` names."""
     return ".".join(names[:count])
 
 
 def _iter_assignments(text: SourceText, line: int, name: str) -> Iterator[ast.expr]:
-    """Yield the values of `self.name` in the function that begins on a line."""
+    """Yield the values assigned to `self.name` in the function that begins on a
+    line.
+    """
     for function in text.near(line):
         if isinstance(function, ast.FunctionDef):
             for target, value in iter_assignments(function, annotated=True):
@@ -184,7 +192,7 @@ def _iter_assignments(text: SourceText, line: int, name: str) -> Iterator[ast.ex
 def _find_element(
     given: tuple[SourceText, ast.expr], name: str
 ) -> tuple[SourceText, ast.expr] | None:
-    """Return the expression of an item in a container of layers."""
+    """Return the expression that constructs an item of a container of layers."""
     text, node = given
     if not isinstance(node, ast.Call) or not name.isdecimal():
         return None
@@ -203,20 +211,21 @@ def _find_element(
 
 
 def make_relative(span: Span) -> Span:
-    """Return a span whose file is relative to the working folder."""
+    """Return a span whose file is relative to the working directory."""
     file = _make_relative_name(span.file)
     return Span(file, span.line, span.column, span.end_line, span.end_column)
 
 
 def _make_relative_name(file: str) -> str:
-    """Return the name of a file relative to the working folder."""
+    """Return the name of a file relative to the working directory."""
     return file.removeprefix(f"{getcwd()}{sep}")
 
 
 def rebuild_layers(
     owner: Owner, paths: Iterable[str], texts: Mapping[str, str]
 ) -> dict[str, partial[nn.Module]]:
-    """Return the layers among `paths` whose construction differs in these texts.
+    """Return the layers among `paths` that are constructed differently in changed
+    texts.
 
     `texts` are by absolute path. Each value makes the layer; called in a run, it
     allocates no memory for it.
@@ -243,7 +252,8 @@ def rebuild_layers(
 def _find_arguments(
     owner: Owner, path: str, before: ast.AST, after: ast.AST | None
 ) -> tuple[list[Any], dict[str, Any]] | None:
-    """Return a changed constructor's arguments; None if the text does not show them.
+    """Return the arguments of a changed constructor call, or None if they are not
+    known.
 
     An argument that did not change is the value that the layer kept.
     """
@@ -271,7 +281,9 @@ def _find_arguments(
 def _evaluate_argument(
     name: str, node: ast.expr, old: Mapping[str, ast.expr], kept: Mapping[str, Any]
 ) -> Any:
-    """Return the value of an argument: as it was kept, or computed from numbers."""
+    """Return the value of an argument: the one that the layer kept, or a computed
+    one.
+    """
     before = old.get(name)
     if before is not None and name in kept and ast.dump(before) == ast.dump(node):
         return kept[name]
@@ -287,7 +299,9 @@ def _evaluate_argument(
 def _make_layer_like(
     module: nn.Module, args: list[Any], words: dict[str, Any]
 ) -> nn.Module:
-    """Return a layer of this class with other arguments, but equal device and mode."""
+    """Return a layer like `module` with other arguments, on the same device and in its
+    mode.
+    """
     made = type(module)(*args, **words)
     tensor = next(module.parameters(), None)
     if tensor is not None:

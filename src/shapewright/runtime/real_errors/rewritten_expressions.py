@@ -20,11 +20,14 @@ Node = TypeVar("Node", bound=ast.AST)
 
 
 class Unsafe(Exception):
-    """An expression that cannot be run a second time: it writes, or it waits."""
+    """Raised for an expression that cannot be run a second time, since it writes or
+    waits.
+    """
 
 
 class _Rewriting(ast.NodeTransformer):
-    """Rewrites an expression; `known` names values by dumps of their expressions.
+    """A rewriter of an expression; `known` maps dumps of expressions to names of their
+    values.
 
     `cls` is the class around the expression, whose private names it may use; `root` may
     write in place: it is the call that failed, which has not written.
@@ -68,7 +71,9 @@ class _Rewriting(ast.NodeTransformer):
         return ast.copy_location(ast.Call(func, args, words), node)
 
     def written(self, node: ast.Call) -> ast.expr:
-        """Replace a call in place, which has run already, by the object it wrote to."""
+        """Replace an in-place call, which has run already, by the object that it wrote
+        to.
+        """
         func = node.func
         if isinstance(func, ast.Attribute) and _is_named(func.value):
             return _make_check_call("wrote", node, self.visit(func.value))
@@ -141,7 +146,7 @@ class _Rewriting(ast.NodeTransformer):
         return _make_check_call("plain", node, self.visit(node))
 
     def inside(self, node: Node) -> Node:
-        """Return the same kind of node with its parts rewritten."""
+        """Return a node of the same kind with its parts rewritten."""
         parts = {}
         for name, value in ast.iter_fields(node):
             if isinstance(value, list):
@@ -154,13 +159,13 @@ class _Rewriting(ast.NodeTransformer):
 
 
 def _make_check_call(question: str, at: ast.AST, *args: ast.expr) -> ast.expr:
-    """Return the call of a check at the place of a node."""
+    """Return a call of a check, located at a node."""
     made = ast.Call(ast.Name(PREFIX + question, ast.Load()), list(args), [])
     return _place_node(made, at)
 
 
 def _place_node(made: ast.expr, at: ast.AST) -> ast.expr:
-    """Give a new call the place of a node; its arguments keep their own."""
+    """Give a new call the location of a node; its arguments keep their own."""
     assert isinstance(made, ast.Call)
     ast.copy_location(made, at)
     ast.copy_location(made.func, at)
@@ -171,7 +176,7 @@ def _place_node(made: ast.expr, at: ast.AST) -> ast.expr:
 
 
 def _is_in_place(node: ast.Call) -> bool:
-    """Whether a call writes in place, as `x.add_(1)` does."""
+    """Return whether a call writes in place, as `x.add_(1)` does."""
     func = node.func
     name = func.attr if isinstance(func, ast.Attribute) else ""
     if name.endswith("_") and not name.endswith("__"):
@@ -180,7 +185,7 @@ def _is_in_place(node: ast.Call) -> bool:
 
 
 def _is_named(node: ast.expr) -> bool:
-    """Whether an expression is a name, or an attribute that makes no new tensor.
+    """Return whether an expression is a name, or an attribute that makes no new tensor.
 
     A method in place returns the object on which it was called.
     """
@@ -197,7 +202,7 @@ VIEWS = frozenset({"T", "mT", "H", "mH", "data", "real", "imag"})
 def compile_expression(
     node: ast.AST, parent: ast.AST | None, file: str, known: Mapping[str, str], cls: str
 ) -> tuple[CodeType, set[str]]:
-    """Return the code of an expression, and the names that it reads.
+    """Return the compiled code of a rewritten expression, and the names that it reads.
 
     A statement that writes (`x += y`, `x[i] = y`) writes into the object of the name:
     the name itself, or the attribute, is not given another value.

@@ -52,7 +52,7 @@ Maker = Callable[[], nn.Module]
 
 @dataclass(slots=True)
 class SecondRun:
-    """The result of running a call again. `own`: it needs the program's own code."""
+    """The result of a second run; `own` means that it needs the program's own code."""
 
     trace: Trace | None = None
     failures: tuple[Failure, ...] = ()
@@ -61,7 +61,7 @@ class SecondRun:
 
 @dataclass(slots=True)
 class Again:
-    """An expression and the values of its names when it failed.
+    """A failed expression, and the values that its names had when it failed.
 
     `text` contains it, if it is the program's own and not torch's. `at` is the place of
     its calls when it runs, `told` the place of the program that is reported. `known`
@@ -86,7 +86,7 @@ class Again:
         quick: bool = False,
         layers: Mapping[str, Maker] | None = None,
     ) -> SecondRun:
-        """Run the expression, or its replacement in a changed text.
+        """Run the expression again, or its replacement in a changed text.
 
         With `every` the program's own code runs too. `layers` are made anew, by path.
         """
@@ -119,7 +119,7 @@ class Again:
         return run if refused is None else SecondRun(own=refused.own)
 
     def recorded(self, code: CodeType, names: dict[str, Any], quick: bool) -> SecondRun:
-        """Run the engine once over the code."""
+        """Run compiled code once with the engine, and return what was recorded."""
         owner = self.owner
 
         def call(self: Any) -> Any:
@@ -135,12 +135,14 @@ class Again:
         return SecondRun(made.trace, made.failures)
 
     def class_name(self) -> str:
-        """Return the class around the function, for its private names."""
+        """Return the name of the class around the function, which private names
+        contain.
+        """
         parts = self.standing.code.co_qualname.split(".")
         return parts[-2] if len(parts) > 1 and parts[-2] != "<locals>" else ""
 
     def above(self) -> Any:
-        """Return `super()` as the method means it."""
+        """Return the value of `super()` in the failed method."""
         kind = self.standing.frame.f_locals.get("__class__")
         if kind is None:
             raise StepRefused("calls super()", own=True)
@@ -191,13 +193,13 @@ class FailedPlace:
 
     @property
     def point(self) -> Span:
-        """Return the same place as an empty span, which matches nothing in the text."""
+        """Return the start of the span as an empty span, which matches no text."""
         span = self.span
         return Span(span.file, span.line, span.column, span.line, span.column)
 
 
 def find_place(stack: Stack) -> FailedPlace:
-    """Return the place of the program's innermost frame."""
+    """Return the place where the program's innermost frame failed."""
     here = stack.here
     text = here.text()
     node = here.node(text) if text is not None else None
@@ -211,7 +213,9 @@ def find_place(stack: Stack) -> FailedPlace:
 
 
 def iter_own_expressions(place: FailedPlace) -> Iterator[Again]:
-    """Yield the program's own expression, then the comprehension around it."""
+    """Yield the program's failed expression, then the comprehension around it, if
+    any.
+    """
     here, text, node = place.stack.here, place.text, place.node
     if text is not None and node is not None:
         at, told = make_relative(text.span(node)), make_relative(place.span)
@@ -222,14 +226,14 @@ def iter_own_expressions(place: FailedPlace) -> Iterator[Again]:
 
 
 def iter_layer_calls(place: FailedPlace) -> Iterator[Again]:
-    """Yield the layers of torch's that were called below it, the outermost first."""
+    """Yield the calls of layers below the program's frame, the outermost first."""
     for each in place.stack.below:
         if each.code.co_name == "_wrapped_call_impl" and each.first is not None:
             yield _make_layer_call(place, each)
 
 
 def iter_torch_lines(place: FailedPlace) -> Iterator[Again]:
-    """Yield torch's own lines, the innermost first."""
+    """Yield the failed expressions of torch's own frames, the innermost first."""
     at, told = make_relative(place.point), make_relative(place.span)
     for each in reversed(place.stack.below):
         text = each.text()
@@ -243,7 +247,7 @@ def iter_torch_lines(place: FailedPlace) -> Iterator[Again]:
 def _find_called_layer(
     text: SourceText | None, node: ast.AST | None, given: dict[str, Any]
 ) -> str:
-    """Return the layer that is called, as written; empty if it is no layer."""
+    """Return the text of the layer that a call names, or an empty string."""
     if text is None or not isinstance(node, ast.Call):
         return ""
     layer = isinstance(given.get(ast.dump(node.func)), nn.Module)
@@ -251,7 +255,7 @@ def _find_called_layer(
 
 
 def _make_layer_call(place: FailedPlace, frame: TracebackFrame) -> Again:
-    """Return the call of a layer of torch's, with its arguments."""
+    """Return the layer call that a frame of torch runs, with its arguments."""
     held, here = frame.frame.f_locals, place.stack.here
     args, words = held.get("args", ()), held.get("kwargs", {})
     given = {f"{PREFIX}a{n}": value for n, value in enumerate(args)}
@@ -271,7 +275,7 @@ def _make_layer_call(place: FailedPlace, frame: TracebackFrame) -> Again:
 
 
 def _move_to_place(node: ast.AST, place: FailedPlace) -> ast.AST:
-    """Return a copy at the program's place as an empty span, which matches no text."""
+    """Return a copy of a node, located at the failed place as an empty span."""
     node = deepcopy(node)
     point, text = place.point, place.text
     column = point.column - 1
@@ -288,7 +292,7 @@ Result = TypeVar("Result")
 
 
 def can_fork() -> bool:
-    """Whether a forked copy can run the program's code without harm.
+    """Return whether a forked process can run the program's code without harm.
 
     A process of a group shares its connections with its copy.
     """
@@ -300,7 +304,7 @@ def can_fork() -> bool:
 def run_apart(
     functions: Sequence[Callable[[], Result]], seconds: float
 ) -> list[Result | None]:
-    """Return the result of each function in a child process; None without an answer."""
+    """Return the result of each function in a child process, or None if it has none."""
     with warnings.catch_warnings(), limit_to_one_thread():
         warnings.simplefilter("ignore", DeprecationWarning)  # of forking with threads
         children: Children[int, Result] = Children(
@@ -316,14 +320,16 @@ GIVEN = f"{PREFIX}given"
 
 @dataclass(frozen=True, slots=True)
 class Load:
-    """The arguments of `load_state_dict`, and its module."""
+    """A failed call of `load_state_dict`: its module, its state dict, and the error."""
 
     module: nn.Module
     given: Any
     refused: Misloaded
 
     def fits(self, place: FailedPlace, texts: dict[str, str]) -> bool:
-        """Whether the state dict fits if the call is written as in a changed text."""
+        """Return whether the state dict fits if the call is written as in a changed
+        text.
+        """
         text, node = place.text, place.node
         if text is None or not isinstance(node, ast.Call) or not node.args:
             return False
@@ -347,12 +353,14 @@ class Load:
 
 
 def _refuse_super() -> Any:
-    """Refuse `super()`: a state dict has no parent class."""
+    """Refuse `super()`, which a state dict does not need."""
     raise StepRefused("calls super()")
 
 
 def find_load(stack: Stack, error: BaseException) -> Load | None:
-    """Return the load that raised an error, None if something else did."""
+    """Return the `load_state_dict` call that raised an error, or None if another call
+    did.
+    """
     last = stack.frames[-1]
     if last.file != FILE or last.code.co_name != "load_state_dict":
         return None

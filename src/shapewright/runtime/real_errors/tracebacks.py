@@ -48,17 +48,19 @@ class TracebackFrame:
 
     @property
     def is_torchs(self) -> bool:
-        """Whether it is a frame of torch's own Python code."""
+        """Return whether the frame runs torch's own Python code."""
         return self.file.startswith(TORCH)
 
     @property
     def first(self) -> Any:
-        """Return the first argument of the function: a method's `self`."""
+        """Return the first argument of the function, which is `self` in a method."""
         names = self.code.co_varnames[: self.code.co_argcount]
         return self.frame.f_locals.get(names[0]) if names else None
 
     def text(self) -> SourceText | None:
-        """Return the parsed file; None if missing, or unlike the loaded code."""
+        """Return the parsed file, or None if it is missing or differs from the loaded
+        code.
+        """
         source = get_source(self.file)
         if source is None or source.text is None:
             return None
@@ -66,14 +68,14 @@ class TracebackFrame:
         return found if found.tree is not None and self.is_in(found) else None
 
     def is_in(self, text: SourceText) -> bool:
-        """Whether the function begins on its line of the text: it may have changed."""
+        """Return whether the function still begins on its line in the text."""
         name, line = self.code.co_name, self.code.co_firstlineno
         if name.startswith("<"):
             return True
         return any(line == get_first_line(node) for _, node in text.functions(name))
 
     def place(self) -> tuple[int | None, ...]:
-        """Return line, end line, column and end column, as `ast` counts them."""
+        """Return the line, end line, column and end column, counted as in `ast`."""
         table = list(self.code.co_positions())
         at = self.lasti // 2
         return table[at] if at < len(table) else (None,) * 4
@@ -83,7 +85,7 @@ class TracebackFrame:
         return self.place()[0] or self.code.co_firstlineno
 
     def span(self, text: SourceText) -> Span | None:
-        """Return the span of the instruction; None if Python keeps no columns."""
+        """Return the span of the instruction, or None if Python keeps no columns."""
         line, end, column, end_column = self.place()
         if line is None or end is None or column is None or end_column is None:
             return None
@@ -102,7 +104,7 @@ class TracebackFrame:
 
 @dataclass(frozen=True, slots=True)
 class Stack:
-    """The frames of a traceback, outermost first, and the program's innermost."""
+    """The frames of a traceback, outermost first, and the program's innermost frame."""
 
     frames: tuple[TracebackFrame, ...]
     at: int
@@ -114,7 +116,7 @@ class Stack:
 
     @property
     def below(self) -> tuple[TracebackFrame, ...]:
-        """Return torch's frames that this frame called, outermost first."""
+        """Return the frames of torch below the program's frame, outermost first."""
         return self.frames[self.at + 1 :]
 
 
@@ -126,7 +128,7 @@ PYTHONS = re.compile(r"(list|tuple|string|range object|bytes|deque) |pop ")
 
 
 def can_be_of_torch(error: BaseException) -> bool:
-    """Whether an error may come from torch, though no frame of torch is below its line.
+    """Return whether an error can come from torch even if no frame of torch shows it.
 
     Otherwise the program's own code is not run a second time to find out.
     """
@@ -136,7 +138,7 @@ def can_be_of_torch(error: BaseException) -> bool:
 
 
 def is_explainable(error: BaseException) -> bool:
-    """Whether an error may be about shapes, and runs can be watched.
+    """Return whether an error may be about shapes and a second run can be recorded.
 
     They cannot inside another run of ours, nor inside a mode or a transform, whose
     tensors are gone when the error has left it.
@@ -151,7 +153,7 @@ def is_explainable(error: BaseException) -> bool:
 
 
 def collect_stack(traceback: TracebackType | None) -> Stack | None:
-    """Return the frames of an error that torch may have raised, None if it did not."""
+    """Return the frames of an error that torch may have raised, or None."""
     frames: list[TracebackFrame] = []
     while traceback is not None:
         frames.append(TracebackFrame(traceback.tb_frame, traceback.tb_lasti))
@@ -166,7 +168,7 @@ def collect_stack(traceback: TracebackType | None) -> Stack | None:
 
 
 def _find_rebound(code: CodeType) -> set[str]:
-    """Return the names of locals that a function rebinds."""
+    """Return the names of the local variables to which a function assigns."""
     found: set[str] = set()
     for instruction in dis.get_instructions(code):
         if instruction.opname.startswith("STORE_FAST"):
@@ -180,7 +182,8 @@ CALLS = frozenset({"_wrapped_call_impl", "_call_impl"})
 
 
 def find_operands(stack: Stack, node: ast.AST) -> dict[str, Any]:
-    """Return the arguments of a call and the callee by the dump of their expressions.
+    """Return the values of a call's arguments and callee, by the dumps of their
+    expressions.
 
     Values that torch holds are not computed a second time.
     """
@@ -211,7 +214,7 @@ def find_operands(stack: Stack, node: ast.AST) -> dict[str, Any]:
 def _is_call_of(
     node: ast.Call, called: Any, module: Any, given: dict[int | str | None, Any]
 ) -> bool:
-    """Whether a call in the text is that of a module with these arguments.
+    """Return whether a call in the source text is the call of `module` with `given`.
 
     A callee that is itself a result (`nn.MSELoss()(x, y)`) is known by its arguments.
     """
@@ -226,7 +229,7 @@ def _is_call_of(
 
 
 def _evaluate_names(standing: TracebackFrame, node: ast.expr) -> Any:
-    """Return the value of names, attributes and items; `ASKS_OWN` if unknown."""
+    """Return the value of a name, an attribute or an item, or `ASKS_OWN` if unknown."""
     frame = standing.frame
     if isinstance(node, ast.Name):
         for names in (frame.f_locals, frame.f_globals, frame.f_builtins):
@@ -249,14 +252,16 @@ def _evaluate_names(standing: TracebackFrame, node: ast.expr) -> Any:
 
 
 def _find_code(called: Any, node: ast.expr) -> Any:
-    """Return the code of the callee; a method of an unknown object is a tensor's."""
+    """Return the code of a callee; a method of an unknown object is taken as a
+    tensor's.
+    """
     if called is ASKS_OWN and isinstance(node, ast.Attribute):
         called = getattr(Tensor, node.attr, None)
     return getattr(getattr(called, "__func__", called), "__code__", None)
 
 
 def _get_arguments(frame: TracebackFrame) -> dict[int | str | None, Any]:
-    """Return the arguments that a function of torch's holds: by place, and by name.
+    """Return the arguments in a frame of a torch function, by position and by name.
 
     An argument that the function rebound is left out.
     """

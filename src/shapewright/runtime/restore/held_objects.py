@@ -47,7 +47,7 @@ class _Mappings:
         self.values = list(chain.from_iterable(map(dict.values, self.spaces)))
 
     def unchanged(self) -> bool:
-        """Whether all of them hold the same objects under the same names."""
+        """Return whether all mappings hold the same objects under the same names."""
         names = list(chain.from_iterable(map(dict.keys, self.spaces)))
         if len(names) != len(self.names) or not all(map(is_, names, self.names)):
             return False
@@ -66,7 +66,9 @@ class _Mappings:
 
 
 def _is_same(now: Space, then: Space) -> bool:
-    """Whether two mappings hold the same objects under the same names, in order."""
+    """Return whether two mappings hold the same objects under the same names, in
+    order.
+    """
     if dict.__len__(now) != len(then):
         return False
     if not all(map(is_, dict.values(now), then.values())):
@@ -96,7 +98,7 @@ Pair = tuple[Any, Any]
 
 
 class Held:
-    """The earlier content of containers: most of a model's are empty and stay so."""
+    """The earlier content of containers, most of which are empty and stay empty."""
 
     __slots__ = (
         "dicts", "empty", "filled", "inner", "kinds", "lists", "mappings", "objects",
@@ -115,7 +117,7 @@ class Held:
         self.kinds = list(map(type, self.objects))
 
     def reclass(self) -> None:
-        """Restore each object's class: a lazy module changes it at its first input."""
+        """Restore the class of each object, since a lazy module changes its class."""
         if list(map(type, self.objects)) == self.kinds:
             return
         for value, kind in zip(self.objects, self.kinds, strict=True):
@@ -123,7 +125,7 @@ class Held:
                 value.__class__ = kind
 
     def groups(self, containers: list[Any]) -> list[Any]:
-        """Note containers of which most are empty; return those that are not."""
+        """Note containers of which most are empty, and return the others."""
         self.empty = containers
         self.filled = list(filter(None, containers))
         return self.filled.copy()
@@ -150,7 +152,7 @@ class Held:
                 yield container, saved
 
     def take(self, container: Any) -> Iterable[Any]:
-        """Note the content of a container; return the items to look into."""
+        """Note the content of a container, and return the items to examine."""
         if isinstance(container, dict):
             saved = dict.copy(container)
             self.dicts.append((container, saved))
@@ -172,7 +174,7 @@ COMMON = len(STANDARD)
 
 
 def _get_size(container: Any) -> int:
-    """Return how many items a container has, ignoring overrides of its class.
+    """Return the number of items in a container, ignoring overrides of its class.
 
     A library's mapping may import half of the library when it is asked (transformers'
     lazy mappings do), so nothing that a subclass redefines is called.
@@ -196,12 +198,12 @@ def _get_items(container: Any) -> list[Any]:
 
 
 def _is_built(attributes: dict[str, Any] | None) -> bool:
-    """Whether a tensor has no attributes but ours: `building` made it."""
+    """Return whether a tensor was built by us: it has no attributes but our own."""
     return attributes is not None and "_sw" in attributes and len(attributes) < 3
 
 
 def _hold_modules(held: Held, modules: Iterable[nn.Module]) -> list[Any]:
-    """Note the content of the attributes that all modules have; return the rest.
+    """Note the content of the standard attributes of modules; return all other values.
 
     Nearly all of these containers are empty, and there are a dozen a module.
     """
@@ -245,7 +247,7 @@ def hold_objects(
     depth: int = DEPTH,
     most: int = MOST,
 ) -> Held:
-    """Return the present content of everything that can be reached from the roots.
+    """Return the current content of everything that can be reached from the roots.
 
     What is only reached through an item of `beyond` is left out. With `functions`, also
     note what functions keep in closures, defaults and attributes. This visits every
@@ -334,7 +336,7 @@ def _find_containers(value: Any, kind: type) -> tuple[Any, ...]:
 
 
 def _get_function_parts(function: FunctionType) -> tuple[Any, ...]:
-    """Return where a function may keep things: its attributes, defaults, closure."""
+    """Return the containers of a function: its attributes, defaults and closure."""
     cells = []
     for cell in function.__closure__ or ():
         try:
@@ -350,7 +352,7 @@ def _get_function_parts(function: FunctionType) -> tuple[Any, ...]:
 
 
 def restore_container(container: Any, saved: Any) -> None:
-    """Restore the content of a container, whatever its class redefines."""
+    """Restore the content of a container, ignoring overrides of its class."""
     kind: Any
     for kind, fill in FILLED:
         if isinstance(container, kind):
@@ -370,7 +372,7 @@ FILLED: tuple[tuple[Any, Callable[[Any, Any], Any]], ...] = (
 
 
 def has_run_tensor(value: Any, depth: int = 4) -> bool:
-    """Whether a value contains a tensor that a run made."""
+    """Return whether a value contains a tensor that was made in a run."""
     if isinstance(value, torch.Tensor):
         return value.is_meta or "_sw" in vars(value)
     if depth == 0 or type(value) in ATOMS:

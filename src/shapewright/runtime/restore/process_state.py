@@ -31,7 +31,7 @@ Undo = Callable[[], object]
 
 @contextmanager
 def _restore_process() -> Iterator[dict[str, Any]]:
-    """Restore whatever the program changes in the process during the block.
+    """Restore what the program changes in the process during the block.
 
     Yields a dict that reports, on leaving, what the program did: see `note_process`.
     """
@@ -43,7 +43,7 @@ def _restore_process() -> Iterator[dict[str, Any]]:
 
 
 def note_process() -> tuple[dict[str, Any], Callable[[], None]]:
-    """Return a report, and a function that restores the process after each run.
+    """Return a report of changes, and a function that restores the process after a run.
 
     The dict reports, after that, what the program did: `threads` that it started and
     that still run, `folder` changed, `patched` names of torch. In a child process that
@@ -82,7 +82,9 @@ def note_process() -> tuple[dict[str, Any], Callable[[], None]]:
 
 
 def leave_if_forked(pid: int, error: BaseException | None = None) -> None:
-    """End the child of a fork, as its program would have ended."""
+    """Exit if this process was forked by the program, as the program itself would
+    exit.
+    """
     if os.getpid() == pid:
         return
     code = 0
@@ -105,7 +107,7 @@ def _get_folder() -> str:
 
 
 def _is_equal(now: Any, before: Any) -> bool:
-    """Whether a setting is unchanged; tensors (random states) are compared by value."""
+    """Return whether a setting is unchanged; tensors are compared by value."""
     if isinstance(before, torch.Tensor):
         return bool(torch.equal(now, before))
     return now is before or bool(now == before)
@@ -117,12 +119,12 @@ def _is_equal(now: Any, before: Any) -> bool:
 def _make_attribute_access(
     owner: Any, name: str
 ) -> tuple[Callable[[], Any], Callable[[Any], Any]]:
-    """Return reader and writer of a setting that is an attribute."""
+    """Return functions that read and write a setting stored in an attribute."""
     return lambda: getattr(owner, name), lambda value: setattr(owner, name, value)
 
 
 def _make_autocast_access(kind: str) -> tuple[Callable[[], Any], Callable[[Any], Any]]:
-    """Return reader and writer of a device's autocast state and dtype."""
+    """Return functions that read and write a device's autocast state and dtype."""
 
     def write(state: tuple[bool, torch.dtype]) -> None:
         torch.set_autocast_enabled(kind, state[0])
@@ -188,7 +190,7 @@ def _get_umask() -> int:
 
 
 def _make_list_undo(held: list[Any]) -> Undo:
-    """Return how to restore a shared list: its items are restored in place."""
+    """Return a function that restores the items of a shared list in place."""
     items = list(held)
 
     def undo() -> None:
@@ -199,12 +201,12 @@ def _make_list_undo(held: list[Any]) -> Undo:
 
 
 def _has_same_items(one: list[Any], other: list[Any]) -> bool:
-    """Whether two lists hold the same objects."""
+    """Return whether two lists hold the same objects."""
     return len(one) == len(other) and all(map(is_, one, other))
 
 
 def _make_mapping_undo(held: dict[Any, Any]) -> Undo:
-    """Return how to restore a shared mapping in place."""
+    """Return a function that restores a shared mapping in place."""
     items = dict(held)
 
     def undo() -> None:
@@ -216,7 +218,7 @@ def _make_mapping_undo(held: dict[Any, Any]) -> Undo:
 
 
 def _make_filters_undo() -> Undo:
-    """Return how to restore the filters of warnings, and reset what Python caches."""
+    """Return a function that restores the warning filters and resets their cache."""
     held, items = warnings.filters, list(warnings.filters)
 
     def undo() -> None:
@@ -229,7 +231,7 @@ def _make_filters_undo() -> Undo:
 
 
 def _make_environment_undo() -> Undo:
-    """Return how to restore environment variables."""
+    """Return a function that restores the environment variables."""
     before = os.environ.copy()
 
     def undo() -> None:
@@ -242,7 +244,9 @@ def _make_environment_undo() -> Undo:
 
 
 def _make_numpy_undo() -> Undo:
-    """Return how to restore numpy's global random state, if numpy is loaded."""
+    """Return a function that restores numpy's global random state, if numpy is
+    loaded.
+    """
     numpy = sys.modules.get("numpy")
     if numpy is None:
         return lambda: None
@@ -251,7 +255,9 @@ def _make_numpy_undo() -> Undo:
 
 
 def _make_handlers_undo() -> Undo:
-    """Return how to restore signal handlers and the timer, in the main thread only."""
+    """Return a function that restores signal handlers and the timer, in the main
+    thread.
+    """
     if threading.current_thread() is not threading.main_thread():
         return lambda: None
     before = {number: handler_of(number) for number in SIGNALS}
@@ -281,7 +287,7 @@ GLOBAL_HOOKS: list[dict[Any, Any]] = [
 
 
 def _make_modes_undo() -> Undo:
-    """Return how to restore the function modes, and the default device below them."""
+    """Return a function that restores the function modes and the default device."""
     modes = torch.overrides._get_current_function_mode_stack()
     device, context = _device.CURRENT_DEVICE, device_context.get()
 
@@ -306,7 +312,9 @@ PATCHABLE: tuple[Any, ...] = (
 
 
 def _make_namespace_undo(space: Any, patched: list[str]) -> Undo:
-    """Return how to restore a namespace of torch; modules loaded meanwhile stay."""
+    """Return a function that restores a namespace of torch, except newly loaded
+    modules.
+    """
     before = dict(vars(space))
 
     def undo() -> None:
@@ -342,7 +350,7 @@ def guard_surroundings() -> Iterator[dict[str, Any]]:
 
 @contextmanager
 def apply_patches() -> Iterator[None]:
-    """Apply our own patches, none of which a program notices."""
+    """Apply our own patches in the block, none of which a program notices."""
     with ExitStack() as stack:
         stack.enter_context(_slow_collector())
         stack.enter_context(_replace_compile())
@@ -353,7 +361,7 @@ def apply_patches() -> Iterator[None]:
 
 @contextmanager
 def _slow_collector() -> Iterator[None]:
-    """Collect cycles more rarely: the record is many small tuples and no cycles.
+    """Collect garbage more rarely in the block, since the record has no cycles.
 
     With Python's own thresholds a third of a run's time goes into looking for them.
     Afterwards all young objects are declared old, which moves two list heads, whereas
@@ -373,7 +381,7 @@ def _slow_collector() -> Iterator[None]:
 
 @contextmanager
 def _replace_compile() -> Iterator[None]:
-    """Let `torch.compile` return its argument; compiled code runs uncompiled."""
+    """Make `torch.compile` return its argument, so that all code runs uncompiled."""
     original = torch.compile
 
     def uncompiled(model: Any = None, **_: Any) -> Any:

@@ -29,7 +29,8 @@ Undo = Callable[[], list[str]]
 
 
 def _note_model(modules: list[tuple[str, nn.Module]]) -> tuple[list[Any], Undo]:
-    """Note each module's attributes and what they reach; return how to restore them.
+    """Note the attributes of modules and their contents; return a function to restore
+    them.
 
     The function returns the names of the attributes that the program had changed. The
     list is of the modules' contents that are more than a plain value.
@@ -39,13 +40,13 @@ def _note_model(modules: list[tuple[str, nn.Module]]) -> tuple[list[Any], Undo]:
 
 
 def _note_inputs(modules: list[tuple[str, nn.Module]], roots: Iterable[Any]) -> Undo:
-    """Return how to restore the inputs: a cache that is passed in is the user's too."""
+    """Return a function that restores the inputs, which may be caches of the user's."""
     held = hold_objects(roots, beyond=[module for _, module in modules], most=AROUND)
     return lambda: _restore_modules(modules, held)
 
 
 def _prepare_modules(modules: list[tuple[str, nn.Module]]) -> None:
-    """Prepare a model for a run: uncompiled, with lazy tensors of its own."""
+    """Prepare a model for a run: uncompiled, and with new lazy tensors."""
     for _, module in modules:
         if isinstance(module, LazyModuleMixin):
             _replace_lazy_tensors(module)
@@ -72,7 +73,9 @@ def _restore_modules(modules: list[tuple[str, nn.Module]], held: Held) -> list[s
 
 
 def _replace_lazy_tensors(module: nn.Module) -> None:
-    """Replace lazy parameters, which are materialised in place, by the run's own."""
+    """Replace lazy parameters and buffers, which a run materializes in place, by new
+    ones.
+    """
     groups: tuple[dict[str, Any], ...] = (module._parameters, module._buffers)
     lazy: Any
     for group in groups:
@@ -92,7 +95,7 @@ MOST = 100
 def _find_modules(
     target: Any, given: Iterable[Any] = ()
 ) -> list[tuple[str, nn.Module]]:
-    """Return the target with all modules inside it, or the modules that it can reach.
+    """Return the modules of the target by path, or those that a function can reach.
 
     Example: for ``def step(x): return head(body(x))`` all of the two globals' modules.
     """
@@ -109,7 +112,7 @@ def _find_modules(
 
 
 def _find_reached_modules(values: Iterable[Any], depth: int = DEPTH) -> list[nn.Module]:
-    """Return the outermost modules that some values hold or name."""
+    """Return the outermost modules that can be reached from some values."""
     found: list[nn.Module] = []
     for value in values:
         if isinstance(value, nn.Module):
@@ -138,7 +141,7 @@ def _iter_contents(value: Any) -> Iterator[Any]:
 
 
 def _iter_function_contents(function: FunctionType) -> Iterator[Any]:
-    """Yield closure, defaults, and the globals that the code names."""
+    """Yield the closure, the defaults, and the globals that a function's code names."""
     for cell in function.__closure__ or ():
         try:
             yield cell.cell_contents
@@ -153,7 +156,7 @@ def _iter_function_contents(function: FunctionType) -> Iterator[Any]:
 
 
 def _find_global_names(code: CodeType) -> set[str]:
-    """Return the global names in a function's code and the functions inside it."""
+    """Return the global names used in a function's code and in its inner functions."""
     names = set(code.co_names)
     for constant in code.co_consts:
         if isinstance(constant, CodeType):
@@ -186,7 +189,7 @@ class Snapshot:
 
 @dataclass(slots=True)
 class _Changes:
-    """The changes of a run, known once all is restored."""
+    """The changes that a run made, which are known once everything is restored."""
 
     put_back: list[str] = field(default_factory=list)
     patched: list[str] = field(default_factory=list)
@@ -206,7 +209,7 @@ def take_snapshot(
 
 
 def find_module(target: Any) -> nn.Module | None:
-    """Return the target if it is a module, or the module whose method it is."""
+    """Return the target if it is a module, or the module to which a method belongs."""
     if isinstance(target, nn.Module):
         return target
     owner = getattr(target, "__self__", None)
@@ -217,7 +220,7 @@ def find_module(target: Any) -> nn.Module | None:
 def restore_snapshot(
     taken: Snapshot, args: tuple[Any, ...], kwargs: dict[str, Any], life: object
 ) -> Iterator[_Changes]:
-    """Run in the block; on leaving, restore everything as it was taken.
+    """Restore everything to the state of the snapshot after the block.
 
     Each tensor of the run holds a reference to `life`: if none is left, nothing has to
     be searched outside the model.

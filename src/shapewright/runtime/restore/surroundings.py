@@ -49,7 +49,8 @@ many modules there were then, and the last of them."""
 def note_surroundings(
     modules: list[tuple[str, nn.Module]], target: Any, inner: list[Any]
 ) -> tuple[list[str], Undo]:
-    """Note the state outside the model; return changed names, and how to restore it.
+    """Note the state outside the model; return a list of changes and a restoring
+    function.
 
     The function restores places that came to hold tensors of the run; it has nothing to
     do if the run left none alive. Of an installed library only the names of its modules
@@ -104,9 +105,7 @@ OWN_CLASS = ("__class__",)
 
 
 def _is_bare(value: Any) -> bool:
-    """Whether a value is a function that keeps nothing, as most names of
-    a program are.
-    """
+    """Return whether a value is a function without closure, defaults or attributes."""
     return (
         type(value) is FunctionType
         and (value.__closure__ is None or value.__code__.co_freevars == OWN_CLASS)
@@ -119,7 +118,9 @@ def _is_bare(value: Any) -> bool:
 def _find_namespaces(
     modules: Iterable[tuple[str, nn.Module]], target: Any
 ) -> list[Any]:
-    """Return globals of the user's modules and those that define model classes."""
+    """Return the namespaces of the user's modules and of those that define model
+    classes.
+    """
     names = {type(module).__module__ for _, module in modules}
     found = {name: sys.modules.get(name) for name in names if not _is_given(name)}
     loaded = sys.modules
@@ -139,18 +140,18 @@ def _find_namespaces(
 
 
 def _is_own_namespace(space: dict[str, Any]) -> bool:
-    """Whether a namespace belongs to a file of the user's."""
+    """Return whether a namespace belongs to one of the user's files."""
     name = space.get("__name__", "")
     return name not in sys.modules or name in _own
 
 
 def _is_given(name: str) -> bool:
-    """Whether a module belongs to torch, torchvision, numpy or us."""
+    """Return whether a module belongs to torch, torchvision, numpy or Shapewright."""
     return name.partition(".")[0] in ("torch", "torchvision", "shapewright", "numpy")
 
 
 def _is_ours(name: str, module: ModuleType | None) -> bool:
-    """Whether a module is the user's: not Python's, torch's or an installed package."""
+    """Return whether a module is the user's own, and not installed or Python's."""
     if name == "__main__":
         return True
     file = getattr(module, "__file__", None)
@@ -173,8 +174,8 @@ def _find_classes(space: dict[str, Any]) -> list[type]:
 
 
 def _make_namespace_undo(space: dict[str, Any], names: list[str]) -> Undo:
-    """Return how to restore names of a namespace that came to hold a tensor
-    of the run.
+    """Return a function that restores the names that came to hold a tensor of the
+    run.
     """
     before = dict(space)
 
@@ -192,7 +193,9 @@ def _make_namespace_undo(space: dict[str, Any], names: list[str]) -> Undo:
 
 
 def _make_class_undo(kind: type, names: list[str]) -> Undo:
-    """Return how to restore attributes of a class that hold a tensor of the run."""
+    """Return a function that restores class attributes that hold a tensor of the
+    run.
+    """
     before = dict(vars(kind))
 
     def undo() -> None:
@@ -209,7 +212,9 @@ def _make_class_undo(kind: type, names: list[str]) -> Undo:
 
 
 def _make_cache_undo(function: Any) -> Undo:
-    """Return how to clear a `functools.cache` that has kept a tensor of the run."""
+    """Return a function that clears a `functools.cache` that holds a tensor of the
+    run.
+    """
     before = function.cache_info()
 
     def undo() -> None:
@@ -235,7 +240,9 @@ OWNED = Optimizer, LRScheduler, nn.Module
 
 @contextmanager
 def keep_owned(target: Any, given: tuple[Any, ...]) -> Iterator[None]:
-    """Restore what the block changes in a function's surroundings."""
+    """Restore what the block changes in the surroundings of a function: globals,
+    closures.
+    """
     spaces = [
         space for space in _find_namespaces([], target) if _is_own_namespace(space)
     ]
@@ -272,7 +279,7 @@ def keep_owned(target: Any, given: tuple[Any, ...]) -> Iterator[None]:
 
 @contextmanager
 def keep_optimizers() -> Iterator[None]:
-    """Restore optimizers and schedulers, whatever the block trained."""
+    """Restore all optimizers and schedulers after the block."""
     kinds = Optimizer, LRScheduler
     alive = [each for each in gc.get_objects() if issubclass(type(each), kinds)]
     held = hold_objects(alive, functions=True, most=MOST) if alive else None
@@ -284,7 +291,7 @@ def keep_optimizers() -> Iterator[None]:
 
 
 def _restore_namespace(space: dict[str, Any], before: dict[str, Any]) -> None:
-    """Restore the names of a module, and delete new ones."""
+    """Restore the names of a namespace, and delete new ones."""
     for name in [*space]:
         if name not in before:
             del space[name]
@@ -294,7 +301,7 @@ def _restore_namespace(space: dict[str, Any], before: dict[str, Any]) -> None:
 
 
 def _iter_functions(target: Any, depth: int = 4) -> Iterator[FunctionType]:
-    """Yield a function, and those in its closure."""
+    """Yield a function and the functions in its closure."""
     waiting: list[tuple[Any, int]] = [(target, depth)]
     seen: set[int] = set()
     while waiting:
@@ -313,7 +320,7 @@ def _iter_functions(target: Any, depth: int = 4) -> Iterator[FunctionType]:
 
 
 def _is_filled(cell: CellType) -> bool:
-    """Whether the cell of a closure has a value."""
+    """Return whether the cell of a closure has a value."""
     try:
         return cell.cell_contents is not cell
     except ValueError:
@@ -321,7 +328,7 @@ def _is_filled(cell: CellType) -> bool:
 
 
 def find_place(target: Callable[..., Any]) -> tuple[str, int]:
-    """Return the file and line of a function; for a module, those of its `forward`."""
+    """Return the file and line of a function, or of a module's `forward`."""
     own = (
         getattr(target, "forward", target) if isinstance(target, nn.Module) else target
     )

@@ -24,7 +24,7 @@ Described = tuple[tuple[int, ...], str, str]
 
 
 class Gradients:
-    """The first gradient that came back through each module and each parameter."""
+    """The first gradient of each module's output and of each parameter."""
 
     def __init__(self, calls: Calls) -> None:
         self.calls = calls
@@ -34,7 +34,7 @@ class Gradients:
         self.parameters: dict[int, Described] = {}
 
     def called(self, call: RunningCall, out: Any) -> None:
-        """Watch the output of a module, to note its gradient."""
+        """Register a hook on the output of a module that notes its gradient."""
         path = call.path
         if path in self.outputs or len(self.outputs) >= MOST:
             return
@@ -58,7 +58,7 @@ class Gradients:
             self.parameters[id(parameter)] = _describe_tensor(gradient)
 
     def told(self) -> tuple[Gradient, ...]:
-        """Return all gradients, modules in the order in which they first ran."""
+        """Return all gradients, by module in the order in which modules first ran."""
         if not self.parameters and not self.came:
             return ()
         found: list[Gradient] = []
@@ -105,7 +105,7 @@ class Gradients:
 def _make_gradient_record(
     path: str, kind: str, value: Described, gradient: Described | None
 ) -> Gradient:
-    """Return the record of a value and its gradient."""
+    """Return the record of a value and its gradient, if it has one."""
     shape, dtype, _ = value
     if gradient is None:
         return Gradient(path, kind, shape, dtype)
@@ -113,7 +113,7 @@ def _make_gradient_record(
 
 
 def _find_first_trained(out: Any) -> Any:
-    """Return the first tensor of an output, preferably with a graph."""
+    """Return the first tensor of an output, preferably one that requires a gradient."""
     if isinstance(out, torch.Tensor):
         return out
     if isinstance(out, dict):
@@ -126,7 +126,7 @@ def _find_first_trained(out: Any) -> Any:
 
 
 def _describe_tensor(tensor: Any) -> Described:
-    """Return shape, dtype and layout."""
+    """Return the shape, dtype and layout of a tensor."""
     dtype, layout = str(tensor.dtype), str(tensor.layout)
     names = dtype.removeprefix("torch."), layout.removeprefix("torch.")
     return tuple(tensor.shape), *names
@@ -142,7 +142,7 @@ class _Sentinel:
 
 
 def _find_divided_loss(node: Any) -> Any:
-    """Return the loss itself, if the backward pass is of a part or a multiple of it."""
+    """Return the node of the undivided loss if `node` only divides or multiplies it."""
     if node.name() not in ("DivBackward0", "MulBackward0"):
         return None
     first = node.next_functions[0][0] if node.next_functions else None
@@ -150,7 +150,7 @@ def _find_divided_loss(node: Any) -> Any:
 
 
 class Graphs:
-    """The graphs of the backward passes of one loop, by turn."""
+    """The autograd graphs of the backward passes in one loop, by iteration."""
 
     def __init__(self) -> None:
         self.whole: list[tuple[int, weakref.ref[_Sentinel]]] = []
@@ -172,7 +172,9 @@ class Graphs:
                     graphs.append((turn, weakref.ref(sentinel)))
 
     def kept(self, ran: int) -> Place | None:
-        """Return the graphs' place, if those of all earlier turns are still alive."""
+        """Return the place of the graphs if those of all earlier iterations are still
+        alive.
+        """
         for graphs in (self.whole, self.inner):
             old = [one for turn, one in graphs if turn < ran - 1]
             if ran < 3 or len({turn for turn, _ in graphs}) < 3:

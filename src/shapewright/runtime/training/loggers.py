@@ -29,7 +29,7 @@ LOGGERS = ("wandb", "tensorboardX", "mlflow", "comet_ml", "visdom", "neptune", "
 
 
 class _Anything(type):
-    """Metaclass of classes that have any attribute."""
+    """A metaclass of classes that have every attribute."""
 
     def __getattr__(cls, name: str) -> Any:
         if name.startswith("__") and name.endswith("__"):
@@ -38,7 +38,7 @@ class _Anything(type):
 
 
 class _Nothing(metaclass=_Anything):
-    """An object that accepts every call, and returns itself."""
+    """An object that accepts every call and returns itself."""
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         pass
@@ -68,7 +68,7 @@ class _Nothing(metaclass=_Anything):
 
 
 class _Silent(types.ModuleType):
-    """A module that is missing, or that would write; it ignores all calls."""
+    """A stand-in for a logging module, which ignores all calls."""
 
     def __getattr__(self, name: str) -> Any:
         if name.startswith("__"):
@@ -77,7 +77,7 @@ class _Silent(types.ModuleType):
 
 
 class _Finder:
-    """Finds missing loggers for the program's own imports.
+    """An import finder that provides missing loggers to the program's own imports.
 
     A library that tests for a logger does not find it.
     """
@@ -87,13 +87,15 @@ class _Finder:
         self.made: list[str] = []
 
     def find_spec(self, name: str, path: Any = None, target: Any = None) -> Any:
-        """Return the stand-in of a logger, if the program's own text imports it."""
+        """Return the spec of a logger's stand-in if the program's own code imports
+        it.
+        """
         if name.partition(".")[0] not in LOGGERS or not self.is_asked_by_program():
             return None
         return importlib.machinery.ModuleSpec(name, self, is_package=True)  # type: ignore[arg-type]
 
     def is_asked_by_program(self) -> bool:
-        """Whether the nearest frame that is not Python's import is the program's."""
+        """Return whether the program itself runs the current import."""
         frame: Any = sys._getframe(2)
         while frame is not None and "importlib" in frame.f_code.co_filename:
             if frame.f_code.co_filename.endswith(("importlib.util>", "util.py")):
@@ -102,12 +104,12 @@ class _Finder:
         return frame is not None and self.stage.story.holds(frame.f_code.co_filename)
 
     def create_module(self, spec: Any) -> Any:
-        """Return a module that has nothing but the name."""
+        """Return a silent module with the requested name."""
         self.made.append(spec.name)
         return _Silent(spec.name)
 
     def exec_module(self, module: Any) -> None:
-        """Run nothing."""
+        """Do nothing, since the stand-in has no code."""
 
 
 @contextmanager

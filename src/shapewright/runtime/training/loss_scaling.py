@@ -24,7 +24,7 @@ FACTORS: dict[str, float] = {
 
 @contextmanager
 def replace_grad_scalers(stage: RehearsalState) -> Iterator[None]:
-    """Replace `GradScaler`, wherever torch has it, by a class that needs no data."""
+    """Replace each `GradScaler` of torch by a class that needs no data."""
     places = [(torch.amp, "cuda"), (torch.cuda.amp, "cuda")]
     if hasattr(torch, "cpu") and hasattr(torch.cpu, "amp"):
         places.append((torch.cpu.amp, "cpu"))
@@ -45,7 +45,7 @@ def _return_replacement(kind: type, original: Any) -> type:
 
 
 class _Scaler:
-    """Stand-in for `GradScaler` that scales by 1 and refuses what torch's refuses."""
+    """A stand-in for `GradScaler` that scales by 1 and raises the same errors."""
 
     stage: ClassVar[RehearsalState]
     device = "cuda"

@@ -29,7 +29,7 @@ ACTS_OTHERWISE = (nn.modules.dropout._DropoutNd, nn.modules.batchnorm._BatchNorm
 
 @dataclass(frozen=True, slots=True)
 class _Evaluated:
-    """A model that was called at a line, in a turn that trains nothing."""
+    """A model that was called at a line, in an iteration that trains nothing."""
 
     place: Place
     name: str
@@ -37,7 +37,7 @@ class _Evaluated:
 
 
 class _Evaluations:
-    """The outputs of a rehearsal that may be evaluations."""
+    """The model outputs of a rehearsal that may come from evaluations."""
 
     def __init__(self, engine: Engine) -> None:
         self.engine = engine
@@ -48,7 +48,9 @@ class _Evaluations:
         self.trained: set[Place] = set()  # where backward passes came
 
     def add(self, one: _Evaluated, outputs: list[Info], event: int) -> None:
-        """Add outputs with gradients, of a turn that began at an event."""
+        """Add the outputs of a call that require gradients; their iteration began at
+        `event`.
+        """
         if one.place in self.trained:
             return
         if not self.waiting:
@@ -58,7 +60,7 @@ class _Evaluations:
             self.of[info.number] = frozenset({info.number})
 
     def follow(self) -> None:
-        """Follow the results computed from the outputs since the last call."""
+        """Find the results that were computed from the outputs since the last call."""
         events = self.engine.events
         began, self.event = self.event, len(events)
         for _, ins, outs, *_ in events[began:] if self.waiting else ():
@@ -72,7 +74,7 @@ class _Evaluations:
                     self.of[out.number] = self.of.get(out.number, come) | come
 
     def before_backward(self, loss: Info) -> None:
-        """Mark the outputs behind a loss as trained, before its backward."""
+        """Mark the outputs from which a loss was computed as trained."""
         self.follow()
         reached = self.of.get(loss.number, frozenset())
         self.trained |= {self.waiting[n].place for n in reached if n in self.waiting}
@@ -85,7 +87,9 @@ class _Evaluations:
             self.of.clear()
 
     def left(self) -> Iterator[_Evaluated]:
-        """Yield outputs that were used, and that no backward pass reached."""
+        """Yield the calls whose outputs were used, but not reached by a backward
+        pass.
+        """
         self.follow()
         for number, one in self.waiting.items():
             if number in self.used:
@@ -93,7 +97,7 @@ class _Evaluations:
 
 
 def _is_reaching(engine: Engine, call: RunningCall, loss: Info) -> bool:
-    """Whether a backward pass of a loss reaches the output of a model's call.
+    """Return whether the backward pass of a loss reaches the output of a model's call.
 
     It is assumed to if no tensor of the output is known.
     """
@@ -106,7 +110,7 @@ def _is_reaching(engine: Engine, call: RunningCall, loss: Info) -> bool:
 
 
 def _collect_infos(nest: Any) -> list[Info]:
-    """Return the infos of the tensors in a nest."""
+    """Return the infos in a nested structure."""
     if isinstance(nest, Info):
         return [nest]
     if isinstance(nest, dict):
@@ -154,14 +158,16 @@ class Modes:
                 self.meet("trained-in-eval", place, where, call.name)
 
     def is_trained(self, call: RunningCall, loss: Info) -> bool:
-        """Whether a backward pass reaches a model that ran, and not only its past."""
+        """Return whether a backward pass reaches a call of a model with trainable
+        parameters.
+        """
         root = self.run.calls.alive[call.key]
         with torch._C.DisableTorchFunction():
             learns = any(parameter.requires_grad for parameter in root.parameters())
         return learns and _is_reaching(self.run.engine, call, loss)
 
     def called(self, call: Any) -> None:
-        """Note the mode of a model that was called."""
+        """Note whether a model was called in training mode."""
         if call.depth <= 1:
             root = self.run.calls.alive.get(call.key)
             if root is not None and root.training:
@@ -173,7 +179,8 @@ class Modes:
             self.ended[id(module)] = self.run.here()
 
     def evaluated(self, called: int, event: int) -> None:
-        """Check the mode of the model in a turn that read batches and trained nothing.
+        """Check the mode of models in an iteration that read batches and trained
+        nothing.
 
         The turn began at a call and an event.
         """
@@ -203,7 +210,7 @@ class Modes:
 
 
 def _has_modal_layer(root: nn.Module) -> bool:
-    """Whether a model has layers to which the mode matters."""
+    """Return whether a model has layers that behave differently in training mode."""
     for module in root.modules():
         if isinstance(module, ACTS_OTHERWISE) and getattr(module, "p", 1.0) > 0:
             return True

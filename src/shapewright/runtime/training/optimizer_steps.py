@@ -46,7 +46,7 @@ WITH_CLOSURE = frozenset({"LBFGS"})
 
 
 class _Replays:
-    """The last steps of the optimizers of a run."""
+    """The last steps of the optimizers in a run, of which repetitions are replayed."""
 
     def __init__(self, stage: RehearsalState) -> None:
         self.stage = stage
@@ -54,13 +54,17 @@ class _Replays:
         self.patched: dict[type, Any] = {}
 
     def meet(self, optimizer: Any) -> None:
-        """Count the step of an optimizer that was made before the run as its first."""
+        """Count this step as the first of an optimizer that was constructed before the
+        run.
+        """
         if type(optimizer) not in self.patched:
             self.watch(optimizer)
             self.last[id(optimizer)] = self.key(optimizer), 1
 
     def watch(self, optimizer: Any) -> None:
-        """Replay the steps of an optimizer's class, if it is torch's."""
+        """Patch the `step` of an optimizer's class to replay repeated steps, if it is
+        torch's.
+        """
         kind = type(optimizer)
         own = kind.__module__.startswith("torch.optim.") and "step" in vars(kind)
         if own and kind not in self.patched and kind.__name__ not in WITH_CLOSURE:
@@ -68,7 +72,9 @@ class _Replays:
             kind.step = copy_attributes(self.wrap_step(kind.step), kind.step)
 
     def wrap_step(self, original: Callable[..., Any]) -> Callable[..., Any]:
-        """Return the step of a class, which runs only if it may do something new."""
+        """Wrap the `step` of a class so that it runs only if it may do something
+        new.
+        """
 
         def step(optimizer: Any, closure: Any = None) -> Any:
             key = None if closure is not None else self.key(optimizer)
@@ -85,7 +91,9 @@ class _Replays:
         return step
 
     def key(self, optimizer: Any) -> Any:
-        """Return parameters, metadata of their gradients, and the kinds of settings."""
+        """Return a key of the parameters, the metadata of their gradients, and the
+        settings.
+        """
         found: list[Any] = []
         with torch._C.DisableTorchFunction():
             for group in optimizer.param_groups:
@@ -103,7 +111,9 @@ class _Replays:
         return found
 
     def replay(self, optimizer: Any) -> None:
-        """Perform the effects of a step besides its computation."""
+        """Perform the side effects of a step: run hooks, count steps and mark
+        writes.
+        """
         hooks: Any = vars(optimizer)
         pre = hooks.get("_optimizer_step_pre_hooks", {})
         post = hooks.get("_optimizer_step_post_hooks", {})
@@ -137,14 +147,14 @@ class _Replays:
             hook(optimizer, (optimizer,), {})
 
     def put_back(self) -> None:
-        """Restore the classes."""
+        """Restore the `step` of all patched classes."""
         for kind, original in self.patched.items():
             kind.step = original  # type: ignore[attr-defined]
 
 
 @contextmanager
 def _replay_steps(stage: RehearsalState) -> Iterator[_Replays]:
-    """Replay steps for the duration of a rehearsal."""
+    """Replay repeated optimizer steps in the block."""
     replays = _Replays(stage)
     try:
         yield replays
@@ -153,7 +163,9 @@ def _replay_steps(stage: RehearsalState) -> Iterator[_Replays]:
 
 
 class _Probes:
-    """The dtypes that were tried in a run, and torch's errors."""
+    """The pairs of dtypes that were tried in losses, and the errors of torch for
+    them.
+    """
 
     def __init__(self, stage: RehearsalState) -> None:
         self.stage = stage
@@ -161,7 +173,7 @@ class _Probes:
         self.known: dict[Any, str | None] = {}
 
     def before_backward(self) -> None:
-        """Report the losses since the last pass whose backward torch refuses."""
+        """Report the losses since the last pass whose backward pass torch rejects."""
         engine = self.stage.engine
         events, self.event = engine.events[self.event :], len(engine.events)
         for answer, ins, _, _, _ in events:
@@ -185,7 +197,7 @@ class _Probes:
 
 
 def _find_refusal(func: Any, one: torch.dtype, other: torch.dtype) -> str | None:
-    """Return torch's error in the backward pass of a loss of two dtypes, if any."""
+    """Return torch's error in the backward pass of a loss of two dtypes, or None."""
     with torch._C.DisableTorchFunction(), torch.enable_grad():
         given = torch.ones(2, dtype=one).requires_grad_()
         try:
@@ -205,7 +217,7 @@ FIRST = 2
 
 @contextmanager
 def watch_steps(stage: RehearsalState) -> Iterator[None]:
-    """Add each backward pass, step and change of mode to the story."""
+    """Add each backward pass, optimizer step and change of mode to the story."""
     with ExitStack() as stack:
         replays = stack.enter_context(_replay_steps(stage))
         for owner, name, make in (
@@ -227,7 +239,7 @@ def watch_steps(stage: RehearsalState) -> Iterator[None]:
 
 
 def _make_backward(stage: RehearsalState) -> Callable[[Any], Any]:
-    """Return a maker of the stand-in for `loss.backward()`."""
+    """Return a function that makes the stand-in for `Tensor.backward`."""
     running = [False]
     probes = _Probes(stage)
 
@@ -261,7 +273,9 @@ def _make_backward(stage: RehearsalState) -> Callable[[Any], Any]:
 
 
 def _make_zero_grad(stage: RehearsalState) -> Callable[[Any], Any]:
-    """Return a maker of the stand-in for `zero_grad()` of an optimizer or a module."""
+    """Return a function that makes the stand-in for `zero_grad` of optimizers and
+    modules.
+    """
 
     def make(original: Any) -> Any:
         def zero_grad(self: Any, *args: Any, **kwargs: Any) -> Any:
@@ -285,7 +299,7 @@ def _iter_parameters(owner: Any) -> Iterator[Any]:
 
 
 def _make_constructor(stage: RehearsalState, replays: _Replays) -> Callable[[Any], Any]:
-    """Return a maker of the stand-in for an optimizer's constructor."""
+    """Return a function that makes the stand-in for the constructor of optimizers."""
 
     def make(original: Any) -> Any:
         def __init__(self: Any, *args: Any, **kwargs: Any) -> None:
@@ -299,7 +313,7 @@ def _make_constructor(stage: RehearsalState, replays: _Replays) -> Callable[[Any
 
 
 def _make_scheduler_step(stage: RehearsalState) -> Callable[[Any], Any]:
-    """Return a maker of a scheduler's `step`; its constructor makes the first step."""
+    """Return a function that makes the stand-in for `step` of schedulers."""
 
     def make(original: Any) -> Any:
         def step(self: Any, *args: Any, **kwargs: Any) -> Any:
@@ -334,7 +348,9 @@ def _make_step_hook(stage: RehearsalState, replays: _Replays) -> Callable[..., N
 
 
 def _make_train(stage: RehearsalState) -> Callable[[Any], Any]:
-    """Return a maker of `train`, which `eval` calls; children are not reported."""
+    """Return a function that makes the stand-in for `Module.train`, which `eval`
+    calls.
+    """
     inside = [False]
 
     def make(original: Any) -> Any:
@@ -356,20 +372,24 @@ def _make_train(stage: RehearsalState) -> Callable[[Any], Any]:
 
 
 class _States:
-    """The places where state dicts were taken, with the number of steps before."""
+    """The places where state dicts were taken, with the number of steps before each."""
 
     def __init__(self, stage: RehearsalState) -> None:
         self.stage = stage
         self.taken: dict[int, tuple[Place, int]] = {}  # by the number of a tensor
 
     def take(self, module: nn.Module, state: Any) -> None:
-        """Note a state dict that was taken; it holds the parameters' own storages."""
+        """Note where a state dict was taken, which shares the storages of the
+        parameters.
+        """
         where = self.stage.here(), self.stage.steps
         for _, _, given in self.trained(module, state):
             self.taken[self.stage.engine.info(given).number] = where
 
     def load(self, module: nn.Module, state: Any) -> None:
-        """Check whether a loaded state dict is the model's own, from before a step."""
+        """Report a loaded state dict that shares its storages with the model, if it is
+        older.
+        """
         stage = self.stage
         engine, taken = stage.engine, list[tuple[Place, int]]()
         trained = list(self.trained(module, state))
@@ -387,7 +407,9 @@ class _States:
     def trained(
         self, module: nn.Module, state: Any
     ) -> Iterator[tuple[int, Any, torch.Tensor]]:
-        """Yield parameters that are trained, with their tensors in a state dict."""
+        """Yield the trainable parameters of a module, with their tensors in a state
+        dict.
+        """
         if not isinstance(state, dict):
             return
         with torch._C.DisableTorchFunction():
@@ -416,7 +438,7 @@ def watch_states(stage: RehearsalState) -> Iterator[None]:
 
 
 def _make_state_dict(states: _States) -> Callable[[Any], Any]:
-    """Return a maker of `model.state_dict()`, which calls its children's."""
+    """Return a function that makes the stand-in for `Module.state_dict`."""
     inside = [False]
 
     def make(original: Any) -> Any:
@@ -438,7 +460,7 @@ def _make_state_dict(states: _States) -> Callable[[Any], Any]:
 
 
 def _make_load_state_dict(states: _States) -> Callable[[Any], Any]:
-    """Return a maker of the stand-in for `model.load_state_dict(state)`."""
+    """Return a function that makes the stand-in for `Module.load_state_dict`."""
 
     def make(original: Any) -> Any:
         @wraps(original)

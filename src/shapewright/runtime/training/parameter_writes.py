@@ -30,8 +30,9 @@ ANEW = operators_with("overwrites_all") - operators_with("is_random")
 
 @dataclass(slots=True)
 class _Used:
-    """A leaf whose gradient a step used, and where; `piled` is the backward pass that
-    has added to it since."""
+    """A leaf whose gradient a step used; `piled` is where a later backward pass added
+    to it.
+    """
 
     leaf: Any
     gradient: Any
@@ -40,13 +41,15 @@ class _Used:
     piled: Place | None = None
 
     def told(self, meet: Meet) -> None:
-        """Note that another step uses the gradient, if a backward pass added to it."""
+        """Report that another step uses the gradient, if a backward pass added to
+        it.
+        """
         if self.piled is not None:
             meet("stale", self.piled, self.place)
 
 
 class ByHand:
-    """The steps by hand of a rehearsal."""
+    """The optimization steps that a program makes by hand, without an optimizer."""
 
     def __init__(self, run: ProgramRun, meet: Meet) -> None:
         self.run = run
@@ -57,7 +60,7 @@ class ByHand:
         run.engine.watch_gradients(self.read)
 
     def look(self, optimized: Iterable[Any]) -> None:
-        """Find the steps since the last backward pass; report gradients used again.
+        """Find the steps since the last backward pass, and report gradients used twice.
 
         Parameters of an optimizer are ignored.
         """
@@ -88,7 +91,9 @@ class ByHand:
     def steps(
         self, events: list[tuple[Any, ...]], read: list[tuple[Any, Any]]
     ) -> tuple[dict[int, _Used], set[int]]:
-        """Return the leaves written, and those whose gradient was not written after."""
+        """Return the steps by leaf, and the leaves whose gradients were not cleared
+        after.
+        """
         info = self.run.engine.info
         leaves = {info(leaf).storage.number: (leaf, grad) for leaf, grad in read}
         grads = {info(grad).storage.number: leaf for leaf, grad in read}
@@ -154,7 +159,7 @@ class Weights:
             )
 
     def are_as_made(self, parameters: Collection[Any]) -> bool:
-        """Whether all of these still have their initial random numbers.
+        """Return whether all parameters still have their initial random values.
 
         False if that is unknown: for parameters from before the run, and after loaded
         files that did not become state dicts.
@@ -172,7 +177,7 @@ class Weights:
 
 
 def _find_brought(events: Iterable[tuple[Any, ...]]) -> set[int]:
-    """Return storages with numbers from outside the run, or computed from such."""
+    """Return the storages whose values come, directly or not, from outside the run."""
     made: set[int] = set()
     found: set[int] = set()
     for answer, ins, outs, *_ in events:

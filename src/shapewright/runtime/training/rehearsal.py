@@ -36,13 +36,13 @@ if TYPE_CHECKING:
 
 
 def _note_downloads(stage: RehearsalState) -> AbstractContextManager[None]:
-    """Prevent downloads of weights; note the models that go without."""
+    """Prevent downloads of weights, and note the modules that load a state dict."""
     return replace_downloads(stage.engine.assume, stage.facts.weights.note_load)
 
 
 @contextmanager
 def _run_processes_inline(stage: RehearsalState) -> Iterator[None]:
-    """Run processes that torch would start here, one after the other."""
+    """Run the processes that the program starts through torch in this one, in turn."""
     multi = torch.multiprocessing
 
     def spawn(original: Any) -> Any:
@@ -110,21 +110,23 @@ def _run_processes_inline(stage: RehearsalState) -> Iterator[None]:
 
 
 class _Spawned:
-    """Stand-in for processes that have ended."""
+    """A stand-in for spawned processes that have ended."""
 
     def join(self, timeout: Any = None, grace_period: Any = None) -> bool:
         return True
 
 
 class _Left(SystemExit):
-    """The program ended its process."""
+    """Raised in place of `os._exit` when the program ends its process."""
 
     call = "os._exit"
 
 
 @contextmanager
 def _catch_exits() -> Iterator[None]:
-    """Let `os._exit` end the program and not the process, except in forked children."""
+    """Make `os._exit` end the program but not this process, except in forked
+    children.
+    """
     owner, leave = os.getpid(), os._exit
 
     def left(code: int) -> None:
@@ -142,7 +144,9 @@ Heard = Callable[[Rehearsal, str, int], None]
 
 @dataclass(frozen=True, slots=True)
 class RepeatedCalls:
-    """Calls the function at `place` so many times, or as often as it needs."""
+    """A request to call the function at `place` `steps` times, or as often as
+    needed.
+    """
 
     place: tuple[str, int]
     steps: int | None = None
@@ -166,7 +170,8 @@ class Rehearsed:
 
 @dataclass(frozen=True, slots=True)
 class RehearsalRequest:
-    """The settings of a rehearsal; without a `device`, it is the machine's own.
+    """The settings of a rehearsal; if `device` is None, the machine's own devices are
+    used.
 
     `holds` decides which files are the program's. A `hurried` run has one turn of each
     loop that trains, and of a loop over batches the last as well: enough to meet most
@@ -188,7 +193,7 @@ class RehearsalRequest:
 
     @contextmanager
     def watched(self, engine: Engine, calls: Calls) -> Iterator[Rehearser]:
-        """Run in the block as a rehearsal."""
+        """Rehearse the program that runs in the block."""
         machine = Machine(self.device) if self.device is not None else None
         rehearser = Rehearser(self, engine, calls, machine)
         stage = rehearser.stage
@@ -246,7 +251,7 @@ class Rehearser:
             )
 
     def repeated(self, target: Callable[..., Any]) -> Callable[..., Any]:
-        """Return the target; if it is a function that trains, call it repeatedly."""
+        """Wrap the target to be called repeatedly, if the request says so."""
         repeats = self.request.repeats
         if repeats is None:
             return target
@@ -284,7 +289,7 @@ class Rehearser:
 
 
 class _Witness:
-    """Adds each file that is saved or loaded to the story."""
+    """A witness that adds each file that is saved or loaded to the story."""
 
     def __init__(self, stage: RehearsalState) -> None:
         self.stage = stage

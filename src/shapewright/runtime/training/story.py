@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 class Meet(Protocol):
-    """Function that notes an event of a training, once for each place."""
+    """A function that notes an event of a training, once for each place."""
 
     def __call__(
         self, kind: str, place: Place, other: Place | None = None, name: str = ""
@@ -29,18 +29,20 @@ class Meet(Protocol):
 
 @dataclass(slots=True)
 class ProgramRun:
-    """A program that runs: its engine, its calls of modules, and its story."""
+    """A running program: its engine, its calls of modules, and its story."""
 
     engine: Engine
     calls: Calls
     story: Story
 
     def here(self) -> Place:
-        """Return the line of the program that runs."""
+        """Return the file and line of the program that is running."""
         return self.story.line(self.engine)
 
     def grad(self, parameter: Any) -> Any:
-        """Return the gradient of a parameter; if it has values, of its stand-in."""
+        """Return the gradient of a parameter, or of its twin if the parameter has
+        values.
+        """
         engine = self.engine
         given = engine.grads.get(id(parameter))
         if given is not None:
@@ -52,7 +54,7 @@ class ProgramRun:
 
 
 class Node:
-    """A moment that is still growing."""
+    """A moment of the story that is still being extended."""
 
     __slots__ = (
         "count",
@@ -82,7 +84,7 @@ class Node:
         self.inner: dict[Any, Node] = {}
 
     def child(self, kind: str, file: str, line: int, text: str) -> Node:
-        """Return the moment of that kind at that place, within this moment."""
+        """Return the inner moment of a kind at a place, and count it."""
         key = (kind, file, line, text)
         found = self.inner.get(key)
         if found is None:
@@ -91,13 +93,13 @@ class Node:
         return found
 
     def forget(self, node: Node) -> None:
-        """Leave out a moment within this moment."""
+        """Remove an inner moment."""
         for key, each in list(self.inner.items()):
             if each is node:
                 del self.inner[key]
 
     def told(self, folder: str) -> Moment:
-        """Return the moment as data, with files as seen from a folder."""
+        """Return the moment as data, with files relative to a folder."""
         return Moment(
             self.kind, format_file(self.file, folder), self.line, self.text, self.count,
             tuple(sorted(self.turns)), self.total, tuple(self.shapes),
@@ -106,7 +108,7 @@ class Node:
 
 
 def format_file(file: str, folder: str) -> str:
-    """Return a file relative to the folder, if it lies below it."""
+    """Return the path of a file, relative to `folder` if the file lies below it."""
     if not file:
         return ""
     path = os.path.relpath(file, folder)
@@ -114,7 +116,7 @@ def format_file(file: str, folder: str) -> str:
 
 
 class Story:
-    """The tree of moments, and the current place of the run in it."""
+    """The tree of moments, and the run's current position in it."""
 
     def __init__(self, holds: Callable[[str], bool]) -> None:
         self.holds = holds
@@ -125,7 +127,7 @@ class Story:
         self.heard: Callable[[str, int], None] | None = None  # now and then
 
     def note_event(self, engine: Engine, kind: str, text: str = "") -> Node:
-        """Note an event at the line of the program that runs."""
+        """Note an event at the line of the program that is running."""
         file, line = self.line(engine)
         own = f"{tempfile.tempdir}{os.sep}"
         if text.startswith(own):  # where a real run has its temporary files
@@ -146,7 +148,9 @@ class Story:
             del self.at[depth - 1 :]
 
     def line(self, engine: Engine) -> tuple[str, int]:
-        """Return the innermost line of the program's own files, else of a library."""
+        """Return the innermost line in the program's own files, or else in a
+        library.
+        """
         frame: Any = sys._getframe(1)
         first: tuple[str, int] | None = None
         while frame is not None:
@@ -165,7 +169,7 @@ class Story:
 
 
 def get_site_line(site: Any) -> tuple[str, int] | None:
-    """Return the file and line of a call's site."""
+    """Return the file and line of a call site, or None if the line is unknown."""
     code, offset = site
     line = next(
         (at[0] for index, at in enumerate(code.co_positions()) if index == offset // 2),

@@ -45,14 +45,14 @@ class _Watched:
         self.held: dict[int, Any] = {}
 
     def parameters(self) -> Iterator[Any]:
-        """Yield the parameters that it optimizes now."""
+        """Yield the parameters that the optimizer currently has."""
         optimizer = self.optimizer()
         for group in optimizer.param_groups if optimizer is not None else ():
             yield from group["params"]
 
 
 class Facts:
-    """All facts that are watched in a training."""
+    """All facts that are collected about a training."""
 
     def __init__(self, run: ProgramRun, gradients: Gradients) -> None:
         self.run = run
@@ -80,7 +80,7 @@ class Facts:
         self.watched.append(_Watched(optimizer, self.run.here()))
 
     def of(self, optimizer: Any) -> _Watched | None:
-        """Return the record of an optimizer."""
+        """Return the record of an optimizer, or None."""
         return next((w for w in self.watched if w.optimizer() is optimizer), None)
 
     def before_backward(self, loss: Any) -> None:
@@ -94,7 +94,7 @@ class Facts:
         self.modes.before_backward(place, self.run.engine.info(loss))
 
     def look_by_hand(self) -> None:
-        """Find steps by hand on parameters that no optimizer has."""
+        """Find steps made by hand on parameters that no optimizer has."""
         self.by_hand.look([p for each in self.watched for p in each.parameters()])
 
     def after_backward(self) -> None:
@@ -114,27 +114,27 @@ class Facts:
                 self.by_hand.after_backward(self.unused)
 
     def present(self, parameters: Iterable[Any]) -> list[Gradient]:
-        """Return the present gradients of some parameters that have any."""
+        """Return the current gradients of the first parameters that have one."""
         with torch._C.DisableTorchFunction():
             found = ((parameter, self.run.grad(parameter)) for parameter in parameters)
             there = ((each, grad) for each, grad in found if grad is not None)
             return [(p, grad, grad._version) for p, grad in islice(there, SAMPLE)]
 
     def is_as_before(self, one: Gradient) -> bool:
-        """Whether a gradient is the same, and nothing was written into it."""
+        """Return whether a gradient is still the same tensor and was not written to."""
         parameter, gradient, version = one
         with torch._C.DisableTorchFunction():
             return self.run.grad(parameter) is gradient and gradient._version == version
 
     def holding(self, parameters: set[int]) -> _Watched | None:
-        """Return the optimizer of exactly these parameters, whatever wraps it."""
+        """Return the record of the optimizer with exactly these parameters, or None."""
         for each in self.watched:
             if {id(parameter) for parameter in each.parameters()} == parameters:
                 return each
         return None
 
     def note_clearing(self, owner: Any, parameters: Iterable[Any]) -> None:
-        """Note that gradients of an optimizer or module are cleared."""
+        """Note that an optimizer or a module clears the gradients of its parameters."""
         cleared = {id(parameter) for parameter in parameters}
         mine = self.of(owner) or self.holding(cleared)
         if mine is not None and mine.made is not None and mine.cleared is None:
@@ -172,7 +172,7 @@ class Facts:
         self.stepping = True
 
     def all_gradients(self) -> None:
-        """Note the parameters of all models that have a gradient."""
+        """Note all parameters that have a gradient."""
         for module in list(self.run.calls.alive.values()):
             for parameter in module._parameters.values():
                 if parameter is None or id(parameter) in self.had:
@@ -183,7 +183,9 @@ class Facts:
                     self.gradients.had(parameter, gradient)
 
     def reached(self) -> str:
-        """Return how many parameters of models that ran have a gradient, in words."""
+        """Return a text on how many parameters of the models that ran have a
+        gradient.
+        """
         calls = self.run.calls
         with torch._C.DisableTorchFunction():
             self.all_gradients()
@@ -195,7 +197,7 @@ class Facts:
         return f"gradients of {len(with_one):,} of {len(whole):,} parameters"
 
     def after_step(self, optimizer: Any) -> None:
-        """Note that an optimizer stepped; fused steps may have written gradients.
+        """Note that an optimizer made a step, which may have written to gradients.
 
         If the step ran the backward pass itself, the gradients are new.
         """
@@ -213,7 +215,7 @@ class Facts:
                     watched.had.add(id(parameter))  # a closure made it in the step
 
     def cleared(self) -> None:
-        """Note that gradients are cleared, by an optimizer or a module."""
+        """Note that gradients are cleared, and report those that no step has used."""
         if self.unused is not None:
             if not self.stepping:
                 self.meet("cleared-unused", self.run.here(), self.unused)
@@ -221,7 +223,7 @@ class Facts:
             self.seen()
 
     def seen(self) -> None:
-        """Note gradients that are about to be cleared."""
+        """Note which parameters have gradients that are about to be cleared."""
         with torch._C.DisableTorchFunction():
             for watched in self.watched:
                 for parameter in watched.parameters():
@@ -231,7 +233,7 @@ class Facts:
     # -- at the end of the run -------------------------------------------------------
 
     def told(self, folder: str) -> Training:
-        """Return all facts, with files as seen from a folder."""
+        """Return all facts as data, with files relative to a folder."""
 
         def near(place: Place | None) -> Place | None:
             return None if place is None else (format_file(place[0], folder), place[1])
@@ -265,13 +267,15 @@ class Facts:
         )
 
     def waiting(self) -> list[_Watched]:
-        """Return optimizers that clear gradients and never step, if others do."""
+        """Return the optimizers that clear gradients but never step, if others do
+        step.
+        """
         if not any(each.stepped is not None for each in self.watched):
             return []
         return [each for each in self.watched if each.stepped is None and each.cleared]
 
     def paths(self) -> dict[int, str]:
-        """Return the path of each parameter of a module that ran."""
+        """Return the path of each parameter of the modules that ran, by identity."""
         calls = self.run.calls
         found: dict[int, str] = {}
         for key, module in calls.alive.items():
@@ -302,7 +306,7 @@ class Facts:
         )
 
     def outside(self, paths: dict[int, str]) -> Iterator[Outside]:
-        """Yield parameters with gradients that no optimizer steps, by model."""
+        """Yield the parameters with gradients that no optimizer updates, by model."""
         stepped = [each for each in self.watched if each.stepped is not None]
         if not stepped:
             return
