@@ -280,9 +280,7 @@ class Candidate:
     def arguments(
         self, make: Make | None = None
     ) -> tuple[tuple[Any, ...], dict[str, Any]]:
-        """Return the inputs as `(args, kwargs)`; a declared example runs the user's
-        code.
-        """
+        """Return `(args, kwargs)`; a declared example runs the user's code."""
         if isinstance(self.inputs, Spec):
             return materialize_spec(self.inputs, make)
         return make_declared(self.inputs(), make)
@@ -339,7 +337,7 @@ def _make_meta(leaf: TensorSpec) -> torch.Tensor:
 
 
 def make_filled(leaf: TensorSpec) -> torch.Tensor | None:
-    """Return a CPU tensor with the values that a spec states, or None if it states
+    """Return a CPU tensor with the values that a spec states, or None if there are
     none.
 
     Example: for ``i64[3]=[3, 2, 1]`` a tensor of 3, 2, 1. Random integers come from a

@@ -121,9 +121,7 @@ def _create_ruleset(system: ctypes.CDLL, version: int, rights: int) -> int:
 
 
 def _allow_rights(system: ctypes.CDLL, ruleset: int, path: str, rights: int) -> None:
-    """Allow `rights` on a file or below a folder; do nothing if `path` does not
-    exist.
-    """
+    """Allow `rights` on a file or below a folder, if `path` exists."""
     try:
         place = os.open(path, os.O_PATH | os.O_CLOEXEC)
     except OSError:

@@ -47,9 +47,7 @@ class _TooMany(Exception):
 
 
 def _split_nest(value: Any) -> list[_Part] | None:
-    """Return the parts of a nested structure in order, or None if it has none or too
-    many.
-    """
+    """Return the parts of a nested structure in order, or None if too many or none."""
     found: list[_Part] = []
     try:
         for leaf in _iter_leaves(value, DEEP):
@@ -69,9 +67,7 @@ def _make_part(value: Any) -> _Part:
 
 
 def _compute_growth(old: list[_Part], new: list[_Part]) -> list[More] | None:
-    """Return how each part grew, or None if the old and the new parts do not
-    correspond.
-    """
+    """Return how each part grew, or None if old and new parts do not correspond."""
     if len(old) != len(new):
         return None
     found: list[More] = []
@@ -121,9 +117,7 @@ def _lengthen_nest(
 
 
 def _iter_leaves(value: Any, deep: int) -> Iterator[Any]:
-    """Yield the tensors, arrays and integers in a value, in the order of
-    `_lengthen_nest`.
-    """
+    """Yield nested tensors, arrays and integers, in the order of `_lengthen_nest`."""
     inner: Any = ()
     if type(value) is int or _is_array(value):
         yield value

@@ -32,9 +32,7 @@ class SkippableIterator:
         raise NotImplementedError
 
     def skip(self, turn: int | None) -> bool:
-        """Skip to the item of iteration `turn`, or to the last; return whether it
-        exists.
-        """
+        """Skip to the item of iteration `turn`, or to the last, if it exists."""
         raise NotImplementedError
 
 
@@ -98,9 +96,7 @@ class Counted(SkippableIterator):
 
 
 class _Other(SkippableIterator):
-    """Any other iterator, which is exhausted to skip to its last item if that is
-    cheap.
-    """
+    """Any other iterator, which is exhausted to find its last item if that is cheap."""
 
     def __init__(self, inner: Any, items: Iterator[Any]) -> None:
         self.inner = items
@@ -133,7 +129,7 @@ class _Other(SkippableIterator):
         return bool(last)
 
     def passes(self, turn: int) -> bool:
-        """Discard items up to that of iteration `turn`, and return whether that
+        """Discard the items before that of iteration `turn`; return whether it
         exists.
         """
         while self.at < turn:
@@ -147,7 +143,7 @@ class _Other(SkippableIterator):
 
 
 def _is_plain(inner: Any) -> bool:
-    """Return whether an iterable produces its items without running the program's
+    """Return whether an iterable yields its items without running the program's
     code.
     """
     if isinstance(inner, ENDLESS):
