@@ -1,7 +1,7 @@
-"""Calls of `trace`, `check`, `solve` and `rehearse` that are written in another way.
+"""Mistakes in calls of `trace`, `check`, `solve` and `rehearse`.
 
 A class for an instance, a path for a model, sizes for a tensor, torchinfo's
-`input_size=`: each is refused with the sentence that says how to write it.
+`input_size=`: each is refused with a sentence that shows the correct call.
 """
 
 from __future__ import annotations

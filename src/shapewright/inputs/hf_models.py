@@ -1,5 +1,5 @@
 """`hf:config.json`, `hf:GPT2Config(n_layer=2)`, `hf:gpt2`: models of transformers
-without weights, and what they take.
+without weights, and their inputs.
 
 Nothing is read from the network.
 """

@@ -71,9 +71,7 @@ class _Program:
         self.functions = {function.name: function for function in functions}
 
     def target(self, line: int, fed: bool, file: str) -> str:
-        """Return the target's name for a line, or an empty string for the whole
-        file.
-        """
+        """Return the target's name for a line, or an empty string for the file."""
         inside = self.around(line)
         declared = "example_inputs" in self.functions and inside in self.modules
         if inside is None or (not fed and not declared and self.runs_itself(inside)):
@@ -134,7 +132,7 @@ class _Program:
         return False
 
     def root(self, name: str) -> str | None:
-        """Return the only unused module that uses `name`, directly or not, or None."""
+        """Return the only module that uses `name`, itself unused by others, or None."""
         users = {name}
         while True:
             more = {

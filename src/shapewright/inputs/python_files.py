@@ -180,9 +180,7 @@ class ProgramFolder:
         return isinstance(file, str) and self.holds(file)
 
     def holds(self, file: str) -> bool:
-        """Return whether a file is the user's own: below the folder, not in a
-        library.
-        """
+        """Return whether a file is the user's: below the folder, not in a library."""
         path = Path(os.path.abspath(file))
         root = self.parent or self.folder
         inside = path == root or root in path.parents

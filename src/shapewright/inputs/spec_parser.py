@@ -1,4 +1,4 @@
-"""Parse the tokens of a spec into a nest, with sizes that are not yet evaluated.
+"""Parse the tokens of a spec into nested values, whose sizes are not yet evaluated.
 
 A recursive-descent parser with one method for each rule of the grammar::
 

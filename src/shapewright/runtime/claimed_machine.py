@@ -245,7 +245,7 @@ class _Asked:
 
 
 def _make_answering(value: Any) -> Any:
-    """Return a function that makes stand-ins, which return `value` or its result."""
+    """Return a maker of functions that return `value`, or its result if `_Asked`."""
 
     def make(original: Any) -> Any:
         if isinstance(value, _Asked):

@@ -1,4 +1,4 @@
-"""Record real values of a real run: inputs and outputs of chosen modules."""
+"""Record the inputs and outputs of chosen modules in a real run."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The inputs that layers of a model take: tensors with letters, image sizes, channels
+"""The inputs that layers of a model expect: tensors with letters, image sizes, channels
 and features.
 """
 

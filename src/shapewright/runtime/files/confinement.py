@@ -1,6 +1,6 @@
 """Confine a process so that it can write in one folder only, whatever runs in it.
 
-Python's functions are redirected to a layer (`patches.py`). What goes past them, C
+Python's functions are redirected to a layer (`layer.py`). What goes past them, C
 libraries and child processes, is held here by the kernel: Landlock refuses every write
 outside the folder, and changes of rights, owners and times are ignored.
 """

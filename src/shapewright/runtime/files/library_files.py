@@ -181,9 +181,7 @@ def _make_redirecting(original: Any, opener: _Opener, layer: Layer, own: int) ->
 
 
 class _AfterImport(importlib.abc.MetaPathFinder):
-    """An import finder that calls a function with certain modules after their
-    import.
-    """
+    """An import finder that calls a function with some modules after their import."""
 
     def __init__(self, names: set[str], then: Callable[[ModuleType], None]) -> None:
         self.names = names

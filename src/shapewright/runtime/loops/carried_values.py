@@ -1,7 +1,7 @@
-"""The values that a turn of a loop hands on to the next, and those that grow.
+"""The values that an iteration of a loop passes on to the next, and those that grow.
 
-Turns that are left out would have lengthened them; what the last turn added is added
-for each of them, so that what follows the loop has the lengths of a whole run.
+Skipped iterations would have lengthened them. What the last iteration added is added
+once for each of them, so that the code after the loop sees the lengths of a whole run.
 
 A cache of keys and values is a list of tuples, or an object that holds them; all its
 tensors and counts get the sizes that they have in a whole run.

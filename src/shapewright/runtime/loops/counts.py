@@ -1,4 +1,4 @@
-"""The numbers that a loop counts, which conditions wait for and which are advanced."""
+"""The counts of a loop, which conditions read and which skipped iterations advance."""
 
 from __future__ import annotations
 
@@ -117,9 +117,7 @@ class Counts:
         return more
 
     def least(self) -> int:
-        """Return how many iterations meet the conditions on uncounted values, if
-        few.
-        """
+        """Return how many iterations meet all conditions on uncounted values, or 0."""
         found = [
             count
             for test, index, divides, *_ in self.conditions

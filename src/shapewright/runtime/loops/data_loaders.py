@@ -218,9 +218,7 @@ class _Batches(LoaderPass):
         return batch
 
     def is_short(self) -> bool:
-        """Return whether the last batch of a training loop is smaller than a full
-        one.
-        """
+        """Return whether a training loop's last batch is smaller than a full one."""
         loops, loader = self.stage.loops, self.loader
         few = loader.batch_size is not None and self.length < loader.batch_size
         again = bool(loops) and loops[-1].trains

@@ -32,7 +32,7 @@ class SkippableIterator:
         raise NotImplementedError
 
     def skip(self, turn: int | None) -> bool:
-        """Skip to the item of iteration `turn`, or to the last, if it exists."""
+        """Skip to iteration `turn`, or to the last; return whether it exists."""
         raise NotImplementedError
 
 
@@ -129,9 +129,7 @@ class _Other(SkippableIterator):
         return bool(last)
 
     def passes(self, turn: int) -> bool:
-        """Discard the items before that of iteration `turn`; return whether it
-        exists.
-        """
+        """Discard the items before iteration `turn`; return whether it exists."""
         while self.at < turn:
             if not self.kept and next(self.inner, END) is END:
                 return False
@@ -143,9 +141,7 @@ class _Other(SkippableIterator):
 
 
 def _is_plain(inner: Any) -> bool:
-    """Return whether an iterable yields its items without running the program's
-    code.
-    """
+    """Return whether an iterable yields items without running the program's code."""
     if isinstance(inner, ENDLESS):
         return False
     if type(inner).__module__.partition(".")[0] in ("tqdm", "rich"):

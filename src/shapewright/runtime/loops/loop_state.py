@@ -1,4 +1,4 @@
-"""The state of a rehearsal and of its loops: turns, counts and growing values."""
+"""The state of a rehearsal and of its loops: iterations, counts and growing values."""
 
 from __future__ import annotations
 

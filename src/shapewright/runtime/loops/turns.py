@@ -1,12 +1,12 @@
-"""Loops of programs and libraries: turns until nothing new comes, then the last.
+"""Loops of programs and libraries: iterations until nothing new comes, then the last.
 
 Conditions of libraries on steps, `step % 100 == 0`, hold once as in a whole run.
 
-Batches of a library's loop are cut by their loader (`data_loaders.py`). A turn of a
-loop over epochs begins its loaders itself; a turn of a loop over batches does not.
+Batches of a library's loop are cut by their loader (`data_loaders.py`). An iteration
+over epochs starts its own passes over loaders; an iteration over batches does not.
 
-A rehearsal runs few turns. The actions of a whole run at every 500th step (evaluate,
-save, log) run once, at the second step that comes to the condition.
+A rehearsal runs few iterations. The actions of a whole run at every 500th step
+(evaluate, save, log) run once, at the second step that comes to the condition.
 """
 
 from __future__ import annotations
@@ -42,9 +42,7 @@ class _Pattern:
         self.handed: set[int] = set()  # numbers of tensors that grew, made before
 
     def take(self, events: Iterable[tuple[Any, ...]], began: int) -> None:
-        """Record the calls of an iteration; older tensors have numbers below
-        `began`.
-        """
+        """Record an iteration's calls; older tensors have numbers below `began`."""
         calls: list[Any] = []
         sizes: list[tuple[int, ...]] = []
         before: list[tuple[int, int]] = []
@@ -331,7 +329,7 @@ def iter_epochs(
 
 
 class Asked:
-    """The iterations of a library's `while` loop; called with each condition."""
+    """The iterations of a library's `while` loop, called with its condition."""
 
     def __init__(self, stage: RehearsalState, file: str, line: int, told: Any) -> None:
         self.turns = _Epochs(stage)
@@ -406,9 +404,7 @@ class Periods:
 
 
 def is_own_package(file: str) -> bool:
-    """Return whether a file is the user's Python file, not installed or Python's
-    own.
-    """
+    """Return whether a Python file is the user's, not installed or Python's own."""
     return (
         file.endswith(".py") and not is_installed(file) and classify_file(file) == USER
     )

@@ -1,6 +1,6 @@
 """Notes beside a drawn call: autograd, dispatch, device; and copies of arguments.
 
-The call runs on copies, with a gradient asked for every input that can have one.
+The call runs on copies, and every input that can require a gradient does.
 
 Copies have the same strides and share a storage where the originals do, so that
 statements about views are true of both. Of a storage only the part that is reached is

@@ -1,4 +1,4 @@
-"""The way of a call from Python to its kernels, as torch's dispatcher reports it.
+"""The path of a call from Python to its kernels, as torch's dispatcher reports it.
 
 There is no public interface for this. What is missing in a version of torch is left
 out; nothing here is needed to draw a call.
@@ -105,7 +105,7 @@ def _find_kernels(name: str, overload: str | None) -> dict[str, str]:
 
 
 def _find_overload(name: str) -> str:
-    """Return one overload of an operator for all, or an empty string."""
+    """Return the overload that represents all of an operator's, or an empty string."""
     space, _, last = name.partition("::")
     packet = getattr(getattr(torch.ops, space, None), last, None)
     every = packet.overloads() if packet is not None else []
@@ -180,9 +180,7 @@ def _is_inside(called: Called) -> bool:
 def _find_passing_keys(
     kernels: dict[str, str], keys: list[str], below: bool
 ) -> tuple[tuple[str, ...], bool]:
-    """Return the dispatch keys whose kernels a call uses and whether it is
-    composite.
-    """
+    """Return the dispatch keys whose kernels a call uses, and if it is composite."""
     found: list[str] = []
     for key in dict.fromkeys(keys):
         kind = kernels.get(key, "")

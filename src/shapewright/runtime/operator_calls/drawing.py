@@ -1,6 +1,6 @@
 """Run an operator call on small real tensors, and check its index map.
 
-The values are made up: floats count up, or are small whole numbers if they are
+The values are made up: floats count up, or are small integers if they are
 multiplied, so that sums are exact; indices are drawn within range.
 """
 
@@ -368,9 +368,7 @@ def _find_maps(
 def check_map(
     name: str, drawn: IndexMap, out: Tensor, before: dict[str, Tensor], most: int = 64
 ) -> int:
-    """Compare an index map with torch's output, and return how many elements were
-    tested.
-    """
+    """Compare an index map with torch's output; return how many elements it tested."""
     if tuple(out.shape) != drawn.shape:
         raise Wrong(f"{name}: the map says {drawn.shape}, torch {tuple(out.shape)}")
     count = out.numel()

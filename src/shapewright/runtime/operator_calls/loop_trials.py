@@ -1,4 +1,4 @@
-"""Test whether two pieces of a program do the same, on small real tensors.
+"""Test whether two pieces of a program compute the same, on small real tensors.
 
 Nothing of the user's text is evaluated but loops over ranges and tensors, reads and
 writes of elements, arithmetic, and functions of a list.

@@ -288,7 +288,7 @@ def _perform_call(
     order: tuple[str, ...],
     values: Mapping[int, Any],
 ) -> Drawn:
-    """Run the call on the known values of the run, and on made-up ones."""
+    """Run the call on the values of the run, made up where they are not known."""
     raised = not op.outputs
     drawn = None
     known = {op.inputs[at].tensor: value for at, value in values.items()}

@@ -95,9 +95,7 @@ class Owner:
         }
 
     def variable(self, name: str) -> tuple[SourceText, ast.expr] | None:
-        """Return the only value assigned to a name in the failed function or its
-        file.
-        """
+        """Return the only value of a name in the failed function or its file."""
         here = self.here
         if here is None or here.tree is None or not name.isidentifier():
             return None
@@ -273,9 +271,7 @@ def _find_arguments(
 def _evaluate_argument(
     name: str, node: ast.expr, old: Mapping[str, ast.expr], kept: Mapping[str, Any]
 ) -> Any:
-    """Return the value of an argument: the one that the layer kept or a computed
-    one.
-    """
+    """Return the value of an argument, which the layer kept or which is computed."""
     before = old.get(name)
     if before is not None and name in kept and ast.dump(before) == ast.dump(node):
         return kept[name]
@@ -291,8 +287,8 @@ def _evaluate_argument(
 def _make_layer_like(
     module: nn.Module, args: list[Any], words: dict[str, Any]
 ) -> nn.Module:
-    """Return a layer like `module` with other arguments, but the same device and
-    mode.
+    """Return a layer like `module`, in its mode and on its device, with other
+    arguments.
     """
     made = type(module)(*args, **words)
     tensor = next(module.parameters(), None)

@@ -1,7 +1,7 @@
 """Rewrite an expression so that a guard checks each of its steps.
 
 `self.fc(x.T)` becomes ``call(get(self, "fc"))(get(x, "T"))``, compiled at the places of
-the original: an error of torch then stands where it stood in the real run. `guards.py`
+the original: an error of torch then has the same place as in the real run. `guards.py`
 has the checks.
 """
 

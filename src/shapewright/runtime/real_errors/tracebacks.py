@@ -58,9 +58,7 @@ class TracebackFrame:
         return self.frame.f_locals.get(names[0]) if names else None
 
     def text(self) -> SourceText | None:
-        """Return the parsed file, or None if missing or different from the loaded
-        code.
-        """
+        """Return the parsed file, or None if it is missing or has changed."""
         source = get_source(self.file)
         if source is None or source.text is None:
             return None

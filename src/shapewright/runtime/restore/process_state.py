@@ -244,7 +244,7 @@ def _make_environment_undo() -> Undo:
 
 
 def _make_numpy_undo() -> Undo:
-    """Return a function that restores numpy's global random state if it is loaded."""
+    """Return a function that restores the random state of numpy, if loaded."""
     numpy = sys.modules.get("numpy")
     if numpy is None:
         return lambda: None

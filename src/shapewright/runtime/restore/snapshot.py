@@ -29,7 +29,7 @@ Undo = Callable[[], list[str]]
 
 
 def _note_model(modules: list[tuple[str, nn.Module]]) -> tuple[list[Any], Undo]:
-    """Note the attributes of modules and their contents; return a restorer.
+    """Note the attributes of modules; return their contents and an undo function.
 
     The function returns the names of the attributes that the program had changed. The
     list is of the modules' contents that are more than a plain value.

@@ -49,7 +49,7 @@ many modules there were then, and the last of them."""
 def note_surroundings(
     modules: list[tuple[str, nn.Module]], target: Any, inner: list[Any]
 ) -> tuple[list[str], Undo]:
-    """Note the state outside the model; return a list of changes and a restorer.
+    """Note the state outside the model; return the changed names and an undo function.
 
     The function restores places that came to hold tensors of the run; it has nothing to
     do if the run left none alive. Of an installed library only the names of its modules

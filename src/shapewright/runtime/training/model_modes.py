@@ -85,9 +85,7 @@ class _Evaluations:
             self.of.clear()
 
     def left(self) -> Iterator[_Evaluated]:
-        """Yield the calls whose outputs were used but not reached by a backward
-        pass.
-        """
+        """Yield calls whose outputs were used but not reached by a backward pass."""
         self.follow()
         for number, one in self.waiting.items():
             if number in self.used:
@@ -175,7 +173,7 @@ class Modes:
             self.ended[id(module)] = self.run.here()
 
     def evaluated(self, called: int, event: int) -> None:
-        """Check the mode of models in an iteration that only evaluated batches.
+        """Check the mode of models in an iteration that read batches but trained none.
 
         The turn began at a call and an event.
         """

@@ -369,9 +369,7 @@ class _States:
             self.taken[self.stage.engine.info(given).number] = where
 
     def load(self, module: nn.Module, state: Any) -> None:
-        """Report a loaded state dict that is older but shares storages with the
-        model.
-        """
+        """Report a loaded state dict that is old but shares the model's storages."""
         stage = self.stage
         engine, taken = stage.engine, list[tuple[Place, int]]()
         trained = list(self.trained(module, state))

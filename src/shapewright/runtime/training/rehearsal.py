@@ -124,9 +124,7 @@ class _Left(SystemExit):
 
 @contextmanager
 def _catch_exits() -> Iterator[None]:
-    """Make `os._exit` end only the program, not this process, except in forked
-    children.
-    """
+    """Make `os._exit` end the program but not this process, except in forks."""
     owner, leave = os.getpid(), os._exit
 
     def left(code: int) -> None:
