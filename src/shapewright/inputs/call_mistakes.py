@@ -1,7 +1,7 @@
-"""Calls of `trace`, `check`, `solve` and `rehearse` that are written in another way.
+"""Mistakes in calls of `trace`, `check`, `solve` and `rehearse`.
 
 A class for an instance, a path for a model, sizes for a tensor, torchinfo's
-`input_size=`: each is refused with the sentence that says how to write it.
+`input_size=`: each is refused with a sentence that shows the correct call.
 """
 
 from __future__ import annotations
@@ -131,9 +131,7 @@ def _refuse_keywords(
 
 
 def _find_signature(target: Any) -> inspect.Signature | None:
-    """Return the signature that the arguments must match, or None if hooks may change
-    them.
-    """
+    """Return the signature for the arguments, or None if hooks may change them."""
     torch = sys.modules.get("torch")
     target = getattr(target, "_orig_mod", target)  # torch.compile's wrapper
     if torch is None or not isinstance(target, torch.nn.Module):
@@ -171,8 +169,7 @@ def refuse_sizes(
     kwargs: Mapping[str, Any],
     spec: str | None = None,
 ) -> None:
-    """Raise `InputError` if a run failed because sizes were passed in place of a
-    tensor.
+    """Raise `InputError` if a run failed because sizes were passed instead of a tensor.
 
     A program may well take a tuple of numbers, so sizes are refused only if the
     parameter is annotated as a tensor, or if the program comes further with tensors
@@ -205,9 +202,7 @@ def _is_further(
     kwargs: Mapping[str, Any],
     sizes: Mapping[Path, Any],
 ) -> bool:
-    """Return whether a program that failed on sizes gets further with tensors of these
-    sizes.
-    """
+    """Return whether a failed program gets further with tensors of these sizes."""
     count, error = _run_plainly(target, args, dict(kwargs))
     for kind in KINDS:
         others, other = _run_plainly(target, *_place_tensors(sizes, args, kwargs, kind))
@@ -220,9 +215,7 @@ def _is_further(
 def _run_plainly(
     target: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]
 ) -> tuple[int, str]:
-    """Return how many calls of a run return tensors, and the message of the error at
-    its end.
-    """
+    """Return how many calls of a run return tensors, and its final error message."""
     from shapewright.runtime.run import record_run
     from shapewright.runtime.run_record import RunRequest
 
@@ -241,9 +234,7 @@ def _is_size(value: Any) -> bool:
 
 
 def _is_sizes(value: Any) -> bool:
-    """Return whether a value is a tuple or list of sizes, or of such tuples or
-    lists.
-    """
+    """Return whether a value is a tuple or list of sizes, or of such sequences."""
     if not isinstance(value, tuple | list) or not value or hasattr(value, "_fields"):
         return False
     return all(map(_is_size, value)) or all(map(_is_sizes, value))
@@ -279,9 +270,7 @@ def _place_tensors(
 
 
 def _is_tensor_parameter(target: Any, path: Path) -> bool:
-    """Return whether the parameter at a position or with a name is annotated as a
-    tensor.
-    """
+    """Return whether the parameter at a position or name is annotated as a tensor."""
     signature = _find_signature(target)
     if signature is None:
         return False

@@ -51,9 +51,7 @@ class Loaded:
 
     @property
     def said(self) -> str:
-        """Return the name of the called object for messages, like `Net.forward` or
-        `loss`.
-        """
+        """Return the name of the called object for messages, like `Net.forward`."""
         if self.module is not None:
             return f"{type(self.module).__name__}.{self.method}"
         return self.name
@@ -157,9 +155,7 @@ _BY_NAME = (
 
 
 def find_parameters(loaded: Loaded) -> dict[str, inspect.Parameter] | None:
-    """Return the parameters that receive the inputs, without `self`, or None if
-    unknown.
-    """
+    """Return the parameters for the inputs, without `self`, or None if unknown."""
     called = loaded.callable
     if loaded.module is loaded.callable:
         called = loaded.module.forward

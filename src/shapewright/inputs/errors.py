@@ -7,8 +7,7 @@ from typing import Any
 
 
 class InputError(Exception):
-    """Raised for a target or spec that cannot be used, with one sentence and exit code
-    2.
+    """Raised for a target or spec that cannot be used; one sentence, exit code 2.
 
     With `text` and `position` (an index into `text`) the message also shows the text
     with a caret below the character::

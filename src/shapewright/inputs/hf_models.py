@@ -1,5 +1,5 @@
 """`hf:config.json`, `hf:GPT2Config(n_layer=2)`, `hf:gpt2`: models of transformers
-without weights, and what they take.
+without weights, and their inputs.
 
 Nothing is read from the network.
 """
@@ -32,7 +32,7 @@ _PARTS = ("vision_config", "image_config", "backbone_config", "encoder", "audio_
 
 
 def _make_candidates(model: Any, config: Any) -> tuple[Candidate, ...]:
-    """Return likely inputs of a transformers model, first the minimal ones, then more.
+    """Return likely inputs of a transformers model, the likeliest first.
 
     A model with a decoder is given both sides first.
 
@@ -84,8 +84,7 @@ _OTHERS = ("input_ids", "pixel_values", "input_features", "input_values", "bbox"
 
 
 def _is_contrastive(model: Any, config: Any) -> bool:
-    """Return whether a model, like CLIP, embeds text and images separately and needs
-    both.
+    """Return whether a model embeds text and images separately, like CLIP.
 
     A model that puts the image between the tokens runs on text alone.
     """
@@ -109,9 +108,7 @@ def _format_image(config: Any) -> str:
 
 
 def _format_features(config: Any) -> str:
-    """Return the spec of log-mel features: bins before frames for Whisper, else
-    after.
-    """
+    """Return the spec of log-mel features; for Whisper, bins come before frames."""
     bins = _get_setting(config, "num_mel_bins", None)
     positions = _get_setting(config, "max_source_positions", None)
     if bins and positions and hasattr(config, "decoder_start_token_id"):
@@ -134,8 +131,7 @@ _START = len("hf:")
 
 
 def load_transformers(target: Target, building: AbstractContextManager[Any]) -> Loaded:
-    """Build a transformers model from a config: the base model, unless a class is
-    named.
+    """Build a transformers model from a config: the base model unless a class is named.
 
     `hf:PLACE:CLASS` names the class for a config that is given by file or name.
     """

@@ -54,9 +54,7 @@ def explain_import_errors(
 
 
 def make_empty_program() -> ProgramFolder:
-    """Return a program folder for a library's model, which has no files of the user's
-    own.
-    """
+    """Return a program folder for a library's model, without files of the user."""
     return ProgramFolder(Path(os.getcwd()))
 
 
@@ -92,9 +90,7 @@ def read_keywords(target: Target) -> dict[str, Any]:
 
 @contextmanager
 def explain_constructor_errors(name: str) -> Iterator[None]:
-    """Convert an error of a library's constructor into a `ProgramError` that names the
-    model.
-    """
+    """Convert an error of a library's constructor to a `ProgramError`."""
     try:
         yield
     except (InputError, ProgramError):
@@ -201,9 +197,7 @@ def load_torchvision(target: Target, building: AbstractContextManager[Any]) -> L
 
 
 def _make_weightless_arguments(builder: Callable[..., Any]) -> dict[str, Any]:
-    """Return arguments that keep models from downloading weights, also of a
-    backbone.
-    """
+    """Return arguments that prevent the download of weights, also of a backbone."""
     taken = inspect.signature(builder).parameters
     return {name: None for name in ("weights", "weights_backbone") if name in taken}
 

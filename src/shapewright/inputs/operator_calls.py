@@ -50,8 +50,7 @@ class _Letters:
 
 
 def _as_python(text: str) -> str:
-    """Replace `B=8` by `B:8` inside the brackets of tensors, so that Python can parse
-    it.
+    """Replace `B=8` by `B:8` in the brackets of tensors, so that Python can parse it.
 
     Every character stays where it is.
     """
@@ -112,9 +111,7 @@ def _get_items(node: ast.Subscript) -> list[ast.expr]:
 
 
 def _read_stated(node: ast.Slice, text: str) -> tuple[NamedSize, int]:
-    """Return the letter and the size of `B=8`, which was rewritten as `B:8` for
-    Python.
-    """
+    """Return the letter and the size of `B=8`, rewritten as `B:8` for Python."""
     name, size = node.lower, node.upper
     written = text[node.col_offset : node.end_col_offset]
     if "=" not in written or not isinstance(name, ast.Name) or name.id in DTYPES:
@@ -159,9 +156,7 @@ def _iter_divided(size: Size) -> Iterator[tuple[str, int]]:
 def _compute_size(
     node: ast.expr, text: str, letters: _Letters
 ) -> tuple[int, str | None]:
-    """Return the value of a size expression, and its letter if it is a single
-    letter.
-    """
+    """Return the value of a size expression, and its letter if it is only one."""
     written = _read_size(node, text)
     try:
         number = compute_size(written, letters.sizes)
@@ -176,9 +171,7 @@ def _compute_size(
 
 @dataclass(frozen=True, slots=True)
 class _Named:
-    """A value that torch has a name for, like `torch.float32` or
-    `torch.channels_last`.
-    """
+    """A named value of torch, like `torch.float32` or `torch.channels_last`."""
 
     name: str
 
@@ -265,9 +258,7 @@ PREFIXES = {
 
 
 class _Reader:
-    """A converter of a syntax tree to data, which knows where each part is in the
-    text.
-    """
+    """A converter of a syntax tree to data that knows the position of each part."""
 
     def __init__(self, text: str, letters: _Letters) -> None:
         self.text = text
@@ -278,9 +269,7 @@ class _Reader:
         return InputError(message, self.text, column)
 
     def value(self, node: ast.expr) -> Any:
-        """Convert an expression to data: a tensor, a call, a name in torch, or a
-        literal.
-        """
+        """Convert an expression to a tensor, a call, a name in torch, or a literal."""
         if isinstance(node, ast.Subscript):
             return self.subscript(node)
         if isinstance(node, ast.Call):
@@ -334,9 +323,7 @@ class _Reader:
         return _OperationCall(name, args, kwargs, text)
 
     def read_dotted_name(self, node: ast.expr) -> str:
-        """Return the dotted name that a chain of attributes spells, or an empty
-        string.
-        """
+        """Return the dotted name of a chain of attributes, or an empty string."""
         first, dot, rest = get_dotted_name(node).partition(".")
         return "" if first in DTYPES else f"{PREFIXES.get(first, first)}{dot}{rest}"
 

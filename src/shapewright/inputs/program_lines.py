@@ -34,8 +34,7 @@ def is_line(text: str) -> bool:
 
 
 def read_line(text: str, fed: bool) -> Line:
-    """Read a line and its target: the one named in the text, or the code around the
-    line.
+    """Read a line and its target: the named one, or the code around the line.
 
     `fed` says that inputs are given. Raises `InputError` for a file or a line that is
     not there, and where it cannot be told what to run.
@@ -72,9 +71,7 @@ class _Program:
         self.functions = {function.name: function for function in functions}
 
     def target(self, line: int, fed: bool, file: str) -> str:
-        """Return the name of the target for a line, or an empty string to run the whole
-        file.
-        """
+        """Return the target's name for a line, or an empty string for the file."""
         inside = self.around(line)
         declared = "example_inputs" in self.functions and inside in self.modules
         if inside is None or (not fed and not declared and self.runs_itself(inside)):
@@ -135,9 +132,7 @@ class _Program:
         return False
 
     def root(self, name: str) -> str | None:
-        """Return the only module that uses `name`, directly or not, and is used by no
-        other.
-        """
+        """Return the only module that uses `name`, itself unused by others, or None."""
         users = {name}
         while True:
             more = {

@@ -104,9 +104,7 @@ class ProgramFolder:
 
     @contextmanager
     def running(self) -> Iterator[None]:
-        """Set up `sys.path` and `sys.modules` for the program in the block; may be
-        nested.
-        """
+        """Set `sys.path` and `sys.modules` for the program; may be nested."""
         self.depth += 1
         if self.depth > 1:
             try:
@@ -182,9 +180,7 @@ class ProgramFolder:
         return isinstance(file, str) and self.holds(file)
 
     def holds(self, file: str) -> bool:
-        """Return whether a file is the user's own: below the folder and not in a
-        library.
-        """
+        """Return whether a file is the user's: below the folder, not in a library."""
         path = Path(os.path.abspath(file))
         root = self.parent or self.folder
         inside = path == root or root in path.parents
@@ -204,9 +200,7 @@ class ProgramFolder:
 
 
 def format_file(file: str | Path) -> str:
-    """Return the path of a file, relative to the working directory if it is below
-    it.
-    """
+    """Return the path of a file, relative to the working directory if below it."""
     path, here = Path(os.path.abspath(file)), Path(os.getcwd())
     return str(path.relative_to(here)) if here in path.parents else str(path)
 
@@ -326,9 +320,7 @@ def import_file(
 
 @contextmanager
 def guard_program(program: ProgramFolder, doing: str) -> Iterator[None]:
-    """Convert what the user's code raises to a `ProgramError` with its file and
-    line.
-    """
+    """Convert errors of the user's code to a `ProgramError` with its file and line."""
     try:
         yield
     except (InputError, ProgramError):

@@ -1,7 +1,7 @@
 """What to feed a target: `f32[B=8, 3, H=32, W=32]` as data, and as the arguments of a
 call.
 
-The grammar stands in `spec_parser.py`. Nothing is evaluated, and torch is imported only
+The grammar is in `spec_parser.py`. Nothing is evaluated, and torch is imported only
 when tensors are made.
 """
 
@@ -280,9 +280,7 @@ class Candidate:
     def arguments(
         self, make: Make | None = None
     ) -> tuple[tuple[Any, ...], dict[str, Any]]:
-        """Return the inputs as `(args, kwargs)`; a declared example runs the user's
-        code.
-        """
+        """Return `(args, kwargs)`; a declared example runs the user's code."""
         if isinstance(self.inputs, Spec):
             return materialize_spec(self.inputs, make)
         return make_declared(self.inputs(), make)
@@ -339,8 +337,7 @@ def _make_meta(leaf: TensorSpec) -> torch.Tensor:
 
 
 def make_filled(leaf: TensorSpec) -> torch.Tensor | None:
-    """Return a CPU tensor with the values that a spec states, or None if it states
-    none.
+    """Return a CPU tensor with the values that a spec states, or None without any.
 
     Example: for ``i64[3]=[3, 2, 1]`` a tensor of 3, 2, 1. Random integers come from a
     generator of their own, the same in every run. A tensor of more than `MOST_VALUES`

@@ -1,4 +1,4 @@
-"""Parse the tokens of a spec into a nest, with sizes that are not yet evaluated.
+"""Parse the tokens of a spec into nested values, whose sizes are not yet evaluated.
 
 A recursive-descent parser with one method for each rule of the grammar::
 
@@ -174,9 +174,7 @@ class _TensorReader(Cursor):
         return self.scalar()
 
     def scalar(self) -> Any:
-        """Read a size that is an input by itself, which is a number if it has no
-        letters.
-        """
+        """Read a size that is an input by itself: a number if it has no letters."""
         size = self.size()
         letters = list(find_letters(size))
         self.scalars.extend(letters)
@@ -186,9 +184,7 @@ class _TensorReader(Cursor):
             self.fail("this size divides by zero", error.position)
 
     def size(self, around: int = 0) -> Size:
-        """Read a size: a letter, a number, or arithmetic that binds tighter than
-        `around`.
-        """
+        """Read a letter, a number, or arithmetic that binds tighter than `around`."""
         left = self._atom(alone=around == 0)
         while (strength := PRECEDENCE.get(self.now.text, 0)) > around:
             operator = self.take()
@@ -287,9 +283,7 @@ class Reader(_TensorReader):
     # Values
 
     def value(self) -> Any:
-        """Read one input: a tensor, a list, a tuple, a dict, a size or a plain
-        value.
-        """
+        """Read one input: a tensor, list, tuple, dict, size or plain value."""
         token = self.now
         if token.text in _NESTS:
             return getattr(self, _NESTS[token.text])()

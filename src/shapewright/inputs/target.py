@@ -76,8 +76,7 @@ class _Reading:
     start: int
 
     def position(self, node: ast.expr, end: bool = False) -> int:
-        """Return the index of the first character of a node or, with `end`, one past
-        its last.
+        """Return the index at which a node begins or, with `end`, ends.
 
         `ast` counts UTF-8 bytes.
         """

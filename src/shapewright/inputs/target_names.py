@@ -123,9 +123,7 @@ class Lookup:
 
 
 def _is_instance_method(owner: type, name: str) -> bool:
-    """Return whether a class attribute is a method that must be called on an
-    instance.
-    """
+    """Return whether a class attribute is a method to be called on an instance."""
     return isinstance(inspect.getattr_static(owner, name, None), FunctionType)
 
 
@@ -151,9 +149,7 @@ def find_required(called: Callable[..., Any]) -> list[str]:
 
 
 def describe_call(name: str, called: Callable[..., Any]) -> str:
-    """Return the signature of a callable as text: ``Net(hidden: int, depth: int =
-    2)``.
-    """
+    """Format the signature of a callable: ``Net(hidden: int, depth: int = 2)``."""
     signature = find_signature(called)
     if signature is None:
         return f"{name}(...)"

@@ -64,9 +64,7 @@ def _is_builder(found: Any) -> bool:
 
 
 def _is_module_returned(found: Any, deep: int = _DEEP) -> bool:
-    """Return whether a function's annotation or source shows that it returns a
-    module.
-    """
+    """Return whether a function returns a module, by its annotation or its source."""
     if not isinstance(found, FunctionType) or not deep:
         return False
     returned = found.__annotations__.get("return")
@@ -103,9 +101,7 @@ def _unwrap_module(value: ast.expr | None) -> ast.expr | None:
 
 
 def _is_module_built(found: FunctionType, value: ast.expr, deep: int) -> bool:
-    """Return whether an expression in a function builds a module, like
-    ``Net(3).eval()``.
-    """
+    """Return whether an expression builds a module, like ``Net(3).eval()``."""
     call = _unwrap_module(value)
     if not isinstance(call, ast.Call):
         return False
@@ -114,9 +110,7 @@ def _is_module_built(found: FunctionType, value: ast.expr, deep: int) -> bool:
 
 
 def _resolve_name(found: FunctionType, name: Any) -> Any:
-    """Return the global that a dotted name refers to in a function, or None if there is
-    none.
-    """
+    """Return the global that a dotted name refers to in a function, or None."""
     if not isinstance(name, str):
         return name
     first, *rest = name.split(".")

@@ -56,9 +56,7 @@ class UnknownDevice(ValueError):
 
 
 class Machine:
-    """The devices that a text names: `cpu`, `mps`, `cuda`, `H100 80GB`, `2x H100
-    80GB`.
-    """
+    """Devices named by a text: `cpu`, `mps`, `cuda`, `H100 80GB`, `2x H100 80GB`."""
 
     def __init__(self, text: str) -> None:
         match = NAMED.fullmatch(text.strip())
@@ -216,9 +214,7 @@ class _Chosen:
 
 
 def _wrap_move(original: Any) -> Any:
-    """Wrap `model.to` so that it accepts the index of a claimed GPU, as in
-    `model.to(0)`.
-    """
+    """Wrap `model.to` to accept the index of a claimed GPU, as in `model.to(0)`."""
 
     @wraps(original)
     def to(self: Any, *args: Any, **kwargs: Any) -> Any:
@@ -232,16 +228,12 @@ def _wrap_move(original: Any) -> Any:
 
 
 def _ignore_stream(original: Any) -> Any:
-    """Return a stand-in for `record_stream` that does nothing, since no memory is
-    reused.
-    """
+    """Return a `record_stream` that does nothing, since no memory is reused."""
     return lambda tensor, stream: None
 
 
 def _make_subclass_maker(kind: type, **attributes: Any) -> Callable[[Any], type]:
-    """Return a function that makes a subclass of `kind` named like the original
-    class.
-    """
+    """Return a function that makes a subclass of `kind` named like the original."""
     return lambda original: type(kind)(original.__name__, (kind,), attributes)
 
 
@@ -253,9 +245,7 @@ class _Asked:
 
 
 def _make_answering(value: Any) -> Any:
-    """Return a function that makes stand-ins returning `value`, or calling an
-    `_Asked`.
-    """
+    """Return a maker of functions that return `value`, or its result if `_Asked`."""
 
     def make(original: Any) -> Any:
         if isinstance(value, _Asked):

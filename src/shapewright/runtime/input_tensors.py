@@ -31,8 +31,7 @@ def make_input_tensor(
     values: torch.Tensor | None = None,
     requires_grad: bool = False,
 ) -> torch.Tensor:
-    """Return an input tensor for the program, with `values` if given, else without
-    data.
+    """Return an input tensor for the program, with `values` if given, or without data.
 
     Small integers and booleans without stated values are ones: they decide control flow
     and sizes. Reading them is an assumption of the run.
@@ -66,9 +65,7 @@ PLAIN = (int, float, str, bool, type(None))
 
 
 def can_resize(nest: Any) -> bool:
-    """Return whether arguments hold only dense tensors and plain values, maybe
-    nested.
-    """
+    """Return whether nested arguments hold only dense tensors and plain values."""
     if isinstance(nest, torch.Tensor):
         return type(nest) is torch.Tensor and nest.layout == torch.strided
     if isinstance(nest, dict):
@@ -181,9 +178,7 @@ def run_as_evaluated(
 
 @contextmanager
 def set_mode(module: nn.Module | None, training: bool | None) -> Iterator[None]:
-    """Set a module to training or evaluation mode, and restore each submodule
-    afterwards.
-    """
+    """Set a module to training or evaluation mode in the block, then restore it."""
     if module is None or training is None:
         yield
         return

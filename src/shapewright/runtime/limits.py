@@ -60,9 +60,7 @@ class Limit:
         self.held = True
 
     def release(self) -> None:
-        """Release the limit, since the program runs again; raise `Stopped` if time is
-        over.
-        """
+        """Release the limit for the program; raise `Stopped` if time is over."""
         self.held = False
         if self.is_over:
             raise self.stopped()
@@ -116,7 +114,7 @@ def _set_alarm(limit: Limit, seconds: float) -> Iterator[None]:
 
 @contextmanager
 def _start_watchdog(limit: Limit, wait: float, last: Last | None) -> Iterator[None]:
-    """End the process when the time is over: from a thread, or from C if Python
+    """End the process when its time is over: from a thread, or from C if Python
     hangs.
     """
 
@@ -208,9 +206,7 @@ class _Bytes:
 
 
 class _OfOneThread:
-    """A stdout for the thread that writes the result; other threads write to
-    `others`.
-    """
+    """A stdout for the thread that writes the result; other threads use `others`."""
 
     def __init__(self, stream: TextIO, others: _Chatter) -> None:
         self.stream = stream

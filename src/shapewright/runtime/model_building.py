@@ -34,8 +34,7 @@ class _Downloaded(dict[str, Any]):
 def replace_downloads(
     suppose: Callable[[str], None], loaded: Callable[[nn.Module], None] | None = None
 ) -> Iterator[None]:
-    """Prevent downloads in the block; call `suppose` with each assumption about
-    weights.
+    """Prevent downloads in the block; call `suppose` with each assumption made.
 
     `loaded` is called with each module that a state dict was loaded into.
     """
@@ -111,9 +110,7 @@ def build_without_data(
 
 @contextmanager
 def patch_torch(engine: Engine) -> Iterator[None]:
-    """Apply the patches of torch that a program needs while an engine runs its
-    calls.
-    """
+    """Apply the patches of torch that a program needs while an engine runs it."""
     with (
         _make_blank_parameters(engine),
         claim_generators(engine),

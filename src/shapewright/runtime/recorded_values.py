@@ -1,4 +1,4 @@
-"""Record real values of a real run: inputs and outputs of chosen modules."""
+"""Record the inputs and outputs of chosen modules in a real run."""
 
 from __future__ import annotations
 
@@ -191,9 +191,7 @@ def _is_compiled(module: nn.Module) -> bool:
 def _choose_modules(
     model: nn.Module, patterns: Sequence[str]
 ) -> tuple[dict[str, nn.Module], dict[str, str]]:
-    """Return the modules that match the patterns, and each matched path's first
-    alias.
-    """
+    """Return the modules that match the patterns, and the first alias of each path."""
     every = list(model.named_modules(remove_duplicate=False))
     first: dict[int, str] = {}
     for path, module in every:
@@ -254,9 +252,7 @@ def _hook_module(
 
 
 def _make_keeper(detach: bool, cpu: bool, copy: bool) -> Callable[[Any], Any]:
-    """Return a function that copies a nested structure, detaching or cloning its
-    tensors.
-    """
+    """Return a function that copies nested tensors, detached or cloned."""
 
     def one(tensor: Tensor) -> Tensor:
         kept = tensor.detach() if detach else tensor

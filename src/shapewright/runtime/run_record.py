@@ -112,9 +112,7 @@ class RunResult:
 
 
 def collect_states(engine: Engine, calls: Calls) -> list[Any]:
-    """Return the parameters and buffers of modules as (path, name, info, identity,
-    ...).
-    """
+    """Return parameters and buffers of modules as (path, name, info, identity, ...)."""
     found: list[Any] = []
     theirs, info_of = engine.theirs, engine.info
     for key, module in list(calls.alive.items()):
@@ -164,9 +162,7 @@ def finish_record(
     modules: dict[str, nn.Module],
     rehearser: Rehearser | None = None,
 ) -> RunResult:
-    """Fold the events of a run into a frozen record, most of which is computed when
-    read.
-    """
+    """Fold the events of a run into a frozen record, mostly computed when read."""
     sources: dict[str, Source] = {}
     where = error.__traceback__ if error is not None else None
     while where is not None:  # a line that made no call has its text, too

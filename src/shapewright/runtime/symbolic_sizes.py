@@ -46,9 +46,7 @@ class Unreadable(Exception):
 
 
 class SymbolReader:
-    """A converter of torch's sizes to formulas; `letters` maps torch's symbols to
-    ours.
-    """
+    """A converter of torch's sizes to formulas; `letters` maps symbols to letters."""
 
     def __init__(self, letters: Mapping[str, str]) -> None:
         self.letters = letters

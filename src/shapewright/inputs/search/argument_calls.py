@@ -54,9 +54,7 @@ def learn_from_function(
     args: list[argument_uses.Value],
     kwargs: argument_uses.Names,
 ) -> argument_uses.Value:
-    """Learn from the call of a module, a function of the program, or
-    a torch function.
-    """
+    """Learn from the call of a module, a function of the program or of torch."""
     value = called.value
     if hasattr(value, "_modules") and hasattr(value, "forward"):
         return walk.module(value, called.path, args, kwargs)

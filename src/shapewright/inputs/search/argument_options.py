@@ -62,9 +62,7 @@ class ArgumentEvidence:
             yield self.weigh_option(option, uses)
 
     def weigh_option(self, option: ArgumentOption, uses: Uses) -> ArgumentOption:
-        """Return an option with its cost adjusted to other evidence, such as rank and
-        dtype.
-        """
+        """Return an option adjusted to other evidence, such as rank and dtype."""
         value, cost = option.value, option.cost
         if not isinstance(value, Tensor):
             return option
@@ -83,9 +81,7 @@ class ArgumentEvidence:
     # -- what is no tensor --------------------------------------------------------
 
     def nests(self, path: Path, uses: Uses) -> Iterator[ArgumentOption]:
-        """Yield the options that are not tensors: dicts, lists, tuples, numbers and
-        None.
-        """
+        """Yield the other options: dicts, lists, tuples, numbers and None."""
         said = self.reading.annotations.get(str(path[0])) if len(path) == 1 else None
         name = str(path[-1])
         if uses.keys:
@@ -128,9 +124,7 @@ class ArgumentEvidence:
     # -- tensors ------------------------------------------------------------------
 
     def tensors(self, path: Path, uses: Uses, place: int) -> Iterator[ArgumentOption]:
-        """Yield the options that are tensors, first by evidence, then with usual
-        shapes.
-        """
+        """Yield tensor options, first by evidence, then with usual shapes."""
         name = str(path[-1])
         cost = 0.0
         if name in PATCHED and self.patch:
@@ -174,9 +168,7 @@ class ArgumentEvidence:
             yield ArgumentOption(tensor, 8 + n, "usual shapes were tried")
 
     def like(self, name: str, dims: tuple[Dim, ...]) -> Tensor:
-        """Return a tensor of these dims, with the dtype that its name or annotation
-        suggests.
-        """
+        """Return a tensor of these dims, with a dtype by its name or annotation."""
         said, meant = self.reading.annotations.get(name), find_meaning(name)
         if meant == SOUND and dims[-1] in ("T", "L"):
             dims = (*(1 if dim == "C" else dim for dim in dims[:-1]), "A")

@@ -162,9 +162,7 @@ def _format_annotation(annotation: Any) -> str:
 
 
 def _iter_texts(called: Any, owner: Any) -> Iterator[str]:
-    """Yield the docstrings of a function and its owner, then the function's
-    comments.
-    """
+    """Yield the docstrings of a function and its owner, and the function's comments."""
     function = inspect.unwrap(getattr(called, "__func__", called))
     for documented in (function, type(owner) if owner is not None else None):
         text = getattr(documented, "__doc__", None)
@@ -177,9 +175,7 @@ def _iter_texts(called: Any, owner: Any) -> Iterator[str]:
 
 
 def _find_comments(text: SourceText) -> str:
-    """Return the comments on parameters in a signature, and those on lines of their
-    own.
-    """
+    """Return the comments on parameters, and those on lines of their own."""
     if text.tree is None or not text.tree.body:
         return ""
     body = text.function.body[0].lineno if text.function is not None else 1

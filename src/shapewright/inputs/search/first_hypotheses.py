@@ -206,9 +206,7 @@ def find_beginning(loaded: Loaded) -> Beginning | None:
 
 
 def _rank_input(name: str, evidence: ArgumentEvidence) -> int:
-    """Return the rank of an input by how likely a target needs it; lower is
-    likelier.
-    """
+    """Rank an input by how likely a target needs it; a lower rank is likelier."""
     if name in MASKS:
         return 3
     uses = evidence.uses.get((name,))
@@ -230,9 +228,7 @@ def _find_config(loaded: Loaded) -> Any:
 
 
 def _find_patch(module: Any) -> int:
-    """Return the number of elements in a patch, given by the first conv or linear
-    layer.
-    """
+    """Return the number of elements in a patch, from the first conv or linear layer."""
     layers = [] if module is None else list(module.modules())
     kinds = [(find_kind(layer) or "", layer) for layer in layers]
     met = [(n, one) for n, one in kinds if n.startswith("Conv") or n == "Linear"]

@@ -99,9 +99,7 @@ class _Tried:
 
     @property
     def reach(self) -> int:
-        """Return the number of distinct calls in the program that ran before a
-        failure.
-        """
+        """Return the number of distinct calls that ran before a failure."""
         end = self.failures[0].op if self.failures else len(self.trace.ops)
         places = {(op.span, op.name) for op in islice(self.trace.ops, end)}
         return len(places)
@@ -130,9 +128,7 @@ class _Search:
                 heapq.heappush(self.queue, (each.cost, len(self.met), each))
 
     def conducted(self) -> _Tried | None:
-        """Run the search; return the first run that fits, or the one that got
-        furthest.
-        """
+        """Search, and return the first run that fits or the one that got furthest."""
         from shapewright.inputs.search.next_hypotheses import make_mender
         from shapewright.inputs.search.raised_errors import mend_ending
 
@@ -185,9 +181,7 @@ class _Search:
         return not known
 
     def remove_dim(self, best: _Tried) -> _Tried | None:
-        """Try to remove the first dim of every input; return the run if it fits, else
-        None.
-        """
+        """Remove the first dim of every input; return the run, or None if it fails."""
         from shapewright.inputs.search.first_hypotheses import settle_letters
 
         hypothesis = best.hypothesis
@@ -198,9 +192,7 @@ class _Search:
         return tried if tried is not None and tried.fits else None
 
     def use_common_size(self, found: _Tried) -> _Tried:
-        """Return a run with a more common image size if that fits as well, or else
-        `found`.
-        """
+        """Return a run with a more common image size if that fits, or `found`."""
         sizes = found.hypothesis.sizes
         used = {dim for _, each in found.hypothesis.tensors() for dim in each.dims}
         sides = [letter for letter in ("H", "W") if letter in used]
@@ -408,9 +400,7 @@ def _find_next_size(size: int) -> int:
 
 
 def _find_failure(tried: _Tried, op: Op) -> Failure | None:
-    """Return the failure of the same call in another run, if nothing failed before
-    it.
-    """
+    """Return the failure of the same call in another run if it failed first."""
     if not tried.failures:
         return None
     first = tried.failures[0]

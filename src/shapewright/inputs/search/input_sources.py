@@ -17,9 +17,7 @@ LARGEST = 4096
 
 @dataclass(slots=True)
 class Observations:
-    """The derived sizes that were observed, by the place where another size was
-    needed.
-    """
+    """The derived sizes that were observed, by the place that needed another size."""
 
     seen: dict[tuple[object, ...], list[tuple[int, int]]] = field(default_factory=dict)
 
@@ -94,9 +92,7 @@ class Back:
     makers: dict[int, Op] = field(default_factory=dict)
 
     def input(self, fact: Fact) -> Path | None:
-        """Return the path of the input that a tensor is, or None if it is not an
-        input.
-        """
+        """Return the path of an input tensor, or None for any other tensor."""
         found = self.inputs.get(fact.tensor)
         return found[0] if found is not None else None
 
@@ -129,9 +125,7 @@ class Back:
                     todo.append((op.inputs[at], place, exact and came.how == "same"))
 
     def ancestors(self, fact: Fact) -> list[Path]:
-        """Return the paths of the inputs that a tensor depends on, the nearest
-        first.
-        """
+        """Return the paths of the inputs of a tensor, the nearest first."""
         found = (self.inputs.get(number) for number in self._history(fact))
         return list(dict.fromkeys(each[0] for each in found if each is not None))
 
@@ -152,9 +146,7 @@ class Back:
         return todo
 
     def find_carried(self, fact: Fact) -> Path | None:
-        """Return the path of the input whose elements a tensor contains unchanged, or
-        None.
-        """
+        """Return the path of the input that provides a tensor's elements, or None."""
         for _ in range(MOST):
             path = self.input(fact)
             if path is not None:

@@ -1,4 +1,4 @@
-"""The inputs that layers of a model take: tensors with letters, image sizes, channels
+"""The inputs that layers of a model expect: tensors with letters, image sizes, channels
 and features.
 """
 
@@ -66,9 +66,7 @@ def _iter_dims(layer: Any, place: str = "0") -> Iterator[tuple[Dim, ...]]:
 
 
 def _iter_recurrent_dims(layer: Any, name: str) -> Iterator[tuple[Dim, ...]]:
-    """Yield the dims of a sequence, with the batch in the dim that the layer
-    expects.
-    """
+    """Yield the dims of a sequence, with the batch dim where the layer expects it."""
     if name == "RNNCellBase":
         yield ("B", layer.input_size)
         return

@@ -258,9 +258,7 @@ class Mender:
                     yield replace(each, cost=each.cost + (0 if decided else 2))
 
     def batches(self, failure: Failure) -> Iterator[Hypothesis]:
-        """Use a batch size of 2 if a norm in training mode requires more than one
-        value.
-        """
+        """Use a batch size of 2 if a norm requires more than one value per channel."""
         if "more than 1 value per channel" in failure.torch_message:
             yield self.hypothesis.with_sizes({"B": 2}, cost=0.1)
 
@@ -316,9 +314,7 @@ class Mender:
                 yield self.hypothesis.with_value(path, made, why, 0.1 + cost)
 
     def moved(self, fact: Fact, repair: Repair) -> Iterator[Hypothesis]:
-        """Add, remove or reorder dims of the input that has the same dims as the
-        tensor.
-        """
+        """Add, remove or reorder dims of the input with the dims of the tensor."""
         path = self.whole(fact)
         tensor = self.hypothesis.at(path) if path is not None else None
         if path is None or not isinstance(tensor, Tensor):
@@ -359,9 +355,7 @@ class Mender:
 
 
 def _count_missing_dims(unmet: Unmet, rank: int) -> int:
-    """Return the number of missing dims: negative if there are too many, 0 if
-    unknown.
-    """
+    """Return the number of missing dims: negative for extra dims, 0 if unknown."""
     if unmet.code in (WRONG_RANK, EINSUM_LETTERS) and type(unmet.needs) is int:
         return unmet.needs - rank
     if unmet.code == TOO_MANY_INDICES and type(unmet.has) is int:

@@ -1,6 +1,6 @@
 """Confine a process so that it can write in one folder only, whatever runs in it.
 
-Python's functions are redirected to a layer (`patches.py`). What goes past them, C
+Python's functions are redirected to a layer (`layer.py`). What goes past them, C
 libraries and child processes, is held here by the kernel: Landlock refuses every write
 outside the folder, and changes of rights, owners and times are ignored.
 """
@@ -121,9 +121,7 @@ def _create_ruleset(system: ctypes.CDLL, version: int, rights: int) -> int:
 
 
 def _allow_rights(system: ctypes.CDLL, ruleset: int, path: str, rights: int) -> None:
-    """Allow `rights` on a file or below a folder; do nothing if `path` does not
-    exist.
-    """
+    """Allow `rights` on a file or below a folder, if `path` exists."""
     try:
         place = os.open(path, os.O_PATH | os.O_CLOEXEC)
     except OSError:

@@ -27,9 +27,7 @@ the same length that holds zeros."""
 
 @contextmanager
 def make_temporary_folder() -> Iterator[str]:
-    """Yield a temporary folder that is removed afterwards, whatever it then
-    contains.
-    """
+    """Yield a temporary folder that is removed with its content afterwards."""
     with tempfile.TemporaryDirectory(
         "", "shapewright-", ignore_cleanup_errors=True
     ) as folder:
@@ -80,9 +78,7 @@ class Layer:
     # -- names -------------------------------------------------------------------
 
     def path(self, file: Any) -> str | None:
-        """Return the absolute path of a file, or None if `file` is not a redirected
-        name.
-        """
+        """Return the absolute path of a file, or None if it is not redirected."""
         if isinstance(file, bytes):
             file = os.fsdecode(file)
         if self.over_with or not isinstance(file, str | os.PathLike):
@@ -182,9 +178,7 @@ class Layer:
     # -- changes -----------------------------------------------------------------
 
     def writing(self, file: Any, keeps: bool = False) -> Any:
-        """Return the path at which to write a file; with `keeps`, its old content
-        stays.
-        """
+        """Return the path at which to write a file; `keeps` preserves its content."""
         path = self.path(file)
         if path is None:
             return file
@@ -262,9 +256,7 @@ class Layer:
         self.origins[old] = None
 
     def both(self, source: Any, target: Any) -> tuple[str, str]:
-        """Return the absolute paths of source and target, or raise if one is
-        missing.
-        """
+        """Return the absolute paths of source and target, or raise an `OSError`."""
         paths = self.path(source) or "", self.path(target) or ""
         for file, path in zip((source, target), paths, strict=True):
             if not self.is_folder(os.path.dirname(path)):
@@ -288,9 +280,7 @@ class Layer:
             raise OSError(39, "Directory not empty", target)
 
     def copy(self, source: Any, target: Any) -> None:
-        """Make a file, or a folder with all that is seen in it, visible under a second
-        name.
-        """
+        """Make a file, or a folder with its content, visible under a second name."""
         old, new = self.both(source, target)
         if self.is_folder(old):
             self.made(self.over(new))

@@ -54,9 +54,7 @@ class _Opener:
     default: str = "r"
 
     def writes(self, arguments: dict[str, Any]) -> tuple[bool, bool]:
-        """Return whether the call writes the file, and whether the old content is
-        kept.
-        """
+        """Return whether the call writes the file and whether it keeps its content."""
         if not self.mode:
             return not self.reads, self.changes
         mode = str(arguments.get(self.mode) or self.default)
@@ -99,9 +97,7 @@ OPENERS = (
 
 @contextmanager
 def redirect_library_files(layer: Layer) -> Iterator[None]:
-    """Redirect the files of libraries to the layer, also of libraries imported
-    later.
-    """
+    """Redirect the files of libraries, also of those imported later, to the layer."""
     with ExitStack() as stack:
         by_module: dict[str, list[_Opener]] = {}
         for opener in OPENERS:
@@ -135,9 +131,7 @@ def _remove_item(items: list[Any], item: Any) -> None:
 def _redirect_opener(
     module: ModuleType, opener: _Opener, layer: Layer
 ) -> Callable[[], object] | None:
-    """Replace a function, or the constructor of a class; return a function that undoes
-    it.
-    """
+    """Replace a function or a class's constructor; return a function to undo it."""
     owner: Any = module
     *path, name = opener.name.split(".")
     for part in path:
@@ -187,9 +181,7 @@ def _make_redirecting(original: Any, opener: _Opener, layer: Layer, own: int) ->
 
 
 class _AfterImport(importlib.abc.MetaPathFinder):
-    """An import finder that calls a function with certain modules once they are
-    imported.
-    """
+    """An import finder that calls a function with some modules after their import."""
 
     def __init__(self, names: set[str], then: Callable[[ModuleType], None]) -> None:
         self.names = names
@@ -330,18 +322,14 @@ def keep_tensor_files(shelf: Shelf) -> Iterator[None]:
 
 
 def _make_replacements(shelf: Shelf, library: Any) -> list[tuple[Any, str, Any]]:
-    """Return the owner, name and stand-in of each safetensors function that uses a
-    file.
-    """
+    """Return the owner, name and stand-in of each safetensors function on files."""
     inner = library.torch
     opening, check = library.safe_open, getattr(
         inner, "_evaluate_tensors_for_save", None
     )  # fmt: skip
 
     def refuse(tensors: Any) -> None:
-        """Raise the library's errors for tensors that share memory or are not
-        contiguous.
-        """
+        """Raise the library's errors for shared memory and non-contiguous tensors."""
         if check is not None:
             check(tensors)
         for name, tensor in tensors.items():
@@ -404,9 +392,7 @@ def _replace_everywhere(original: Any, name: str, function: Any) -> Iterator[Non
 
 @contextmanager
 def _give_storages_addresses() -> Iterator[None]:
-    """Give tensors without data an address each, equal for those that share a
-    storage.
-    """
+    """Give each tensor without data an address, equal if they share a storage."""
 
     def of_storage(original: Callable[[Any], int]) -> Any:
         def data_ptr(self: Any) -> int:

@@ -139,9 +139,7 @@ shapes, so the stand-ins only check that the file exists.
 
 
 def make_attribute_patches(layer: Layer) -> list[Patch]:
-    """Return patches that leave the permissions, owners and times of files
-    unchanged.
-    """
+    """Return patches that leave permissions, owners and times of files unchanged."""
 
     def marked(original: Any) -> Any:
         def mark(
@@ -212,7 +210,7 @@ def _format_command(given: Any) -> str:
 
 
 def make_query_patches(layer: Layer) -> list[Patch]:
-    """Return patches for queries: about files, their kinds, and the working
+    """Return patches for queries about files, their kinds, and the working
     directory.
     """
     scandir, chdir, getcwd = os.scandir, os.chdir, os.getcwd

@@ -48,8 +48,7 @@ WRITES = os.O_WRONLY | os.O_RDWR | os.O_CREAT | os.O_APPEND | os.O_TRUNC
 
 @contextmanager
 def keep_files() -> Iterator[Layer]:
-    """Redirect all writes in the block to a temporary folder that is removed
-    afterwards.
+    """Redirect all writes in the block to a folder that is removed afterwards.
 
     Inside another such block, empty its layer for the time of this one.
     """
@@ -93,9 +92,7 @@ def keep_files() -> Iterator[Layer]:
 
 @contextmanager
 def _claim_abilities(functions: dict[Any, Any]) -> Iterator[None]:
-    """Make `os.stat in os.supports_follow_symlinks` and similar hold for the
-    stand-ins.
-    """
+    """Make `os.stat in os.supports_follow_symlinks` hold for the stand-ins."""
     claimed = [
         (ability, function)
         for ability in (
@@ -151,9 +148,7 @@ def _restore_folder() -> Iterator[None]:
 
 @contextmanager
 def _patch_numpy(layer: Layer) -> Iterator[None]:
-    """Patch `np.savetxt` and others, which keep the `open` found when numpy was
-    imported.
-    """
+    """Patch `np.savetxt` and others, which keep the `open` of numpy's import."""
     module = sys.modules.get("numpy.lib._datasource")
     kept = getattr(getattr(module, "_file_openers", None), "_file_openers", None)
     if not isinstance(kept, dict) or None not in kept:
@@ -262,9 +257,7 @@ class ProgramFiles:
 
     @contextmanager
     def kept(self, witness: Witness | None = None) -> Iterator[Layer]:
-        """Keep the files of the program in the block; notify `witness` of saves and
-        loads.
-        """
+        """Keep the program's files in a layer; notify `witness` of saves and loads."""
         with ExitStack() as stack:
             if self.allow_writes:
                 layer = Layer(stack.enter_context(make_temporary_folder()))

@@ -87,9 +87,7 @@ class _Locations:
         return storage
 
     def device_of(self, storage: Any, location: str) -> str:
-        """Return the device to which a storage that was saved on `location` is
-        loaded.
-        """
+        """Return the device to which a storage saved on `location` is loaded."""
         asked = self.map_location
         if callable(asked):
             asked = _ask_location(asked, storage, location)
@@ -108,9 +106,7 @@ class _Locations:
         return made
 
     def move(self, kept: Any) -> Any:
-        """Return an object that was saved in this run, moved to the devices it is
-        loaded to.
-        """
+        """Return an object saved in this run, on the devices to which it is loaded."""
 
         def moved(tensor: torch.Tensor) -> torch.Tensor:
             location = str(tensor.device)
@@ -234,9 +230,7 @@ class Shelf:
         args: Any,
         named: Any,
     ) -> Any:
-        """Load what was saved in this run, or else the file, without reading its
-        values.
-        """
+        """Load what was saved in this run, or the file without reading its values."""
         token, name = self.read_head(file), _get_file_name(file)
         if self.witness is not None:
             self.witness.loaded(name)
@@ -285,9 +279,7 @@ def _get_file_name(file: Any) -> str:
 
 @contextmanager
 def keep_saves(layer: Layer, witness: Witness | None = None) -> Iterator[Shelf]:
-    """Keep saved objects on a shelf, without pickling them; notify `witness` of each
-    file.
-    """
+    """Keep saved objects unpickled on a shelf; notify `witness` of each file."""
     shelf = Shelf(layer, torch.save, witness)
 
     def save(original: Any) -> Any:

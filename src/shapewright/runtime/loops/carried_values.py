@@ -1,7 +1,7 @@
-"""The values that a turn of a loop hands on to the next, and those that grow.
+"""The values that an iteration of a loop passes on to the next, and those that grow.
 
-Turns that are left out would have lengthened them; what the last turn added is added
-for each of them, so that what follows the loop has the lengths of a whole run.
+Skipped iterations would have lengthened them. What the last iteration added is added
+once for each of them, so that the code after the loop sees the lengths of a whole run.
 
 A cache of keys and values is a list of tuples, or an object that holds them; all its
 tensors and counts get the sizes that they have in a whole run.
@@ -47,9 +47,7 @@ class _TooMany(Exception):
 
 
 def _split_nest(value: Any) -> list[_Part] | None:
-    """Return the parts of a nested structure in order, or None if it has none or too
-    many.
-    """
+    """Return the parts of a nested structure in order, or None if too many or none."""
     found: list[_Part] = []
     try:
         for leaf in _iter_leaves(value, DEEP):
@@ -69,9 +67,7 @@ def _make_part(value: Any) -> _Part:
 
 
 def _compute_growth(old: list[_Part], new: list[_Part]) -> list[More] | None:
-    """Return how each part grew, or None if the old and the new parts do not
-    correspond.
-    """
+    """Return how each part grew, or None if old and new parts do not correspond."""
     if len(old) != len(new):
         return None
     found: list[More] = []
@@ -121,9 +117,7 @@ def _lengthen_nest(
 
 
 def _iter_leaves(value: Any, deep: int) -> Iterator[Any]:
-    """Yield the tensors, arrays and integers in a value, in the order of
-    `_lengthen_nest`.
-    """
+    """Yield nested tensors, arrays and integers, in the order of `_lengthen_nest`."""
     inner: Any = ()
     if type(value) is int or _is_array(value):
         yield value

@@ -1,4 +1,4 @@
-"""The numbers that a loop counts, which conditions wait for and which are advanced."""
+"""The counts of a loop, which conditions read and which skipped iterations advance."""
 
 from __future__ import annotations
 
@@ -81,15 +81,12 @@ class Counts:
                 )
 
     def set_on(self, index: int, value: Any) -> Any:
-        """Return the value of a count in the loop's body, advanced by the skipped
-        iterations.
-        """
+        """Return the value of a count, advanced by the skipped iterations."""
         ahead = self.ahead[index]
         return value + ahead if ahead and type(value) is int else value
 
     def next_wanted(self, total: int | None, reached: int) -> int | None:
-        """Return how many iterations to skip to reach one in which a condition may
-        change.
+        """Return how many iterations to skip to one in which a condition may change.
 
         None if there is none before the last.
         """
@@ -120,9 +117,7 @@ class Counts:
         return more
 
     def least(self) -> int:
-        """Return how many iterations meet the conditions on uncounted values, if few
-        do.
-        """
+        """Return how many iterations meet all conditions on uncounted values, or 0."""
         found = [
             count
             for test, index, divides, *_ in self.conditions
@@ -145,9 +140,7 @@ class Counts:
 
 
 def _find_counts(test: Callable[[], Any], value: int, divides: bool) -> list[int]:
-    """Return the counts at which a condition may change: for a multiple, the next
-    one.
-    """
+    """Return the counts at which a condition may change: the next one for multiples."""
     found = evaluate_condition(test)
     many = found if isinstance(found, tuple | list) else [found]
     plain = [int(each) for each in many if type(each) is int or _is_count(each)]
@@ -161,9 +154,7 @@ def _find_counts(test: Callable[[], Any], value: int, divides: bool) -> list[int
 
 
 def _is_count(value: Any) -> bool:
-    """Return whether a value is a float without a fractional part, like `epochs /
-    2`.
-    """
+    """Return whether a value is an integral float, like `epochs / 2`."""
     return type(value) is float and value.is_integer()
 
 

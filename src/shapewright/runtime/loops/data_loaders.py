@@ -36,8 +36,7 @@ Leaf = tuple[str, tuple[int, ...] | None, str]
 def _check_items(
     stage: RehearsalState, data: Any, items: list[Any], picks: Any
 ) -> list[Any]:
-    """Return the items that stack with the first one, and report the others as a
-    finding.
+    """Return the items that stack with the first one; report the others as a finding.
 
     There is only one finding per field of a data set: items of later batches are
     counted.
@@ -75,18 +74,14 @@ def _check_items(
 
 
 def _find_index(picks: Any, place: int) -> str:
-    """Return the index of an item in its data set or, if unknown, its place in the
-    batch.
-    """
+    """Return the index of an item in its data set, or its place in the batch."""
     if picks is None:
         return f"number {place + 1}"
     return f"[{picks[place]}]"
 
 
 def _find_difference(one: list[Leaf], other: list[Leaf]) -> tuple[str, str] | None:
-    """Return the field that keeps two items from being stacked, and the reason in
-    words.
-    """
+    """Return the field that prevents two items from stacking, and the reason."""
     if [name for name, _, _ in one] != [name for name, _, _ in other]:
         return "", f"one has {_format_count(one)}, the other {_format_count(other)}"
     for (name, mine, kind), (_, theirs, _) in zip(one, other, strict=True):
@@ -145,9 +140,7 @@ KNOWN = 1 << 20
 
 
 class _Batches(LoaderPass):
-    """A single pass over a loader, which fetches each batch only when it is
-    requested.
-    """
+    """A single pass over a loader, which fetches each batch only on request."""
 
     def __init__(self, stage: RehearsalState, loader: Any) -> None:
         self.stage = stage
@@ -225,9 +218,7 @@ class _Batches(LoaderPass):
         return batch
 
     def is_short(self) -> bool:
-        """Return whether the last batch of a loop that trains has fewer samples than a
-        full one.
-        """
+        """Return whether a training loop's last batch is smaller than a full one."""
         loops, loader = self.stage.loops, self.loader
         few = loader.batch_size is not None and self.length < loader.batch_size
         again = bool(loops) and loops[-1].trains
@@ -274,17 +265,13 @@ class _Batches(LoaderPass):
 
     @contextmanager
     def keep_values(self) -> Iterator[None]:
-        """Keep the values of items, since labels, lengths and indices can decide
-        shapes.
-        """
+        """Keep the values of items: labels, lengths and indices can decide shapes."""
         with self.stage.engine.keep_values_up_to(KNOWN):
             yield
 
     @contextmanager
     def claim_worker(self) -> Iterator[None]:
-        """Make `get_worker_info` return what it returns in the first worker, if there
-        is one.
-        """
+        """Make `get_worker_info` return the first worker's info, if there is one."""
         loader, worker = self.loader, _utils.worker
         before = worker._worker_info
         if loader.num_workers > 0:
@@ -359,9 +346,7 @@ def _shorten_loop(loader: Any, total: int) -> int:
 
 
 def _is_asked_by_library_loop(stage: RehearsalState) -> bool:
-    """Return whether the batches are requested by a library's loop, not the program's
-    own.
-    """
+    """Return whether a library's loop, not the program's, requests the batches."""
     frame: Any = sys._getframe(2)
     library = False
     while frame is not None:
@@ -422,9 +407,7 @@ def _describe_batch(stage: RehearsalState, batch: Any) -> str:
 
 
 def iter_remainders(stage: RehearsalState, folder: str) -> Iterator[LastBatch]:
-    """Yield the short last batches of loaders that the program's own code
-    constructs.
-    """
+    """Yield the short last batches of loaders that the program itself constructs."""
     for turn, batches in stage.short:
         loader, made = batches.loader, stage.made
         file, line = stage.loaders.get(loader, ("", 0))

@@ -32,9 +32,7 @@ class SkippableIterator:
         raise NotImplementedError
 
     def skip(self, turn: int | None) -> bool:
-        """Skip to the item of iteration `turn`, or to the last; return whether it
-        exists.
-        """
+        """Skip to iteration `turn`, or to the last; return whether it exists."""
         raise NotImplementedError
 
 
@@ -98,9 +96,7 @@ class Counted(SkippableIterator):
 
 
 class _Other(SkippableIterator):
-    """Any other iterator, which is exhausted to skip to its last item if that is
-    cheap.
-    """
+    """Any other iterator, which is exhausted to find its last item if that is cheap."""
 
     def __init__(self, inner: Any, items: Iterator[Any]) -> None:
         self.inner = items
@@ -133,9 +129,7 @@ class _Other(SkippableIterator):
         return bool(last)
 
     def passes(self, turn: int) -> bool:
-        """Discard items up to that of iteration `turn`, and return whether that
-        exists.
-        """
+        """Discard the items before iteration `turn`; return whether it exists."""
         while self.at < turn:
             if not self.kept and next(self.inner, END) is END:
                 return False
@@ -147,9 +141,7 @@ class _Other(SkippableIterator):
 
 
 def _is_plain(inner: Any) -> bool:
-    """Return whether an iterable produces its items without running the program's
-    code.
-    """
+    """Return whether an iterable yields items without running the program's code."""
     if isinstance(inner, ENDLESS):
         return False
     if type(inner).__module__.partition(".")[0] in ("tqdm", "rich"):

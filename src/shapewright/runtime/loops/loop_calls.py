@@ -69,9 +69,7 @@ def watch_loops(stage: RehearsalState) -> Iterator[None]:
 def iter_turns(
     stage: RehearsalState, inner: Any, file: str, line: int, told: Told
 ) -> Iterator[Any]:
-    """Yield the items of a `for` loop as long as they bring something new, then the
-    last.
-    """
+    """Yield the items of a `for` loop while they bring something new, then the last."""
     source, place = make_skippable(inner), (file, line)
     if stage.idle.is_met(place) and (yield from _iter_plainly(stage, source, place)):
         return
@@ -123,9 +121,7 @@ def iter_turns(
 def _iter_plainly(
     stage: RehearsalState, source: SkippableIterator, place: tuple[str, int]
 ) -> Generator[Any, None, bool]:
-    """Yield items until an iteration does something; return whether all were
-    yielded.
-    """
+    """Yield items until an iteration does something; return whether none are left."""
     marks = stage.marks()
     for item in source:
         yield item
@@ -211,9 +207,7 @@ def _is_lengthened(
 def _lengthen_value(
     stage: RehearsalState, file: str, line: int, index: int, value: Any
 ) -> Any:
-    """Return a value that a loop extends, with what the skipped iterations would have
-    added.
-    """
+    """Return a carried value, extended as by the skipped iterations."""
     turns = _find_turns(stage, file, line)
     return value if turns is None else turns.growing.longer(index, value)
 
@@ -227,9 +221,7 @@ def _find_turns(stage: RehearsalState, file: str, line: int) -> RunningLoop | No
 
 
 class _Going:
-    """The iterations of a `while` loop; called with the condition before each of
-    them.
-    """
+    """The iterations of a `while` loop; called with the condition before each one."""
 
     def __init__(self, stage: RehearsalState, file: str, line: int, told: Told) -> None:
         self.stage, self.place, self.conditions = stage, (file, line), told
@@ -249,9 +241,7 @@ class _Going:
         return self.turns
 
     def is_plain(self) -> bool:
-        """Return whether the loop has been idle for many iterations, up to the last
-        one.
-        """
+        """Return whether the last iterations of the loop were all idle."""
         if not self.stage.idle.is_met(self.place):
             return False
         if self.stage.marks() == self.marks:

@@ -1,4 +1,4 @@
-"""The state of a rehearsal and of its loops: turns, counts and growing values."""
+"""The state of a rehearsal and of its loops: iterations, counts and growing values."""
 
 from __future__ import annotations
 
@@ -107,16 +107,12 @@ class RehearsalState(ProgramRun):
         self.gradients.called(call, out)
 
     def is_one_step(self) -> bool:
-        """Return whether something was trained and no optimizer stepped more than
-        once.
-        """
+        """Return whether something was trained with at most one step per optimizer."""
         stepped = [one for one in self.facts.watched if one.stepped is not None]
         return self.trained > 0 and self.steps <= len(stepped)
 
     def tell_unmet(self) -> None:
-        """Report the conditions on counts that were true in none of the iterations that
-        ran.
-        """
+        """Report the conditions on counts that were never true in this run."""
         for place, test in self.waited.items():
             if place not in self.met:
                 told = f"{format_file(place[0], self.story.folder)}:{place[1]}"
@@ -124,9 +120,7 @@ class RehearsalState(ProgramRun):
 
 
 class RunningLoop:
-    """A running loop: its place, its iterations so far, its counts and growing
-    values.
-    """
+    """A running loop: its place, iterations so far, counts and growing values."""
 
     def __init__(
         self, stage: RehearsalState, file: str = "", line: int = 0, told: Told = NOTHING

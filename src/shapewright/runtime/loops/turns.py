@@ -1,12 +1,12 @@
-"""Loops of programs and libraries: turns until nothing new comes, then the last.
+"""Loops of programs and libraries: iterations until nothing new comes, then the last.
 
 Conditions of libraries on steps, `step % 100 == 0`, hold once as in a whole run.
 
-Batches of a library's loop are cut by their loader (`data_loaders.py`). A turn of a
-loop over epochs begins its loaders itself; a turn of a loop over batches does not.
+Batches of a library's loop are cut by their loader (`data_loaders.py`). An iteration
+over epochs starts its own passes over loaders; an iteration over batches does not.
 
-A rehearsal runs few turns. The actions of a whole run at every 500th step (evaluate,
-save, log) run once, at the second step that comes to the condition.
+A rehearsal runs few iterations. The actions of a whole run at every 500th step
+(evaluate, save, log) run once, at the second step that comes to the condition.
 """
 
 from __future__ import annotations
@@ -42,9 +42,7 @@ class _Pattern:
         self.handed: set[int] = set()  # numbers of tensors that grew, made before
 
     def take(self, events: Iterable[tuple[Any, ...]], began: int) -> None:
-        """Record the calls of an iteration, which began when `began` was the next
-        tensor number.
-        """
+        """Record an iteration's calls; older tensors have numbers below `began`."""
         calls: list[Any] = []
         sizes: list[tuple[int, ...]] = []
         before: list[tuple[int, int]] = []
@@ -68,8 +66,8 @@ class _Pattern:
         self.calls, self.sizes, self.grown = calls, sizes, grown
 
     def is_known(self, extended: Collection[int]) -> bool:
-        """Return whether later iterations will grow as these did, given the tensors in
-        `extended`.
+        """Return whether later iterations grow as these did; `extended` can be
+        lengthened.
         """
         return self.steady >= STEADY and self.handed <= set(extended)
 
@@ -121,9 +119,7 @@ class Turns(RunningLoop):
             self.stage.loops.remove(self)
 
     def resume(self, node: Node, began: int, ended: int) -> None:
-        """Observe the loop again after idle iterations, of which only the last did
-        something.
-        """
+        """Observe the loop again after an iteration that was not idle."""
         if self.outside and self not in self.stage.loops:
             self.stage.loops.append(self)
         self.ran += ended - began - 1
@@ -150,9 +146,7 @@ class Turns(RunningLoop):
         self.growing.left_out(turns)
 
     def done(self) -> None:
-        """End an iteration: note of what kind it was and whether it brought anything
-        new.
-        """
+        """End an iteration: note its kind and whether it brought anything new."""
         stage = self.stage
         self.count()
         self.counts.read()
@@ -181,8 +175,7 @@ class Turns(RunningLoop):
             stage.facts.meet("graph-kept", kept)
 
     def events(self) -> Iterator[tuple[Any, ...]]:
-        """Yield the calls of the iteration, except those that made the items of
-        batches.
+        """Yield the calls of the iteration, except those that made items of batches.
 
         Two items lie at different places of the same data.
         """
@@ -193,9 +186,7 @@ class Turns(RunningLoop):
         yield from events[at:]
 
     def told(self, stack: ExitStack) -> Node:
-        """Return the loop's node in the story, which is the current one until `stack`
-        closes.
-        """
+        """Return the loop's story node, which is current until `stack` closes."""
         file, line = self.place
         if not self.outside:
             return Node(
@@ -233,9 +224,7 @@ class Turns(RunningLoop):
         story.skip(f"{place}: the loop ended after {self.ran}{of} turns")
 
     def is_enough(self) -> bool:
-        """Return whether the iterations that follow, except the last, would bring
-        nothing new.
-        """
+        """Return whether more iterations, except the last, would bring nothing new."""
         if self.loads and self.stage.full:
             return False
         if self.stage.hurried and (self.trains or self.loads):
@@ -257,9 +246,7 @@ class Turns(RunningLoop):
         return not self.fresh or self.pattern.is_known(self.growing.extended)
 
     def least(self) -> int:
-        """Return how many iterations must run to meet the conditions on uncounted
-        values.
-        """
+        """Return how many iterations meet the conditions on uncounted values."""
         return max(FEWEST, self.counts.least())
 
 
@@ -292,9 +279,7 @@ class _Epochs(Turns):
         stage.loops.append(self)
 
     def done(self) -> None:
-        """End an iteration: note whether it was an epoch and whether it brought
-        anything new.
-        """
+        """End an iteration: note whether it was an epoch and brought anything new."""
         began, fetched = self.fetched, self.stage.fetched[self.fetched :]
         self.whole = bool(fetched) and all(each.born >= began for each in fetched)
         self.count()
@@ -344,9 +329,7 @@ def iter_epochs(
 
 
 class Asked:
-    """The iterations of a library's `while` loop; called with the condition before
-    each.
-    """
+    """The iterations of a library's `while` loop, called with its condition."""
 
     def __init__(self, stage: RehearsalState, file: str, line: int, told: Any) -> None:
         self.turns = _Epochs(stage)
@@ -414,18 +397,14 @@ class Periods:
         return 0
 
     def exceeds(self, setting: Any, length: Any) -> Any:
-        """Return `setting > length`, where `length` is the real one if a loader was
-        shortened.
-        """
+        """Return `setting > length`, with the real length of a shortened loader."""
         if type(length) is int:
             length = self.stage.shortened.get(length, length)
         return setting > length
 
 
 def is_own_package(file: str) -> bool:
-    """Return whether a Python file is the user's: neither installed nor Python's
-    own.
-    """
+    """Return whether a Python file is the user's, not installed or Python's own."""
     return (
         file.endswith(".py") and not is_installed(file) and classify_file(file) == USER
     )
@@ -440,17 +419,13 @@ def is_of_training_library(file: str) -> bool:
 
 @cache
 def is_of_counting_library(file: str) -> bool:
-    """Return whether a file of a library other than torch may have conditions on
-    counts.
-    """
+    """Return whether a file of a library may have conditions on counts."""
     text = _read_library_text(file)
     return text is not None and has_counters(text)
 
 
 def _read_library_text(file: str) -> bytes | None:
-    """Return the text of a file of a library other than torch, or None for other
-    files.
-    """
+    """Return the text of a library's file, or None for torch and other files."""
     if not is_installed(file) or classify_file(file) != USER:
         return None
     try:

@@ -1,6 +1,6 @@
 """Notes beside a drawn call: autograd, dispatch, device; and copies of arguments.
 
-The call runs on copies, with a gradient asked for every input that can have one.
+The call runs on copies, and every input that can require a gradient does.
 
 Copies have the same strides and share a storage where the originals do, so that
 statements about views are true of both. Of a storage only the part that is reached is
@@ -43,8 +43,7 @@ Fresh = Callable[[], tuple[tuple[Any, ...], dict[str, Any]]]
 
 @dataclass(slots=True)
 class _Run:
-    """One run of the call: its leaves by name, its results, and the tensors that it
-    saved.
+    """One run of the call: its leaves by name, its results, and its saved tensors.
 
     `used` are the tensors that went in, which are not the leaves if the call writes in
     place.
@@ -159,8 +158,8 @@ def _explain_no_output(outs: list[Tensor]) -> str:
 def _run_without_refusing(
     func: Any, name: str, fresh: Fresh, asked: set[str], cloned: bool
 ) -> tuple[_Run, list[InputGradient]]:
-    """Return the run in which all inputs that can require a gradient do, and the
-    others.
+    """Return the run with gradients for all inputs that accept it, and the other
+    inputs.
     """
     try:
         return _run_with(func, name, fresh, asked, cloned), []
@@ -194,9 +193,7 @@ def _find_written(run: _Run) -> tuple[tuple[str, int, int], ...]:
 
 
 def _iter_node_names(outs: list[Tensor], run: _Run, cloned: bool) -> Iterator[str]:
-    """Yield the names of the nodes in the autograd graph, those of the outputs
-    first.
-    """
+    """Yield the names of the nodes in the autograd graph, the outputs' nodes first."""
     leaves = {id(leaf) for leaf in run.leaves.values()}
     queue = list(dict.fromkeys(out.grad_fn for out in outs if out.grad_fn is not None))
     seen = set(queue)
@@ -214,9 +211,7 @@ def _iter_node_names(outs: list[Tensor], run: _Run, cloned: bool) -> Iterator[st
 
 
 def _find_kept(run: _Run) -> tuple[Kept, ...]:
-    """Return the tensors that the call saves for the backward pass, without
-    duplicates.
-    """
+    """Return the distinct tensors that the call saves for the backward pass."""
     named = {**run.used, **_name_outputs(run.outs)}
     found: dict[Any, Kept] = {}
     for tensor in run.packed:
@@ -274,9 +269,7 @@ def _iter_gradients(run: _Run, outs: list[Tensor]) -> Iterator[InputGradient]:
 
 
 def _write_views(run: _Run) -> list[tuple[str, str]]:
-    """Return torch's error for an in-place write to an output that is a view, if
-    any.
-    """
+    """Return torch's error for an in-place write to an output that is a view."""
     for out in run.outs:
         if out.requires_grad and out._is_view() and out.is_floating_point():
             try:
@@ -295,9 +288,7 @@ Spans = dict[int, tuple[int, int]]
 
 
 def find_spans(tensors: Iterable[Tensor]) -> Spans:
-    """Return the range of bytes that tensors reach in each storage, by storage
-    identity.
-    """
+    """Return the range of bytes that tensors reach in each storage, by identity."""
     found: Spans = {}
     for tensor in tensors:
         if not tensor.numel():
@@ -403,9 +394,7 @@ def _collect_notes(func: Callable[..., Any], name: str, fresh: Fresh) -> Picture
 
 
 def _find_device(given: list[Tensor], kwargs: dict[str, Any]) -> str:
-    """Return the `device` argument of a call, its first tensor's device, or the
-    default.
-    """
+    """Return the `device` argument of a call, or its first tensor's, or the default."""
     asked = kwargs.get("device")
     if asked is not None:
         return str(asked)

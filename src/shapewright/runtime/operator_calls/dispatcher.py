@@ -1,4 +1,4 @@
-"""The way of a call from Python to its kernels, as torch's dispatcher reports it.
+"""The path of a call from Python to its kernels, as torch's dispatcher reports it.
 
 There is no public interface for this. What is missing in a version of torch is left
 out; nothing here is needed to draw a call.
@@ -20,8 +20,7 @@ Nested = list[tuple[str, int]]
 
 
 def observe_run(run: Callable[[], Any]) -> tuple[Any, Nested | None]:
-    """Return the result of `run`, and the torch operators that it called with their
-    depths.
+    """Return the result of `run`, and the torch operators it called with their depths.
 
     This uses the profiler without Kineto, which prints lines of its own. The second is
     None if this torch has none, or if a profiler of the user's is already on.
@@ -60,9 +59,7 @@ def _nest_records(records: Any) -> Nested:
 
 
 class _Overloads(TorchDispatchMode):
-    """A dispatch mode that records the overload of each operator that reaches the
-    backend.
-    """
+    """A dispatch mode that records the overloads that reach the backend."""
 
     def __init__(self) -> None:
         super().__init__()  # type: ignore[no-untyped-call]
@@ -108,9 +105,7 @@ def _find_kernels(name: str, overload: str | None) -> dict[str, str]:
 
 
 def _find_overload(name: str) -> str:
-    """Return an overload that stands for all overloads of an operator, or an empty
-    string.
-    """
+    """Return the overload that represents all of an operator's, or an empty string."""
     space, _, last = name.partition("::")
     packet = getattr(getattr(torch.ops, space, None), last, None)
     every = packet.overloads() if packet is not None else []
@@ -185,9 +180,7 @@ def _is_inside(called: Called) -> bool:
 def _find_passing_keys(
     kernels: dict[str, str], keys: list[str], below: bool
 ) -> tuple[tuple[str, ...], bool]:
-    """Return the dispatch keys whose kernels a call uses, and whether it is
-    composite.
-    """
+    """Return the dispatch keys whose kernels a call uses, and if it is composite."""
     found: list[str] = []
     for key in dict.fromkeys(keys):
         kind = kernels.get(key, "")

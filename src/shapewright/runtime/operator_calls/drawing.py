@@ -1,6 +1,6 @@
 """Run an operator call on small real tensors, and check its index map.
 
-The values are made up: floats count up, or are small whole numbers if they are
+The values are made up: floats count up, or are small integers if they are
 multiplied, so that sums are exact; indices are drawn within range.
 """
 
@@ -36,9 +36,7 @@ MOST_VALUES = 1 << 14
 
 @dataclass(frozen=True, slots=True)
 class _Asked:
-    """A tensor's metadata in the form that needs read; `values` holds integers,
-    flat.
-    """
+    """A tensor's metadata in the form that needs read; `values` are flat integers."""
 
     shape: tuple[int, ...]
     stride: tuple[int, ...]
@@ -64,9 +62,7 @@ def _convert_for_needs(value: Any) -> Any:
 
 
 def _explain_refusal(name: str, args: Any, kwargs: Any) -> tuple[str, ...]:
-    """Return the message and lines of a call's unmet need, or nothing if it is
-    unknown.
-    """
+    """Return the message and lines of a call's unmet need, or nothing if unknown."""
     import shapewright.operators.all_needs  # noqa: F401  (only after a refusal)
     from shapewright.operators.needs_registry import NEEDS, unmet
 
@@ -122,9 +118,7 @@ class MetaOf:
 
     @classmethod
     def of(cls, tensor: Tensor) -> MetaOf:
-        """Return the metadata of a tensor, without values if it has none (on
-        `meta`).
-        """
+        """Return the metadata of a tensor, without values if it is on `meta`."""
         stride = tuple(tensor.stride())
         dtype = DTYPE_NAMES[tensor.dtype]
         offset = int(tensor.storage_offset())
@@ -193,9 +187,7 @@ def draw_call(
 def _make_stages(
     drawn: IndexMap, before: dict[str, Tensor], inputs: tuple[Side, ...]
 ) -> tuple[Side, ...]:
-    """Return the intermediate tensors of a call, with their values if they are
-    small.
-    """
+    """Return the intermediate tensors of a call, with values if they are small."""
     tensors = add_stages(
         drawn,
         {key: _make_reader(value) for key, value in before.items()},
@@ -223,9 +215,7 @@ NUMPY_NAMES = {"axis": "dim", "keepdims": "keepdim", "x": "input", "x2": "other"
 def name_arguments(
     name: str, args: tuple[Any, ...], kwargs: dict[str, Any]
 ) -> dict[str, Any]:
-    """Return arguments by their parameter names in the index map's function or in
-    torch.
-    """
+    """Return arguments by their parameter names in the index map or in torch."""
     signature = _find_signature(name)
     if signature is not None:
         known = signature.parameters
@@ -378,9 +368,7 @@ def _find_maps(
 def check_map(
     name: str, drawn: IndexMap, out: Tensor, before: dict[str, Tensor], most: int = 64
 ) -> int:
-    """Compare an index map with torch's output at some elements; return their
-    number.
-    """
+    """Compare an index map with torch's output; return how many elements it tested."""
     if tuple(out.shape) != drawn.shape:
         raise Wrong(f"{name}: the map says {drawn.shape}, torch {tuple(out.shape)}")
     count = out.numel()

@@ -76,9 +76,7 @@ def explain_tensors(
 def _unbind_method(
     func: Callable[..., Any], args: tuple[Any, ...]
 ) -> tuple[Callable[..., Any], tuple[Any, ...]]:
-    """Return a bound method like `x.transpose` unbound, with `x` as the first
-    argument.
-    """
+    """Unbind a method like `x.transpose`, and make `x` the first argument."""
     owner = getattr(func, "__self__", None)
     if isinstance(owner, Tensor):
         return getattr(Tensor, func.__name__), (owner, *args)
@@ -133,9 +131,7 @@ def _format_argument(value: Any) -> str:
 
 
 def _explain_unreadable(tensor: Tensor) -> str:
-    """Return why a tensor cannot be used even on `meta`, or an empty string if it
-    can.
-    """
+    """Return why a tensor cannot be used even on `meta`, or an empty string."""
     if tensor.is_nested:
         return "a nested tensor has no single shape"
     if tensor.layout != torch.strided:
@@ -277,9 +273,7 @@ def describe_typed(
     letters: tuple[str | None, ...] = (),
     chosen: Mapping[str, int] = MappingProxyType({}),
 ) -> Stored:
-    """Describe a tensor that was only typed, with made-up values unless it is too
-    large.
-    """
+    """Describe a tensor that was only typed, with made-up values unless too large."""
     made = _describe_made_up(shape, dtype)
     lettered = replace(made.side, letters=letters if any(letters) else ())
     return replace(made, side=lettered, notes=(*made.notes, *describe_chosen(chosen)))
@@ -315,9 +309,7 @@ def _describe_leaf(dtype: str) -> tuple[str, ...]:
 
 
 def _collect_notes(tensor: torch.Tensor) -> tuple[str, ...]:
-    """Return notes on a tensor's device, its gradient, and lazy conjugation or
-    negation.
-    """
+    """Return notes on a tensor's device, gradient, and lazy conjugation or negation."""
     found = []
     if tensor.device.type != "cpu":
         found.append(f"on {tensor.device}")

@@ -1,4 +1,4 @@
-"""Test whether two pieces of a program do the same, on small real tensors.
+"""Test whether two pieces of a program compute the same, on small real tensors.
 
 Nothing of the user's text is evaluated but loops over ranges and tensors, reads and
 writes of elements, arithmetic, and functions of a list.
@@ -163,9 +163,7 @@ class _Interpreter:
 
 
 def _interpret_statements(stmts: Iterable[ast.stmt], names: Mapping[str, Any]) -> Names:
-    """Return the values of all names after running statements on copies of the
-    tensors.
-    """
+    """Run statements on copies of the tensors, and return the values of all names."""
     own = {
         name: value.clone() if isinstance(value, Tensor) else value
         for name, value in names.items()
@@ -229,9 +227,7 @@ def _is_same_once(experiment: _Experiment, seed: int) -> bool:
 
 
 def _make_values(made: _Made) -> Tensor:
-    """Return a tensor with random values, or with those that its description
-    requires.
-    """
+    """Return a tensor with random values, or with the values that it requires."""
     dtype, shape = DTYPES[made.dtype], made.shape
     if made.zeros:
         return torch.zeros(shape, dtype=dtype)
@@ -243,9 +239,7 @@ def _make_values(made: _Made) -> Tensor:
 
 
 def _is_equal(one: Any, other: Any) -> bool:
-    """Return whether two tensors have equal shapes, dtypes and, up to rounding,
-    values.
-    """
+    """Return whether two tensors have equal shapes, dtypes and (rounded) values."""
     if not isinstance(one, Tensor) or not isinstance(other, Tensor):
         return type(one) is type(other) and bool(one == other)
     if one.shape != other.shape or one.dtype != other.dtype:

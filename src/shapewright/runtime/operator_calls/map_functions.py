@@ -37,18 +37,14 @@ def _find_torch_function(name: str) -> Any:
 def _compute_batch_norm(
     input: Tensor, mean: Tensor, var: Tensor, *affine: Tensor, eps: float
 ) -> Tensor:
-    """Compute batch norm of one element in evaluation mode, with its channel's
-    statistics.
-    """
+    """Compute batch norm of one element with its channel's statistics."""
     function: Any = torch.nn.functional.batch_norm
     made: Tensor = function(input.reshape(1, 1), mean, var, *affine, eps=eps)
     return made.reshape(1)
 
 
 def _find_window_argmax(values: Tensor) -> Tensor:
-    """Return the index that max pooling returns: of the first maximum, or of the last
-    NaN.
-    """
+    """Return the index that max pooling returns: the first maximum or the last NaN."""
     unknown = values.isnan().nonzero()
     return unknown[-1] if len(unknown) else values.argmax()
 
@@ -72,9 +68,7 @@ def of_elements(name: str, values: list[Any], options: dict[str, Any]) -> Tensor
 
 
 def of_steps(name: str, values: list[Any], at: int | None, options: Any) -> Any:
-    """Apply a function to the values of all steps, and return the named part of its
-    result.
-    """
+    """Apply a function to all steps, and return the named part of its result."""
     function, _, part = name.partition(".")
     if values and isinstance(values[0], Tensor):
         operand = torch.cat([value.reshape(1) for value in values])

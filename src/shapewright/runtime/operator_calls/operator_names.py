@@ -116,9 +116,7 @@ def get_drawn_names() -> dict[Any, str]:
 
 
 class _Looking(TorchFunctionMode):
-    """A function mode that records calls of operators with an index map, and their
-    results.
-    """
+    """A function mode that records calls of drawable operators, and their results."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -155,9 +153,7 @@ def is_layer(name: str) -> bool:
 
 
 def build_layer(kind: type[nn.Module], args: Any, kwargs: Any) -> nn.Module:
-    """Return a layer in evaluation mode whose weights are small numbers, easy to
-    follow.
-    """
+    """Return a layer in evaluation mode with small weights that are easy to follow."""
     layer = kind(*args, **kwargs).eval()
     # Attention's are around 0, so that its softmax does not fall on one key.
     first, step = (-3, 8) if kind is nn.MultiheadAttention else (1, 1)

@@ -187,9 +187,7 @@ class _Numbered:
 
 
 def _make_list(value: Any, indexing: bool) -> Any:
-    """Return indexed items as a list, or as a tuple if they are an index in
-    brackets.
-    """
+    """Return indexed items as a list, or as a tuple for an index in brackets."""
     if isinstance(value, dict):
         items = [_make_list(value[at], False) for at in sorted(value)]
         return tuple(items) if indexing else items
@@ -256,9 +254,7 @@ def _make_blank(fact: Fact) -> Tensor:
 
 
 def _make_filled(fact: Fact, seed: int, high: int, value: Any) -> Tensor:
-    """Return a tensor with the recorded strides, filled with known or made-up
-    values.
-    """
+    """Return a tensor with the recorded strides and with known or made-up values."""
     assert fact.stride is not None
     if value is not None:
         room = torch.zeros(_count_cells(fact), dtype=DTYPES[fact.dtype])
@@ -292,9 +288,7 @@ def _perform_call(
     order: tuple[str, ...],
     values: Mapping[int, Any],
 ) -> Drawn:
-    """Run the call on the values of the run where they are known, else on made-up
-    ones.
-    """
+    """Run the call on the values of the run, made up where they are not known."""
     raised = not op.outputs
     drawn = None
     known = {op.inputs[at].tensor: value for at, value in values.items()}
@@ -408,18 +402,14 @@ class Watch:
         self.left = IN_ALL
 
     def get_known(self, op: Op, ops: Sequence[Op]) -> dict[int, Any]:
-        """Return the known values of an op's inputs, if `ops` are those of the watched
-        run.
-        """
+        """Return the known input values of an op if `ops` are the watched run's."""
         engine = self.engine
         if engine is None or len(engine.events) != len(ops):
             return {}
         return self.values.get(op.index, {})
 
     def __call__(self, plan: Plan) -> Plan:
-        """Wrap the plan of a function so that the input values of its calls are
-        kept.
-        """
+        """Wrap the plan of a function to keep the input values of its calls."""
 
         def watched(engine: Engine, func: Any, args: Any, kwargs: Any) -> Any:
             if engine is not self.engine:

@@ -43,9 +43,7 @@ class _Typed(Protocol):
 
 
 class _TypedCall(Protocol):
-    """A call as the user typed it, with `_Typed` tensors and calls among its
-    arguments.
-    """
+    """A call as the user typed it, with `_Typed` tensors and calls as arguments."""
 
     @property
     def name(self) -> str: ...
@@ -143,9 +141,7 @@ def perform_call(call: _TypedCall) -> Drawn:
 
 
 def _tame_values(made: torch.Tensor) -> torch.Tensor:
-    """Replace floats by values from 0 to 1, and square matrices by the identity
-    matrix.
-    """
+    """Replace floats by values from 0 to 1, and square matrices by the identity."""
     if not made.is_floating_point() or not made.numel():
         return made
     if made.ndim > 1 and made.shape[-1] == made.shape[-2]:

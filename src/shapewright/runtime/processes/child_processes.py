@@ -16,9 +16,7 @@ LOOKS = 1.0
 
 
 def wait_for_end(child: int, seconds: float) -> int | None:
-    """Return the exit status of a child, or None if it has not ended after
-    `seconds`.
-    """
+    """Return the exit status of a child, or None if it still runs after `seconds`."""
     until, pause = time.monotonic() + seconds, 0.0005
     while True:
         number, status = os.waitpid(child, os.WNOHANG)
@@ -86,9 +84,7 @@ def make_distant_pipe() -> tuple[int, int]:
 
 
 def move_descriptor(end: int) -> int:
-    """Move a file descriptor to a high number, or return it unchanged if none is
-    free.
-    """
+    """Move a file descriptor to a high number, or return it unchanged on failure."""
     if sys.platform == "win32":
         return end
     import fcntl

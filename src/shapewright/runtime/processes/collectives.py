@@ -282,9 +282,7 @@ class Ranks(Base):  # type: ignore[misc]
                 self.copied(name, output, tensor)
 
     def copied(self, name: str, output: Tensor, tensor: Tensor) -> None:
-        """Copy a tensor to an output, or report a mismatch of shape, dtype or
-        device.
-        """
+        """Copy a tensor to an output, or report a wrong shape, dtype or device."""
         whole, part = _get_shape(self, output), _get_shape(self, tensor)
         strict = self.is_strict(output)
         same = (
@@ -315,9 +313,7 @@ class Ranks(Base):  # type: ignore[misc]
         return False
 
     def can_reach(self, name: str, *tensors: Tensor) -> bool:
-        """Check that the backend accepts the devices of the tensors, and report it
-        otherwise.
-        """
+        """Check that the backend accepts the tensors' devices; report a mismatch."""
         engine = self.stage.engine
         for tensor in tensors:
             if not engine.known(tensor):
@@ -340,9 +336,7 @@ class Ranks(Base):  # type: ignore[misc]
         return False
 
     def is_strict(self, tensor: Tensor) -> bool:
-        """Return whether shapes must be equal, as for gloo, and not only element
-        counts.
-        """
+        """Return whether shapes must be equal, not only element counts, as for gloo."""
         if self.backend in ("gloo", "nccl"):
             return self.backend == "gloo"
         return str(self.stage.engine.info(tensor).meta.device) == "cpu"
@@ -352,9 +346,7 @@ class Ranks(Base):  # type: ignore[misc]
         self.stage.engine.find(COLLECTIVE_MISMATCH, message, torch_message)
 
     def sum_up(self, tensor: Tensor, opts: Any) -> None:
-        """Multiply known values by the number of ranks, as a sum over equal ranks
-        does.
-        """
+        """Multiply known values by the number of ranks, for a sum over equal ranks."""
         if self.count == 1 or not self.stage.engine.info(tensor).storage.known:
             return
         if opts is None or opts.reduceOp == torch.distributed.ReduceOp.SUM:

@@ -104,9 +104,7 @@ class _Gather:
 
 
 class _Broadcast:
-    """A stand-in for torch's `Broadcast`, which copies all tensors to each device in
-    turn.
-    """
+    """A stand-in for torch's `Broadcast`, which copies tensors to each device."""
 
     @staticmethod
     def apply(devices: Sequence[Any], *tensors: Any) -> Any:
@@ -141,9 +139,7 @@ def _call_replicas(
 
 @contextmanager
 def replace_data_parallel(stage: RehearsalState) -> Iterator[None]:
-    """Run `DistributedDataParallel` as one rank, and `DataParallel` on all its
-    devices.
-    """
+    """Run `DistributedDataParallel` as one rank and `DataParallel` on all devices."""
     with ExitStack() as stack:
         for owner in (nn.parallel, nn.parallel.distributed):
             name = "DistributedDataParallel"

@@ -30,8 +30,7 @@ class ChildLost(Exception):
 
 
 def run_in_child(function: Callable[[], Result], seconds: float) -> Result:
-    """Return the result of `function` in a child process, which is killed after
-    `seconds`.
+    """Return the result of `function` in a child process, killed after `seconds`.
 
     The child's output is discarded, and the files that it writes lie in a temporary
     folder. Raises `ChildLost` if it gives no answer.
@@ -103,9 +102,7 @@ class Children(Generic[Request, Result]):
         return _Child(self.function, self.seconds, self.folders.enter_context(folder))
 
     def keep(self, child: _Child[Request, Result]) -> None:
-        """Keep a child that returned a result for later requests, and stop any
-        other.
-        """
+        """Keep a child that returned a result, and stop any other."""
         if child.waits:
             self.idle.append(child)
         else:
@@ -142,9 +139,7 @@ class _Child(Generic[Request, Result]):
             _send_content(self.writing, question, self.until)
 
     def answered(self, found: list[Result | None]) -> bool:
-        """Read what has arrived; return whether the result is complete or the child
-        gone.
-        """
+        """Read what has arrived; return whether the child has sent all or is gone."""
         part = os.read(self.reading, 1 << 16)
         self.received += part
         if not part:
@@ -205,9 +200,7 @@ def _receive_content(pipe: int) -> bytes | None:
 def _answer_requests(
     function: Callable[[Any], Any], questions: int, answers: int, folder: str
 ) -> NoReturn:
-    """Call `function` in the child for each request and send the results, until the
-    end.
-    """
+    """Call `function` in the child for each request, and send the results."""
     code = 1
     try:
         gc.disable()  # a collection would write to all the memory that is shared

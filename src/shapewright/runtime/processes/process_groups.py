@@ -275,9 +275,7 @@ def _make_group(stage: RehearsalState, bound: Any) -> tuple[Any, Any]:
 
 
 class _Normalized:
-    """A stand-in for the function of `SyncBatchNorm`, which normalizes over one
-    rank.
-    """
+    """A stand-in for the function of `SyncBatchNorm` that normalizes over one rank."""
 
     @staticmethod
     def apply(

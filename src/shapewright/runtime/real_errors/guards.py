@@ -57,9 +57,7 @@ NEVER = operators_with("does_not_compute")
 
 
 class StepRefused(Exception):
-    """Raised for a step that is not allowed; `own` if it would run the program's
-    code.
-    """
+    """Raised for a forbidden step; `own` means that it would run the program's code."""
 
     def __init__(self, what: str, own: bool = False) -> None:
         super().__init__(what)

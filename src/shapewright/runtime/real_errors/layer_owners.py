@@ -53,9 +53,7 @@ class Owner:
         return next((path for path, each in self.modules if each is module), None)
 
     def built(self, paths: Iterable[str]) -> dict[str, ModuleConstruction]:
-        """Return where modules were constructed, if the source text of their owners
-        shows it.
-        """
+        """Return where modules were constructed, if their owners' source shows it."""
         found = {}
         for path in paths:
             module = next((each for name, each in self.modules if name == path), None)
@@ -97,9 +95,7 @@ class Owner:
         }
 
     def variable(self, name: str) -> tuple[SourceText, ast.expr] | None:
-        """Return the only value assigned to a name in the function that failed, or in
-        its file.
-        """
+        """Return the only value of a name in the failed function or its file."""
         here = self.here
         if here is None or here.tree is None or not name.isidentifier():
             return None
@@ -116,9 +112,7 @@ class Owner:
         return None
 
     def assigned(self, kind: type, name: str) -> tuple[SourceText, ast.expr] | None:
-        """Return the only expression assigned to `self.name` in the constructor of a
-        class.
-        """
+        """Return the only expression assigned to `self.name` in a constructor."""
         for base in kind.__mro__:
             made = vars(base).get("__init__")
             code = getattr(made, "__code__", None)
@@ -179,9 +173,7 @@ def _take_prefix(names: list[str], count: int) -> str:
 
 
 def _iter_assignments(text: SourceText, line: int, name: str) -> Iterator[ast.expr]:
-    """Yield the values assigned to `self.name` in the function that begins on a
-    line.
-    """
+    """Yield the values assigned to `self.name` in the function at a line."""
     for function in text.near(line):
         if isinstance(function, ast.FunctionDef):
             for target, value in iter_assignments(function, annotated=True):
@@ -224,8 +216,7 @@ def _make_relative_name(file: str) -> str:
 def rebuild_layers(
     owner: Owner, paths: Iterable[str], texts: Mapping[str, str]
 ) -> dict[str, partial[nn.Module]]:
-    """Return the layers among `paths` that are constructed differently in changed
-    texts.
+    """Return the layers among `paths` that changed texts construct differently.
 
     `texts` are by absolute path. Each value makes the layer; called in a run, it
     allocates no memory for it.
@@ -252,8 +243,7 @@ def rebuild_layers(
 def _find_arguments(
     owner: Owner, path: str, before: ast.AST, after: ast.AST | None
 ) -> tuple[list[Any], dict[str, Any]] | None:
-    """Return the arguments of a changed constructor call, or None if they are not
-    known.
+    """Return the arguments of a changed constructor call, or None if unknown.
 
     An argument that did not change is the value that the layer kept.
     """
@@ -281,9 +271,7 @@ def _find_arguments(
 def _evaluate_argument(
     name: str, node: ast.expr, old: Mapping[str, ast.expr], kept: Mapping[str, Any]
 ) -> Any:
-    """Return the value of an argument: the one that the layer kept, or a computed
-    one.
-    """
+    """Return the value of an argument, which the layer kept or which is computed."""
     before = old.get(name)
     if before is not None and name in kept and ast.dump(before) == ast.dump(node):
         return kept[name]
@@ -299,8 +287,8 @@ def _evaluate_argument(
 def _make_layer_like(
     module: nn.Module, args: list[Any], words: dict[str, Any]
 ) -> nn.Module:
-    """Return a layer like `module` with other arguments, on the same device and in its
-    mode.
+    """Return a layer like `module`, in its mode and on its device, with other
+    arguments.
     """
     made = type(module)(*args, **words)
     tensor = next(module.parameters(), None)

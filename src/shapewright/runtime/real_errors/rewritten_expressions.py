@@ -1,7 +1,7 @@
 """Rewrite an expression so that a guard checks each of its steps.
 
 `self.fc(x.T)` becomes ``call(get(self, "fc"))(get(x, "T"))``, compiled at the places of
-the original: an error of torch then stands where it stood in the real run. `guards.py`
+the original: an error of torch then has the same place as in the real run. `guards.py`
 has the checks.
 """
 
@@ -20,9 +20,7 @@ Node = TypeVar("Node", bound=ast.AST)
 
 
 class Unsafe(Exception):
-    """Raised for an expression that cannot be run a second time, since it writes or
-    waits.
-    """
+    """Raised for an expression that cannot run twice, since it writes or waits."""
 
 
 class _Rewriting(ast.NodeTransformer):
@@ -71,9 +69,7 @@ class _Rewriting(ast.NodeTransformer):
         return ast.copy_location(ast.Call(func, args, words), node)
 
     def written(self, node: ast.Call) -> ast.expr:
-        """Replace an in-place call, which has run already, by the object that it wrote
-        to.
-        """
+        """Replace an in-place call, which has already run, by the object written to."""
         func = node.func
         if isinstance(func, ast.Attribute) and _is_named(func.value):
             return _make_check_call("wrote", node, self.visit(func.value))

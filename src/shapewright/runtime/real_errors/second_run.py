@@ -135,9 +135,7 @@ class Again:
         return SecondRun(made.trace, made.failures)
 
     def class_name(self) -> str:
-        """Return the name of the class around the function, which private names
-        contain.
-        """
+        """Return the name of the class around the function, for private names."""
         parts = self.standing.code.co_qualname.split(".")
         return parts[-2] if len(parts) > 1 and parts[-2] != "<locals>" else ""
 
@@ -213,9 +211,7 @@ def find_place(stack: Stack) -> FailedPlace:
 
 
 def iter_own_expressions(place: FailedPlace) -> Iterator[Again]:
-    """Yield the program's failed expression, then the comprehension around it, if
-    any.
-    """
+    """Yield the program's failed expression, then any comprehension around it."""
     here, text, node = place.stack.here, place.text, place.node
     if text is not None and node is not None:
         at, told = make_relative(text.span(node)), make_relative(place.span)
@@ -327,9 +323,7 @@ class Load:
     refused: Misloaded
 
     def fits(self, place: FailedPlace, texts: dict[str, str]) -> bool:
-        """Return whether the state dict fits if the call is written as in a changed
-        text.
-        """
+        """Return whether the state dict fits the call as written in a changed text."""
         text, node = place.text, place.node
         if text is None or not isinstance(node, ast.Call) or not node.args:
             return False
@@ -358,9 +352,7 @@ def _refuse_super() -> Any:
 
 
 def find_load(stack: Stack, error: BaseException) -> Load | None:
-    """Return the `load_state_dict` call that raised an error, or None if another call
-    did.
-    """
+    """Return the `load_state_dict` call that raised an error, or None."""
     last = stack.frames[-1]
     if last.file != FILE or last.code.co_name != "load_state_dict":
         return None

@@ -58,9 +58,7 @@ class TracebackFrame:
         return self.frame.f_locals.get(names[0]) if names else None
 
     def text(self) -> SourceText | None:
-        """Return the parsed file, or None if it is missing or differs from the loaded
-        code.
-        """
+        """Return the parsed file, or None if it is missing or has changed."""
         source = get_source(self.file)
         if source is None or source.text is None:
             return None
@@ -182,8 +180,7 @@ CALLS = frozenset({"_wrapped_call_impl", "_call_impl"})
 
 
 def find_operands(stack: Stack, node: ast.AST) -> dict[str, Any]:
-    """Return the values of a call's arguments and callee, by the dumps of their
-    expressions.
+    """Return the values of a call's arguments and callee, by expression dump.
 
     Values that torch holds are not computed a second time.
     """
@@ -252,7 +249,7 @@ def _evaluate_names(standing: TracebackFrame, node: ast.expr) -> Any:
 
 
 def _find_code(called: Any, node: ast.expr) -> Any:
-    """Return the code of a callee; a method of an unknown object is taken as a
+    """Return the code of a callee; methods of unknown objects are taken as a
     tensor's.
     """
     if called is ASKS_OWN and isinstance(node, ast.Attribute):

@@ -66,9 +66,7 @@ class _Mappings:
 
 
 def _is_same(now: Space, then: Space) -> bool:
-    """Return whether two mappings hold the same objects under the same names, in
-    order.
-    """
+    """Return whether two mappings hold the same names and objects in the same order."""
     if dict.__len__(now) != len(then):
         return False
     if not all(map(is_, dict.values(now), then.values())):

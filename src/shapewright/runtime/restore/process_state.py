@@ -244,9 +244,7 @@ def _make_environment_undo() -> Undo:
 
 
 def _make_numpy_undo() -> Undo:
-    """Return a function that restores numpy's global random state, if numpy is
-    loaded.
-    """
+    """Return a function that restores the random state of numpy, if loaded."""
     numpy = sys.modules.get("numpy")
     if numpy is None:
         return lambda: None
@@ -255,9 +253,7 @@ def _make_numpy_undo() -> Undo:
 
 
 def _make_handlers_undo() -> Undo:
-    """Return a function that restores signal handlers and the timer, in the main
-    thread.
-    """
+    """Return a function that restores the signal handlers and the timer."""
     if threading.current_thread() is not threading.main_thread():
         return lambda: None
     before = {number: handler_of(number) for number in SIGNALS}
@@ -312,9 +308,7 @@ PATCHABLE: tuple[Any, ...] = (
 
 
 def _make_namespace_undo(space: Any, patched: list[str]) -> Undo:
-    """Return a function that restores a namespace of torch, except newly loaded
-    modules.
-    """
+    """Return a function that restores a namespace of torch, except new modules."""
     before = dict(vars(space))
 
     def undo() -> None:

@@ -29,8 +29,7 @@ Undo = Callable[[], list[str]]
 
 
 def _note_model(modules: list[tuple[str, nn.Module]]) -> tuple[list[Any], Undo]:
-    """Note the attributes of modules and their contents; return a function to restore
-    them.
+    """Note the attributes of modules; return their contents and an undo function.
 
     The function returns the names of the attributes that the program had changed. The
     list is of the modules' contents that are more than a plain value.
@@ -73,9 +72,7 @@ def _restore_modules(modules: list[tuple[str, nn.Module]], held: Held) -> list[s
 
 
 def _replace_lazy_tensors(module: nn.Module) -> None:
-    """Replace lazy parameters and buffers, which a run materializes in place, by new
-    ones.
-    """
+    """Replace lazy tensors, which a run materializes in place, by new ones."""
     groups: tuple[dict[str, Any], ...] = (module._parameters, module._buffers)
     lazy: Any
     for group in groups:

@@ -49,8 +49,7 @@ many modules there were then, and the last of them."""
 def note_surroundings(
     modules: list[tuple[str, nn.Module]], target: Any, inner: list[Any]
 ) -> tuple[list[str], Undo]:
-    """Note the state outside the model; return a list of changes and a restoring
-    function.
+    """Note the state outside the model; return the changed names and an undo function.
 
     The function restores places that came to hold tensors of the run; it has nothing to
     do if the run left none alive. Of an installed library only the names of its modules
@@ -118,9 +117,7 @@ def _is_bare(value: Any) -> bool:
 def _find_namespaces(
     modules: Iterable[tuple[str, nn.Module]], target: Any
 ) -> list[Any]:
-    """Return the namespaces of the user's modules and of those that define model
-    classes.
-    """
+    """Return the namespaces of the user's modules and of model classes."""
     names = {type(module).__module__ for _, module in modules}
     found = {name: sys.modules.get(name) for name in names if not _is_given(name)}
     loaded = sys.modules
@@ -174,9 +171,7 @@ def _find_classes(space: dict[str, Any]) -> list[type]:
 
 
 def _make_namespace_undo(space: dict[str, Any], names: list[str]) -> Undo:
-    """Return a function that restores the names that came to hold a tensor of the
-    run.
-    """
+    """Return a function that restores names that came to hold a tensor of the run."""
     before = dict(space)
 
     def undo() -> None:
@@ -193,9 +188,7 @@ def _make_namespace_undo(space: dict[str, Any], names: list[str]) -> Undo:
 
 
 def _make_class_undo(kind: type, names: list[str]) -> Undo:
-    """Return a function that restores class attributes that hold a tensor of the
-    run.
-    """
+    """Return a function that restores class attributes holding a tensor of the run."""
     before = dict(vars(kind))
 
     def undo() -> None:
@@ -212,9 +205,7 @@ def _make_class_undo(kind: type, names: list[str]) -> Undo:
 
 
 def _make_cache_undo(function: Any) -> Undo:
-    """Return a function that clears a `functools.cache` that holds a tensor of the
-    run.
-    """
+    """Return a function that clears a `functools.cache` holding a tensor of the run."""
     before = function.cache_info()
 
     def undo() -> None:
@@ -240,9 +231,7 @@ OWNED = Optimizer, LRScheduler, nn.Module
 
 @contextmanager
 def keep_owned(target: Any, given: tuple[Any, ...]) -> Iterator[None]:
-    """Restore what the block changes in the surroundings of a function: globals,
-    closures.
-    """
+    """Restore what the block changes in a function's globals and closures."""
     spaces = [
         space for space in _find_namespaces([], target) if _is_own_namespace(space)
     ]

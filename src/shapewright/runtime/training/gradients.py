@@ -172,9 +172,7 @@ class Graphs:
                     graphs.append((turn, weakref.ref(sentinel)))
 
     def kept(self, ran: int) -> Place | None:
-        """Return the place of the graphs if those of all earlier iterations are still
-        alive.
-        """
+        """Return where the graphs were made if all earlier ones are still alive."""
         for graphs in (self.whole, self.inner):
             old = [one for turn, one in graphs if turn < ran - 1]
             if ran < 3 or len({turn for turn, _ in graphs}) < 3:

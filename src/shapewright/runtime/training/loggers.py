@@ -87,9 +87,7 @@ class _Finder:
         self.made: list[str] = []
 
     def find_spec(self, name: str, path: Any = None, target: Any = None) -> Any:
-        """Return the spec of a logger's stand-in if the program's own code imports
-        it.
-        """
+        """Return the spec of a logger's stand-in if the program itself imports it."""
         if name.partition(".")[0] not in LOGGERS or not self.is_asked_by_program():
             return None
         return importlib.machinery.ModuleSpec(name, self, is_package=True)  # type: ignore[arg-type]

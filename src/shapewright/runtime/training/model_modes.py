@@ -48,9 +48,7 @@ class _Evaluations:
         self.trained: set[Place] = set()  # where backward passes came
 
     def add(self, one: _Evaluated, outputs: list[Info], event: int) -> None:
-        """Add the outputs of a call that require gradients; their iteration began at
-        `event`.
-        """
+        """Add outputs that require gradients; the iteration began at `event`."""
         if one.place in self.trained:
             return
         if not self.waiting:
@@ -87,9 +85,7 @@ class _Evaluations:
             self.of.clear()
 
     def left(self) -> Iterator[_Evaluated]:
-        """Yield the calls whose outputs were used, but not reached by a backward
-        pass.
-        """
+        """Yield calls whose outputs were used but not reached by a backward pass."""
         self.follow()
         for number, one in self.waiting.items():
             if number in self.used:
@@ -158,9 +154,7 @@ class Modes:
                 self.meet("trained-in-eval", place, where, call.name)
 
     def is_trained(self, call: RunningCall, loss: Info) -> bool:
-        """Return whether a backward pass reaches a call of a model with trainable
-        parameters.
-        """
+        """Return whether a backward pass reaches a call of a trainable model."""
         root = self.run.calls.alive[call.key]
         with torch._C.DisableTorchFunction():
             learns = any(parameter.requires_grad for parameter in root.parameters())
@@ -179,8 +173,7 @@ class Modes:
             self.ended[id(module)] = self.run.here()
 
     def evaluated(self, called: int, event: int) -> None:
-        """Check the mode of models in an iteration that read batches and trained
-        nothing.
+        """Check the mode of models in an iteration that read batches but trained none.
 
         The turn began at a call and an event.
         """

@@ -54,17 +54,13 @@ class _Replays:
         self.patched: dict[type, Any] = {}
 
     def meet(self, optimizer: Any) -> None:
-        """Count this step as the first of an optimizer that was constructed before the
-        run.
-        """
+        """Count this step as the first of an optimizer built before the run."""
         if type(optimizer) not in self.patched:
             self.watch(optimizer)
             self.last[id(optimizer)] = self.key(optimizer), 1
 
     def watch(self, optimizer: Any) -> None:
-        """Patch the `step` of an optimizer's class to replay repeated steps, if it is
-        torch's.
-        """
+        """Patch the `step` of torch's optimizer classes to replay repeated steps."""
         kind = type(optimizer)
         own = kind.__module__.startswith("torch.optim.") and "step" in vars(kind)
         if own and kind not in self.patched and kind.__name__ not in WITH_CLOSURE:
@@ -72,9 +68,7 @@ class _Replays:
             kind.step = copy_attributes(self.wrap_step(kind.step), kind.step)
 
     def wrap_step(self, original: Callable[..., Any]) -> Callable[..., Any]:
-        """Wrap the `step` of a class so that it runs only if it may do something
-        new.
-        """
+        """Wrap the `step` of a class to run only if it may do something new."""
 
         def step(optimizer: Any, closure: Any = None) -> Any:
             key = None if closure is not None else self.key(optimizer)
@@ -91,9 +85,7 @@ class _Replays:
         return step
 
     def key(self, optimizer: Any) -> Any:
-        """Return a key of the parameters, the metadata of their gradients, and the
-        settings.
-        """
+        """Return a key of the parameters, gradient metadata and settings."""
         found: list[Any] = []
         with torch._C.DisableTorchFunction():
             for group in optimizer.param_groups:
@@ -111,9 +103,7 @@ class _Replays:
         return found
 
     def replay(self, optimizer: Any) -> None:
-        """Perform the side effects of a step: run hooks, count steps and mark
-        writes.
-        """
+        """Perform the side effects of a step: hooks, step counts and marked writes."""
         hooks: Any = vars(optimizer)
         pre = hooks.get("_optimizer_step_pre_hooks", {})
         post = hooks.get("_optimizer_step_post_hooks", {})
@@ -163,9 +153,7 @@ def _replay_steps(stage: RehearsalState) -> Iterator[_Replays]:
 
 
 class _Probes:
-    """The pairs of dtypes that were tried in losses, and the errors of torch for
-    them.
-    """
+    """The pairs of dtypes that were tried in losses, and torch's errors for them."""
 
     def __init__(self, stage: RehearsalState) -> None:
         self.stage = stage
@@ -273,9 +261,7 @@ def _make_backward(stage: RehearsalState) -> Callable[[Any], Any]:
 
 
 def _make_zero_grad(stage: RehearsalState) -> Callable[[Any], Any]:
-    """Return a function that makes the stand-in for `zero_grad` of optimizers and
-    modules.
-    """
+    """Return a function that makes the stand-in for `zero_grad`."""
 
     def make(original: Any) -> Any:
         def zero_grad(self: Any, *args: Any, **kwargs: Any) -> Any:
@@ -348,9 +334,7 @@ def _make_step_hook(stage: RehearsalState, replays: _Replays) -> Callable[..., N
 
 
 def _make_train(stage: RehearsalState) -> Callable[[Any], Any]:
-    """Return a function that makes the stand-in for `Module.train`, which `eval`
-    calls.
-    """
+    """Return a function that makes the stand-in for `Module.train` (and `eval`)."""
     inside = [False]
 
     def make(original: Any) -> Any:
@@ -379,17 +363,13 @@ class _States:
         self.taken: dict[int, tuple[Place, int]] = {}  # by the number of a tensor
 
     def take(self, module: nn.Module, state: Any) -> None:
-        """Note where a state dict was taken, which shares the storages of the
-        parameters.
-        """
+        """Note where a state dict was taken; it shares the parameters' storages."""
         where = self.stage.here(), self.stage.steps
         for _, _, given in self.trained(module, state):
             self.taken[self.stage.engine.info(given).number] = where
 
     def load(self, module: nn.Module, state: Any) -> None:
-        """Report a loaded state dict that shares its storages with the model, if it is
-        older.
-        """
+        """Report a loaded state dict that is old but shares the model's storages."""
         stage = self.stage
         engine, taken = stage.engine, list[tuple[Place, int]]()
         trained = list(self.trained(module, state))
@@ -407,9 +387,7 @@ class _States:
     def trained(
         self, module: nn.Module, state: Any
     ) -> Iterator[tuple[int, Any, torch.Tensor]]:
-        """Yield the trainable parameters of a module, with their tensors in a state
-        dict.
-        """
+        """Yield a module's trainable parameters with their tensors in a state dict."""
         if not isinstance(state, dict):
             return
         with torch._C.DisableTorchFunction():

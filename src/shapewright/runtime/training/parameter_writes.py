@@ -41,9 +41,7 @@ class _Used:
     piled: Place | None = None
 
     def told(self, meet: Meet) -> None:
-        """Report that another step uses the gradient, if a backward pass added to
-        it.
-        """
+        """Report another use of the gradient if a backward pass has added to it."""
         if self.piled is not None:
             meet("stale", self.piled, self.place)
 
@@ -91,9 +89,7 @@ class ByHand:
     def steps(
         self, events: list[tuple[Any, ...]], read: list[tuple[Any, Any]]
     ) -> tuple[dict[int, _Used], set[int]]:
-        """Return the steps by leaf, and the leaves whose gradients were not cleared
-        after.
-        """
+        """Return the steps by leaf, and the leaves with gradients not cleared since."""
         info = self.run.engine.info
         leaves = {info(leaf).storage.number: (leaf, grad) for leaf, grad in read}
         grads = {info(grad).storage.number: leaf for leaf, grad in read}

@@ -124,9 +124,7 @@ class _Left(SystemExit):
 
 @contextmanager
 def _catch_exits() -> Iterator[None]:
-    """Make `os._exit` end the program but not this process, except in forked
-    children.
-    """
+    """Make `os._exit` end the program but not this process, except in forks."""
     owner, leave = os.getpid(), os._exit
 
     def left(code: int) -> None:
@@ -144,7 +142,7 @@ Heard = Callable[[Rehearsal, str, int], None]
 
 @dataclass(frozen=True, slots=True)
 class RepeatedCalls:
-    """A request to call the function at `place` `steps` times, or as often as
+    """A request to call the function at `place`: `steps` times, or as often as
     needed.
     """
 
@@ -170,8 +168,7 @@ class Rehearsed:
 
 @dataclass(frozen=True, slots=True)
 class RehearsalRequest:
-    """The settings of a rehearsal; if `device` is None, the machine's own devices are
-    used.
+    """The settings of a rehearsal; if `device` is None, the machine's own is used.
 
     `holds` decides which files are the program's. A `hurried` run has one turn of each
     loop that trains, and of a loop over batches the last as well: enough to meet most

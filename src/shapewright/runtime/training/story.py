@@ -40,9 +40,7 @@ class ProgramRun:
         return self.story.line(self.engine)
 
     def grad(self, parameter: Any) -> Any:
-        """Return the gradient of a parameter, or of its twin if the parameter has
-        values.
-        """
+        """Return the gradient of a parameter, or of its twin if it has values."""
         engine = self.engine
         given = engine.grads.get(id(parameter))
         if given is not None:
@@ -148,9 +146,7 @@ class Story:
             del self.at[depth - 1 :]
 
     def line(self, engine: Engine) -> tuple[str, int]:
-        """Return the innermost line in the program's own files, or else in a
-        library.
-        """
+        """Return the innermost line in the program's own files, or in a library."""
         frame: Any = sys._getframe(1)
         first: tuple[str, int] | None = None
         while frame is not None:

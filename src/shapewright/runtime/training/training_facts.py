@@ -183,9 +183,7 @@ class Facts:
                     self.gradients.had(parameter, gradient)
 
     def reached(self) -> str:
-        """Return a text on how many parameters of the models that ran have a
-        gradient.
-        """
+        """Describe how many parameters of the models that ran have a gradient."""
         calls = self.run.calls
         with torch._C.DisableTorchFunction():
             self.all_gradients()
@@ -267,9 +265,7 @@ class Facts:
         )
 
     def waiting(self) -> list[_Watched]:
-        """Return the optimizers that clear gradients but never step, if others do
-        step.
-        """
+        """Return the optimizers that clear gradients but never step, if others do."""
         if not any(each.stepped is not None for each in self.watched):
             return []
         return [each for each in self.watched if each.stepped is None and each.cleared]
