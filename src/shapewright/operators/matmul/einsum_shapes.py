@@ -359,7 +359,7 @@ def _multiplied(a: _Aligned, b: _Aligned) -> _Aligned:
 
 
 def _by_bmm(a: _Aligned, b: _Aligned, gone: list[int]) -> tuple[_Aligned, int]:
-    """Contract by one bmm over (shared, dims of a, summed) and permute the result back.
+    """Contract by one bmm over (shared, a's own and summed, b's own), permuted back.
 
     If all of b's own dims come before a's, the operands are swapped, so that the result
     needs no permutation (torch 2.6 does not do so).
