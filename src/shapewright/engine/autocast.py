@@ -113,9 +113,7 @@ def find_refusal(name: str, metas: list[Meta]) -> BaseException | None:
 
 
 def cast_arguments(name: str, arguments: Any, infos: list[Info]) -> Any:
-    """Return a rule's arguments after autocast, or None if no rule can answer the
-    call.
-    """
+    """Return a rule's arguments after autocast; None if no rule can answer the call."""
     kind = find_device_type([info.meta for info in infos])
     if kind is None or _is_ruled_out(name, arguments[1], kind):
         return None if kind else arguments

@@ -141,9 +141,7 @@ def can_attach_graph(engine: Engine) -> bool:
 def attach_graph(
     engine: Engine, plan: Hanging, args: Args, kwargs: Kwargs, infos: list[Info]
 ) -> Any:
-    """Return the outputs of a call that equals an earlier call, with a new autograd
-    graph.
-    """
+    """Return the outputs of a call that equals an earlier call, with a new graph."""
     answer = plan.answer
     if plan.reached:
         inputs = [
@@ -221,9 +219,7 @@ def is_cut(tensor: Tensor) -> bool:
 def _find_graph(
     inputs: list[Tensor], outs: list[Tensor]
 ) -> tuple[tuple[int, ...], tuple[int, ...], tuple[int, ...]] | None:
-    """Find the inputs that a graph reaches, and the inputs and outputs that it
-    saved.
-    """
+    """Find the inputs that a graph reaches, and the inputs and outputs it saved."""
     graphless = torch.is_inference_mode_enabled()
     edges = {
         (edge.node, edge.output_nr): at
@@ -270,9 +266,7 @@ def _find_graph(
 
 
 class _Joined(torch.autograd.Function):
-    """Connects a substitute tensor to its inputs, so that the backward pass reaches
-    them.
-    """
+    """Connects a substitute tensor to its inputs, so that backward reaches them."""
 
     of_ours = True
 
@@ -316,9 +310,7 @@ def join_graph(engine: Engine, out: Any, tensors: list[Tensor]) -> Any:
 def join_unrecorded(
     engine: Engine, out: Any, tensors: list[Tensor], before: list[Tensor]
 ) -> Any:
-    """Connect tensors that are not recorded yet, as `join_graph` does; keep node
-    names.
-    """
+    """Connect tensors not recorded yet as `join_graph` does; keep node names."""
     if not engine.graph or not torch.is_grad_enabled():
         return out
     blanks = [engine.blank_of(tensor) for tensor in tensors]

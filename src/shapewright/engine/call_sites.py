@@ -32,9 +32,7 @@ Site = tuple[tuple[CodeType, int], ...]
 
 
 def classify_file(filename: str) -> int:
-    """Return `USER` for a file of the user, or `SKIP` for one of torch, Shapewright or
-    Python.
-    """
+    """Return `USER` for a file of the user; `SKIP` for torch's, ours or Python's."""
     if filename.startswith((TORCH, OURS)):
         return SKIP
     if filename.startswith(STDLIB) and not filename.startswith(SITE_PACKAGES):
@@ -65,9 +63,7 @@ class Sites:
         self.codes: list[CodeType] = []  # kept alive, so that an id names one code
 
     def bound(self, code: CodeType) -> None:
-        """End the walk at frames of this code, as the module call knows its own call
-        site.
-        """
+        """End the walk at frames of this code; the module call knows its own site."""
         self.codes.append(code)
         self.kinds[id(code)] = BOUNDARY
 
@@ -101,9 +97,7 @@ _texts: dict[str, tuple[int, int, Source]] = {}
 
 
 def get_source(filename: str) -> Source | None:
-    """Return a file's current text and hash; the file is read again only if it
-    changed.
-    """
+    """Return a file's current text and hash; it is read again only if it changed."""
     if STAND_INS and filename in STAND_INS:
         text = STAND_INS[filename]
         return Source(filename, hashlib.sha256(text.encode()).hexdigest(), text)
@@ -124,9 +118,7 @@ def get_source(filename: str) -> Source | None:
 
 
 def _get_cell_source(filename: str) -> Source | None:
-    """Return the source of a notebook cell or prompt, which Python keeps in
-    `linecache`.
-    """
+    """Return the source of a notebook cell or prompt, kept in Python's `linecache`."""
     text = "".join(linecache.getlines(filename))
     if not text:
         return None
@@ -173,9 +165,7 @@ class Positions:
         )
 
     def relative(self, filename: str) -> str:
-        """Return the path relative to the folder in which the run started, if it lies
-        in it.
-        """
+        """Return the path relative to the run's start folder if it lies below it."""
         prefix = self.folder + os.sep
         return filename.removeprefix(prefix)
 
@@ -219,9 +209,7 @@ def find_operator(site: Site, name: str) -> str:
 
 
 def _read_comparison(argument: int) -> str:
-    """Return the operator of a COMPARE_OP, whose low bits are flags in newer
-    Pythons.
-    """
+    """Return the operator of a COMPARE_OP, whose low bits may hold flags."""
     shift = 0 if sys.version_info < (3, 12) else 4 if sys.version_info < (3, 13) else 5
     index = argument >> shift
     return str(dis.cmp_op[index]) if index < len(dis.cmp_op) else ""

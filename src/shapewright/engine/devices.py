@@ -152,9 +152,7 @@ _GENERATOR: Any = torch.Generator
 
 
 class _AsGenerator(type(_GENERATOR)):  # type: ignore[misc]
-    """Makes `isinstance(x, torch.Generator)` true for generators from before the
-    run.
-    """
+    """Makes `isinstance(x, torch.Generator)` true for generators of before the run."""
 
     def __instancecheck__(cls, value: Any) -> bool:
         return type.__instancecheck__(_GENERATOR, value)
@@ -198,9 +196,7 @@ def claim_generators(engine: Engine) -> Iterator[None]:
 
 
 def check_generator_device(engine: Engine, generator: Any, device: str) -> None:
-    """Raise torch's error if a generator is on another device than the tensor it
-    fills.
-    """
+    """Raise torch's error if a generator is not on the device of the drawn tensor."""
     kind, asked = generator.device.type, device.partition(":")[0]
     if kind != asked and asked != "meta":
         engine.raise_theirs(

@@ -45,9 +45,7 @@ indices of a data set. They decide shapes; a call on a million takes a milliseco
 
 
 class NeedsGraph(BaseException):
-    """Raised if the program needs gradients: the run restarts with torch's own
-    autograd.
-    """
+    """Raised if the program needs gradients, to run it again with torch's autograd."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -188,9 +186,7 @@ class Engine(SeenTensors, TorchFunctionMode):
         raise NotImplementedError
 
     def call_of_padded(self, func: Any, args: Args, kwargs: Kwargs) -> Any:
-        """Answer a call with a padded nested tensor; return NotImplemented without
-        one.
-        """
+        """Answer a call with a padded nested tensor, else return NotImplemented."""
         raise NotImplementedError
 
     def check_overlap(
@@ -218,9 +214,7 @@ class Engine(SeenTensors, TorchFunctionMode):
         self.call = call
 
     def raised(self, error: BaseException | None) -> None:
-        """Set the program's current error; None means that the run continued after
-        it.
-        """
+        """Set the program's current error; None means that the run continued."""
         self.error = error
 
     def end_with(self, on_supposed: bool) -> None:
@@ -237,9 +231,7 @@ class Engine(SeenTensors, TorchFunctionMode):
         self.started += 1
 
     def close(self, plans: dict[Any, Plan]) -> None:
-        """End the run; calls of threads that are still running are answered by
-        `plans`.
-        """
+        """End the run; calls of threads still running are answered by `plans`."""
         self.plans = plans
 
     def ask_for_graph(self) -> None:
@@ -263,9 +255,7 @@ class Engine(SeenTensors, TorchFunctionMode):
         self.home_of_factories = device
 
     def claim(self, machine: str, gpus: int | None = None) -> None:
-        """Set the device type and the number of GPUs that the machine claims to
-        have.
-        """
+        """Set the device type that the machine claims and its number of GPUs."""
         self.machine, self.gpus = machine, gpus
 
     def use_gpu(self, number: int) -> None:
@@ -276,9 +266,7 @@ class Engine(SeenTensors, TorchFunctionMode):
 
     @contextmanager
     def keep_values_up_to(self, limit: int) -> Iterator[None]:
-        """Raise the size limit of kept values within the block, if values are kept at
-        all.
-        """
+        """Raise the size limit of kept values in the block, if any are kept."""
         before = self.known_limit
         if before > 0:
             self.known_limit = max(before, limit)
@@ -298,9 +286,7 @@ class Engine(SeenTensors, TorchFunctionMode):
 
     @contextmanager
     def undo_records(self) -> Iterator[None]:
-        """Undo what calls within the block record, and do not continue after failed
-        calls.
-        """
+        """Undo what calls in the block record; do not continue after failed calls."""
         error, failures = self.error, self.failures
         assumptions, findings = dict(self.assumptions), dict(self.findings)
         notes, events = dict(self.notes), len(self.events)

@@ -215,9 +215,7 @@ class Fold:
         )
 
     def all_states(self) -> list[State]:
-        """Return all parameters and buffers, a tied tensor also under its first
-        name.
-        """
+        """Return all parameters and buffers, a tied tensor also by its first name."""
         first: dict[int, str] = {}
         own: dict[str, list[State]] = {}
         every = []
@@ -248,8 +246,7 @@ class Fold:
 def _map_suppositions(
     events: list[tuple[Any, ...]], at: dict[Any, str]
 ) -> dict[int, str]:
-    """Map the number of each tensor whose shape rests on an assumption to its
-    description.
+    """Map the number of each tensor whose shape rests on an assumption to its text.
 
     Start at the outputs of the call that assumed, with their first size if none of its
     inputs has it; follow outputs made from these that have any of these sizes.
@@ -301,9 +298,7 @@ less than reading the note, and small examples are often written out."""
 
 
 def find_stepped(events: list[tuple[Any, ...]], fold: Fold) -> tuple[Span, ...]:
-    """Return the expressions that index tensors at `AT_LEAST` or more different
-    places.
-    """
+    """Return the expressions that index tensors at `AT_LEAST` or more places."""
     indexed = [event for event in events if event[0].func in INDEXING]
     if len(indexed) < AT_LEAST and all(len(e[2]) < AT_LEAST for e in indexed):
         return ()

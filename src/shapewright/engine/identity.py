@@ -37,9 +37,7 @@ THEIRS = 2  # a tensor from before the run: never touched, replaced by a twin
 
 
 class Meta:
-    """Interned metadata: equal metadata is the same object, so that a memo key is
-    cheap.
-    """
+    """Interned metadata: equal metadata is the same object, so a memo key is cheap."""
 
     __slots__ = (
         "device",

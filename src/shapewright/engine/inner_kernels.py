@@ -23,9 +23,7 @@ MOST = 200
 
 
 class _Seen(TorchDispatchMode):
-    """Dispatch mode that lists the kernels below a call with the shapes they get and
-    return.
-    """
+    """Dispatch mode that lists the kernels below a call: name, shapes in and out."""
 
     def __init__(self) -> None:
         super().__init__()  # type: ignore[no-untyped-call]

@@ -95,8 +95,7 @@ class Hanging:
 
 
 class RecurrentPlan:
-    """A memoized recurrent call: its answer and, for gradients, the graph of a
-    miniature.
+    """A memoized recurrent call: its answer and, for gradients, a miniature's graph.
 
     Its nodes return tensors of the `layouts`; the output may be a view of the first.
     """

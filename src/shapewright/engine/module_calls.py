@@ -93,9 +93,7 @@ class Calls:
             self.alive[id(module)] = module
 
     def path_of(self, module: nn.Module) -> str:
-        """Return a module's path in the root; a module outside the root gets a new
-        name.
-        """
+        """Return a module's path in the root; a module outside it gets a new name."""
         path = self.paths.get(id(module))
         if path is None:
             name = type(module).__name__

@@ -37,9 +37,7 @@ UNHASHABLE = _Unhashable()
 
 
 def append_key(engine: _Knower, value: Any, key: list[Any], infos: list[Info]) -> int:
-    """Append to `key` all that a result depends on; count the tensors with known
-    values.
-    """
+    """Append to `key` all that a result depends on; count tensors of known values."""
     kind = type(value)
     if isinstance(value, Tensor):
         info = engine.info(value)
@@ -145,9 +143,7 @@ def replace_devices(
 
 
 def to_plain(value: Any, meta_of: Callable[[Tensor], Any]) -> Any:
-    """Convert arguments for a rule: tensors to metadata, torch's types to their
-    names.
-    """
+    """Convert arguments for a rule: tensors to metadata, torch's types to names."""
     kind = type(value)
     if kind in UNCHANGED:
         return value
@@ -179,9 +175,7 @@ UNCHANGED = frozenset({int, float, bool, str, type(None), complex})
 
 
 def copy_nest(value: Any, look: Callable[[Tensor], Info], depth: int = 0) -> Any:
-    """Copy a nested structure with infos in place of tensors, keeping no object
-    alive.
-    """
+    """Copy a nested structure with infos for tensors, keeping no object alive."""
     if isinstance(value, Tensor):
         return look(value)
     kind = type(value)

@@ -84,8 +84,7 @@ def suspend_transforms() -> AbstractContextManager[Any]:
 
 
 def make_nested(lengths: list[int], width: int, dtype: torch.dtype) -> torch.Tensor:
-    """Return a strided nested tensor of uninitialized samples of shape `(length,
-    width)`.
+    """Return a strided nested tensor of uninitialized `(length, width)` samples.
 
     torch's public functions copy existing data; the one for a buffer is private.
     """

@@ -31,9 +31,7 @@ def save_generator(generator: torch.Generator) -> None:
 
 @contextmanager
 def seed_generators() -> Iterator[None]:
-    """Seed the default generators with `SEED`, and keep the program from random
-    seeding.
-    """
+    """Seed the default generators with `SEED`; prevent seeding by the machine."""
     torch.default_generator.manual_seed(SEED)
     random.seed(SEED)
     numpy = sys.modules.get("numpy")
@@ -56,9 +54,7 @@ def seed_generators() -> Iterator[None]:
 
 @functools.cache
 def _make_replacements(numpy: Any) -> list[tuple[Any, str, Callable[..., Any]]]:
-    """Return the functions that seed from the machine's entropy, with their
-    replacements.
-    """
+    """Return the functions that seed from the machine, with their replacements."""
     found = [(random, "seed", _wrap_seeding(random.seed))]
     found += [
         (space, "seed", _replace_seed(torch.seed)) for space in (torch, torch.random)

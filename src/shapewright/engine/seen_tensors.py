@@ -36,9 +36,7 @@ COPIED = frozenset({"sparse_coo", "sparse_csr", "sparse_csc", "nested"})
 
 
 class Life:
-    """An object that all tensors of a run refer to, so that its references count
-    them.
-    """
+    """An object that all tensors of a run hold, so that its references count them."""
 
     __slots__ = ()
 
@@ -91,9 +89,7 @@ class SeenTensors:
         return info
 
     def add_plain(self, tensor: Tensor, claim: str) -> Info:
-        """Create the info of a data-free tensor quickly; meta models have thousands of
-        them.
-        """
+        """Create the info of a data-free tensor quickly; meta models have thousands."""
         rg = tensor.requires_grad
         meta = intern_meta(self.memo.metas, tensor, claim, rg)
         key = tensor.untyped_storage()._cdata
@@ -118,9 +114,7 @@ class SeenTensors:
                     info.twin = tensor.detach()
 
     def get_unwritten(self) -> dict[int, tuple[Tensor, Info]]:
-        """Return the parameters and data-free buffers whose infos the next run may
-        reuse.
-        """
+        """Return parameters and data-free buffers whose infos a next run may reuse."""
         return {
             key: (tensor, info)
             for key, (tensor, info) in self.theirs.items()
@@ -181,9 +175,7 @@ class SeenTensors:
         return info
 
     def holds(self, tensor: Tensor) -> bool:
-        """Return whether the values of a large integer tensor, such as labels, are
-        kept.
-        """
+        """Return whether the integers of a large tensor, such as labels, are kept."""
         count = tensor.numel()
         unknown = isinstance(tensor, Parameter) or id(tensor) in self.unknown_ids
         return (
@@ -195,9 +187,7 @@ class SeenTensors:
         )
 
     def limit_for(self, infos: list[Info]) -> int:
-        """Return the size limit of known results: that of the largest known operand, if
-        larger.
-        """
+        """Return the size limit for results of known tensors: at least the largest."""
         sizes = [
             count_elements(info.meta.shape) for info in infos if info.storage.known
         ]
@@ -243,9 +233,7 @@ class SeenTensors:
         return twin
 
     def copy_of(self, tensor: Tensor, info: Info) -> Tensor:
-        """Return a copy of a user's tensor without data-free form, which may not be
-        written.
-        """
+        """Return a copy of a user's tensor that has no data-free form."""
         if info.kind != THEIRS or info.meta.layout not in COPIED:
             return tensor
         copy = tensor.detach().clone()

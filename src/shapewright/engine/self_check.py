@@ -154,9 +154,7 @@ def _is_on_gpu(infos: list[Info]) -> bool:
 
 
 def _prepare_way(engine: Engine, func: Any, call: Call, device: str) -> _Way:
-    """Prepare the call on separate tensors before the original call can write to
-    any.
-    """
+    """Prepare the call on separate tensors, before the original writes to any."""
     written = is_in_place(get_plain_name(func), call[1]) or "out" in call[1]
     made: dict[int, Tensor] = {}
 
@@ -178,9 +176,7 @@ def _prepare_way(engine: Engine, func: Any, call: Call, device: str) -> _Way:
 
 
 def _copy_alone(engine: Engine, tensor: Tensor, device: str, written: bool) -> Tensor:
-    """Return a tensor with the same metadata that shares no memory with the run's
-    tensor.
-    """
+    """Return a tensor with the same metadata that shares no memory with the run's."""
     info = engine.info(tensor)
     meta = info.meta
     with torch.inference_mode(tensor.is_inference()), torch.no_grad():
@@ -214,9 +210,7 @@ def _copy_shifted(value: Tensor, offset: int) -> Tensor:
 
 
 def _compute_extent(meta: Any) -> int:
-    """Return the number of bytes from the start of the storage to the last element's
-    end.
-    """
+    """Return the bytes from the start of the storage to the last element's end."""
     steps = zip(meta.shape, meta.stride, strict=True)
     last = 0 if 0 in meta.shape else sum((n - 1) * s for n, s in steps) + 1
     return int((meta.offset + last) * meta.torch_dtype.itemsize)
@@ -290,9 +284,7 @@ def _describe_outputs(out: Any, given: list[Tensor], written: bool) -> list[str]
 
 
 def _describe_tensor(meta: Meta, requires_grad: bool, grad_fn: str | None) -> str:
-    """Describe a tensor in a few words, which are the same if torch's and ours
-    agree.
-    """
+    """Describe a tensor in a few words, the same for torch's and ours if they agree."""
     if grad_fn in (None, "_SourceBackward") or not torch.is_grad_enabled():
         grad_fn = "leaf" if requires_grad else None
     text = f"{meta.dtype}{list(meta.shape)}"
@@ -318,9 +310,7 @@ def _compare_flops(engine: Engine, func: Any, answer: Answer, ways: list[_Way]) 
 def _check_refusal(
     engine: Engine, func: Any, ways: list[_Way], error: Exception
 ) -> None:
-    """Check that a rejected call also fails on the CPU; meta kernels are too
-    lenient.
-    """
+    """Check that a rejected call fails on the CPU too; meta kernels are lenient."""
     if not ways or ways[0].device != "cpu" or representatives.is_autograd_error(error):
         return  # what refuses to write a view is its base, which is not here
     try:

@@ -24,9 +24,7 @@ Event = tuple[Any, ...]
 
 @dataclass(frozen=True, slots=True)
 class Guess:
-    """A representative value. `told`: something rests on it or bounds it; `sure`:
-    exact.
-    """
+    """A representative. `told`: something rests on it or bounds it; `sure`: exact."""
 
     value: Tensor
     told: bool = False

@@ -134,9 +134,7 @@ def _wrap_tracer_maker(original: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def _wrap_transform(original: Callable[..., Any]) -> Callable[..., Any]:
-    """Wrap a function such as `functionalize`, so that a run calls its argument
-    directly.
-    """
+    """Wrap a function such as `functionalize`: a run calls its argument directly."""
 
     def made(function: Any, *args: Any, **kwargs: Any) -> Any:
         def called(*inputs: Any, **named: Any) -> Any:

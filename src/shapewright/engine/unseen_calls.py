@@ -36,9 +36,7 @@ if TYPE_CHECKING:
 
 @contextmanager
 def watch_apply(engine: Engine) -> Iterator[None]:
-    """Make `Function.apply` pass stand-ins to autograd and keep the nodes of its
-    results.
-    """
+    """Make `Function.apply` pass stand-ins to autograd and keep its results' nodes."""
     kind = torch.autograd.Function
     original = kind.__dict__["apply"]
 
@@ -142,9 +140,7 @@ def _wrap_function(module: Any, name: str, wrap: Wrap) -> Iterator[None]:
 
 
 def _make_exit_wrapper(engine: Engine) -> Wrap:
-    """Return a wrapper that gives an unwrapped tensor the claimed device of its
-    wrapper.
-    """
+    """Return a wrapper that gives an unwrapped tensor its wrapper's claimed device."""
 
     def wrap(original: Callable[..., Any]) -> Callable[..., Any]:
         def leave(wrapped: Any, *args: Any, **kwargs: Any) -> Any:
@@ -279,8 +275,7 @@ def group_claimed_tensors(engine: Engine) -> Iterator[None]:
 def _group_tensors(
     engine: Engine, lists: list[list[Any]], with_indices: bool = False
 ) -> Groups:
-    """Group the tensors of the first list by device and dtype, with those at the same
-    index.
+    """Group the first list's tensors by device and dtype, with their companions.
 
     Example: parameters in float32 and bfloat16 form two groups; each has as many
     lists as `lists`, and the indices of its tensors.
@@ -309,9 +304,7 @@ def _group_tensors(
 
 
 def _is_grouped_with(meta: Meta, first: Meta) -> bool:
-    """Return whether torch groups a tensor with a parameter; step counts may be on the
-    CPU.
-    """
+    """Return whether torch groups a tensor with a parameter; steps may be on CPU."""
     if meta.device == first.device:
         lower = meta.torch_dtype is torch.bfloat16  # an optimizer's state may be
         return meta.torch_dtype in (first.torch_dtype, *STEPS) or lower

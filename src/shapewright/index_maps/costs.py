@@ -84,12 +84,12 @@ def compute_costs(drawn: Drawn) -> Costs:
 
 
 def is_dense(side: Side) -> bool:
-    """Whether `contiguous` has nothing to do."""
+    """Return whether `contiguous` has nothing to do."""
     return not side.size or is_contiguous(side.shape, side.stride)
 
 
 def _count_bytes(side: Side) -> int:
-    """Return the bytes of a tensor's elements, counting shared cells once."""
+    """Return the bytes of a tensor's elements, with shared cells counted once."""
     cells = side.size
     if side.stride and cells:
         steps = zip(side.shape, side.stride, strict=True)
@@ -100,7 +100,7 @@ def _count_bytes(side: Side) -> int:
 
 
 def _count_bytes_read(drawn: Drawn, made: Costs, side: Side) -> int:
-    """Return the bytes of an input that a call reads; a copy reads what it copies."""
+    """Return the bytes of an input that a call reads; a copy may read only some."""
     if made.kind != "copy" or made.reads is None:
         return _count_bytes(side)
     reads = [read for one in drawn.maps for read in one.reads]
@@ -110,7 +110,7 @@ def _count_bytes_read(drawn: Drawn, made: Costs, side: Side) -> int:
 
 
 def _get_kind(drawn: Drawn) -> str:
-    """Return what a call does with memory."""
+    """Return the effect of a call on memory."""
     if _is_in_place(drawn):
         return "in place"
     if not drawn.inputs:
@@ -135,7 +135,7 @@ def _get_kind(drawn: Drawn) -> str:
 
 
 def _is_in_place(drawn: Drawn) -> bool:
-    """Whether a call writes into one of its inputs."""
+    """Return whether a call writes to one of its inputs."""
     last = drawn.name.rpartition(".")[2]
     shared = any(side.shares for side in drawn.outputs)
     return shared and last.endswith("_") and not last.endswith("__")
@@ -145,7 +145,7 @@ def _is_in_place(drawn: Drawn) -> bool:
 
 
 def _add(made: Costs, one: IndexMap, values: Mapping[str, Any] | None) -> None:
-    """Add the work of the loop of an output."""
+    """Add the work of the naive loop for one output to the costs."""
     elements = prod(one.shape)
     passes = elements * prod(loop.size for loop in one.loops)
     made.passes += passes
@@ -183,7 +183,7 @@ def _build_reader(side: Side) -> Callable[[tuple[int, ...]], Any]:
 
 
 def _list_tensor_reads(one: IndexMap) -> list[Read]:
-    """Return the reads of a step that are of tensors."""
+    """Return the reads of a step that read tensors."""
     tables = {table.name for table in one.tables}
     return [
         read
@@ -195,7 +195,7 @@ def _list_tensor_reads(one: IndexMap) -> list[Read]:
 def _count_steps(
     one: IndexMap, passes: int, values: Mapping[str, Any] | None
 ) -> int | None:
-    """Return the steps that count; None if too many conditions would be evaluated."""
+    """Return the number of steps that apply, or None if it takes too long to count."""
     conditional = any(read.when for read in one.reads)
     if not one.conditions and not conditional:
         return passes
@@ -213,7 +213,7 @@ def _count_steps(
 
 
 def _has_value_condition(condition: object) -> bool:
-    """Whether a condition depends on the values of a tensor."""
+    """Return whether a condition depends on the values of a tensor."""
     sides = (getattr(condition, name, None) for name in ("left", "right", "expression"))
     return any("[" in str(side) for side in sides)
 
@@ -242,7 +242,7 @@ def _count_arithmetic(one: IndexMap, elements: int, steps: int) -> dict[str, int
 
 
 def _count_step_calls(one: IndexMap) -> int | None:
-    """Return the calls of torch in the innermost line; None if it has no plain form."""
+    """Return torch's calls in the innermost line, or None if it has no plain form."""
     sign = SIGNS.get(one.term)
     plain = one.term in ("copy", "product") or (
         sign in ARITHMETIC and len(one.reads) == 2 and not one.options
@@ -262,7 +262,7 @@ def _count_step_calls(one: IndexMap) -> int | None:
 
 
 def _count_condition_calls(one: IndexMap) -> int | None:
-    """Return torch's calls in `if index[u, j] == i:`: a read, `==`, and its truth."""
+    """Return torch's calls in `if index[u, j] == i:`: a read, `==`, and its bool."""
     asking = [
         condition for condition in one.conditions if _has_value_condition(condition)
     ]
@@ -274,7 +274,7 @@ def _count_condition_calls(one: IndexMap) -> int | None:
 
 
 def _count_calls_around(one: IndexMap) -> int:
-    """Return the calls of torch for each output element, outside of the inner loops."""
+    """Return torch's calls for each output element outside of the inner loops."""
     starts = one.combine == "sum" or one.start is not None
     read = isinstance(one.start, Read) and bool(one.start.indices)
     scaled = 0 if one.scale is None else 3 if one.letters else 1
@@ -282,7 +282,7 @@ def _count_calls_around(one: IndexMap) -> int:
 
 
 def _count_index_calls(index: Expression) -> int | None:
-    """Return the calls of torch in an index: 1 for `index[i, j]`, None for a sum."""
+    """Return torch's calls in an index: 1 for `index[i, j]`, or None for a sum."""
     if "[" not in str(index):
         return 0
     parts = getattr(index, "indices", ())
@@ -298,8 +298,7 @@ def _count_index_calls(index: Expression) -> int | None:
 
 @dataclass(frozen=True, slots=True)
 class RepeatedReads:
-    """The dims along which a tensor is read repeatedly: backward sums its gradient
-    there.
+    """The dims along which a tensor is reread, over which backward sums its gradient.
 
     `dims` are dims of the output, `loops` letters of the map's loops. `times` is how
     often each element is read, None if elements differ in that: windows overlap,
@@ -313,9 +312,7 @@ class RepeatedReads:
 
 
 def find_repeats(one: IndexMap, tensor: str, shape: tuple[int, ...]) -> RepeatedReads:
-    """Return how a tensor of this shape is read again: `other` in (3, 1) +
-    (4,): dim 0.
-    """
+    """Return how a tensor of this shape is reread: `other` in (3, 1) + (4,): dim 0."""
     inside = [read for read in one.reads if read.tensor == tensor]
     outside = [read for then in one.then for read in then.reads]
     outside += [one.start] if isinstance(one.start, Read) else []
@@ -343,7 +340,7 @@ def find_repeats(one: IndexMap, tensor: str, shape: tuple[int, ...]) -> Repeated
 
 
 def _is_whole(read: Read, one: IndexMap, shape: tuple[int, ...]) -> bool:
-    """Whether a read goes once through a tensor of this shape, letter by letter."""
+    """Return whether a read covers a tensor of this shape once, letter by letter."""
     ranges = dict(zip(one.letters, one.shape, strict=True))
     ranges |= {loop.letter: loop.size for loop in one.loops}
     letters = [str(index) for index in read.indices if isinstance(index, Letter)]

@@ -56,7 +56,7 @@ class InputGradient:
 
 @dataclass(frozen=True, slots=True)
 class Autograd:
-    """A call as autograd records it, with a gradient asked for every input.
+    """A call as autograd records it if a gradient is requested for every input.
 
     `nodes` are the names of the nodes that backward runs, the output's own first.
     `written` are the inputs whose version increased, with the versions before and
@@ -74,7 +74,7 @@ class Autograd:
 
 @dataclass(frozen=True, slots=True)
 class Called:
-    """An operator of torch's on the way, `depth` calls below the function.
+    """An operator that torch calls, `depth` calls below the function.
 
     `keys` are the dispatch keys with a kernel that it went through. A `composite`
     operator has no kernel of its own: it consists of the calls that follow, one deeper.
@@ -88,7 +88,7 @@ class Called:
 
 @dataclass(frozen=True, slots=True)
 class Dispatch:
-    """The way from Python to the kernels, in the order of the calls."""
+    """The path from Python to the kernels, in the order of the calls."""
 
     calls: tuple[Called, ...] = ()
     reason: str = ""
@@ -131,7 +131,7 @@ class Side:
 
     @property
     def size(self) -> int:
-        """Return how many elements it has."""
+        """Return the number of elements."""
         count = 1
         for size in self.shape:
             count *= size
@@ -139,7 +139,7 @@ class Side:
 
     @property
     def written(self) -> tuple[str, ...]:
-        """Return its sizes as text: `B=8` if a size has a name."""
+        """Return the sizes as text, `B=8` for a size with a name."""
         letters = self.letters or (None,) * len(self.shape)
         return tuple(
             str(size) if letter is None else f"{letter}={size}"
@@ -148,7 +148,7 @@ class Side:
 
     @property
     def shape_text(self) -> str:
-        """Return its shape as text: `(8, 3)`, `(B=8, 3)`."""
+        """Return the shape as text: `(8, 3)`, `(B=8, 3)`."""
         sizes = self.written
         return f"({', '.join(sizes)}{',' * (len(sizes) == 1)})"
 
@@ -186,7 +186,7 @@ class Drawn:
 
 @dataclass(frozen=True, slots=True)
 class Stored:
-    """A tensor, and the storage that it looks at.
+    """A tensor and the storage that it views.
 
     `cells` are the storage's first elements, `count` is how many there are. `base` is
     the shape of the tensor of which this tensor is a view, `version` how often the
@@ -205,9 +205,7 @@ class Stored:
 
     @property
     def reached(self) -> int:
-        """Return how many cells of the storage the tensor reaches, -1
-        if not counted.
-        """
+        """Return how many cells of the storage the tensor covers; -1 if not counted."""
         side = self.side
         if not side.size:
             return 0
@@ -229,7 +227,7 @@ Names = Mapping[str, str]
 
 
 def _rename_parts(value: Any, letters: Names, tensors: Names) -> Any:
-    """Return a map, or a part of it, with other letters and other names of tensors."""
+    """Return a map, or a part of it, with letters and tensors renamed."""
     if isinstance(value, Letter):
         return Letter(letters.get(value.name, value.name))
     if type(value) is tuple:  # a window is a tuple too, of numbers only
@@ -251,7 +249,7 @@ def _rename_parts(value: Any, letters: Names, tensors: Names) -> Any:
 
 
 def _rename_in_words(sentence: str, names: Names) -> str:
-    """Return a sentence with other names between its backticks."""
+    """Return a sentence in which the names between backticks are replaced."""
     return re.sub(r"`([^`]+)`", lambda at: f"`{names.get(at[1], at[1])}`", sentence)
 
 
@@ -261,7 +259,9 @@ NAME = re.compile(r"[^\W\d]\w*(\.[^\W\d]\w*)*")
 
 
 def with_names(drawn: Drawn, names: Names) -> Drawn:
-    """Return the call with the program's names for its inputs, if unambiguous."""
+    """Return the call with the program's names for its inputs, if they are
+    unambiguous.
+    """
     own = [side.name for side in (*drawn.inputs, *drawn.outputs)]
     taken = {name for one in drawn.maps for name in _list_letters(one)}
     taken |= {"steps", *own}
@@ -284,7 +284,7 @@ def with_names(drawn: Drawn, names: Names) -> Drawn:
 
 
 def _rename_notes(beside: PictureNotes, names: Names) -> PictureNotes:
-    """Return the notes beside a picture, with other names of its inputs."""
+    """Return the notes beside a picture with the inputs renamed."""
     made = beside.autograd
     autograd = replace(
         made,
@@ -305,9 +305,7 @@ def with_letters(
     letters: Mapping[str, tuple[str | None, ...]],
     sizes: Mapping[str, int],
 ) -> Drawn:
-    """Return the call in the user's letters: `letters` has those of
-    each input's dims.
-    """
+    """Return the call in the user's letters; `letters` has those of each input."""
     inputs = tuple(replace(s, letters=letters.get(s.name, ())) for s in drawn.inputs)
     maps = tuple(_with_size_letters(one, letters, sizes) for one in drawn.maps)
     outputs = [
@@ -321,7 +319,7 @@ def with_letters(
 def _get_size_names(
     one: IndexMap, letters: Iterable[str], shape: Iterable[int]
 ) -> tuple[str | None, ...]:
-    """Return the name of each dim's size, if it has any."""
+    """Return the name of the size of each dim, if it has one."""
     names = dict(one.sizes)
     found = tuple(names.get(letter) for letter in letters)
     return found if any(found) and tuple(shape) else ()
@@ -332,7 +330,7 @@ def _with_size_letters(
     letters: Mapping[str, tuple[str | None, ...]],
     sizes: Mapping[str, int],
 ) -> IndexMap:
-    """Return a map whose letters are those of the sizes that they run through."""
+    """Return a map whose letters are the names of the sizes that they run through."""
     runs: dict[str, int] = {}
     for each in (one, *(stage.map for stage in one.stages)):
         own = dict(zip(each.letters, each.shape, strict=True))
@@ -372,7 +370,7 @@ def _with_size_letters(
 def _find_stage_sizes(
     one: IndexMap, named: tuple[tuple[str, str], ...], sizes: Mapping[str, int]
 ) -> tuple[tuple[str, str], ...]:
-    """Return the names of sizes that a stage's letters run through too."""
+    """Return the names of the sizes through which the letters of a stage run."""
     own = dict(zip(one.letters, one.shape, strict=True))
     own |= {loop.letter: loop.size for loop in one.loops}
     return tuple(pair for pair in named if own.get(pair[0]) == sizes.get(pair[1]))
@@ -381,7 +379,7 @@ def _find_stage_sizes(
 def _iter_index_letters(
     one: IndexMap, letters: Mapping[str, tuple[str | None, ...]]
 ) -> Iterator[tuple[str, str]]:
-    """Yield letters that alone index a dim, with the name of that dim's size."""
+    """Yield each letter that alone indexes a dim, with the name of that dim's size."""
     for read in _iter_reads(one):
         for index, size in zip(
             read.indices, letters.get(read.tensor, ()), strict=False
@@ -403,7 +401,7 @@ def _iter_reads(value: Any) -> Iterator[Read | Element]:
 
 
 def _list_letters(one: IndexMap) -> set[str]:
-    """Return the letters of a map, and the names of its tables."""
+    """Return the letters of a map and the names of its tables and stages."""
     loops = {loop.letter for loop in one.loops}
     found = {*one.letters, *loops, *(table.name for table in one.tables)}
     for stage in one.stages:

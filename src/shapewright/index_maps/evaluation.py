@@ -26,12 +26,12 @@ class _Functions(Protocol):
     def of_elements(
         self, name: str, values: list[Any], options: dict[str, Any], /
     ) -> Any:
-        """Apply a function to the elements of a step, in order."""
+        """Apply a function to the elements that a step reads, in order."""
 
     def of_steps(
         self, name: str, values: list[Any], at: int | None, options: dict[str, Any], /
     ) -> Any:
-        """Apply a function to the values of all steps, at an index of the result."""
+        """Apply a function to the values of all steps, and select from its result."""
 
 
 PLAIN_TERMS = ("copy", "product")
@@ -40,7 +40,7 @@ PLAIN_TERMS = ("copy", "product")
 def compute_element(
     drawn: IndexMap, index: Sequence[int], tensors: Tensors, functions: _Functions
 ) -> Any:
-    """Return the output's element at `index`, by the map."""
+    """Return the element of the output at `index`, computed by the map."""
     letters = _bind_names(drawn, index, add_stages(drawn, tensors, functions))
     made = _combine_steps(drawn, letters, functions)
     for then in drawn.then:
@@ -50,7 +50,7 @@ def compute_element(
 
 
 def add_stages(drawn: IndexMap, tensors: Tensors, functions: _Functions) -> Tensors:
-    """Return the tensors, with the map's stages among them, which cache their elements.
+    """Return the tensors and the map's stages, which cache their elements.
 
     To evaluate many elements, call this once and pass its result on.
     """
@@ -64,7 +64,7 @@ def add_stages(drawn: IndexMap, tensors: Tensors, functions: _Functions) -> Tens
 def _build_stage_reader(
     drawn: IndexMap, tensors: Tensors, functions: _Functions
 ) -> Callable[[tuple[int, ...]], Any]:
-    """Return a function that computes an element of a stage on first use."""
+    """Return a function that computes an element of a stage when it is first used."""
     known: dict[tuple[int, ...], Any] = {}
 
     def at(index: tuple[int, ...]) -> Any:
@@ -109,7 +109,7 @@ def _combine_steps(
 def _bind_names(
     drawn: IndexMap, index: Sequence[int], tensors: Tensors
 ) -> dict[str, Any]:
-    """Return the output letters' values, and the tensors and tables by their names."""
+    """Return the values of the output letters, and the tensors and tables by name."""
     tables = {table.name: table.element for table in drawn.tables}
     return {**tensors, **tables, **drawn.named(index)}
 
@@ -117,7 +117,7 @@ def _bind_names(
 def _compute_term(
     drawn: IndexMap, step: Mapping[str, Any], functions: _Functions
 ) -> Any:
-    """Return the value of a step; None if no read applies."""
+    """Return the value of a step, or None if no read applies."""
     if drawn.value is not None:
         made = drawn.value
         return made if isinstance(made, int | float) else made.value(step)
@@ -133,7 +133,7 @@ def _compute_term(
 
 
 def _read_value(read: Read, letters: Mapping[str, Any]) -> Any:
-    """Return the element that a read names."""
+    """Return the element at which a read points."""
     if isinstance(read, CallNumber):
         return read.number
     at = tuple(index.value(letters) for index in read.indices)
@@ -142,8 +142,7 @@ def _read_value(read: Read, letters: Mapping[str, Any]) -> Any:
 
 
 def find_sources(drawn: IndexMap, index: Sequence[int], tensors: Tensors) -> list[Any]:
-    """Return the elements of inputs that the output's element at `index` reads, each
-    with its tensor's name, including the reads of its stages.
+    """Return the input elements that the output element at `index` reads, by tensor.
 
     A table is not an input: its numbers are left out.
     """
@@ -167,7 +166,7 @@ def find_sources(drawn: IndexMap, index: Sequence[int], tensors: Tensors) -> lis
 
 
 def find_direct(drawn: IndexMap, index: Sequence[int], tensors: Tensors) -> list[Any]:
-    """Return the elements that are read in the last stage: of inputs, and of stages."""
+    """Return the elements that a map itself reads, of inputs and of stages."""
     letters = _bind_names(drawn, index, tensors)
     tables = {table.name for table in drawn.tables}
     found: list[Any] = []
@@ -188,7 +187,7 @@ def find_direct(drawn: IndexMap, index: Sequence[int], tensors: Tensors) -> list
 
 
 def _get_place(read: Read, letters: Mapping[str, Any]) -> list[Any]:
-    """Return the (tensor, index) that a read names; empty for a number."""
+    """Return the (tensor, index) of a read, or an empty list for a number."""
     if isinstance(read, CallNumber):
         return []
     return [(read.tensor, tuple(index.value(letters) for index in read.indices))]
@@ -201,7 +200,7 @@ NO_TENSORS: Mapping[str, Any] = {}
 def count_reads(
     drawn: IndexMap, tensor: str, tensors: Tensors = NO_TENSORS
 ) -> Counter[Index]:
-    """Return how often the output reads each element of an input, if at all.
+    """Return how often the output reads each element of an input, without zeros.
 
     This visits the whole output: use it for tensors small enough to show. `tensors` are
     needed if indices are values, as in a gather.
@@ -215,9 +214,7 @@ def count_reads(
 
 
 def count_meetings(drawn: IndexMap, tensors: Tensors = NO_TENSORS) -> dict[Index, int]:
-    """Return how many elements meet in each element of the output of
-    `fold` or scatter.
-    """
+    """Return how many elements reach each output element of `fold` or scatter."""
     return {
         index: len(find_sources(drawn, index, tensors))
         for index in _iter_indices(drawn)
@@ -225,5 +222,5 @@ def count_meetings(drawn: IndexMap, tensors: Tensors = NO_TENSORS) -> dict[Index
 
 
 def _iter_indices(drawn: IndexMap) -> Iterator[Index]:
-    """Return the indices of the output, in row-major order."""
+    """Iterate over the indices of the output in row-major order."""
     return product(*map(range, drawn.shape))

@@ -53,7 +53,7 @@ MOST = len(LETTERS)
 def build_broadcast_index(
     shape: Shape, out: Shape, letters: Sequence[Expression] = ()
 ) -> tuple[Expression, ...]:
-    """Return where an output element reads an operand that is broadcast to `out`.
+    """Return the index at which an output element reads an operand broadcast to `out`.
 
     Dims that the operand lacks are left out, a stretched size of 1 is read at 0, and so
     is one that the output lacks.
@@ -71,14 +71,14 @@ def build_broadcast_index(
 def operand(
     name: str, value: Any, out: Shape, letters: Sequence[Expression] = ()
 ) -> Read:
-    """Return the read of a broadcast tensor, or the number in its place."""
+    """Return the read of a broadcast tensor, or the number given in its place."""
     if not hasattr(value, "shape"):
         return constant(value)
     return Read(name, build_broadcast_index(tuple(value.shape), out, letters))
 
 
 def index_vector(index: Expression, shape: Shape) -> tuple[Expression, ...]:
-    """Return where a vector is read that may have further dims, of size 1."""
+    """Return the index at which a vector is read; further dims have size 1."""
     if len(shape) == 1:
         return (index,)
     return tuple(number(0) if size == 1 else index for size in shape)
@@ -95,12 +95,12 @@ Terms = list[tuple[Expression, int]]
 
 
 def list_sizes(shape: Sequence[int]) -> dict[str, int]:
-    """Return the sizes of an output's letters."""
+    """Return the sizes that the letters of an output run through."""
     return dict(zip(LETTERS, shape, strict=False))
 
 
 def _find_bounds(expression: Expression, sizes: Sizes) -> tuple[int, int] | None:
-    """Return bounds on the value of an expression; None if unknown."""
+    """Return the bounds on the value of an expression, or None if they are unknown."""
     if isinstance(expression, Letter):
         if expression.name not in sizes:
             return None
@@ -124,7 +124,7 @@ def _find_bounds(expression: Expression, sizes: Sizes) -> tuple[int, int] | None
 
 
 def _split_terms(expression: Expression, step: int) -> tuple[Terms, Expression]:
-    """Return the terms whose factor is a multiple of `step`, and the rest.
+    """Return the terms whose factor is a multiple of `step`, and the other terms.
 
     The number in a sum is split too: 13 is 12 and 1 if `step` is 4.
     """
@@ -138,7 +138,7 @@ def _split_terms(expression: Expression, step: int) -> tuple[Terms, Expression]:
 
 
 def _find_steps(expression: Expression, divisor: int) -> list[int]:
-    """Return the divisor's common factors with the terms, the largest first."""
+    """Return the common factors of the divisor and the terms, the largest first."""
     terms = expression.terms if isinstance(expression, Total) else ((expression, 1),)
     return sorted({gcd(factor, divisor) for _, factor in terms}, reverse=True)
 
@@ -181,14 +181,14 @@ def modulo(expression: Expression, divisor: int, sizes: Sizes) -> Expression:
 
 
 def place(letters: Sequence[Expression], shape: Sequence[int]) -> Expression:
-    """Return the place in row-major order of the element at `letters`."""
+    """Return the row-major position of the element at `letters`."""
     steps = contiguous(tuple(shape))
     pairs = zip(letters, shape, steps, strict=True)
     return total([(letter, step) for letter, size, step in pairs if size != 1])
 
 
 def flatten_index(at: Sequence[Expression], sizes: Sequence[int]) -> Expression:
-    """Return the place in row-major order, with the letters of dims of size 1."""
+    """Return the row-major position, with the letters of dims of size 1 included."""
     flat = number(0)
     for index, size in zip(at, sizes, strict=True):
         flat = flat * size + index
@@ -198,7 +198,7 @@ def flatten_index(at: Sequence[Expression], sizes: Sequence[int]) -> Expression:
 def index_at(
     expression: Expression, shape: Sequence[int], sizes: Sizes
 ) -> tuple[Expression, ...]:
-    """Return the index of the element at a place of a tensor of this shape."""
+    """Return the index of the element at a row-major position in this shape."""
     found: list[Expression] = []
     for size, step in zip(shape, contiguous(tuple(shape)), strict=True):
         here = over(expression, step, sizes)
@@ -213,14 +213,14 @@ STEPS = {1: ("u",), 2: ("u", "v"), 3: ("t", "u", "v")}
 
 
 def build_read_index(window: Window, place: Expression, step: Expression) -> Expression:
-    """Return the element that a step reads: negative or past the end in the padding."""
+    """Return the index that a step reads; it is outside of the input in the padding."""
     return place * window.stride + step * window.dilation - window.before
 
 
 def build_inside_conditions(
     window: Window, place: Expression, step: Expression, padded: bool = False
 ) -> tuple[Within, ...]:
-    """Return conditions for a step to be inside the input, or inside the padded input.
+    """Return the conditions for a step to be inside the input or the padded input.
 
     Empty if every step is.
     """
@@ -238,19 +238,19 @@ def list_leading(count: int) -> tuple[str, ...]:
 
 
 def places(dims: int) -> tuple[Letter, ...]:
-    """Return the letters of a window's places."""
+    """Return the letters of the positions of a window."""
     return tuple(Letter(name) for name in SPACE[dims])
 
 
 def steps(sizes: Sequence[int]) -> tuple[tuple[Loop, ...], tuple[Expression, ...]]:
-    """Return loops through a window, and their letters; no loop along a size of 1."""
+    """Return the loops through a window and their letters; a size of 1 has no loop."""
     return build_loops(dict(zip(STEPS[len(sizes)], sizes, strict=True)))
 
 
 def build_loops(
     sizes: dict[str, int],
 ) -> tuple[tuple[Loop, ...], tuple[Expression, ...]]:
-    """Return loops by their letters; a size of 1 has no loop, and is read at 0."""
+    """Return loops and their letters; a dim of size 1 has no loop and is read at 0."""
     loops = tuple(Loop(name, size) for name, size in sizes.items() if size != 1)
     letters = tuple(
         number(0) if size == 1 else Letter(name) for name, size in sizes.items()
@@ -259,12 +259,12 @@ def build_loops(
 
 
 def write_size(sizes: Sequence[int]) -> str:
-    """Return sizes as text: `3 x 3`."""
+    """Format sizes as text: `3 x 3`."""
     return " x ".join(map(str, sizes))
 
 
 def describe_geometry(drawn: IndexMap) -> tuple[str, ...]:
-    """Return the size formula for each spatial dim of a map that has windows.
+    """Return the size formula of each spatial dim of a map that has windows.
 
     Empty for others. For `fold`, these are the numbers of blocks, whose product is the
     number of columns.
@@ -299,7 +299,7 @@ def _format_sliding(window: Window, dilated: bool = True) -> str:
 
 
 def _format_spread(window: Window, size: int) -> str:
-    """Return a transposed convolution's size: `(4 - 1)*2 - 2*0 + ... = 8`."""
+    """Return the size of a transposed convolution: `(4 - 1)*2 - 2*0 + ... = 8`."""
     return (
         f"({window.size} - 1)*{window.stride} - 2*{window.before} + "
         f"{window.dilation}*({window.kernel} - 1) + {size - window.spread()} + 1"

@@ -49,7 +49,7 @@ class Element(Expression):
 
 @dataclass(frozen=True, slots=True)
 class Listed(Expression):
-    """A number of a list that is given or computed by the call: `[0, 2][i]`.
+    """An element of a list that is given or computed by the call: `[0, 2][i]`.
 
     `numbers` are nested tuples, one level for each index.
     """
@@ -71,7 +71,7 @@ class Listed(Expression):
 
 
 def _format_listing(numbers: Any) -> str:
-    """Return a list as text, cut if it is long."""
+    """Return a list as text, cut if it is too long."""
     if not isinstance(numbers, tuple):
         return str(numbers)
     shown = [_format_listing(item) for item in numbers[:8]]
@@ -80,7 +80,7 @@ def _format_listing(numbers: Any) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Linear:
-    """A number that grows with an expression: `0.5 + 0.25*i`, `10*i/3`.
+    """A number that is linear in an expression: `0.5 + 0.25*i`, `10*i/3`.
 
     `whole` drops the fraction; start, step and divisor are integers then.
     """
@@ -120,7 +120,7 @@ class Within:
     high: Value
 
     def holds(self, letters: Mapping[str, Any]) -> bool:
-        """Whether it holds for these values of the letters."""
+        """Return whether the condition holds for these values of the letters."""
         high = self.high if isinstance(self.high, int) else self.high.value(letters)
         return self.low <= self.expression.value(letters) < high
 
@@ -132,13 +132,13 @@ class Within:
 
 @dataclass(frozen=True, slots=True)
 class Equal:
-    """A condition: two expressions are the same number."""
+    """A condition: two expressions are equal."""
 
     left: Expression
     right: Expression
 
     def holds(self, letters: Mapping[str, Any]) -> bool:
-        """Whether it holds for these values of the letters."""
+        """Return whether the condition holds for these values of the letters."""
         return self.left.value(letters) == self.right.value(letters)
 
     def __str__(self) -> str:
@@ -147,13 +147,13 @@ class Equal:
 
 @dataclass(frozen=True, slots=True)
 class AtMost:
-    """A condition: one expression is not above another."""
+    """A condition: one expression is at most another."""
 
     left: Expression
     right: Expression
 
     def holds(self, letters: Mapping[str, Any]) -> bool:
-        """Whether it holds for these values of the letters."""
+        """Return whether the condition holds for these values of the letters."""
         return bool(self.left.value(letters) <= self.right.value(letters))
 
     def __str__(self) -> str:
@@ -176,7 +176,7 @@ class Read:
     when: tuple[Condition, ...] = ()
 
     def applies(self, letters: Mapping[str, Any]) -> bool:
-        """Whether this read applies for these values of the letters."""
+        """Return whether this read applies for these values of the letters."""
         return all(condition.holds(letters) for condition in self.when)
 
     def __str__(self) -> str:
@@ -187,7 +187,7 @@ class Read:
 
 @dataclass(frozen=True, slots=True)
 class CallNumber(Read):
-    """A number of the call where a read can stand: the 2 of `pow(input[i], 2)`."""
+    """A number of the call in place of a read: the 2 of `pow(input[i], 2)`."""
 
     number: Any = 0
 
@@ -197,7 +197,7 @@ class CallNumber(Read):
 
 
 def constant(number: Any, when: tuple[Condition, ...] = ()) -> CallNumber:
-    """Return a number in the place of a read."""
+    """Return a number that takes the place of a read."""
     return CallNumber("", (), when, number)
 
 
@@ -207,7 +207,7 @@ Options = tuple[tuple[str, Any], ...]
 
 @dataclass(frozen=True, slots=True)
 class Then:
-    """A function applied afterwards: to the value so far, and the elements read."""
+    """A function applied afterwards to the value so far and to the elements read."""
 
     function: str
     reads: tuple[Read, ...] = ()
@@ -216,7 +216,7 @@ class Then:
 
 @dataclass(frozen=True, slots=True)
 class Loop:
-    """A letter that goes through `size` numbers from 0."""
+    """A letter that runs through `size` integers from 0."""
 
     letter: str
     size: int
@@ -224,7 +224,7 @@ class Loop:
 
 @dataclass(frozen=True, slots=True)
 class Table:
-    """Numbers that the operator computes itself, as nested tuples: its weights."""
+    """Numbers that the operator computes itself, such as weights, as nested tuples."""
 
     name: str
     values: tuple[Any, ...]
@@ -294,11 +294,11 @@ class IndexMap:
         assert len(self.letters) == len(self.shape)
 
     def named(self, index: Sequence[int]) -> dict[str, Any]:
-        """Return the output letters with the values of an output index."""
+        """Return the values of the output letters at an output index."""
         return dict(zip(self.letters, index, strict=True))
 
     def steps(self, letters: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
-        """Yield the values of all letters, for each step of the loops that counts."""
+        """Yield the values of all letters for each step of the loops that applies."""
         names = [loop.letter for loop in self.loops]
         for at in product(*(range(loop.size) for loop in self.loops)):
             step = {**letters, **dict(zip(names, at, strict=True))}
@@ -320,13 +320,13 @@ def out_letters(rank: int) -> tuple[Letter, ...]:
 
 
 def loop_letters(*sizes: int) -> tuple[tuple[Loop, ...], tuple[Letter, ...]]:
-    """Return loops of these sizes, and their letters: `u, v, w, ...`."""
+    """Return loops of the given sizes and their letters: `u, v, w, ...`."""
     loops = tuple(Loop(LOOPS[n], size) for n, size in enumerate(sizes))
     return loops, tuple(Letter(loop.letter) for loop in loops)
 
 
 def _read(tensor: str, *indices: Value, when: tuple[Condition, ...] = ()) -> Read:
-    """Return a read, with numbers among its indices."""
+    """Return a read whose indices may include numbers."""
     return Read(tensor, tuple(as_expression(index) for index in indices), when)
 
 
@@ -346,7 +346,7 @@ BROADCAST: set[str] = set()
 
 
 def index_map(*names: str, broadcast: bool = False) -> Callable[[Maker], Maker]:
-    """Register the decorated function as the maker of the index map of `names`.
+    """Register the decorated function, which returns the index map of `names`.
 
     It mirrors the torch function's signature, with metadata (`.shape`, `.dtype`) where
     the call has a tensor, and returns one `IndexMap` or a tuple of them, one for each

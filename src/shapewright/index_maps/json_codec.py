@@ -80,7 +80,7 @@ def encode(drawn: Drawn | Stored, indent: int | None = None) -> str:
 
 
 def _write_drawing(drawn: Drawn) -> Json:
-    """Return a call, its tensors and its maps."""
+    """Return a call with its tensors and maps as JSON data."""
     return {
         "kind": "drawing",
         "text": drawn.text,
@@ -104,7 +104,7 @@ def _write_drawing(drawn: Drawn) -> Json:
 
 
 def _write_tensor(stored: Stored) -> Json:
-    """Return a tensor with the cells of its storage."""
+    """Return a tensor, with the cells of its storage, as JSON data."""
     return {
         "kind": "tensor",
         "tensor": _write_side(stored.side),
@@ -119,7 +119,7 @@ def _write_tensor(stored: Stored) -> Json:
 
 
 def _write_side(one: Side) -> Json:
-    """Return a tensor; its values are nested lists, or null if there are too many."""
+    """Return a tensor as JSON data; its values are null if there are too many."""
     single = one.values if isinstance(one.values, int | float | complex) else None
     return {
         "name": one.name,
@@ -146,7 +146,7 @@ def _write_numbers(values: Any) -> Json:
 
 
 def _write_index_map(one: IndexMap) -> Json:
-    """Return a map: shape, letters and reads, and what is not at its default."""
+    """Return a map as JSON data: shape, letters, reads, and non-default fields."""
     row: dict[str, Json] = {"shape": list(one.shape), "letters": list(one.letters)}
     for name, value in (
         ("reads", list(map(_write_element_read, one.reads))),
@@ -204,7 +204,7 @@ def _write_operand(value: Read | Linear | Expression | float) -> Json:
 
 
 def _write_element_read(one: Read) -> Json:
-    """Return a read of a tensor, or a number in its place."""
+    """Return a read of a tensor, or the number in its place, as JSON data."""
     row: dict[str, Json] = {}
     if isinstance(one, CallNumber):
         row["number"] = write_nest(one.number)
@@ -217,7 +217,7 @@ def _write_element_read(one: Read) -> Json:
 
 
 def _write_function(one: Then) -> Json:
-    """Return a function that is applied afterwards."""
+    """Return a function that is applied afterwards as JSON data."""
     row: dict[str, Json] = {"function": one.function}
     if one.reads:
         row["reads"] = list(map(_write_element_read, one.reads))
@@ -280,11 +280,11 @@ read_nest = TableReader(NO_TABLES).nest
 
 
 class UnreadableDrawing(ValueError):
-    """The text is not a readable drawing; the message is the reason."""
+    """Raised if the text is not a readable drawing; the message is the reason."""
 
 
 def decode(text: str | bytes) -> Drawn | Stored:
-    """Read the drawn call or tensor in JSON text. Unknown fields are ignored."""
+    """Read the drawn call or tensor from JSON text, ignoring unknown fields."""
     kinds = ("drawing", "tensor")
     record = parse_document(text, kinds, VERSION, UnreadableDrawing)
     with name_damages("drawing", UnreadableDrawing):
@@ -342,7 +342,7 @@ def _read_notes(record: dict[str, Json]) -> PictureNotes:
 
 
 def _read_shape(row: dict[str, Json]) -> Any:
-    """Read the shape in a row, None if it has none."""
+    """Read the shape in a row, or return None if it has none."""
     return None if row["shape"] is None else tuple(row["shape"])
 
 
@@ -386,7 +386,7 @@ def _read_numbers(values: Json, kind: Any) -> Any:
 
 
 def _read_index_map(row: Json) -> IndexMap:
-    """Read a map; missing fields are at their default."""
+    """Read a map; missing fields get their default."""
     more: dict[str, Any] = {
         name: row[name]
         for name in ("term", "combine", "scale", "sentence", "truncated", "sizing")

@@ -128,9 +128,7 @@ class Failure:
 
     @property
     def of_history(self) -> bool:
-        """Return whether the autograd graph (freed or modified), not a shape, is
-        wrong.
-        """
+        """Return whether the autograd graph (freed or modified) is at fault."""
         return any(words in self.torch_message for words in OF_HISTORY)
 
 

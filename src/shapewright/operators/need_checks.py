@@ -106,9 +106,7 @@ def dtype_unmet(
 
 
 def same_dtype(*named: tuple[str, Meta | None]) -> Unmet | None:
-    """Check that all have the dtype of the last complex, else float, else any
-    tensor.
-    """
+    """Check that all have the dtype of the last complex, else float, else tensor."""
     given = [(name, meta) for name, meta in named if meta is not None]
     if not given:
         return None
@@ -257,9 +255,7 @@ def of_positive(argument: str, value: Any, least: int = 1) -> Unmet | None:
 
 
 def of_settings(spatial: int, **given: Any) -> Unmet | None:
-    """Check that each setting has 1 or `spatial` numbers, none of which is too
-    small.
-    """
+    """Check that each setting has 1 or `spatial` numbers, none of them too small."""
     for argument, value in given.items():
         if isinstance(value, tuple | list) and len(value) not in (1, spatial):
             fits = (*value[:spatial], *(value[-1:] or (1,)) * (spatial - len(value)))

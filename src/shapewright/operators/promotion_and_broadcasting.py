@@ -288,8 +288,7 @@ def pointwise(
 
 
 def written(target: Meta, dtype: str, grad_fn: str | None, *others: Any) -> Made:
-    """Return the tensor that an in-place op writes to; raise if the result does not
-    fit.
+    """Return the tensor that an in-place op writes; raise if the result doesn't fit.
 
     `dtype` is that of the result before it is written. `others` are the remaining
     operands. Example: (3,) cannot take the sum of (3,) and (2, 3).

@@ -62,7 +62,7 @@ def build_report_data(report: Report) -> dict[str, Any]:
 
 
 def _build_parts_data(report: Report) -> dict[str, Any]:
-    """Return the reports of a file that only defines things, and what was skipped."""
+    """Return the reports of the definitions in a file, and what was not checked."""
     return {
         "targets": [build_report_data(part) for part in report.parts],
         "not_checked": [
@@ -73,14 +73,14 @@ def _build_parts_data(report: Report) -> dict[str, Any]:
 
 
 def _build_chosen_data(chosen: ChosenInputs | None) -> dict[str, str] | None:
-    """Return inputs that were searched for; null if they were given or declared."""
+    """Return the inputs found by a search, or null if they were given or declared."""
     if chosen is None:
         return None
     return {"inputs": chosen.inputs, "again": chosen.again}
 
 
 def _build_rehearsal_data(report: Report) -> dict[str, Any]:
-    """Return the additions of a rehearsal: the costs of the run, and its story."""
+    """Return what a rehearsal adds: the costs of the run and its story."""
     told, trace = report.rehearsal, report.trace
     assert told is not None
     totals = trace.totals if trace is not None else None
@@ -100,7 +100,7 @@ def _build_rehearsal_data(report: Report) -> dict[str, Any]:
 
 
 def _build_gradient_data(each: Gradient) -> dict[str, Any]:
-    """Return a value with its gradient; null if none came."""
+    """Return a value with its gradient, or null if it received none."""
     came = None
     if each.gradient is not None:
         came = {
@@ -118,7 +118,7 @@ def _build_gradient_data(each: Gradient) -> dict[str, Any]:
 
 
 def _build_moment_data(moment: Moment) -> dict[str, Any]:
-    """Return a moment of the story, without fields at their default."""
+    """Return a moment of the story, without the fields that have their default."""
     found: dict[str, Any] = {"kind": moment.kind}
     if moment.file:
         found |= {"file": moment.file, "line": moment.line}
@@ -136,7 +136,7 @@ def _build_moment_data(moment: Moment) -> dict[str, Any]:
 
 
 def _build_fix_data(fix: Fix) -> dict[str, Any]:
-    """Return a fix, its edits as places and text."""
+    """Return a fix, with its edits as positions and text."""
     return {
         "grade": fix.grade,
         "message": fix.message,
@@ -146,7 +146,7 @@ def _build_fix_data(fix: Fix) -> dict[str, Any]:
 
 
 def _build_edit_data(edit: Edit) -> dict[str, Any]:
-    """Return an edit: lines and columns from 1, ends exclusive."""
+    """Return an edit: its lines and columns start at 1, and its ends are exclusive."""
     span: Span = edit.span
     return {
         "file": span.file,
@@ -160,7 +160,9 @@ SOLUTION_VERSION = 1
 
 
 def format_solution_json(solution: Solution, indent: int | None = 2) -> str:
-    """Return the solution as JSON: letters, demands, runs that show them, outputs."""
+    """Return the solution as JSON: letters, demands, runs that show them, and
+    outputs.
+    """
     return json.dumps(_build_solution_data(solution), indent=indent, ensure_ascii=False)
 
 
@@ -192,7 +194,7 @@ def _build_solution_data(solution: Solution) -> dict[str, Any]:
 
 
 def _build_demand_data(each: Demanded) -> dict[str, Any]:
-    """Return a demand: a condition of Python over the letters, its line, and reason."""
+    """Return a demand: a Python condition on the letters, its line, and its reason."""
     return {
         "condition": each.text,
         "says": format_demand(each.demand),
@@ -205,7 +207,7 @@ def _build_demand_data(each: Demanded) -> dict[str, Any]:
 
 
 def _build_needed_data(each: Needed | None) -> dict[str, Any] | None:
-    """Return the argument of a layer that would have to differ."""
+    """Return the argument of a layer that would have to be different, or None."""
     if each is None:
         return None
     return {
@@ -235,7 +237,7 @@ def _build_example_data(run: Example | None) -> dict[str, Any] | None:
 def format_traces_json(
     target: str, traces: Sequence[Trace], skipped: Sequence[Skipped]
 ) -> str:
-    """Return each trace as its own versioned record, and what was not traced."""
+    """Return each trace as its own versioned record, with what was not traced."""
     whole = {
         "version": VERSION,
         "kind": "traces",
@@ -251,7 +253,9 @@ def format_traces_json(
 def format_traces_summary(
     target: str, traces: Sequence[Trace], skipped: Sequence[Skipped]
 ) -> str:
-    """Return the lines below the tables: definitions not traced, and their number."""
+    """Return the lines below the tables: the definitions not traced and their
+    number.
+    """
     count = formatting.format_plural(len(traces) + len(skipped), "definition")
     lines = [f"not traced: {definition}" for definition in skipped]
     lines.append(f"{target} only contains definitions: {len(traces)} of {count} traced")
@@ -259,12 +263,12 @@ def format_traces_summary(
 
 
 def format_report_lines(report: Report) -> str:
-    """Return a line for each finding; empty if there is none."""
+    """Return a line for each finding, or an empty string if there is none."""
     return "".join(f"{_format_finding_line(finding)}\n" for finding in report.findings)
 
 
 def _format_finding_line(finding: Finding) -> str:
-    """Return a finding as a line, with its best fix at the end."""
+    """Return a finding as a line that ends with its best fix."""
     place = f"{finding.span}: " if finding.span else ""
     count = f" ({finding.count} times)" if finding.count > 1 else ""
     fix = f"; fix: {finding.fixes[0].message}" if finding.fixes else ""
@@ -311,12 +315,12 @@ def _format_command(finding: Finding) -> str:
 
 
 def _escape_data(text: str) -> str:
-    """Escape the characters at which a command would end."""
+    """Escape the characters that would end a command."""
     return text.replace("%", "%25").replace("\r", "%0D").replace("\n", "%0A")
 
 
 def _escape_field(text: str) -> str:
-    """Escape the text of a field, which colons and commas end too."""
+    """Escape the text of a field, which colons and commas would end too."""
     return _escape_data(text).replace(":", "%3A").replace(",", "%2C")
 
 
@@ -324,7 +328,7 @@ SCHEMA = "https://json.schemastore.org/sarif-2.1.0.json"
 
 
 def format_report_sarif(report: Report, version: str) -> str:
-    """Return the report as SARIF text; `version` is ours."""
+    """Return the report as SARIF text; `version` is Shapewright's version."""
     codes = sorted({finding.code for finding in report.findings})
     driver = {
         "name": "shapewright",
@@ -380,18 +384,18 @@ def _build_result(finding: Finding) -> dict[str, Any]:
 
 
 def _build_location(span: Span) -> dict[str, Any]:
-    """Return a place in a file."""
+    """Return a position in a file."""
     place = {"artifactLocation": _build_artifact(span), "region": _build_region(span)}
     return {"physicalLocation": place}
 
 
 def _build_artifact(span: Span) -> dict[str, Any]:
-    """Return the file, with slashes on every system."""
+    """Return the path of the file, with slashes on every system."""
     return {"uri": span.file.replace("\\", "/")}
 
 
 def _build_region(span: Span) -> dict[str, Any]:
-    """Return lines and columns from 1, the end exclusive."""
+    """Return lines and columns, which start at 1 and whose end is exclusive."""
     return {
         "startLine": span.line,
         "startColumn": span.column,
@@ -401,7 +405,7 @@ def _build_region(span: Span) -> dict[str, Any]:
 
 
 def _build_fix(one: Fix) -> dict[str, Any]:
-    """Return a fix, its edits by file."""
+    """Return a fix, with its edits grouped by file."""
     files: dict[str, list[dict[str, Any]]] = {}
     spans: dict[str, Span] = {}
     for edit in one.edits:

@@ -37,12 +37,12 @@ def format_shape(fact: Fact) -> str:
 
 
 def with_dtype(fact: Fact) -> str:
-    """Return ``(1024, 10) f32``."""
+    """Return the shape with its dtype: ``(1024, 10) f32``."""
     return f"{format_shape(fact)} {fact.short_dtype}"
 
 
 def format_nest(value: Any, dtype: bool = True) -> str:
-    """Return a nest as text, equal neighbours folded and a common dtype at the end.
+    """Return nested facts as text, with equal neighbors folded and a common dtype last.
 
     Example: a dict of a tensor and twelve caches reads
     ``{hidden: (2, 16, 768), cache: [12 x (2, 12, 16, 64)]} bf16``.
@@ -71,7 +71,7 @@ def format_arguments(call: ModuleCall, dtype: bool = True) -> str:
 
 
 def format_shapes(facts: Iterable[Fact]) -> str:
-    """Return several facts, equal neighbours folded: ``3 x (1, 128, 768)``."""
+    """Return the shapes of facts, equal neighbors folded: ``3 x (1, 128, 768)``."""
     return ", ".join(fold_parts([format_shape(fact) for fact in facts]))
 
 
@@ -85,7 +85,7 @@ def format_results(facts: Iterable[Fact]) -> str:
 
 
 def format_strides(facts: Iterable[Fact]) -> str:
-    """Return the strides of facts: ``(98304, 64, 768, 1)``; ``none`` if sparse."""
+    """Return the strides of facts: ``(98304, 64, 768, 1)``, or ``none`` if sparse."""
     return ", ".join(
         fold_parts(
             [
@@ -102,7 +102,7 @@ def _format_sizes(sizes: tuple[int, ...]) -> str:
 
 
 def format_value(value: Any) -> str:
-    """Return a plain value as the user would write it, cut if it is long."""
+    """Return a plain value as the user would write it, cut if it is too long."""
     if isinstance(value, slice):
         ends = ["" if end is None else str(end) for end in (value.start, value.stop)]
         step = "" if value.step is None else f":{value.step}"
@@ -128,7 +128,7 @@ def _format_nest(value: Any, leaf: Callable[[Fact], str]) -> str:
 
 
 def fold_parts(parts: list[str]) -> list[str]:
-    """Fold equal neighbours: three ``(2, 3)`` become ``3 x (2, 3)``."""
+    """Fold equal neighbors: three ``(2, 3)`` become ``3 x (2, 3)``."""
     made: list[str] = []
     at = 0
     while at < len(parts):
@@ -192,7 +192,7 @@ def _scale_number(number: int, base: int, units: tuple[str, ...]) -> str:
 
 
 def format_demand(demand: Demand) -> str:
-    """``H and W are multiples of 16``; else the condition as Python has it.
+    """Return ``H and W are multiples of 16``, or else the condition in Python syntax.
 
     >>> from shapewright.sizes.expressions import Letter
     >>> format_demand(Both((Multiple(Letter("H"), 16), Multiple(Letter("W"), 16))))
@@ -222,7 +222,7 @@ def format_demand(demand: Demand) -> str:
 
 
 def _describe_both(demand: Both) -> str:
-    """Return a sentence on two letters with the same condition, or an empty string."""
+    """Return a sentence on letters with the same condition, or an empty string."""
     heads, tails = [], set()
     for part in demand.parts:
         head, tail = _split(part)
@@ -235,7 +235,7 @@ def _describe_both(demand: Both) -> str:
 
 
 def _split(part: Demand) -> tuple[str, str]:
-    """Return the subject of a demand, and its predicate in the plural."""
+    """Return the subject of a demand and its predicate in the plural."""
     match part:
         case Multiple(size, divisor, 0):
             return _format_formula(size), f"are multiples of {divisor}"
@@ -256,7 +256,7 @@ def _format_formula(size: Expression) -> str:
 
 
 def _add_brackets(part: Demand) -> str:
-    """Return a part of a longer sentence."""
+    """Return a demand as part of a longer sentence, in brackets if it contains "or"."""
     text = format_demand(part)
     return f"({text})" if " or " in text else text
 
@@ -308,7 +308,7 @@ of middle lightness: they can be read on black and on white, as yellow and cyan 
 
 @dataclass(frozen=True, slots=True)
 class Terminal:
-    """The properties of the output device. A pipe is 100 wide, without colours."""
+    """The properties of the output device; a pipe has 100 columns and no colors."""
 
     width: int = 100
     colour: bool = False
@@ -316,7 +316,7 @@ class Terminal:
 
 
 def render_lines(lines: Iterable[Line], colour: bool) -> str:
-    """Return the text of lines, without trailing blanks, each ended."""
+    """Return the text of lines, each ended and without trailing blanks."""
     join = _render_coloured if colour else _render_plain
     return "".join([f"{join(line)}\n" for line in lines])
 
@@ -338,7 +338,7 @@ def _render_coloured(line: Line) -> str:
 
 
 def count_cells(text: str) -> int:
-    """Return how many columns a terminal gives the text: 2 for wide characters."""
+    """Return how many columns a terminal uses for the text: 2 for a wide character."""
     if text.isascii():
         return len(text)
     return sum(_count_letter_cells(letter) for letter in text)
@@ -351,7 +351,7 @@ def _count_letter_cells(letter: str) -> int:
 
 
 def cut_text(text: str, width: int, mark: str) -> str:
-    """Return the text in at most `width` columns; `mark` replaces a missing end."""
+    """Return the text in at most `width` columns; `mark` replaces a cut-off end."""
     if count_cells(text) <= width:
         return text
     room = width - count_cells(mark)
@@ -367,13 +367,13 @@ def cut_text(text: str, width: int, mark: str) -> str:
 
 
 def cut_left(text: str, width: int, mark: str) -> str:
-    """Return the text as `cut_text`, with the beginning missing: ``…attn.c_proj``."""
+    """Return the text cut at its beginning: ``…attn.c_proj``."""
     turned = cut_text(text[::-1], width, mark[::-1])
     return turned[::-1]
 
 
 def pad(text: str, width: int, right: bool = False) -> str:
-    """Return the text filled with blanks to `width` columns."""
+    """Return the text padded with blanks to `width` columns."""
     if text.isascii():
         return text.rjust(width) if right else text.ljust(width)
     blanks = " " * (width - count_cells(text))

@@ -23,7 +23,7 @@ Medium = Literal["text", "json", "github", "sarif", "html", "svg", "png"]
 
 @dataclass(frozen=True, slots=True)
 class Display:
-    """Where a result is shown, and what was asked of its view.
+    """The medium in which a result is shown, and the options of its view.
 
     `width` in columns, whether to colour, whether it can show `├` and `→`; `by` and
     `gradients` are the options of that name, `inside` and `ascii` those of `explain`;
@@ -43,7 +43,7 @@ class Display:
 
 
 class _Traces(Protocol):
-    """The traces of a script that only defines things, and what was not traced."""
+    """The traces of a script that only has definitions, and what was not traced."""
 
     @property
     def trace(self) -> Trace: ...
@@ -97,12 +97,12 @@ def renders(
 
 
 def list_renderers(shows: str) -> list[_Renderer]:
-    """Return the renderers of a result, the usual one first."""
+    """Return the renderers of a result, the default one first."""
     return [each for each in RENDERERS if each.shows == shows]
 
 
 def render(shows: str, option: str, result: Any, display: Display) -> Any:
-    """Return a result as `option` names it; raises `LookupError` for no such option.
+    """Return a result in the format `option`; raise `LookupError` if there is none.
 
     Example: ``render("report", "json", report, Display())``.
     """

@@ -16,7 +16,7 @@ from shapewright.views import formatting
 
 @dataclass(frozen=True, slots=True)
 class _Event:
-    """A value that an expression made: an op's outputs, or a module call's."""
+    """A value that an expression produced: the outputs of an op or of a module call."""
 
     span: Span
     name: str
@@ -65,7 +65,7 @@ def _is_loop(event: _Event, loops: Loops) -> bool:
 
 
 def _iter_events(trace: Trace) -> Iterator[_Event]:
-    """Yield values in the order in which they were made.
+    """Yield the values in the order in which they were produced.
 
     A call of a module whose code is not the user's (``self.fc1(x)``, a Sequential)
     represents everything that ran inside it, which has the same span.
@@ -107,7 +107,7 @@ class _Run:
         yield _Event(call.span, CALL, call.output, call.parent, self._outer(call))
 
     def _outer(self, call: ModuleCall) -> tuple[Span, ...]:
-        """Return the places on the way to the call, as its first op saw them."""
+        """Return the call sites that led to the call, as its first op recorded them."""
         begin, end = call.ops
         way = [frame.span for frame in self.ops[begin].frames] if begin < end else []
         if call.span in way:
@@ -139,7 +139,7 @@ class Row:
 
 @dataclass(slots=True)
 class _Part:
-    """A function of the user's, or the top level of a file, with its lines that ran."""
+    """A function of the user, or the top level of a file, with its lines that ran."""
 
     source: Source
     first: int
@@ -151,7 +151,7 @@ class _Part:
 
 @dataclass(frozen=True, slots=True)
 class FunctionRows:
-    """A function that ran: its name, and its rows; None marks lines left out.
+    """A function that ran: its name and its rows, with None for lines left out.
 
     `place` is ``model.py:19``, or the file alone for its top level.
     """
@@ -162,7 +162,7 @@ class FunctionRows:
 
 
 def iter_files(trace: Trace, arrow: str) -> Iterator[list[FunctionRows]]:
-    """Yield the functions that ran, for each file of the program that made a tensor."""
+    """Yield the functions that ran, for each file that produced a tensor."""
     loops = {
         file: SourceText(file, source.text).looping_lines
         for file, source in trace.sources.items()
@@ -185,7 +185,7 @@ def iter_files(trace: Trace, arrow: str) -> Iterator[list[FunctionRows]]:
 
 
 def _summarise_line(seen: Sequence[Sequence[_Event]], arrow: str) -> str:
-    """Return a line's values: ``(8, 64) → (8, 32) f32``, innermost expression first.
+    """Return the values of a line, the innermost first: ``(8, 64) → (8, 32) f32``.
 
     If the visits differ, return the first and the last: ``(8, 1) .. (8, 9)``.
     """
@@ -196,7 +196,7 @@ def _summarise_line(seen: Sequence[Sequence[_Event]], arrow: str) -> str:
 
 
 def _visit(events: Sequence[_Event], arrow: str) -> str:
-    """Return each outermost expression with the values on the way to it."""
+    """Return each outermost expression with the values that led to it."""
     outer: list[str] = []
     start = 0
     for at, event in enumerate(events):
@@ -244,7 +244,7 @@ def _find_block(trace: Trace, part: _Part) -> FunctionRows:
 
 
 def _build_bare_rows(seen: Seen, arrow: str) -> list[Row | None]:
-    """Return rows of a file whose text was not recorded: calls and facts."""
+    """Return the rows of a file whose text was not recorded: calls and facts."""
     made: list[Row | None] = []
     for line in sorted(seen):
         names = dict.fromkeys(e.name for visit in seen[line] for e in visit)
@@ -317,7 +317,7 @@ def _format_inputs(trace: Trace, part: _Part) -> tuple[str, int]:
 
 
 def _find_parts(source: Source, lines: list[int]) -> list[_Part]:
-    """Return the innermost functions that hold the lines, in the order of the file."""
+    """Return the innermost functions that contain the lines, in file order."""
     functions = [
         (node.lineno, get_last_line(node), name)
         for name, node in SourceText(source.file, source.text or "").functions()

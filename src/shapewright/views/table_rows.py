@@ -53,7 +53,7 @@ class _Tree:
         self.kind = self._kinds()
 
     def _kinds(self) -> list[int]:
-        """Return a number for each call; equal ones print equal, with children."""
+        """Return a number for each call, which is equal for calls that look equal."""
         kind = [0] * len(self.calls)
         for at in reversed(range(len(self.calls))):
             call, subtotal = self.calls[at], self.totals.calls[at]
@@ -110,7 +110,7 @@ class _Tree:
 
 
 def _get_successor(path: str) -> str | None:
-    """Return ``h.4`` for ``h.3``, None if the path does not end in a number."""
+    """Return ``h.4`` for ``h.3``, or None if the path does not end in a number."""
     stem, _, number = path.rpartition(".")
     if not number.isdecimal():
         return None
@@ -136,7 +136,7 @@ ELSEWHERE = "(in parentheses: tensors that another row counts)"
 
 @dataclass(frozen=True, slots=True)
 class ModuleRow:
-    """A row of the table as text; `again` marks parameters counted before."""
+    """A row of the table as text; `again` marks parameters counted in earlier rows."""
 
     label: str
     lasts: tuple[bool, ...]
@@ -151,7 +151,7 @@ class ModuleRow:
     subtotal: Subtotal
 
     def tree(self, glyphs: Glyphs) -> str:
-        """Return the branches before the label; empty for the root."""
+        """Return the branches before the label, which are empty for the root."""
         if not self.lasts:
             return ""
         bars = ["   " if last else glyphs.bar for last in self.lasts[:-1]]
@@ -159,7 +159,7 @@ class ModuleRow:
 
 
 def build_module_rows(trace: Trace, totals: Totals) -> list[ModuleRow]:
-    """Return the rows in the order of the run, repeated blocks folded."""
+    """Return the rows in the order of the run, with repeated blocks folded."""
     stopped = _find_stopped_calls(trace)
     return [
         _make_module_row(row, totals.calls[row.first.index], stopped)
@@ -168,7 +168,7 @@ def build_module_rows(trace: Trace, totals: Totals) -> list[ModuleRow]:
 
 
 def _find_stopped_calls(trace: Trace) -> frozenset[int]:
-    """Return the module calls that never returned, in a run that broke off."""
+    """Return the module calls that never returned in a run that ended early."""
     made: set[int] = set()
     at = None if trace.complete or not trace.calls else len(trace.calls) - 1
     while at is not None:
@@ -224,7 +224,7 @@ def _format_parameters(row: _Row, subtotal: Subtotal, again: bool) -> str:
 
 
 def _format_each(row: _Row, text: str) -> str:
-    """Return the figure of a single call, with their number: ``12 x 7.1 M``."""
+    """Return the value of a single call and their number: ``12 x 7.1 M``."""
     return text if not text or row.count == 1 else f"{row.count} x {text}"
 
 
@@ -267,7 +267,7 @@ def build_op_rows(trace: Trace) -> list[OpRow]:
 
 
 def format_line(span: Span | None, file: bool) -> str:
-    """Return ``21``, or ``lenet.py:21`` if several files took part."""
+    """Return ``21``, or ``lenet.py:21`` if the run involved several files."""
     if span is None:
         return ""
     base = span.file.replace("\\", "/").rpartition("/")[2]
@@ -275,7 +275,7 @@ def format_line(span: Span | None, file: bool) -> str:
 
 
 def _format_call(op: Op) -> str:
-    """Return the op as the user wrote it, without tensors.
+    """Return the op as the user wrote it, without the tensors.
 
     Example: ``Tensor.flatten(start_dim=1)``, ``/ 8.0``, ``[:, 0]``. Keywords that are
     None or False are left out too: functions of torch get them by default.
@@ -299,7 +299,7 @@ def _format_call(op: Op) -> str:
 
 
 def _format_index(value: object) -> str:
-    """Return the text between the brackets; the engine writes a slice as its text."""
+    """Return the text between the brackets; a slice is recorded as text."""
     if isinstance(value, tuple):
         return ", ".join(map(_format_index, value))
     return value if isinstance(value, str) else formatting.format_value(value)
@@ -326,7 +326,7 @@ def _make_op_row(
 
 
 def _get_kind(op: Op, made: dict[int, str]) -> str:
-    """Return the op's effect on memory; for a view, the op or state it looks at."""
+    """Return the op's effect on memory; for a view, also the op or state it views."""
     if op.kind == "view":
         return f"view of {made.get(op.view_of or 0, 'input')}"
     return _KINDS.get(op.kind, op.kind)

@@ -175,9 +175,7 @@ def find_rule(func: Any) -> Rule | None:
 
 @cache
 def _map_needs(count: int) -> dict[Any, Needs]:
-    """Map torch functions to the needs that are registered now; `count` is their
-    number.
-    """
+    """Map torch functions to the needs registered now; `count` is their number."""
     from shapewright.operators.needs_registry import NEEDS
 
     return {
@@ -221,9 +219,7 @@ def _map_rules() -> None:
 
 @cache
 def _is_einsum_row_major() -> bool:
-    """Return whether the result of `ij,ki->kj` is row-major in this version of
-    torch.
-    """
+    """Return whether the result of `ij,ki->kj` is row-major in this torch."""
     with torch._C.DisableTorchFunction(), torch.no_grad():
         one, other = (torch.ones(shape, device="cpu") for shape in ((2, 3), (2, 2)))
         return bool(torch.einsum("ij,ki->kj", one, other).is_contiguous())

@@ -55,9 +55,7 @@ def answer_deepcopy(
 
 
 def set_attribute(engine: Engine, func: Any, args: Args, kwargs: Kwargs | None) -> Any:
-    """Answer `x.data = y` or `x.requires_grad = True` without changing a user's
-    tensor.
-    """
+    """Answer `x.data = y` or `x.requires_grad = True`; a user's tensor is unchanged."""
     target, value = args
     name = func.__self__.__name__
     if isinstance(target, UninitializedTensor):

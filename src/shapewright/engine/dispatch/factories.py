@@ -37,9 +37,7 @@ Kwargs = dict[str, Any]
 
 
 def answer_factory(engine: Engine, func: Any, args: Args, kwargs: Kwargs | None) -> Any:
-    """Answer a factory: small tensors are real with known values, large ones are
-    data-free.
-    """
+    """Answer a factory: small tensors are real with known values, large data-free."""
     kwargs = kwargs or {}
     name = func.__name__
     tensors = nests.collect_tensors((args, kwargs))
@@ -113,9 +111,7 @@ def create_known(
 def _create_from_constants(
     engine: Engine, func: Any, name: str, args: Args, kwargs: Kwargs, device: str
 ) -> Any:
-    """Answer the common case of a call without input tensors that returns one new
-    tensor.
-    """
+    """Answer the common case: no input tensor and a single new output tensor."""
     called = kwargs
     if "device" in kwargs or "pin_memory" in kwargs or "generator" in kwargs:
         called = nests.replace_devices(((), kwargs), "cpu")[1]
@@ -262,9 +258,7 @@ SIZED = operators_with("is_sized_factory")
 
 
 def _count_elements(name: str, args: Args, kwargs: Kwargs) -> int | None:
-    """Return the number of elements that a factory creates, or None if it is
-    unclear.
-    """
+    """Return the number of elements that a factory creates; None if it is unclear."""
     try:
         if name in ("arange", "range"):
             return _count_arange(args, kwargs)

@@ -169,9 +169,7 @@ def check_masks(engine: Engine, target: Tensor, where: Any) -> None:
 
 
 def _find_mask_refusal(shape: tuple[int, ...], items: Any) -> Exception | None:
-    """Return torch's error for a mask that does not fit its dims, or None if all
-    fit.
-    """
+    """Return torch's error for a mask that does not fit its dims; None if all fit."""
     plain: list[Any] = []
     places: list[tuple[int, Tensor]] = []
     for item in items:
@@ -264,9 +262,7 @@ def _make_error(name: str, bad: int, dim: int, size: int) -> Exception:
 
 
 def check_dim(engine: Engine, args: Any, kwargs: Any) -> None:
-    """Raise an error for a dim out of range, which the meta kernel of `softmax`
-    accepts.
-    """
+    """Raise for a dim out of range, which the meta kernel of `softmax` accepts."""
     dim = kwargs.get("dim", args[1] if len(args) > 1 else None)
     tensor = args[0] if args else kwargs.get("input")
     if type(dim) is not int or not isinstance(tensor, torch.Tensor):

@@ -29,9 +29,7 @@ BASIC_INDEX = frozenset({int, slice, type(None), type(...)})
 
 
 def answer_index(engine: Engine, func: Any, args: Args, kwargs: Kwargs | None) -> Any:
-    """Answer `x[...]`: a view for slices, a gather for tensors, unknown rows for a
-    mask.
-    """
+    """Answer `x[...]`: a view for slices, a gather for tensors or a mask."""
     target, where = args
     items = where if type(where) is tuple else (where,)
     hashed = []
@@ -88,9 +86,7 @@ def _convert_list(engine: Engine, numbers: list[int], target: Tensor) -> Tensor:
 
 
 def _convert_scalar(engine: Engine, item: Tensor) -> Any:
-    """Convert a 0-dim integer tensor to a plain number, as its value affects no
-    shape.
-    """
+    """Convert a 0-dim integer tensor to a number, as its value affects no shape."""
     info = engine.info(item)
     if info.storage.known:
         return int(engine.value_of(item))
@@ -98,9 +94,7 @@ def _convert_scalar(engine: Engine, item: Tensor) -> Any:
 
 
 def set_index(engine: Engine, func: Any, args: Args, kwargs: Kwargs | None) -> Any:
-    """Answer `x[...] = y`, a write; the values of x become unknown if those of y
-    are.
-    """
+    """Answer `x[...] = y`, a write; the values of x become unknown if y's are."""
     from shapewright.engine.values.reads import find_mask_rows
 
     target, where, value = args

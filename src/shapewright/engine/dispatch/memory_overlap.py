@@ -93,9 +93,7 @@ def _check_written(
     read: list[Info],
     asked: Asked,
 ) -> None:
-    """Check a written tensor as the kernel does; raise an error or note an
-    assumption.
-    """
+    """Check a written tensor as the kernel does; raise or note an assumption."""
     itself, operands = asked
     words = ""
     unsure = False
@@ -122,8 +120,7 @@ def _check_written(
 
 
 def is_expanded(meta: Meta) -> bool:
-    """Return whether elements are known to share memory (torch's
-    `has_internal_overlap`).
+    """Return whether elements certainly share memory (`has_internal_overlap`).
 
     Example: `x.expand(3, 4)` of a (4,) tensor; windows that overlap are not looked for.
     """
@@ -136,8 +133,7 @@ def is_expanded(meta: Meta) -> bool:
 
 
 def find_overlap(one: Info, other: Info) -> str:
-    """Return how two tensors of one storage overlap: `full`, `partial`, `no` or
-    `unclear`.
+    """Return the overlap in a storage: `full`, `partial`, `no` or `unclear`.
 
     As torch's `get_overlap_status`, which looks at dense tensors only.
     """
@@ -167,9 +163,7 @@ def _find_byte_range(meta: Meta) -> tuple[int, int]:
 def check_item_assignment(
     engine: Engine, func: Any, args: tuple[Any, Any, Any], infos: list[Info]
 ) -> None:
-    """Check `x[where] = value`: a copy into a view, or `index_put_` if tensors
-    index.
-    """
+    """Check `x[where] = value`: a copy into a view, or `index_put_` for tensors."""
     target, where, value = args
     info = engine.info(target)
     if not _can_overlap(info, infos[1:]) or info.meta.layout != "strided":
@@ -218,9 +212,7 @@ def _drop_leading_ones(shape: tuple[int, ...]) -> tuple[int, ...]:
 
 
 def _find_checks(func: Any, form: str) -> list[Asked]:
-    """Return the overlap checks that a function's kernels make for each written
-    tensor.
-    """
+    """Return the overlap checks of a function's kernels for each written tensor."""
     if not _asked:
         _read_checks()
     try:

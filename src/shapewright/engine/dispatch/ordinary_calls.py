@@ -62,9 +62,7 @@ def _answer_first_call(
 
 
 def answer_init(engine: Engine, func: Any, args: Args, kwargs: Kwargs | None) -> Any:
-    """Answer `nn.init` without drawing numbers: a parameter's values are unknown
-    anyway.
-    """
+    """Answer `nn.init` without drawing; a parameter's values are unknown anyway."""
     kwargs = kwargs or {}
     target = kwargs.get("tensor", args[0] if args else None)
     if isinstance(target, torch.Tensor):

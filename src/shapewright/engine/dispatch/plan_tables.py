@@ -76,9 +76,7 @@ _kinds: dict[Any, frozenset[str]] = {}
 
 
 def find_meta_errors(func: Any) -> frozenset[str]:
-    """Return the known kinds of error of a function's data-free kernel; most have
-    none.
-    """
+    """Return the kinds of error of a function's data-free kernel; most have none."""
     if not _kinds:
         _read_tables()
     try:

@@ -28,9 +28,7 @@ Kwargs = dict[str, Any]
 
 
 def answer_fill(engine: Engine, func: Any, args: Args, kwargs: Kwargs | None) -> Any:
-    """Answer `uniform_`, `normal_`, `fill_`, `copy_` ...; small calls run on real
-    data.
-    """
+    """Answer `uniform_`, `normal_`, `fill_`, `copy_` ...; run small calls for real."""
     kwargs = kwargs or {}
     target: Any = args[0] if args else kwargs.get("self")
     info: Info | None = getattr(target, "_sw", None)
@@ -67,9 +65,7 @@ def answer_fill(engine: Engine, func: Any, args: Args, kwargs: Kwargs | None) ->
 
 
 def _is_fillable(engine: Engine, target: Tensor, info: Info) -> bool:
-    """Return whether a tensor is small, strided, without grad, and fills its
-    storage.
-    """
+    """Return whether a tensor is small, strided, without grad and fills its storage."""
     meta = info.meta
     count = count_elements(meta.shape)
     if not 0 < count <= engine.known_limit or meta.layout != "strided":
@@ -84,9 +80,7 @@ def _is_fillable(engine: Engine, target: Tensor, info: Info) -> bool:
 
 
 def answer_normal(engine: Engine, func: Any, args: Args, kwargs: Kwargs | None) -> Any:
-    """Answer `torch.normal`: as a factory for plain numbers, else as an ordinary
-    call.
-    """
+    """Answer `torch.normal`: a factory for plain numbers, else an ordinary call."""
     if nests.collect_tensors((args, kwargs)):
         return call_op(engine, func, args, kwargs)
     return factories.answer_factory(engine, func, args, kwargs)

@@ -176,9 +176,7 @@ def get_versions(tensors: list[Tensor]) -> list[int]:
 def find_written(
     func: Any, kwargs: Kwargs, before: list[Tensor], versions: list[int]
 ) -> int | None:
-    """Find the input that was written, by its version counter, else by the name of the
-    call.
-    """
+    """Find the input that was written, by its version counter, else by the name."""
     now = get_versions(before)
     for i, version in enumerate(versions):
         if min(version, now[i]) >= 0 and now[i] != version:
@@ -217,7 +215,7 @@ VIEW_NODES = frozenset(
 
 
 def follow_write(engine: Engine, infos: list[Info], target: Info) -> None:
-    """Restart in graph mode after a write through a view that only torch can follow."""
+    """Raise `NeedsGraph` after a write through a view that only torch can follow."""
     if engine.graph or not torch.is_grad_enabled():
         return
     if not (target.storage.viewed or target.grad_fn in VIEW_NODES):
@@ -229,9 +227,7 @@ def follow_write(engine: Engine, infos: list[Info], target: Info) -> None:
 
 
 def _age_twin(info: Info, written: Tensor) -> None:
-    """Increment the version of the twin after a write, so that saved tensors are
-    stale.
-    """
+    """Increment the twin's version after a write, so that saved tensors are stale."""
     twin = info.twin
     if twin is not None and twin is not written and not twin.is_inference():
         increment_version(twin)
@@ -283,8 +279,7 @@ def refresh_info(
 
 
 def get_node_name(tensor: Tensor) -> str | None:
-    """Return the name of a tensor's autograd node, or None if it has none or torch
-    raises.
+    """Return the name of a tensor's node; None if it has none or torch raises.
 
     torch raises for a view made without grad whose base was written since.
     """
@@ -296,18 +291,14 @@ def get_node_name(tensor: Tensor) -> str | None:
 
 
 def is_differentiable(dtype: torch.dtype, base: Meta) -> bool:
-    """Return whether autograd follows a view of this dtype; it does not follow
-    `x.view(int32)`.
-    """
+    """Return whether autograd follows a view of this dtype; not in `x.view(int32)`."""
     parts = dtype.is_complex != base.torch_dtype.is_complex
     whole = not (dtype.is_complex or dtype.is_floating_point)
     return not whole and (parts or dtype == base.torch_dtype)
 
 
 def _is_contiguous(meta: Meta) -> bool:
-    """Return whether the elements are in row-major order; dims of size 1 do not
-    matter.
-    """
+    """Return whether the elements are in row-major order, apart from dims of size 1."""
     steps = zip(
         meta.shape, meta.stride, compute_contiguous_stride(meta.shape), strict=True
     )

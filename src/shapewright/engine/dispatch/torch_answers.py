@@ -156,9 +156,7 @@ def answer_graph_by_rule(
 
 
 def update_node(engine: Engine, tensor: Tensor) -> Info:
-    """Return a tensor's info with its node read again, as another write may change
-    it.
-    """
+    """Return a tensor's info with its node read again after a possible write."""
     info = engine.info(tensor)
     physical = engine.blank_of(tensor)
     name = get_node_name(physical)
@@ -243,9 +241,7 @@ def _find_stride_doubts(name: str, kwargs: Kwargs) -> frozenset[str]:
 
 
 def _find_stand_in(engine: Engine, name: str, args: Args) -> Callable[[Tensor], Tensor]:
-    """Return the function that gives torch a data-free tensor for each of the
-    program's.
-    """
+    """Return the function that replaces the program's tensors for torch."""
     if name not in plan_tables.TAKES_VALUES:
         return engine.blank_of
     packed = index_bounds.is_packed_call(name, args)
@@ -262,9 +258,7 @@ def _find_stand_in(engine: Engine, name: str, args: Args) -> Callable[[Tensor], 
 
 
 def _make_batch_sizes(engine: Engine, data: Tensor, sizes: Tensor) -> Tensor:
-    """Return batch sizes for packed steps, which kernels read and without which they
-    crash.
-    """
+    """Return batch sizes for packed steps, without which kernels would crash."""
     if sizes.dtype != torch.int64 or sizes.dim() != 1:
         engine.raise_theirs(RuntimeError("batch sizes of packed steps are 1D, int64"))
     count, rows = sizes.shape[0], data.shape[0] if data.dim() else 1
@@ -309,9 +303,7 @@ def answer_in_graph(
 
 
 def _remove_graph(engine: Engine, out: Any, before: list[Tensor]) -> Any:
-    """Return the results without their graph; the record keeps the names of its
-    nodes.
-    """
+    """Return the results without their graph; the record keeps the node names."""
 
     def cut(value: Tensor) -> Tensor:
         if any(value is physical for physical in before) or not value.requires_grad:

@@ -126,9 +126,7 @@ def _memoize_view(
 def answer_general_view(
     engine: Engine, func: Any, args: Args, kwargs: Kwargs, hashed: Args | None = None
 ) -> Any:
-    """Answer a view in any form; memoize the answer if the arguments are plain
-    values.
-    """
+    """Answer a view in any form; memoize it if its arguments are plain values."""
     if func is Tensor.__getitem__:
         where = unknown_lengths.replace_slice_bounds(engine, args[1])
         if where is not args[1]:
@@ -204,9 +202,7 @@ def _attach_storage(
 
 
 def answer_slow_view(engine: Engine, func: Any, args: Args, kwargs: Kwargs) -> Any:
-    """Answer a view in the general form: for any operands, gradients and known
-    values.
-    """
+    """Answer a view in the general form, for any operands and known values."""
     infos = [engine.info(value) for value in nests.collect_tensors((args, kwargs))]
     if _can_compute(engine, infos):
         done = known_values.compute_known(engine, func, args, kwargs, infos)
@@ -306,9 +302,7 @@ def answer_move(engine: Engine, func: Any, args: Args, kwargs: Kwargs | None) ->
 def _read_named_move(
     engine: Engine, name: str, info: Info, rest: list[Any], kwargs: Kwargs
 ) -> tuple[str, Kwargs]:
-    """Return the device and dtype that `x.cuda(1)`, `x.cpu()` or `x.pin_memory()`
-    requests.
-    """
+    """Return the device and dtype of `x.cuda(1)`, `x.cpu()` or `x.pin_memory()`."""
     cast = {k: v for k, v in kwargs.items() if k == "memory_format"}
     if name == "pin_memory":
         return info.meta.device, cast
@@ -329,9 +323,7 @@ def _record_same(
 def _read_to(
     engine: Engine, rest: list[Any], kwargs: Kwargs
 ) -> tuple[str | None, Kwargs]:
-    """Return the device and dtype that a call of `to` requests, in any of its three
-    forms.
-    """
+    """Return the device and dtype that a call of `to` requests, in any form."""
     found = kwargs.pop("device", None)
     other = kwargs.pop("other", kwargs.pop("tensor", None))
     kwargs.pop("non_blocking", None)

@@ -62,9 +62,7 @@ class _Loads:
     def refuse(
         self, module: nn.Module, given: Any, error: Exception, frame: FrameType | None
     ) -> dict[str, Any] | None:
-        """Note the keys that do not fit and return the others, or None for another
-        error.
-        """
+        """Note the keys that do not fit; return the others, None for other errors."""
         found = compare_state_dict(module, given, str(error))
         frame = self.asking(frame)
         if frame is None or found is None:
@@ -86,9 +84,7 @@ class _Loads:
 
 
 def compare_state_dict(module: nn.Module, given: Any, message: str) -> Misloaded | None:
-    """Return how the keys and shapes of a state dict differ from a module's, or
-    None.
-    """
+    """Return how a state dict's keys and shapes differ from a module's, or None."""
     try:
         own = module.state_dict()
         theirs = {key: tuple(value.shape) for key, value in dict(given).items()}
@@ -124,9 +120,7 @@ class ModuleConstruction:
 
 @dataclass(slots=True)
 class Constructions:
-    """The modules that were constructed, by `id`, with the lines that constructed
-    them.
-    """
+    """The constructed modules, by `id`, with the lines that constructed them."""
 
     sites: Sites = field(default_factory=Sites)
     seen: dict[int, tuple[CodeType, int, nn.Module]] = field(default_factory=dict)
@@ -167,9 +161,7 @@ class Constructions:
     ) -> tuple[
         dict[str, ModuleConstruction], dict[str, Source], list[tuple[Span, Misloaded]]
     ]:
-        """Return module constructions by path, their source files, and rejected state
-        dicts.
-        """
+        """Return constructions by path, their source files and rejected state dicts."""
         sources: dict[str, Source] = {}
         refused = self.loads.refused
         for code, _, _ in [*self.seen.values(), *refused]:

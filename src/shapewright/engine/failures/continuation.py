@@ -130,9 +130,7 @@ def _is_exception_kept(handler: ast.ExceptHandler) -> bool:
 
 
 def _get_class_names(kind: ast.expr | None) -> frozenset[str]:
-    """Return the names of the classes that a handler catches; none for a bare
-    `except`.
-    """
+    """Return the names of the classes that a handler catches, if it names any."""
     if kind is None:
         return frozenset()
     each = kind.elts if isinstance(kind, ast.Tuple) else [kind]
@@ -158,9 +156,7 @@ def _name_arguments(func: Any, need: Any, args: Any, kwargs: Any) -> tuple[str, 
 
 
 def _bind_names(mirror: Any, args: Any, kwargs: Any) -> tuple[str, ...] | None:
-    """Return the names given by a rule's signature, or None if it does not fit the
-    call.
-    """
+    """Return the names by a rule's signature, or None if it does not fit the call."""
     try:
         signature = inspect.signature(mirror)
         parameters = list(signature.parameters.values())
@@ -228,9 +224,7 @@ def _substitute_result(
     frame: FrameType,
     more: tuple[int, ...] = (),
 ) -> Any:
-    """Note the failure and return a substitute result; raise the error if there is
-    none.
-    """
+    """Note the failure and return a substitute result; raise if there is none."""
     failures = engine.failures
     assert failures is not None
     handled = engine.going_on.heeds and _is_handled(error, frame, engine.sites)
@@ -345,8 +339,7 @@ def _is_in_place(name: str, kwargs: Any) -> bool:
 def _choose_repair(
     engine: Engine, found: list[tuple[Repair, Any]]
 ) -> tuple[Any, tuple[int, ...]]:
-    """Return the result of the likeliest repair, and the sizes that other repairs
-    change.
+    """Return the likeliest repair's result, and the sizes that other repairs change.
 
     A changed size keeps the meaning of the call; parameters show what is wanted.
     """
@@ -451,9 +444,7 @@ def _iter_settings(module: nn.Module) -> Iterator[int]:
 
 
 def with_layer(need: Needs | None, module: nn.Module) -> Needs | None:
-    """Return the need of a layer, which then also receives the layer's plain
-    attributes.
-    """
+    """Return the need of a layer, which also receives the layer's plain attributes."""
     if need is None:
         return None
     plain = (bool, int, float, str, tuple)

@@ -85,8 +85,7 @@ def find_repairs(
 
 
 def _recall_refusals(engine: Engine, func: Any, args: Any, kwargs: Any) -> set[Repair]:
-    """Return the changes that were tried before and with which torch still rejects the
-    call.
+    """Return the changes tried before with which torch rejects this call too.
 
     A call that a loop repeats fails in each turn.
     """
@@ -143,9 +142,7 @@ def _is_whole(info: Info) -> bool:
 
 
 def _iter_dtypes(n: int, infos: list[Info], declared: bool) -> Iterator[Repair]:
-    """Yield repairs with the dtype of another tensor or with a widely accepted
-    dtype.
-    """
+    """Yield repairs with the dtype of another tensor or a widely accepted dtype."""
     own = infos[n].meta.dtype
     others = [info.meta.dtype for info in infos]
     for dtype in dict.fromkeys([*others, "float32", "int64"]):
@@ -174,9 +171,7 @@ def _iter_orders(n: int, shape: tuple[int, ...]) -> Iterator[Repair]:
 def _iter_sizes(
     n: int, infos: list[Info], declared: bool, numbers: list[int]
 ) -> Iterator[Repair]:
-    """Yield repairs that change a size to another size of the call or to a common
-    one.
-    """
+    """Yield repairs that change a size to one of the call or to a common one."""
     shape = infos[n].meta.shape
     others = [s for m, info in enumerate(infos) if m != n for s in info.meta.shape]
     near = [number for number in numbers if 0 < number <= LARGEST]
@@ -200,9 +195,7 @@ def _iter_ranks(n: int, shape: tuple[int, ...]) -> Iterator[Repair]:
 
 
 def _iter_added_pairs(n: int, rank: int) -> Iterator[Repair]:
-    """Yield repairs that add two dims, as in `mask[:, None, None]`; `new` holds their
-    positions.
-    """
+    """Yield repairs that add two dims, as in `mask[:, None, None]`, at `new`."""
     for one, other in combinations(range(rank + 2), 2):
         yield Repair("unsqueeze", n, one, None, (one, other))
 

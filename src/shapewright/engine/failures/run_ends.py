@@ -40,9 +40,7 @@ class Frozen:
     library: bool
 
     def ending(self, fold: Fold) -> Ending:
-        """Return the same variables with the facts of the record, after all ops are
-        read.
-        """
+        """Return the same variables with the facts of the record, once it is read."""
         tensors = {name: fold.fact(info) for name, info in self.tensors.items()}
         return Ending(self.error, self.message, tensors, self.values, self.library)
 
@@ -71,9 +69,7 @@ def freeze_names(engine: Engine, error: BaseException) -> Frozen | None:
 
 
 def _iter_named_values(names: dict[str, Any]) -> Iterator[tuple[str, Any]]:
-    """Yield each variable with its value, and its attributes and items with their
-    paths.
-    """
+    """Yield each variable with its value, and its attributes and items by path."""
     for name, value in names.items():
         yield name, value
         if isinstance(value, list | tuple) and not isinstance(value, torch.Size):
@@ -87,9 +83,7 @@ def _iter_named_values(names: dict[str, Any]) -> Iterator[tuple[str, Any]]:
 
 
 def _is_plain(value: Any) -> bool:
-    """Return whether a value is a number, a short string or a short tuple of
-    numbers.
-    """
+    """Return whether a value is a number, a short string or short tuple of numbers."""
     if isinstance(value, tuple):
         few = len(value) <= LONGEST
         return few and all(type(item) in (int, float, bool) for item in value)
@@ -133,9 +127,7 @@ def collect_findings(
 
 
 def _collect_met_findings(engine: Engine, fold: Fold) -> list[Finding]:
-    """Yield each finding once per line of the program, however often it occurred
-    there.
-    """
+    """Yield each finding once per line of the program, however often it occurred."""
     found: dict[tuple[Any, ...], Finding] = {}
     for (code, message, place), (torch_message, count) in engine.findings.items():
         span, module = fold.place(*place)
@@ -164,9 +156,7 @@ def _is_after_change(error: BaseException, engine: Engine) -> bool:
 
 
 def get_message(error: BaseException) -> str:
-    """Return the message of an exception, whose class may define a `str` that
-    raises.
-    """
+    """Return an exception's message; the `str` of its class may itself raise."""
     try:
         return str(error).strip()
     except Exception:  # the program's `__str__`
@@ -174,9 +164,7 @@ def get_message(error: BaseException) -> str:
 
 
 def is_own(error: BaseException, engine: Engine) -> bool:
-    """Return whether the program, not torch, raised the error; `torch._assert` counts
-    too.
-    """
+    """Return whether the program raised the error, directly or by `torch._assert`."""
     where = error.__traceback__
     while where is not None and where.tb_next is not None:
         where = where.tb_next

@@ -117,9 +117,7 @@ class _Known(Meta):
 
 
 def convert_for_needs(engine: Engine, args: Any, kwargs: Any) -> tuple[Any, Any]:
-    """Return the arguments in the form that needs expect: metadata and known
-    indices.
-    """
+    """Return the arguments in the form of needs: metadata and known indices."""
 
     def seen(tensor: torch.Tensor) -> Meta:
         info = engine.info(tensor)
@@ -176,9 +174,7 @@ def with_grants(
 def _with_argument(
     need: Any, args: Any, kwargs: Any, name: str, change: Any
 ) -> tuple[tuple[Any, ...], dict[str, Any]]:
-    """Return the call with the argument changed that has this name in the need's
-    signature.
-    """
+    """Return the call with one argument changed, named as in the need's signature."""
     parameters = list(inspect.signature(need).parameters.values())
     if name in kwargs:
         return args, {**kwargs, name: change(kwargs[name])}
@@ -257,9 +253,7 @@ def _as_repair(n: int, info: Info, made: Made, declared: bool) -> Repair | None:
 
 
 def _find_order(shape: tuple[int, ...], made: Made) -> tuple[int, ...] | None:
-    """Return the order of dims that changes one shape of distinct sizes into
-    another.
-    """
+    """Return the order of dims that turns one shape of distinct sizes into another."""
     if sorted(shape) != sorted(made.shape):
         return None
     left = list(range(len(shape)))

@@ -52,8 +52,7 @@ PLAIN = frozenset({torch.Tensor, Parameter, Buffer, type(None)})
 
 @contextmanager
 def decide_fast_paths(engine: Engine) -> Iterator[None]:
-    """Make torch's layers choose fast paths during a run as they would without our
-    mode.
+    """Make torch's layers choose fast paths in a run as they would without our mode.
 
     Example: in `nn.TransformerEncoderLayer.forward`, under `eval()` and `no_grad()`,
     `torch.overrides.has_torch_function(tensors)` is False, and the layer is one call of
@@ -142,10 +141,10 @@ def answer_fused_layer(
 
 
 def _answer_by_rule(engine: Engine, func: Any, args: Args, kwargs: Kwargs) -> Any:
-    """Answer by a rule even with autograd: data-free kernels accept calls that real
-    ones
+    """Answer by a rule if one covers the call, even with autograd.
 
-    refuse. A kernel is only called if nothing requires grad.
+    Data-free kernels accept calls that real ones refuse. A kernel is only called if
+    nothing requires grad.
     """
     if engine.graph:
         infos = [
@@ -160,8 +159,7 @@ def _answer_by_rule(engine: Engine, func: Any, args: Args, kwargs: Kwargs) -> An
 
 
 def _find_refusal(engine: Engine, func: Any, args: Args, kwargs: Kwargs) -> str | None:
-    """Return torch's error for nested tensors or CPU autocast, which the rule does not
-    cover.
+    """Return torch's error for nested tensors or CPU autocast, which rules lack.
 
     Autocast casts only some of the kernels inside. Example: an encoder layer of float32
     with a nested tensor, under bfloat16.
@@ -240,8 +238,7 @@ def answer_attention(
 def _compute_strides_like(
     shape: tuple[int, ...], model: tuple[int, ...]
 ) -> tuple[int, ...]:
-    """Return strides of a dense tensor whose dims are ordered in memory as another's
-    are.
+    """Return strides of a dense tensor with dims ordered in memory as another's.
 
     Example: for a query that is a transposed ``(B, T, H, D)``, so is the output.
     """

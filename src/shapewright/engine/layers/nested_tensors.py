@@ -133,8 +133,7 @@ def find_padded(tensor: Tensor) -> _Padded | None:
 def is_left_aligned(
     engine: Engine, func: Any, args: Args, kwargs: Kwargs | None
 ) -> bool:
-    """Answer `torch._nested_tensor_from_mask_left_aligned(src, mask)`, which reads the
-    mask.
+    """Answer `torch._nested_tensor_from_mask_left_aligned(src, mask)`.
 
     Return whether in each sample all kept elements precede the padding. An unknown mask
     is assumed to be so; the shapes are the same wherever the padding is.
@@ -150,9 +149,7 @@ def is_left_aligned(
 
 
 def cut_samples(engine: Engine, func: Any, args: Args, kwargs: Kwargs | None) -> Tensor:
-    """Run `torch._nested_tensor_from_mask(src, mask)`, which cuts samples to their
-    lengths.
-    """
+    """Run `torch._nested_tensor_from_mask(src, mask)`: cut samples to their lengths."""
     batch, mask = args[0], args[1]
     _check_mask(engine, func, args, kwargs or {})
     lengths = [int(count) for count in _find_mask_values(engine, mask).sum(1)]
@@ -182,16 +179,13 @@ def _check_mask(engine: Engine, func: Any, args: Args, kwargs: Kwargs) -> Any:
 
 
 def _is_known(engine: Engine, mask: Tensor) -> bool:
-    """Return whether the program computed the values; a mask fed by a spec is all
-    ones.
-    """
+    """Return whether the values are the program's, not made for the run by a spec."""
     storage = engine.info(mask).storage
     return storage.known and storage.assumed is None
 
 
 def _find_mask_values(engine: Engine, mask: Tensor) -> Tensor:
-    """Return the values of a mask; an unknown one drops only the last sample's last
-    element.
+    """Return a mask's values; an unknown mask pads one element of the last sample.
 
     With samples of equal length torch would see a batch without padding.
     """
@@ -204,9 +198,7 @@ def _find_mask_values(engine: Engine, mask: Tensor) -> Tensor:
 
 
 def pad_samples(engine: Engine, func: Any, args: Args, kwargs: Kwargs | None) -> Any:
-    """Run `x.to_padded_tensor(0.0, size)`, which returns the whole padded batch
-    again.
-    """
+    """Run `x.to_padded_tensor(0.0, size)`, which returns the padded batch again."""
     kwargs = kwargs or {}
     nested = args[0]
     padded = find_padded(nested)

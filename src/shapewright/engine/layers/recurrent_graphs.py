@@ -140,9 +140,7 @@ class Mirror:
                 self.kept.append(made.pop(store))
 
     def _saved_tensors(self) -> list[Tensor]:
-        """Return the tensors that the nodes of the graph saved, starting at the
-        outputs.
-        """
+        """Return the tensors saved by the graph's nodes, starting at the outputs."""
         nodes = dict.fromkeys(t.grad_fn for t in self.outputs if t.grad_fn is not None)
         waiting = list(nodes)
         found: list[Tensor] = []
@@ -259,8 +257,7 @@ def _make_blank(layout: Layout) -> Tensor:
 
 
 def _find_saved(tensor: Tensor, small: Tensor) -> Tensor:
-    """Return what a node saves of an input: the input or a view of it, as the miniature
-    does.
+    """Return what a node saves of an input: the input itself or a view of it.
 
     The name of its node appears where an in-place write is refused.
     """

@@ -118,9 +118,7 @@ Nest = tuple[tuple[Any, ...], dict[str, Any]]
 
 
 class Underivable(Exception):
-    """Raised if the sizes of a run cannot be computed without the program; `str()` is
-    the reason.
-    """
+    """Raised if a run's sizes cannot be computed without it; `str()` is the reason."""
 
 
 class TensorPlace:
@@ -153,9 +151,7 @@ class RecipeStep:
 
     @property
     def written(self) -> Info | None:
-        """Return the tensor to which the call writes, whose metadata does not
-        change.
-        """
+        """Return the tensor that the call writes, whose metadata does not change."""
         if self.answer.kind != INPLACE:
             return None
         return self.ins[self.answer.written or 0] if self.ins else None
@@ -163,9 +159,7 @@ class RecipeStep:
 
 @dataclass(slots=True)
 class Recipe:
-    """The steps of a run, its inputs, and what the program compared before each
-    step.
-    """
+    """The steps of a run, its inputs, and the comparisons before each step."""
 
     steps: list[RecipeStep]
     given: tuple[Info, ...]
@@ -174,9 +168,7 @@ class Recipe:
 
 
 def note_arguments(args: Any, kwargs: Any) -> Nest:
-    """Return the arguments of a call without tensors and with tracked sizes as
-    expressions.
-    """
+    """Return the arguments of a call without tensors, tracked sizes as expressions."""
     return _drop_tensors(tuple(args)), _drop_tensors(kwargs or {})
 
 
@@ -282,9 +274,7 @@ def _make_step(
 
 
 def change_leaves(value: Any, change: Callable[[Any], Any]) -> Any:
-    """Return a nested structure with `change` applied, in order, to all but its
-    containers.
-    """
+    """Return a nested structure with `change` applied to its leaves, in order."""
     kind = type(value)
     if kind is tuple:
         return tuple([change_leaves(item, change) for item in value])
@@ -318,9 +308,7 @@ def _iter_leaves(value: Any) -> Iterator[Any]:
 
 
 def _make_form(value: Any) -> Any:
-    """Return a hashable form of nested arguments for comparison, without their
-    expressions.
-    """
+    """Return a hashable form of nested arguments, without their expressions."""
     kind = type(value)
     if kind is tuple or kind is list:
         return (kind, *[_make_form(item) for item in value])

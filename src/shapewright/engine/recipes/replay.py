@@ -118,9 +118,7 @@ class _Columns:
         self.numbers[info.number] = column
 
     def get(self, info: Info) -> _Column:
-        """Return an input tensor; one that no call returned is the same at all
-        sizes.
-        """
+        """Return an input tensor; one that no call returned is equal at all sizes."""
         found = self.of.get(id(info))
         if found is None:
             found = self.constant(info.meta)
@@ -310,9 +308,7 @@ class Deriving:
         return [self.sample(at, calls, output, each) for at, each in enumerate(letters)]
 
     def look(self, sides: Any, step: int) -> None:
-        """Evaluate a comparison of the program; sizes at which its result differs end
-        at `step`.
-        """
+        """Evaluate a comparison; sizes at which its result differs end at `step`."""
         left, operator, right, outcome = sides
         compare = COMPARED[operator]
         pairs = zip(self.value(left), self.value(right), strict=True)
@@ -436,9 +432,7 @@ class Deriving:
         output: list[tuple[Layout | None, ...]],
         letters: Mapping[str, int],
     ) -> Sample:
-        """Return the sample of a run at one of the sizes, up to where it leaves the
-        path.
-        """
+        """Return the sample of a run at one size, up to where it leaves the path."""
         end = self.ends[at]
         rows: list[Any] = [call[at] for call in calls[:end]]
         if end > len(calls):
@@ -460,9 +454,7 @@ def _apply_operator(expression: Any, parts: tuple[Any, ...]) -> Any:
 
 
 def _collect_columns(parts: Sequence[Sequence[Any]], count: int) -> list[Any]:
-    """Return the shapes or strides of tensors at each size, None where one is
-    unknown.
-    """
+    """Return the shapes or strides of tensors at each size; None if one is unknown."""
     if not parts:
         return [()] * count
     found = list(zip(*parts, strict=True))

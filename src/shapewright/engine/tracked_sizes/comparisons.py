@@ -73,9 +73,7 @@ class StandInType(type):
 
 
 def _convert_number(kind: type, number: Any) -> Any:
-    """Convert as `int(h / 2)` and `float(h)` do; return a number of that type
-    unchanged.
-    """
+    """Convert as `int(h / 2)` and `float(h)` do, unless it has that type already."""
     if isinstance(number, kind):
         return number
     return track_result(kind.__name__, kind(to_plain(number)), number)
@@ -96,9 +94,7 @@ for _name, _kind in STANDING.items():
 
 
 def _make_remembering(name: str, function: Callable[..., Any]) -> Callable[..., Any]:
-    """Return a function of numbers whose result is tracked if an argument is
-    tracked.
-    """
+    """Return a function of numbers whose result is tracked if an argument is."""
 
     def call(*args: Any) -> Any:
         value = function(*map(to_plain, args))
@@ -251,9 +247,7 @@ class Comparisons:
             self.asked = self.place()
 
     def lose(self, what: str, far: bool = False) -> None:
-        """Note that a size becomes a plain number here, below the engine if `far` is
-        true.
-        """
+        """Note that a size becomes a plain number here, below the engine if `far`."""
         place = self.place(far)
         if place is not None:
             self.lost[what, place] = self.lost.get((what, place), 0) + 1
@@ -264,9 +258,7 @@ class Comparisons:
             self.names.furnish(function.__globals__)
 
     def meet(self) -> None:
-        """Put stand-ins into the module that is reading sizes or computing with
-        them.
-        """
+        """Put stand-ins into the module that reads sizes or computes with them."""
         frame: FrameType | None = sys._getframe(2) if self.names else None
         while frame is not None and self.sites.kind_of(frame.f_code) != USER:
             frame = frame.f_back
@@ -296,9 +288,7 @@ class Comparisons:
         return None
 
     def close(self, folder: str, number_of: Callable[[int], int]) -> Guards:
-        """Stop watching and return what was seen, with the tensors' numbers in the
-        record.
-        """
+        """Stop watching and return what was seen, with the record's tensor numbers."""
         self.open = False
         return _Told(self, folder, number_of).guards()
 

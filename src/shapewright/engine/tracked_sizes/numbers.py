@@ -35,8 +35,7 @@ class _Watcher(Protocol):
 def _build_expression(
     symbol: str, parts: tuple[Expression, ...], whole: bool
 ) -> Expression:
-    """Return the result of the operator; numbers added or multiplied in a row are
-    merged.
+    """Apply the operator; merge numbers that are added or multiplied in a row.
 
     `while h > 4: h = h - 2` makes ``h - 6``, not ``h - 2 - 2 - 2``. Only of whole
     numbers: fractions would round otherwise.
@@ -164,9 +163,7 @@ def track_number(
 
 
 def track_result(symbol: str, value: Any, *parts: Any) -> Any:
-    """Return the tracked result of an operator on numbers, at least one of them
-    tracked.
-    """
+    """Return the tracked result of an operator on numbers, at least one tracked."""
     seen = _find_record(*parts)
     if seen is None or type(value) not in (int, float):
         return value
@@ -183,9 +180,7 @@ def track_result(symbol: str, value: Any, *parts: Any) -> Any:
 
 
 def _find_record(*parts: Any) -> _Watcher | None:
-    """Return the record of the run that these numbers belong to, if it is still
-    running.
-    """
+    """Return the record of the run that these numbers belong to, if it is running."""
     for part in parts:
         if type(part) in KINDS and part.seen.open:
             return part.seen  # type: ignore[no-any-return]

@@ -32,8 +32,7 @@ SIZES = operators_with("reads_size")
 
 
 def watch_reads(plan: Plan, func: Any, seen: Comparisons) -> Plan:
-    """Wrap the plan of a function so that it gets plain numbers and its size reads are
-    tracked.
+    """Wrap a function's plan: it gets plain numbers, and its size reads are tracked.
 
     Nothing behind this border meets a size that remembers: no key, no event.
     """

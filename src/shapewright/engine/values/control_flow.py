@@ -51,8 +51,7 @@ DEEPEST = 12
 def _find_ending_loop(
     waits: Waits, truth: bool
 ) -> tuple[FrameType, Waiting, int] | None:
-    """Return the loop that this read has to end, with the number of reads that ended it
-    before.
+    """Return the loop that this read has to end, and how often one did before.
 
     Return None if no loop waits for the read, or if the loop may wait longer.
     """
@@ -112,8 +111,7 @@ def _find_compared_numbers(frame: FrameType, waiting: Waiting) -> list[float]:
 
 
 def _find_waiting_frame() -> tuple[FrameType, FrameType, Waiting, int] | None:
-    """Return the reading frame, and the frame whose loop waits, with its reason and
-    limit.
+    """Return the reading frame, the frame whose loop waits, why, and for how long.
 
     No loop outside of torch waits for what torch reads in its own checks.
     """
@@ -141,9 +139,7 @@ def _find_waiting_frame() -> tuple[FrameType, FrameType, Waiting, int] | None:
 
 
 def _is_skipped(frame: FrameType, inside: bool) -> bool:
-    """Return whether a frame only passes a call on, as ours and torch's in between
-    do.
-    """
+    """Return whether a frame only passes a call on: ours, or torch's in between."""
     name = frame.f_code.co_filename
     return name.startswith(OURS) or (not inside and name.startswith(TORCH))
 
@@ -175,9 +171,7 @@ def _find_waiting(code: CodeType, offset: int) -> Waiting:
 
 
 def _parse_file(filename: str) -> ast.Module | None:
-    """Return the syntax tree of a file, or None if it has no source or is not
-    Python.
-    """
+    """Return a file's syntax tree, or None if it has no source or is not Python."""
     source = get_source(filename)
     return SourceText(filename, source.text).tree if source and source.text else None
 
@@ -215,9 +209,7 @@ def _follow_values(
     offset: int,
     names: set[str],
 ) -> tuple[NameFlow, list[ast.AST]]:
-    """Return the names that hold assumed values, and the syntax nodes of the
-    instruction.
-    """
+    """Return the names that hold assumed values, and the instruction's nodes."""
     code = frame.f_code
     path = find_path(tree, _get_position(code, offset))
     cuts = [i for i, node in enumerate(path) if isinstance(node, Function)]
@@ -278,9 +270,7 @@ def _find_blocks_before(inside: list[ast.AST], statement: ast.Raise) -> list[ast
 def _find_parameters(
     flow: NameFlow, inside: list[ast.AST], called: FrameType
 ) -> set[str]:
-    """Return the parameters that receive the assumed values among the arguments of a
-    call.
-    """
+    """Return the parameters that receive a call's assumed arguments."""
     call = inside[-1]
     code = called.f_code
     count = code.co_argcount + code.co_kwonlyargcount

@@ -32,18 +32,14 @@ GROWING = operators_with("outgrows_inputs")
 
 
 def can_compute(engine: Engine, infos: list[Info]) -> bool:
-    """Return whether known values may be computed, which they may if no graph is
-    needed.
-    """
+    """Return whether known values may be computed, as no graph has to be kept."""
     return not engine.graph or not any(info.meta.requires_grad for info in infos)
 
 
 def compute_known(
     engine: Engine, func: Any, args: Args, kwargs: Kwargs, infos: list[Info]
 ) -> Any:
-    """Compute with small known tensors; return TOO_LARGE if the result would not be
-    small.
-    """
+    """Compute with small known tensors; TOO_LARGE if the result would not be small."""
     name = get_plain_name(func)
     if any_autocast() and autocast.find_device_type([i.meta for i in infos]) == "cuda":
         return TOO_LARGE  # the CPU's numbers have the dtypes of the CPU
@@ -95,9 +91,7 @@ def _cache_change(change: Callable[[Tensor], Tensor]) -> Callable[[Tensor], Tens
 def _is_small_result(
     engine: Engine, func: Any, args: Args, kwargs: Kwargs, infos: list[Info]
 ) -> bool:
-    """Return whether the result is small enough, by the rule or by torch's meta
-    kernel.
-    """
+    """Return whether the result is small, by the rule or by torch's meta kernel."""
     shape = infos[0].meta.shape
     limit = engine.limit_for(infos)
     if get_plain_name(func) not in GROWING and all(

@@ -131,9 +131,7 @@ def _claim_gradient(engine: Engine, gradient: Any, owner: Any) -> Any:
 def answer_gradient(
     engine: Engine, func: Any, args: Args, kwargs: Kwargs | None
 ) -> Any:
-    """Answer `backward`, `torch.autograd.grad` and `register_hook`, which need a
-    graph.
-    """
+    """Answer `backward`, `torch.autograd.grad`, `register_hook`; they need a graph."""
     from shapewright.engine.engine import NeedsGraph
 
     if not engine.graph and not is_in_transform():
@@ -182,9 +180,7 @@ REPRESENTATIVE = values_of("has_representative")
 
 
 def answer_value(engine: Engine, func: Any, args: Args, kwargs: Kwargs | None) -> Any:
-    """Answer `item()`, `bool(x)`, `tolist()` and `numpy()`, which return values to
-    Python.
-    """
+    """Answer `item()`, `bool(x)`, `tolist()`, `numpy()`, which return values."""
     name = get_plain_name(func)
     tensors = nests.collect_tensors((args, kwargs))
     infos = [engine.info(tensor) for tensor in tensors]
@@ -288,9 +284,7 @@ KINDS_OF_NUMBERS: dict[str, Any] = {
 
 
 def _check_one(engine: Engine, name: str, infos: list[Info]) -> None:
-    """Raise torch's error unless the tensor that `item` or `bool` reads has one
-    element.
-    """
+    """Raise torch's error unless a tensor read by `item` or `bool` has one element."""
     if name not in ("item", "__bool__", "__int__", "__float__", "__index__"):
         return
     count = count_elements(infos[0].meta.shape)
@@ -348,9 +342,7 @@ def _choose_representative(name: str, info: Info) -> Any:
 
 
 def find_mask_rows(engine: Engine, mask: Tensor, quiet: bool = False) -> list[Tensor]:
-    """Return the index tensors of a boolean mask; an unknown mask selects half its
-    elements.
-    """
+    """Return the index tensors of a boolean mask: known, or half of its elements."""
     info = engine.info(mask)
     if info.storage.known:
         known = engine.value_of(mask).nonzero(as_tuple=True)

@@ -33,9 +33,7 @@ ENTRIES = 3
 def make_stand_in(
     engine: Engine, tensor: Tensor, distinct: bool = False, whole_number: int = 0
 ) -> Tensor:
-    """Return a CPU tensor of the same metadata, with known values or representative
-    ones.
-    """
+    """Return a CPU tensor of the same metadata with known or representative values."""
     info = engine.info(tensor)
     meta = info.meta
     if meta.layout != "strided":
@@ -255,9 +253,7 @@ def to_blank(value: Tensor, before: list[Tensor]) -> Tensor:
 
 
 def is_autograd_error(error: Exception) -> bool:
-    """Return whether autograd rejected the call, which it would for real tensors
-    too.
-    """
+    """Return whether autograd rejected the call, as it would for real tensors."""
     text = str(error)
     return (
         "modified inplace" in text
@@ -283,9 +279,7 @@ def is_data_dependent_error(error: Exception) -> bool:
 def answer_by_share(
     engine: Engine, func: Any, name: str, args: Args, kwargs: Kwargs, infos: list[Info]
 ) -> Any:
-    """Return the result of a call with a data-dependent shape, of which a share is
-    assumed.
-    """
+    """Return the result of a call with a data-dependent shape, by an assumed share."""
     from shapewright.engine.dispatch.results import record_results
 
     try:

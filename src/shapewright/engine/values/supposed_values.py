@@ -59,9 +59,7 @@ def guess_value(engine: Engine, info: Info) -> Guess:
 
 
 def guess_truth(engine: Engine, info: Info) -> Guess:
-    """Return the guess of a single truth value; a check of all elements is assumed to
-    hold.
-    """
+    """Return the guess of a truth value; a check of all elements is assumed to hold."""
     with torch._C.DisableTorchFunction(), torch.no_grad():
         engine.supposed.look(engine.events)
         asking = _Asking(engine)
@@ -70,9 +68,7 @@ def guess_truth(engine: Engine, info: Info) -> Guess:
 
 
 def find_range(engine: Engine, info: Info) -> tuple[float, float]:
-    """Return the smallest and largest value that the call producing the tensor can
-    return.
-    """
+    """Return the smallest and largest value that a tensor's call can return."""
     engine.supposed.look(engine.events)
     asking, before = _Asking(engine), len(engine.events)
     for _ in range(DEEPEST):
@@ -132,18 +128,14 @@ def guess_count(engine: Engine, info: Info) -> int:
 
 
 class _Asking:
-    """A single read, which traces back the calls that produced a tensor as far as
-    useful.
-    """
+    """A single read, which traces the calls that produced a tensor while they help."""
 
     def __init__(self, engine: Engine) -> None:
         self.engine = engine
         self.state = engine.supposed
 
     def maker(self, info: Info, before: int) -> tuple[int, Event] | None:
-        """Return the call that last wrote to a tensor before `before`, or None if it is
-        unknown.
-        """
+        """Return the call that last wrote a tensor before `before`; None if unknown."""
         place = self.state.made.get(info.number)
         if place is None or place >= before:
             return None
@@ -216,9 +208,7 @@ class _Asking:
     def compute_call(
         self, place: int, event: Event, info: Info, depth: int, keep: bool
     ) -> Guess | None:
-        """Compute a call on representative values, or return None if nothing follows
-        from it.
-        """
+        """Compute a call on representatives; None if nothing follows from them."""
         answer, ins, outs, _, _ = event
         name = get_plain_name(answer.func).strip("_")
         value = self.find_sure_value(info, place + 1, 0)
@@ -279,9 +269,7 @@ class _Asking:
         return None
 
     def suppose_all(self, info: Info, before: int, depth: int) -> None:
-        """Assume that a truth value that was not read before is true, as are its
-        operands.
-        """
+        """Assume that a truth value not read before is true, as are its operands."""
         total = count_elements(info.meta.shape)
         if (
             info.meta.dtype != "bool"
@@ -300,9 +288,7 @@ class _Asking:
         self.pin(info, before, Guess(true, told=True))
 
     def large(self, info: Info, made: tuple[int, Event] | None) -> Tensor | None:
-        """Return one value for all elements of a tensor that is too large to
-        compute.
-        """
+        """Return one value for all elements of a tensor too large to compute."""
         if made is None:
             return None
         answer = made[1][0]
@@ -315,9 +301,7 @@ class _Asking:
 
 
 def _expand_number(value: Tensor | None, meta: Meta) -> Guess:
-    """Return a single number expanded to the shape of the tensor without using
-    memory.
-    """
+    """Return a single number expanded to the tensor's shape without using memory."""
     if value is None:
         value = torch.ones(1, dtype=meta.torch_dtype)
     value = value.to(meta.torch_dtype).reshape((1,) * len(meta.shape))

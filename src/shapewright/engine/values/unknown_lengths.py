@@ -123,9 +123,7 @@ def replace_scalars(engine: Engine, args: Args, kwargs: Kwargs) -> tuple[Args, K
 
 
 def _read_known_number(engine: Engine, value: Tensor) -> int:
-    """Return the value of a known 0-dim tensor, and report the assumption on which it
-    rests.
-    """
+    """Return the value of a known 0-dim tensor; report what was assumed for it."""
     assumed = engine.info(value).storage.assumed
     if assumed:
         engine.assume(f"a value was read that is {assumed}")
@@ -179,9 +177,7 @@ def _with_argument(
 def answer_repeat_interleave(
     engine: Engine, func: Any, args: Args, kwargs: Kwargs, infos: list[Info]
 ) -> Any:
-    """Run `repeat_interleave` with unknown counts: by `output_size`, else once for
-    each.
-    """
+    """Run `repeat_interleave` with unknown counts: `output_size`, else once each."""
     given = dict(zip(("input", "repeats", "dim"), args, strict=False)) | kwargs
     alone = len(infos) == 1
     times = infos[0 if alone else 1].meta

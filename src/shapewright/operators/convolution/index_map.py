@@ -175,9 +175,7 @@ def _unsummed(input: Meta, weight: Meta) -> str:
 def sent(
     window: Window, size: int, place: Expression, step: Expression
 ) -> tuple[Expression, list[Within]]:
-    """Return the input index that contributes to `place` at a step, and its
-    conditions.
-    """
+    """Return the input index that reaches `place` at a step, and its conditions."""
     shifted = place + window.before - step * window.dilation
     source = shifted // window.stride
     conditions = []

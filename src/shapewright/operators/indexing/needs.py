@@ -240,9 +240,7 @@ def index_put(
 def _of_written(
     self: Meta, items: tuple[Any, ...], value: Meta, shape: tuple[int, ...]
 ) -> Unmet | None:
-    """Check that the value, without leading dims of size 1, broadcasts to the indexed
-    part.
-    """
+    """Check that the value, without leading 1s, broadcasts to the indexed part."""
     part = _picked_shape(self.shape, items)
     if part is None:
         return None

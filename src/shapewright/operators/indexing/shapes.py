@@ -229,9 +229,7 @@ def _cut(item: slice, size: int) -> tuple[int, int] | None:
 def _indexed(
     dtype: str, shape: Shape, stride: Shape, indices: list[Meta | None]
 ) -> Any:
-    """Return the shape with the common shape of the indices in place of indexed
-    dims.
-    """
+    """Return the shape with the indices' common shape in place of indexed dims."""
     used = [at for at, index in enumerate(indices) if index is not None]
     given = [index for index in indices if index is not None]
     if dtype not in KNOWN or 0 in shape:

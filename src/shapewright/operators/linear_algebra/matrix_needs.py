@@ -354,9 +354,7 @@ def pairwise(x1: Meta, x2: Meta, *rest: Any, **options: Any) -> Unmet | None:
 def cosine_similarity(
     x1: Meta, x2: Meta, dim: Any = 1, eps: float = 1e-8
 ) -> Unmet | None:
-    """Check that the tensors are real, one a float, that they broadcast, and the
-    dim.
-    """
+    """Check the dim, and that the tensors are real, broadcast, and one is a float."""
     wrong = broadcast([("x1", x1), ("x2", x2)])
     if wrong is None:
         longer = ("x1", x1) if len(x1.shape) >= len(x2.shape) else ("x2", x2)

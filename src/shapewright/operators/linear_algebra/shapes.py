@@ -246,9 +246,7 @@ def diagflat(input: Meta, offset: int = 0) -> Any:
 
 
 def common_shape(*metas: Meta) -> Shape | None:
-    """Return the broadcast shape of floats of one dtype, or None to leave it to
-    torch.
-    """
+    """Return the broadcast shape of floats of one dtype; None leaves it to torch."""
     dtype = metas[0].dtype
     if dtype not in FLOATING or any(meta.dtype != dtype for meta in metas):
         return None

@@ -46,7 +46,7 @@ def cross_entropy(
     reduction: str = "mean",
     label_smoothing: float = 0.0,
 ) -> Unmet | None:
-    """Check that dim 1 holds the classes, and that the target fits the input."""
+    """Check that dim 1 is the classes; targets are class indices or probabilities."""
     if input.shape == target.shape and target.dtype in FLOATING and input.shape:
         at = 0 if len(input.shape) == 1 else 1
         return of_weights(input, weight, at) or floats(input)

@@ -66,9 +66,7 @@ def einsum(equation: Any, *operands: Any) -> Unmet | None:
 
 
 def _as_written(equation: str, texts: list[str], given: list[Meta]) -> tuple[Made, ...]:
-    """Return the output that the letters after the arrow describe, if sizes are
-    known.
-    """
+    """Return the output that the letters after the arrow give, if sizes are known."""
     sizes: dict[str, int] = {}
     for letters, each in zip(texts, given, strict=False):
         if len(letters) == len(each.shape):

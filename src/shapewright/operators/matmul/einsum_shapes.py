@@ -189,9 +189,7 @@ def _output(right: str, start: int, counts: Counter[str]) -> Names:
 
 
 def _measure(sizes: dict[str, int], names: Names, shape: Shape, place: int) -> None:
-    """Add the sizes of an operand to `sizes`; raise an error if they do not
-    broadcast.
-    """
+    """Add the sizes of an operand to `sizes`; raise if they do not broadcast."""
     own: dict[str, int] = {}
     for name, size in zip(names, shape, strict=True):
         if name in own:
@@ -227,9 +225,7 @@ class _Aligned:
 
 
 def _given(args: tuple[Any, ...]) -> tuple[str, list[Any]] | None:
-    """Return equation and operands of a call in either form, or None if neither
-    fits.
-    """
+    """Return equation and operands of a call in either form; None if neither fits."""
     if not args:
         return None
     if isinstance(args[0], str):
@@ -320,9 +316,7 @@ def _contracted(
 def _aligned(
     names: tuple[str, ...], shape: Shape, stride: Shape, order: tuple[str, ...]
 ) -> _Aligned:
-    """Return the operand with its dims in `order`: a diagonal if repeated, 1 if
-    missing.
-    """
+    """Return the operand with dims in `order`: diagonals taken, missing dims as 1."""
     have: dict[str, tuple[int, int]] = {}
     for name, size, step in zip(names, shape, stride, strict=True):
         have[name] = (size, step + have[name][1] if name in have else step)
@@ -365,7 +359,7 @@ def _multiplied(a: _Aligned, b: _Aligned) -> _Aligned:
 
 
 def _by_bmm(a: _Aligned, b: _Aligned, gone: list[int]) -> tuple[_Aligned, int]:
-    """Contract by one bmm over (shared, dims of a, summed) and permute the result back.
+    """Contract by one bmm over (shared, a's own and summed, b's own), permuted back.
 
     If all of b's own dims come before a's, the operands are swapped, so that the result
     needs no permutation (torch 2.6 does not do so).

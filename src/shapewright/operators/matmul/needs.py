@@ -34,7 +34,7 @@ Named = tuple[str, Meta]
 
 @needs("torch.matmul")
 def matmul(input: Meta, other: Meta, **options: Any) -> Unmet | None:
-    """Check that the inner dims of `self @ other` are equal; the rest broadcasts."""
+    """Check that the inner dims of `input @ other` are equal; the rest broadcasts."""
     return _of_product(("input", input), ("other", other))
 
 

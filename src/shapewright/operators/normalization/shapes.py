@@ -33,9 +33,7 @@ _HALF = frozenset({"float16", "bfloat16"})
 
 
 def _kept_format(shape: Shape, input: Meta) -> Shape | None:
-    """Return strides for `shape` in the input's memory format, or None if
-    contiguous.
-    """
+    """Return strides for `shape` in the input's memory format; None if contiguous."""
     if suggest_format(input.shape, input.stride) == "contiguous_format":
         return None
     return channels_last(shape)

@@ -69,9 +69,7 @@ def out_of_place(kind: Binary) -> Metadata:
 
 
 def _inner(inner: str, dtype: str) -> str:
-    """Return the dtype to which operands are converted: `dtype`, or `inner` for
-    bools.
-    """
+    """Return the dtype to which operands are converted; `inner` replaces bool."""
     return inner if dtype == "bool" else dtype
 
 

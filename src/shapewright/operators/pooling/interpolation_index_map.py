@@ -103,9 +103,7 @@ def _cubic_taps(size: int, made: int, factor: float | None, corners: bool) -> Ta
 def _smooth_taps(
     size: int, made: int, factor: float | None, corners: bool, reach: int
 ) -> Taps:
-    """Return the taps with `antialias`, which widens the filter with the output
-    spacing.
-    """
+    """Return the taps with `antialias`: the filter widens with the output spacing."""
     scale = _scale_of(size, made, factor, corners)
     wide = max(scale, 1.0)
     support = reach / 2 * wide

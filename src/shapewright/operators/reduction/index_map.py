@@ -78,9 +78,7 @@ def _along(dims: list[int]) -> str:
 
 
 def _converts(input: Meta, dtype: str | None) -> NotDrawn | None:
-    """Return why a call with a dtype is not drawn; None if it only changes
-    precision.
-    """
+    """Return why a call with a dtype is not drawn; None if only precision changes."""
     if dtype is None or dtype == input.dtype or dtype.startswith(("float", "complex")):
         return None
     if dtype == "int64" and input.dtype.startswith(("int", "uint", "bool")):
@@ -340,9 +338,7 @@ _ZERO = Letter("i") * 0
 
 
 def _softened(function: str, said: str) -> Any:
-    """Return the map makers of softmax; its functional form has `_stacklevel`
-    second.
-    """
+    """Return softmax's map makers; the functional form has `_stacklevel` second."""
 
     def make(
         input: Meta, dim: int | None = None, dtype: str | None = None, *,

@@ -51,7 +51,7 @@ def _describe_reading(drawn: Drawn) -> list[str]:
 
 
 def _describe_memory(drawn: Drawn, made: Costs) -> str:
-    """Return the effect on memory, and the arithmetic if there is any."""
+    """Return the effect on memory, and the arithmetic operations if there are any."""
     if made.kind == "same":
         return "free, the same elements in the same storage: 0 bytes are moved"
     if made.kind == "view":
@@ -71,18 +71,18 @@ def _describe_memory(drawn: Drawn, made: Costs) -> str:
 
 
 def _is_empty(drawn: Drawn) -> bool:
-    """Whether a call only allocates."""
+    """Return whether a call only allocates memory."""
     return drawn.name.rpartition(".")[2].startswith("empty")
 
 
 def _format_sums(made: Costs) -> str:
-    """Return `: 24 multiplications, 24 additions`, if they are few and known."""
+    """Return `: 24 multiplications, 24 additions` if the numbers are few and known."""
     parts = [f"{count:,} {name}" for name, count in (made.arithmetic or {}).items()]
     return f": {', '.join(parts)}" if 0 < len(parts) <= 3 else ""
 
 
 def _describe_loop(made: Costs) -> str:
-    """Return a comparison of the loop with the single call."""
+    """Return a comparison of the naive loop with the single call."""
     if not made.passes:
         return ""
     calls = f"{made.calls:,} calls of torch in " if made.calls is not None else ""
@@ -91,7 +91,7 @@ def _describe_loop(made: Costs) -> str:
 
 
 def format_cost_lines(drawn: Drawn) -> list[str]:
-    """Return the costs section: vectorised beside looped, with operation counts."""
+    """Return the costs section: the call beside the loop, with operation counts."""
     costs = compute_costs(drawn)
     lines = [_describe_memory(drawn, costs)]
     if not drawn.maps:
@@ -126,7 +126,7 @@ def format_cost_lines(drawn: Drawn) -> list[str]:
 
 
 def _count_reads(drawn: Drawn, made: Costs) -> str:
-    """Return how many elements torch reads: at least each of its inputs once."""
+    """Return how many elements torch reads, which is at least each input once."""
     if made.kind in ("view", "same", "new"):
         return "0"
     if made.kind == "copy":
@@ -135,7 +135,7 @@ def _count_reads(drawn: Drawn, made: Costs) -> str:
 
 
 def _format_number(count: int | None) -> str:
-    """Return a count as text, or `-`."""
+    """Return a count as text, or `-` if it is not known."""
     return "-" if count is None else f"{count:,}"
 
 
@@ -143,7 +143,7 @@ def _format_number(count: int | None) -> str:
 
 
 def describe_tensor_costs(stored: Stored) -> list[str]:
-    """Return which operations on this tensor are free, copy, or pass over it."""
+    """Return which operations on this tensor are free, copy it, or read all of it."""
     side = stored.side
     if not side.stride and side.shape:
         return []
@@ -210,20 +210,20 @@ def _describe_broadcast(drawn: Drawn, name: str) -> list[str]:
 
 
 def _find_looped_reads(drawn: Drawn) -> tuple[Read, ...]:
-    """Return the reads that stand in a loop of the map."""
+    """Return the reads that are inside a loop of the map."""
     one = drawn.maps[0]
     return one.reads if one.loops else ()
 
 
 def _find_main_node(made: Autograd) -> str:
-    """Return the node that does the work."""
+    """Return the node that does the main work."""
     names = [name.partition("Backward")[0] for name in made.nodes]
     place = next((n for n, name in enumerate(names) if name not in MOVES), 0)
     return made.nodes[place]
 
 
 def _format_kept(one: Kept) -> str:
-    """Return a kept tensor in few words."""
+    """Return a short description of a kept tensor."""
     if one.name:
         return f"`{one.name}`"
     return f"{one.shape} {one.dtype} of its own"
@@ -240,7 +240,7 @@ def _list_parts(parts: Iterable[str]) -> str:
 
 
 def _find_repeated_dims(drawn: Drawn, name: str) -> RepeatedReads | None:
-    """Return the dims along which an input is read again; None without a single map."""
+    """Return the dims along which an input is reread, or None without a single map."""
     shapes = {side.name: side.shape for side in drawn.inputs}
     if len(drawn.maps) != 1 or name not in shapes:
         return None
@@ -282,7 +282,7 @@ def _format_graph(made: Autograd) -> str:
 
 
 def _format_kept_lines(made: Autograd) -> list[str]:
-    """Return the tensors that stay in memory until backward, and their costs."""
+    """Return the tensors that stay in memory until backward, with their costs."""
     if not made.kept:
         return ["kept until backward: nothing"]
     wide = max(len(one.name or "another") for one in made.kept)
@@ -301,7 +301,7 @@ def _format_kept_lines(made: Autograd) -> list[str]:
 
 
 def _format_versions(made: Autograd) -> list[str]:
-    """Return the version counters of tensors that were written."""
+    """Return the version counters of the tensors that were written."""
     return [
         f"written in place: `{name}._version` goes from {before} to {after}"
         for name, before, after in made.written
@@ -309,7 +309,7 @@ def _format_versions(made: Autograd) -> list[str]:
 
 
 def _describe_gradient(drawn: Drawn, one: InputGradient) -> str:
-    """Return an input's gradient: its shape and sum, or why there is none."""
+    """Return the shape and sum of an input's gradient, or why it has none."""
     if one.shape is None:
         return f"none: {one.reason}"
     text = str(one.shape)
@@ -319,7 +319,7 @@ def _describe_gradient(drawn: Drawn, one: InputGradient) -> str:
 
 
 def _describe_terms(made: RepeatedReads | None) -> str:
-    """Return the terms that backward adds up for an element of an input's gradient."""
+    """Return what the backward pass adds up for an element of an input's gradient."""
     if made is None or made.times == 1:
         return ""
     if made.chosen:
@@ -337,13 +337,13 @@ MOST = 40
 
 
 def _describe_dispatch(drawn: Drawn) -> list[str]:
-    """Return `torch.gather -> aten::gather -> AutogradCPU -> CPU`; empty if unknown."""
+    """Return `torch.gather -> aten::gather -> AutogradCPU -> CPU`, or "" if unknown."""
     calls = drawn.beside.dispatch.calls if drawn.beside else ()
     return [f"way: {' -> '.join(_find_steps(drawn, calls))}"] if calls else []
 
 
 def _find_steps(drawn: Drawn, calls: tuple[Called, ...]) -> list[str]:
-    """Return the steps to the kernels, as far as there is a single path."""
+    """Return the steps to the kernels, as far as they form a single path."""
     first = calls[0]
     parts = [_shorten_name(drawn.name), first.name]
     if len(every := [one for one in calls if one.depth == 0]) > 1:
@@ -359,7 +359,7 @@ def _find_steps(drawn: Drawn, calls: tuple[Called, ...]) -> list[str]:
 
 
 def _is_check(one: Called) -> bool:
-    """Whether a call only checks whether there is something to do."""
+    """Return whether a call only checks if there is something to do."""
     return one.name in ("aten::to", "aten::_nnpack_available")
 
 
@@ -387,7 +387,7 @@ def _shorten_name(name: str) -> str:
 
 
 def format_dispatch_lines(drawn: Drawn) -> list[str]:
-    """Return the dispatch section: operators with their keys, inner calls indented."""
+    """Return the dispatch section: operators with keys, inner calls indented."""
     assert drawn.beside is not None
     made = drawn.beside.dispatch
     if made.reason or not made.calls:
@@ -454,5 +454,5 @@ def format_sections(drawn: Drawn) -> list[list[str]]:
 
 
 def _format_section(name: str, lines: list[str]) -> list[str]:
-    """Return a heading, and its lines below it."""
+    """Return a heading with its lines below it."""
     return [name, *(f"  {line}" for line in lines)]

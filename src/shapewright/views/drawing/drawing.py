@@ -52,11 +52,11 @@ FONTS = {
 
 
 class _NoPicture(ValueError):
-    """A PNG cannot be made; the message is a sentence with the reason."""
+    """Raised if a PNG cannot be made; the message is a sentence with the reason."""
 
 
 def _find_missing() -> str:
-    """Return what is missing for a PNG; empty if nothing is."""
+    """Return what is missing for a PNG, or an empty string if nothing is missing."""
     if find_spec("resvg_py") is None or None in map(_find_font, FONTS):
         return "a PNG needs resvg and its fonts: `pip install 'shapewright[png]'`"
     return ""
@@ -70,7 +70,7 @@ def _render_png(svg: str, scale: float = SCALE) -> bytes:
 
 
 def render_svg(svg: str, scale: float = 1.0) -> bytes:
-    """Render an SVG with resvg, with our fonts alone."""
+    """Render an SVG with resvg, using only the fonts of the extra."""
     import resvg_py
 
     picture = resvg_py.svg_to_bytes(
@@ -87,7 +87,7 @@ def render_svg(svg: str, scale: float = 1.0) -> bytes:
 
 @cache
 def _find_font(family: str) -> str | None:
-    """Return the file of a font that the extra brings; None if it is not installed."""
+    """Return the file of a font of the extra, or None if it is not installed."""
     package, name = FONTS[family]
     spec = find_spec(package)
     for folder in spec.submodule_search_locations or () if spec else ():
@@ -98,7 +98,7 @@ def _find_font(family: str) -> str | None:
 
 
 def _add_note(picture: bytes) -> bytes:
-    """Return the picture, with a note of the program after its first chunk."""
+    """Return the PNG with a note of the program after its first chunk."""
     assert picture.startswith(SIGNATURE)
     kind = b"tEXt" + NOTE
     chunk = pack(">I", len(NOTE)) + kind + pack(">I", crc32(kind))
@@ -188,7 +188,7 @@ class Drawing:
         return _render_png(self.svg(width), scale)
 
     def save(self, path: str | Path) -> None:
-        """Write it to a file, by its ending `.svg`, `.png` or `.txt`.
+        """Write the drawing to a file, as its ending `.svg`, `.png` or `.txt` requires.
 
         An old file is replaced. Raises `ValueError` for another ending, and for a PNG
         if `shapewright[png]` is not installed.
@@ -217,7 +217,7 @@ class Drawing:
 
     @classmethod
     def from_json(cls, text: str | bytes) -> Drawing:
-        """Read the text of `to_json`, also on a machine without torch.
+        """Read the text that `to_json` returns, also on a machine without torch.
 
         Raises `UnreadableDrawing`, a `ValueError`, with one sentence for other text.
         """
@@ -237,7 +237,7 @@ class Drawing:
 
 
 def explain_unsaved(path: Path) -> str:
-    """Return why a drawing cannot be written to a file so named; empty if it can."""
+    """Return why a drawing cannot be saved under a file name, or "" if it can be."""
     if path.suffix not in ENDINGS:
         return f"`{path}`: a drawing is written to .svg, .png or .txt"
     said = _find_missing() if path.suffix == ".png" else ""

@@ -21,12 +21,12 @@ _SGR = re.compile(r"\x1b\[[0-9;]*m")
 
 
 def count_columns(text: str) -> int:
-    """Return the columns that a text takes in a terminal, without its colour codes."""
+    """Return the columns that a text needs in a terminal, without its color codes."""
     return count_cells(_SGR.sub("", text) if "\x1b" in text else text)
 
 
 def _fill_width(text: str, width: int) -> str:
-    """Return the text with blanks up to `width` columns."""
+    """Return the text padded with blanks to `width` columns."""
     return text + " " * (width - count_columns(text))
 
 
@@ -40,7 +40,7 @@ def add_ink(text: str, style: str, colour: bool) -> str:
 
 
 def colour_names(line: str, every: Kinds, colour: bool) -> str:
-    """Return a line of words or of code with the tensors' names in their colours.
+    """Return a line of text or code with the names of tensors in their colors.
 
     A name counts if nothing else can be meant: before its index, in backticks, or if
     the line begins by setting it.
@@ -71,7 +71,7 @@ COLUMNS = 128
 
 @dataclass(frozen=True, slots=True)
 class Cell:
-    """An element that is shown, and its place in the tensor."""
+    """An element that is shown, with its position in the tensor."""
 
     text: str
     marked: bool = False
@@ -103,7 +103,7 @@ PLAIN = Strokes("-", "|", "++++", "...")
 
 
 def format_cell(value: Any) -> str:
-    """Return a value in few characters."""
+    """Return a value as a short text."""
     if isinstance(value, bool):
         return "T" if value else "F"
     if isinstance(value, float):
@@ -121,7 +121,7 @@ def get_element(values: Any, index: Index) -> Any:
 
 
 def _pick_places(size: int, most: int, wanted: Collection[int]) -> list[int]:
-    """Return which of `size` places are shown, with the wanted places if possible."""
+    """Return which of `size` positions are shown, with the wanted ones if possible."""
     if size <= most:
         return list(range(size))
     first = min(wanted, default=0)
@@ -131,7 +131,7 @@ def _pick_places(size: int, most: int, wanted: Collection[int]) -> list[int]:
 
 
 def build_grid(side: Side, marked: Collection[Index], most: int = 24) -> Grid:
-    """Return the part of a tensor with the marked elements, `most` columns of it.
+    """Return the part of a tensor that has the marked elements, at most `most` columns.
 
     Of more than two dims the slice of the first marked element is shown, and named.
     """
@@ -164,7 +164,7 @@ def _build_cell(side: Side, index: Index, marked: bool) -> Cell:
 
 
 def get_widest(side: Side, marked: Collection[Index] = ()) -> int:
-    """Return the characters of the longest value that a grid of it may show."""
+    """Return the length of the longest value that a grid of the tensor may show."""
     outer, flat = _select_plane(side, marked)
     rows, columns = get_plane(side.shape)
     wanted = {column for _, column in flat}
@@ -185,7 +185,7 @@ def get_widest(side: Side, marked: Collection[Index] = ()) -> int:
 def _select_plane(
     side: Side, marked: Collection[Index]
 ) -> tuple[Index, set[tuple[int, int]]]:
-    """Return the slice that is drawn, and the row and column of each mark in it."""
+    """Return the slice that is drawn, with the row and column of each mark in it."""
     rank = len(side.shape)
     first = min(marked, default=(0,) * rank)
     outer = first[:-2] if rank > 2 else ()
@@ -222,7 +222,7 @@ def draw_box(one: Grid, strokes: Strokes = BOXES, style: str = "read") -> list[s
 
 
 def get_plane(shape: tuple[int, ...]) -> tuple[int, int]:
-    """Return rows and columns of what is drawn."""
+    """Return the number of rows and columns of the slice that is drawn."""
     if not shape:
         return 1, 1
     return (1, shape[0]) if len(shape) == 1 else (shape[-2], shape[-1])
@@ -236,7 +236,7 @@ def _get_index(outer: Index, row: int, column: int, rank: int) -> Index:
 
 
 def _format_title(side: Side, outer: Index) -> str:
-    """Return the tensor's name, with the slice that is drawn."""
+    """Return the name of the tensor with the slice that is drawn."""
     if not outer:
         return side.name
     return f"{side.name}[{', '.join(map(str, outer))}, :, :]"
@@ -250,7 +250,7 @@ def _describe_left_out(count: int, shown: list[int], what: str) -> list[str]:
 
 
 def join_beside(grids: list[list[str]], width: int, gap: int = 3) -> list[str]:
-    """Return boxes next to each other while they fit, else below each other."""
+    """Return boxes next to each other while they fit, and the others below."""
     rows: list[list[list[str]]] = [[]]
     for box in grids:
         used = sum(count_columns(other[0]) + gap for other in rows[-1])

@@ -36,7 +36,7 @@ MOST_STEPS = 10_000
 
 @dataclass(frozen=True, slots=True)
 class Followed:
-    """An output's element, the elements it reads, and the marks in every drawn tensor.
+    """An output element, the elements it reads, and the marks in every drawn tensor.
 
     `found` are the elements that its last stage reads. `marks` also holds those that
     the stages before it read, and the elements of index tensors that gave the places.
@@ -50,7 +50,7 @@ class Followed:
 
 
 def follow(drawn: Drawn, number: int = 0) -> Followed | None:
-    """Follow an element of an output; None if there are no values to show."""
+    """Follow an element of an output, or return None if there are no values to show."""
     out, one = drawn.outputs[number], drawn.maps[number]
     if out.values is None or any(side.values is None for side in drawn.inputs):
         return None
@@ -81,7 +81,7 @@ def follow(drawn: Drawn, number: int = 0) -> Followed | None:
 
 
 def find_kinds(drawn: Drawn, followed: Followed | None) -> dict[str, str]:
-    """Return what each tensor of a call does, by its name: `read`, `where`, `out`.
+    """Return the role of each tensor of a call by its name: `read`, `where` or `out`.
 
     `where` also marks tensors that are read only on the way to a stage.
     """
@@ -95,7 +95,7 @@ def find_kinds(drawn: Drawn, followed: Followed | None) -> dict[str, str]:
 
 
 def explain_missing_values(drawn: Drawn) -> str:
-    """Return why nothing can be followed."""
+    """Return why no element can be followed."""
     blank = [s for s in (*drawn.outputs[:1], *drawn.inputs) if s.values is None]
     empty = next((side for side in blank if not side.size), None)
     if empty is not None:
@@ -112,13 +112,13 @@ def build_reader(values: Any) -> Any:
 
 
 def _iter_candidates(shape: Index) -> Iterator[Index]:
-    """Yield elements to choose from: the middle one first, then the others."""
+    """Yield the elements to choose from: the middle one first, then the others."""
     yield tuple(size // 2 if size > 2 else size - 1 for size in shape)
     yield from product(*(range(size) for size in shape))
 
 
 def _find_deciding(one: IndexMap, index: Index, lookup: Any) -> list[tuple[str, Index]]:
-    """Return the elements of index tensors that were read on the way."""
+    """Return the elements of index tensors that decide which elements are read."""
     letters = {**lookup, **one.named(index)}
     steps = list(islice(one.steps(letters), 64))
     found = []
@@ -213,7 +213,7 @@ def describe_keys_read(drawn: Drawn) -> list[str]:
 
 
 def _describe_collisions(drawn: Drawn) -> list[str]:
-    """Return how many places of a scatter get more than one element."""
+    """Return how many positions of a scatter receive more than one element."""
     one = drawn.maps[0]
     known = all(side.values is not None for side in drawn.inputs)
     if (
@@ -235,7 +235,7 @@ def _describe_collisions(drawn: Drawn) -> list[str]:
 
 
 def _describe_reads(drawn: Drawn) -> list[str]:
-    """Return how often each input element is read, or how many meet in each output."""
+    """Return how often each input element is read, or reaches each output element."""
     one = drawn.maps[0]
     steps = prod(one.shape) * prod(loop.size for loop in one.loops)
     if steps > MOST_STEPS_COUNTED or one.tables:
@@ -264,17 +264,17 @@ Lines = list[str]
 
 
 def _format_place(name: str, letters: tuple[str, ...]) -> str:
-    """Return `out[i, j]`, or the name alone for a tensor without dims."""
+    """Return `out[i, j]`, or just the name for a tensor without dims."""
     return f"{name}[{', '.join(letters)}]" if letters else name
 
 
 def _format_bound(drawn: IndexMap, loop: Loop) -> str:
-    """Return the bound of a letter: the size's name if it has any."""
+    """Return the upper bound of a letter: the name of its size if it has one."""
     return dict(drawn.sizes).get(loop.letter, str(loop.size))
 
 
 def _format_term(drawn: IndexMap) -> str:
-    """Return the value of a single step."""
+    """Return the expression for the value of a single step."""
     if drawn.value is not None:
         return str(drawn.value)
     reads = [str(read) for read in drawn.reads]
@@ -286,7 +286,7 @@ def _format_term(drawn: IndexMap) -> str:
 
 
 def _format_call(name: str, operands: list[str], options: Options) -> str:
-    """Return `topk(steps, k=2).indices`, or with an operator: `x[i] + y[j]`."""
+    """Return `topk(steps, k=2).indices`, or an operator's expression: `x[i] + y[j]`."""
     function, _, part = name.lstrip("_").partition(".")
     sign = SIGNS.get(function)
     if sign and len(operands) == 2 and not options:
@@ -296,12 +296,12 @@ def _format_call(name: str, operands: list[str], options: Options) -> str:
 
 
 def _collect_options(drawn: IndexMap) -> Options:
-    """Return the keyword arguments that belong to `combine`."""
+    """Return the keyword arguments of the function that combines the steps."""
     return drawn.options if drawn.term in PLAIN_TERMS else ()
 
 
 def _apply_functions(drawn: IndexMap, value: str) -> str:
-    """Return the value with the functions that are applied after it."""
+    """Return the expression with the functions that are applied to it afterwards."""
     for then in drawn.then:
         sign = SIGNS.get(then.function)
         bracketed = sign and not then.options and _has_parts(value)
@@ -313,7 +313,7 @@ def _apply_functions(drawn: IndexMap, value: str) -> str:
 
 
 def _has_parts(value: str) -> bool:
-    """Whether a text has spaces outside of all brackets: `x + y`, not `x[i, j]`."""
+    """Return whether a text has spaces outside of brackets: `x + y`, not `x[i, j]`."""
     depth = 0
     for character in value:
         depth += (character in "([") - (character in ")]")
@@ -330,7 +330,7 @@ def _format_start(drawn: IndexMap) -> str:
 
 
 def format_formula(drawn: IndexMap, name: str = "out") -> list[str]:
-    """Return the element's formula, its cases and conditions, a line each."""
+    """Return the formula of the element with its cases and conditions, one per line."""
     left = _format_place(name, drawn.letters)
     conditions = [str(condition) for condition in drawn.conditions]
     if _has_cases(drawn):
@@ -364,13 +364,13 @@ def format_formula(drawn: IndexMap, name: str = "out") -> list[str]:
 
 
 def _has_cases(drawn: IndexMap) -> bool:
-    """Whether an element is one of several, or is read only under a condition."""
+    """Return whether an element is one of several or is read only conditionally."""
     chosen = any(read.when for read in drawn.reads) and not drawn.loops
     return drawn.term == "copy" and (len(drawn.reads) > 1 or chosen)
 
 
 def _format_cases(drawn: IndexMap, left: str) -> list[str]:
-    """Return a line for each read to choose from."""
+    """Return a line for each of the reads that are alternatives."""
     lines = []
     width = max(len(str(read)) for read in drawn.reads)
     pad = " " * len(left)
@@ -387,7 +387,7 @@ def _format_cases(drawn: IndexMap, left: str) -> list[str]:
 def format_formulas(
     drawn: IndexMap, name: str = "out", told: Collection[str] = ()
 ) -> Lines:
-    """Return the formulas of the stages not shown yet, and the element's own."""
+    """Return the formulas of the stages not shown yet, then the element's own."""
     stages = [stage for stage in drawn.stages if stage.name not in told]
     lines = [line for stage in stages for line in format_formula(stage.map, stage.name)]
     return [*lines, *format_formula(drawn, name)]
@@ -396,7 +396,7 @@ def format_formulas(
 def format_loop(
     drawn: IndexMap, name: str = "out", told: Collection[str] = ()
 ) -> Lines:
-    """Return the equivalent naive loop in Python, without stages shown already."""
+    """Return the equivalent naive loop in Python, without the stages shown already."""
     stages = [(one.name, one.map) for one in drawn.stages if one.name not in told]
     return _nest_loops([*stages, (name, drawn)], 0)
 
@@ -405,7 +405,7 @@ Named = tuple[str, IndexMap]
 
 
 def _nest_loops(every: list[Named], depth: int) -> Lines:
-    """Return loops over the outputs of several maps; each reads those before it.
+    """Return loops over the outputs of several maps, each reading those before it.
 
     Neighbours share a loop while they share its letter.
     """
@@ -424,7 +424,7 @@ def _nest_loops(every: list[Named], depth: int) -> Lines:
 
 
 def _count_shared(every: list[Named], depth: int) -> int:
-    """Return how many of the maps, from the first, can share a loop."""
+    """Return how many of the maps, starting with the first, can share a loop."""
     _, first = every[0]
     if len(first.letters) <= depth:
         return 1
@@ -442,7 +442,7 @@ def _count_shared(every: list[Named], depth: int) -> int:
 
 
 def _format_body(drawn: IndexMap, name: str) -> Lines:
-    """Return the statements for one element."""
+    """Return the statements that compute one element."""
     lines: Lines = []
     depth = 0
 

@@ -20,7 +20,7 @@ from shapewright.views.source_lines import collect_visits
 def _find_operands(
     text: SourceText, op: Op, node: ast.AST | None, layer: ModuleCall | None
 ) -> list[str]:
-    """Return the words for each input of an op; empty if the text has none."""
+    """Return the source text for each input of an op; empty if it cannot be found."""
     if layer is not None:
         return _find_layer_operands(text, op, node, layer)
     places = op.places or _find_free_places(op)
@@ -33,7 +33,7 @@ def _find_operands(
 def _find_layer_operands(
     text: SourceText, op: Op, node: ast.AST | None, layer: ModuleCall
 ) -> list[str]:
-    """Return the words for a layer's arguments, matched by the tensors' numbers."""
+    """Return the source text for a layer's arguments, matched by tensor numbers."""
     named: dict[int, str] = {}
     if isinstance(node, ast.Call) and not is_starred(node):
         args, kwargs = layer.inputs
@@ -46,12 +46,12 @@ def _find_layer_operands(
 
 
 def _get_text(text: SourceText, node: ast.AST | None) -> str:
-    """Return the text of an expression, in one line."""
+    """Return the text of an expression on one line."""
     return text.line_of(node) if isinstance(node, ast.expr) else ""
 
 
 def _find_operand(node: ast.AST | None, op: Op, place: str) -> ast.AST | None:
-    """Return the expression at a place of a call."""
+    """Return the expression at a position in the arguments of a call."""
     first, *way = place.split(".")
     found: ast.AST | None = None
     match node:
@@ -76,7 +76,7 @@ def _find_operand(node: ast.AST | None, op: Op, place: str) -> ast.AST | None:
 
 
 def _find_argument(node: ast.Call, op: Op, place: str) -> ast.AST | None:
-    """Return an argument of a call that is written as a call of this very function."""
+    """Return the expression of an argument, if the call names the function of `op`."""
     if get_called_name(node) != (op.function or op.name).rpartition(".")[2]:
         return None
     if not place.isdecimal():
@@ -91,7 +91,7 @@ def _find_argument(node: ast.Call, op: Op, place: str) -> ast.AST | None:
 
 
 def _find_side(left: ast.expr, right: ast.expr, op: Op, place: str) -> ast.AST | None:
-    """Return an operator's side at a place; beside a number, the side of the tensor."""
+    """Return the operand at a position; beside a number, return the tensor."""
     if len(op.inputs) == 1:
         numbers = [isinstance(one, ast.Constant) for one in (left, right)]
         return (left, right)[numbers.index(False)] if sum(numbers) == 1 else None
@@ -100,7 +100,7 @@ def _find_side(left: ast.expr, right: ast.expr, op: Op, place: str) -> ast.AST |
 
 
 def _find_free_places(op: Op) -> list[str]:
-    """Return the positions that no other argument has, as many as there are tensors."""
+    """Return positions that no other argument has, one for each tensor."""
     taken = {name for name, _ in op.arguments}
     free = (str(at) for at in range(len(taken) + len(op.inputs)))
     return [place for place in free if place not in taken][: len(op.inputs)]
@@ -136,7 +136,7 @@ class LineStep:
 
     @property
     def failed(self) -> bool:
-        """Whether torch refused the call the last time."""
+        """Return whether the last run of the call failed."""
         return not self.ops[-1].outputs
 
     @property
@@ -200,7 +200,7 @@ def find_line_calls(trace: Trace, file: str, text: str, line: int) -> LineCalls:
 
 
 def _is_within(span: Span, file: str, lines: Range) -> bool:
-    """Whether a span touches the lines."""
+    """Return whether a span overlaps the lines of the file."""
     return span.file == file and span.line <= lines[1] and span.end_line >= lines[0]
 
 
@@ -223,7 +223,7 @@ def _count_runs(trace: Trace, text: SourceText, lines: Range) -> int:
 
 
 def find_nearest(trace: Trace, file: str, line: int, most: int = 4) -> list[int]:
-    """Return the lines of a file that make tensor calls, the nearest, in order."""
+    """Return the lines of a file that make tensor calls, the nearest ones, in order."""
     made = {
         op.span.line
         for op in trace.ops
@@ -254,7 +254,7 @@ def find_variants(step: LineStep, states: Iterable[int]) -> list[Variant]:
 
 
 def _format_shapes(op: Op, states: set[int]) -> str:
-    """Return `(2, 9, 8) -> (2, 9, 8)`, without the parameters among the inputs."""
+    """Return `(2, 9, 8) -> (2, 9, 8)`, without the shapes of parameters."""
     given = [fact for fact in op.inputs if fact.tensor not in states]
     before = _list_shapes(given or op.inputs)
     after = _list_shapes(op.outputs) if op.outputs else "fails"
@@ -262,7 +262,7 @@ def _format_shapes(op: Op, states: set[int]) -> str:
 
 
 def _list_shapes(facts: Sequence[Fact]) -> str:
-    """Return shapes with commas."""
+    """Return shapes separated by commas."""
     return ", ".join(str(fact.shape) for fact in facts)
 
 
@@ -270,7 +270,7 @@ def _list_shapes(facts: Sequence[Fact]) -> str:
 
 
 class _Run:
-    """A run, which finds the code that made a call, and its words."""
+    """A run, with which the source of a call and its operands can be found."""
 
     def __init__(self, trace: Trace, text: SourceText) -> None:
         self.text = text
@@ -279,7 +279,7 @@ class _Run:
         self.states = {state.fact.tensor: state.path for state in trace.states}
 
     def owner_of(self, op: Op) -> tuple[ModuleCall | None, ModuleCall | None]:
-        """Return the module whose code the line is, and the layer that it called."""
+        """Return the module whose code has the line, and the layer that it calls."""
         call = self.by_name.get((op.module, op.call))
         layer = None
         while call is not None and call.span == op.span and call.parent is not None:

@@ -44,7 +44,7 @@ def name_tensors(
 
 
 def _describe_values(drawn: Drawn, known: Collection[str]) -> list[str]:
-    """Return a note on which values are from the run."""
+    """Return a note on which values come from the run."""
     shown = [side.name for side in drawn.inputs if side.values is not None]
     if not drawn.maps or not shown:
         return []
@@ -89,7 +89,7 @@ class DrawnLine:
 
     @property
     def error(self) -> str:
-        """Return the error on the line, or before it was reached."""
+        """Return the error on the line, or the error before it was reached."""
         for one in self.steps:
             if one.drawn.error:
                 return one.drawn.error
@@ -99,7 +99,7 @@ class DrawnLine:
 
     @property
     def ended_here(self) -> bool:
-        """Whether the run ended on this line."""
+        """Return whether the run ended on this line."""
         span = self.ended.span if self.ended else None
         first, last = self.calls.lines
         return (
@@ -150,24 +150,24 @@ def draw_line_svg(line: DrawnLine, width: float = 760) -> str:
 
 
 def _draw_rule(canvas: Canvas) -> str:
-    """Return a rule across the page."""
+    """Return a rule as wide as the page."""
     return f"M20 {canvas.y:g}H{canvas.width - 20:g}"
 
 
 def _indent_code(code: str) -> str:
-    """Return the statement without the indent of its block, two columns in."""
+    """Return the statement without its block's indent, but indented by two columns."""
     return "\n".join(f"  {line}".rstrip() for line in dedent(code).splitlines())
 
 
 def _wrap_sentences(sentences: Sequence[str], width: int) -> str:
-    """Return sentences, a line each if they fit."""
+    """Return sentences on one line if they fit, else one line for each."""
     return "\n".join(
         part for one in sentences for part in wrap(one, width, subsequent_indent="  ")
     )
 
 
 def _describe_head(line: DrawnLine) -> list[str]:
-    """Return how often the line ran, where, and what is known of its run."""
+    """Return how often and where the line ran, and what is known about its run."""
     calls = line.calls
     if not calls.steps:
         return list(_iter_reasons(line))
@@ -180,7 +180,7 @@ def _describe_head(line: DrawnLine) -> list[str]:
 
 
 def _iter_reasons(line: DrawnLine) -> Iterator[str]:
-    """Yield why nothing is drawn."""
+    """Yield the reasons why nothing is drawn."""
     if line.ended is not None and not line.calls.inside:
         yield f"the run ended before: {line.ended.span or line.target}: " + (
             line.ended.message
@@ -205,7 +205,7 @@ def _format_heading(line: DrawnLine, number: int, one: DrawnStep) -> str:
 
 
 def _describe_step(one: DrawnStep) -> list[str]:
-    """Return the operator, its layer, and the shapes on which it ran."""
+    """Return the operator, its layer, and the shapes of its inputs and outputs."""
     found = []
     step = one.step
     if step.class_name:
@@ -228,7 +228,7 @@ def _describe_step(one: DrawnStep) -> list[str]:
 
 
 def _describe_tail(line: DrawnLine) -> list[str]:
-    """Return what else the line did, and how the run ended."""
+    """Return what else the line did and how the run ended."""
     found = []
     for step in line.calls.steps[len(line.steps) :]:
         found.append(f"not drawn, the {len(line.steps) + 1}th and later: {step.code}")
@@ -249,7 +249,7 @@ def _format_count(count: int, what: str) -> str:
 
 
 def _list_few(names: Sequence[str], most: int = 4) -> str:
-    """Return the first names of a list, the rest counted."""
+    """Return the first names of a list and the number of the others."""
     shown = ", ".join(names[:most])
     more = len(names) - most
     return f"{shown} and {more} more" if more > 0 else shown

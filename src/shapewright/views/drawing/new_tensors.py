@@ -24,7 +24,7 @@ RANDOM = operators_with("is_random")
 
 
 def _get_base(drawn: Drawn) -> tuple[str, bool]:
-    """Return the factory's plain name, and whether it imitates another tensor."""
+    """Return the plain name of the factory, and whether it is a `_like` function."""
     owner, _, last = drawn.name.rpartition(".")
     like = last.endswith("_like") and last in LIKE
     if owner != "torch":
@@ -33,7 +33,7 @@ def _get_base(drawn: Drawn) -> tuple[str, bool]:
 
 
 def format_making_lines(drawn: Drawn) -> list[str]:
-    """Return the notes on a call that makes a tensor; empty for other calls."""
+    """Return the notes on a call that creates a tensor, or nothing for other calls."""
     name, like = _get_base(drawn)
     if drawn.error or not drawn.outputs or drawn.beside is None:
         return []
@@ -53,7 +53,7 @@ def format_making_lines(drawn: Drawn) -> list[str]:
 
 
 def _describe_taken_over(drawn: Drawn, name: str) -> list[str]:
-    """Return notes on functions that take dtype and device from their inputs."""
+    """Return notes on functions whose dtype and device come from their inputs."""
     out = drawn.outputs[0]
     lines = [f"dtype {out.dtype}, device {_get_device(drawn)}: those of its inputs"]
     if name == "meshgrid":
@@ -72,7 +72,7 @@ def _get_device(drawn: Drawn) -> str:
 
 
 def _explain_dtype(drawn: Drawn, name: str, like: bool) -> str:
-    """Return where the dtype comes from."""
+    """Return the origin of the dtype."""
     default = drawn.beside.default if drawn.beside else "float32"
     if drawn.arguments.get("dtype") is not None:
         return "the call specifies it"
@@ -88,7 +88,7 @@ def _explain_dtype(drawn: Drawn, name: str, like: bool) -> str:
 
 
 def _explain_by_value(drawn: Drawn, name: str, default: str) -> str:
-    """Return how values decide the dtype: whole numbers, a fraction, or booleans."""
+    """Return how values decide the dtype: integers, floats, complex or bools."""
     values = list(_iter_numbers(drawn, name))
     if any(isinstance(value, complex) for value in values):
         return f"a complex number, its parts of the default dtype {default}"
@@ -126,7 +126,7 @@ def _iter_flat(nest: Any) -> Any:
 
 
 def _explain_device(drawn: Drawn, like: bool) -> str:
-    """Return where the device comes from."""
+    """Return the origin of the device."""
     if drawn.arguments.get("device") is not None:
         return "the call specifies it"
     return "that of `input`" if like else "no device is given: the default device"
@@ -136,7 +136,7 @@ def _explain_device(drawn: Drawn, like: bool) -> str:
 
 
 def _format_cpp(drawn: Drawn, name: str, like: bool) -> str:
-    """Return the call with torch::TensorOptions; empty if C++ has no such call."""
+    """Return the call with torch::TensorOptions, or "" if C++ has no such call."""
     dtype = CPP_DTYPES.get(drawn.outputs[0].dtype)
     make = ARGUMENTS.get(name)
     arguments = make(drawn) if make is not None else None
@@ -170,7 +170,7 @@ def _format_sizes(drawn: Drawn) -> str:
 
 
 def _format_literal(value: Any) -> Any:
-    """Return a number in C++ syntax; None for other values."""
+    """Return a number in C++ syntax, or None for other values."""
     if isinstance(value, bool):
         return "true" if value else "false"
     if isinstance(value, int):
@@ -186,7 +186,7 @@ def _format_literal(value: Any) -> Any:
 
 
 def _format_range(drawn: Drawn) -> list[Any]:
-    """Return start, end, and any step of `arange` or `range`."""
+    """Return the start, the end and any step of `arange` or `range`."""
     given = drawn.arguments
     start, end = given.get("start", 0), given.get("end")
     if end is None:
@@ -205,9 +205,7 @@ def _format_ends(drawn: Drawn) -> list[Any]:
 
 
 def _format_bounds(drawn: Drawn) -> list[Any]:
-    """Return those of `randint`: low, which may be left out, and high
-    before the size.
-    """
+    """Return the arguments of `randint`: an optional low and high before the size."""
     given = drawn.arguments
     every = [*given.get("args", ()), given.get("low"), given.get("high")]
     bounds = [value for value in every if type(value) is int]
@@ -218,18 +216,18 @@ def _format_bounds(drawn: Drawn) -> list[Any]:
 
 
 def _format_shape(drawn: Drawn) -> list[Any]:
-    """Return the size, for factories that take it first."""
+    """Return the size, for factories whose first argument is the size."""
     return [_format_sizes(drawn)]
 
 
 def _format_eye(drawn: Drawn) -> list[Any]:
-    """Return rows, and columns if they differ."""
+    """Return the number of rows, and of columns if it differs."""
     rows, columns = drawn.outputs[0].shape
     return [str(rows), *([str(columns)] if columns != rows else [])]
 
 
 def _format_indices(drawn: Drawn) -> list[Any]:
-    """Return rows, columns and offset of `tril_indices`."""
+    """Return the rows, columns and offset of `tril_indices`."""
     values = [v for v in drawn.arguments.values() if type(v) is int]
     return [_format_literal(v) for v in (*values, 0)[:3]] if len(values) > 1 else [None]
 

@@ -25,7 +25,7 @@ LETTERS = "ijklmnpqrs"
 
 
 def get_places(side: Side) -> list[str]:
-    """Return a letter for each dim: that of its size if it has any, else `i, j, k`."""
+    """Return a letter for each dim: that of its size if it has one, else `i, j, k`."""
     own = [(letter or "").lower() for letter in side.letters or ("",) * len(side.shape)]
     named = [
         one if one and own.count(one) == 1 and one not in side.letters else ""
@@ -36,7 +36,7 @@ def get_places(side: Side) -> list[str]:
 
 
 def _format_facts(stored: Stored) -> list[str]:
-    """Return the facts of a tensor, a line each."""
+    """Return the facts about a tensor, one per line."""
     side = stored.side
     if not side.stride and side.shape:
         return [*stored.notes]
@@ -76,7 +76,7 @@ def _format_stride_sum(side: Side) -> str:
 
 
 def _describe_order(side: Side) -> list[str]:
-    """Return whether the tensor is contiguous, and if not, why."""
+    """Return whether the tensor is contiguous and, if it is not, why."""
     due = contiguous(side.shape)
     if is_contiguous(side.shape, side.stride):
         if not side.size:
@@ -117,7 +117,7 @@ def _explain_order(side: Side) -> str:
 
 
 def _describe_storage(stored: Stored) -> list[str]:
-    """Return how much of the storage the tensor reaches."""
+    """Return how much of the storage the tensor covers."""
     size, reached = stored.side.size, stored.reached
     cells, nbytes = (
         _format_count(stored.count, "cell"),
@@ -138,8 +138,7 @@ def _format_count(count: int, what: str) -> str:
 
 
 def _draw_cells(stored: Stored, most: int) -> Grid | None:
-    """Return the storage's first cells, at most `most` in a row; reached ones are
-    marked.
+    """Return the storage's first cells, at most `most` per row, with marks if covered.
 
     A cell's index is the number of the first cell of its row, and its place in the row.
     """
@@ -166,7 +165,7 @@ def _draw_cells(stored: Stored, most: int) -> Grid | None:
 
 
 def _format_legend(stored: Stored) -> str:
-    """Return the meaning of marks in the storage."""
+    """Return the meaning of the marks in the storage."""
     if stored.reached < 0:
         return f"which cells are reached is not counted above {MOST:,} elements"
     if 0 < stored.reached < stored.count:
@@ -175,14 +174,14 @@ def _format_legend(stored: Stored) -> str:
 
 
 def _count_most_characters(stored: Stored) -> int:
-    """Return the characters of the longest value that is shown of the storage."""
+    """Return the length of the longest value that is shown of the storage."""
     return max((len(format_cell(value)) for value in stored.cells), default=1)
 
 
 def format_tensor_text(
     stored: Stored, width: int = 80, strokes: Strokes = BOXES
 ) -> str:
-    """Return the page for the terminal."""
+    """Return the page of a tensor for the terminal."""
     side = stored.side
     parts = [[add_ink(_format_title(stored), "title", strokes.colour)]]
     if stored.reason:
@@ -207,7 +206,7 @@ def format_tensor_text(
 
 
 def draw_tensor_svg(stored: Stored, width: float = 760) -> str:
-    """Return the page as SVG."""
+    """Return the page of a tensor as SVG."""
     canvas = Canvas(max(width, 240))
     side = stored.side
     canvas.lines([_format_title(stored)], "text mono bold", 15)
@@ -232,5 +231,5 @@ def draw_tensor_svg(stored: Stored, width: float = 760) -> str:
 
 
 def _format_title(stored: Stored) -> str:
-    """Return name, shape and dtype."""
+    """Return the name, shape and dtype of a tensor."""
     return f"{stored.side.name}  {stored.side.shape_text} {stored.side.dtype}"

@@ -73,9 +73,7 @@ _UNPRINTABLE = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff
 
 
 def _escape_text(text: str) -> str:
-    """Escape text for XML; characters that XML cannot write become
-    a replacement mark.
-    """
+    """Escape text for XML, and replace characters that XML does not allow."""
     return escape(_UNPRINTABLE.sub("\ufffd", text), quote=True)
 
 
@@ -96,7 +94,7 @@ class Canvas:
         self, x: float, y: float, text: str, kinds: str = "text mono", size: float = 12,
         anchor: str = "",
     ) -> None:  # fmt: skip
-        """Draw a line of text, its base line at `y`."""
+        """Draw a line of text with its baseline at `y`."""
         at = f' text-anchor="{anchor}"' if anchor else ""
         if "  " in text or text[:1] == " ":
             at += ' xml:space="preserve"'
@@ -133,7 +131,7 @@ class Canvas:
         self.y += after
 
     def page(self, title: str, told: str) -> str:
-        """Return the whole document, at its final height."""
+        """Return the whole document at its final height."""
         height = round(self.y + PAD - 12)
         back = Canvas(self.width)
         back.box(0.5, 0.5, self.width - 1, height - 1, "back frame", 8)
@@ -154,12 +152,12 @@ MARK = "<!-- shapewright explain -->"
 
 
 def _get_css(kinds: str) -> str:
-    """Return our classes, by names that no page around us has."""
+    """Return our names of classes, which no surrounding page uses."""
     return " ".join(f"sw-{kind}" for kind in kinds.split())
 
 
 def _wrap_text(text: str, most: int, hanging: bool = False) -> list[str]:
-    """Return lines of at most `most` characters; in code, later lines hang."""
+    """Return lines of at most `most` characters; in code, later lines are indented."""
     if len(text) <= most:
         return [text]
     deeper = len(text) - len(text.lstrip()) + 4
@@ -205,12 +203,12 @@ class _Place:
 
     @property
     def end(self) -> float:
-        """Return its right side."""
+        """Return the right edge of the cell."""
         return self.x + self.width
 
     @property
     def foot(self) -> float:
-        """Return its lower side."""
+        """Return the lower edge of the cell."""
         return self.y + HIGH
 
 
@@ -219,7 +217,7 @@ Places = dict[tuple[str, Index], _Place]
 
 @dataclass(frozen=True, slots=True)
 class Box:
-    """A grid to be placed: `kinds` are the classes of its marked cells."""
+    """A grid to be placed; `kinds` are the classes of its marked cells."""
 
     name: str
     grid: Grid
@@ -234,13 +232,13 @@ class Box:
 
     @property
     def gutter(self) -> float:
-        """Return the room for row numbers."""
+        """Return the space for row numbers."""
         first = self.grid.rows[-1][0].index if self.grid.rows else ()
         return 8 + len(str(first[-2])) * SMALL * MONO if len(first) > 1 else 0
 
     @property
     def width(self) -> float:
-        """Return the width with numbers and texts."""
+        """Return the width of the grid, including its numbers and texts."""
         columns = len(self.grid.rows[0]) if self.grid.rows else 0
         texts = [len(text) + 2 for text in self.grid.left_out]
         title = len(self.grid.title) * 13 * MONO
@@ -252,17 +250,17 @@ class Box:
 
     @property
     def height(self) -> float:
-        """Return the height with title, numbers and texts."""
+        """Return the height of the grid, including its title, numbers and texts."""
         return HEAD + len(self.grid.rows) * HIGH + 4 + 16 * len(self.grid.left_out)
 
 
 def get_cell_width(characters: int) -> float:
-    """Return the width of a cell for so many characters."""
+    """Return the width of a cell for a number of characters."""
     return max(HIGH, round(characters * 12 * MONO + 10))
 
 
 def count_fitting_columns(characters: int, columns: int, room: float) -> int:
-    """Return all columns if they fit, else as many as leave room for a second grid."""
+    """Return all columns if they fit, else as many as leave room for another grid."""
     wide = get_cell_width(characters)
     if columns * wide + PAD <= room:
         return columns
@@ -270,9 +268,7 @@ def count_fitting_columns(characters: int, columns: int, room: float) -> int:
 
 
 def put(canvas: Canvas, boxes: Sequence[Box], gap: float = GAP) -> Places:
-    """Draw boxes side by side while they fit, else below; return the
-    places of cells.
-    """
+    """Draw boxes side by side while they fit, else below; return all cell positions."""
     rows: list[list[Box]] = [[]]
     for box in boxes:
         used = sum(other.width + gap for other in rows[-1])
@@ -295,7 +291,7 @@ def put(canvas: Canvas, boxes: Sequence[Box], gap: float = GAP) -> Places:
 
 
 def _draw_box(canvas: Canvas, box: Box, x: float, frame: _Frame) -> Places:
-    """Draw a grid from `x` on; marked cells come last, above their neighbours."""
+    """Draw a grid at `x`, with its marked cells last, above their neighbors."""
     canvas.text(x, frame.top + 13, box.grid.title, "name mono bold", 13)
     wide, left, top = box.cell, frame.left, frame.top + HEAD
     places: Places = {}
@@ -341,7 +337,7 @@ INSET = 3.0
 
 
 def draw_arrow(canvas: Canvas, start: _Place, end: _Place) -> None:
-    """Draw an arrow between cells along the lines between cells, over no value."""
+    """Draw an arrow between cells, which runs between cells and crosses no value."""
     points = _find_corners(start, end)
     line = _round_corners(points)
     canvas.path(line, "halo")
@@ -352,7 +348,7 @@ def draw_arrow(canvas: Canvas, start: _Place, end: _Place) -> None:
 
 
 def _find_corners(start: _Place, end: _Place) -> list[Point]:
-    """Return the corners that an arrow passes."""
+    """Return the corners of the path of an arrow."""
     one, other = start.frame, end.frame
     if one.row == other.row:
         above = start.y > end.y
@@ -392,7 +388,7 @@ def _round_corners(points: Sequence[Point], radius: float = 7) -> str:
 
 
 def _move_towards(corner: Point, other: Point, far: float) -> Point:
-    """Return a point on the way from a corner, at most half of it away."""
+    """Return a point at distance `far` from a corner, but at most half of the way."""
     (x, y), (to_x, to_y) = corner, other
     length = abs(to_x - x) + abs(to_y - y)
     part = min(far, length / 2) / length if length else 0

@@ -55,7 +55,7 @@ def draw_svg(drawn: Drawn, width: float = WIDTH) -> str:
 
 
 def paint_call(canvas: Canvas, drawn: Drawn, titled: bool = True) -> str:
-    """Draw a call below the current content; return its content in words."""
+    """Draw a call below the current content, and return its content as text."""
     if titled:
         canvas.lines([drawn.text or drawn.name], "text mono bold", 15, after=6)
     canvas.lines(format_sides(drawn), after=10)
@@ -77,7 +77,7 @@ def paint_call(canvas: Canvas, drawn: Drawn, titled: bool = True) -> str:
 
 
 def _draw_maps(canvas: Canvas, drawn: Drawn) -> str:
-    """Draw sentence, picture, formula and storage; return their content in words."""
+    """Draw sentence, picture, formula and storage, and return their content as text."""
     every = find_explained_maps(drawn)
     sentences = list(dict.fromkeys(one.sentence for one, _ in every if one.sentence))
     canvas.lines(sentences, "text sans", 14, after=14)
@@ -102,7 +102,7 @@ def _draw_maps(canvas: Canvas, drawn: Drawn) -> str:
 
 
 def _draw_panel(canvas: Canvas, above: list[str], below: list[str]) -> None:
-    """Draw the formula, and the loop below it, on a panel."""
+    """Draw the formula on a panel, with the loop below it."""
     inner = Canvas(canvas.width - 12, canvas.y + 6)
     inner.lines(above, "text mono bold", 13, PAD + 12, after=6)
     inner.lines(below, "soft mono", 12, PAD + 12, after=6)
@@ -145,7 +145,7 @@ def _draw_picture(canvas: Canvas, followed: Followed) -> None:
 
 
 def _find_forbidden(side: Side) -> dict[Index, str]:
-    """Return the scores of an attention that a mask leaves out, marked as such."""
+    """Return the scores of an attention that a mask excludes, marked as such."""
     if side.name != "allowed":
         return {}
     places = product(*map(range, side.shape))
@@ -188,7 +188,7 @@ WORDS = {
 
 
 def _draw_legend(canvas: Canvas, kinds: list[str]) -> None:
-    """Draw the meaning of fill and outline."""
+    """Draw a legend for fill and outline."""
     x = PAD
     for kind in kinds:
         canvas.box(x, canvas.y, 16, 12, kind)

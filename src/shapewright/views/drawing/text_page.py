@@ -70,8 +70,7 @@ def _find_clashes(drawn: Drawn) -> list[Clash]:
 
 
 def _iter_product_clashes(one: Side, other: Side) -> Iterator[Clash]:
-    """Yield clashes of columns of the first with rows of the second, then of batch
-    dims."""
+    """Yield mismatches of columns with rows of the second, then of batch dims."""
     if not one.shape or not other.shape:
         return
     rows = -1 if len(other.shape) == 1 else -2
@@ -82,14 +81,14 @@ def _iter_product_clashes(one: Side, other: Side) -> Iterator[Clash]:
 
 
 def _iter_broadcast_clashes(one: Side, other: Side) -> Iterator[Clash]:
-    """Yield clashes of sizes aligned from the right, neither of them 1."""
+    """Yield pairs of sizes, aligned from the right, that do not broadcast."""
     for back in range(1, min(len(one.shape), len(other.shape)) + 1):
         if 1 not in (one.shape[-back], other.shape[-back]):
             yield from _iter_differing([(one, -back), (other, -back)])
 
 
 def _iter_joining_clashes(drawn: Drawn, along: str | None) -> Iterator[Clash]:
-    """Yield clashes with the first tensor in any dim but the joined dim."""
+    """Yield mismatches with the first tensor in dims other than the joined dim."""
     first, *others = drawn.inputs
     dim = drawn.arguments.get("dim", 0) if along else None
     rank = len(first.shape)
@@ -100,7 +99,7 @@ def _iter_joining_clashes(drawn: Drawn, along: str | None) -> Iterator[Clash]:
 
 
 def _iter_differing(pair: list[tuple[Side, int]]) -> Iterator[Clash]:
-    """Yield the pair as places, if its sizes differ."""
+    """Yield the pair of dims if their sizes differ."""
     (one, at), (other, to) = pair
     if one.shape[at] != other.shape[to]:
         yield (
@@ -110,7 +109,7 @@ def _iter_differing(pair: list[tuple[Side, int]]) -> Iterator[Clash]:
 
 
 def _describe_clashes(drawn: Drawn, found: list[Clash]) -> list[str]:
-    """Return a sentence for each clash."""
+    """Return a sentence for each mismatch."""
     sizes = {side.name: side.written for side in drawn.inputs}
     return [
         f"dim {at} of `{one}` is {sizes[one][at]}, dim {to} of `{other}` is"
@@ -120,7 +119,7 @@ def _describe_clashes(drawn: Drawn, found: list[Clash]) -> list[str]:
 
 
 def _format_carets(side: Side, found: list[Clash]) -> str:
-    """Return carets below the sizes of a shape that clash, or an empty string."""
+    """Return carets below the mismatched sizes of a shape, or an empty string."""
     marked = {at for clash in found for name, at in clash if name == side.name}
     text = ""
     for dim, size in enumerate(side.written):
@@ -176,7 +175,7 @@ def _wrap_lines(lines: list[str], width: int) -> list[str]:
 
 
 def _continue_line(line: str, width: int) -> list[str]:
-    """Wrap a line, its later parts deeper than its first."""
+    """Wrap a line, with continuation lines indented further."""
     if len(line) <= width:
         return [line]
     deep = " " * (len(line) - len(line.lstrip()) + 2)
@@ -205,7 +204,7 @@ def describe_pictured_output(drawn: Drawn) -> list[str]:
 def format_sides(
     drawn: Drawn, styles: Kinds | None = None, colour: bool = False
 ) -> list[str]:
-    """Return every tensor's shape, a line each, with marks below clashes."""
+    """Return the shape of every tensor, one per line, with marks below mismatches."""
     every = [*drawn.inputs, *drawn.outputs]
     wide = max((len(side.name) for side in every), default=0)
     clashes = _find_clashes(drawn)
@@ -224,7 +223,7 @@ def format_sides(
 
 
 def _describe_layer(drawn: Drawn) -> list[str]:
-    """Return which operator a layer calls, if the drawing shows that."""
+    """Return which operator a layer calls, if the drawing shows it."""
     layer = drawn.text.startswith(("nn.", "torch.nn.")) and ")(" in drawn.text
     if not layer or not drawn.name.startswith("torch.nn.functional."):
         return []
@@ -235,7 +234,7 @@ def _describe_layer(drawn: Drawn) -> list[str]:
 def _describe_map(
     one: IndexMap, side: Side, width: int, known: Collection[str] = ()
 ) -> list[list[str]]:
-    """Return sentence, formulas and loop, without the stages that are known."""
+    """Return sentence, formulas and loop, without the stages already shown."""
     parts = []
     if one.sentence:
         parts.append(wrap(one.sentence, width))
@@ -264,7 +263,7 @@ def _wrap_code(line: str, width: int, indent: str = "  ") -> list[str]:
 def _draw_picture(
     drawn: Drawn, followed: Followed | None, width: int, styles: Kinds, strokes: Strokes
 ) -> list[str]:
-    """Return grids of all tensors, an output element and its reads in brackets."""
+    """Return grids of all tensors, with an output element and its reads in brackets."""
     if followed is None:
         return [f"({explain_missing_values(drawn)})"]
     boxes = []
@@ -279,7 +278,7 @@ def _draw_picture(
 
 
 def join_parts(parts: list[str], width: int) -> list[str]:
-    """Join parts into lines, without breaking inside a part."""
+    """Join parts into lines without a line break inside a part."""
     lines = [parts[0]]
     for part in parts[1:]:
         if len(lines[-1]) + 1 + len(part) <= width:
@@ -290,7 +289,7 @@ def join_parts(parts: list[str], width: int) -> list[str]:
 
 
 def read_out(drawn: Drawn, followed: Followed) -> list[str]:
-    """Return `out[1, 2] = 20 reads input[3, 2] = 20`, the first few, in parts."""
+    """Return the first few of `out[1, 2] = 20 reads input[3, 2] = 20`, in parts."""
     out, index = followed.out, followed.index
     named = {side.name: side for side in (*drawn.inputs, *drawn.stages)}
     value = format_cell(get_element(out.values, index))
@@ -315,7 +314,7 @@ def _format_element(name: str, index: Index) -> str:
 
 
 def describe_checks(drawn: Drawn) -> str:
-    """Return at how many elements the map was compared with torch."""
+    """Return the number of elements at which the map was compared with torch."""
     count = f"{drawn.checked} element{'s' * (drawn.checked != 1)}"
     return f"checked: equal to torch at {count}"
 

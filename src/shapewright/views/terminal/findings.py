@@ -62,7 +62,7 @@ def format_finding_lines(
 
 
 def _format_fixes(finding: Finding, how: str) -> list[Line]:
-    """Return the replacements to write, and whether they were tried."""
+    """Return the suggested replacements, and whether they were tried."""
     lines: list[Line] = []
     for fix in finding.fixes:
         place = _format_place(fix.edits[0].span, finding)
@@ -78,7 +78,7 @@ def _format_fixes(finding: Finding, how: str) -> list[Line]:
 
 
 def _format_notes(finding: Finding, margin: str) -> list[Line]:
-    """Return the origin of each side, and torch's own message if it differs."""
+    """Return the origin of each side, and torch's own message if it is different."""
     lines: list[Line] = []
     for text in finding.lines:
         lines.append([(f"{margin}   ", ""), (text, "")])
@@ -98,7 +98,7 @@ def _format_notes(finding: Finding, margin: str) -> list[Line]:
 
 
 def _format_place(span: Span, finding: Finding) -> str:
-    """Return a place, in short if it lies in the finding's own file."""
+    """Return a position, in short form if it is in the finding's own file."""
     if finding.span is not None and span.file == finding.span.file:
         return f"line {span.line}"
     return f"{span.file}:{span.line}"
@@ -189,7 +189,7 @@ def format_report(
 
 
 def _format_parts(report: Report) -> list[Line]:
-    """Return the definitions that were not checked, and how many were."""
+    """Return the definitions that were not checked, and their number."""
     lines: list[Line] = [
         [(f"not checked: {definition}", "note")] for definition in report.skipped
     ]
@@ -203,7 +203,7 @@ def _format_parts(report: Report) -> list[Line]:
 
 
 def _format_last_line(report: Report, of_parts: ChosenInputs | None = None) -> Line:
-    """Return the counts of each kind; whether the program reached its end."""
+    """Return the counts of each kind, and whether the program reached its end."""
     counts = {
         kind: sum(finding.severity == kind for finding in report.findings)
         for kind in ("error", "warning", "note")
@@ -223,7 +223,7 @@ def _format_last_line(report: Report, of_parts: ChosenInputs | None = None) -> L
 
 
 def format_note(finding: Finding, trace: Trace, unicode: bool = True) -> str:
-    """Return a finding as the note of an exception."""
+    """Return a finding as a note for an exception."""
     terminal = Terminal(glyphs=UNICODE if unicode else ASCII)
     lines = format_finding_lines(finding, trace, terminal, "tried on this call only")
     return render_lines(lines, False).rstrip()

@@ -42,7 +42,7 @@ SHORT = {
 
 @dataclass(frozen=True, slots=True)
 class _Row:
-    """A line of the program and its results, in one or several lines."""
+    """A line of the program and its results, on one or several lines."""
 
     file: str
     line: int
@@ -90,7 +90,7 @@ def _make_story_rows(
 
 
 def _group_moments(moments: Iterable[Moment]) -> list[list[Moment]]:
-    """Return moments in groups: the files that a line saves or loads form a group."""
+    """Return moments in groups; the files that a line saves or loads form a group."""
     found: dict[object, list[Moment]] = {}
     for moment in moments:
         files = moment.kind in ("save", "load")
@@ -100,7 +100,7 @@ def _group_moments(moments: Iterable[Moment]) -> list[list[Moment]]:
 
 
 def _is_shown(moment: Moment) -> bool:
-    """Whether a moment is shown: a loop in which nothing happened is not."""
+    """Return whether a moment is shown; a loop in which nothing happened is not."""
     return moment.kind != "loop" or any(map(_is_shown, moment.inner))
 
 
@@ -112,7 +112,7 @@ def _get_code(moment: Moment, texts: Mapping[str, list[str]]) -> str:
 
 
 def _describe_results(moments: Sequence[Moment]) -> tuple[str, ...]:
-    """Return the results of moments in words; several are the files of a line."""
+    """Return the results of moments in words; several are the files of one line."""
     moment = moments[0]
     kind, text = moment.kind, moment.text
     if kind == "loop":
@@ -139,7 +139,7 @@ def _describe_results(moments: Sequence[Moment]) -> tuple[str, ...]:
 
 
 def _format_turns(moment: Moment, name: str) -> str:
-    """Return `turns 1-2, 90 of 90`."""
+    """Return the iterations of a moment: `turns 1-2, 90 of 90`."""
     names = f"{name}es" if name == "batch" else f"{name}s"
     runs: list[list[int]] = []
     for turn in moment.turns:
@@ -162,7 +162,7 @@ def _format_turns(moment: Moment, name: str) -> str:
 
 
 def _shorten_dtypes(words: str) -> str:
-    """Return the words with short names of dtypes."""
+    """Return the text with short names of dtypes."""
     return " ".join(
         SHORT.get(word.rstrip(","), word.rstrip(",")) + "," * word.endswith(",")
         for word in words.split(" ")
@@ -181,7 +181,7 @@ class _Branch:
     inner: tuple[_Branch, ...] = ()
 
     def like(self) -> object:
-        """Return the properties shared by branches that are folded."""
+        """Return the properties that branches share if they are folded."""
         own = replace(self.own, path="") if self.own is not None else None
         return own, tuple((each.name, each.like()) for each in self.inner)
 
@@ -194,7 +194,7 @@ class _Growing:
     inner: dict[str, _Growing] = field(default_factory=dict)
 
     def branch(self, name: str) -> _Branch:
-        """Return the branch, with equal neighbours folded."""
+        """Return the branch with equal neighbors folded."""
         inner = [each.branch(part) for part, each in self.inner.items()]
         return _Branch(name, self.own, tuple(_fold_branches(inner)))
 
@@ -219,7 +219,7 @@ def _fold_group(group: list[_Branch]) -> Iterator[_Branch]:
 
 
 def _format_gradients(gradients: Sequence[Gradient], terminal: Terminal) -> list[Line]:
-    """Return a table of values and the gradients that came to them."""
+    """Return a table of values and the gradients that they received."""
     if not gradients:
         return [[("gradients", "bold"), ("  no module received a gradient", "dim")]]
     root = _Growing()
@@ -261,7 +261,7 @@ def _make_gradient_rows(branch: _Branch, depth: int) -> Iterator[tuple[str, str,
 
 
 def _describe_gradient(own: Gradient) -> str:
-    """Return the gradient in words."""
+    """Return a description of the gradient."""
     if own.kind == "frozen":
         return "frozen"
     if own.gradient is None:
@@ -360,7 +360,7 @@ def _format_rows(report: Report, terminal: Terminal) -> list[Line]:
 
 
 def _iter_lines(row: _Row, width: int, terminal: Terminal) -> Iterator[Line]:
-    """Yield a row, with its results broken into lines: a shape is never cut."""
+    """Yield the lines of a row; its results are wrapped without breaking a shape."""
     glyphs = terminal.glyphs
     room = terminal.width - GUTTER - width - 2
     code = cut_text("  " * row.depth + row.code, width, glyphs.cut)
@@ -378,7 +378,7 @@ def _iter_lines(row: _Row, width: int, terminal: Terminal) -> Iterator[Line]:
 
 
 def _wrap_shapes(text: str, room: int) -> Iterable[str]:
-    """Return the text in lines, broken behind commas that are not within a shape."""
+    """Return the text in lines, broken after commas that are not inside a shape."""
     depth, joined, before = 0, "", ""
     for letter in text:
         depth += (letter == "(") - (letter == ")")
@@ -389,7 +389,7 @@ def _wrap_shapes(text: str, room: int) -> Iterable[str]:
 
 
 def _wrap_words(text: str, room: int) -> Iterable[str]:
-    """Return the text in lines, those after the first a little to the right."""
+    """Return the text in lines, with those after the first indented."""
     lines = [*wrap_text(text, room)]
     if len(lines) > 1:
         lines = [*wrap_text(text, room - 2)]
@@ -399,7 +399,7 @@ def _wrap_words(text: str, room: int) -> Iterable[str]:
 def _format_assumptions(
     assumptions: Iterable[Assumption], terminal: Terminal
 ) -> list[Line]:
-    """Return the assumptions of the run: equal ones together, with their lines."""
+    """Return the assumptions of the run, equal ones together, with their lines."""
     found: dict[str, list[Assumption]] = {}
     for assumption in assumptions:
         found.setdefault(assumption.message.removeprefix("assumed "), []).append(

@@ -117,7 +117,7 @@ def _format_page(solution: Solution, terminal: Terminal) -> list[Line]:
 
 
 def _choose_proof(proof: Proof) -> list[Line]:
-    """Return the proof of outputs and demands, and what is unproven of modules."""
+    """Return the proof of outputs and demands, and what is unproven about modules."""
     modules = [s for s in proof.statements if s.place and not _is_output(s)]
     open_ = [s for s in modules if s.verdict != PROVEN]
     kept = [s for s in proof.statements if not s.place or _is_output(s)]
@@ -131,12 +131,12 @@ def _choose_proof(proof: Proof) -> list[Line]:
 
 
 def _is_output(statement: Statement) -> bool:
-    """Whether a statement is about the result of the target."""
+    """Return whether a statement is about the result of the target."""
     return statement.place.startswith("output")
 
 
 def _format_tried(solution: Solution, terminal: Terminal) -> list[Line]:
-    """Return the sizes that were tried, if no demand held."""
+    """Return the sizes that were tried, accepted ones first."""
     lines: list[Line] = []
     for label, refused in (("took", False), ("refused", True)):
         runs = [one for one in solution.tried if bool(one.message) == refused]
@@ -151,7 +151,7 @@ def _format_tried(solution: Solution, terminal: Terminal) -> list[Line]:
 
 
 def _format_demand(each: Demanded, first: bool, terminal: Terminal) -> list[Line]:
-    """Return a demand, and the line that demands it."""
+    """Return a demand with the line that makes it."""
     calls = f"{each.calls} calls at " if each.calls > 1 else ""
     where = f"{calls}{_format_place(each.span)}: " if each.span else ""
     lines = label_text("takes" if first else "", format_demand(each.demand), terminal)
@@ -171,7 +171,7 @@ def _format_example(label: str, run: Example, terminal: Terminal) -> list[Line]:
 
 
 def _format_failing(solution: Solution, terminal: Terminal) -> list[Line]:
-    """Return the nearest sizes that are refused."""
+    """Return the nearest sizes that are rejected."""
     if solution.fails is None:
         return []
     return _format_example("fails", solution.fails, terminal)
@@ -190,7 +190,7 @@ def _format_needed(each: Needed) -> str:
 
 
 def _format_wanted(solution: Solution, terminal: Terminal) -> list[Line]:
-    """Return sizes that give the requested output."""
+    """Return sizes that produce the requested output."""
     if not solution.wanted:
         return label_text(
             "wanted", f"no sizes were found that give {solution.want}", terminal
@@ -207,7 +207,7 @@ def _format_place(span: Span | None) -> str:
 
 
 def _format_last_line(solution: Solution) -> Line:
-    """Return how many runs this rests on."""
+    """Return the number of runs on which the result is based."""
     runs = formatting.format_plural(solution.runs, "data-free run")
     if solution.works is None:
         return [(runs, "dim")]

@@ -18,7 +18,7 @@ LABEL = 13
 
 
 def format_totals(trace: Trace, totals: Totals, terminal: Terminal) -> list[Line]:
-    """Return the totals, each with its label, broken to the width."""
+    """Return the totals, each with its label, wrapped to the width."""
     rows = build_totals_rows(trace, totals)
     return [line for label, text in rows for line in label_text(label, text, terminal)]
 
@@ -56,7 +56,7 @@ def build_totals_rows(trace: Trace, totals: Totals) -> list[tuple[str, str]]:
 
 
 def label_text(label: str, text: str, terminal: Terminal) -> list[Line]:
-    """Return a label and its text, broken between words under the text's beginning."""
+    """Return a label and its text, which is wrapped between words and indented."""
     room = max(terminal.width - LABEL, 20)
     made: list[Line] = []
     for at, part in enumerate(wrap_text(text, room)):
@@ -66,7 +66,7 @@ def label_text(label: str, text: str, terminal: Terminal) -> list[Line]:
 
 
 def wrap_text(text: str, room: int) -> Iterable[str]:
-    """Yield the text in lines of at most `room` columns, broken between words."""
+    """Yield the text in lines of at most `room` columns, wrapped between words."""
     line = ""
     for word in text.split(" "):
         if line and count_cells(line) + 1 + count_cells(word) > room:
@@ -78,7 +78,7 @@ def wrap_text(text: str, room: int) -> Iterable[str]:
 
 
 def format_last_line(trace: Trace, totals: Totals) -> Line:
-    """Return how long it took, and what a real run would have allocated."""
+    """Return how long the run took, and how much memory a real run would allocate."""
     return [
         (f"traced in {formatting.format_duration(trace.seconds)} with no data; ", ""),
         (
@@ -140,7 +140,7 @@ MOST_NAMES = 8
 
 
 def _build_formula_rows(trace: Trace) -> list[tuple[str, str]]:
-    """Return labels and texts: where the formulas hold, and what has none."""
+    """Return labels and texts on where the formulas hold and what has none."""
     formulas = trace.formulas
     if formulas is None:
         return []
@@ -177,7 +177,7 @@ def _describe_branch(branch: Branch) -> str:
 
 
 def format_formula_lines(trace: Trace, terminal: Terminal) -> list[Line]:
-    """Return a line for each statement on the letters."""
+    """Return a line for each statement about the letters."""
     lines: list[Line] = []
     for label, text in _build_formula_rows(trace):
         lines += label_text(label, text, terminal)

@@ -62,17 +62,17 @@ class Column:
 
     @property
     def natural(self) -> int:
-        """Return the width that shows every cell whole."""
+        """Return the width at which every cell is shown in full."""
         return max(map(count_cells, (self.title, *self.cells)))
 
     @property
     def empty(self) -> bool:
-        """Whether all cells are empty."""
+        """Return whether all cells are empty."""
         return not any(self.cells)
 
 
 def format_table(plans: Sequence[Sequence[Column]], terminal: Terminal) -> list[Line]:
-    """Return the table by the first plan that fits the terminal, else by the last.
+    """Return the table in the first plan that fits the terminal, else in the last one.
 
     Each plan is a choice of columns, the richest first. Columns that are empty are left
     out of every plan.
@@ -141,7 +141,7 @@ def _format_rows(
 def _format_column(
     column: Column, natural: int, width: int, terminal: Terminal
 ) -> Sequence[Sequence[Segment]]:
-    """Return the cells cut, filled and styled, each with the gap after it."""
+    """Return the cells, cut, padded and styled, each followed by the gap."""
     texts: Sequence[str] = column.cells
     if natural > width:
         shorten = cut_left if column.tail else cut_text
@@ -154,7 +154,7 @@ def _format_column(
 
 
 def _format_by_module(trace: Trace, totals: Totals, terminal: Terminal) -> list[Line]:
-    """Return the module table; at 80 columns without class and bytes, if need be."""
+    """Return the module table; at 80 columns without class and bytes if necessary."""
     rows = build_module_rows(trace, totals)
     labels = [row.tree(terminal.glyphs) + row.label for row in rows]
     name = Column("module", labels, 36, 1, style=_style_branch)
@@ -186,7 +186,7 @@ def _format_module_numbers(title: str, cells: list[str]) -> Column:
 
 
 def _style_branch(cell: str) -> Line:
-    """Return the cell with its branches dim and its name plain, the root's bold."""
+    """Return the cell with its branches dim and its name plain, or bold at the root."""
     name = cell.lstrip(" │├└─|`-")
     edge = cell[: len(cell) - len(name)]
     return [(edge, "dim"), (name, "" if edge else "bold")]
@@ -270,7 +270,7 @@ def _format_by_line(trace: Trace, terminal: Terminal) -> list[Line]:
 
 
 def _find_line_widths(blocks: Sequence[FunctionRows], terminal: Terminal) -> list[int]:
-    """Return the widths of columns for code, facts and counts.
+    """Return the widths of the columns for code, facts and counts.
 
     Facts first lose their intermediate steps, so that the code stands whole; then the
     code gives way, but keeps half.
@@ -306,7 +306,7 @@ def _format_line(row: Row | None, widths: Sequence[int], terminal: Terminal) -> 
 
 
 def _shorten_fact(fact: str, width: int, terminal: Terminal) -> str:
-    """Return the fact without its first steps if not all fit: the result counts."""
+    """Return the fact without its first steps if not all fit; the result is kept."""
     arrow = f" {terminal.glyphs.arrow} "
     rest = short = fact
     while count_cells(short) > width and arrow in rest:
