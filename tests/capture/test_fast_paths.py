@@ -113,7 +113,7 @@ def padded(x: torch.Tensor, mask: torch.Tensor) -> torch.Tensor:
 def test_padding_of_another_size() -> None:
     (found,) = sw.check(padded, "f32[2, 6, 16]", "bool[6, 2]").findings
     assert found.code == "attention-mask-shape"
-    assert "(2, 6) = (batch, keys), got (6, 2): it is the other way" in found.message
+    assert "(2, 6) = (batch, keys), got (6, 2): it is transposed" in found.message
 
 
 def test_an_unknown_padding_is_assumed_and_said() -> None:

@@ -114,7 +114,7 @@ def test_what_is_not_drawn_says_why_and_shows_the_shapes_of_the_run(
 
 def test_what_the_run_supposed_is_said() -> None:
     text = str(sw.explain(last_op(lambda x: x[x > 0], "f32[40]")))
-    assert "supposed in the run: a mask of unknown data keeps half: 20 of 40" in text
+    assert "assumed in the run: a mask of unknown data keeps half: 20 of 40" in text
 
 
 def test_a_call_that_failed_is_drawn_as_it_failed() -> None:

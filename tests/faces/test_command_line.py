@@ -24,26 +24,26 @@ MISTAKES = {
     "trace --timeout soon m.py:Net": "--timeout: needs a number of seconds, got `soon`",
     "trace --timeout 0 m.py:Net": "--timeout: needs a number of seconds, got `0`",
     "trace -i": "-i/--input: expected one argument",
-    "trace m.py n.py": "`n.py` comes after the target; a script's own arguments stand "
-    "after `--`",
-    "trace train.py --epochs 3": "no option `--epochs`; a script's own arguments stand "
-    "after `--`",
-    "check train.py --epochs 3": "no option `--epochs`; a script's own arguments stand "
-    "after `--`",
+    "trace m.py n.py": "`n.py` comes after the target; a script's own arguments "
+    "follow `--`",
+    "trace train.py --epochs 3": "no option `--epochs`; a script's own arguments "
+    "follow `--`",
+    "check train.py --epochs 3": "no option `--epochs`; a script's own arguments "
+    "follow `--`",
     "trace --epochs 3 train.py": "no option `--epochs`",
     "check timm:resnet18 -- -x": "`-x` is for a script, and `timm:resnet18` is a model "
     "of a library",
     "solve m.py:Net --prove soon": "`soon` comes after the target; a script's own "
-    "arguments stand after `--`",
+    "arguments follow `--`",
     "explain": "no call given; write one, as in `f32[3, 1] + f32[4]`",
-    "explain torch.cat(f32[3], 0)": "`0)` stands after the call; quote a call as one "
+    "explain torch.cat(f32[3], 0)": "`0)` comes after the call; quote the call as one "
     "argument",
-    "explain f32[3] -- 4": "`4` stands after `--`, where the arguments of a script "
-    "are; name its line, as in `train.py:57`",
+    "explain f32[3] -- 4": "`4` comes after `--`, where a script's arguments are; "
+    "give the line before it, as in `train.py:57`",
     "rehearse --epochs 90 train.py --lr 1": "no option `--epochs`; a script's own "
-    "arguments stand after it: `shapewright rehearse train.py --epochs 90 --lr 1`",
+    "arguments follow it: `shapewright rehearse train.py --epochs 90 --lr 1`",
     "rehearse --device cuda --seed=1 train.py": "no option `--seed=1`; a script's own "
-    "arguments stand after it: `shapewright rehearse --device cuda train.py --seed=1`",
+    "arguments follow it: `shapewright rehearse --device cuda train.py --seed=1`",
     "rehearse --devise cuda train.py": "no option `--devise`; did you mean `--device`?",
     "trace -o no/such/t.json m.py:Net": "no folder `no/such` to write `t.json` to",
 }

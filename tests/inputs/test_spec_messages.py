@@ -104,7 +104,7 @@ the string '\\x' is not readable
 unexpected character `$`
   f32[2]$
         ^
-an input without a name stands after `x=`
+an input without a name comes after `x=`
   x=f32[2], f32[3]
             ^
 `x` is given twice

@@ -216,4 +216,4 @@ def test_a_layer_with_rows_of_its_own_behind_the_keys_is_not_drawn() -> None:
         given = (4, 2, layer.in_proj_weight, None, layer.bias_k, layer.bias_v, False)
         more = (0.0, layer.out_proj.weight, None)
         made = drawn(F + "multi_head_attention_forward", x, x, x, *given, *more)
-    assert "rows behind the keys" in made.reason
+    assert "rows after the keys" in made.reason

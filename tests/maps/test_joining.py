@@ -58,7 +58,8 @@ def test_a_joined_tensor_says_which_part_is_read_where() -> None:
     first, second = found.reads
     assert (str(first), str(first.when[0])) == ("tensors.0[i, j]", "0 <= i < 2")
     assert (str(second), str(second.when[0])) == ("tensors.1[i - 2, j]", "2 <= i < 6")
-    assert found.sentence == "One after another along dim 0, which gets 2 + 4 elements."
+    said = "One after another along dim 0, which then has 2 + 4 elements."
+    assert found.sentence == said
 
 
 def test_stacked_tensors_are_told_apart_by_the_new_letter() -> None:

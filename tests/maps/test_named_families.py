@@ -146,5 +146,6 @@ def test_a_reshape_is_a_view_or_a_copy(call: str, line: str) -> None:
     "call", ["F.unfold(f32[1, 1, 4, 4], 3)", "F.fold(f32[1, 9, 4], (4, 4), 3)"]
 )
 def test_how_often_a_pixel_is_touched_is_counted(call: str) -> None:
-    said = "is read 1 to 4 times" if "unfold" in call else "1 to 4 meet in each element"
+    summed = "1 to 4 are summed into each element"
+    said = "is read 1 to 4 times" if "unfold" in call else summed
     assert said in str(explain(call))

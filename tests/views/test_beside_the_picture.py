@@ -35,7 +35,7 @@ from shapewright.index_maps.drawn_calls import Drawn
         ("torch.empty(2, 3)", "it holds whatever the memory held before"),
         ("torch.empty(2, 3)", "cost: 24 bytes are allocated"),
         ("torch.full((2,), 1)",
-         "dtype int64: `1` is a whole number, and no dtype is asked for"),
+         "dtype int64: `1` is a whole number, and no dtype is given"),
         ("torch.full((2,), 1.5)",
          "dtype float32: `1.5` is a float, and `torch.get_default_dtype()` is float32"),
         ("torch.arange(3, dtype=torch.float16)", "dtype float16: the call specifies "
@@ -85,7 +85,7 @@ def test_the_default_dtype_is_the_persons() -> None:
         text = sw.explain("torch.zeros(2)").text(200)
     finally:
         torch.set_default_dtype(torch.float32)
-    assert "dtype float64: no dtype is asked for" in text
+    assert "dtype float64: no dtype is given" in text
     assert "torch.get_default_dtype()` is float64" in text
     assert ".dtype(torch::kFloat64)" in text
 

@@ -178,8 +178,8 @@ def test_legal(tmp_path: Path, name: str) -> None:
 def test_the_message_holds_the_evidence(tmp_path: Path) -> None:
     (one,) = found(tmp_path, program(*TRUE["squared error by hand"]))
     assert one.message == (
-        "`-` of `pred` (9, 1) and `y` (9,) makes (9, 9): each of the 9 samples meets "
-        "every other"
+        "`-` of `pred` (9, 1) and `y` (9,) makes (9, 9): each of the 9 samples is "
+        "combined with every other"
     )
     said = [each.message for each in one.related]
     assert said[0].startswith("9 is dim 0 of the input on both sides")
