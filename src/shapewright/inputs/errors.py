@@ -66,7 +66,7 @@ class ProgramError(Exception):
 def suggest_name(name: str, known: Any) -> str:
     """Return `; did you mean `f32`?` for the closest known name, or an empty string.
 
-    >>> did_you_mean("f33", ["f32", "i64"])
+    >>> suggest_name("f33", ["f32", "i64"])
     '; did you mean `f32`?'
     """
     names = [str(item) for item in known]

@@ -32,7 +32,7 @@ _LARGEST = 2**63 - 1
 class Spec:
     """The inputs of a target.
 
-    Example: ``parse("f32[B=8, T], mask=bool[B, T]")`` has
+    Example: ``parse_spec("f32[B=8, T], mask=bool[B, T]")`` has
     ``args == (TensorSpec((8, 16), "float32", ...),)``, `kwargs` with the one key
     ``mask``, ``letters == {"B": 8, "T": 16}`` and ``letters_free == ("T",)``.
 
@@ -57,7 +57,7 @@ class Spec:
     def with_sizes(self, **letters: int) -> Spec:
         """Return the same spec with other sizes for some of its letters.
 
-        Example: ``parse("f32[B=8, 2*B]").with_sizes(B=3).leaves[0].shape == (3, 6)``.
+        Example: ``parse_spec("f32[B, 2*B]").with_sizes(B=3).leaves[0].shape`` is (3, 6).
         """
         for name, size in letters.items():
             if name not in self.letters:
@@ -89,7 +89,7 @@ class Spec:
 def parse_spec(text: str) -> Spec:
     """Parse the text of a spec.
 
-    Example: ``parse("f32[B=8, 3, H=32, W=32]").leaves[0].shape == (8, 3, 32, 32)``.
+    Example: ``parse_spec("f32[B=8, 3, H=32]").leaves[0].shape == (8, 3, 32)``.
 
     Raises `InputError`, which points at the character, for anything that is no spec.
     """
@@ -312,7 +312,7 @@ def materialize_spec(
 ) -> tuple[tuple[Any, ...], dict[str, Any]]:
     """Return the arguments that a spec describes; `make` creates each tensor.
 
-    Example: ``materialize(parse("f32[2, 3], mask=None"))`` is
+    Example: ``materialize_spec(parse_spec("f32[2, 3], mask=None"))`` is
     ``((<meta tensor of shape (2, 3)>,), {"mask": None})``.
     """
     making = make or _make_meta

@@ -70,7 +70,7 @@ def _shrink_sizes(sizes: Iterable[int]) -> dict[int, int]:
     Sizes up to 6 stay, because numbers may stand in brackets, and so do differences up
     to 3, because windows and shifted indices rest on them.
 
-        >>> shrunk([64, 66, 1000, 3])
+        >>> _shrink_sizes([64, 66, 1000, 3])
         {3: 3, 64: 5, 66: 7, 1000: 9}
     """
     made: dict[int, int] = {}
