@@ -57,7 +57,7 @@ class Spec:
     def with_sizes(self, **letters: int) -> Spec:
         """Return the same spec with other sizes for some of its letters.
 
-        Example: ``parse_spec("f32[B, 2*B]").with_sizes(B=3).leaves[0].shape`` is (3, 6).
+        Example: ``parse_spec("f32[B, 2*B]").with_sizes(B=3)`` has the sizes (3, 6).
         """
         for name, size in letters.items():
             if name not in self.letters:
