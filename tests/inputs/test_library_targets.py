@@ -321,8 +321,8 @@ def test_mistakes_about_transformers(
     )
     assert said("hf:absent.json") == "no such file: `absent.json`"
     assert said("hf:old.json") == (
-        "`old.json` is of the type `lama`, which this version of transformers does not"
-        " have; did you mean `llama`?"
+        "`old.json` has the model type `lama`, which this version of transformers does"
+        " not support; did you mean `llama`?"
     )
     assert said("hf:none.json") == (
         "`none.json` has no `model_type`, so it is not the config of a model"

@@ -84,7 +84,7 @@ def example_inputs():
 CASES = {
     "features": (9, "torch.tensor([5, 4, 3, 1])", "", "needs 9 input features, got 8"),
     "too few": (8, "torch.tensor([5, 4, 3])", "", "each of 4 samples in dim 0 of `x`"),
-    "unsorted": (8, "torch.tensor([3, 4, 5, 1])", "", "but 3 stands before 4"),
+    "unsorted": (8, "torch.tensor([3, 4, 5, 1])", "", "but 3 comes before 4"),
     "too long": (8, "torch.tensor([7, 4, 3, 1])", "", "reads 15 steps"),
     "unknown": (9, "(x.sum(-1) > 0).sum(1)", ", enforce_sorted=False", "got 8 in the"),
 }
