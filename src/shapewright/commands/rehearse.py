@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -24,7 +24,7 @@ from shapewright.commands.check import (
     list_failures,
     plan_continuation,
 )
-from shapewright.commands.trace import feed_arguments, with_loops
+from shapewright.commands.trace import build_cut_notes, feed_arguments, with_loops
 from shapewright.findings.codes import CPU_TENSOR
 from shapewright.program.loop_conditions import with_periods_told, with_settings_told
 from shapewright.program.loop_instrumentation import with_epochs_told, with_loops_told
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from shapewright.engine.failures.constructions import Constructions
     from shapewright.engine.memo import Memo
     from shapewright.inputs.target import Target
-    from shapewright.record.report import Moment, Rehearsal, Report
+    from shapewright.record.report import Report
     from shapewright.record.trace import Trace
     from shapewright.runtime.files.program_files import ProgramFiles
     from shapewright.runtime.limits import Limit
@@ -172,43 +172,10 @@ def _with_loop_notes(made: RunResult) -> RunResult:
     """Return the result with notes on its loops over elements and on cut loops."""
     made = with_loops(made)
     story = made.rehearsed.story if made.rehearsed is not None else None
-    told = tuple(Assumption(text) for text in _build_cut_notes(story))
+    told = tuple(Assumption(text) for text in build_cut_notes(story))
     trace = made.trace
     trace = replace(trace, assumptions=(*trace.assumptions, *told))
     return replace(made, trace=trace)
-
-
-def _build_cut_notes(told: Rehearsal | None) -> tuple[str, ...]:
-    """Return notes on cut loops, for a command that shows no story."""
-    if told is None:
-        return ()
-    loops = list(_iter_cut_loops(told.story))
-    places = tuple(  # each is said once
-        f"{loop.removeprefix('the loop at ').rpartition(' had ')[0]}: "
-        for loop in loops
-    )
-    cut = [
-        *loops,
-        *(
-            definition
-            for definition in told.skipped
-            if not definition.startswith(places)
-        ),
-    ]
-    if not cut:
-        return ()
-    more = f", and {len(cut) - 1} more were cut" if len(cut) > 1 else ""
-    return (f"run as `shapewright rehearse` runs it, which shows more: {cut[0]}{more}",)
-
-
-def _iter_cut_loops(moment: Moment) -> Iterator[str]:
-    """Yield a sentence for every loop of a story that was cut short."""
-    turns = moment.turns
-    if turns and turns != tuple(range(1, len(turns) + 1)):
-        of = "" if moment.total is None else f" of {moment.total:,}"
-        yield f"the loop at {moment.file}:{moment.line} had {len(turns)} turns{of}"
-    for inner in moment.inner:
-        yield from _iter_cut_loops(inner)
 
 
 CALLS_TRIED = 60_000

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from shapewright.inputs.search import Found
     from shapewright.inputs.spec import Candidate, Spec
     from shapewright.inputs.target import Target
-    from shapewright.record.report import ChosenInputs
+    from shapewright.record.report import ChosenInputs, Moment, Rehearsal
     from shapewright.runtime.run_record import RunRequest, RunResult
 
 
@@ -295,6 +295,39 @@ def with_loops(made: RunResult) -> RunResult:
     if not found:
         return made
     return replace(made, trace=replace(trace, findings=(*trace.findings, *found)))
+
+
+def build_cut_notes(told: Rehearsal | None) -> tuple[str, ...]:
+    """Return notes on cut loops, for a command that shows no story."""
+    if told is None:
+        return ()
+    loops = list(_iter_cut_loops(told.story))
+    places = tuple(  # each is said once
+        f"{loop.removeprefix('the loop at ').rpartition(' had ')[0]}: "
+        for loop in loops
+    )
+    cut = [
+        *loops,
+        *(
+            definition
+            for definition in told.skipped
+            if not definition.startswith(places)
+        ),
+    ]
+    if not cut:
+        return ()
+    more = f", and {len(cut) - 1} more were cut" if len(cut) > 1 else ""
+    return (f"run as `shapewright rehearse` runs it, which shows more: {cut[0]}{more}",)
+
+
+def _iter_cut_loops(moment: Moment) -> Iterator[str]:
+    """Yield a sentence for every loop of a story that was cut short."""
+    turns = moment.turns
+    if turns and turns != tuple(range(1, len(turns) + 1)):
+        of = "" if moment.total is None else f" of {moment.total:,}"
+        yield f"the loop at {moment.file}:{moment.line} had {len(turns)} turns{of}"
+    for inner in moment.inner:
+        yield from _iter_cut_loops(inner)
 
 
 def build_failed_trace(target: str, error: ProgramError) -> Trace:

@@ -1,9 +1,11 @@
-"""Parse a text, and read nodes of its tree: names, calls, assignments, scopes."""
+"""Parse a text, read nodes of its tree (names, calls, assignments, scopes), and build
+expressions.
+"""
 
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)
 SCOPES = (*FUNCTIONS, ast.ClassDef)
@@ -143,3 +145,59 @@ def iter_assignments(
                 yield target, node.value
         elif annotated and isinstance(node, ast.AnnAssign) and node.value is not None:
             yield node.target, node.value
+
+
+ALL = ast.Slice()
+"""The item `:` of an index, which `build_index` leaves out at the end."""
+
+
+def build_name(name: str) -> ast.Name:
+    """Build the node of a name that is read."""
+    return ast.Name(name, ast.Load())
+
+
+def build_call(name: str, *args: ast.expr) -> ast.Call:
+    """Build the call `name(*args)`; the name may be dotted."""
+    head, *rest = name.split(".")
+    func: ast.expr = build_name(head)
+    for part in rest:
+        func = ast.Attribute(func, part, ast.Load())
+    return ast.Call(func, list(args), [])
+
+
+def build_method(node: ast.expr, name: str, *args: int | ast.expr) -> ast.Call:
+    """Build `node.name(*args)`."""
+    given = [arg if isinstance(arg, ast.expr) else build_number(arg) for arg in args]
+    return ast.Call(ast.Attribute(node, name, ast.Load()), given, [])
+
+
+def build_number(value: int) -> ast.expr:
+    """Build the node of an integer; a negative one has the form that Python parses."""
+    if value < 0:
+        return ast.UnaryOp(ast.USub(), ast.Constant(-value))
+    return ast.Constant(value)
+
+
+def build_index(node: ast.expr, items: Sequence[ast.expr]) -> ast.expr:
+    """Build `node[items]`, or return the node itself if every item is a whole dim."""
+    while items and items[-1] is ALL:
+        items = items[:-1]
+    if not items:
+        return node
+    where = items[0] if len(items) == 1 else ast.Tuple(list(items), ast.Load())
+    return ast.Subscript(node, where, ast.Load())
+
+
+def build_shift(node: ast.expr, by: int) -> ast.expr:
+    """Build `node + by`, or a single number if both are numbers."""
+    if by == 0:
+        return node
+    if isinstance(node, ast.Constant) and type(node.value) is int:
+        return build_number(node.value + by)
+    if isinstance(node, ast.BinOp) and isinstance(node.right, ast.Constant):
+        number = node.right.value
+        if type(number) is int and isinstance(node.op, ast.Add | ast.Sub):
+            own = number if isinstance(node.op, ast.Add) else -number
+            return build_shift(node.left, own + by)
+    sign = ast.Add() if by > 0 else ast.Sub()
+    return ast.BinOp(node, sign, ast.Constant(abs(by)))

@@ -13,22 +13,24 @@ from dataclasses import dataclass, replace
 from shapewright.analysis.python_loops.loop_nests import (
     NestStatement,
     Unread,
-    build_name,
     collect_names_read,
     get_base,
 )
 from shapewright.analysis.python_loops.vectorization import (
-    ALL,
     Vec,
     Vectoriser,
+)
+from shapewright.program.expression_values import SIGNED, evaluate_whole_number
+from shapewright.program.syntax_nodes import (
+    ALL,
     build_call,
     build_index,
     build_method,
+    build_name,
     build_number,
     build_shift,
+    get_dotted_name,
 )
-from shapewright.program.expression_values import SIGNED, evaluate_whole_number
-from shapewright.program.syntax_nodes import get_dotted_name
 from shapewright.record.ops import Fact
 
 

@@ -14,7 +14,6 @@ from shapewright.analysis.python_loops.loop_nests import (
     Nest,
     NestStatement,
     Unread,
-    build_name,
     has_later_uses,
     is_independent,
     read_comprehension,
@@ -24,7 +23,12 @@ from shapewright.analysis.python_loops.loop_nests import (
 from shapewright.operators.facts import operators_with, values_of
 from shapewright.program.source_text import SourceText
 from shapewright.program.spans import Span
-from shapewright.program.syntax_nodes import LOOPS, SCOPES, get_dotted_name
+from shapewright.program.syntax_nodes import (
+    LOOPS,
+    SCOPES,
+    build_name,
+    get_dotted_name,
+)
 from shapewright.record.ops import Fact, Op
 
 

@@ -12,7 +12,10 @@ import ast
 from copy import deepcopy
 from dataclasses import dataclass, field
 
-from shapewright.program.syntax_nodes import get_dotted_name
+from shapewright.program.syntax_nodes import (
+    build_name,
+    get_dotted_name,
+)
 
 SUM = "sum over"
 """The name of the call that stands for a sum in a step: of a term, over letters."""
@@ -97,11 +100,6 @@ def substitute_names(node: ast.expr, bound: dict[str, ast.expr]) -> ast.expr:
 
     made: ast.expr = Replace().visit(deepcopy(node))
     return made
-
-
-def build_name(name: str) -> ast.Name:
-    """Build the node of a name that is read."""
-    return ast.Name(name, ast.Load())
 
 
 def _build_element(tensor: ast.expr, index: ast.expr) -> ast.Subscript:

@@ -21,17 +21,19 @@ from shapewright.analysis.python_loops.loop_nests import (
     Nest,
     NestStatement,
     Unread,
-    build_name,
     get_base,
 )
 from shapewright.analysis.python_loops.vectorization import (
-    ALL,
     LetterRange,
     Vectoriser,
-    build_method,
 )
 from shapewright.program.source_text import SourceText
-from shapewright.program.syntax_nodes import get_dotted_name
+from shapewright.program.syntax_nodes import (
+    ALL,
+    build_method,
+    build_name,
+    get_dotted_name,
+)
 from shapewright.record.ops import Fact
 
 

@@ -11,10 +11,21 @@ import ast
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from shapewright.analysis.python_loops.loop_nests import SUM, Unread, build_name
+from shapewright.analysis.python_loops.loop_nests import (
+    SUM,
+    Unread,
+)
 from shapewright.operators.facts import operators_with
 from shapewright.program.expression_values import SIGNED, evaluate_whole_number
-from shapewright.program.syntax_nodes import get_dotted_name
+from shapewright.program.syntax_nodes import (
+    ALL,
+    build_call,
+    build_index,
+    build_method,
+    build_name,
+    build_number,
+    get_dotted_name,
+)
 from shapewright.record.ops import Fact
 
 REDUCING = operators_with("reduces_in_loops")
@@ -23,7 +34,6 @@ ELEMENTWISE = operators_with("computes_each_element")
 
 PRODUCTS = operators_with("is_product") - {"__rmatmul__"}
 MEETING = frozenset({"torch", "F"})
-ALL = ast.Slice()
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,56 +61,9 @@ class LetterRange:
     end: ast.expr
 
 
-def build_call(name: str, *args: ast.expr) -> ast.Call:
-    """Build the call `name(*args)`; the name may be dotted."""
-    head, *rest = name.split(".")
-    func: ast.expr = build_name(head)
-    for part in rest:
-        func = ast.Attribute(func, part, ast.Load())
-    return ast.Call(func, list(args), [])
-
-
-def build_method(node: ast.expr, name: str, *args: int | ast.expr) -> ast.Call:
-    """Build `node.name(*args)`."""
-    given = [arg if isinstance(arg, ast.expr) else build_number(arg) for arg in args]
-    return ast.Call(ast.Attribute(node, name, ast.Load()), given, [])
-
-
-def build_number(value: int) -> ast.expr:
-    """Build the node of an integer; a negative one has the form that Python parses."""
-    if value < 0:
-        return ast.UnaryOp(ast.USub(), ast.Constant(-value))
-    return ast.Constant(value)
-
-
 def _name_rows(count: int) -> tuple[str, ...]:
     """Return the names of the dims of a whole row."""
     return tuple(f"~{count - n}" for n in range(count))
-
-
-def build_index(node: ast.expr, items: Sequence[ast.expr]) -> ast.expr:
-    """Build `node[items]`, or return the node itself if every item is a whole dim."""
-    while items and items[-1] is ALL:
-        items = items[:-1]
-    if not items:
-        return node
-    where = items[0] if len(items) == 1 else ast.Tuple(list(items), ast.Load())
-    return ast.Subscript(node, where, ast.Load())
-
-
-def build_shift(node: ast.expr, by: int) -> ast.expr:
-    """Build `node + by`, or a single number if both are numbers."""
-    if by == 0:
-        return node
-    if isinstance(node, ast.Constant) and type(node.value) is int:
-        return build_number(node.value + by)
-    if isinstance(node, ast.BinOp) and isinstance(node.right, ast.Constant):
-        number = node.right.value
-        if type(number) is int and isinstance(node.op, ast.Add | ast.Sub):
-            own = number if isinstance(node.op, ast.Add) else -number
-            return build_shift(node.left, own + by)
-    sign = ast.Add() if by > 0 else ast.Sub()
-    return ast.BinOp(node, sign, ast.Constant(abs(by)))
 
 
 @dataclass(slots=True)

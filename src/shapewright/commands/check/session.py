@@ -26,9 +26,17 @@ from shapewright.commands.check.fixes import (
     is_at,
     list_failures,
 )
+from shapewright.commands.check.tried_fixes import (
+    GROUNDS,
+    Crowded,
+    Mend,
+    is_enough,
+    is_helpful,
+    is_output_sure,
+    rank_repair,
+)
 from shapewright.findings.codes import (
     CODES,
-    INDEX_OUT_OF_RANGE,
     PROGRAM_ERROR,
     TORCH_ERROR,
 )
@@ -56,24 +64,8 @@ Attempt = Callable[[Sequence[Overlay], Sequence[Place], bool], list[Tried]]
 ends a run; with True each run has a process of its own."""
 
 
-Crowded = Collection[tuple[str, int]]
-"""Lines with several calls that fail by themselves."""
 NOWHERE: Place = ("", 0, "")
 """In place of a failure at which a run may end."""
-
-
-@dataclass(slots=True)
-class _Mend:
-    """A candidate repair of a finding, and the outcome of the run with this repair."""
-
-    option: FixOption
-    texts: Overlay
-    tried: Tried
-
-    @property
-    def fix(self) -> Fix:
-        """Return the change of the text."""
-        return self.option.fix
 
 
 @dataclass(slots=True)
@@ -82,7 +74,7 @@ class Told:
 
     finding: Finding
     place: Place
-    mends: list[_Mend] = field(default_factory=list)
+    mends: list[Mend] = field(default_factory=list)
     numbers: frozenset[int] = frozenset()
     untried: int = 0  # ways to mend it that had no turn
 
@@ -215,7 +207,7 @@ class Session:
             return
         before = list_failures(program)
         doubtful = any(each.kind == "flattened" for each in found)
-        sure = _is_sure(program) and not doubtful
+        sure = is_output_sure(program) and not doubtful
         wanted = get_output(program) if sure else None
         pairs = [(each, self.edited(program, each.fix)) for each in found]
         known = [(each, texts) for each, texts in pairs if texts is not None]
@@ -229,18 +221,16 @@ class Session:
             self.calls += sum(each.ops for each in runs)
             self.tried += len(runs)
             for (option, texts), run in zip(some, runs, strict=True):
-                if _is_helpful(run, told.place, before, program, self.crowded):
-                    told.mends.append(_Mend(option, texts, run))
-            told.mends.sort(key=lambda mend: _rank_repair(mend, before, wanted))
-            enough = bool(told.mends) and _is_enough(
-                told.mends[0], before, wanted, turn
-            )
+                if is_helpful(run, told.place, before, program, self.crowded):
+                    told.mends.append(Mend(option, texts, run))
+            told.mends.sort(key=lambda mend: rank_repair(mend, before, wanted))
+            enough = bool(told.mends) and is_enough(told.mends[0], before, wanted, turn)
             if enough:
                 break
             if len(some) < count:
                 break
         told.untried = 0 if enough else len(known) - start
-        ranks = [_rank_repair(mend, before, wanted)[:GROUNDS] for mend in told.mends]
+        ranks = [rank_repair(mend, before, wanted)[:GROUNDS] for mend in told.mends]
         told.mends = [
             mend
             for mend, each in zip(told.mends, ranks, strict=True)
@@ -432,88 +422,3 @@ def _collect_places(program: Program, finding: Finding) -> tuple[Related, ...]:
     known = [finding.span, *(place.span for place in finding.related)]
     more = drop_repeated(iter_line_definitions(program, finding.span), known)
     return (*finding.related, *more)[:MOST_RELATED]
-
-
-def _is_clean(mend: _Mend, before: tuple[Place, ...]) -> bool:
-    """Return whether the run with a repair reached its end without another error."""
-    tried = mend.tried
-    return tried.complete and all(place in before for place in tried.failures)
-
-
-def _is_enough(
-    mend: _Mend,
-    before: tuple[Place, ...],
-    wanted: tuple[tuple[int, ...], ...] | None,
-    turn: int,
-) -> bool:
-    """Return whether, after some rounds of trials, no better repair needs to be
-    searched for.
-    """
-    tried = mend.tried
-    if not _is_clean(mend, before) or tried.warnings:
-        return False
-    if wanted is not None and tried.output != wanted:
-        return False
-    return not tried.failures or turn > 0
-
-
-def _is_sure(program: Program) -> bool:
-    """Return whether the output of the run past all errors is the intended output."""
-    if not program.trace.complete:
-        return False
-    for failure in program.failures:
-        decided = failure.unmet is not None and not failure.unmet.guessed
-        if failure.unmet is not None and failure.unmet.code in OF_VALUES:
-            return False
-        if failure.guessed or not (decided or _is_parameter_size(failure)):
-            return False
-    return True
-
-
-OF_VALUES = frozenset({INDEX_OUT_OF_RANGE})
-"""Codes where what came out says nothing of what was to come out."""
-
-
-def _is_parameter_size(failure: Failure) -> bool:
-    """Return whether a parameter determines the expected size."""
-    return any(repair.kind == "size" and repair.parameter for repair in failure.repairs)
-
-
-def _is_helpful(
-    tried: Tried,
-    gone: Place,
-    before: tuple[Place, ...],
-    run: Program,
-    crowded: Crowded = (),
-) -> bool:
-    """Return whether the error is gone and no other error has taken its place."""
-    left = [place for place in before if not is_at(place, gone, crowded)]
-    if any(is_at(place, gone, crowded) for place in tried.failures):
-        return False
-    new = [place for place in tried.failures if place not in left]
-    if run.trace.complete:
-        return tried.complete and not new
-    return (tried.complete and not new) or tried.ops > len(run.trace.ops)
-
-
-GROUNDS = 4
-"""How many parts of a rank say that a mend is worse, and not only less likely."""
-
-
-def _rank_repair(
-    mend: _Mend, before: tuple[Place, ...], wanted: tuple[tuple[int, ...], ...] | None
-) -> tuple[float, ...]:
-    """Return a sort key: repairs that let the program end come first, then those with
-    the right output.
-    """
-    tried = mend.tried
-    new = [place for place in tried.failures if place not in before]
-    differs = wanted is not None and tried.output != wanted
-    return (
-        not tried.complete,
-        bool(new),
-        differs,
-        len(tried.warnings),
-        len(tried.failures),
-        mend.option.cost,
-    )

@@ -1,0 +1,115 @@
+"""Compare tried fixes: whether one helps, is enough, and which of two is better."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from dataclasses import dataclass
+
+from shapewright.analysis.fixes import FixOption
+from shapewright.analysis.program_run import Program
+from shapewright.commands.check.fixes import Overlay, Place, Tried, is_at
+from shapewright.findings.codes import INDEX_OUT_OF_RANGE
+from shapewright.findings.finding import Fix
+from shapewright.operators.failed_calls import Failure
+
+Crowded = Collection[tuple[str, int]]
+"""Lines with several calls that fail by themselves."""
+
+
+@dataclass(slots=True)
+class Mend:
+    """A candidate repair of a finding, and the outcome of the run with this repair."""
+
+    option: FixOption
+    texts: Overlay
+    tried: Tried
+
+    @property
+    def fix(self) -> Fix:
+        """Return the change of the text."""
+        return self.option.fix
+
+
+def _is_clean(mend: Mend, before: tuple[Place, ...]) -> bool:
+    """Return whether the run with a repair reached its end without another error."""
+    tried = mend.tried
+    return tried.complete and all(place in before for place in tried.failures)
+
+
+def is_enough(
+    mend: Mend,
+    before: tuple[Place, ...],
+    wanted: tuple[tuple[int, ...], ...] | None,
+    turn: int,
+) -> bool:
+    """Return whether, after some rounds of trials, no better repair needs to be
+    searched for.
+    """
+    tried = mend.tried
+    if not _is_clean(mend, before) or tried.warnings:
+        return False
+    if wanted is not None and tried.output != wanted:
+        return False
+    return not tried.failures or turn > 0
+
+
+def is_output_sure(program: Program) -> bool:
+    """Return whether the output of the run past all errors is the intended output."""
+    if not program.trace.complete:
+        return False
+    for failure in program.failures:
+        decided = failure.unmet is not None and not failure.unmet.guessed
+        if failure.unmet is not None and failure.unmet.code in OF_VALUES:
+            return False
+        if failure.guessed or not (decided or _is_parameter_size(failure)):
+            return False
+    return True
+
+
+OF_VALUES = frozenset({INDEX_OUT_OF_RANGE})
+"""Codes where what came out says nothing of what was to come out."""
+
+
+def _is_parameter_size(failure: Failure) -> bool:
+    """Return whether a parameter determines the expected size."""
+    return any(repair.kind == "size" and repair.parameter for repair in failure.repairs)
+
+
+def is_helpful(
+    tried: Tried,
+    gone: Place,
+    before: tuple[Place, ...],
+    run: Program,
+    crowded: Crowded = (),
+) -> bool:
+    """Return whether the error is gone and no other error has taken its place."""
+    left = [place for place in before if not is_at(place, gone, crowded)]
+    if any(is_at(place, gone, crowded) for place in tried.failures):
+        return False
+    new = [place for place in tried.failures if place not in left]
+    if run.trace.complete:
+        return tried.complete and not new
+    return (tried.complete and not new) or tried.ops > len(run.trace.ops)
+
+
+GROUNDS = 4
+"""How many parts of a rank say that a mend is worse, and not only less likely."""
+
+
+def rank_repair(
+    mend: Mend, before: tuple[Place, ...], wanted: tuple[tuple[int, ...], ...] | None
+) -> tuple[float, ...]:
+    """Return a sort key: repairs that let the program end come first, then those with
+    the right output.
+    """
+    tried = mend.tried
+    new = [place for place in tried.failures if place not in before]
+    differs = wanted is not None and tried.output != wanted
+    return (
+        not tried.complete,
+        bool(new),
+        differs,
+        len(tried.warnings),
+        len(tried.failures),
+        mend.option.cost,
+    )
