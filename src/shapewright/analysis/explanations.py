@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 
+from shapewright.analysis.autograd_errors import find_cause
 from shapewright.analysis.causes import find_argument, trace_size_origin
 from shapewright.analysis.program_run import Program, as_far_as_known, format_shape
 from shapewright.analysis.provenance.call_expressions import (
@@ -48,7 +49,8 @@ def explain_failures(program: Program) -> list[tuple[Finding, list[Failure]]]:
     found: dict[tuple[object, ...], tuple[Finding, list[Failure]]] = {}
     for failure in _iter_independent_failures(program):
         finding = explain_failure(program, failure)
-        key = finding.code, *_get_call_key(program, program.trace.ops[failure.op])
+        code = "" if failure.of_history else finding.code  # later ones follow
+        key = code, *_get_call_key(program, program.trace.ops[failure.op])
         if key in found:
             first, failures = found[key]
             found[key] = replace(first, count=first.count + 1), [*failures, failure]
@@ -74,6 +76,12 @@ def _get_call_key(program: Program, op: Op) -> tuple[object, ...]:
 def explain_failure(program: Program, failure: Failure) -> Finding:
     """Explain what does not fit in a call, and where the two sizes came from."""
     op = program.trace.ops[failure.op]
+    cause = find_cause(program, failure)
+    if cause is not None:
+        return Finding(
+            cause.code, "error", cause.message, op.span, op.module,
+            failure.torch_message, cause.related,
+        )  # fmt: skip
     code, message = describe_failure(program, failure)
     return Finding(
         code,

@@ -253,6 +253,8 @@ KERNEL_TOO_LARGE = _need("kernel-too-large",
     "less pooling before, padding, or `AdaptiveAvgPool2d`")
 KEYS_AND_VALUES = _need("keys-and-values",
     "the numbers of keys and values differ", "both from the same memory")
+LENGTHS_ON_GPU = _need("lengths-on-gpu",
+    "lengths of packed sequences on a GPU", "`lengths.cpu()`")
 MASK_SHAPE = _need("mask-shape",
     "a mask does not have the sizes of the dims that it indexes",
     "`mask.expand_as(x)`, or `torch.where`")
@@ -322,6 +324,9 @@ TARGET_SHAPE = _need("target-shape",
     "the shapes of predictions and targets differ", "`squeeze(1)`, or `view_as`")
 THETA_SHAPE = _need("theta-shape",
     "`theta` is not a 2 x 3 matrix for each image", "`theta.view(-1, 2, 3)`")
+TO_NUMPY = _need("to-numpy",
+    "NumPy reads a tensor that requires a gradient, is on a GPU or in bfloat16",
+    "`x.detach().cpu().numpy()`")
 TOO_MANY_INDICES = _need("too-many-indices",
     "more indices than dims", "count the dims: `x.shape`")
 TWO_UNKNOWN_SIZES = _need("two-unknown-sizes",
@@ -347,10 +352,19 @@ WRONG_RANK = _need("wrong-rank",
 COLLECTIVE_MISMATCH = _error("collective-mismatch",
     "tensors that a collective of `torch.distributed` refuses",
     "`zeros_like` of what is sent")
+GRAPH_CUT = _error("graph-cut",
+    "a loss without a graph: nothing trainable leads to it",
+    "the tensor itself where a number, an index or a copy of it stands")
+GRAPH_FREED = _error("graph-freed",
+    "a second backward pass through a graph: which tensor brings it, which line freed it",
+    "`state = state.detach()` between iterations, one pass for the sum of two losses")
 ITEMS_DO_NOT_STACK = _error("items-do-not-stack",
     "items of the data set that cannot be collated into a batch: which, which field, "
     "both shapes",
     "items of one size, or a `collate_fn` that pads")
+LEAF_WRITTEN = _error("leaf-written",
+    "a parameter written while gradients are recorded",
+    "`with torch.no_grad():` around the write")
 MISSING_DEVICE = _error("missing-device",
     "the program asks for a device that the rehearsed machine does not have",
     "`--device cuda`, or `torch.cuda.is_available()`")
@@ -360,6 +374,9 @@ PROGRAM_ERROR = _error("program-error",
     "the program raised an error for another reason", "what Python says")
 PROGRAM_EXIT = _error("program-exit",
     "the program called `sys.exit`", "a function or a model of it as the target")
+SAVED_TENSOR_WRITTEN = _error("saved-tensor-written",
+    "a write to a tensor that a backward pass needs: which, by which line",
+    "the form that makes a new tensor; the step after the backward pass")
 SELF_CHECK = _error("self-check",
     "a rule and torch disagree: a fault of Shapewright", "a report of the call")
 SHAPE_MISMATCH = _error("shape-mismatch",

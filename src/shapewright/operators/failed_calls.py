@@ -103,8 +103,9 @@ OF_HISTORY = (
     "backward through the graph a second time",
     "modified by an inplace operation",
     "does not require grad and does not have a grad_fn",
+    "leaf Variable that requires grad",
 )
-"""Parts of torch's messages about a backward pass that fails for its history."""
+"""Parts of torch's messages about a call that autograd refuses for its history."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,6 +7,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
+from shapewright.analysis.autograd_errors import find_cause
 from shapewright.analysis.fixes import (
     common_mistakes,
     constructors,
@@ -15,6 +16,7 @@ from shapewright.analysis.fixes import (
     operands,
 )
 from shapewright.analysis.fixes import constructors as created
+from shapewright.analysis.fixes.graph_edits import suggest_graph_edits
 from shapewright.analysis.fixes.suspect_lines import find_error_suspects, find_suspects
 from shapewright.analysis.program_run import Program, as_far_as_known
 from shapewright.findings.codes import CHANNELS_LAST, MISSING_TRANSPOSE, NOT_FLATTENED
@@ -49,7 +51,9 @@ def iter_options(kind: str, cost: float, fixes: Iterable[Fix]) -> Iterator[FixOp
 def find_fixes(program: Program, failure: Failure) -> list[FixOption]:
     """Return the fixes to try, without duplicates, the likeliest first."""
     if failure.of_history:
-        return []
+        cause = find_cause(program, failure)
+        found = suggest_graph_edits(program, cause) if cause is not None else ()
+        return _sort_fixes(program, iter_options("graph", 1.0, found))
     return _sort_fixes(
         program,
         [*_find_call_fixes(program, failure), *_find_line_fixes(program, failure)],
@@ -132,6 +136,7 @@ def _find_call_fixes(program: Program, failure: Failure) -> Iterator[FixOption]:
     yield from iter_options(
         "last-batch", 1.0, common_mistakes.suggest_drop_last(program, failure.op)
     )
+    yield from iter_options("numpy", 0.8, operands.fix_for_numpy(program, failure))
     yield from iter_options("dtype", 1.0, operands.fix_dtype(program, failure))
     yield from iter_options("storage", 1.0, operands.fix_storage(program, failure))
     yield from iter_options(

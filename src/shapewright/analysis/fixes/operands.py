@@ -23,8 +23,10 @@ from shapewright.analysis.provenance.origins import find_constructor
 from shapewright.findings.codes import (
     DOES_NOT_DIVIDE,
     ELEMENT_COUNT_MISMATCH,
+    LENGTHS_ON_GPU,
     ONE_VALUE_PER_CHANNEL,
     SHUFFLED_SIZES,
+    TO_NUMPY,
 )
 from shapewright.findings.finding import Edit, Finding, Fix
 from shapewright.operators.failed_calls import RANK_KINDS, Failure, Repair
@@ -98,6 +100,29 @@ def append_method(text: SourceText, node: ast.expr, method: str) -> Fix:
         shown = f"({written}){method}"
         edits = (Edit(span, shown),)
     return Fix("fits", f"`{join_lines(shown)}`", edits)
+
+
+def fix_for_numpy(program: Program, failure: Failure) -> Iterator[Fix]:
+    """Suggest `x.detach().cpu()` for a tensor that NumPy reads."""
+    op = program.trace.ops[failure.op]
+    if failure.unmet is not None and failure.unmet.code == LENGTHS_ON_GPU:
+        yield from with_method(program, failure, 1, ".cpu()")
+    if failure.unmet is None or failure.unmet.code != TO_NUMPY:
+        return
+    fact = op.inputs[0]
+    method = ".detach()" if fact.requires_grad else ""
+    method += ".cpu()" if fact.device != "cpu" else ""
+    method += ".float()" if fact.dtype == "bfloat16" else ""
+    found = program.node(op.span)
+    if found is None:
+        return
+    text, node = found
+    func = node.func if isinstance(node, ast.Call) else None
+    if op.name.endswith(".numpy") and isinstance(func, ast.Attribute):
+        yield append_method(text, func.value, method)
+    elif isinstance(node, ast.Call):
+        for argument in node.args:
+            yield append_method(text, argument, method)
 
 
 def fix_dtype(program: Program, failure: Failure) -> Iterator[Fix]:

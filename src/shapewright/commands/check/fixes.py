@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 from shapewright.analysis.hazards import find_hazards
 from shapewright.analysis.program_run import Program, fill_lazy_parts
-from shapewright.findings.codes import STATE_DICT_MISMATCH
+from shapewright.findings.codes import MIXED_DEVICES, STATE_DICT_MISMATCH
 from shapewright.findings.finding import Edit, Finding, Fix
 from shapewright.operators.failed_calls import Failure
 from shapewright.program.spans import apply_edits
@@ -77,10 +77,19 @@ def list_failures(program: Program) -> tuple[Place, ...]:
     found += [get_place(program, failure) for failure in program.failures]
     lines = {place[:2] for place in found}
     for finding in program.trace.findings:
-        line = (finding.span.file, finding.span.line) if finding.span else ("", 0)
-        if finding.severity == "error" and line not in lines:
-            found.append((*line, finding.code))
+        place = get_finding_place(finding)
+        if finding.severity == "error" and place[:2] not in lines:
+            found.append(place)
     return tuple(found)
+
+
+def get_finding_place(finding: Finding) -> Place:
+    """Return the place of a finding of the run: its file, its line, and its code, or
+    its message where a line may have several of that code.
+    """
+    line = (finding.span.file, finding.span.line) if finding.span else ("", 0)
+    several = finding.code == MIXED_DEVICES
+    return (*line, finding.message if several else finding.code)
 
 
 def get_place(program: Program, failure: Failure) -> Place:

@@ -13,6 +13,7 @@ from shapewright.analysis import python_errors
 from shapewright.analysis.explanations import MOST_RELATED, explain_failures
 from shapewright.analysis.fixes import FixOption, find_fixes, fix_error, iter_options
 from shapewright.analysis.hazards import find_hazards, is_ignored_here
+from shapewright.analysis.mixed_devices import explain_devices, suggest_moves
 from shapewright.analysis.program_run import Program
 from shapewright.analysis.provenance.origins import drop_repeated, iter_line_definitions
 from shapewright.analysis.state_dicts import explain_load, suggest_fixes
@@ -21,6 +22,7 @@ from shapewright.commands.check.fixes import (
     Overlay,
     Place,
     Tried,
+    get_finding_place,
     get_output,
     get_place,
     is_at,
@@ -37,6 +39,7 @@ from shapewright.commands.check.tried_fixes import (
 )
 from shapewright.findings.codes import (
     CODES,
+    MIXED_DEVICES,
     PROGRAM_ERROR,
     TORCH_ERROR,
 )
@@ -166,7 +169,10 @@ class Session:
             (finding, failures, get_place(program, failures[0]))
             for finding, failures in explain_failures(program)
         ]
-        calls = Counter(place[:2] for place in {place for *_, place in explained})
+        places = {place for *_, place in explained}
+        mixed = [f for f in program.trace.findings if f.code == MIXED_DEVICES]
+        places |= {get_finding_place(each) for each in mixed}
+        calls = Counter(place[:2] for place in places)
         self.crowded |= {line for line, count in calls.items() if count > 1}
         for finding, failures, place in explained:
             lines.add(place[:2])
@@ -183,8 +189,18 @@ class Session:
                 self.tries(program, found[-1], find_fixes(program, failures[0]))
         lines |= {get_place(program, failure)[:2] for failure in program.failures}
         for finding in program.trace.findings:
-            line = (finding.span.file, finding.span.line) if finding.span else ("", 0)
-            place = (*line, finding.code)
+            place = get_finding_place(finding)
+            line = place[:2]
+            if finding.code == MIXED_DEVICES and not (
+                place in known or (alone and found)
+            ):
+                shown = explain_devices(program, finding)
+                if any(_is_same_stray(shown, each.finding) for each in found):
+                    continue
+                found.append(Told(shown, place))
+                moves = iter_options("move", 1.0, suggest_moves(program, finding))
+                self.tries(program, found[-1], list(moves))
+                continue
             ended = finding.code in (TORCH_ERROR, PROGRAM_ERROR)
             if (ended and line in lines) or place in known or (alone and found):
                 continue
@@ -406,6 +422,15 @@ class Session:
             if text.lines[lines] != changed.split("\n")[lines]:
                 return any(mend.fix is fix for t in self.told for mend in t.mends[:1])
         return True
+
+
+def _is_same_stray(one: Finding, other: Finding) -> bool:
+    """Return whether one tensor is on the wrong device in two calls on a line."""
+    return (
+        one.code == other.code == MIXED_DEVICES
+        and one.related[:1] == other.related[:1] != ()
+        and (one.span is None) == (other.span is None)
+    )
 
 
 def _get_sizes(failure: Failure) -> frozenset[int]:

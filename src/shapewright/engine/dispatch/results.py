@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from shapewright.engine.engine import Engine
 
 LAYS_ANEW = operators_with("lays_out_anew")
+SIZES_ON_CPU = operators_with("returns_sizes_on_cpu")
 Tensor = torch.Tensor
 Args = tuple[Any, ...]
 Kwargs = dict[str, Any]
@@ -97,8 +98,9 @@ def record_results(
                     kind = SAME
                 outs.append(info)
                 return originals[i]
+        on = "cpu" if outs and name in SIZES_ON_CPU else device
         info, aliased = _make_info(
-            engine, value, infos, owners, device, assumed,
+            engine, value, infos, owners, on, assumed,
             known=known, name=name, originals=originals,
         )  # fmt: skip
         if aliased and kind == NEW:

@@ -52,7 +52,7 @@ from shapewright.engine.identity import (
 )
 from shapewright.engine.layers.nested_tensors import has_nested
 from shapewright.engine.memo import NEW, Answer
-from shapewright.engine.values.reads import format_tensor
+from shapewright.engine.values.reads import answer_representative, format_tensor
 from shapewright.findings.codes import NORMALIZED_SHAPE
 from shapewright.operators.failed_calls import OF_HISTORY, Failure, Repair, Unmet
 from shapewright.operators.metadata_rules import Made
@@ -239,12 +239,13 @@ def _substitute_result(
     infos = tuple(engine.info(tensor) for tensor in tensors)
     arguments = convert_for_record(engine, args, kwargs)
     needed = None
-    if rule is not None:
-        needed = unmet(rule, *convert_for_needs(engine, args, kwargs))
     first = get_plain_name(func)
     of_history = any(words in str(error) for words in OF_HISTORY)
+    if rule is not None and not of_history:
+        needed = unmet(rule, *convert_for_needs(engine, args, kwargs))
     search = find_repairs(engine, plan, func, args, kwargs, more, engine.going_on.quick)
-    if of_history or first == "__format__":  # fresh tensors have none
+    if of_history or first in ("__format__", "numpy", "__array__"):
+        # fresh tensors have neither a graph nor a device
         search = iter(())
     names = _name_arguments(func, rule, *arguments)
     out: Any = FAILED
@@ -252,6 +253,8 @@ def _substitute_result(
     found: list[tuple[Repair, Any]] = [] if engine.going_on.quick else list(search)
     if first == "__format__":
         out = format_tensor(infos[0])  # a text, whatever the tensor
+    elif first in ("numpy", "__array__"):
+        out = answer_representative(engine, first, infos[0])
     elif needed is not None and needed.makes:
         out = _make_stated_results(engine, needed.makes, infos)
     elif needed is not None and rule is not None:
@@ -267,6 +270,8 @@ def _substitute_result(
             out, guessed = _choose_repair(engine, found)
         elif of_history and first == "backward":
             out = None
+        elif of_history and tensors and _is_in_place(first, kwargs):
+            out = tensors[0]
     if needed is not None:
         declared = [isinstance(tensor, Parameter) for tensor in tensors]
         known = as_repairs(names, infos, needed, declared)

@@ -188,6 +188,9 @@ def answer_value(engine: Engine, func: Any, args: Args, kwargs: Kwargs | None) -
         return format_tensor(infos[0])
     if name == "__format__":
         return _answer_format(engine, func, args, infos[0])
+    if name in ("numpy", "__array__") and infos:
+        force = (kwargs or {}).get("force", args[1] if len(args) > 1 else False)
+        _check_for_numpy(engine, infos[0], name == "numpy" and bool(force))
     known = bool(infos) and all(info.storage.known for info in infos)
     if known:
         assumed = next((i.storage.assumed for i in infos if i.storage.assumed), None)
@@ -256,6 +259,11 @@ def _suppose_value(engine: Engine, name: str, info: Info) -> tuple[Any, bool]:
     return out, guess.sure
 
 
+def answer_representative(engine: Engine, name: str, info: Info) -> Any:
+    """Return the value with which a run goes on after a refused read."""
+    return _suppose_value(engine, name, info)[0]
+
+
 def _as_python(name: str, value: Tensor, info: Info) -> Any:
     """Convert a representative to the Python value that the reading call returns."""
     large = value.numel() > supposed_values.LARGEST
@@ -305,6 +313,23 @@ def _check_one(engine: Engine, name: str, infos: list[Info]) -> None:
     else:
         text = f"a Tensor with {count} elements cannot be converted to Scalar"
     engine.raise_theirs(RuntimeError(text))
+
+
+def _check_for_numpy(engine: Engine, info: Info, force: bool) -> None:
+    """Raise torch's error for a tensor that NumPy cannot share memory with."""
+    meta = info.meta
+    if force or is_in_transform():
+        return
+    if meta.device not in ("cpu", "meta"):
+        words = f"can't convert {meta.device} device type tensor to numpy. Use "
+        words += "Tensor.cpu() to copy the tensor to host memory first."
+        engine.raise_theirs(TypeError(words))
+    if meta.requires_grad:
+        words = "Can't call numpy() on Tensor that requires grad. Use "
+        words += "tensor.detach().numpy() instead."
+        engine.raise_theirs(RuntimeError(words))
+    if meta.dtype == "bfloat16":
+        engine.raise_theirs(TypeError("Got unsupported ScalarType BFloat16"))
 
 
 def _format_short(value: Any) -> str:
@@ -381,6 +406,8 @@ def answer_data_dependent(
     tensors = nests.collect_tensors((args, kwargs))
     infos = [engine.info(tensor) for tensor in tensors]
     known = bool(infos) and all(info.storage.known for info in infos)
+    if name == "_pack_padded_sequence" and infos[0].meta.device != "cpu":
+        return _answer_packing(engine, func, args, kwargs, infos)
     if known and known_values.can_compute(engine, infos):
         done = known_values.compute_known(engine, func, args, kwargs, infos)
         if done is not known_values.TOO_LARGE:
@@ -417,6 +444,12 @@ def _answer_packing(
     data, lengths = args[0], args[1]
     first = args[2] if len(args) > 2 else kwargs.get("batch_first", False)
     info = engine.info(lengths)
+    if info.meta.device not in ("cpu", "meta"):
+        kind = "Long" if info.meta.dtype == "int64" else info.meta.dtype
+        words = "'lengths' argument should be a 1D CPU int64 tensor, but got"
+        engine.raise_theirs(
+            RuntimeError(f"{words} {len(info.meta.shape)}D {info.meta.device} {kind} tensor")
+        )
     if info.storage.known:
         known = engine.value_of(lengths)
     else:

@@ -6,6 +6,7 @@ from typing import Any
 
 from shapewright.findings.codes import (
     HIDDEN_STATE_SHAPE,
+    LENGTHS_ON_GPU,
     JOINED_SIZES_DIFFER,
     PACKED_LENGTHS,
     RNN_INPUT_SIZE,
@@ -56,6 +57,15 @@ def pack(input: Meta, lengths: Meta, batch_first: bool = False) -> Unmet | None:
             has=len(lengths.shape),
             needs=1,
             grants=(Grant("lengths", Made((shape[not batch_first],), "int64")),),
+        )
+    if lengths.device not in ("cpu", "meta"):
+        return Unmet(
+            LENGTHS_ON_GPU,
+            f"{PACK} reads lengths on the CPU, but {{lengths}} is on"
+            f" `{lengths.device}`",
+            Place("lengths"),
+            has=lengths.device,
+            needs="cpu",
         )
     wrong = _of_count(input, lengths, bool(batch_first)) or _of_order(lengths)
     if wrong is None and lengths.dtype != "int64":

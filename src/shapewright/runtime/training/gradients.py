@@ -48,7 +48,11 @@ class Gradients:
                 made.register_hook(partial(self.note_backward, path))
 
     def note_backward(self, path: str, gradient: Any) -> None:
-        """Note the gradient of a module's output."""
+        """Note the gradient of a module's output; torch passes None where a later call
+        used another output only.
+        """
+        if gradient is None:
+            return
         with torch._C.DisableTorchFunction():
             self.came.setdefault(path, _describe_tensor(gradient))
 

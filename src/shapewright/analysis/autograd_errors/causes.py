@@ -1,0 +1,276 @@
+"""Why torch's autograd refused a call, as data: which tensor, which line keeps its graph,
+which line freed the graph or wrote to the tensor.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+
+from shapewright.analysis.autograd_errors.history import History, keeps_graph
+from shapewright.analysis.autograd_errors.lost_graphs import find_cut
+from shapewright.analysis.autograd_errors.names import (
+    find_carried_names,
+    find_name,
+    get_name_of_loss,
+    is_before_loop,
+)
+from shapewright.analysis.autograd_errors.written_tensors import find_write
+from shapewright.analysis.program_run import Program
+from shapewright.findings.codes import (
+    GRAPH_CUT,
+    GRAPH_FREED,
+    LEAF_WRITTEN,
+    SAVED_TENSOR_WRITTEN,
+)
+from shapewright.findings.finding import Related
+from shapewright.operators.failed_calls import Failure
+from shapewright.program.source_text import SourceText, join_lines
+from shapewright.record.ops import Fact, Op
+
+SECOND = "backward through the graph a second time"
+WRITTEN = "modified by an inplace operation"
+CUT = ("does not require grad and does not have a grad_fn", "does not require grad")
+LEAVES = (
+    "a leaf Variable that requires grad",
+    "a view of a leaf Variable that requires grad",
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Cause:
+    """The cause of an error of autograd.
+
+    `kind` says what happened: `carried` (a tensor brings the graph of an earlier
+    iteration), `before-loop` (a graph made once, used in each iteration), `same-loss`,
+    `two-losses`, `written`, `step` (an optimizer wrote), `cut`, `frozen`, `leaf`.
+    `fact` is the tensor, `maker` and `user` the calls on both sides of it, `other` the
+    earlier backward pass or the call that wrote or cut. `names` are the program's
+    expressions for the tensor.
+    """
+
+    code: str
+    kind: str
+    message: str
+    failing: Op
+    fact: Fact | None = None
+    maker: Op | None = None
+    user: Op | None = None
+    other: Op | None = None
+    names: tuple[str, ...] = ()
+    related: tuple[Related, ...] = ()
+
+
+def find_cause(program: Program, failure: Failure) -> Cause | None:
+    """Find the cause of an error of autograd; None for errors of another kind."""
+    message = failure.torch_message
+    op = program.trace.ops[failure.op]
+    if any(words in message for words in LEAVES):
+        return _explain_leaf(program, op, message)
+    if not failure.of_history:
+        return None
+    history = History(program)
+    if SECOND in message:
+        return _explain_freed(history, op)
+    if WRITTEN in message:
+        return _explain_written(history, op, message)
+    return _explain_cut(history, op)
+
+
+# -- a graph that an earlier backward pass freed --------------------------------------
+
+
+def _explain_freed(history: History, failing: Op) -> Cause | None:
+    """Explain a second backward pass through a graph."""
+    graph = history.collect_graph(failing.inputs, failing.index)
+    failed = {failure.op for failure in history.program.failures}
+    for first in reversed(history.passes):
+        if first.index >= failing.index or first.index in failed or keeps_graph(first):
+            continue
+        earlier = history.collect_graph(first.inputs, first.index)
+        shared = {index: graph[index] for index in graph if index in earlier}
+        if shared:
+            return _describe_freed(history, failing, first, graph, shared)
+    return None
+
+
+def _describe_freed(
+    history: History,
+    failing: Op,
+    first: Op,
+    graph: dict[int, Op],
+    shared: dict[int, Op],
+) -> Cause:
+    """Describe a graph that `first` freed and `failing` needs again."""
+    program = history.program
+    loss, call = get_name_of_loss(program, failing), _quote(program, failing)
+    again = first.span == failing.span
+    edges = [
+        edge
+        for edge in history.iter_edges(graph, shared)
+        if edge.fact.tensor not in program.states
+    ]
+    where = _at(first)
+    if not edges:
+        said = f"{call} is the second backward pass through the graph of {loss}"
+        if again:
+            said += ", which the same line freed in the previous iteration"
+        else:
+            said += f", which {_quote(program, first)} {where} freed"
+        kind = "same-loss"
+        related = [_place(first, "the graph is freed here")]
+        maker = history.find_maker(failing.inputs[0], failing.index)
+        if again and maker is not None and is_before_loop(history, maker, failing):
+            kind = "before-loop"
+            related.append(_place(maker, f"{loss} is computed here, once"))
+        return Cause(
+            GRAPH_FREED, kind, said, failing, failing.inputs[0], maker, failing, first,
+            (loss.strip("`"),), tuple(_keep(related)),
+        )  # fmt: skip
+    edge = edges[0]
+    carried = find_carried_names(history, edge, failing)
+    name = f"`{carried[0]}`" if carried else find_name(history, edge)
+    made = _place(edge.maker, f"{name} is made by `{edge.maker.name}`")
+    used = _place(edge.user, f"{name} is used again here")
+    freed = _place(first, "its graph is freed here")
+    kind = "two-losses"
+    if again and is_before_loop(history, edge.maker, failing):
+        kind = "before-loop"
+        said = f"{name} is computed once, before the loop, and its graph is freed by the"
+        said += f" first {_quote(program, first)}"
+    elif again or edge.maker.index < first.index < edge.user.index and carried:
+        kind = "carried" if again else "two-losses"
+        said = f"{name} carries the graph of the previous iteration, which"
+        said += f" {_quote(program, first)} freed"
+    if kind == "two-losses":
+        other = get_name_of_loss(program, first)
+        said = f"{loss} and {other} share the graph of {name}, which"
+        said += f" {_quote(program, first)} {where} freed"
+    return Cause(
+        GRAPH_FREED, kind, said, failing, edge.fact, edge.maker, edge.user, first,
+        carried or _strip(name), tuple(_keep([made, used, freed])),
+    )  # fmt: skip
+
+
+# -- a tensor that was written after a call saved it ----------------------------------
+
+
+def _explain_written(history: History, failing: Op, message: str) -> Cause | None:
+    """Explain a write to a tensor that a backward pass needs."""
+    program = history.program
+    found = find_write(history, failing, message)
+    if found is None:
+        return None
+    edge, write = found
+    name = find_name(history, edge)
+    call = _quote(program, write)
+    loss = get_name_of_loss(program, failing)
+    path = program.states.get(edge.fact.tensor)
+    saved = _place(edge.user, f"{name} is saved here, by `{edge.user.name}`")
+    wrote = _place(write, f"{name} is written here")
+    if path is not None or edge.fact.is_leaf:
+        said = f"{call} {_at(write)} changes {name}, which {_quote(program, failing)}"
+        said += f" still needs: the graph of {loss} was made before"
+        kind = "step" if "step" in call else "written"
+        related = [saved, wrote]
+    else:
+        kind = "written"
+        own = edge.user.index == edge.maker.index
+        what = f"the output of `{edge.user.name}`" if own else name
+        said = f"{call} {_at(write)} writes to {what}"
+        needs = "" if own else f" of `{edge.user.name}`"
+        said += f", which the backward pass{needs} needs unchanged"
+        related = [wrote, saved]
+    return Cause(
+        SAVED_TENSOR_WRITTEN, kind, said, failing, edge.fact, edge.maker, edge.user,
+        write, _strip(name), tuple(_keep(related)),
+    )  # fmt: skip
+
+
+# -- a loss without a graph -----------------------------------------------------------
+
+
+def _explain_cut(history: History, failing: Op) -> Cause | None:
+    """Explain a loss that nothing trainable leads to."""
+    program = history.program
+    cut = find_cut(history, failing)
+    if cut is None:
+        return None
+    loss = get_name_of_loss(program, failing)
+    said = f"{loss} has no graph: {cut.reason}"
+    related = [_place(cut.op, cut.label)] if cut.op is not None else []
+    if cut.span is not None:
+        related.append(Related(cut.span, cut.label))
+    return Cause(
+        GRAPH_CUT, "frozen" if cut.op is None else "cut", said, failing, other=cut.op,
+        names=cut.names, related=tuple(_keep(related)),
+    )  # fmt: skip
+
+
+# -- a leaf written in place ----------------------------------------------------------
+
+
+def _explain_leaf(program: Program, op: Op, message: str) -> Cause:
+    """Explain a write to a tensor that requires a gradient and was not computed."""
+    history = History(program)
+    call = _quote(program, op)
+    name = find_name(history, None, op)
+    path = program.states.get(op.inputs[0].tensor) if op.inputs else None
+    what = "a parameter" if path is not None else "a tensor created with gradients on"
+    of = "a view of " if "view of" in message else ""
+    said = f"{call} writes to {of}{name}, {what}: outside `torch.no_grad()` torch"
+    said += " allows no write to it"
+    related = []
+    made = program.producers.get(op.inputs[0].tensor) if op.inputs else None
+    if made is not None:
+        related.append(_place(made, f"{name} is made by `{made.name}`"))
+    return Cause(
+        LEAF_WRITTEN, "leaf", said, op, op.inputs[0] if op.inputs else None, made,
+        names=_strip(name), related=tuple(_keep(related)),
+    )  # fmt: skip
+
+
+# -- words ------------------------------------------------------------------------------
+
+
+def _quote(program: Program, op: Op) -> str:
+    """Return the text of a call in backquotes, or the call's name if it is long."""
+    found = program.node(op.span)
+    if found is None:
+        return f"`{op.name}`"
+    text, node = found
+    written = _get_written(text, node)
+    return f"`{written}`" if len(written) <= 48 else f"`{op.name}`"
+
+
+def _get_written(text: SourceText, node: ast.expr | ast.stmt) -> str:
+    """Return the text of an expression on one line; of `x[0] += y`, all of it."""
+    around = text.parent(node)
+    if isinstance(node, ast.Subscript) and isinstance(around, ast.Assign):
+        return join_lines(text.written(around))
+    return join_lines(text.written(node))
+
+
+def _at(op: Op) -> str:
+    """Return where a call stands: `at line 12`."""
+    return f"at line {op.span.line}" if op.span is not None else ""
+
+
+def _place(op: Op, said: str) -> Related | None:
+    """Return the place of a call, with what happens there."""
+    return Related(op.span, said) if op.span is not None else None
+
+
+def _keep(places: Iterable[Related | None]) -> Iterator[Related]:
+    """Yield the places that are known, each line once."""
+    seen = set()
+    for place in places:
+        if place is not None and (place.span.file, place.span.line) not in seen:
+            seen.add((place.span.file, place.span.line))
+            yield place
+
+
+def _strip(name: str) -> tuple[str, ...]:
+    """Return the expression in backquotes, if a name is one."""
+    return (name.strip("`"),) if name.startswith("`") else ()

@@ -1,0 +1,158 @@
+"""Where the graph of a loss ends before it reaches anything trainable."""
+
+from __future__ import annotations
+
+import ast
+from dataclasses import dataclass
+
+from shapewright.analysis.autograd_errors.history import History
+from shapewright.operators.facts import operators_with
+from shapewright.program.source_text import SourceText, join_lines
+from shapewright.program.spans import Span
+from shapewright.program.syntax_nodes import get_called_name, get_last_name
+from shapewright.record.ops import Op
+
+FOLLOWED = 400
+"""Calls that are followed back from a loss."""
+INDICES = operators_with("returns_indices")
+DETACHING = frozenset({"detach", "data", "item", "numpy", "tolist"})
+CASTS = frozenset({"int", "long", "short", "byte", "bool", "round", "sign"})
+COPIES = frozenset({"tensor", "as_tensor", "from_numpy", "FloatTensor", "Tensor"})
+WITHOUT = frozenset({"no_grad", "inference_mode", "set_grad_enabled"})
+
+
+@dataclass(frozen=True, slots=True)
+class Cut:
+    """The place where a graph ends, and why; `op` is None where it never began."""
+
+    op: Op | None
+    reason: str
+    label: str
+    names: tuple[str, ...] = ()
+    span: Span | None = None
+
+
+def find_cut(history: History, failing: Op) -> Cut | None:
+    """Find the call nearest to a loss that took its graph away."""
+    program = history.program
+    waiting = [fact.tensor for fact in failing.inputs]
+    seen: set[int] = set()
+    made_anew: list[Op] = []
+    frozen: list[str] = []
+    while waiting and len(seen) < FOLLOWED:
+        tensor = waiting.pop(0)
+        if tensor in seen:
+            continue
+        seen.add(tensor)
+        if tensor in program.states:
+            frozen.append(program.states[tensor])
+        for op in reversed(history.makers.get(tensor, ())):
+            if op.index >= failing.index:
+                continue
+            if any(fact.requires_grad for fact in op.inputs):
+                return _describe_cut(history, op)
+            if not op.inputs:
+                made_anew.append(op)
+            waiting += [fact.tensor for fact in op.inputs]
+    for op in made_anew:
+        cut = _describe_copy(history, op)
+        if cut is not None:
+            return cut
+    if frozen:
+        return _describe_frozen(history, frozen)
+    return None
+
+
+def _describe_cut(history: History, op: Op) -> Cut:
+    """Describe a call with an input that has a graph and outputs without one."""
+    name = op.name.rpartition(".")[2]
+    line = f" at line {op.span.line}" if op.span is not None else ""
+    call = _write_call(history, op)
+    if name in DETACHING:
+        return Cut(op, f"{call}{line} removes it", "the graph ends here")
+    block = _find_block(history, op)
+    if block is not None:
+        words, span = block
+        said = f"{call}{line} runs under `{words}`"
+        return Cut(op, said, f"`{words}`", span=span)
+    if op.outputs and name in INDICES:
+        said = f"`{name}`{line} gives indices, which have no gradient"
+        return Cut(op, said, "the graph ends here")
+    if op.outputs and not op.outputs[0].dtype.startswith(("float", "bfloat", "complex")):
+        said = f"{call}{line} gives {op.outputs[0].dtype}, which has no gradient"
+        return Cut(op, said, "the graph ends here")
+    return Cut(op, f"{call}{line} takes it away", "the graph ends here")
+
+
+def _describe_copy(history: History, op: Op) -> Cut | None:
+    """Describe a tensor that was made anew from the values of others."""
+    found = history.program.node(op.span)
+    name = op.name.rpartition(".")[2]
+    if found is None or name not in COPIES:
+        return None
+    text, node = found
+    if not isinstance(node, ast.Call) or not node.args:
+        return None
+    if not any(isinstance(each, ast.Name | ast.Call) for each in ast.walk(node.args[0])):
+        return None
+    line = f" at line {op.span.line}" if op.span is not None else ""
+    said = f"{_write_call(history, op)}{line} copies values into a new tensor"
+    return Cut(op, said, "the graph ends here", (text.written(node.args[0]),))
+
+
+def _describe_frozen(history: History, frozen: list[str]) -> Cut:
+    """Describe a loss all of whose parameters are frozen."""
+    span, words = None, ""
+    for file in history.program.trace.sources:
+        text = history.program.text(file)
+        if text is not None:
+            place = _find_freezing(text)
+            if place is not None:
+                span, words = text.span(place), join_lines(text.written(place))
+    said = f"no parameter that it is computed from requires a gradient: `{frozen[0]}`"
+    said += f" and {len(frozen) - 1} more" if len(frozen) > 1 else ""
+    return Cut(None, said, "the parameters are frozen here", (words,), span)
+
+
+def _find_freezing(text: SourceText) -> ast.stmt | ast.expr | None:
+    """Return the statement of a file that turns gradients of parameters off."""
+    for node in text.nodes:
+        if isinstance(node, ast.Assign) and isinstance(node.value, ast.Constant):
+            if get_last_name(node.targets[0]) == "requires_grad":
+                if node.value.value is False:
+                    return node
+        if get_called_name(node) == "requires_grad_" and isinstance(node, ast.Call):
+            given = node.args[0] if node.args else None
+            if isinstance(given, ast.Constant) and given.value is False:
+                return node
+    return None
+
+
+def _find_block(history: History, op: Op) -> tuple[str, Span] | None:
+    """Return the `with torch.no_grad()` or the decorator that a call runs under."""
+    for frame in reversed(op.frames):
+        found = history.find_text(frame.span)
+        if found is None:
+            continue
+        text, statement = found
+        for around in [statement, *text.outwards(statement)]:
+            heads: list[ast.expr] = []
+            if isinstance(around, ast.With | ast.AsyncWith):
+                heads = [item.context_expr for item in around.items]
+            elif isinstance(around, ast.FunctionDef):
+                heads = list(around.decorator_list)
+            for head in heads:
+                name = get_called_name(head) or get_last_name(head)
+                if name in WITHOUT:
+                    return text.written(head), text.span(head)
+    return None
+
+
+def _write_call(history: History, op: Op) -> str:
+    """Return the text of a call, or its name if that is long."""
+    found = history.program.node(op.span)
+    if found is not None:
+        written = join_lines(found[0].written(found[1]))
+        if len(written) <= 48:
+            return f"`{written}`"
+    return f"`{op.name}`"

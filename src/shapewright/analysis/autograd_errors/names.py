@@ -1,0 +1,154 @@
+"""The program's own names for the tensors of an autograd graph."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+
+from shapewright.analysis.autograd_errors.history import (
+    Edge,
+    History,
+    find_common_frames,
+)
+from shapewright.analysis.program_run import Program, format_shape
+from shapewright.analysis.provenance.call_expressions import (
+    find_tensor_expressions,
+    find_tensor_names,
+)
+from shapewright.program.source_text import SourceText
+from shapewright.program.spans import Span
+from shapewright.program.syntax_nodes import LOOPS, get_dotted_name
+from shapewright.record.ops import Op
+
+
+def get_name_of_loss(program: Program, op: Op) -> str:
+    """Return the expression whose backward pass a call runs."""
+    names = find_tensor_names(program, op)
+    return names[0] if names and names[0].startswith("`") else "the loss"
+
+
+def find_name(history: History, edge: Edge | None, op: Op | None = None) -> str:
+    """Return the program's expression for a tensor, or its shape."""
+    program = history.program
+    user = edge.user if edge is not None else op
+    assert user is not None
+    fact = edge.fact if edge is not None else user.inputs[0]
+    names = find_tensor_names(program, user)
+    for each, name in zip(user.inputs, names, strict=False):
+        if each.tensor == fact.tensor and name.startswith("`"):
+            return name
+    assigned = list(iter_assigned_names(history, edge.maker)) if edge else []
+    if assigned:
+        return f"`{assigned[0]}`"
+    return f"a tensor {format_shape(fact)}"
+
+
+def iter_assigned_names(history: History, op: Op) -> Iterator[str]:
+    """Yield the names that the statement of a call assigns, if it is an assignment."""
+    found = history.find_text(op.span)
+    if found is not None:
+        yield from _iter_targets(found[1])
+
+
+def _iter_targets(statement: ast.stmt) -> Iterator[str]:
+    """Yield the dotted names that a statement assigns."""
+    targets: list[ast.expr] = []
+    if isinstance(statement, ast.Assign):
+        targets = list(statement.targets)
+    elif isinstance(statement, ast.AugAssign | ast.AnnAssign):
+        targets = [statement.target]
+    while targets:
+        target = targets.pop(0)
+        if isinstance(target, ast.Tuple | ast.List):
+            targets = [*target.elts, *targets]
+        elif get_dotted_name(target):
+            yield get_dotted_name(target)
+
+
+def find_carried_names(history: History, edge: Edge, failing: Op) -> tuple[str, ...]:
+    """Return the names that bring a tensor from the call that made it to a later one.
+
+    They are assigned by the statement of the first and read by that of the second, in
+    one function that both were called from.
+    """
+    carried = find_carrier(history, edge, failing)
+    return carried[2] if carried is not None else ()
+
+
+def find_carrier(
+    history: History, edge: Edge, failing: Op
+) -> tuple[SourceText, tuple[ast.stmt, ast.stmt], tuple[str, ...]] | None:
+    """Return the two statements between which a tensor is carried by names.
+
+    A local name carries nothing from one call of its function to the next; `failing`
+    tells which functions run all the while.
+    """
+    running = {(frame.function, frame.span.file) for frame in failing.frames}
+    for function, one, other in find_common_frames(edge.maker, edge.user):
+        first, second = history.find_text(one), history.find_text(other)
+        if first is None or second is None:
+            continue
+        text, maker = first
+        names = [n for n in _iter_targets(maker) if n not in ("_",)]
+        names = list(_with_aliases(text, maker, names))
+        if (function, one.file) not in running:
+            names = [name for name in names if "." in name]
+        read = {
+            get_dotted_name(node)
+            for node in ast.walk(second[1])
+            if isinstance(node, ast.Name | ast.Attribute)
+            and (isinstance(node.ctx, ast.Load) or isinstance(second[1], ast.AugAssign))
+        }
+        common = tuple(name for name in names if name in read)
+        if common:
+            return text, (maker, second[1]), common
+    return None
+
+
+def _with_aliases(
+    text: SourceText, statement: ast.stmt, names: list[str]
+) -> Iterator[str]:
+    """Yield names and the names that are assigned from them in the same function."""
+    yield from names
+    scope = text.around(statement, ast.FunctionDef, ast.Module)
+    for node in ast.walk(scope) if scope is not None else ():
+        if isinstance(node, ast.Assign):
+            values = node.value
+            parts = values.elts if isinstance(values, ast.Tuple) else [values]
+            if any(get_dotted_name(part) in names for part in parts):
+                yield from (n for n in _iter_targets(node) if n not in names)
+
+
+def is_before_loop(history: History, maker: Op, user: Op) -> bool:
+    """Return whether a call ran once, above the loop in which another one repeats."""
+    for _, one, other in find_common_frames(maker, user):
+        first, second = history.find_text(one), history.find_text(other)
+        if first is None or second is None:
+            continue
+        text = first[0]
+        loop = text.around(second[1], *LOOPS)
+        if loop is not None and not is_inside(text, first[1], loop):
+            return True
+    return False
+
+
+def is_inside(text: SourceText, node: ast.AST, outer: ast.AST) -> bool:
+    """Return whether a node stands within another one."""
+    return node is outer or any(each is outer for each in text.outwards(node))
+
+
+def iter_uses(
+    history: History, edge: Edge, users: dict[int, Op]
+) -> Iterator[tuple[SourceText, ast.expr, Span]]:
+    """Yield the expressions by which calls of a graph were given a tensor."""
+    program = history.program
+    for op in users.values():
+        if all(fact.tensor != edge.fact.tensor for fact in op.inputs):
+            continue
+        found = program.node(op.span)
+        if found is None or op.span is None:
+            continue
+        places = find_tensor_expressions(program, op)
+        for fact, place in zip(op.inputs, places, strict=False):
+            if fact.tensor == edge.fact.tensor and place is not None:
+                yield found[0], place[0], op.span

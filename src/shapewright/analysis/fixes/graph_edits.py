@@ -1,0 +1,472 @@
+"""Edits for errors of autograd: detach what is carried, compute out of place, change
+the order of two lines.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+
+from shapewright.analysis.autograd_errors import Cause
+from shapewright.analysis.autograd_errors.history import Edge, History
+from shapewright.analysis.autograd_errors.names import (
+    find_carrier,
+    is_inside,
+    iter_uses,
+)
+from shapewright.analysis.fixes.common_mistakes import SIGNS
+from shapewright.analysis.fixes.keywords_and_methods import with_keyword
+from shapewright.analysis.fixes.operands import append_method
+from shapewright.analysis.program_run import Program
+from shapewright.findings.finding import Edit, Fix
+from shapewright.program.source_text import SourceText, join_lines
+from shapewright.program.spans import Span
+from shapewright.program.syntax_nodes import (
+    LOOPS,
+    get_called_name,
+    get_dotted_name,
+    get_last_line,
+)
+from shapewright.record.ops import Op
+
+
+def suggest_graph_edits(program: Program, cause: Cause) -> Iterator[Fix]:
+    """Yield the edits for the cause of an error of autograd, the likeliest first."""
+    history = History(program)
+    ways = {
+        "carried": _suggest_detaching_carried,
+        "before-loop": _suggest_moving_into_loop,
+        "same-loss": _suggest_single_pass,
+        "two-losses": _suggest_for_two_losses,
+        "written": _suggest_out_of_place,
+        "step": _suggest_later_step,
+        "cut": _suggest_keeping_graph,
+        "frozen": _suggest_training,
+        "leaf": _suggest_no_grad,
+    }
+    yield from ways[cause.kind](history, cause)
+
+
+# -- placing statements --------------------------------------------------------------
+
+
+def _insert_before(text: SourceText, statement: ast.stmt, new: str) -> Edit:
+    """Return the edit that inserts a statement above another one."""
+    return _insert_at(text, statement.lineno, statement, new)
+
+
+def _insert_after(text: SourceText, statement: ast.stmt, new: str) -> Edit:
+    """Return the edit that inserts a statement below another one."""
+    return _insert_at(text, get_last_line(statement) + 1, statement, new)
+
+
+def _insert_at(text: SourceText, line: int, like: ast.stmt, new: str) -> Edit:
+    """Return the edit that inserts a statement, indented like another one."""
+    indent = text.lines[like.lineno - 1][: like.col_offset]
+    if line > len(text.lines):
+        last = len(text.lines)
+        end = len(text.lines[-1]) + 1
+        return Edit(Span(text.file, last, end, last, end), f"\n{indent}{new}")
+    return Edit(Span(text.file, line, 1, line, 1), f"{indent}{new}\n")
+
+
+def _cut_lines(text: SourceText, statement: ast.stmt) -> Edit:
+    """Return the edit that removes a statement with its lines."""
+    last = get_last_line(statement)
+    if last < len(text.lines):
+        return Edit(Span(text.file, statement.lineno, 1, last + 1, 1), "")
+    end = len(text.lines[last - 1]) + 1
+    return Edit(Span(text.file, statement.lineno, 1, last, end), "")
+
+
+def _get_edge(cause: Cause) -> Edge | None:
+    """Return the tensor of a cause with the calls on both sides."""
+    if cause.fact is None or cause.maker is None or cause.user is None:
+        return None
+    return Edge(cause.fact, cause.maker, cause.user)
+
+
+# -- a graph that was freed -----------------------------------------------------------
+
+
+def _suggest_detaching_carried(history: History, cause: Cause) -> Iterator[Fix]:
+    """Suggest `state = state.detach()` between two iterations."""
+    edge = _get_edge(cause)
+    carrier = find_carrier(history, edge, cause.failing) if edge is not None else None
+    failing = history.find_text(cause.failing.span)
+    if carrier is None or failing is None or edge is None:
+        return
+    text, (maker, user), names = carrier
+    name = names[0]
+    if isinstance(user, ast.AugAssign):  # a sum of losses over iterations
+        yield from _suggest_own_loss(text, user, failing[1])
+    several = len({f.tensor for f in _carried_facts(edge)}) > 1
+    for many in (several, not several):
+        new = f"{name} = {name}.detach()"
+        if many:
+            new = f"{name} = tuple(each.detach() for each in {name})"
+        same = _shares_function(text, user, failing[1]) and failing[0].file == text.file
+        if same and not name.startswith("self."):
+            yield Fix("fits", f"`{new}`", (_insert_after(text, failing[1], new),))
+        if "." in name:  # of an object, which has none at first
+            yield Fix("fits", f"`{new}`", (_insert_after(text, maker, new),))
+        yield Fix("fits", f"`{new}`", (_insert_before(text, user, new),))
+
+
+def _carried_facts(edge: Edge) -> list[object]:
+    """Return the tensors that the later call reads of those the earlier one made."""
+    made = {fact.tensor for fact in edge.maker.outputs}
+    return [fact for fact in edge.user.inputs if fact.tensor in made]
+
+
+def _shares_function(text: SourceText, one: ast.stmt, other: ast.stmt) -> bool:
+    """Return whether two statements stand in the same function, or in none."""
+    kinds = (ast.FunctionDef, ast.AsyncFunctionDef)
+    return text.around(one, *kinds) is text.around(other, *kinds)
+
+
+def _suggest_own_loss(
+    text: SourceText, user: ast.AugAssign, failing: ast.stmt
+) -> Iterator[Fix]:
+    """Suggest the backward pass of the loss of one iteration for that of a sum."""
+    call = failing.value if isinstance(failing, ast.Expr) else None
+    target, value = text.written(user.target), join_lines(text.written(user.value))
+    if isinstance(call, ast.Call) and isinstance(call.func, ast.Attribute):
+        if isinstance(user.value, ast.Name):
+            edit = Edit(text.span(call.func.value), value)
+            yield Fix("fits", f"`{value}.backward()`", (edit,))
+        elif isinstance(user.op, ast.Add):
+            new = f"{target} = {value}"
+            yield Fix("fits", f"`{new}`", (Edit(text.span(user), new),))
+
+
+def _suggest_moving_into_loop(history: History, cause: Cause) -> Iterator[Fix]:
+    """Suggest computing in each iteration what is computed once before the loop."""
+    found = history.find_text(cause.maker.span if cause.maker is not None else None)
+    failing = history.find_text(cause.failing.span)
+    if found is None or failing is None:
+        return
+    text, statement = found
+    loop = text.around(failing[1], *LOOPS)
+    while loop is not None and is_inside(text, statement, loop):
+        loop = None
+    if loop is None or statement.col_offset > loop.col_offset:
+        return
+    outer = loop
+    for around in text.outwards(loop):
+        if isinstance(around, LOOPS) and not is_inside(text, statement, around):
+            outer = around
+    del outer
+    first = loop.body[0]
+    written = text.written(statement)
+    if "\n" in written:
+        return
+    said = f"`{join_lines(written)}` inside the loop"
+    edits = (_cut_lines(text, statement), _insert_before(text, first, written))
+    yield Fix("fits", said, edits)
+
+
+def _suggest_single_pass(history: History, cause: Cause) -> Iterator[Fix]:
+    """Suggest a single backward pass for a loss."""
+    first = history.find_text(cause.other.span if cause.other is not None else None)
+    second = history.find_text(cause.failing.span)
+    if first is None or second is None:
+        return
+    if first[1] is not second[1]:
+        text, statement = second
+        said = f"without `{join_lines(text.written(statement))}` at line"
+        said += f" {statement.lineno}"
+        yield Fix("fits", said, (_cut_lines(text, statement),))
+    yield from _suggest_retaining(history, cause)
+
+
+def _suggest_retaining(history: History, cause: Cause) -> Iterator[Fix]:
+    """Suggest `retain_graph=True` for the first of two passes."""
+    other = cause.other
+    found = history.program.call_at(other.span) if other is not None else None
+    if found is not None and all(w.arg != "retain_graph" for w in found[1].keywords):
+        yield with_keyword(*found, "retain_graph=True")
+
+
+def _suggest_for_two_losses(history: History, cause: Cause) -> Iterator[Fix]:
+    """Suggest to detach what two losses share from the one that does not train it, or a
+    single pass for both.
+    """
+    edge, first = _get_edge(cause), cause.other
+    if edge is None or first is None:
+        return
+    stepped = _collect_stepped(history, first, cause.failing)
+    below = _collect_parameters(history, edge)
+    earlier = history.collect_graph(first.inputs, first.index)
+    later = history.collect_graph(cause.failing.inputs, cause.failing.index)
+    early, late = dict(earlier), {k: v for k, v in later.items() if k not in earlier}
+    early = {k: op for k, op in early.items() if op.index > edge.maker.index}
+    if stepped and below and not stepped & below:
+        ways = [early, late]
+    elif stepped & below:
+        ways = [late, early]
+    else:
+        yield from _suggest_sum(history, cause)
+        ways = [early, late]
+    for users in ways:
+        seen = set()
+        for text, node, _ in iter_uses(history, edge, users):
+            if id(node) not in seen:
+                seen.add(id(node))
+                yield append_method(text, node, ".detach()")
+    if not stepped:
+        yield from _suggest_retaining(history, cause)
+
+
+def _collect_stepped(history: History, first: Op, failing: Op) -> set[int]:
+    """Return the storages that were written between two backward passes."""
+    return {
+        storage
+        for storage, writes in history.writers.items()
+        if any(first.index < write.index < failing.index for write in writes)
+        and any(fact.is_leaf and fact.requires_grad for w in writes for fact in w.inputs)
+    }
+
+
+def _collect_parameters(history: History, edge: Edge) -> set[int]:
+    """Return the storages of the leaves that a tensor was computed from."""
+    graph = history.collect_graph((edge.fact,), edge.maker.index + 1)
+    return {
+        fact.storage
+        for op in graph.values()
+        for fact in op.inputs
+        if fact.is_leaf and fact.requires_grad
+    }
+
+
+def _suggest_sum(history: History, cause: Cause) -> Iterator[Fix]:
+    """Suggest `(one + other).backward()` for two passes."""
+    first = history.find_text(cause.other.span if cause.other is not None else None)
+    second = history.find_text(cause.failing.span)
+    if first is None or second is None or first[0].file != second[0].file:
+        return
+    text = first[0]
+    names = [_get_loss(each[1]) for each in (first, second)]
+    if None in names or not _shares_function(text, first[1], second[1]):
+        return
+    one, other = (text.written(name) for name in names if name is not None)
+    new = f"({one} + {other}).backward()"
+    edits = (_cut_lines(text, first[1]), Edit(text.span(second[1]), new))
+    yield Fix("fits", f"`{new}`, once", edits)
+
+
+def _get_loss(statement: ast.stmt) -> ast.expr | None:
+    """Return `loss` of the statement `loss.backward()`."""
+    call = statement.value if isinstance(statement, ast.Expr) else None
+    if isinstance(call, ast.Call) and isinstance(call.func, ast.Attribute):
+        return call.func.value if call.func.attr == "backward" else None
+    return None
+
+
+# -- a tensor that was written --------------------------------------------------------
+
+
+def _suggest_out_of_place(history: History, cause: Cause) -> Iterator[Fix]:
+    """Suggest the form of a write that gives a new tensor."""
+    program, write = history.program, cause.other
+    found = program.node(write.span) if write is not None else None
+    if found is None or write is None:
+        return
+    text, node = found
+    statement = text.statement_of(node)
+    yield from _suggest_without_flag(program, write, text, node)
+    if isinstance(statement, ast.AugAssign):
+        sign = SIGNS.get(type(statement.op))
+        if isinstance(statement.target, ast.Subscript):
+            yield from _suggest_clone(text, statement, statement.target)
+        elif sign is not None:
+            target, value = map(text.written, (statement.target, statement.value))
+            if isinstance(statement.value, ast.BinOp | ast.IfExp):
+                value = f"({value})"
+            new = f"{target} = {target} {sign} {value}"
+            yield Fix("fits", f"`{new}`", (Edit(text.span(statement), new),))
+    if isinstance(statement, ast.Assign):
+        for target in statement.targets:
+            if isinstance(target, ast.Subscript):
+                yield from _suggest_clone(text, statement, target)
+    if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
+        name = node.func.attr
+        if name.endswith("_") and not name.endswith("__"):
+            yield from _suggest_plain_method(text, node, statement, name)
+    edge = _get_edge(cause)
+    if edge is not None and edge.user is not edge.maker:
+        for where, use, _ in iter_uses(history, edge, {0: edge.user}):
+            yield append_method(where, use, ".clone()")
+
+
+def _suggest_plain_method(
+    text: SourceText, node: ast.Call, statement: ast.stmt, name: str
+) -> Iterator[Fix]:
+    """Suggest `x = x.clamp(0)` for `x.clamp_(0)`."""
+    func = node.func
+    assert isinstance(func, ast.Attribute)
+    span = text.span(func)
+    end = Span(
+        span.file, span.end_line, span.end_column - 1, span.end_line, span.end_column
+    )
+    edits = [Edit(end, "")]
+    shown = text.written(node).replace(name, name[:-1], 1)
+    target = func.value if get_called_name(node) == name else None
+    alone = isinstance(statement, ast.Expr) and statement.value is node
+    if alone and target is not None and get_dotted_name(target):
+        owner = text.written(target)
+        if owner in ("F", "torch", "nn.functional", "torch.nn.functional"):
+            owner = text.written(node.args[0]) if node.args else ""
+        if not owner:
+            return
+        edits.append(Edit(text.span(statement).start, f"{owner} = "))
+        shown = f"{owner} = {shown}"
+    yield Fix("fits", f"`{join_lines(shown)}`", tuple(edits))
+
+
+def _suggest_clone(
+    text: SourceText, statement: ast.stmt, target: ast.Subscript
+) -> Iterator[Fix]:
+    """Suggest a copy of a tensor before a part of it is written."""
+    owner: ast.expr = target
+    while isinstance(owner, ast.Subscript):
+        owner = owner.value
+    name = get_dotted_name(owner)
+    if name:
+        new = f"{name} = {name}.clone()"
+        said = f"`{new}` before `{join_lines(text.written(statement))}`"
+        yield Fix("fits", said, (_insert_before(text, statement, new),))
+
+
+def _suggest_without_flag(
+    program: Program, write: Op, text: SourceText, node: ast.AST
+) -> Iterator[Fix]:
+    """Suggest to leave `inplace=True` out, in a call or where a layer is built."""
+    layer = program.layer(write)
+    places = [(text, node)]
+    if layer is not None and layer.path in program.built:
+        found = program.call_at(program.built[layer.path].span)
+        if found is not None:
+            places.append(found)
+    for where, call in places:
+        if not isinstance(call, ast.Call):
+            continue
+        for word in call.keywords:
+            if word.arg == "inplace":
+                span = where.span(word.value)
+                said = "`inplace=False`"
+                yield Fix("fits", said, (Edit(span, "False"),))
+        if layer is not None and call.args and isinstance(call.args[-1], ast.Constant):
+            if call.args[-1].value is True:
+                span = where.span(call.args[-1])
+                yield Fix("fits", "`inplace=False`", (Edit(span, "False"),))
+
+
+def _suggest_later_step(history: History, cause: Cause) -> Iterator[Fix]:
+    """Suggest to step an optimizer below the backward pass that needs its weights."""
+    step = history.find_text(cause.other.span if cause.other is not None else None)
+    failing = history.find_text(cause.failing.span)
+    if step is None or failing is None or step[0].file != failing[0].file:
+        return
+    text, statement = step
+    if not _shares_function(text, statement, failing[1]):
+        return
+    written = text.written(statement)
+    said = f"`{join_lines(written)}` after"
+    said += f" `{join_lines(text.written(failing[1]))}`"
+    if statement.lineno < failing[1].lineno and "\n" not in written:
+        edits = (_cut_lines(text, statement), _insert_after(text, failing[1], written))
+        yield Fix("fits", said, edits)
+
+
+# -- a graph that was cut --------------------------------------------------------------
+
+
+def _suggest_keeping_graph(history: History, cause: Cause) -> Iterator[Fix]:
+    """Suggest to leave out the call that took a graph away."""
+    program, cut = history.program, cause.other
+    found = program.node(cut.span) if cut is not None else None
+    for related in cause.related:
+        yield from _suggest_without_block(program, related.span)
+    if found is None or cut is None:
+        return
+    text, node = found
+    name = cut.name.rpartition(".")[2]
+    if name == "data" and isinstance(node, ast.Attribute):
+        span = text.span(node)
+        inner = text.span(node.value)
+        edit = Edit(Span(span.file, *_end(inner), *_end(span)), "")
+        yield Fix("fits", f"`{join_lines(text.written(node.value))}`", (edit,))
+    if isinstance(node, ast.Call) and cause.names:
+        new = cause.names[0].removesuffix(".item()")
+        yield Fix("fits", f"`{join_lines(new)}`", (Edit(text.span(node), new),))
+    if not isinstance(node, ast.Call) or not isinstance(node.func, ast.Attribute):
+        return
+    if name in ("detach", "argmax", "round", "int", "long", "data", "argmin"):
+        inner, span = text.span(node.func.value), text.span(node)
+        edit = Edit(Span(span.file, *_end(inner), *_end(span)), "")
+        yield Fix("fits", f"`{join_lines(text.at(inner))}`", (edit,))
+
+
+def _end(span: Span) -> tuple[int, int]:
+    """Return the line and column at which a span ends."""
+    return span.end_line, span.end_column
+
+
+def _suggest_without_block(program: Program, span: Span) -> Iterator[Fix]:
+    """Suggest `torch.enable_grad()` for a `torch.no_grad()` around a computation."""
+    found = program.node(span)
+    if found is None:
+        return
+    text, node = found
+    name = get_called_name(node)
+    if name in ("no_grad", "inference_mode") and isinstance(node, ast.Call):
+        holder = text.parent(node)
+        if isinstance(holder, ast.FunctionDef):
+            line = text.span(node).line
+            edit = Edit(Span(span.file, line, 1, line + 1, 1), "")
+            yield Fix("fits", f"without `@{text.written(node)}`", (edit,))
+            return
+        new = "torch.enable_grad()"
+        yield Fix("fits", f"`{new}`", (Edit(text.span(node), new),))
+
+
+def _suggest_training(history: History, cause: Cause) -> Iterator[Fix]:
+    """Suggest `requires_grad = True` for parameters that are all frozen."""
+    for related in cause.related:
+        found = history.program.node(related.span)
+        if found is None:
+            continue
+        text, node = found
+        flags = [n for n in ast.walk(node) if isinstance(n, ast.Constant)]
+        for flag in flags:
+            if flag.value is False:
+                shown = text.written(node).replace("False", "True")
+                yield Fix("fits", f"`{shown}`", (Edit(text.span(flag), "True"),))
+
+
+def _suggest_no_grad(history: History, cause: Cause) -> Iterator[Fix]:
+    """Suggest `with torch.no_grad():` around a write to a leaf."""
+    found = history.find_text(cause.failing.span)
+    if found is None:
+        return
+    text, statement = found
+    parent = text.parent(statement)
+    body = getattr(parent, "body", [])
+    if statement not in body:
+        return
+    first = last = body.index(statement)
+    while last + 1 < len(body) and type(body[last + 1]) is type(statement):
+        last += 1
+    while first and type(body[first - 1]) is type(statement) and isinstance(
+        statement, ast.AugAssign
+    ):
+        first -= 1
+    block = body[first : last + 1] if isinstance(statement, ast.AugAssign) else [statement]
+    begin, end = block[0].lineno, get_last_line(block[-1])
+    indent = text.lines[begin - 1][: block[0].col_offset]
+    rows = [f"    {row}" if row.strip() else row for row in text.lines[begin - 1 : end]]
+    new = "\n".join([f"{indent}with torch.no_grad():", *rows])
+    span = Span(text.file, begin, 1, end, len(text.lines[end - 1]) + 1)
+    shown = join_lines(text.written(statement))
+    yield Fix("fits", f"`with torch.no_grad():` around `{shown}`", (Edit(span, new),))

@@ -1,0 +1,504 @@
+"""Tensors of one call on two devices: which one did not move, where it was made and why
+it stayed, and the edits that move it.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+
+from shapewright.analysis.fixes.keywords_and_methods import with_keyword
+from shapewright.analysis.program_run import Program
+from shapewright.analysis.provenance.call_expressions import (
+    find_tensor_expressions,
+    find_tensor_names,
+    get_operation,
+)
+from shapewright.findings.finding import Edit, Finding, Fix, Related
+from shapewright.operators.facts import operators_with
+from shapewright.program.source_text import SourceText, join_lines
+from shapewright.program.spans import Span
+from shapewright.program.syntax_nodes import (
+    get_called_name,
+    get_dotted_name,
+    get_last_line,
+    get_own_attribute,
+    iter_own_nodes,
+)
+from shapewright.record.ops import Fact, Op
+
+FACTORIES = operators_with("is_factory") | operators_with("is_drawn_by_hand")
+FOLLOWED = 40
+"""Calls that are followed back to the one that made a tensor."""
+FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
+HOLDERS = {ast.List: "nn.ModuleList", ast.ListComp: "nn.ModuleList",
+           ast.Dict: "nn.ModuleDict", ast.DictComp: "nn.ModuleDict"}  # fmt: skip
+MOVES = frozenset({"to", "cuda"})
+
+
+@dataclass(frozen=True, slots=True)
+class _Stray:
+    """A tensor that is not where the others of its call are.
+
+    `op` is the call that mixes devices; `maker` made the tensor, or the first of those
+    that it was computed from; `path` is its path if a module holds it; `wanted` is
+    where it should be.
+    """
+
+    op: Op
+    fact: Fact
+    name: str
+    wanted: str
+    maker: Op | None = None
+    path: str = ""
+
+
+def explain_devices(program: Program, finding: Finding) -> Finding:
+    """Extend the finding on a call with tensors on two devices by which tensor did not
+    move, and why.
+    """
+    stray = _find_stray(program, finding.span)
+    if stray is None:
+        return finding
+    why, related = _describe(program, stray)
+    here = stray.fact.device
+    call = get_operation(program, stray.op)
+    said = f"{call} gets {stray.name} on `{here}`, the rest on `{stray.wanted}`: {why}"
+    if " indexed by " in finding.message:
+        said = f"{stray.name} on `{here}` is indexed by a tensor on `{stray.wanted}`"
+        said += f": {why}"
+    return replace(finding, message=said, related=(*related, *finding.related))
+
+
+def suggest_moves(program: Program, finding: Finding) -> Iterator[Fix]:
+    """Yield the edits that bring the tensors of a call to one device."""
+    stray = _find_stray(program, finding.span)
+    if stray is None:
+        return
+    if stray.path:
+        yield from _suggest_for_module(program, stray)
+    elif stray.maker is not None:
+        yield from _suggest_for_tensor(program, stray, stray.maker)
+
+
+# -- which tensor -----------------------------------------------------------------------
+
+
+def _find_stray(program: Program, span: Span | None) -> _Stray | None:
+    """Find the tensor that is not where the others of a call are."""
+    for op in program.trace.ops:
+        if op.span != span:
+            continue
+        wide = [n for n, fact in enumerate(op.inputs) if fact.shape]
+        devices = list(dict.fromkeys(op.inputs[n].device for n in wide))
+        if len(devices) < 2:
+            continue
+        gpus = [device for device in devices if device != "cpu"]
+        wanted = gpus[0]
+        lost = next(n for n in wide if op.inputs[n].device != wanted)
+        fact = op.inputs[lost]
+        name = find_tensor_names(program, op)[lost]
+        path = program.states.get(fact.tensor, "")
+        maker = None if path else _find_maker(program, fact)
+        if maker is not None and not path:
+            path = _find_path(program, maker, fact.device)
+        return _Stray(op, fact, name, wanted, maker, path)
+    return None
+
+
+def _find_maker(program: Program, fact: Fact) -> Op | None:
+    """Return the first call behind a tensor that stands in the program's own text."""
+    found = None
+    for _ in range(FOLLOWED):
+        op = program.producers.get(fact.tensor)
+        if op is None:
+            break
+        found = op
+        inputs = [each for each in op.inputs if each.device == fact.device]
+        name = op.name.rpartition(".")[2]
+        if not inputs or name in FACTORIES or len(inputs) != len(op.inputs):
+            break
+        wide = [each for each in inputs if each.tensor not in program.states]
+        fact = wide[0] if wide else inputs[0]
+        if fact.tensor in program.states:
+            break
+    return found
+
+
+def _find_path(program: Program, maker: Op, device: str) -> str:
+    """Return the path of the state from which a tensor was made, if it was one."""
+    for fact in maker.inputs:
+        if fact.device == device and fact.tensor in program.states:
+            return program.states[fact.tensor]
+    return ""
+
+
+# -- why --------------------------------------------------------------------------------
+
+
+def _describe(program: Program, stray: _Stray) -> tuple[str, list[Related]]:
+    """Return why a tensor did not move, with the places that show it."""
+    if stray.path:
+        return _describe_module(program, stray)
+    maker = stray.maker
+    if maker is None or maker.span is None:
+        return "it was never moved", []
+    made = Related(maker.span, f"it is made by `{maker.name}`")
+    attribute = _find_attribute(program, stray)
+    if attribute is not None:
+        name = f"self.{attribute[2]}"
+        why = f"`{name}` is no parameter or buffer, so `.to()` does not move it"
+        text, node, _ = attribute
+        return why, [Related(text.span(node), f"`{name}` is set here")]
+    dropped = _find_dropped_move(program, stray)
+    if dropped is not None:
+        text, call = dropped
+        written = join_lines(text.written(call))
+        why = f"`{written}` returns the moved tensor, and nothing keeps it"
+        return why, [Related(text.span(call), "the result is not assigned"), made]
+    if maker.name.rpartition(".")[2] in FACTORIES:
+        why = f"`{maker.name}` at line {maker.span.line} makes it without `device`"
+        return why, [made]
+    return f"it comes from line {maker.span.line} and was never moved", [made]
+
+
+def _describe_module(program: Program, stray: _Stray) -> tuple[str, list[Related]]:
+    """Return why a parameter or buffer did not move."""
+    root = stray.path.partition(".")[0]
+    built = program.built.get(root)
+    if built is None:
+        return f"`{stray.path}` was never moved", []
+    holder = _find_holder(program, built.span)
+    place = Related(built.span, f"`{built.class_name}` is built here")
+    if holder is not None:
+        text, node = holder
+        what = "dict" if isinstance(node, ast.Dict | ast.DictComp) else "list"
+        why = f"its `{built.class_name}` is in a Python {what}, which `.to()` and"
+        why += " `.cuda()` of the model do not move"
+        return why, [place]
+    function = _get_function(program, built.span)
+    if function is not None and function.name == "forward":
+        return f"its `{built.class_name}` is built in `forward`", [place]
+    why = f"its `{built.class_name}`, built at line {built.span.line}, was never moved"
+    return why, [place]
+
+
+def _get_function(
+    program: Program, span: Span
+) -> ast.FunctionDef | ast.AsyncFunctionDef | None:
+    """Return the function around a span."""
+    found = program.node(span)
+    return found[0].around(found[1], *FUNCTIONS) if found is not None else None
+
+
+def _find_holder(program: Program, span: Span) -> tuple[SourceText, ast.expr] | None:
+    """Return the Python list or dict in which a module is built, or to which it is
+    appended, if it stands where the modules of a model are made.
+    """
+    found = program.node(span)
+    if found is None:
+        return None
+    text, node = found
+    for around in text.outwards(node):
+        if isinstance(around, tuple(HOLDERS)):
+            if isinstance(around, ast.expr) and _is_plain(text, around):
+                return text, around
+            return None
+        if isinstance(around, ast.Call):
+            name = around.func.attr if isinstance(around.func, ast.Attribute) else ""
+            if name in ("append", "insert", "extend", "update"):
+                return _find_empty_holder(text, around)
+        if isinstance(around, ast.Assign):
+            target = around.targets[0]
+            if isinstance(target, ast.Subscript):
+                return _find_assigned(text, get_dotted_name(target.value))
+            name = get_dotted_name(target)
+            return _find_appended(text, name) if name else None
+        if isinstance(around, ast.stmt):
+            return None
+    return None
+
+
+def _is_plain(text: SourceText, node: ast.expr) -> bool:
+    """Return whether a list or dict is not passed to a container of modules."""
+    around = text.parent(node)
+    if isinstance(around, ast.Starred):
+        return False
+    return not isinstance(around, ast.Call)
+
+
+def _find_empty_holder(
+    text: SourceText, call: ast.Call
+) -> tuple[SourceText, ast.expr] | None:
+    """Return the list to which a call appends."""
+    func = call.func
+    owner = get_dotted_name(func.value) if isinstance(func, ast.Attribute) else ""
+    return _find_assigned(text, owner)
+
+
+def _find_appended(
+    text: SourceText, name: str
+) -> tuple[SourceText, ast.expr] | None:
+    """Return the list to which a name is appended."""
+    for node in text.nodes:
+        if isinstance(node, ast.Call) and get_called_name(node) == "append":
+            if node.args and get_dotted_name(node.args[0]) == name:
+                return _find_empty_holder(text, node)
+    return None
+
+
+def _find_assigned(text: SourceText, owner: str) -> tuple[SourceText, ast.expr] | None:
+    """Return the list or dict that is assigned to a dotted name."""
+    for node in text.nodes:
+        if isinstance(node, ast.Assign) and get_dotted_name(node.targets[0]) == owner:
+            plain = isinstance(node.value, tuple(HOLDERS))
+            if owner and plain and isinstance(node.value, ast.expr):
+                return text, node.value
+    return None
+
+
+def _find_attribute(
+    program: Program, stray: _Stray
+) -> tuple[SourceText, ast.stmt, str] | None:
+    """Return the statement `self.pe = ...` that keeps a tensor as a plain attribute."""
+    found = program.node(stray.op.span)
+    if found is None:
+        return None
+    text, node = found
+    assert stray.maker is not None
+    functions = [frame.function.rpartition(".")[2] for frame in stray.maker.frames]
+    owner = text.around(node, ast.ClassDef)
+    if owner is None or "forward" in functions or "__call__" in functions:
+        return None
+    names = {get_own_attribute(each) for each in ast.walk(text.statement_of(node))}
+    for name in sorted(filter(None, names)):
+        statements = [
+            each
+            for each in ast.walk(owner)
+            if isinstance(each, ast.Assign)
+            and get_own_attribute(each.targets[0]) == name
+        ]
+        lines = {frame.span.line for frame in stray.maker.frames}
+        if any(_holds_line(each, lines) for each in statements) or (
+            statements and name in stray.name
+        ):
+            return text, statements[-1], name
+    return None
+
+
+def _holds_line(node: ast.stmt, lines: set[int]) -> bool:
+    """Return whether a statement stands on one of these lines."""
+    return any(node.lineno <= line <= get_last_line(node) for line in lines)
+
+
+def _find_dropped_move(
+    program: Program, stray: _Stray
+) -> tuple[SourceText, ast.Call] | None:
+    """Return the statement `x.to(device)` whose result nobody keeps."""
+    found = program.node(stray.op.span)
+    lines = [frame.span for frame in stray.op.frames]
+    for span in lines if found is not None else ():
+        text = program.text(span.file)
+        for node in text.nodes if text is not None else ():
+            call = node.value if isinstance(node, ast.Expr) else None
+            if isinstance(call, ast.Call) and isinstance(call.func, ast.Attribute):
+                name = get_dotted_name(call.func.value)
+                if call.func.attr in MOVES and name and text is not None:
+                    if name in _find_words(program, stray):
+                        return text, call
+    return None
+
+
+def _find_words(program: Program, stray: _Stray) -> set[str]:
+    """Return the names by which a tensor is passed from function to function."""
+    words = set()
+    for frame in stray.op.frames:
+        found = program.node(frame.span)
+        if found is not None:
+            words |= {
+                get_dotted_name(node)
+                for node in ast.walk(found[1])
+                if isinstance(node, ast.Name | ast.Attribute)
+            }
+    return words
+
+
+# -- edits ------------------------------------------------------------------------------
+
+
+def _suggest_for_module(program: Program, stray: _Stray) -> Iterator[Fix]:
+    """Yield edits that move a module with its model, or by itself."""
+    built = program.built.get(stray.path.partition(".")[0])
+    if built is None:
+        return
+    holder = _find_holder(program, built.span)
+    if holder is not None:
+        text, node = holder
+        kind = HOLDERS[type(node)]
+        span, written = text.span(node), text.written(node)
+        inner = "" if written in ("[]", "{}") else written
+        prefix = _get_module_prefix(text, kind)
+        shown = join_lines(f"{prefix}({inner})")
+        shown = shown if len(shown) <= 60 else f"{prefix}(...)"
+        yield Fix("fits", f"`{shown}`", (Edit(span, f"{prefix}({inner})"),))
+    found = program.node(built.span)
+    if found is not None:
+        text, node = found
+        for move in _iter_moves(text, stray.wanted):
+            new = join_lines(text.written(node)) + move
+            shown = new if len(new) <= 60 else move.lstrip(".")
+            yield Fix("fits", f"`{shown}`", (Edit(text.span(node).end, move),))
+
+
+def _get_module_prefix(text: SourceText, kind: str) -> str:
+    """Return `nn.ModuleList` as the file would write it."""
+    if "import torch.nn as nn" in text.text or "from torch import nn" in text.text:
+        return kind
+    return f"torch.{kind}"
+
+
+def _iter_moves(text: SourceText, wanted: str) -> Iterator[str]:
+    """Yield method calls that move to a device, in the program's own words."""
+    for node in text.nodes:
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
+            if node.func.attr == "to" and len(node.args) == 1:
+                given = get_dotted_name(node.args[0])
+                if given and "." not in given:
+                    yield f".to({given})"
+                    return
+            if node.func.attr == "cuda" and not node.args:
+                yield ".cuda()"
+                return
+    yield f'.to("{wanted.partition(":")[0]}")'
+
+
+def _suggest_for_tensor(program: Program, stray: _Stray, maker: Op) -> Iterator[Fix]:
+    """Yield edits that make a tensor where it is needed, or move it there."""
+    attribute = _find_attribute(program, stray)
+    if attribute is not None:
+        text, statement, name = attribute
+        if isinstance(statement, ast.Assign):
+            value = text.written(statement.value)
+            new = f'self.register_buffer("{name}", {value})'
+            said = f'`self.register_buffer("{name}", ...)`'
+            yield Fix("fits", said, (Edit(text.span(statement), new),))
+    dropped = _find_dropped_move(program, stray)
+    if dropped is not None and isinstance(dropped[1].func, ast.Attribute):
+        text, call = dropped
+        name = text.written(dropped[1].func.value)
+        new = f"{name} = {text.written(call)}"
+        edit = Edit(text.span(call).start, f"{name} = ")
+        yield Fix("fits", f"`{join_lines(new)}`", (edit,))
+    if attribute is None:
+        yield from _suggest_device_argument(program, stray, maker)
+    yield from _suggest_moving_operand(program, stray)
+
+
+def _suggest_device_argument(
+    program: Program, stray: _Stray, maker: Op
+) -> Iterator[Fix]:
+    """Yield `device=x.device` for the factory that made a tensor."""
+    found = program.call_at(maker.span)
+    if found is None or maker.name.rpartition(".")[2] not in FACTORIES:
+        return
+    text, call = found
+    alike = [
+        node
+        for node in ast.walk(text.statement_of(call))
+        if isinstance(node, ast.Call) and get_called_name(node) == get_called_name(call)
+    ]
+    for device in _iter_devices(program, stray, text, call):
+        edits = tuple(
+            edit
+            for node in alike
+            for edit in with_keyword(text, node, f"device={device}").edits
+            if all(word.arg != "device" for word in node.keywords)
+        )
+        if edits:
+            said = with_keyword(text, call, f"device={device}").message
+            yield Fix("fits", said, edits)
+
+
+def _iter_devices(
+    program: Program, stray: _Stray, text: SourceText, call: ast.Call
+) -> Iterator[str]:
+    """Yield expressions for the device that is wanted, as they can be written at a
+    call.
+    """
+    function = text.around(call, *FUNCTIONS)
+    if function is None or function.name == "__init__":
+        yield from _iter_global_devices(text)
+        return
+    parameters = [each.arg for each in function.args.args if each.arg != "self"]
+    places = find_tensor_expressions(program, stray.op)
+    own = {
+        place[1]
+        for fact, place in zip(stray.op.inputs, places, strict=False)
+        if place is not None and fact.device == stray.wanted
+    }
+    stored = {
+        get_dotted_name(node)
+        for node in iter_own_nodes(function)
+        if isinstance(node, ast.Name)
+        and isinstance(node.ctx, ast.Store)
+        and node.lineno < call.lineno
+    }
+    for name in dict.fromkeys([*sorted(own & {*parameters, *stored}), *parameters]):
+        yield f"{name}.device"
+    if any(isinstance(each, ast.ClassDef) for each in text.outwards(function)):
+        yield "next(self.parameters()).device"
+    yield from _iter_global_devices(text)
+
+
+def _iter_global_devices(text: SourceText) -> Iterator[str]:
+    """Yield `device` if the file assigns such a name at its top."""
+    for node in text.tree.body if text.tree is not None else ():
+        if isinstance(node, ast.Assign) and get_dotted_name(node.targets[0]) in (
+            "device", "DEVICE", "dev",
+        ):  # fmt: skip
+            yield get_dotted_name(node.targets[0])
+            return
+
+
+def _suggest_moving_operand(program: Program, stray: _Stray) -> Iterator[Fix]:
+    """Yield `.to(device)` of the operand, at the call or where it is passed on."""
+    maker = stray.maker
+    for frame in stray.op.frames:
+        found = program.node(frame.span)
+        if found is None:
+            continue
+        text, node = found
+        for each in _iter_operands(program, stray, node):
+            name = get_dotted_name(each)
+            if not name and not isinstance(each, ast.Subscript):
+                continue
+            written = text.written(each)
+            for move in _iter_moves(text, stray.wanted):
+                new = f"{written}{move}"
+                yield Fix("fits", f"`{new}`", (Edit(text.span(each).end, move),))
+    found = program.call_at(maker.span) if maker is not None else None
+    if found is not None and maker is not None:
+        text, call = found
+        for move in _iter_moves(text, stray.wanted):
+            new = join_lines(text.written(call)) + move
+            shown = new if len(new) <= 60 else move.lstrip(".")
+            yield Fix("fits", f"`{shown}`", (Edit(text.span(call).end, move),))
+
+
+def _iter_operands(
+    program: Program, stray: _Stray, node: ast.AST
+) -> Iterator[ast.expr]:
+    """Yield the operands of a call in the text that may be the tensor."""
+    expected = stray.name.strip("`")
+    if isinstance(node, ast.BinOp):
+        sides = [node.left, node.right]
+    elif isinstance(node, ast.Call):
+        sides = [*node.args, *(word.value for word in node.keywords)]
+        if isinstance(node.func, ast.Attribute):
+            sides.append(node.func.value)
+    else:
+        return
+    named = [side for side in sides if get_dotted_name(side) == expected]
+    yield from named or [side for side in sides if isinstance(side, ast.Name)]
+
