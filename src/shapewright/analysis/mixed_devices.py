@@ -237,9 +237,7 @@ def _find_empty_holder(
     return _find_assigned(text, owner)
 
 
-def _find_appended(
-    text: SourceText, name: str
-) -> tuple[SourceText, ast.expr] | None:
+def _find_appended(text: SourceText, name: str) -> tuple[SourceText, ast.expr] | None:
     """Return the list to which a name is appended."""
     for node in text.nodes:
         if isinstance(node, ast.Call) and get_called_name(node) == "append":
@@ -332,16 +330,9 @@ def _suggest_for_module(program: Program, stray: _Stray) -> Iterator[Fix]:
     built = program.built.get(stray.path.partition(".")[0])
     if built is None:
         return
-    holder = _find_holder(program, built.span)
-    if holder is not None:
-        text, node = holder
-        kind = HOLDERS[type(node)]
-        span, written = text.span(node), text.written(node)
-        inner = "" if written in ("[]", "{}") else written
-        prefix = _get_module_prefix(text, kind)
-        shown = join_lines(f"{prefix}({inner})")
-        shown = shown if len(shown) <= 60 else f"{prefix}(...)"
-        yield Fix("fits", f"`{shown}`", (Edit(span, f"{prefix}({inner})"),))
+    fix = find_module_list(program, built.span)
+    if fix is not None:
+        yield fix
     found = program.node(built.span)
     if found is not None:
         text, node = found
@@ -349,6 +340,23 @@ def _suggest_for_module(program: Program, stray: _Stray) -> Iterator[Fix]:
             new = join_lines(text.written(node)) + move
             shown = new if len(new) <= 60 else move.lstrip(".")
             yield Fix("fits", f"`{shown}`", (Edit(text.span(node).end, move),))
+
+
+def find_module_list(program: Program, span: Span) -> Fix | None:
+    """Return `nn.ModuleList` or `nn.ModuleDict` for the list or dict in which a module
+    is built at a place, if it is in one.
+    """
+    holder = _find_holder(program, span)
+    if holder is None:
+        return None
+    text, node = holder
+    kind = HOLDERS[type(node)]
+    written = text.written(node)
+    inner = "" if written in ("[]", "{}") else written
+    prefix = _get_module_prefix(text, kind)
+    shown = join_lines(f"{prefix}({inner})")
+    shown = shown if len(shown) <= 60 else f"{prefix}(...)"
+    return Fix("fits", f"`{shown}`", (Edit(text.span(node), f"{prefix}({inner})"),))
 
 
 def _get_module_prefix(text: SourceText, kind: str) -> str:
@@ -501,4 +509,3 @@ def _iter_operands(
         return
     named = [side for side in sides if get_dotted_name(side) == expected]
     yield from named or [side for side in sides if isinstance(side, ast.Name)]
-

@@ -11,7 +11,6 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from shapewright.analysis.training_mistakes import find_mistakes
 from shapewright.commands.check import (
     ALL_TRIES,
     Place,
@@ -294,8 +293,7 @@ def _check_run(
         if rehearsed is None or (wanted.first and report.findings):
             return report
         told = replace(rehearsed.story, seconds=seconds)
-        found = *report.findings, *find_mistakes(session.program, told, ignored)
-        return replace(report, findings=found, rehearsal=told)
+        return replace(report, rehearsal=told)
 
     program: Program | None = None
     began, seconds = time.perf_counter(), 0.0
@@ -325,6 +323,8 @@ def _check_run(
             limit.hold()
             if program is None:
                 program = Program(make_early_trace(name, stopped))
+            if rehearsed is not None:
+                program.rehearsal = rehearsed.story
             session = Session(
                 program, first=wanted.first, ignored=ignored, strict=wanted.strict
             )
@@ -452,8 +452,7 @@ def rehearse_function(
     if made.rehearsed is None:
         return report
     told = replace(made.rehearsed.story, seconds=made.trace.seconds)
-    found = *report.findings, *find_mistakes(program, told, ignored)
-    return replace(report, findings=found, rehearsal=told)
+    return replace(report, rehearsal=told)
 
 
 def _build_file_test(file: str) -> Callable[[str], bool]:

@@ -370,6 +370,12 @@ MISSING_DEVICE = _error("missing-device",
     "`--device cuda`, or `torch.cuda.is_available()`")
 MIXED_DEVICES = _error("mixed-devices",
     "tensors of one call are on different devices", "`.to(x.device)`")
+NOT_A_MODULE_YET = _error("not-a-module-yet",
+    "a model whose `__init__` makes layers before `super().__init__()`",
+    "`super().__init__()` first in `__init__`")
+NOTHING_TO_TRAIN = _error("nothing-to-train",
+    "an optimizer without a parameter, or with a tensor that is the result of a call",
+    "`nn.ModuleList` for a list of layers; `nn.Parameter(x.to(device))`")
 PROGRAM_ERROR = _error("program-error",
     "the program raised an error for another reason", "what Python says")
 PROGRAM_EXIT = _error("program-exit",

@@ -130,14 +130,19 @@ def _describe_freed(
         )  # fmt: skip
     edge = edges[0]
     carried = find_carried_names(history, edge, failing)
-    name = f"`{carried[0]}`" if carried else find_name(history, edge)
+    name = find_name(history, edge)
+    if name.startswith("`self."):
+        carried = _strip(name)
+    name = f"`{carried[0]}`" if carried else name
     made = _place(edge.maker, f"{name} is made by `{edge.maker.name}`")
     used = _place(edge.user, f"{name} is used again here")
     freed = _place(first, "its graph is freed here")
     kind = "two-losses"
     if again and is_before_loop(history, edge.maker, failing):
         kind = "before-loop"
-        said = f"{name} is computed once, before the loop, and its graph is freed by the"
+        said = (
+            f"{name} is computed once, before the loop, and its graph is freed by the"
+        )
         said += f" first {_quote(program, first)}"
     elif again or edge.maker.index < first.index < edge.user.index and carried:
         kind = "carried" if again else "two-losses"

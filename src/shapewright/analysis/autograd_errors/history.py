@@ -65,9 +65,7 @@ class History:
                 waiting += [each for each in op.inputs if each.requires_grad]
         return found
 
-    def iter_edges(
-        self, users: dict[int, Op], makers: dict[int, Op]
-    ) -> Iterator[Edge]:
+    def iter_edges(self, users: dict[int, Op], makers: dict[int, Op]) -> Iterator[Edge]:
         """Yield the tensors that calls of `makers` made and calls of `users` alone use,
         in the order of the run.
         """

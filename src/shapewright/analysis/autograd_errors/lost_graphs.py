@@ -78,7 +78,9 @@ def _describe_cut(history: History, op: Op) -> Cut:
     if op.outputs and name in INDICES:
         said = f"`{name}`{line} gives indices, which have no gradient"
         return Cut(op, said, "the graph ends here")
-    if op.outputs and not op.outputs[0].dtype.startswith(("float", "bfloat", "complex")):
+    if op.outputs and not op.outputs[0].dtype.startswith(
+        ("float", "bfloat", "complex")
+    ):
         said = f"{call}{line} gives {op.outputs[0].dtype}, which has no gradient"
         return Cut(op, said, "the graph ends here")
     return Cut(op, f"{call}{line} takes it away", "the graph ends here")
@@ -93,7 +95,9 @@ def _describe_copy(history: History, op: Op) -> Cut | None:
     text, node = found
     if not isinstance(node, ast.Call) or not node.args:
         return None
-    if not any(isinstance(each, ast.Name | ast.Call) for each in ast.walk(node.args[0])):
+    if not any(
+        isinstance(each, ast.Name | ast.Call) for each in ast.walk(node.args[0])
+    ):
         return None
     line = f" at line {op.span.line}" if op.span is not None else ""
     said = f"{_write_call(history, op)}{line} copies values into a new tensor"
@@ -106,7 +110,7 @@ def _describe_frozen(history: History, frozen: list[str]) -> Cut:
     for file in history.program.trace.sources:
         text = history.program.text(file)
         if text is not None:
-            place = _find_freezing(text)
+            place = find_freezing(text)
             if place is not None:
                 span, words = text.span(place), join_lines(text.written(place))
     said = f"no parameter that it is computed from requires a gradient: `{frozen[0]}`"
@@ -114,7 +118,7 @@ def _describe_frozen(history: History, frozen: list[str]) -> Cut:
     return Cut(None, said, "the parameters are frozen here", (words,), span)
 
 
-def _find_freezing(text: SourceText) -> ast.stmt | ast.expr | None:
+def find_freezing(text: SourceText) -> ast.stmt | ast.expr | None:
     """Return the statement of a file that turns gradients of parameters off."""
     for node in text.nodes:
         if isinstance(node, ast.Assign) and isinstance(node.value, ast.Constant):

@@ -18,6 +18,7 @@ from shapewright.analysis.fixes import (
 from shapewright.analysis.fixes import constructors as created
 from shapewright.analysis.fixes.graph_edits import suggest_graph_edits
 from shapewright.analysis.fixes.suspect_lines import find_error_suspects, find_suspects
+from shapewright.analysis.model_definitions import suggest_definitions
 from shapewright.analysis.program_run import Program, as_far_as_known
 from shapewright.findings.codes import CHANNELS_LAST, MISSING_TRANSPOSE, NOT_FLATTENED
 from shapewright.findings.finding import Finding, Fix
@@ -82,6 +83,7 @@ def fix_error(program: Program, finding: Finding) -> list[FixOption]:
     return _sort_fixes(
         program,
         [
+            *iter_options("definition", 0.5, suggest_definitions(program, finding)),
             *iter_options("last-batch", 1.0, last),
             *iter_options(
                 "words",

@@ -17,6 +17,11 @@ from shapewright.analysis.autograd_errors.names import (
 from shapewright.analysis.fixes.common_mistakes import SIGNS
 from shapewright.analysis.fixes.keywords_and_methods import with_keyword
 from shapewright.analysis.fixes.operands import append_method
+from shapewright.analysis.fixes.statements import (
+    cut_lines,
+    insert_after,
+    insert_before,
+)
 from shapewright.analysis.program_run import Program
 from shapewright.findings.finding import Edit, Fix
 from shapewright.program.source_text import SourceText, join_lines
@@ -47,38 +52,6 @@ def suggest_graph_edits(program: Program, cause: Cause) -> Iterator[Fix]:
     yield from ways[cause.kind](history, cause)
 
 
-# -- placing statements --------------------------------------------------------------
-
-
-def _insert_before(text: SourceText, statement: ast.stmt, new: str) -> Edit:
-    """Return the edit that inserts a statement above another one."""
-    return _insert_at(text, statement.lineno, statement, new)
-
-
-def _insert_after(text: SourceText, statement: ast.stmt, new: str) -> Edit:
-    """Return the edit that inserts a statement below another one."""
-    return _insert_at(text, get_last_line(statement) + 1, statement, new)
-
-
-def _insert_at(text: SourceText, line: int, like: ast.stmt, new: str) -> Edit:
-    """Return the edit that inserts a statement, indented like another one."""
-    indent = text.lines[like.lineno - 1][: like.col_offset]
-    if line > len(text.lines):
-        last = len(text.lines)
-        end = len(text.lines[-1]) + 1
-        return Edit(Span(text.file, last, end, last, end), f"\n{indent}{new}")
-    return Edit(Span(text.file, line, 1, line, 1), f"{indent}{new}\n")
-
-
-def _cut_lines(text: SourceText, statement: ast.stmt) -> Edit:
-    """Return the edit that removes a statement with its lines."""
-    last = get_last_line(statement)
-    if last < len(text.lines):
-        return Edit(Span(text.file, statement.lineno, 1, last + 1, 1), "")
-    end = len(text.lines[last - 1]) + 1
-    return Edit(Span(text.file, statement.lineno, 1, last, end), "")
-
-
 def _get_edge(cause: Cause) -> Edge | None:
     """Return the tensor of a cause with the calls on both sides."""
     if cause.fact is None or cause.maker is None or cause.user is None:
@@ -107,10 +80,10 @@ def _suggest_detaching_carried(history: History, cause: Cause) -> Iterator[Fix]:
             new = f"{name} = tuple(each.detach() for each in {name})"
         same = _shares_function(text, user, failing[1]) and failing[0].file == text.file
         if same and not name.startswith("self."):
-            yield Fix("fits", f"`{new}`", (_insert_after(text, failing[1], new),))
+            yield Fix("fits", f"`{new}`", (insert_after(text, failing[1], new),))
         if "." in name:  # of an object, which has none at first
-            yield Fix("fits", f"`{new}`", (_insert_after(text, maker, new),))
-        yield Fix("fits", f"`{new}`", (_insert_before(text, user, new),))
+            yield Fix("fits", f"`{new}`", (insert_after(text, maker, new),))
+        yield Fix("fits", f"`{new}`", (insert_before(text, user, new),))
 
 
 def _carried_facts(edge: Edge) -> list[object]:
@@ -162,7 +135,7 @@ def _suggest_moving_into_loop(history: History, cause: Cause) -> Iterator[Fix]:
     if "\n" in written:
         return
     said = f"`{join_lines(written)}` inside the loop"
-    edits = (_cut_lines(text, statement), _insert_before(text, first, written))
+    edits = (cut_lines(text, statement), insert_before(text, first, written))
     yield Fix("fits", said, edits)
 
 
@@ -176,7 +149,7 @@ def _suggest_single_pass(history: History, cause: Cause) -> Iterator[Fix]:
         text, statement = second
         said = f"without `{join_lines(text.written(statement))}` at line"
         said += f" {statement.lineno}"
-        yield Fix("fits", said, (_cut_lines(text, statement),))
+        yield Fix("fits", said, (cut_lines(text, statement),))
     yield from _suggest_retaining(history, cause)
 
 
@@ -224,7 +197,9 @@ def _collect_stepped(history: History, first: Op, failing: Op) -> set[int]:
         storage
         for storage, writes in history.writers.items()
         if any(first.index < write.index < failing.index for write in writes)
-        and any(fact.is_leaf and fact.requires_grad for w in writes for fact in w.inputs)
+        and any(
+            fact.is_leaf and fact.requires_grad for w in writes for fact in w.inputs
+        )
     }
 
 
@@ -251,7 +226,7 @@ def _suggest_sum(history: History, cause: Cause) -> Iterator[Fix]:
         return
     one, other = (text.written(name) for name in names if name is not None)
     new = f"({one} + {other}).backward()"
-    edits = (_cut_lines(text, first[1]), Edit(text.span(second[1]), new))
+    edits = (cut_lines(text, first[1]), Edit(text.span(second[1]), new))
     yield Fix("fits", f"`{new}`, once", edits)
 
 
@@ -335,7 +310,7 @@ def _suggest_clone(
     if name:
         new = f"{name} = {name}.clone()"
         said = f"`{new}` before `{join_lines(text.written(statement))}`"
-        yield Fix("fits", said, (_insert_before(text, statement, new),))
+        yield Fix("fits", said, (insert_before(text, statement, new),))
 
 
 def _suggest_without_flag(
@@ -375,7 +350,7 @@ def _suggest_later_step(history: History, cause: Cause) -> Iterator[Fix]:
     said = f"`{join_lines(written)}` after"
     said += f" `{join_lines(text.written(failing[1]))}`"
     if statement.lineno < failing[1].lineno and "\n" not in written:
-        edits = (_cut_lines(text, statement), _insert_after(text, failing[1], written))
+        edits = (cut_lines(text, statement), insert_after(text, failing[1], written))
         yield Fix("fits", said, edits)
 
 
@@ -458,11 +433,15 @@ def _suggest_no_grad(history: History, cause: Cause) -> Iterator[Fix]:
     first = last = body.index(statement)
     while last + 1 < len(body) and type(body[last + 1]) is type(statement):
         last += 1
-    while first and type(body[first - 1]) is type(statement) and isinstance(
-        statement, ast.AugAssign
+    while (
+        first
+        and type(body[first - 1]) is type(statement)
+        and isinstance(statement, ast.AugAssign)
     ):
         first -= 1
-    block = body[first : last + 1] if isinstance(statement, ast.AugAssign) else [statement]
+    block = (
+        body[first : last + 1] if isinstance(statement, ast.AugAssign) else [statement]
+    )
     begin, end = block[0].lineno, get_last_line(block[-1])
     indent = text.lines[begin - 1][: block[0].col_offset]
     rows = [f"    {row}" if row.strip() else row for row in text.lines[begin - 1 : end]]

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 
 from shapewright.analysis.hazards import find_hazards
 from shapewright.analysis.program_run import Program, fill_lazy_parts
+from shapewright.analysis.training_mistakes import find_mistakes
 from shapewright.findings.codes import MIXED_DEVICES, STATE_DICT_MISMATCH
 from shapewright.findings.finding import Edit, Finding, Fix
 from shapewright.operators.failed_calls import Failure
@@ -46,6 +47,7 @@ class Tried:
     ops: int = 0
     output: tuple[tuple[int, ...], ...] = ()
     warnings: tuple[Place, ...] = ()
+    notes: tuple[Place, ...] = ()
 
 
 def summarise_run(program: Program, gone: Place) -> Tried:
@@ -55,15 +57,29 @@ def summarise_run(program: Program, gone: Place) -> Tried:
     trace = program.trace
     failures = list_failures(program)
     warnings: tuple[Place, ...] = ()
+    notes: tuple[Place, ...] = ()
     if trace.complete and all(place[:2] != gone[:2] for place in failures):
-        warnings = tuple(
-            (finding.span.file, finding.span.line, finding.code)
-            for finding in find_hazards(program)
-            if finding.span is not None and finding.severity == "warning"
-        )
+        found = [*find_hazards(program), *_find_mistakes(program)]
+        warnings = _collect_places(found, "warning")
+        notes = _collect_places(found, "note")
     return Tried(
-        failures, trace.complete, len(trace.ops), get_output(program), warnings
+        failures, trace.complete, len(trace.ops), get_output(program), warnings, notes
     )
+
+
+def _collect_places(findings: Iterable[Finding], severity: str) -> tuple[Place, ...]:
+    """Return the places of the findings of a severity."""
+    return tuple(
+        (finding.span.file, finding.span.line, finding.code)
+        for finding in findings
+        if finding.span is not None and finding.severity == severity
+    )
+
+
+def _find_mistakes(program: Program) -> list[Finding]:
+    """Return the mistakes of a rehearsed training."""
+    story = program.rehearsal
+    return find_mistakes(program, story) if story is not None else []
 
 
 def get_output(program: Program) -> tuple[tuple[int, ...], ...]:

@@ -13,10 +13,12 @@ from shapewright.analysis import python_errors
 from shapewright.analysis.explanations import MOST_RELATED, explain_failures
 from shapewright.analysis.fixes import FixOption, find_fixes, fix_error, iter_options
 from shapewright.analysis.hazards import find_hazards, is_ignored_here
+from shapewright.analysis.model_definitions import explain_definition
 from shapewright.analysis.mixed_devices import explain_devices, suggest_moves
 from shapewright.analysis.program_run import Program
 from shapewright.analysis.provenance.origins import drop_repeated, iter_line_definitions
 from shapewright.analysis.state_dicts import explain_load, suggest_fixes
+from shapewright.analysis.training_mistakes import find_mistakes
 from shapewright.commands.check.fixes import (
     LOAD,
     Overlay,
@@ -37,6 +39,7 @@ from shapewright.commands.check.tried_fixes import (
     is_output_sure,
     rank_repair,
 )
+from shapewright.commands.check.warning_fixes import mend_warnings
 from shapewright.findings.codes import (
     CODES,
     MIXED_DEVICES,
@@ -140,7 +143,11 @@ class Session:
         shown = (self.shown(each) for each in self.told)
         findings = tuple(each for each in shown if not self.is_ignored(each))
         if not (self.first and findings):
-            findings += tuple(find_hazards(self.program, self.ignored, self.strict))
+            warnings = find_hazards(self.program, self.ignored, self.strict)
+            if self.program.rehearsal is not None:
+                story = self.program.rehearsal
+                warnings += find_mistakes(self.program, story, self.ignored)
+            findings += tuple(mend_warnings(self, warnings))
         if self.first:
             findings = findings[:1]
         return Report(trace.target, findings, tuple(trace.assumptions), complete, trace)
@@ -212,6 +219,7 @@ class Session:
                 python_errors.explain_python_error(program, finding) if own else finding
             )
             shown = python_errors.explain_signature(program, shown)
+            shown = explain_definition(program, shown)
             shown = replace(shown, related=_collect_places(program, shown))
             found.append(Told(shown, place))
             self.tries(program, found[-1], fix_error(program, finding))
@@ -278,6 +286,19 @@ class Session:
                 return None
             edits = [(e.span, e.text) for e in fix.edits if e.span.file == file]
             changed[path] = apply_edits(text.text, edits)
+        return changed
+
+    def edit_original(self, fix: Fix) -> dict[str, str] | None:
+        """Return the texts of the program with a single fix applied."""
+        edits: dict[str, list[tuple[Span, str]]] = {}
+        for edit in fix.edits:
+            edits.setdefault(edit.span.file, []).append((edit.span, edit.text))
+        changed = {}
+        for file, each in edits.items():
+            text = self.program.text(file)
+            if text is None:
+                return None
+            changed[os.path.abspath(file)] = apply_edits(text.text, each)
         return changed
 
     def mended(self, program: Program, fresh: list[Told]) -> Program | None:

@@ -77,7 +77,9 @@ def _iter_named_values(names: dict[str, Any]) -> Iterator[tuple[str, Any]]:
                 yield f"{name}[{n}]", item
     for name, value in names.items():
         if isinstance(value, nn.Module):
-            held = {**vars(value), **value._parameters, **value._buffers}
+            held = dict(vars(value))
+            for part in ("_parameters", "_buffers"):  # none before `__init__` has run
+                held.update(held.get(part) or {})
             for each, item in held.items():
                 yield f"{name}.{each}", item
 

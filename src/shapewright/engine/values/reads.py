@@ -448,7 +448,9 @@ def _answer_packing(
         kind = "Long" if info.meta.dtype == "int64" else info.meta.dtype
         words = "'lengths' argument should be a 1D CPU int64 tensor, but got"
         engine.raise_theirs(
-            RuntimeError(f"{words} {len(info.meta.shape)}D {info.meta.device} {kind} tensor")
+            RuntimeError(
+                f"{words} {len(info.meta.shape)}D {info.meta.device} {kind} tensor"
+            )
         )
     if info.storage.known:
         known = engine.value_of(lengths)

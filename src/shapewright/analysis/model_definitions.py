@@ -1,0 +1,389 @@
+"""Errors that a model's definition causes elsewhere: an optimizer without parameters, a
+tensor that is no parameter any more, a module before `super().__init__()`.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+
+from shapewright.analysis.fixes.statements import cut_lines, insert_before
+from shapewright.analysis.mixed_devices import find_module_list
+from shapewright.analysis.program_run import Program
+from shapewright.findings.codes import NOT_A_MODULE_YET, NOTHING_TO_TRAIN
+from shapewright.findings.finding import Edit, Finding, Fix, Related
+from shapewright.program.source_text import SourceText, join_lines
+from shapewright.program.spans import Span
+from shapewright.program.syntax_nodes import (
+    get_called_name,
+    get_dotted_name,
+)
+
+EMPTY = "optimizer got an empty parameter list"
+NON_LEAF = "can't optimize a non-leaf Tensor"
+TOO_EARLY = "before Module.__init__() call"
+LAYERS = ("nn.", "torch.nn.")
+
+
+@dataclass(frozen=True, slots=True)
+class _Cause:
+    """Why an error came: a sentence, the places that show it, and edits."""
+
+    message: str
+    related: tuple[Related, ...]
+    fixes: tuple[Fix, ...] = ()
+
+
+def explain_definition(program: Program, finding: Finding) -> Finding:
+    """Return the finding on an error with its cause in a model's definition."""
+    code, cause = _find_cause(program, finding)
+    if cause is None:
+        return finding
+    return replace(
+        finding,
+        code=code,
+        message=cause.message,
+        torch_message=finding.message.partition(": ")[2] or finding.torch_message,
+        related=(*cause.related, *finding.related),
+    )
+
+
+def suggest_definitions(program: Program, finding: Finding) -> Iterator[Fix]:
+    """Yield the edits of a model's definition that may mend an error."""
+    cause = _find_cause(program, finding)[1]
+    if cause is not None:
+        yield from cause.fixes
+
+
+def _find_cause(program: Program, finding: Finding) -> tuple[str, _Cause | None]:
+    """Return the code and the cause of an error, or None for other errors."""
+    found = program.node(finding.span)
+    said = f"{finding.message} {finding.torch_message}"
+    if found is None:
+        return "", None
+    text, node = found
+    if EMPTY in said:
+        return NOTHING_TO_TRAIN, _explain_empty(program, text, node)
+    if NON_LEAF in said:
+        return NOTHING_TO_TRAIN, _explain_result(program, text, node)
+    if TOO_EARLY in said or "has no attribute '_parameters'" in said:
+        return NOT_A_MODULE_YET, _explain_early(program, text, node)
+    if "object has no attribute '_modules'" in said:
+        return NOT_A_MODULE_YET, _explain_early(program, text, node)
+    return "", None
+
+
+# -- an optimizer without parameters ----------------------------------------------------
+
+
+def _explain_empty(program: Program, text: SourceText, node: ast.AST) -> _Cause | None:
+    """Explain an optimizer that got no parameters."""
+    given = _get_parameters(node)
+    if given is None:
+        return None
+    used = _find_used_generator(text, given)
+    if used is not None:
+        return used
+    owner = given
+    if isinstance(given, ast.Call) and isinstance(given.func, ast.Attribute):
+        owner = given.func.value
+    if isinstance(given, ast.Call) and get_called_name(given) == "filter":
+        return _explain_frozen(program, text, given)
+    if isinstance(given, ast.ListComp | ast.GeneratorExp):
+        return _explain_frozen(program, text, given)
+    definition = _find_class(program, text, owner)
+    if definition is None:
+        return None
+    where, kind = definition
+    return (
+        _explain_misspelt(where, kind)
+        or _explain_containers(program, where, kind)
+        or _Cause(
+            f"`{kind.name}` has no parameters: its `__init__` assigns no layer to"
+            " `self`",
+            (Related(where.span(kind).start, f"`{kind.name}` is defined here"),),
+        )
+    )
+
+
+def _get_parameters(node: ast.AST) -> ast.expr | None:
+    """Return what an optimizer is given to train."""
+    if not isinstance(node, ast.Call):
+        return None
+    named = [word.value for word in node.keywords if word.arg == "params"]
+    return node.args[0] if node.args else (named[0] if named else None)
+
+
+def _find_class(
+    program: Program, text: SourceText, owner: ast.expr
+) -> tuple[SourceText, ast.ClassDef] | None:
+    """Return the class of the program that an expression is an object of."""
+    name = get_dotted_name(owner)
+    kinds = [get_called_name(owner)] if isinstance(owner, ast.Call) else []
+    for node in text.nodes:
+        if isinstance(node, ast.Assign) and any(
+            get_dotted_name(target) == name for target in node.targets
+        ):
+            for each in ast.walk(node.value):
+                kinds += [get_called_name(each)] if isinstance(each, ast.Call) else []
+    if name == "self":
+        around = text.around(owner, ast.ClassDef)
+        return (text, around) if around is not None else None
+    files = [text.file, *program.trace.sources]
+    for kind in kinds:
+        for file in files:
+            where = program.text(file)
+            for _, definition in where.definitions(kind) if where is not None else ():
+                if isinstance(definition, ast.ClassDef) and where is not None:
+                    return where, definition
+    return None
+
+
+def _explain_misspelt(where: SourceText, kind: ast.ClassDef) -> _Cause | None:
+    """Explain a constructor whose name Python does not call."""
+    methods = [each for each in kind.body if isinstance(each, ast.FunctionDef)]
+    if any(method.name == "__init__" for method in methods):
+        return None
+    for method in methods:
+        if method.name.strip("_") in ("init", "int", "inti", "__init"):
+            line = where.lines[method.lineno - 1]
+            column = line.index(method.name, method.col_offset) + 1
+            end = column + len(method.name)
+            span = Span(where.file, method.lineno, column, method.lineno, end)
+            said = f"`{kind.name}` has no `__init__`: Python never calls its"
+            said += f" `{method.name}` at line {method.lineno}, which makes the layers"
+            fix = Fix("fits", f"`def __init__` for `def {method.name}`",
+                      (Edit(span, "__init__"),))  # fmt: skip
+            return _Cause(said, (Related(span, "this name has other underscores"),),
+                          (fix,))  # fmt: skip
+    return None
+
+
+def _explain_containers(
+    program: Program, where: SourceText, kind: ast.ClassDef
+) -> _Cause | None:
+    """Explain layers in Python lists and dicts, where a module does not look."""
+    for node in ast.walk(kind):
+        if not isinstance(node, ast.Call):
+            continue
+        written = where.written(node.func)
+        if not written.startswith(LAYERS) and get_called_name(
+            node
+        ) not in _list_classes(where):
+            continue
+        fix = find_module_list(program, where.span(node))
+        if fix is not None and fix.edits:
+            place = fix.edits[0].span
+            what = "dict" if "Dict" in fix.message else "list"
+            said = f"the layers of `{kind.name}` are in a Python {what}, at line"
+            said += f" {place.line}: its `parameters()` look into modules only"
+            return _Cause(said, (Related(place, f"a plain {what}"),), (fix,))
+    return None
+
+
+def _list_classes(where: SourceText) -> set[str]:
+    """Return the names of the classes that a file defines."""
+    return {
+        node.name for _, node in where.definitions() if isinstance(node, ast.ClassDef)
+    }
+
+
+def _find_used_generator(text: SourceText, given: ast.expr) -> _Cause | None:
+    """Explain `model.parameters()` kept in a name and read before the optimizer."""
+    if not isinstance(given, ast.Name):
+        return None
+    for node in text.nodes:
+        if (
+            isinstance(node, ast.Assign)
+            and get_dotted_name(node.targets[0]) == given.id
+        ):
+            call = node.value
+            if get_called_name(call) not in (
+                "parameters",
+                "filter",
+                "named_parameters",
+            ):
+                continue
+            readers = [
+                each
+                for each in text.nodes
+                if isinstance(each, ast.Name)
+                and each.id == given.id
+                and isinstance(each.ctx, ast.Load)
+                and node.lineno < each.lineno < given.lineno
+            ]
+            if readers:
+                line = readers[0].lineno
+                written = text.written(call)
+                new = f"list({written})"
+                said = f"`{given.id}` is a generator, and line {line} has used it up"
+                fix = Fix("fits", f"`{new}`", (Edit(text.span(call), new),))
+                related = (
+                    Related(text.span(readers[0]), "it is read to its end here"),
+                    Related(text.span(node), "it is made here"),
+                )
+                return _Cause(said, related, (fix,))
+    return None
+
+
+def _explain_frozen(
+    program: Program, text: SourceText, given: ast.expr
+) -> _Cause | None:
+    """Explain a filter that leaves no parameter, because all are frozen."""
+    from shapewright.analysis.autograd_errors.lost_graphs import find_freezing
+
+    place = find_freezing(text)
+    if place is None or "requires_grad" not in text.written(given):
+        return None
+    written = join_lines(text.written(place))
+    said = f"`{written}` at line {place.lineno} freezes every parameter"
+    flags = [
+        each
+        for each in ast.walk(place)
+        if isinstance(each, ast.Constant) and each.value is False
+    ]
+    fixes = [
+        Fix("fits", f"`{written.replace('False', 'True')}`",
+            (Edit(text.span(flag), "True"),))
+        for flag in flags[:1]
+    ]  # fmt: skip
+    return _Cause(said, (Related(text.span(place), "frozen here"),), tuple(fixes))
+
+
+# -- a result in place of a parameter ---------------------------------------------------
+
+
+def _explain_result(program: Program, text: SourceText, node: ast.AST) -> _Cause | None:
+    """Explain a tensor in an optimizer that is the result of a call."""
+    tensors = program.ending.tensors if program.ending is not None else {}
+    given = _get_parameters(node)
+    if given is None:
+        return None
+    causes = []
+    for name in dict.fromkeys(_iter_names(given)):
+        fact = tensors.get(name)
+        maker = program.producers.get(fact.tensor) if fact is not None else None
+        if fact is None or fact.is_leaf or maker is None or maker.span is None:
+            continue
+        call = program.node(maker.span)
+        written = join_lines(call[0].written(call[1])) if call is not None else ""
+        shown = f"`{written}`" if 0 < len(written) <= 48 else f"`{maker.name}`"
+        said = f"`{name}` is no parameter but the result of {shown}, at line"
+        said += f" {maker.span.line}: an optimizer trains leaves only"
+        fixes = tuple(_iter_leaf_edits(*call)) if call is not None else ()
+        place = Related(maker.span, f"`{name}` is computed here")
+        causes.append(_Cause(said, (place,), fixes))
+    if not causes:
+        return None
+    firsts = [cause.fixes[0] for cause in causes if cause.fixes]
+    fixes = causes[0].fixes
+    if len(firsts) > 1:
+        said = " and ".join(fix.message for fix in firsts)
+        fixes = (Fix("fits", said, tuple(e for fix in firsts for e in fix.edits)),)
+    related = tuple(place for cause in causes for place in cause.related)
+    return _Cause(causes[0].message, related, fixes)
+
+
+def _iter_names(node: ast.AST) -> Iterator[str]:
+    """Yield the dotted names in an expression."""
+    for each in ast.walk(node):
+        if isinstance(each, ast.Name | ast.Attribute) and get_dotted_name(each):
+            yield get_dotted_name(each)
+
+
+def _iter_leaf_edits(text: SourceText, node: ast.AST) -> Iterator[Fix]:
+    """Yield edits that compute first and ask for a gradient last."""
+    if not isinstance(node, ast.expr):
+        return
+    written = text.written(node)
+    inner = node
+    while isinstance(inner, ast.Call) and isinstance(inner.func, ast.Attribute):
+        owner = inner.func.value
+        if isinstance(owner, ast.Call) and get_called_name(owner) == "Parameter":
+            tail = Span(text.file, *_end(text.span(owner)), *_end(text.span(node)))
+            made = text.written(owner.args[0]) if owner.args else ""
+            new = f"{text.written(owner.func)}({made}{text.at(tail)})"
+            yield Fix("fits", f"`{new}`", (Edit(text.span(node), new),))
+            return
+        inner = owner
+    for each in ast.walk(node):
+        words = each.keywords if isinstance(each, ast.Call) else []
+        for word in words:
+            if word.arg == "requires_grad" and isinstance(each, ast.Call):
+                bare = _drop_keyword(text, each, word)
+                changed = written.replace(text.written(each), bare)
+                tight = isinstance(node, ast.Call | ast.Name)
+                new = f"{changed if tight else f'({changed})'}.requires_grad_()"
+                yield Fix("fits", f"`{join_lines(new)}`", (Edit(text.span(node), new),))
+                return
+
+
+def _drop_keyword(text: SourceText, call: ast.Call, word: ast.keyword) -> str:
+    """Return the text of a call without one of its keywords."""
+    kept = [text.written(argument) for argument in call.args]
+    kept += [
+        f"{each.arg}={text.written(each.value)}"
+        for each in call.keywords
+        if each is not word
+    ]
+    return f"{text.written(call.func)}({', '.join(kept)})"
+
+
+def _end(span: Span) -> tuple[int, int]:
+    """Return the line and column at which a span ends."""
+    return span.end_line, span.end_column
+
+
+# -- a module before its own constructor ------------------------------------------------
+
+
+def _explain_early(program: Program, text: SourceText, node: ast.AST) -> _Cause | None:
+    """Explain a class whose `__init__` assigns modules before `super().__init__()`."""
+    owner: tuple[SourceText, ast.ClassDef] | None = None
+    around = text.around(node, ast.ClassDef)
+    if around is not None:
+        owner = text, around
+    if owner is None and isinstance(node, ast.Call):
+        inner = node.func.value if isinstance(node.func, ast.Attribute) else node.func
+        owner = _find_class(program, text, inner)
+    if owner is None:
+        return None
+    where, kind = owner
+    for method in kind.body:
+        if not isinstance(method, ast.FunctionDef) or method.name != "__init__":
+            continue
+        calls = [
+            each
+            for each in ast.walk(method)
+            if isinstance(each, ast.Expr) and _is_super_call(each.value, where)
+        ]
+        first = next(
+            (each for each in method.body if not _is_docstring(each)), method.body[0]
+        )
+        related = [Related(where.span(first), "the first line of `__init__`")]
+        if calls:
+            said = f"`{kind.name}` calls `super().__init__()` at line"
+            said += f" {calls[0].lineno}, after it has assigned modules"
+            edits = [cut_lines(where, calls[0])]
+            related = [Related(where.span(calls[0]), "this call belongs first")]
+            new = where.written(calls[0])
+        else:
+            said = f"`{kind.name}.__init__` never calls `super().__init__()`"
+            edits, new = [], "super().__init__()"
+        fix = Fix("fits", f"`{new}` first in `__init__`",
+                  (insert_before(where, first, new), *edits))  # fmt: skip
+        return _Cause(said, tuple(related), (fix,))
+    return None
+
+
+def _is_super_call(node: ast.expr, where: SourceText) -> bool:
+    """Return whether an expression calls the constructor of a base class."""
+    return get_called_name(node) == "__init__" and "self.__init__" not in where.written(
+        node
+    )
+
+
+def _is_docstring(node: ast.stmt) -> bool:
+    """Return whether a statement is a docstring."""
+    return isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant)
