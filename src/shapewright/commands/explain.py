@@ -170,11 +170,15 @@ def _build_note(error: Exception) -> str:
     a bug of ours.
     """
     try:
-        from shapewright.commands.check import explain_error
+        from shapewright.commands.check import explain_error, explain_script_error
         from shapewright.views.terminal.findings import format_note
 
-        found = explain_error(error)
-        return "" if found is None else format_note(*found, unicode=_can_show_unicode())
+        found, tried = explain_error(error), "tried on this call only"
+        if found is None:
+            found, tried = explain_script_error(error), "checked by a rehearsal"
+        if found is None:
+            return ""
+        return format_note(*found, unicode=_can_show_unicode(), tried=tried)
     except Exception as fault:  # ours: the program's own exception is what counts
         from shapewright.findings.faults import raise_in_tests
 

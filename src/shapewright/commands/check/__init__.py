@@ -33,6 +33,7 @@ __all__ = [
     "check_model",
     "check_one_target",
     "explain_error",
+    "explain_script_error",
     "find_folder",
     "get_place",
     "get_target_folder",
@@ -192,6 +193,15 @@ def explain_error(error: BaseException) -> tuple[Finding, Trace] | None:
     from shapewright.commands.check.real_errors import explain_error
 
     return explain_error(error)
+
+
+def explain_script_error(error: BaseException) -> tuple[Finding, Trace] | None:
+    """Return the finding of a rehearsal on the error that ended a script, and the trace
+    to show it with, or None.
+    """
+    from shapewright.commands.check.script_errors import explain_script_error
+
+    return explain_script_error(error)
 
 
 def _get_chosen_spec(took: list[Fed]) -> Spec | None:

@@ -222,8 +222,13 @@ def _format_last_line(report: Report, of_parts: ChosenInputs | None = None) -> L
     return [(f"{report.target}: {', '.join(told)}{end}", style)]
 
 
-def format_note(finding: Finding, trace: Trace, unicode: bool = True) -> str:
-    """Return a finding as a note for an exception."""
+def format_note(
+    finding: Finding,
+    trace: Trace,
+    unicode: bool = True,
+    tried: str = "tried on this call only",
+) -> str:
+    """Return a finding as a note for an exception; `tried` says how fixes were."""
     terminal = Terminal(glyphs=UNICODE if unicode else ASCII)
-    lines = format_finding_lines(finding, trace, terminal, "tried on this call only")
+    lines = format_finding_lines(finding, trace, terminal, tried)
     return render_lines(lines, False).rstrip()
