@@ -33,8 +33,8 @@ VERBS = """
     combine compare compute continue copy count create cut decide decode derive
     describe detect divide draw drop edit enclose encode escape evaluate exchange
     expand explain extend feed fill filter find fit fix flatten fold follow format
-    from gather get group hint ignore indent index infer iter join label lay learn
-    leave list load make mark match merge move multiply name narrow negate nest
+    from gather get group hint hold ignore indent index infer iter join label lay learn
+    leave list load make mark match mend merge move multiply name narrow negate nest
     pad paint pair parse permute pick plan print probe prove put quote raise rank
     read record refuse register rehearse rename render repair replace report
     reproduce resize restrict rewrite round run save scale scan select settle

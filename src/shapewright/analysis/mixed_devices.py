@@ -31,7 +31,6 @@ from shapewright.record.ops import Fact, Op
 FACTORIES = operators_with("is_factory") | operators_with("is_drawn_by_hand")
 FOLLOWED = 40
 """Calls that are followed back to the one that made a tensor."""
-FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
 HOLDERS = {ast.List: "nn.ModuleList", ast.ListComp: "nn.ModuleList",
            ast.Dict: "nn.ModuleDict", ast.DictComp: "nn.ModuleDict"}  # fmt: skip
 MOVES = frozenset({"to", "cuda"})
@@ -82,7 +81,7 @@ def suggest_moves(program: Program, finding: Finding) -> Iterator[Fix]:
         yield from _suggest_for_tensor(program, stray, stray.maker)
 
 
-# -- which tensor -----------------------------------------------------------------------
+# -- which tensor ----------------------------------------------------------------------
 
 
 def _find_stray(program: Program, span: Span | None) -> _Stray | None:
@@ -134,7 +133,7 @@ def _find_path(program: Program, maker: Op, device: str) -> str:
     return ""
 
 
-# -- why --------------------------------------------------------------------------------
+# -- why -------------------------------------------------------------------------------
 
 
 def _describe(program: Program, stray: _Stray) -> tuple[str, list[Related]]:
@@ -172,7 +171,7 @@ def _describe_module(program: Program, stray: _Stray) -> tuple[str, list[Related
     holder = _find_holder(program, built.span)
     place = Related(built.span, f"`{built.class_name}` is built here")
     if holder is not None:
-        text, node = holder
+        node = holder[1]
         what = "dict" if isinstance(node, ast.Dict | ast.DictComp) else "list"
         why = f"its `{built.class_name}` is in a Python {what}, which `.to()` and"
         why += " `.cuda()` of the model do not move"
@@ -189,7 +188,17 @@ def _get_function(
 ) -> ast.FunctionDef | ast.AsyncFunctionDef | None:
     """Return the function around a span."""
     found = program.node(span)
-    return found[0].around(found[1], *FUNCTIONS) if found is not None else None
+    return _find_function(*found) if found is not None else None
+
+
+def _find_function(
+    text: SourceText, node: ast.AST
+) -> ast.FunctionDef | ast.AsyncFunctionDef | None:
+    """Return the function around a node."""
+    for around in text.outwards(node):
+        if isinstance(around, ast.FunctionDef | ast.AsyncFunctionDef):
+            return around
+    return None
 
 
 def _find_holder(program: Program, span: Span) -> tuple[SourceText, ast.expr] | None:
@@ -240,9 +249,10 @@ def _find_empty_holder(
 def _find_appended(text: SourceText, name: str) -> tuple[SourceText, ast.expr] | None:
     """Return the list to which a name is appended."""
     for node in text.nodes:
-        if isinstance(node, ast.Call) and get_called_name(node) == "append":
-            if node.args and get_dotted_name(node.args[0]) == name:
-                return _find_empty_holder(text, node)
+        appended = node.args[:1] if isinstance(node, ast.Call) else []
+        same = any(get_dotted_name(each) == name for each in appended)
+        if same and isinstance(node, ast.Call) and get_called_name(node) == "append":
+            return _find_empty_holder(text, node)
     return None
 
 
@@ -278,14 +288,14 @@ def _find_attribute(
             and get_own_attribute(each.targets[0]) == name
         ]
         lines = {frame.span.line for frame in stray.maker.frames}
-        if any(_holds_line(each, lines) for each in statements) or (
+        if any(_has_line(each, lines) for each in statements) or (
             statements and name in stray.name
         ):
             return text, statements[-1], name
     return None
 
 
-def _holds_line(node: ast.stmt, lines: set[int]) -> bool:
+def _has_line(node: ast.stmt, lines: set[int]) -> bool:
     """Return whether a statement stands on one of these lines."""
     return any(node.lineno <= line <= get_last_line(node) for line in lines)
 
@@ -302,9 +312,9 @@ def _find_dropped_move(
             call = node.value if isinstance(node, ast.Expr) else None
             if isinstance(call, ast.Call) and isinstance(call.func, ast.Attribute):
                 name = get_dotted_name(call.func.value)
-                if call.func.attr in MOVES and name and text is not None:
-                    if name in _find_words(program, stray):
-                        return text, call
+                moves = call.func.attr in MOVES and name in _find_words(program, stray)
+                if moves and name and text is not None:
+                    return text, call
     return None
 
 
@@ -322,7 +332,7 @@ def _find_words(program: Program, stray: _Stray) -> set[str]:
     return words
 
 
-# -- edits ------------------------------------------------------------------------------
+# -- edits -----------------------------------------------------------------------------
 
 
 def _suggest_for_module(program: Program, stray: _Stray) -> Iterator[Fix]:
@@ -434,7 +444,7 @@ def _iter_devices(
     """Yield expressions for the device that is wanted, as they can be written at a
     call.
     """
-    function = text.around(call, *FUNCTIONS)
+    function = _find_function(text, call)
     if function is None or function.name == "__init__":
         yield from _iter_global_devices(text)
         return

@@ -8,7 +8,7 @@ import ast
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
-from shapewright.analysis.fixes.statements import cut_lines, insert_before
+from shapewright.analysis.fixes.statements import cut_lines, write_before
 from shapewright.analysis.mixed_devices import find_module_list
 from shapewright.analysis.program_run import Program
 from shapewright.findings.codes import NOT_A_MODULE_YET, NOTHING_TO_TRAIN
@@ -74,7 +74,7 @@ def _find_cause(program: Program, finding: Finding) -> tuple[str, _Cause | None]
     return "", None
 
 
-# -- an optimizer without parameters ----------------------------------------------------
+# -- an optimizer without parameters ---------------------------------------------------
 
 
 def _explain_empty(program: Program, text: SourceText, node: ast.AST) -> _Cause | None:
@@ -251,7 +251,7 @@ def _explain_frozen(
     return _Cause(said, (Related(text.span(place), "frozen here"),), tuple(fixes))
 
 
-# -- a result in place of a parameter ---------------------------------------------------
+# -- a result in place of a parameter --------------------------------------------------
 
 
 def _explain_result(program: Program, text: SourceText, node: ast.AST) -> _Cause | None:
@@ -301,7 +301,9 @@ def _iter_leaf_edits(text: SourceText, node: ast.AST) -> Iterator[Fix]:
     while isinstance(inner, ast.Call) and isinstance(inner.func, ast.Attribute):
         owner = inner.func.value
         if isinstance(owner, ast.Call) and get_called_name(owner) == "Parameter":
-            tail = Span(text.file, *_end(text.span(owner)), *_end(text.span(node)))
+            tail = Span(
+                text.file, *_get_end(text.span(owner)), *_get_end(text.span(node))
+            )
             made = text.written(owner.args[0]) if owner.args else ""
             new = f"{text.written(owner.func)}({made}{text.at(tail)})"
             yield Fix("fits", f"`{new}`", (Edit(text.span(node), new),))
@@ -330,12 +332,12 @@ def _drop_keyword(text: SourceText, call: ast.Call, word: ast.keyword) -> str:
     return f"{text.written(call.func)}({', '.join(kept)})"
 
 
-def _end(span: Span) -> tuple[int, int]:
+def _get_end(span: Span) -> tuple[int, int]:
     """Return the line and column at which a span ends."""
     return span.end_line, span.end_column
 
 
-# -- a module before its own constructor ------------------------------------------------
+# -- a module before its own constructor -----------------------------------------------
 
 
 def _explain_early(program: Program, text: SourceText, node: ast.AST) -> _Cause | None:
@@ -372,7 +374,7 @@ def _explain_early(program: Program, text: SourceText, node: ast.AST) -> _Cause 
             said = f"`{kind.name}.__init__` never calls `super().__init__()`"
             edits, new = [], "super().__init__()"
         fix = Fix("fits", f"`{new}` first in `__init__`",
-                  (insert_before(where, first, new), *edits))  # fmt: skip
+                  (write_before(where, first, new), *edits))  # fmt: skip
         return _Cause(said, tuple(related), (fix,))
     return None
 

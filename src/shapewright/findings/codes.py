@@ -352,11 +352,15 @@ WRONG_RANK = _need("wrong-rank",
 COLLECTIVE_MISMATCH = _error("collective-mismatch",
     "tensors that a collective of `torch.distributed` refuses",
     "`zeros_like` of what is sent")
+EINOPS_PATTERN = _error("einops-pattern",
+    "a tensor that a pattern of einops does not fit: which dim, which letters",
+    "the sizes of the letters, or their order")
 GRAPH_CUT = _error("graph-cut",
     "a loss without a graph: nothing trainable leads to it",
     "the tensor itself where a number, an index or a copy of it stands")
 GRAPH_FREED = _error("graph-freed",
-    "a second backward pass through a graph: which tensor brings it, which line freed it",
+    "a second backward pass through a graph: which tensor brings it, which line freed "
+    "it",
     "`state = state.detach()` between iterations, one pass for the sum of two losses")
 ITEMS_DO_NOT_STACK = _error("items-do-not-stack",
     "items of the data set that cannot be collated into a batch: which, which field, "

@@ -82,6 +82,11 @@ class Machine:
             self.memory = int(memory)
 
 
+def has_gpu() -> bool:
+    """Return whether this machine has a GPU that torch can use."""
+    return torch.cuda.is_available()
+
+
 @contextmanager
 def claim_machine(machine: Machine, engine: Engine) -> Iterator[None]:
     """Make `torch.cuda` and similar modules report the claimed machine in the block."""

@@ -1,5 +1,5 @@
-"""Why torch's autograd refused a call, as data: which tensor, which line keeps its graph,
-which line freed the graph or wrote to the tensor.
+"""Why torch's autograd refused a call, as data: which tensor, which line keeps its
+graph, which line freed the graph or wrote to the tensor.
 """
 
 from __future__ import annotations
@@ -8,7 +8,7 @@ import ast
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
-from shapewright.analysis.autograd_errors.history import History, keeps_graph
+from shapewright.analysis.autograd_errors.history import History, is_graph_kept
 from shapewright.analysis.autograd_errors.lost_graphs import find_cut
 from shapewright.analysis.autograd_errors.names import (
     find_carried_names,
@@ -86,7 +86,11 @@ def _explain_freed(history: History, failing: Op) -> Cause | None:
     graph = history.collect_graph(failing.inputs, failing.index)
     failed = {failure.op for failure in history.program.failures}
     for first in reversed(history.passes):
-        if first.index >= failing.index or first.index in failed or keeps_graph(first):
+        if (
+            first.index >= failing.index
+            or first.index in failed
+            or is_graph_kept(first)
+        ):
             continue
         earlier = history.collect_graph(first.inputs, first.index)
         shared = {index: graph[index] for index in graph if index in earlier}
@@ -111,7 +115,7 @@ def _describe_freed(
         for edge in history.iter_edges(graph, shared)
         if edge.fact.tensor not in program.states
     ]
-    where = _at(first)
+    where = _format_line(first)
     if not edges:
         said = f"{call} is the second backward pass through the graph of {loss}"
         if again:
@@ -119,24 +123,24 @@ def _describe_freed(
         else:
             said += f", which {_quote(program, first)} {where} freed"
         kind = "same-loss"
-        related = [_place(first, "the graph is freed here")]
+        related = [_make_place(first, "the graph is freed here")]
         maker = history.find_maker(failing.inputs[0], failing.index)
         if again and maker is not None and is_before_loop(history, maker, failing):
             kind = "before-loop"
-            related.append(_place(maker, f"{loss} is computed here, once"))
+            related.append(_make_place(maker, f"{loss} is computed here, once"))
         return Cause(
             GRAPH_FREED, kind, said, failing, failing.inputs[0], maker, failing, first,
-            (loss.strip("`"),), tuple(_keep(related)),
+            (loss.strip("`"),), tuple(_drop_repeated(related)),
         )  # fmt: skip
     edge = edges[0]
     carried = find_carried_names(history, edge, failing)
     name = find_name(history, edge)
     if name.startswith("`self."):
-        carried = _strip(name)
+        carried = _strip_quotes(name)
     name = f"`{carried[0]}`" if carried else name
-    made = _place(edge.maker, f"{name} is made by `{edge.maker.name}`")
-    used = _place(edge.user, f"{name} is used again here")
-    freed = _place(first, "its graph is freed here")
+    made = _make_place(edge.maker, f"{name} is made by `{edge.maker.name}`")
+    used = _make_place(edge.user, f"{name} is used again here")
+    freed = _make_place(first, "its graph is freed here")
     kind = "two-losses"
     if again and is_before_loop(history, edge.maker, failing):
         kind = "before-loop"
@@ -144,7 +148,7 @@ def _describe_freed(
             f"{name} is computed once, before the loop, and its graph is freed by the"
         )
         said += f" first {_quote(program, first)}"
-    elif again or edge.maker.index < first.index < edge.user.index and carried:
+    elif again or (edge.maker.index < first.index < edge.user.index and carried):
         kind = "carried" if again else "two-losses"
         said = f"{name} carries the graph of the previous iteration, which"
         said += f" {_quote(program, first)} freed"
@@ -154,7 +158,7 @@ def _describe_freed(
         said += f" {_quote(program, first)} {where} freed"
     return Cause(
         GRAPH_FREED, kind, said, failing, edge.fact, edge.maker, edge.user, first,
-        carried or _strip(name), tuple(_keep([made, used, freed])),
+        carried or _strip_quotes(name), tuple(_drop_repeated([made, used, freed])),
     )  # fmt: skip
 
 
@@ -172,24 +176,25 @@ def _explain_written(history: History, failing: Op, message: str) -> Cause | Non
     call = _quote(program, write)
     loss = get_name_of_loss(program, failing)
     path = program.states.get(edge.fact.tensor)
-    saved = _place(edge.user, f"{name} is saved here, by `{edge.user.name}`")
-    wrote = _place(write, f"{name} is written here")
+    saved = _make_place(edge.user, f"{name} is saved here, by `{edge.user.name}`")
+    wrote = _make_place(write, f"{name} is written here")
     if path is not None or edge.fact.is_leaf:
-        said = f"{call} {_at(write)} changes {name}, which {_quote(program, failing)}"
-        said += f" still needs: the graph of {loss} was made before"
+        said = f"{call} {_format_line(write)} changes {name}, which"
+        said += f" {_quote(program, failing)} still needs: the graph of {loss} was"
+        said += " made before"
         kind = "step" if "step" in call else "written"
         related = [saved, wrote]
     else:
         kind = "written"
         own = edge.user.index == edge.maker.index
         what = f"the output of `{edge.user.name}`" if own else name
-        said = f"{call} {_at(write)} writes to {what}"
+        said = f"{call} {_format_line(write)} writes to {what}"
         needs = "" if own else f" of `{edge.user.name}`"
         said += f", which the backward pass{needs} needs unchanged"
         related = [wrote, saved]
     return Cause(
         SAVED_TENSOR_WRITTEN, kind, said, failing, edge.fact, edge.maker, edge.user,
-        write, _strip(name), tuple(_keep(related)),
+        write, _strip_quotes(name), tuple(_drop_repeated(related)),
     )  # fmt: skip
 
 
@@ -204,12 +209,12 @@ def _explain_cut(history: History, failing: Op) -> Cause | None:
         return None
     loss = get_name_of_loss(program, failing)
     said = f"{loss} has no graph: {cut.reason}"
-    related = [_place(cut.op, cut.label)] if cut.op is not None else []
+    related = [_make_place(cut.op, cut.label)] if cut.op is not None else []
     if cut.span is not None:
         related.append(Related(cut.span, cut.label))
     return Cause(
         GRAPH_CUT, "frozen" if cut.op is None else "cut", said, failing, other=cut.op,
-        names=cut.names, related=tuple(_keep(related)),
+        names=cut.names, related=tuple(_drop_repeated(related)),
     )  # fmt: skip
 
 
@@ -229,14 +234,14 @@ def _explain_leaf(program: Program, op: Op, message: str) -> Cause:
     related = []
     made = program.producers.get(op.inputs[0].tensor) if op.inputs else None
     if made is not None:
-        related.append(_place(made, f"{name} is made by `{made.name}`"))
+        related.append(_make_place(made, f"{name} is made by `{made.name}`"))
     return Cause(
         LEAF_WRITTEN, "leaf", said, op, op.inputs[0] if op.inputs else None, made,
-        names=_strip(name), related=tuple(_keep(related)),
+        names=_strip_quotes(name), related=tuple(_drop_repeated(related)),
     )  # fmt: skip
 
 
-# -- words ------------------------------------------------------------------------------
+# -- words -----------------------------------------------------------------------------
 
 
 def _quote(program: Program, op: Op) -> str:
@@ -257,17 +262,17 @@ def _get_written(text: SourceText, node: ast.expr | ast.stmt) -> str:
     return join_lines(text.written(node))
 
 
-def _at(op: Op) -> str:
+def _format_line(op: Op) -> str:
     """Return where a call stands: `at line 12`."""
     return f"at line {op.span.line}" if op.span is not None else ""
 
 
-def _place(op: Op, said: str) -> Related | None:
+def _make_place(op: Op, said: str) -> Related | None:
     """Return the place of a call, with what happens there."""
     return Related(op.span, said) if op.span is not None else None
 
 
-def _keep(places: Iterable[Related | None]) -> Iterator[Related]:
+def _drop_repeated(places: Iterable[Related | None]) -> Iterator[Related]:
     """Yield the places that are known, each line once."""
     seen = set()
     for place in places:
@@ -276,6 +281,6 @@ def _keep(places: Iterable[Related | None]) -> Iterator[Related]:
             yield place
 
 
-def _strip(name: str) -> tuple[str, ...]:
+def _strip_quotes(name: str) -> tuple[str, ...]:
     """Return the expression in backquotes, if a name is one."""
     return (name.strip("`"),) if name.startswith("`") else ()

@@ -38,7 +38,7 @@ class History:
         self.makers: dict[int, list[Op]] = {}  # by tensor, writes included
         self.passes: list[Op] = []
         for op in program.trace.ops:
-            if is_pass(op):
+            if _is_backward_pass(op):
                 self.passes.append(op)
             for fact in op.outputs:
                 self.makers.setdefault(fact.tensor, []).append(op)
@@ -92,12 +92,12 @@ class History:
         return None if near is None else (text, text.statement_of(near))
 
 
-def is_pass(op: Op) -> bool:
+def _is_backward_pass(op: Op) -> bool:
     """Return whether a call runs a backward pass."""
     return op.name in PASSES or op.name.endswith((".backward", "autograd.grad"))
 
 
-def keeps_graph(op: Op) -> bool:
+def is_graph_kept(op: Op) -> bool:
     """Return whether a backward pass was told to keep its graph."""
     given = dict(op.arguments)
     return bool(given.get("retain_graph") or given.get("create_graph"))

@@ -15,14 +15,13 @@ from shapewright.record.ops import Op
 FOLLOWED = 400
 """Calls that are followed back from a loss."""
 INDICES = operators_with("returns_indices")
-DETACHING = frozenset({"detach", "data", "item", "numpy", "tolist"})
-CASTS = frozenset({"int", "long", "short", "byte", "bool", "round", "sign"})
-COPIES = frozenset({"tensor", "as_tensor", "from_numpy", "FloatTensor", "Tensor"})
+DETACHING = operators_with("leaves_graph") - {"cpu"}
+COPIES = operators_with("takes_program_data")
 WITHOUT = frozenset({"no_grad", "inference_mode", "set_grad_enabled"})
 
 
 @dataclass(frozen=True, slots=True)
-class Cut:
+class _GraphEnd:
     """The place where a graph ends, and why; `op` is None where it never began."""
 
     op: Op | None
@@ -32,7 +31,7 @@ class Cut:
     span: Span | None = None
 
 
-def find_cut(history: History, failing: Op) -> Cut | None:
+def find_cut(history: History, failing: Op) -> _GraphEnd | None:
     """Find the call nearest to a loss that took its graph away."""
     program = history.program
     waiting = [fact.tensor for fact in failing.inputs]
@@ -63,30 +62,30 @@ def find_cut(history: History, failing: Op) -> Cut | None:
     return None
 
 
-def _describe_cut(history: History, op: Op) -> Cut:
+def _describe_cut(history: History, op: Op) -> _GraphEnd:
     """Describe a call with an input that has a graph and outputs without one."""
     name = op.name.rpartition(".")[2]
     line = f" at line {op.span.line}" if op.span is not None else ""
     call = _write_call(history, op)
     if name in DETACHING:
-        return Cut(op, f"{call}{line} removes it", "the graph ends here")
+        return _GraphEnd(op, f"{call}{line} removes it", "the graph ends here")
     block = _find_block(history, op)
     if block is not None:
         words, span = block
         said = f"{call}{line} runs under `{words}`"
-        return Cut(op, said, f"`{words}`", span=span)
+        return _GraphEnd(op, said, f"`{words}`", span=span)
     if op.outputs and name in INDICES:
         said = f"`{name}`{line} gives indices, which have no gradient"
-        return Cut(op, said, "the graph ends here")
+        return _GraphEnd(op, said, "the graph ends here")
     if op.outputs and not op.outputs[0].dtype.startswith(
         ("float", "bfloat", "complex")
     ):
         said = f"{call}{line} gives {op.outputs[0].dtype}, which has no gradient"
-        return Cut(op, said, "the graph ends here")
-    return Cut(op, f"{call}{line} takes it away", "the graph ends here")
+        return _GraphEnd(op, said, "the graph ends here")
+    return _GraphEnd(op, f"{call}{line} takes it away", "the graph ends here")
 
 
-def _describe_copy(history: History, op: Op) -> Cut | None:
+def _describe_copy(history: History, op: Op) -> _GraphEnd | None:
     """Describe a tensor that was made anew from the values of others."""
     found = history.program.node(op.span)
     name = op.name.rpartition(".")[2]
@@ -101,10 +100,10 @@ def _describe_copy(history: History, op: Op) -> Cut | None:
         return None
     line = f" at line {op.span.line}" if op.span is not None else ""
     said = f"{_write_call(history, op)}{line} copies values into a new tensor"
-    return Cut(op, said, "the graph ends here", (text.written(node.args[0]),))
+    return _GraphEnd(op, said, "the graph ends here", (text.written(node.args[0]),))
 
 
-def _describe_frozen(history: History, frozen: list[str]) -> Cut:
+def _describe_frozen(history: History, frozen: list[str]) -> _GraphEnd:
     """Describe a loss all of whose parameters are frozen."""
     span, words = None, ""
     for file in history.program.trace.sources:
@@ -115,16 +114,17 @@ def _describe_frozen(history: History, frozen: list[str]) -> Cut:
                 span, words = text.span(place), join_lines(text.written(place))
     said = f"no parameter that it is computed from requires a gradient: `{frozen[0]}`"
     said += f" and {len(frozen) - 1} more" if len(frozen) > 1 else ""
-    return Cut(None, said, "the parameters are frozen here", (words,), span)
+    return _GraphEnd(None, said, "the parameters are frozen here", (words,), span)
 
 
 def find_freezing(text: SourceText) -> ast.stmt | ast.expr | None:
     """Return the statement of a file that turns gradients of parameters off."""
     for node in text.nodes:
-        if isinstance(node, ast.Assign) and isinstance(node.value, ast.Constant):
-            if get_last_name(node.targets[0]) == "requires_grad":
-                if node.value.value is False:
-                    return node
+        value = node.value if isinstance(node, ast.Assign) else None
+        if isinstance(node, ast.Assign) and isinstance(value, ast.Constant):
+            named = get_last_name(node.targets[0]) == "requires_grad"
+            if named and value.value is False:
+                return node
         if get_called_name(node) == "requires_grad_" and isinstance(node, ast.Call):
             given = node.args[0] if node.args else None
             if isinstance(given, ast.Constant) and given.value is False:

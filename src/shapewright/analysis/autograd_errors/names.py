@@ -37,13 +37,13 @@ def find_name(history: History, edge: Edge | None, op: Op | None = None) -> str:
     for each, name in zip(user.inputs, names, strict=False):
         if each.tensor == fact.tensor and name.startswith("`"):
             return name
-    assigned = list(iter_assigned_names(history, edge.maker)) if edge else []
+    assigned = list(_iter_assigned_names(history, edge.maker)) if edge else []
     if assigned:
         return f"`{assigned[0]}`"
     return f"a tensor {format_shape(fact)}"
 
 
-def iter_assigned_names(history: History, op: Op) -> Iterator[str]:
+def _iter_assigned_names(history: History, op: Op) -> Iterator[str]:
     """Yield the names that the statement of a call assigns, if it is an assignment."""
     found = history.find_text(op.span)
     if found is not None:

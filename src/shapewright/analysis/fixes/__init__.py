@@ -8,6 +8,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 from shapewright.analysis.autograd_errors import find_cause
+from shapewright.analysis.einops_errors import suggest_patterns
 from shapewright.analysis.fixes import (
     common_mistakes,
     constructors,
@@ -84,6 +85,7 @@ def fix_error(program: Program, finding: Finding) -> list[FixOption]:
         program,
         [
             *iter_options("definition", 0.5, suggest_definitions(program, finding)),
+            *iter_options("pattern", 0.6, suggest_patterns(program, finding)),
             *iter_options("last-batch", 1.0, last),
             *iter_options(
                 "words",

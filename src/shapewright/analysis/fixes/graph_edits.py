@@ -19,20 +19,23 @@ from shapewright.analysis.fixes.keywords_and_methods import with_keyword
 from shapewright.analysis.fixes.operands import append_method
 from shapewright.analysis.fixes.statements import (
     cut_lines,
-    insert_after,
-    insert_before,
+    write_after,
+    write_before,
 )
 from shapewright.analysis.program_run import Program
 from shapewright.findings.finding import Edit, Fix
+from shapewright.operators.facts import operators_with
 from shapewright.program.source_text import SourceText, join_lines
 from shapewright.program.spans import Span
 from shapewright.program.syntax_nodes import (
-    LOOPS,
     get_called_name,
     get_dotted_name,
     get_last_line,
 )
-from shapewright.record.ops import Op
+from shapewright.record.ops import Fact, Op
+
+CUTTING = operators_with("leaves_graph", "returns_indices", "has_zero_gradient")
+"""Methods without which a tensor has its graph."""
 
 
 def suggest_graph_edits(program: Program, cause: Cause) -> Iterator[Fix]:
@@ -45,7 +48,7 @@ def suggest_graph_edits(program: Program, cause: Cause) -> Iterator[Fix]:
         "two-losses": _suggest_for_two_losses,
         "written": _suggest_out_of_place,
         "step": _suggest_later_step,
-        "cut": _suggest_keeping_graph,
+        "cut": _suggest_uncut_graph,
         "frozen": _suggest_training,
         "leaf": _suggest_no_grad,
     }
@@ -73,26 +76,28 @@ def _suggest_detaching_carried(history: History, cause: Cause) -> Iterator[Fix]:
     name = names[0]
     if isinstance(user, ast.AugAssign):  # a sum of losses over iterations
         yield from _suggest_own_loss(text, user, failing[1])
-    several = len({f.tensor for f in _carried_facts(edge)}) > 1
+    several = len({f.tensor for f in _collect_carried(edge)}) > 1
     for many in (several, not several):
         new = f"{name} = {name}.detach()"
         if many:
             new = f"{name} = tuple(each.detach() for each in {name})"
-        same = _shares_function(text, user, failing[1]) and failing[0].file == text.file
+        same = (
+            _is_same_function(text, user, failing[1]) and failing[0].file == text.file
+        )
         if same and not name.startswith("self."):
-            yield Fix("fits", f"`{new}`", (insert_after(text, failing[1], new),))
+            yield Fix("fits", f"`{new}`", (write_after(text, failing[1], new),))
         if "." in name:  # of an object, which has none at first
-            yield Fix("fits", f"`{new}`", (insert_after(text, maker, new),))
-        yield Fix("fits", f"`{new}`", (insert_before(text, user, new),))
+            yield Fix("fits", f"`{new}`", (write_after(text, maker, new),))
+        yield Fix("fits", f"`{new}`", (write_before(text, user, new),))
 
 
-def _carried_facts(edge: Edge) -> list[object]:
+def _collect_carried(edge: Edge) -> list[Fact]:
     """Return the tensors that the later call reads of those the earlier one made."""
     made = {fact.tensor for fact in edge.maker.outputs}
     return [fact for fact in edge.user.inputs if fact.tensor in made]
 
 
-def _shares_function(text: SourceText, one: ast.stmt, other: ast.stmt) -> bool:
+def _is_same_function(text: SourceText, one: ast.stmt, other: ast.stmt) -> bool:
     """Return whether two statements stand in the same function, or in none."""
     kinds = (ast.FunctionDef, ast.AsyncFunctionDef)
     return text.around(one, *kinds) is text.around(other, *kinds)
@@ -120,22 +125,21 @@ def _suggest_moving_into_loop(history: History, cause: Cause) -> Iterator[Fix]:
     if found is None or failing is None:
         return
     text, statement = found
-    loop = text.around(failing[1], *LOOPS)
+    loop: ast.For | ast.While | None = None
+    for around in text.outwards(failing[1]):
+        if isinstance(around, ast.For | ast.While):
+            loop = around
+            break
     while loop is not None and is_inside(text, statement, loop):
         loop = None
     if loop is None or statement.col_offset > loop.col_offset:
         return
-    outer = loop
-    for around in text.outwards(loop):
-        if isinstance(around, LOOPS) and not is_inside(text, statement, around):
-            outer = around
-    del outer
     first = loop.body[0]
     written = text.written(statement)
     if "\n" in written:
         return
     said = f"`{join_lines(written)}` inside the loop"
-    edits = (cut_lines(text, statement), insert_before(text, first, written))
+    edits = (cut_lines(text, statement), write_before(text, first, written))
     yield Fix("fits", said, edits)
 
 
@@ -222,7 +226,7 @@ def _suggest_sum(history: History, cause: Cause) -> Iterator[Fix]:
         return
     text = first[0]
     names = [_get_loss(each[1]) for each in (first, second)]
-    if None in names or not _shares_function(text, first[1], second[1]):
+    if None in names or not _is_same_function(text, first[1], second[1]):
         return
     one, other = (text.written(name) for name in names if name is not None)
     new = f"({one} + {other}).backward()"
@@ -261,9 +265,9 @@ def _suggest_out_of_place(history: History, cause: Cause) -> Iterator[Fix]:
             new = f"{target} = {target} {sign} {value}"
             yield Fix("fits", f"`{new}`", (Edit(text.span(statement), new),))
     if isinstance(statement, ast.Assign):
-        for target in statement.targets:
-            if isinstance(target, ast.Subscript):
-                yield from _suggest_clone(text, statement, target)
+        for written in statement.targets:
+            if isinstance(written, ast.Subscript):
+                yield from _suggest_clone(text, statement, written)
     if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
         name = node.func.attr
         if name.endswith("_") and not name.endswith("__"):
@@ -310,7 +314,7 @@ def _suggest_clone(
     if name:
         new = f"{name} = {name}.clone()"
         said = f"`{new}` before `{join_lines(text.written(statement))}`"
-        yield Fix("fits", said, (insert_before(text, statement, new),))
+        yield Fix("fits", said, (write_before(text, statement, new),))
 
 
 def _suggest_without_flag(
@@ -331,10 +335,10 @@ def _suggest_without_flag(
                 span = where.span(word.value)
                 said = "`inplace=False`"
                 yield Fix("fits", said, (Edit(span, "False"),))
-        if layer is not None and call.args and isinstance(call.args[-1], ast.Constant):
-            if call.args[-1].value is True:
-                span = where.span(call.args[-1])
-                yield Fix("fits", "`inplace=False`", (Edit(span, "False"),))
+        last = call.args[-1] if layer is not None and call.args else None
+        if isinstance(last, ast.Constant) and last.value is True:
+            span = where.span(last)
+            yield Fix("fits", "`inplace=False`", (Edit(span, "False"),))
 
 
 def _suggest_later_step(history: History, cause: Cause) -> Iterator[Fix]:
@@ -344,20 +348,20 @@ def _suggest_later_step(history: History, cause: Cause) -> Iterator[Fix]:
     if step is None or failing is None or step[0].file != failing[0].file:
         return
     text, statement = step
-    if not _shares_function(text, statement, failing[1]):
+    if not _is_same_function(text, statement, failing[1]):
         return
     written = text.written(statement)
     said = f"`{join_lines(written)}` after"
     said += f" `{join_lines(text.written(failing[1]))}`"
     if statement.lineno < failing[1].lineno and "\n" not in written:
-        edits = (cut_lines(text, statement), insert_after(text, failing[1], written))
+        edits = (cut_lines(text, statement), write_after(text, failing[1], written))
         yield Fix("fits", said, edits)
 
 
 # -- a graph that was cut --------------------------------------------------------------
 
 
-def _suggest_keeping_graph(history: History, cause: Cause) -> Iterator[Fix]:
+def _suggest_uncut_graph(history: History, cause: Cause) -> Iterator[Fix]:
     """Suggest to leave out the call that took a graph away."""
     program, cut = history.program, cause.other
     found = program.node(cut.span) if cut is not None else None
@@ -370,20 +374,20 @@ def _suggest_keeping_graph(history: History, cause: Cause) -> Iterator[Fix]:
     if name == "data" and isinstance(node, ast.Attribute):
         span = text.span(node)
         inner = text.span(node.value)
-        edit = Edit(Span(span.file, *_end(inner), *_end(span)), "")
+        edit = Edit(Span(span.file, *_get_end(inner), *_get_end(span)), "")
         yield Fix("fits", f"`{join_lines(text.written(node.value))}`", (edit,))
     if isinstance(node, ast.Call) and cause.names:
         new = cause.names[0].removesuffix(".item()")
         yield Fix("fits", f"`{join_lines(new)}`", (Edit(text.span(node), new),))
     if not isinstance(node, ast.Call) or not isinstance(node.func, ast.Attribute):
         return
-    if name in ("detach", "argmax", "round", "int", "long", "data", "argmin"):
+    if name in CUTTING:
         inner, span = text.span(node.func.value), text.span(node)
-        edit = Edit(Span(span.file, *_end(inner), *_end(span)), "")
+        edit = Edit(Span(span.file, *_get_end(inner), *_get_end(span)), "")
         yield Fix("fits", f"`{join_lines(text.at(inner))}`", (edit,))
 
 
-def _end(span: Span) -> tuple[int, int]:
+def _get_end(span: Span) -> tuple[int, int]:
     """Return the line and column at which a span ends."""
     return span.end_line, span.end_column
 

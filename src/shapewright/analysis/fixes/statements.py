@@ -10,17 +10,17 @@ from shapewright.program.spans import Span
 from shapewright.program.syntax_nodes import get_last_line
 
 
-def insert_before(text: SourceText, statement: ast.stmt, new: str) -> Edit:
+def write_before(text: SourceText, statement: ast.stmt, new: str) -> Edit:
     """Return the edit that inserts a statement above another one."""
-    return _insert_at(text, statement.lineno, statement, new)
+    return _write_at(text, statement.lineno, statement, new)
 
 
-def insert_after(text: SourceText, statement: ast.stmt, new: str) -> Edit:
+def write_after(text: SourceText, statement: ast.stmt, new: str) -> Edit:
     """Return the edit that inserts a statement below another one."""
-    return _insert_at(text, get_last_line(statement) + 1, statement, new)
+    return _write_at(text, get_last_line(statement) + 1, statement, new)
 
 
-def _insert_at(text: SourceText, line: int, like: ast.stmt, new: str) -> Edit:
+def _write_at(text: SourceText, line: int, like: ast.stmt, new: str) -> Edit:
     """Return the edit that inserts a statement, indented like another one."""
     indent = text.lines[like.lineno - 1][: like.col_offset]
     if line > len(text.lines):

@@ -13,9 +13,9 @@ from shapewright.analysis.fixes.keywords_and_methods import with_keyword
 from shapewright.analysis.fixes.operands import append_method
 from shapewright.analysis.fixes.statements import (
     cut_lines,
-    insert_after,
-    insert_before,
     replace_lines,
+    write_after,
+    write_before,
 )
 from shapewright.analysis.program_run import Program
 from shapewright.analysis.provenance.call_expressions import find_tensor_expressions
@@ -39,6 +39,7 @@ from shapewright.findings.codes import (
     WRONG_AXIS,
 )
 from shapewright.findings.finding import Edit, Finding, Fix
+from shapewright.operators.facts import operators_with
 from shapewright.program.source_text import SourceText, join_lines
 from shapewright.program.spans import Span
 from shapewright.program.syntax_nodes import (
@@ -48,6 +49,7 @@ from shapewright.program.syntax_nodes import (
 )
 from shapewright.record.ops import Op
 
+JOINS = operators_with("concatenates")
 MOST = 6
 """Edits of one warning that are tried."""
 
@@ -78,7 +80,7 @@ def _find_op(program: Program, finding: Finding) -> Op | None:
     return next((op for op in program.trace.ops if op.span == finding.span), None)
 
 
-# -- shapes that meet by accident -------------------------------------------------------
+# -- shapes that meet by accident ------------------------------------------------------
 
 
 def _suggest_equal_ranks(
@@ -121,18 +123,18 @@ def _suggest_squeezed_dim(
     if len(ones) > 1:
         span = text.span(node)
         start = text.span(node.func.value)
-        edit = Edit(Span(span.file, *_end(start), *_end(span)), ".flatten(1)")
+        edit = Edit(Span(span.file, *_get_end(start), *_get_end(span)), ".flatten(1)")
         yield Fix("fits", f"`{text.at(start)}.flatten(1)`", (edit,))
     for dim in reversed(ones):
         number = dim - len(shape) if dim == len(shape) - 1 else dim
         if not node.args and not node.keywords:
             span = text.span(node)
-            end = Span(span.file, span.end_line, span.end_column - 1, *_end(span))
+            end = Span(span.file, span.end_line, span.end_column - 1, *_get_end(span))
             shown = join_lines(text.written(node))[:-1] + f"{number})"
             yield Fix("fits", f"`{shown}`", (Edit(end, f"{number})"),))
 
 
-def _end(span: Span) -> tuple[int, int]:
+def _get_end(span: Span) -> tuple[int, int]:
     """Return the line and column at which a span ends."""
     return span.end_line, span.end_column
 
@@ -149,7 +151,7 @@ def _suggest_transpose(
     before, after = op.inputs[0].shape, op.outputs[0].shape
     owner = text.span(node.func.value)
     span = text.span(node)
-    tail = Span(span.file, *_end(owner), *_end(span))
+    tail = Span(span.file, *_get_end(owner), *_get_end(span))
     rank = len(before)
     if sorted(before) == sorted(after):
         for order in permutations(range(rank)):
@@ -175,7 +177,7 @@ def _suggest_transpose(
             yield Fix("fits", f"`{shown}`", (Edit(tail, new),))
 
 
-# -- the axis that a call runs along ----------------------------------------------------
+# -- the axis that a call runs along ---------------------------------------------------
 
 
 def _suggest_other_dim(
@@ -194,7 +196,7 @@ def _suggest_other_dim(
     for where, call in _iter_calls_with_dim(program, op, text, node):
         place = _find_dim_argument(where, call)
         dims = [-1, *(dim for dim in range(rank - 1, 0, -1))]
-        if op.name.rpartition(".")[2] in ("cat", "concat", "concatenate"):
+        if op.name.rpartition(".")[2] in JOINS:
             dims = [1, -1]
         for dim in dims:
             if place is None:
@@ -287,7 +289,7 @@ def _suggest_arrow(
     yield Fix("fits", f"`{new}`", (Edit(text.span(first), new),))
 
 
-# -- the loop of a training -------------------------------------------------------------
+# -- the loop of a training ------------------------------------------------------------
 
 
 def _suggest_value(
@@ -377,7 +379,7 @@ def _suggest_clearing(
     for owner in _find_owners(text, "step"):
         new = f"{owner}.zero_grad()"
         if isinstance(statement, ast.stmt):
-            yield Fix("fits", f"`{new}`", (insert_before(text, statement, new),))
+            yield Fix("fits", f"`{new}`", (write_before(text, statement, new),))
 
 
 def _find_owners(text: SourceText, method: str) -> list[str]:
@@ -409,12 +411,12 @@ def _suggest_later_clearing(
             continue
         backward = text.statement_of(found[1])
         if backward.lineno < statement.lineno:
-            edits = (insert_before(text, backward, written), cut_lines(text, statement))
+            edits = (write_before(text, backward, written), cut_lines(text, statement))
             said = f"`{written}` before `{join_lines(text.written(backward))}`"
             yield Fix("fits", said, edits)
         owner = written.partition(".zero_grad")[0]
         new = f"{owner}.step()"
-        yield Fix("fits", f"`{new}`", (insert_after(text, backward, new),))
+        yield Fix("fits", f"`{new}`", (write_after(text, backward, new),))
 
 
 def _suggest_mode(
@@ -427,15 +429,19 @@ def _suggest_mode(
     if called is not None and isinstance(called.func, ast.Name):
         names.insert(0, called.func.id)
     statement = text.statement_of(node) if isinstance(node, ast.expr) else node
-    loop = text.around(node, *LOOPS)
+    loop: ast.For | ast.While | None = None
+    for around in text.outwards(node):
+        if isinstance(around, ast.For | ast.While):
+            loop = around
+            break
     if loop is not None and method == "eval":
         statement = loop
     for name in dict.fromkeys(names):
         if isinstance(statement, ast.stmt):
             new = f"{name}.{method}()"
-            place = insert_before(text, statement, new)
+            place = write_before(text, statement, new)
             if method == "train" and loop is not None:
-                place = insert_before(text, loop.body[0], new)
+                place = write_before(text, loop.body[0], new)
             yield Fix("fits", f"`{new}`", (place,))
 
 
@@ -446,11 +452,11 @@ def _suggest_last_batch(
     for short in program.remainders:
         where = program.text(short.file)
         for call in where.near(short.line) if where is not None else ():
-            if isinstance(call, ast.Call) and get_called_name(call) == short.name:
-                if where is not None and all(
-                    word.arg != "drop_last" for word in call.keywords
-                ):
-                    yield with_keyword(where, call, "drop_last=True")
+            own = isinstance(call, ast.Call) and get_called_name(call) == short.name
+            words = call.keywords if own and isinstance(call, ast.Call) else []
+            told = any(word.arg == "drop_last" for word in words)
+            if own and not told and where is not None and isinstance(call, ast.Call):
+                yield with_keyword(where, call, "drop_last=True")
 
 
 def _suggest_registration(
@@ -476,7 +482,7 @@ def _suggest_registration(
             continue
         if built.lineno < made.lineno and isinstance(made, ast.Assign):
             written = text.written(built)
-            edits = (cut_lines(text, built), insert_after(text, made, written))
+            edits = (cut_lines(text, built), write_after(text, made, written))
             said = f"`{join_lines(written)}` after line {made.lineno}"
             yield Fix("fits", said, edits)
 
@@ -492,11 +498,12 @@ def _suggest_order_of_steps(
     for each in text.nodes:
         if isinstance(each, ast.Expr) and each.lineno > statement.lineno:
             call = each.value
-            if get_called_name(call) == "step" and isinstance(call, ast.Call):
-                if "sched" not in text.written(call.func):
+            if isinstance(call, ast.Call) and get_called_name(call) == "step":
+                named = text.written(call.func)
+                if "sched" not in named:
                     edits = (
                         cut_lines(text, statement),
-                        insert_after(text, each, written),
+                        write_after(text, each, written),
                     )
                     said = f"`{written}` after `{text.written(each)}`"
                     yield Fix("fits", said, edits)

@@ -1,9 +1,9 @@
 """The error of a real script, explained by a rehearsal of that script.
 
-An error of autograd, of an optimizer or of devices comes from what the script did before
-the failing call, which a real run does not record. So the script is rehearsed in a process
-of its own, which computes nothing and writes nothing, and the finding at the line of the
-error is told.
+An error of autograd, of an optimizer or of devices comes from what the script did
+before the failing call, which a real run does not record. So the script is rehearsed in
+a process of its own, which computes nothing and writes nothing, and the finding at the
+line of the error is told.
 """
 
 from __future__ import annotations
@@ -25,14 +25,14 @@ from shapewright.record.trace import Trace
 SECONDS = 15
 """How long a rehearsal may take."""
 INSIDE = "SHAPEWRIGHT_EXPLAINING"
-"""The environment variable that the rehearsal has, so that it explains no error itself."""
+"""The environment variable of the rehearsal, which explains no error itself."""
 
 Line = tuple[str, int]
 
 
 def explain_script_error(error: BaseException) -> tuple[Finding, Trace] | None:
-    """Rehearse the script that an error ended; return the finding at one of the lines of
-    its traceback, with the trace to show it with, or None.
+    """Rehearse the script that an error ended; return the finding at one of the lines
+    of its traceback, with the trace to show it with, or None.
     """
     lines = list(_iter_lines(error))
     script = _find_script(error)
@@ -45,9 +45,10 @@ def explain_script_error(error: BaseException) -> tuple[Finding, Trace] | None:
         for data in report.get("findings", ()):
             finding = _read_finding(data)
             span = finding.span
-            if finding.severity == "error" and span is not None:
-                if (os.path.abspath(span.file), span.line) == line:
-                    return finding, _build_trace(finding, span)
+            if span is None or finding.severity != "error":
+                continue
+            if (os.path.abspath(span.file), span.line) == line:
+                return finding, _build_trace(finding, span)
     return None
 
 
@@ -74,9 +75,9 @@ def _find_script(error: BaseException) -> Path | None:
 
 def _rehearse(script: Path) -> dict[str, Any] | None:
     """Return the report on a script as data, or None if there is none in time."""
-    import torch
+    from shapewright.runtime.claimed_machine import has_gpu
 
-    device = "cuda" if torch.cuda.is_available() else "cpu"
+    device = "cuda" if has_gpu() else "cpu"
     command = [
         sys.executable, "-m", "shapewright", "rehearse", "--format", "json",
         "--device", device, "--timeout", str(SECONDS - 3), str(script), *sys.argv[1:],

@@ -10,11 +10,12 @@ from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, field, replace
 
 from shapewright.analysis import python_errors
+from shapewright.analysis.einops_errors import explain_einops
 from shapewright.analysis.explanations import MOST_RELATED, explain_failures
 from shapewright.analysis.fixes import FixOption, find_fixes, fix_error, iter_options
 from shapewright.analysis.hazards import find_hazards, is_ignored_here
-from shapewright.analysis.model_definitions import explain_definition
 from shapewright.analysis.mixed_devices import explain_devices, suggest_moves
+from shapewright.analysis.model_definitions import explain_definition
 from shapewright.analysis.program_run import Program
 from shapewright.analysis.provenance.origins import drop_repeated, iter_line_definitions
 from shapewright.analysis.state_dicts import explain_load, suggest_fixes
@@ -39,7 +40,7 @@ from shapewright.commands.check.tried_fixes import (
     is_output_sure,
     rank_repair,
 )
-from shapewright.commands.check.warning_fixes import mend_warnings
+from shapewright.commands.check.warning_fixes import WarningTrials, mend_warnings
 from shapewright.findings.codes import (
     CODES,
     MIXED_DEVICES,
@@ -147,7 +148,10 @@ class Session:
             if self.program.rehearsal is not None:
                 story = self.program.rehearsal
                 warnings += find_mistakes(self.program, story, self.ignored)
-            findings += tuple(mend_warnings(self, warnings))
+            trials = WarningTrials(
+                self.program, self.edit_original, self.attempt, self.room()
+            )
+            findings += tuple(mend_warnings(trials, warnings))
         if self.first:
             findings = findings[:1]
         return Report(trace.target, findings, tuple(trace.assumptions), complete, trace)
@@ -220,6 +224,7 @@ class Session:
             )
             shown = python_errors.explain_signature(program, shown)
             shown = explain_definition(program, shown)
+            shown = explain_einops(program, shown)
             shown = replace(shown, related=_collect_places(program, shown))
             found.append(Told(shown, place))
             self.tries(program, found[-1], fix_error(program, finding))

@@ -1,20 +1,17 @@
-"""Edits for warnings, tried like the fixes of errors: the run with one has the warning no
-more, and nothing else that it had not before.
+"""Edits for warnings, tried like the fixes of errors: the run with one has the warning
+no more, and nothing else that it had not before.
 """
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
-from dataclasses import replace
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 
 from shapewright.analysis.fixes.warning_edits import suggest_edits
-from shapewright.commands.check.fixes import Tried, list_failures
+from shapewright.analysis.program_run import Program
+from shapewright.commands.check.fixes import Overlay, Place, Tried, list_failures
 from shapewright.findings.finding import Finding, Fix
-
-if TYPE_CHECKING:
-    from shapewright.commands.check.session import Session
 
 MOST_WARNINGS = 4
 """Warnings of a report whose edits are tried."""
@@ -24,7 +21,19 @@ SHOWN = 2
 """Edits that are shown of one warning."""
 
 
-def mend_warnings(session: Session, findings: Sequence[Finding]) -> list[Finding]:
+@dataclass(frozen=True, slots=True)
+class WarningTrials:
+    """What is needed to try edits: the program, its texts with a fix, runs with other
+    texts, and how many more of these there may be.
+    """
+
+    program: Program
+    edit: Callable[[Fix], Mapping[str, str] | None]
+    attempt: Callable[[Sequence[Overlay], Sequence[Place], bool], list[Tried]] | None
+    room: int = 0
+
+
+def mend_warnings(trials: WarningTrials, findings: Sequence[Finding]) -> list[Finding]:
     """Return the findings, warnings among them with the edits that mend them."""
     before = Counter(each.code for each in findings if each.severity != "error")
     mended = 0
@@ -32,27 +41,30 @@ def mend_warnings(session: Session, findings: Sequence[Finding]) -> list[Finding
     for finding in findings:
         fixes: list[Fix] = []
         if finding.severity != "error" and not finding.fixes:
-            options = suggest_edits(session.program, finding)
-            if options and mended < MOST_WARNINGS and session.attempt is not None:
+            options = suggest_edits(trials.program, finding)
+            if options and mended < MOST_WARNINGS and trials.attempt is not None:
                 mended += 1
-                fixes = _try_edits(session, finding, options, before)
+                fixes = _try_edits(trials, finding, options, before)
         shown.append(replace(finding, fixes=tuple(fixes)) if fixes else finding)
     return shown
 
 
 def _try_edits(
-    session: Session, finding: Finding, options: Iterable[Fix], before: Counter[str]
+    trials: WarningTrials,
+    finding: Finding,
+    options: Iterable[Fix],
+    before: Counter[str],
 ) -> list[Fix]:
     """Return the edits with which a run has a warning no more."""
-    assert session.attempt is not None
-    pairs = [(fix, session.edit_original(fix)) for fix in options]
+    assert trials.attempt is not None
+    pairs = [(fix, trials.edit(fix)) for fix in options]
     known = [(fix, texts) for fix, texts in pairs if texts is not None]
-    known = known[: max(LEAST_TRIES, session.room())]
-    runs = session.attempt(
+    known = known[: max(LEAST_TRIES, trials.room)]
+    runs = trials.attempt(
         [texts for _, texts in known], [("", 0, "")] * len(known), False
     )
-    failed = len(list_failures(session.program))
-    complete = session.program.trace.complete
+    failed = len(list_failures(trials.program))
+    complete = trials.program.trace.complete
     return [
         replace(fix, checked=True)
         for (fix, _), run in zip(known, runs, strict=True)

@@ -6,8 +6,8 @@ from typing import Any
 
 from shapewright.findings.codes import (
     HIDDEN_STATE_SHAPE,
-    LENGTHS_ON_GPU,
     JOINED_SIZES_DIFFER,
+    LENGTHS_ON_GPU,
     PACKED_LENGTHS,
     RNN_INPUT_SIZE,
     WRONG_RANK,

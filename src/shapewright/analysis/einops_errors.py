@@ -1,0 +1,356 @@
+"""Errors of einops, told like those of torch: which axis has which size, where it came
+from, and which letters or numbers would fit.
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from itertools import permutations
+from math import prod
+
+from shapewright.analysis.causes import trace_size_origin
+from shapewright.analysis.program_run import Program
+from shapewright.findings.codes import EINOPS_PATTERN
+from shapewright.findings.finding import Edit, Finding, Fix, Related
+from shapewright.operators.need_checks import dims
+from shapewright.operators.need_checks import text as format_sizes
+from shapewright.program.expression_values import evaluate_whole_number
+from shapewright.program.source_text import SourceText, find_defining
+from shapewright.program.syntax_nodes import get_called_name, get_last_name
+from shapewright.record.ops import Fact, Op
+
+CALLS = frozenset({"rearrange", "reduce", "repeat", "parse_shape", "einsum"})
+LAYERS = frozenset({"Rearrange", "Reduce", "Repeat", "EinMix"})
+SHAPE = re.compile(
+    r"(?:Input tensor shape: torch\.Size|with shape) ?\(?\[?([\d, ]*)\]?"
+)
+AXIS = re.compile(r"axis of length (\d+)")
+Shape = tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class _Call:
+    """A call of einops in the text: its pattern, the sizes of its letters, and the
+    tensor.
+    """
+
+    text: SourceText
+    node: ast.Call
+    place: ast.Constant
+    sizes: dict[str, int]
+    shape: Shape
+    name: str
+    fact: Fact | None = None
+
+    @property
+    def left(self) -> list[list[str]]:
+        """Return the letters of each input dim."""
+        return _split_pattern(str(self.place.value).partition("->")[0])
+
+    @property
+    def pattern(self) -> str:
+        """Return the text of the pattern."""
+        return str(self.place.value)
+
+
+@dataclass(frozen=True, slots=True)
+class _Mismatch:
+    """A dim of the input that its letters do not fit."""
+
+    dim: int
+    size: int
+    letters: tuple[str, ...]
+    message: str
+
+
+def _split_pattern(side: str) -> list[list[str]]:
+    """Return the letters of each dim: ``"b (h d)"`` is [["b"], ["h", "d"]]."""
+    found = re.findall(r"\(([^)]*)\)|(\S+)", side)
+    return [group.split() if group or not one else [one] for group, one in found]
+
+
+def explain_einops(program: Program, finding: Finding) -> Finding:
+    """Return the finding on an error of einops with the sizes that do not fit."""
+    call = _find_call(program, finding)
+    if call is None:
+        return finding
+    said, related = _describe(program, call)
+    first = finding.message.partition(": ")[2] or finding.message
+    return replace(
+        finding, code=EINOPS_PATTERN, message=said, torch_message=first,
+        related=tuple(related),
+    )  # fmt: skip
+
+
+def suggest_patterns(program: Program, finding: Finding) -> Iterator[Fix]:
+    """Yield other sizes for the letters of a pattern, and other patterns."""
+    call = _find_call(program, finding)
+    if call is None:
+        return
+    wrong = _find_mismatch(call)
+    if wrong is not None:
+        yield from _suggest_sizes(call, wrong)
+        yield from _suggest_orders(call)
+    elif len(call.left) != len(call.shape):
+        yield from _suggest_rank(call)
+
+
+# -- the call --------------------------------------------------------------------------
+
+
+def _find_call(program: Program, finding: Finding) -> _Call | None:
+    """Return the call of einops that failed, or None for other errors."""
+    ending = program.ending
+    if ending is None or ending.error != "EinopsError":
+        return None
+    found = program.call_at(finding.span)
+    if found is None:
+        return None
+    text, node = found
+    if get_called_name(node) in CALLS:
+        tensor = node.args[0] if node.args else None
+        name = text.line_of(tensor) if tensor is not None else "the input"
+        maker = _find_maker(program, text, tensor)
+        shape = _read_shape(ending.message, maker) or ending.values.get("shape")
+        return _build_call(text, node, 1, shape, name, maker)
+    return _find_layer(program)
+
+
+def _read_shape(message: str, maker: Op | None) -> Shape | None:
+    """Return the shape of the tensor of a failed call."""
+    if maker is not None and maker.outputs:
+        return maker.outputs[0].shape
+    found = SHAPE.search(message)
+    if found is None:
+        return None
+    return tuple(int(size) for size in found[1].split(",") if size.strip())
+
+
+def _find_maker(program: Program, text: SourceText, node: ast.expr | None) -> Op | None:
+    """Return the op that made the tensor of an expression, or of its name."""
+    if node is None:
+        return None
+    span = text.span(node)
+    made = [op for op in program.trace.ops if op.span == span and op.outputs]
+    if made:
+        return made[-1]
+    name = get_last_name(node)
+    for value in reversed(find_defining(text, name)) if name else ():
+        if value.lineno < node.lineno:
+            span = text.span(value)
+            made = [op for op in program.trace.ops if op.span == span and op.outputs]
+            if made:
+                return made[-1]
+    return None
+
+
+def _build_call(
+    text: SourceText,
+    node: ast.Call,
+    at: int,
+    shape: Shape | None,
+    name: str,
+    maker: Op | None = None,
+) -> _Call | None:
+    """Return a call with its pattern and sizes, or None if they cannot be read."""
+    place = node.args[at] if len(node.args) > at else None
+    if shape is None or not isinstance(place, ast.Constant):
+        return None
+    if not isinstance(place.value, str) or "->" not in place.value:
+        return None
+    sizes = {}
+    for word in node.keywords:
+        value = _evaluate(text, word.value)
+        if word.arg and value is not None:
+            sizes[word.arg] = value
+    fact = maker.outputs[0] if maker is not None and maker.outputs else None
+    if fact is not None and fact.shape != shape:
+        fact = None
+    return _Call(text, node, place, sizes, shape, name, fact)
+
+
+def _evaluate(text: SourceText, node: ast.expr) -> int | None:
+    """Return the whole number of a literal, or the one that a name is set to."""
+    value = evaluate_whole_number(node)
+    if value is not None:
+        return value
+    name = get_last_name(node)
+    found = {
+        evaluate_whole_number(each)
+        for each in (find_defining(text, name) if name else ())
+    } - {None}
+    return found.pop() if len(found) == 1 else None
+
+
+def _find_layer(program: Program) -> _Call | None:
+    """Return the layer of einops that failed: the only one that the tensor does not
+    fit.
+    """
+    ending = program.ending
+    assert ending is not None
+    fact = ending.tensors.get("tensor") or ending.tensors.get("x")
+    known = ending.values.get("shape")
+    length = AXIS.search(ending.message)
+    for file in program.trace.sources:
+        text = program.text(file)
+        for node in text.nodes if text is not None else ():
+            if isinstance(node, ast.Call) and get_called_name(node) in LAYERS:
+                shape = fact.shape if fact is not None else known
+                call = _build_call(text, node, 0, shape, "the input") if text else None
+                wrong = _find_mismatch(call) if call is not None else None
+                if call is None or (
+                    wrong is None and len(call.left) == len(call.shape)
+                ):
+                    continue
+                size = wrong.size if wrong is not None else None
+                if length is not None and size not in (None, int(length[1])):
+                    continue
+                return replace(call, fact=fact)
+    return None
+
+
+# -- what does not fit -----------------------------------------------------------------
+
+
+def _find_mismatch(call: _Call) -> _Mismatch | None:
+    """Return the first dim whose letters do not make its size."""
+    if len(call.left) != len(call.shape) or "..." in str(call.left):
+        return None
+    known = dict(call.sizes)
+    for dim, (letters, size) in enumerate(zip(call.left, call.shape, strict=True)):
+        group = f"`({' '.join(letters)})`" if len(letters) > 1 else f"`{letters[0]}`"
+        values = [known.get(each) if not each.isdigit() else int(each)
+                  for each in letters]  # fmt: skip
+        given = [value for value in values if value is not None]
+        made = prod(given)
+        shown = "·".join(map(str, given))
+        product = f"{shown} = {made}" if len(given) > 1 else shown
+        if len(given) == len(letters) and letters and made != size:
+            said = f"{group} is {product}, but dim {dim} of {{name}} is {size}"
+            return _Mismatch(dim, size, tuple(letters), said)
+        if given and size % made:
+            said = (
+                f"{group} divides dim {dim} of {{name}}, {size}, by {product}, with a"
+            )
+            said += f" remainder of {size % made}; {size - size % made} and"
+            said += f" {size - size % made + made} have none"
+            return _Mismatch(dim, size, tuple(letters), said)
+        if len(letters) - len(given) == 1:
+            unknown = letters[values.index(None)]
+            known[unknown] = size // made
+    return None
+
+
+def _describe(program: Program, call: _Call) -> tuple[str, list[Related]]:
+    """Return what does not fit, and where the size came from."""
+    function = get_called_name(call.node)
+    name = f"`{call.name}` {format_sizes(call.shape)}"
+    wrong = _find_mismatch(call)
+    related: list[Related] = []
+    place = call.text.span(call.place)
+    if len(call.left) != len(call.shape) and "..." not in call.pattern:
+        left = call.pattern.partition("->")[0].strip()
+        said = f"`{function}` reads {dims(len(call.left))} by `{left}`, but {name} has"
+        said += f" {dims(len(call.shape))}"
+        related.append(Related(place, f"the pattern is `{call.pattern}`"))
+    elif wrong is not None:
+        said = f"`{function}`: {wrong.message.format(name=name)}"
+        if call.fact is not None:
+            related += [
+                Related(each.span, f"got: {each.message}" if n == 0 else each.message)
+                for n, each in enumerate(
+                    trace_size_origin(program, call.fact, wrong.dim)
+                )
+            ]
+        related += _iter_set_places(call, wrong)
+    else:
+        said = f"`{function}` cannot read {name} by `{call.pattern}`"
+        related.append(Related(place, "the pattern"))
+    return said, related
+
+
+def _iter_set_places(call: _Call, wrong: _Mismatch) -> Iterator[Related]:
+    """Yield the places where sizes of letters are set."""
+    for word in call.node.keywords:
+        if word.arg in wrong.letters:
+            said = f"`{word.arg}` is {call.sizes.get(word.arg, 'set')} here"
+            yield Related(call.text.span(word.value), said)
+
+
+# -- edits -----------------------------------------------------------------------------
+
+
+def _suggest_sizes(call: _Call, wrong: _Mismatch) -> Iterator[Fix]:
+    """Yield another size for one letter, in the call or where its name is set."""
+    words = {word.arg: word for word in call.node.keywords}
+    known = {each: call.sizes[each] for each in wrong.letters if each in call.sizes}
+    if len(wrong.letters) > 1 and len(known) == len(wrong.letters):
+        for letter in reversed(wrong.letters):  # the last follows from the others
+            rest = prod(size for each, size in known.items() if each != letter)
+            if rest and wrong.size % rest == 0:
+                yield _change_letter(call, words[letter], wrong.size // rest)
+                yield _drop_letter(call, words[letter])
+    elif len(known) == 1 and len(wrong.letters) == 1:
+        yield _change_letter(call, words[wrong.letters[0]], wrong.size)
+        yield _drop_letter(call, words[wrong.letters[0]])
+
+
+def _change_letter(call: _Call, word: ast.keyword, size: int) -> Fix:
+    """Return the fix that gives a letter another size."""
+    said = f"`{word.arg}={size}`"
+    return Fix("fits", said, (Edit(call.text.span(word.value), str(size)),))
+
+
+def _drop_letter(call: _Call, word: ast.keyword) -> Fix:
+    """Return the fix that leaves the size of a letter to einops."""
+    text = call.text
+    kept = [text.written(each) for each in call.node.args]
+    kept += [
+        f"{each.arg}={text.written(each.value)}"
+        for each in call.node.keywords
+        if each is not word
+    ]
+    new = f"{text.written(call.node.func)}({', '.join(kept)})"
+    said = f"without `{word.arg}={text.written(word.value)}`"
+    return Fix("fits", said, (Edit(text.span(call.node), new),))
+
+
+def _suggest_orders(call: _Call) -> Iterator[Fix]:
+    """Yield the pattern with its left side in another order that fits the sizes."""
+    left, _, right = call.pattern.partition("->")
+    parts = re.findall(r"\([^)]*\)|\S+", left)
+    if len(parts) > 4:
+        return
+    for order in permutations(parts):
+        new = " ".join(order)
+        other = replace(call, place=ast.Constant(f"{new} ->{right}"))
+        if list(order) != parts and _find_mismatch(other) is None:
+            quote = call.text.written(call.place)[0]
+            changed = f"{quote}{new} ->{right}{quote}"
+            edit = Edit(call.text.span(call.place), changed)
+            yield Fix("fits", f"`{new} ->{right}`", (edit,))
+
+
+def _suggest_rank(call: _Call) -> Iterator[Fix]:
+    """Yield the pattern with a dim more or less, on both sides."""
+    left, _, right = call.pattern.partition("->")
+    parts = re.findall(r"\([^)]*\)|\S+", left)
+    ends = re.findall(r"\([^)]*\)|\S+", right)
+    quote = call.text.written(call.place)[0]
+    changes: list[tuple[list[str], list[str]]] = []
+    if len(parts) == len(call.shape) + 1:
+        for part in parts:
+            if part in ends:
+                changes.append(([p for p in parts if p != part],
+                                [e for e in ends if e != part]))  # fmt: skip
+    elif len(parts) == len(call.shape) - 1:
+        front = "b" if "b" not in parts else "n"
+        if front not in parts:
+            changes.append(([front, *parts], [front, *ends]))
+    for one, other in changes:
+        new = f"{' '.join(one)} -> {' '.join(other)}"
+        edit = Edit(call.text.span(call.place), f"{quote}{new}{quote}")
+        yield Fix("fits", f"`{new}`", (edit,))
