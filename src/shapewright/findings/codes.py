@@ -429,6 +429,9 @@ LAYOUT = _hazard("layout",
 LOST_BATCH = _hazard("lost-batch",
     "`squeeze()` that also removes a batch of one sample (a note for larger ones)",
     "`squeeze(-1)` or `flatten(1)`")
+LOSS_INPUT = _hazard("loss-input",
+    "a loss of probabilities where it expects logits, or the reverse",
+    "the loss without the activation before it: logits into `cross_entropy`")
 MASK_AXIS = _hazard("mask-axis",
     "a mask along the queries, or one that shows only the future",
     "a mask along the last dim of the scores")

@@ -256,14 +256,15 @@ def _suggest_out_of_place(history: History, cause: Cause) -> Iterator[Fix]:
     yield from _suggest_without_flag(program, write, text, node)
     if isinstance(statement, ast.AugAssign):
         sign = SIGNS.get(type(statement.op))
-        if isinstance(statement.target, ast.Subscript):
-            yield from _suggest_clone(text, statement, statement.target)
-        elif sign is not None:
+        if sign is not None:
             target, value = map(text.written, (statement.target, statement.value))
             if isinstance(statement.value, ast.BinOp | ast.IfExp):
                 value = f"({value})"
             new = f"{target} = {target} {sign} {value}"
-            yield Fix("fits", f"`{new}`", (Edit(text.span(statement), new),))
+            shown = join_lines(new)
+            yield Fix("fits", f"`{shown}`", (Edit(text.span(statement), new),))
+        if isinstance(statement.target, ast.Subscript):
+            yield from _suggest_clone(text, statement, statement.target)
     if isinstance(statement, ast.Assign):
         for written in statement.targets:
             if isinstance(written, ast.Subscript):

@@ -24,6 +24,7 @@ from shapewright.findings.codes import (
     DOES_NOT_DIVIDE,
     ELEMENT_COUNT_MISMATCH,
     LENGTHS_ON_GPU,
+    MISSING_TRANSPOSE,
     ONE_VALUE_PER_CHANNEL,
     SHUFFLED_SIZES,
     TO_NUMPY,
@@ -174,7 +175,8 @@ def fix_order(program: Program, failure: Failure, sure: bool) -> Iterator[Fix]:
         equal = _is_equal_after(op.inputs, repair)
         unmet = failure.unmet
         vague = unmet is not None and unmet.code in VAGUE
-        if ((_is_batch_kept(repair) or equal) and not vague) == sure:
+        turned = unmet is not None and unmet.code == MISSING_TRANSPOSE
+        if ((_is_batch_kept(repair) or equal or turned) and not vague) == sure:
             order = repair.new
             moved = [at for at, dim in enumerate(order) if at != dim]
             if len(moved) == 2:

@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterator
 from itertools import combinations, permutations
 
 from shapewright.analysis.fixes.keywords_and_methods import with_keyword
+from shapewright.analysis.fixes.loss_edits import suggest_loss_edits
 from shapewright.analysis.fixes.operands import append_method
 from shapewright.analysis.fixes.statements import (
     cut_lines,
@@ -27,6 +28,7 @@ from shapewright.findings.codes import (
     GRADIENTS_NOT_CLEARED,
     GRAPH_KEPT,
     LAYOUT,
+    LOSS_INPUT,
     LOST_BATCH,
     MEAN_OVER_SAMPLES,
     NOT_IN_OPTIMIZER,
@@ -513,6 +515,7 @@ def _suggest_order_of_steps(
 WAYS: dict[str, Suggest] = {
     OUTER_BROADCAST: _suggest_equal_ranks,
     LOST_BATCH: _suggest_squeezed_dim,
+    LOSS_INPUT: suggest_loss_edits,
     VIEW_MIXES_DIMS: _suggest_transpose,
     WRONG_AXIS: _suggest_other_dim,
     BATCH_AXIS: _suggest_other_dim,

@@ -16,6 +16,7 @@ from shapewright.analysis.hazards import batch_first as batch_first
 from shapewright.analysis.hazards import batch_mixing as batch_mixing
 from shapewright.analysis.hazards import broadcasting as broadcasting
 from shapewright.analysis.hazards import cpu_tensors as cpu_tensors
+from shapewright.analysis.hazards import loss_inputs as loss_inputs
 from shapewright.analysis.hazards import repeated_indices as repeated_indices
 from shapewright.analysis.hazards.context import HazardContext
 from shapewright.analysis.program_run import Program

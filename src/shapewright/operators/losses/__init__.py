@@ -18,6 +18,11 @@ FACTS = {
         mse_loss l1_loss smooth_l1_loss huber_loss binary_cross_entropy
         binary_cross_entropy_with_logits kl_div poisson_nll_loss
     """,
+    "expects_input": {
+        "cross_entropy": "logits", "binary_cross_entropy_with_logits": "logits",
+        "nll_loss": "log-probabilities", "kl_div": "log-probabilities",
+        "ctc_loss": "log-probabilities", "binary_cross_entropy": "probabilities",
+    },
     "takes_only_tensors": """
         huber_loss smooth_l1_loss kl_div binary_cross_entropy
         binary_cross_entropy_with_logits

@@ -1,6 +1,7 @@
 """Facts of matrix products."""
 
 FACTS = {
+    "gives_logits": "linear bilinear",
     "outgrows_inputs": "outer tensordot einsum matmul mm bmm ger",
     "mistaken_for": {"dot": "matmul", "mm": "matmul", "mv": "matmul"},
     "makes_column": "linear",

@@ -8,6 +8,10 @@ FACTS = {
     """,
     "mistaken_for": {"mul": "matmul"},
     "is_random": "rrelu rrelu_",
+    "gives_values": {
+        "sigmoid": "probabilities", "sigmoid_": "probabilities",
+        "logsigmoid": "log-probabilities",
+    },
     "overwrites_all": "copy_",
     "depends_on_data": "where",
     "finds_nonzero": "where",

@@ -6,6 +6,9 @@ FACTS = {
     "may_be_superfluous": "mean sum argmax softmax",
     "is_random": "gumbel_softmax",
     "depends_on_data": "bincount",
+    "gives_values": {
+        "softmax": "probabilities", "log_softmax": "log-probabilities",
+    },
     "keeps_promise": "softmax log_softmax softmin",
     "stays_positive": """
         sum mean cumsum max min amax amin argmax argmin topk sort argsort median norm

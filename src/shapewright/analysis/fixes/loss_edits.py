@@ -1,0 +1,163 @@
+"""Edits for losses of probabilities where logits belong, and the reverse."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+
+from shapewright.analysis.fixes.statements import cut_lines
+from shapewright.analysis.program_run import Program
+from shapewright.findings.finding import Edit, Finding, Fix
+from shapewright.program.source_text import SourceText, get_receiver, join_lines
+from shapewright.program.spans import Span
+from shapewright.program.syntax_nodes import get_last_name
+from shapewright.record.ops import Op
+
+OTHER_LOSSES = {
+    ("probabilities", "binary_cross_entropy_with_logits"): "binary_cross_entropy",
+    ("logits", "binary_cross_entropy"): "binary_cross_entropy_with_logits",
+    ("logits", "nll_loss"): "cross_entropy",
+    ("log-probabilities", "cross_entropy"): "nll_loss",
+}
+"""The loss that fits what is given."""
+CLASSES = {
+    "binary_cross_entropy": "BCELoss", "cross_entropy": "CrossEntropyLoss",
+    "binary_cross_entropy_with_logits": "BCEWithLogitsLoss", "nll_loss": "NLLLoss",
+}  # fmt: skip
+
+
+def suggest_loss_edits(
+    program: Program, finding: Finding, text: SourceText, node: ast.AST
+) -> Iterator[Fix]:
+    """Suggest to leave out the activation before a loss, or the loss that fits it."""
+    loss = next((op for op in program.trace.ops if op.span == finding.span), None)
+    if loss is None:
+        return
+    name = loss.name.rpartition(".")[2]
+    given = finding.message.rpartition(" holds ")[2].partition(" of ")[0]
+    if "has applied it" in finding.message:
+        given = "log-probabilities"
+    makers = [
+        op
+        for related in finding.related
+        for op in program.trace.ops
+        if op.span == related.span and op.index < loss.index
+    ]
+    ways = [_suggest_other_loss(program, loss, name, given)]
+    if makers and given == "probabilities" and name in ("nll_loss", "kl_div"):
+        ways = [_suggest_log_softmax(program, makers[-1])]
+    elif makers and given != "logits":
+        ways.insert(0, _suggest_without(program, makers[-1]))
+    for way in ways:
+        yield from way
+
+
+def _suggest_without(program: Program, maker: Op) -> Iterator[Fix]:
+    """Suggest to leave out an activation: a call, or a layer of a container."""
+    layer = program.layer(maker)
+    found = program.node(maker.span)
+    if layer is not None and layer.path in program.built:
+        built = program.call_at(program.built[layer.path].span)
+        if built is not None:
+            text, call = built
+            holder = text.parent(call)
+            rows = _get_items(holder)
+            if call in rows:
+                yield _cut_item(text, rows, call)
+            elif isinstance(holder, ast.Assign) and found is not None:
+                yield from _suggest_argument(*found)
+                return
+    if found is not None and layer is None:
+        yield from _suggest_argument(*found)
+
+
+def _get_items(holder: ast.AST | None) -> list[ast.expr]:
+    """Return the arguments of a call or the items of a list."""
+    if isinstance(holder, ast.Call):
+        return holder.args
+    return holder.elts if isinstance(holder, ast.List | ast.Tuple) else []
+
+
+def _cut_item(text: SourceText, rows: list[ast.expr], item: ast.expr) -> Fix:
+    """Return the fix that removes an item of a list with one of its commas."""
+    at = rows.index(item)
+    span = text.span(item)
+    if at > 0:
+        before = text.span(rows[at - 1])
+        span = Span(span.file, before.end_line, before.end_column, *_get_end(span))
+    elif len(rows) > 1:
+        after = text.span(rows[1])
+        span = Span(span.file, span.line, span.column, after.line, after.column)
+    return Fix("fits", f"without `{text.line_of(item)}`", (Edit(span, ""),))
+
+
+def _get_end(span: Span) -> tuple[int, int]:
+    """Return the line and column at which a span ends."""
+    return span.end_line, span.end_column
+
+
+def _suggest_argument(text: SourceText, node: ast.AST) -> Iterator[Fix]:
+    """Suggest `x` for `F.softmax(x, dim=1)` and for `x.softmax(1)`."""
+    if not isinstance(node, ast.Call):
+        return
+    inner = node.args[0] if node.args else None
+    receiver = get_receiver(node)
+    module = receiver is not None and get_last_name(receiver) in (
+        "F", "torch", "functional", "self",
+    )  # fmt: skip
+    if receiver is not None and not module:
+        inner = receiver
+    if inner is None:
+        return
+    new = text.written(inner)
+    statement = text.statement_of(node)
+    if isinstance(statement, ast.Assign) and statement.value is node:
+        target = text.written(statement.targets[0])
+        if target == new:
+            said = f"without `{text.line_of(statement)}`"
+            yield Fix("fits", said, (cut_lines(text, statement),))
+            return
+    yield Fix("fits", f"`{join_lines(new)}`", (Edit(text.span(node), new),))
+
+
+def _suggest_log_softmax(program: Program, maker: Op) -> Iterator[Fix]:
+    """Suggest log-softmax for a softmax."""
+    layer = program.layer(maker)
+    span = maker.span
+    if layer is not None and layer.path in program.built:
+        span = program.built[layer.path].span
+    found = program.call_at(span)
+    if found is None:
+        return
+    text, call = found
+    name = get_last_name(call.func)
+    new = {"Softmax": "LogSoftmax", "softmax": "log_softmax"}.get(name)
+    if new is not None:
+        end = text.span(call.func)
+        start = Span(
+            end.file, end.end_line, end.end_column - len(name), *_get_end(end)
+        )
+        yield Fix("fits", f"`{new}` for `{name}`", (Edit(start, new),))
+
+
+def _suggest_other_loss(
+    program: Program, loss: Op, name: str, given: str
+) -> Iterator[Fix]:
+    """Suggest the loss that fits what is given, as a function or as a layer."""
+    other = OTHER_LOSSES.get((given, name))
+    if other is None:
+        return
+    layer = program.layer(loss)
+    span = loss.span
+    if layer is not None and layer.path in program.built:
+        span = program.built[layer.path].span
+    found = program.call_at(span)
+    if found is None:
+        return
+    text, call = found
+    old = get_last_name(call.func)
+    new = CLASSES[other] if old == CLASSES.get(name) else other
+    if old in (name, CLASSES.get(name)):
+        end = text.span(call.func)
+        start = Span(end.file, end.end_line, end.end_column - len(old), *_get_end(end))
+        yield Fix("fits", f"`{new}` for `{old}`", (Edit(start, new),))

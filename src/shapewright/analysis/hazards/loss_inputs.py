@@ -1,0 +1,84 @@
+"""Find losses that get probabilities where they expect logits, or the reverse."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from shapewright.analysis.hazards.context import HazardContext
+from shapewright.analysis.provenance.axis_flow import OperatorCall
+from shapewright.findings.codes import LOSS_INPUT, looks_for
+from shapewright.findings.finding import Finding
+from shapewright.operators.facts import operators_with, values_of
+from shapewright.record.ops import Fact, Op
+
+PASSING = (
+    operators_with("is_view", "regroups_dims", "copies_if_needed", "moves_dims")
+    | operators_with("moves_device", "joins_tensors")
+    | {"[]", "dropout"}
+)
+"""Calls after which an element is what it was."""
+
+EXPECTED = values_of("expects_input")
+"""What a loss expects: logits, probabilities or log-probabilities."""
+ACTIVATIONS = values_of("gives_values")
+"""What an activation returns, in the same words."""
+LINEAR = operators_with("is_convolution", "gives_logits")
+FARTHEST = 8
+"""Calls between an activation and the loss."""
+
+
+@dataclass(frozen=True, slots=True)
+class LossInput:
+    """The input of a loss: the call that made it, and what it is and should be."""
+
+    loss: Op
+    maker: Op
+    given: str
+    expected: str
+
+
+def iter_loss_inputs(scene: HazardContext) -> Iterator[LossInput]:
+    """Yield the losses whose input is of another kind than they expect."""
+    for call in scene.calls:
+        expected = EXPECTED.get(call.name)
+        if expected is None or not call.op.inputs or call.op.span is None:
+            continue
+        maker = _find_maker(scene, call.op.inputs[0])
+        if maker is None:
+            continue
+        given = ACTIVATIONS.get(maker.name)
+        if given is None and maker.name in LINEAR:
+            given = "logits"
+        if given is not None and given != expected:
+            yield LossInput(call.op, maker.op, given, expected)
+
+
+def _find_maker(scene: HazardContext, fact: Fact) -> OperatorCall | None:
+    """Return the call that computed the elements of a tensor."""
+    for _ in range(FARTHEST):
+        maker = scene.maker(fact)
+        if maker is None or not maker.op.inputs:
+            return None
+        if maker.name not in PASSING:
+            return maker
+        fact = maker.op.inputs[0]
+    return None
+
+
+@looks_for(LOSS_INPUT)
+def find_loss_inputs(scene: HazardContext) -> Iterator[Finding]:
+    """Find losses of probabilities where logits belong, and the reverse."""
+    for each in iter_loss_inputs(scene):
+        name = scene.names(each.loss)[0].rsplit(" (", 1)[0]
+        loss = scene.operation(each.loss)
+        made = each.maker.name.rpartition(".")[2]
+        line = f" at line {each.maker.span.line}" if each.maker.span else ""
+        message = f"{loss} expects {each.expected}, but {name} holds {each.given}"
+        message += f" of `{made}`{line}"
+        if each.given == "log-probabilities" and each.expected == "logits":
+            message = f"{loss} applies log-softmax, and `{made}`{line} has applied it"
+            message += f" to {name} already"
+        yield scene.finding(
+            LOSS_INPUT, each.loss, message, (each.maker, f"{each.given} are made here")
+        )
