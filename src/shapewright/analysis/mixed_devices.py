@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 from shapewright.analysis.fixes.keywords_and_methods import with_keyword
+from shapewright.analysis.fixes.statements import write_after
 from shapewright.analysis.program_run import Program
 from shapewright.analysis.provenance.call_expressions import (
     find_tensor_expressions,
@@ -340,9 +341,12 @@ def _suggest_for_module(program: Program, stray: _Stray) -> Iterator[Fix]:
     built = program.built.get(stray.path.partition(".")[0])
     if built is None:
         return
-    fix = find_module_list(program, built.span)
-    if fix is not None:
-        yield fix
+    for fix in (
+        find_module_list(program, built.span),
+        find_own_module(program, built.span),
+    ):
+        if fix is not None:
+            yield fix
     found = program.node(built.span)
     if found is not None:
         text, node = found
@@ -367,6 +371,36 @@ def find_module_list(program: Program, span: Span) -> Fix | None:
     shown = join_lines(f"{prefix}({inner})")
     shown = shown if len(shown) <= 60 else f"{prefix}(...)"
     return Fix("fits", f"`{shown}`", (Edit(text.span(node), f"{prefix}({inner})"),))
+
+
+def find_own_module(program: Program, span: Span) -> Fix | None:
+    """Return the fix that builds a module in `__init__`, if `forward` builds it anew in
+    each call.
+    """
+    found = program.call_at(span)
+    function = _find_function(*found) if found is not None else None
+    if found is None or function is None or function.name == "__init__":
+        return None
+    text, call = found
+    owner = text.around(function, ast.ClassDef)
+    inits = [each for each in owner.body if isinstance(each, ast.FunctionDef)
+             and each.name == "__init__"] if owner is not None else []  # fmt: skip
+    names = {each.id for each in ast.walk(call) if isinstance(each, ast.Name)}
+    own = {each.arg for each in function.args.args if each.arg != "self"}
+    own |= {
+        each.id
+        for each in ast.walk(function)
+        if isinstance(each, ast.Name) and isinstance(each.ctx, ast.Store)
+    }
+    if not inits or names & own:
+        return None
+    name = get_called_name(call).lower()
+    while f"self.{name}" in text.text:
+        name += "_"
+    new = f"self.{name} = {text.written(call)}"
+    last = inits[0].body[-1]
+    edits = (write_after(text, last, new), Edit(text.span(call), f"self.{name}"))
+    return Fix("fits", f"`{join_lines(new)}` in `__init__`", edits)
 
 
 def _get_module_prefix(text: SourceText, kind: str) -> str:
@@ -396,11 +430,7 @@ def _suggest_for_tensor(program: Program, stray: _Stray, maker: Op) -> Iterator[
     attribute = _find_attribute(program, stray)
     if attribute is not None:
         text, statement, name = attribute
-        if isinstance(statement, ast.Assign):
-            value = text.written(statement.value)
-            new = f'self.register_buffer("{name}", {value})'
-            said = f'`self.register_buffer("{name}", ...)`'
-            yield Fix("fits", said, (Edit(text.span(statement), new),))
+        yield from _suggest_buffers(text, statement, name)
     dropped = _find_dropped_move(program, stray)
     if dropped is not None and isinstance(dropped[1].func, ast.Attribute):
         text, call = dropped
@@ -411,6 +441,35 @@ def _suggest_for_tensor(program: Program, stray: _Stray, maker: Op) -> Iterator[
     if attribute is None:
         yield from _suggest_device_argument(program, stray, maker)
     yield from _suggest_moving_operand(program, stray)
+
+
+def _suggest_buffers(text: SourceText, statement: ast.stmt, name: str) -> Iterator[Fix]:
+    """Yield `register_buffer` for an attribute, and for others made by the same call."""
+    if not isinstance(statement, ast.Assign):
+        return
+    function = _find_function(text, statement)
+    called = get_called_name(statement.value)
+    alike = [
+        each
+        for each in (ast.walk(function) if function is not None else [statement])
+        if isinstance(each, ast.Assign)
+        and get_own_attribute(each.targets[0])
+        and called
+        and get_called_name(each.value) == called
+    ] or [statement]
+    for chosen in ([statement], alike):
+        edits = tuple(
+            Edit(
+                text.span(each),
+                f'self.register_buffer("{get_own_attribute(each.targets[0])}",'
+                f" {text.written(each.value)})",
+            )
+            for each in chosen
+        )
+        more = f" and {len(chosen) - 1} more" if len(chosen) > 1 else ""
+        said = f'`self.register_buffer("{name}", ...)`{more}'
+        if chosen is alike or len(alike) == 1:
+            yield Fix("fits", said, edits)
 
 
 def _suggest_device_argument(

@@ -18,6 +18,7 @@ from shapewright.program.spans import Span
 from shapewright.program.syntax_nodes import (
     get_called_name,
     get_dotted_name,
+    get_own_attribute,
 )
 
 EMPTY = "optimizer got an empty parameter list"
@@ -99,11 +100,7 @@ def _explain_empty(program: Program, text: SourceText, node: ast.AST) -> _Cause 
     return (
         _explain_misspelt(where, kind)
         or _explain_containers(program, where, kind)
-        or _Cause(
-            f"`{kind.name}` has no parameters: its `__init__` assigns no layer to"
-            " `self`",
-            (Related(where.span(kind).start, f"`{kind.name}` is defined here"),),
-        )
+        or _explain_other_weights(where, kind, text, given)
     )
 
 
@@ -180,6 +177,33 @@ def _explain_containers(
             said += f" {place.line}: its `parameters()` look into modules only"
             return _Cause(said, (Related(place, f"a plain {what}"),), (fix,))
     return None
+
+
+def _explain_other_weights(
+    where: SourceText, kind: ast.ClassDef, text: SourceText, given: ast.expr
+) -> _Cause:
+    """Explain a model that registers no parameter; another method may list them."""
+    made = any(
+        get_own_attribute(node.targets[0])
+        for node in ast.walk(kind)
+        if isinstance(node, ast.Assign)
+    )
+    said = f"`{kind.name}` registers no parameter"
+    said += ": its weights are plain tensors or buffers" if made else ""
+    related = (Related(where.span(kind).start, f"`{kind.name}` is defined here"),)
+    fixes = []
+    methods = [
+        name.rpartition(".")[2]
+        for name, node in where.functions()
+        if "param" in name.rpartition(".")[2] and len(node.args.args) == 1
+    ]
+    if isinstance(given, ast.Call) and isinstance(given.func, ast.Attribute):
+        for method in dict.fromkeys(methods):
+            if method != given.func.attr:
+                new = f"{text.written(given.func.value)}.{method}()"
+                edit = Edit(text.span(given), new)
+                fixes.append(Fix("fits", f"`{new}`", (edit,)))
+    return _Cause(said, related, tuple(fixes))
 
 
 def _list_classes(where: SourceText) -> set[str]:

@@ -9,10 +9,11 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 from shapewright.analysis.autograd_errors.history import History, is_graph_kept
-from shapewright.analysis.autograd_errors.lost_graphs import find_cut
+from shapewright.analysis.autograd_errors.lost_graphs import find_cut, find_freezing
 from shapewright.analysis.autograd_errors.names import (
     find_carried_names,
     find_name,
+    find_name_of,
     get_name_of_loss,
     is_before_loop,
 )
@@ -31,6 +32,7 @@ from shapewright.record.ops import Fact, Op
 
 SECOND = "backward through the graph a second time"
 WRITTEN = "modified by an inplace operation"
+FROZEN = "differentiated Tensors does not require grad"
 CUT = ("does not require grad and does not have a grad_fn", "does not require grad")
 LEAVES = (
     "a leaf Variable that requires grad",
@@ -75,6 +77,8 @@ def find_cause(program: Program, failure: Failure) -> Cause | None:
         return _explain_freed(history, op)
     if WRITTEN in message:
         return _explain_written(history, op, message)
+    if FROZEN in message:
+        return _explain_frozen(history, op)
     return _explain_cut(history, op)
 
 
@@ -215,6 +219,39 @@ def _explain_cut(history: History, failing: Op) -> Cause | None:
     return Cause(
         GRAPH_CUT, "frozen" if cut.op is None else "cut", said, failing, other=cut.op,
         names=cut.names, related=tuple(_drop_repeated(related)),
+    )  # fmt: skip
+
+
+def _explain_frozen(history: History, failing: Op) -> Cause | None:
+    """Explain `autograd.grad` for tensors that require no gradient."""
+    program = history.program
+    wanted = [
+        fact
+        for place, fact in zip(failing.places, failing.inputs, strict=False)
+        if place.startswith(("1", "inputs")) and not fact.requires_grad
+    ]
+    if not wanted:
+        return None
+    path = program.states.get(wanted[0].tensor)
+    name = (
+        f"`{path}`" if path is not None else find_name_of(history, wanted[0], failing)
+    )
+    said = f"{_quote(program, failing)} asks for the gradient of {name}, which requires"
+    said += " none"
+    related: list[Related | None] = []
+    for file in program.trace.sources:
+        text = program.text(file)
+        place = find_freezing(text) if text is not None else None
+        if text is not None and place is not None and path is not None:
+            related.append(Related(text.span(place), "it is frozen here"))
+            said += f" since line {place.lineno}"
+            break
+    made = program.producers.get(failing.inputs[0].tensor)
+    if made is not None:
+        related.append(_make_place(made, "the graph is recorded here"))
+    return Cause(
+        GRAPH_CUT, "not-required", said, failing, wanted[0], made,
+        related=tuple(_drop_repeated(related)),
     )  # fmt: skip
 
 

@@ -18,7 +18,7 @@ from shapewright.analysis.provenance.call_expressions import (
 from shapewright.program.source_text import SourceText
 from shapewright.program.spans import Span
 from shapewright.program.syntax_nodes import LOOPS, get_dotted_name
-from shapewright.record.ops import Op
+from shapewright.record.ops import Fact, Op
 
 
 def get_name_of_loss(program: Program, op: Op) -> str:
@@ -40,6 +40,15 @@ def find_name(history: History, edge: Edge | None, op: Op | None = None) -> str:
     assigned = list(_iter_assigned_names(history, edge.maker)) if edge else []
     if assigned:
         return f"`{assigned[0]}`"
+    return f"a tensor {format_shape(fact)}"
+
+
+def find_name_of(history: History, fact: Fact, user: Op) -> str:
+    """Return the program's expression for a tensor that a call was given."""
+    names = find_tensor_names(history.program, user)
+    for each, name in zip(user.inputs, names, strict=False):
+        if each.tensor == fact.tensor and name.startswith("`"):
+            return name
     return f"a tensor {format_shape(fact)}"
 
 

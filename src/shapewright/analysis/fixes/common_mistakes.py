@@ -210,6 +210,15 @@ def _suggest_class_indices(program: Program, failure: Failure, op: Op) -> Iterat
     one_hot = len(target.shape) > 1 and len(scores.shape) == len(target.shape)
     if one_hot and target.shape == scores.shape:
         yield from with_method(program, failure, 1, ".argmax(dim=1)")
+    if target.shape == scores.shape and len(scores.shape) == 1:
+        yield from with_method(program, failure, 1, ".argmax()")
+    wanted = (*scores.shape[:1], *scores.shape[2:])
+    for dim, size in enumerate(wanted):
+        if size == 1 and target.shape == (*wanted[:dim], *wanted[dim + 1 :]):
+            yield from with_method(program, failure, 1, f".unsqueeze({dim})")
+    for dim, size in enumerate(target.shape):
+        if size == 1 and wanted == (*target.shape[:dim], *target.shape[dim + 1 :]):
+            yield from with_method(program, failure, 1, f".squeeze({dim})")
 
 
 def _suggest_index_dims(

@@ -51,6 +51,7 @@ def suggest_graph_edits(program: Program, cause: Cause) -> Iterator[Fix]:
         "cut": _suggest_uncut_graph,
         "frozen": _suggest_training,
         "leaf": _suggest_no_grad,
+        "not-required": _suggest_requiring,
     }
     yield from ways[cause.kind](history, cause)
 
@@ -366,6 +367,8 @@ def _suggest_uncut_graph(history: History, cause: Cause) -> Iterator[Fix]:
     """Suggest to leave out the call that took a graph away."""
     program, cut = history.program, cause.other
     found = program.node(cut.span) if cut is not None else None
+    if any(each.message.startswith("`torch.") for each in cause.related):
+        yield from _suggest_enabling(history, cause)
     for related in cause.related:
         yield from _suggest_without_block(program, related.span)
     if found is None or cut is None:
@@ -391,6 +394,26 @@ def _suggest_uncut_graph(history: History, cause: Cause) -> Iterator[Fix]:
 def _get_end(span: Span) -> tuple[int, int]:
     """Return the line and column at which a span ends."""
     return span.end_line, span.end_column
+
+
+def _suggest_enabling(history: History, cause: Cause) -> Iterator[Fix]:
+    """Suggest `@torch.enable_grad()` for the function that goes backward, if another
+    one runs it without gradients.
+    """
+    found = history.find_text(cause.failing.span)
+    if found is None:
+        return
+    text, statement = found
+    function = text.around(statement, ast.FunctionDef)
+    own = function is not None and any(
+        function.lineno <= each.span.line <= get_last_line(function)
+        or each.span.line in [d.lineno for d in function.decorator_list]
+        for each in cause.related
+        if each.span.file == text.file and each.message.startswith("`torch.")
+    )
+    if function is not None and not own:
+        new = "@torch.enable_grad()"
+        yield Fix("fits", f"`{new}`", (write_before(text, function, new),))
 
 
 def _suggest_without_block(program: Program, span: Span) -> Iterator[Fix]:
@@ -423,6 +446,20 @@ def _suggest_training(history: History, cause: Cause) -> Iterator[Fix]:
             if flag.value is False:
                 shown = text.written(node).replace("False", "True")
                 yield Fix("fits", f"`{shown}`", (Edit(text.span(flag), "True"),))
+
+
+def _suggest_requiring(history: History, cause: Cause) -> Iterator[Fix]:
+    """Suggest to ask for gradients before the forward pass that records them."""
+    found = history.find_text(cause.maker.span if cause.maker is not None else None)
+    if found is None:
+        return
+    text, statement = found
+    for node in ast.walk(statement):
+        called = node.func if isinstance(node, ast.Call) else None
+        name = get_dotted_name(called) if isinstance(called, ast.Name) else ""
+        if name and not name[0].isupper():
+            new = f"{name}.requires_grad_(True)"
+            yield Fix("fits", f"`{new}`", (write_before(text, statement, new),))
 
 
 def _suggest_no_grad(history: History, cause: Cause) -> Iterator[Fix]:

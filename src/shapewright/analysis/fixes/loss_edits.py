@@ -134,9 +134,7 @@ def _suggest_log_softmax(program: Program, maker: Op) -> Iterator[Fix]:
     new = {"Softmax": "LogSoftmax", "softmax": "log_softmax"}.get(name)
     if new is not None:
         end = text.span(call.func)
-        start = Span(
-            end.file, end.end_line, end.end_column - len(name), *_get_end(end)
-        )
+        start = Span(end.file, end.end_line, end.end_column - len(name), *_get_end(end))
         yield Fix("fits", f"`{new}` for `{name}`", (Edit(start, new),))
 
 

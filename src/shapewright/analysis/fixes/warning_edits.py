@@ -467,12 +467,13 @@ def _suggest_registration(
     """Suggest `nn.ModuleList` for a list of layers, or the optimizer after the model is
     whole.
     """
-    from shapewright.analysis.mixed_devices import find_module_list
+    from shapewright.analysis.mixed_devices import find_module_list, find_own_module
 
     for related in finding.related:
-        fix = find_module_list(program, related.span)
-        if fix is not None:
-            yield fix
+        for find in (find_module_list, find_own_module):
+            fix = find(program, related.span)
+            if fix is not None:
+                yield fix
         found = program.node(related.span)
         if found is None or found[0].file != text.file:
             continue

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 
 from shapewright.analysis.training_mistakes.context import (
     RehearsalContext,
@@ -31,7 +32,7 @@ from shapewright.program.source_text import SourceText
 from shapewright.program.spans import Span
 from shapewright.program.syntax_nodes import LOOPS, collect_names, get_called_name
 from shapewright.record.ops import Fact, Op
-from shapewright.record.report import Moment, Observation
+from shapewright.record.report import Moment, Observation, Outside
 
 
 @looks_for(GRADIENTS_NOT_CLEARED, misled_by_errors=True)
@@ -171,7 +172,7 @@ def find_forgotten_parameters(scene: RehearsalContext) -> Iterator[Finding]:
     strangers = [
         optimizer for optimizer in scene.training.optimizers if optimizer.strangers
     ]
-    for outside in scene.training.outside:
+    for outside in _join_by_line(scene):
         many = len(outside.paths)
         whole = many == outside.of
         of = "" if whole else f" of {outside.of}"
@@ -199,6 +200,22 @@ def find_forgotten_parameters(scene: RehearsalContext) -> Iterator[Finding]:
             *related,
             severity="note" if most and not outside.as_made else "warning",
         )
+
+
+def _join_by_line(scene: RehearsalContext) -> list[Outside]:
+    """Return the forgotten parameters, those of modules that one line builds as one."""
+    found: dict[object, Outside] = {}
+    for outside in scene.training.outside:
+        whole = len(outside.paths) == outside.of
+        built = scene.built(outside.paths[0]) if whole else None
+        key: object = built if built is not None else outside.paths
+        first = found.get(key)
+        if first is None:
+            found[key] = outside
+        else:
+            paths = (*first.paths, *outside.paths)
+            found[key] = replace(first, paths=paths, of=first.of + outside.of)
+    return list(found.values())
 
 
 @looks_for(NO_GRADIENT, of_whole_runs=True)

@@ -60,9 +60,9 @@ AT_ONCE = (8, 16, 32)
 """Tries after which it is asked whether there is one that is likely meant."""
 ALL_TRIES = 240
 """Tries of all findings."""
-MOST_CALLS = 10
+MOST_CALLS = 20
 """Calls of all tries together, for each call of the program's own run."""
-LEAST_CALLS = 1_000
+LEAST_CALLS = 3_000
 """Calls that the tries of a small program may make all the same, for each error."""
 
 
@@ -217,6 +217,8 @@ class Session:
                 continue
             if not ended or finding.severity == "note":  # rests on what was supposed
                 found.append(Told(finding, place))
+                continue
+            if _follows_backward(program, finding):
                 continue
             own = finding.code == PROGRAM_ERROR
             shown = (
@@ -448,6 +450,12 @@ class Session:
             if text.lines[lines] != changed.split("\n")[lines]:
                 return any(mend.fix is fix for t in self.told for mend in t.mends[:1])
         return True
+
+
+def _follows_backward(program: Program, finding: Finding) -> bool:
+    """Return whether an error only says that a refused backward pass left no gradient."""
+    refused = any(failure.of_history for failure in program.failures)
+    return refused and "'NoneType'" in finding.message
 
 
 def _is_same_stray(one: Finding, other: Finding) -> bool:
