@@ -28,6 +28,8 @@ SHAPE = re.compile(
     r"(?:Input tensor shape: torch\.Size|with shape) ?\(?\[?([\d, ]*)\]?"
 )
 AXIS = re.compile(r"axis of length (\d+)")
+BATCH = ("b", "batch", "bs", "n")
+"""Letters that stand for the samples."""
 Shape = tuple[int, ...]
 
 
@@ -95,6 +97,7 @@ def suggest_patterns(program: Program, finding: Finding) -> Iterator[Fix]:
         yield from _suggest_sizes(call, wrong)
         yield from _suggest_orders(call)
     elif len(call.left) != len(call.shape):
+        yield from _suggest_batch(program, finding, call)
         yield from _suggest_rank(call)
 
 
@@ -332,6 +335,23 @@ def _suggest_orders(call: _Call) -> Iterator[Fix]:
             changed = f"{quote}{new} ->{right}{quote}"
             edit = Edit(call.text.span(call.place), changed)
             yield Fix("fits", f"`{new} ->{right}`", (edit,))
+
+
+def _suggest_batch(program: Program, finding: Finding, call: _Call) -> Iterator[Fix]:
+    """Yield `.unsqueeze(0)` of what was passed in, if a pattern begins with a batch."""
+    if len(call.left) != len(call.shape) + 1 or call.left[0][0].lower() not in BATCH:
+        return
+    spans = [each.span for each in finding.related if "called from" in each.message]
+    for span in reversed(spans):
+        found = program.call_at(span)
+        if found is None:
+            continue
+        text, node = found
+        for argument in node.args:
+            if isinstance(argument, ast.Name | ast.Subscript | ast.Attribute):
+                end = text.span(argument).end
+                new = f"{text.written(argument)}.unsqueeze(0)"
+                yield Fix("fits", f"`{new}`", (Edit(end, ".unsqueeze(0)"),))
 
 
 def _suggest_rank(call: _Call) -> Iterator[Fix]:

@@ -32,6 +32,7 @@ from shapewright.findings.codes import (
 )
 from shapewright.findings.finding import Finding, Related
 from shapewright.operators.failed_calls import Failure, Place, Repair
+from shapewright.program.spans import Span
 from shapewright.record.ops import Fact, Op
 
 CODES = {
@@ -51,12 +52,28 @@ def explain_failures(program: Program) -> list[tuple[Finding, list[Failure]]]:
         finding = explain_failure(program, failure)
         code = "" if failure.of_history else finding.code  # later ones follow
         key = code, *_get_call_key(program, program.trace.ops[failure.op])
+        maker = (
+            _find_maker_of_dtype(program, failure) if code == DTYPE_MISMATCH else None
+        )
+        if maker is not None:
+            key = code, maker
         if key in found:
             first, failures = found[key]
             found[key] = replace(first, count=first.count + 1), [*failures, failure]
         else:
             found[key] = finding, [failure]
     return list(found.values())
+
+
+def _find_maker_of_dtype(program: Program, failure: Failure) -> Span | None:
+    """Return where the tensor of a wrong dtype was made, which several calls may read."""
+    op = program.trace.ops[failure.op]
+    for repair in failure.repairs:
+        if repair.kind == "dtype" and not repair.parameter:
+            maker = program.producers.get(op.inputs[repair.tensor].tensor)
+            if maker is not None and maker.span is not None:
+                return maker.span
+    return None
 
 
 def _get_call_key(program: Program, op: Op) -> tuple[object, ...]:

@@ -454,10 +454,11 @@ def _suggest_buffers(text: SourceText, statement: ast.stmt, name: str) -> Iterat
         for each in (ast.walk(function) if function is not None else [statement])
         if isinstance(each, ast.Assign)
         and get_own_attribute(each.targets[0])
-        and called
+        and type(each.value) is type(statement.value)
         and get_called_name(each.value) == called
+        and not isinstance(each.value, ast.Constant)
     ] or [statement]
-    for chosen in ([statement], alike):
+    for chosen in (alike, [statement]):
         edits = tuple(
             Edit(
                 text.span(each),
@@ -468,8 +469,7 @@ def _suggest_buffers(text: SourceText, statement: ast.stmt, name: str) -> Iterat
         )
         more = f" and {len(chosen) - 1} more" if len(chosen) > 1 else ""
         said = f'`self.register_buffer("{name}", ...)`{more}'
-        if chosen is alike or len(alike) == 1:
-            yield Fix("fits", said, edits)
+        yield Fix("fits", said, edits)
 
 
 def _suggest_device_argument(

@@ -40,6 +40,7 @@ MEANINGS = {
     # dims and shapes
     "concatenates": "joins tensors along a dim that they have",
     "joins_tensors": "takes a list of tensors and returns one",
+    "repeats_whole": "repeats a whole tensor along its dims",
     "splits": "cuts a tensor into parts along a dim",
     "is_view": "may return a view of an input, so torch runs every call",
     "regroups_dims": "keeps the order of the elements and divides it into other dims",

@@ -93,6 +93,7 @@ def fix_error(program: Program, finding: Finding) -> list[FixOption]:
                 keywords_and_methods.find_word_fixes(program, finding.span),
             ),
             *iter_options("unpacked", 2.0, operands.fix_unpacking(program, finding)),
+            *iter_options("squeeze", 1.5, operands.suggest_squeeze_dim(program, lines)),
             *iter_options(
                 "number", 3.0, numbers_and_names.change_numbers(program, lines, [])
             ),
@@ -172,7 +173,7 @@ def _find_call_fixes(program: Program, failure: Failure) -> Iterator[FixOption]:
     yield from iter_options(
         "larger", 2.6, operands.fix_larger_tensor(program, failure, True)
     )
-    yield from iter_options("left-out", 2.8, operands.drop_norm(program, failure))
+    yield from iter_options("eval", 1.2, operands.suggest_evaluation(program, failure))
     if failure.error != "IndexError":
         cost = 1.7 if turned else 3.0
         yield from iter_options("rank", cost, operands.fix_rank(program, failure))

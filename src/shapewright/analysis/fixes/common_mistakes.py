@@ -5,27 +5,35 @@ smaller last batch.
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Iterator
 from dataclasses import replace
 from math import prod
 from typing import Any
 
+from shapewright.analysis.explanations import iter_both_sides
 from shapewright.analysis.fixes.keywords_and_methods import with_keyword
 from shapewright.analysis.fixes.numbers_and_names import replace_number
-from shapewright.analysis.fixes.operands import append_method, with_method
+from shapewright.analysis.fixes.operands import (
+    append_method,
+    with_method,
+    with_method_where_made,
+)
 from shapewright.analysis.fixes.suspect_lines import iter_nodes_on
-from shapewright.analysis.program_run import Program
+from shapewright.analysis.program_run import Program, as_far_as_known
 from shapewright.analysis.provenance.call_expressions import find_tensor_expressions
 from shapewright.analysis.provenance.origins import find_constructor
 from shapewright.findings.codes import (
+    ATTENTION_MASK_SHAPE,
     BROADCAST_MISMATCH,
     IN_PLACE_TOO_SMALL,
+    JOINED_SIZES_DIFFER,
     NORMALIZED_SHAPE,
     ONE_HOT_TARGET,
     TARGET_SHAPE,
     WRONG_RANK,
 )
-from shapewright.findings.finding import Edit, Fix
+from shapewright.findings.finding import Edit, Finding, Fix
 from shapewright.operators.facts import operators_with
 from shapewright.operators.failed_calls import Failure
 from shapewright.program.source_text import SourceText
@@ -54,8 +62,12 @@ def suggest_family_fixes(program: Program, failure: Failure) -> Iterator[Fix]:
         yield from _suggest_trailing_dims(program, failure, op)
     if code == NORMALIZED_SHAPE:
         yield from _move_channels_last(program, op)
+    if code in (BROADCAST_MISMATCH, JOINED_SIZES_DIFFER):
+        yield from _suggest_even_sizes(program, failure)
     if code == WRONG_RANK:
         yield from _suggest_layer_kinds(program, op)
+    if code == ATTENTION_MASK_SHAPE:
+        yield from _suggest_mask_per_head(program, failure, op)
     if found is None:
         return
     text, node = found
@@ -77,6 +89,54 @@ def suggest_family_fixes(program: Program, failure: Failure) -> Iterator[Fix]:
         yield from _suggest_dim_count(text, node)
     if name == "stack":
         yield from _suggest_padding(text, node)
+
+
+CHAIN = re.compile(r"(\d+)((?: -> \d+){2,})")
+
+
+def _suggest_even_sizes(program: Program, failure: Failure) -> Iterator[Fix]:
+    """Suggest an image size that can be halved as often as the network does."""
+    for related in as_far_as_known(iter_both_sides(program, failure)):
+        chain = CHAIN.search(related.message)
+        if chain is None:
+            continue
+        sizes = [int(size) for size in re.findall(r"\d+", chain[0])]
+        first = sizes[0]
+        halved = sum(b <= (a + 1) // 2 for a, b in zip(sizes, sizes[1:], strict=False))
+        step = 2**halved
+        if halved == 0 or first % step == 0:
+            continue
+        for size in (first + step - first % step, first - first % step):
+            if size:
+                yield from _replace_sizes(program, first, size)
+        return
+
+
+def _replace_sizes(program: Program, old: int, new: int) -> Iterator[Fix]:
+    """Replace a size wherever the program writes it as a number."""
+    for file in program.trace.sources:
+        text = program.text(file)
+        nodes = text.nodes if text is not None else ()
+        found = [n for n in nodes if isinstance(n, ast.Constant) and n.value == old]
+        if text is not None and found and len(found) < 6:
+            edits = tuple(Edit(text.span(node), str(new)) for node in found)
+            yield Fix("fits", f"`{new}` for `{old}`", edits)
+
+
+def _suggest_mask_per_head(program: Program, failure: Failure, op: Op) -> Iterator[Fix]:
+    """Suggest `mask.repeat_interleave(heads, dim=0)` for a mask of each sample."""
+    heads = [value for _, value in op.arguments if type(value) is int and value > 1]
+    layer = program.layer(op)
+    built = program.built.get(layer.path) if layer is not None else None
+    if built is not None:
+        heads += [v for n, v in built.values if n == "num_heads" and type(v) is int]
+        heads += [v for _, v in built.values if type(v) is int and v > 1]
+    for at, name in enumerate(failure.arguments):
+        shape = op.inputs[at].shape
+        if "mask" in name and len(shape) == 3:
+            for count in dict.fromkeys(heads):
+                method = f".repeat_interleave({count}, dim=0)"
+                yield from with_method_where_made(program, failure, at, method)
 
 
 def _suggest_trailing_dims(program: Program, failure: Failure, op: Op) -> Iterator[Fix]:
@@ -211,14 +271,14 @@ def _suggest_class_indices(program: Program, failure: Failure, op: Op) -> Iterat
     if one_hot and target.shape == scores.shape:
         yield from with_method(program, failure, 1, ".argmax(dim=1)")
     if target.shape == scores.shape and len(scores.shape) == 1:
-        yield from with_method(program, failure, 1, ".argmax()")
+        yield from with_method_where_made(program, failure, 1, ".argmax()")
     wanted = (*scores.shape[:1], *scores.shape[2:])
     for dim, size in enumerate(wanted):
         if size == 1 and target.shape == (*wanted[:dim], *wanted[dim + 1 :]):
-            yield from with_method(program, failure, 1, f".unsqueeze({dim})")
+            yield from with_method_where_made(program, failure, 1, f".unsqueeze({dim})")
     for dim, size in enumerate(target.shape):
         if size == 1 and wanted == (*target.shape[:dim], *target.shape[dim + 1 :]):
-            yield from with_method(program, failure, 1, f".squeeze({dim})")
+            yield from with_method_where_made(program, failure, 1, f".squeeze({dim})")
 
 
 def _suggest_index_dims(
@@ -397,6 +457,23 @@ def suggest_drop_last(program: Program, at: int) -> Iterator[Fix]:
                 yield Fix("fits", "`drop_last=True`", (edit,))
             else:
                 yield with_keyword(text, node, "drop_last=True")
+
+
+def suggest_collate(program: Program, finding: Finding) -> Iterator[Fix]:
+    """Suggest `collate_fn=...` where the program defines such a function."""
+    for related in [finding.span, *(each.span for each in finding.related)]:
+        text = program.text(related.file) if related is not None else None
+        for node in text.nodes if text is not None else ():
+            if text is None or get_called_name(node) != "DataLoader":
+                continue
+            if not isinstance(node, ast.Call):
+                continue
+            if any(word.arg == "collate_fn" for word in node.keywords):
+                continue
+            names = [name for name, _ in text.functions() if "collate" in name.lower()]
+            for name in names:
+                yield with_keyword(text, node, f"collate_fn={name}")
+        return
 
 
 def suggest_any_batch(program: Program, failure: Failure) -> Iterator[Fix]:

@@ -106,6 +106,8 @@ def change_numbers(
         if value is None:
             continue
         for closeness, new in _iter_other_numbers(value, pairs, text, node):
+            if new == 0:
+                continue  # nothing would be left
             likely.append(
                 (closeness * 100 + place, replace_number(text, node, str(new)))
             )

@@ -9,6 +9,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import replace
 
+from shapewright.analysis.fixes.statements import write_before
 from shapewright.analysis.fixes.suspect_lines import (
     Line,
     iter_nodes_on,
@@ -19,7 +20,6 @@ from shapewright.analysis.provenance.call_expressions import (
     find_tensor_expressions,
     is_namespace,
 )
-from shapewright.analysis.provenance.origins import find_constructor
 from shapewright.findings.codes import (
     DOES_NOT_DIVIDE,
     ELEMENT_COUNT_MISMATCH,
@@ -33,7 +33,11 @@ from shapewright.findings.finding import Edit, Finding, Fix
 from shapewright.operators.failed_calls import RANK_KINDS, Failure, Repair
 from shapewright.program.source_text import SourceText, find_defining, join_lines
 from shapewright.program.spans import Span
-from shapewright.program.syntax_nodes import get_shape_owner, list_arguments
+from shapewright.program.syntax_nodes import (
+    get_dotted_name,
+    get_shape_owner,
+    list_arguments,
+)
 from shapewright.record.ops import Fact, Op, collect_leaves
 
 TIGHT = (ast.Name, ast.Attribute, ast.Call, ast.Subscript)
@@ -56,6 +60,24 @@ def with_method(
         yield append_method(found[0], place[0], method)
     for text, node in _iter_handed_arguments(program, op, op.inputs[tensor]):
         yield append_method(text, node, method)
+
+
+def with_method_where_made(
+    program: Program, failure: Failure, tensor: int, method: str
+) -> Iterator[Fix]:
+    """Append `method` to an operand as `with_method` does, then to the call that made
+    it.
+    """
+    yield from with_method(program, failure, tensor, method)
+    op = program.trace.ops[failure.op]
+    given = op.inputs[tensor].tensor
+    before = program.trace.ops[: op.index]
+    makers = [o for o in before if any(out.tensor == given for out in o.outputs)]
+    for maker in reversed(makers):  # the last handed it on unchanged
+        found = program.node(maker.span)
+        if found is not None and maker.span != op.span:
+            if isinstance(found[1], ast.Call):
+                yield append_method(found[0], found[1], method)
 
 
 def _iter_handed_arguments(
@@ -133,7 +155,7 @@ def fix_dtype(program: Program, failure: Failure) -> Iterator[Fix]:
     for repair in failure.repairs:
         if repair.kind == "dtype" and repair.new in CASTS and not repair.parameter:
             method = f".{CASTS[repair.new]}()"
-            yield from with_method(program, failure, repair.tensor, method)
+            yield from with_method_where_made(program, failure, repair.tensor, method)
 
 
 def fix_storage(program: Program, failure: Failure) -> Iterator[Fix]:
@@ -224,7 +246,7 @@ def fix_rank(program: Program, failure: Failure) -> Iterator[Fix]:
                 rank = len(op.inputs[repair.tensor].shape) + 2
                 items = ["None" if d in repair.new else ":" for d in range(rank)]
                 method = f"[{', '.join(items)}]"
-            yield from with_method(program, failure, repair.tensor, method)
+            yield from with_method_where_made(program, failure, repair.tensor, method)
 
 
 def _get_batch_size(program: Program) -> int | None:
@@ -310,27 +332,27 @@ def _find_larger_dims(mine: Fact, other: Fact) -> list[int]:
     return found
 
 
-def drop_norm(program: Program, failure: Failure) -> Iterator[Fix]:
-    """Remove a norm that needs more than one value per channel, or its call."""
+def suggest_evaluation(program: Program, failure: Failure) -> Iterator[Fix]:
+    """Suggest `model.eval()` before a batch of one that no loss is computed from."""
     op = program.trace.ops[failure.op]
     unmet = failure.unmet
     if unmet is None or unmet.code != ONE_VALUE_PER_CHANNEL:
         return
-    layer = program.layer(op)
-    found = find_constructor(program, layer.path) if layer is not None else None
-    if found is not None:
-        text, call = found
-        yield Fix("fits", "`nn.Identity()`", (Edit(text.span(call), "nn.Identity()"),))
-    found = program.call_at(op.span)
-    if found is not None:
-        yield from _drop_call(*found)
-
-
-def _drop_call(text: SourceText, call: ast.Call) -> Iterator[Fix]:
-    """Replace a call by its argument."""
-    if len(call.args) == 1 and not call.keywords:
-        kept = text.written(call.args[0])
-        yield Fix("fits", f"`{kept}`", (Edit(text.span(call), kept),))
+    for frame in op.frames:
+        found = program.node(frame.span)
+        call = found[1] if found is not None else None
+        if found is None or not isinstance(call, ast.Call):
+            continue
+        name = get_dotted_name(call.func)
+        inside = found[0].around(call, ast.FunctionDef)
+        if not name or name.startswith("self.") or "." in name:
+            continue
+        if inside is not None and inside.name == name:
+            continue
+        statement = found[0].statement_of(call)
+        new = f"{name}.eval()"
+        edit = write_before(found[0], statement, new)
+        yield Fix("fits", f"`{new}`", (edit,))
 
 
 def suggest_flatten_dim(program: Program, lines: list[Line]) -> Iterator[Fix]:

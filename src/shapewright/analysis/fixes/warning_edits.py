@@ -30,6 +30,7 @@ from shapewright.findings.codes import (
     LAYOUT,
     LOSS_INPUT,
     LOST_BATCH,
+    MASK_AXIS,
     MEAN_OVER_SAMPLES,
     NOT_IN_OPTIMIZER,
     ONE_SAMPLE,
@@ -247,6 +248,19 @@ def _suggest_last_step(text: SourceText, node: ast.Subscript) -> Iterator[Fix]:
     else:
         new = f"{owner}[{', '.join(items[1:])}]"
     yield Fix("fits", f"`{new}`", (Edit(text.span(node), new),))
+
+
+def _suggest_interleaving(
+    program: Program, finding: Finding, text: SourceText, node: ast.AST
+) -> Iterator[Fix]:
+    """Suggest `mask.repeat_interleave(heads, dim=0)` for `mask.repeat(heads, 1, 1)`."""
+    if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
+        if node.args and get_called_name(node) in ("repeat", "tile"):
+            first = node.args[0]
+            count = first.elts[0] if isinstance(first, ast.Tuple) else first
+            owner = text.written(node.func.value)
+            new = f"{owner}.repeat_interleave({text.written(count)}, dim=0)"
+            yield Fix("fits", f"`{join_lines(new)}`", (Edit(text.span(node), new),))
 
 
 def _suggest_batch_first(
@@ -517,6 +531,7 @@ WAYS: dict[str, Suggest] = {
     OUTER_BROADCAST: _suggest_equal_ranks,
     LOST_BATCH: _suggest_squeezed_dim,
     LOSS_INPUT: suggest_loss_edits,
+    MASK_AXIS: _suggest_interleaving,
     VIEW_MIXES_DIMS: _suggest_transpose,
     WRONG_AXIS: _suggest_other_dim,
     BATCH_AXIS: _suggest_other_dim,

@@ -133,6 +133,35 @@ def find_mask_mistakes(scene: HazardContext) -> Iterator[Finding]:
             yield from _check_other_masks(scene, call)
         elif call.name == "scaled_dot_product_attention" and len(call.dims) > 3:
             yield from _check_attention(scene, call)
+        elif call.name == "multi_head_attention_forward":
+            yield from _check_heads(scene, call)
+
+
+def _check_heads(scene: HazardContext, call: OperatorCall) -> Iterator[Finding]:
+    """Check a mask of each sample that is repeated for the heads."""
+    heads = call.given(4, "num_heads")
+    if not isinstance(heads, int) or heads < 2 or len(call.op.inputs[0].shape) != 3:
+        return
+    batch = call.op.inputs[0].shape[1]
+    for fact in call.op.inputs[3:]:
+        if len(fact.shape) != 3 or fact.shape[0] != batch * heads or batch < 2:
+            continue
+        maker = scene.maker(fact)
+        if maker is None or maker.name not in REPEATING or not maker.op.inputs:
+            continue
+        counts = [value for _, value in maker.op.arguments]
+        first = counts[0][0] if counts and isinstance(counts[0], tuple) else counts[0]
+        if maker.op.inputs[0].shape[:1] == (batch,) and first == heads:
+            message = (
+                f"{scene.operation(call.op)} reads the masks of all {heads} heads of one"
+                f" sample after each other, but `{maker.name}` puts all {batch} samples"
+                " after each other, once for each head"
+            )
+            why = f"`repeat_interleave({heads}, dim=0)` repeats each sample's mask"
+            yield scene.finding(MASK_AXIS, maker.op, message, (maker.op, why))
+
+
+REPEATING = operators_with("repeats_whole")
 
 
 def _check_fill(scene: HazardContext, call: OperatorCall) -> Iterator[Finding]:

@@ -13,6 +13,7 @@ from shapewright.analysis import python_errors
 from shapewright.analysis.einops_errors import explain_einops
 from shapewright.analysis.explanations import MOST_RELATED, explain_failures
 from shapewright.analysis.fixes import FixOption, find_fixes, fix_error, iter_options
+from shapewright.analysis.fixes.common_mistakes import suggest_collate
 from shapewright.analysis.hazards import find_hazards, is_ignored_here
 from shapewright.analysis.mixed_devices import explain_devices, suggest_moves
 from shapewright.analysis.model_definitions import explain_definition
@@ -43,6 +44,7 @@ from shapewright.commands.check.tried_fixes import (
 from shapewright.commands.check.warning_fixes import WarningTrials, mend_warnings
 from shapewright.findings.codes import (
     CODES,
+    ITEMS_DO_NOT_STACK,
     MIXED_DEVICES,
     PROGRAM_ERROR,
     TORCH_ERROR,
@@ -183,6 +185,9 @@ class Session:
         places = {place for *_, place in explained}
         mixed = [f for f in program.trace.findings if f.code == MIXED_DEVICES]
         places |= {get_finding_place(each) for each in mixed}
+        explained = [
+            each for each in explained if not _rests_on_batch(program, each[1])
+        ]
         calls = Counter(place[:2] for place in places)
         self.crowded |= {line for line, count in calls.items() if count > 1}
         for finding, failures, place in explained:
@@ -202,6 +207,11 @@ class Session:
         for finding in program.trace.findings:
             place = get_finding_place(finding)
             line = place[:2]
+            if finding.code == ITEMS_DO_NOT_STACK and place not in known:
+                found.append(Told(finding, place))
+                collate = iter_options("load", 1.0, suggest_collate(program, finding))
+                self.tries(program, found[-1], list(collate))
+                continue
             if finding.code == MIXED_DEVICES and not (
                 place in known or (alone and found)
             ):
@@ -456,6 +466,18 @@ def _follows_backward(program: Program, finding: Finding) -> bool:
     """Return whether an error only says that a refused backward pass left no gradient."""
     refused = any(failure.of_history for failure in program.failures)
     return refused and "'NoneType'" in finding.message
+
+
+def _rests_on_batch(program: Program, failures: list[Failure]) -> bool:
+    """Return whether a call failed behind a loader whose items do not stack: its batch
+    was guessed.
+    """
+    frames = program.trace.ops[failures[0].op].frames[:1]
+    for finding in program.trace.findings:
+        if finding.code == ITEMS_DO_NOT_STACK and finding.span is not None:
+            if any(frame.span.line >= finding.span.line for frame in frames):
+                return True
+    return False
 
 
 def _is_same_stray(one: Finding, other: Finding) -> bool:
