@@ -27,6 +27,7 @@ LAYERS = frozenset({"Rearrange", "Reduce", "Repeat", "EinMix"})
 SHAPE = re.compile(
     r"(?:Input tensor shape: torch\.Size|with shape) ?\(?\[?([\d, ]*)\]?"
 )
+CHUNKS = re.compile(r"axis of length (\d+) in chunks of (\d+)")
 AXIS = re.compile(r"axis of length (\d+)")
 BATCH = ("b", "batch", "bs", "n")
 """Letters that stand for the samples."""
@@ -271,6 +272,15 @@ def _describe(program: Program, call: _Call) -> tuple[str, list[Related]]:
         related += _iter_set_places(call, wrong)
     else:
         said = f"`{function}` cannot read {name} by `{call.pattern}`"
+        ending = program.ending
+        parts = CHUNKS.search(ending.message) if ending is not None else None
+        if parts is not None:
+            size, by = int(parts[1]), int(parts[2])
+            said += f": {size} divided by {by} leaves {size % by};"
+            said += f" {size - size % by} and {size - size % by + by} leave nothing"
+            dim = call.shape.index(size) if size in call.shape else -1
+            if call.fact is not None and dim >= 0:
+                related += trace_size_origin(program, call.fact, dim)
         related.append(Related(place, "the pattern"))
     return said, related
 

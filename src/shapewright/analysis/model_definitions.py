@@ -8,10 +8,18 @@ import ast
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
-from shapewright.analysis.fixes.statements import cut_lines, write_before
+from shapewright.analysis.fixes.statements import (
+    cut_lines,
+    wrap_in_no_grad,
+    write_before,
+)
 from shapewright.analysis.mixed_devices import find_module_list
 from shapewright.analysis.program_run import Program
-from shapewright.findings.codes import NOT_A_MODULE_YET, NOTHING_TO_TRAIN
+from shapewright.findings.codes import (
+    LEAF_WRITTEN,
+    NOT_A_MODULE_YET,
+    NOTHING_TO_TRAIN,
+)
 from shapewright.findings.finding import Edit, Finding, Fix, Related
 from shapewright.program.source_text import SourceText, join_lines
 from shapewright.program.spans import Span
@@ -70,6 +78,8 @@ def _find_cause(program: Program, finding: Finding) -> tuple[str, _Cause | None]
         return NOTHING_TO_TRAIN, _explain_result(program, text, node)
     if TOO_EARLY in said or "has no attribute '_parameters'" in said:
         return NOT_A_MODULE_YET, _explain_early(program, text, node)
+    if "leaf Variable that requires grad" in said:
+        return LEAF_WRITTEN, _explain_leaf(text, node)
     if "object has no attribute '_modules'" in said:
         return NOT_A_MODULE_YET, _explain_early(program, text, node)
     return "", None
@@ -359,6 +369,22 @@ def _drop_keyword(text: SourceText, call: ast.Call, word: ast.keyword) -> str:
 def _get_end(span: Span) -> tuple[int, int]:
     """Return the line and column at which a span ends."""
     return span.end_line, span.end_column
+
+
+def _explain_leaf(text: SourceText, node: ast.AST) -> _Cause | None:
+    """Explain a write to a parameter while a model is built."""
+    if not isinstance(node, ast.expr | ast.stmt):
+        return None
+    statement = text.statement_of(node)
+    edit = wrap_in_no_grad(text, statement)
+    written = text.line_of(statement)
+    shown = f"`{written}`" if len(written) <= 60 else "this"
+    said = f"{shown} writes to a parameter: outside `torch.no_grad()` torch allows no"
+    said += " write to it"
+    fixes: tuple[Fix, ...] = ()
+    if edit is not None:
+        fixes = (Fix("fits", f"`with torch.no_grad():` around {shown}", (edit,)),)
+    return _Cause(said, (), fixes)
 
 
 # -- a module before its own constructor -----------------------------------------------

@@ -7,12 +7,15 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
+from shapewright.analysis.fixes.keywords_and_methods import with_keyword
 from shapewright.analysis.program_run import Program
 from shapewright.findings.codes import STATE_DICT_MISMATCH
 from shapewright.findings.finding import Edit, Finding, Fix
 from shapewright.operators.failed_calls import Misloaded, prefix_of
+from shapewright.program.expression_values import evaluate_whole_number
 from shapewright.program.source_text import SourceText
 from shapewright.program.spans import Span
+from shapewright.program.syntax_nodes import get_called_name
 
 
 def explain_load(span: Span, one: Misloaded) -> Finding:
@@ -88,14 +91,59 @@ def suggest_fixes(program: Program, span: Span, one: Misloaded) -> list[Fix]:
         key = f'f"{ours}{{k}}"'
         return [_rename_keys(text, given, f"{{{key}: v for k, v in %s.items()}}")]
     if one.resized:
-        modules = tuple(
-            dict.fromkeys(f"{_get_owner(key)}." for key, _, _ in one.resized)
-        )
-        names = repr(modules[0]) if len(modules) == 1 else repr(modules)
-        names = names.replace("'", '"')
-        kept = f"{{k: v for k, v in %s.items() if not k.startswith({names})}}"
-        return [_load_loosely(text, call, _rename_keys(text, given, kept))]
-    return [_load_loosely(text, call, None)]
+        sizes = list(_suggest_constructor(program, one))
+        loose = [_load_without_resized(text, call, one)]
+        return [*sizes, *loose] if ".step(" not in text.text else [*loose, *sizes]
+    loaded = one.keys - len(one.missing)
+    return [_load_loosely(text, call, None)] if 2 * loaded > one.keys else []
+
+
+def _suggest_constructor(program: Program, one: Misloaded) -> Iterator[Fix]:
+    """Suggest the argument with which a model is built as it was when it was saved."""
+    pairs = {
+        (ours[d], theirs[d])
+        for _, ours, theirs in one.resized
+        if len(ours) == len(theirs)
+        for d in range(len(ours))
+        if ours[d] != theirs[d]
+    }
+    for file in program.trace.sources:
+        text = program.text(file)
+        for node in text.nodes if text is not None else ():
+            same = get_called_name(node) == one.class_name
+            if text is not None and same and isinstance(node, ast.Call):
+                yield from _change_arguments(text, node, one.class_name, pairs)
+
+
+def _change_arguments(
+    text: SourceText, call: ast.Call, kind: str, pairs: set[tuple[int, int]]
+) -> Iterator[Fix]:
+    """Suggest other numbers for the arguments of a constructor, given or default."""
+    given = {word.arg: word.value for word in call.keywords}
+    defined = [
+        node.args
+        for name, node in text.functions("__init__")
+        if name.split(".")[-2:-1] == [kind]
+    ]
+    for ours, theirs in sorted(pairs):
+        for value in (*call.args, *given.values()):
+            if evaluate_whole_number(value) == ours:
+                edit = Edit(text.span(value), str(theirs))
+                yield Fix("fits", f"`{theirs}` for `{ours}`", (edit,))
+        for arguments in defined:
+            last = arguments.args[len(arguments.args) - len(arguments.defaults) :]
+            for name, value in zip(last, arguments.defaults, strict=True):
+                if evaluate_whole_number(value) == ours and name.arg not in given:
+                    yield with_keyword(text, call, f"{name.arg}={theirs}")
+
+
+def _load_without_resized(text: SourceText, call: ast.Call, one: Misloaded) -> Fix:
+    """Return the fix that loads all but what has another size."""
+    modules = tuple(dict.fromkeys(f"{_get_owner(key)}." for key, _, _ in one.resized))
+    names = repr(modules[0]) if len(modules) == 1 else repr(modules)
+    names = names.replace("'", '"')
+    kept = f"{{k: v for k, v in %s.items() if not k.startswith({names})}}"
+    return _load_loosely(text, call, _rename_keys(text, call.args[0], kept))
 
 
 def _rename_keys(text: SourceText, given: ast.expr, form: str) -> Fix:

@@ -374,6 +374,9 @@ MISSING_DEVICE = _error("missing-device",
     "`--device cuda`, or `torch.cuda.is_available()`")
 MIXED_DEVICES = _error("mixed-devices",
     "tensors of one call are on different devices", "`.to(x.device)`")
+NO_GRADIENT_KEPT = _error("no-gradient-kept",
+    "`x.grad` of a tensor that is no leaf: torch keeps none",
+    "`x.retain_grad()` before `backward()`, or the leaf itself")
 NOT_A_MODULE_YET = _error("not-a-module-yet",
     "a model whose `__init__` makes layers before `super().__init__()`",
     "`super().__init__()` first in `__init__`")
@@ -400,6 +403,9 @@ TIMEOUT = _error("timeout",
     "the time limit was reached", "`--timeout`, or a smaller part")
 TORCH_ERROR = _error("torch-error",
     "torch refused a call, and no change of one argument fixes it", "what torch says")
+TUPLE_AS_TENSOR = _error("tuple-as-tensor",
+    "a tuple used as a tensor, such as what an LSTM returns",
+    "`out, _ = self.lstm(x)`")
 UNPACKED_SIZES = _error("unpacked-sizes",
     "more or fewer names than dims or values", "`*batch, channels = x.shape`")
 

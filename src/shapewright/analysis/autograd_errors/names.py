@@ -146,6 +146,24 @@ def is_inside(text: SourceText, node: ast.AST, outer: ast.AST) -> bool:
     return node is outer or any(each is outer for each in text.outwards(node))
 
 
+def _find_handed_name(
+    history: History, edge: Edge, op: Op
+) -> tuple[SourceText, ast.expr, Span] | None:
+    """Return the argument by which a tensor is handed on, under the name that the
+    statement of its maker gives it, in the outermost function that knows it.
+    """
+    for _, one, other in reversed(list(find_common_frames(edge.maker, op))):
+        first = history.find_text(one)
+        found = history.program.node(other)
+        if first is None or found is None or not isinstance(found[1], ast.Call):
+            continue
+        names = list(_with_aliases(first[0], first[1], list(_iter_targets(first[1]))))
+        for argument in found[1].args:
+            if get_dotted_name(argument) in names:
+                return found[0], argument, other
+    return None
+
+
 def iter_uses(
     history: History, edge: Edge, users: dict[int, Op]
 ) -> Iterator[tuple[SourceText, ast.expr, Span]]:
@@ -153,6 +171,10 @@ def iter_uses(
     program = history.program
     for op in users.values():
         if all(fact.tensor != edge.fact.tensor for fact in op.inputs):
+            continue
+        named = _find_handed_name(history, edge, op)
+        if named is not None:
+            yield named
             continue
         found = program.node(op.span)
         if found is None or op.span is None:

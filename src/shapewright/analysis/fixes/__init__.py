@@ -19,6 +19,7 @@ from shapewright.analysis.fixes import (
 from shapewright.analysis.fixes import constructors as created
 from shapewright.analysis.fixes.graph_edits import suggest_graph_edits
 from shapewright.analysis.fixes.suspect_lines import find_error_suspects, find_suspects
+from shapewright.analysis.missing_values import suggest_values
 from shapewright.analysis.model_definitions import suggest_definitions
 from shapewright.analysis.program_run import Program, as_far_as_known
 from shapewright.findings.codes import CHANNELS_LAST, MISSING_TRANSPOSE, NOT_FLATTENED
@@ -80,12 +81,17 @@ def _is_input_fix(program: Program, fix: Fix) -> bool:
 def fix_error(program: Program, finding: Finding) -> list[FixOption]:
     """Return the fixes to try for an error that the program itself raised."""
     lines = find_error_suspects(program, finding.span)
+    own = list(iter_options("pattern", 0.6, suggest_patterns(program, finding)))
+    if program.ending is not None and program.ending.error == "EinopsError":
+        squeezed = operands.suggest_squeeze_dim(program, lines)
+        own += iter_options("squeeze", 1.5, squeezed)
+        return _sort_fixes(program, own)
     last = common_mistakes.suggest_drop_last(program, len(program.trace.ops))
     return _sort_fixes(
         program,
         [
             *iter_options("definition", 0.5, suggest_definitions(program, finding)),
-            *iter_options("pattern", 0.6, suggest_patterns(program, finding)),
+            *iter_options("value", 0.6, suggest_values(program, finding)),
             *iter_options("last-batch", 1.0, last),
             *iter_options(
                 "words",

@@ -27,6 +27,7 @@ from shapewright.findings.codes import (
     ATTENTION_MASK_SHAPE,
     BROADCAST_MISMATCH,
     IN_PLACE_TOO_SMALL,
+    INDEX_OUT_OF_RANGE,
     JOINED_SIZES_DIFFER,
     NORMALIZED_SHAPE,
     ONE_HOT_TARGET,
@@ -54,6 +55,8 @@ def suggest_family_fixes(program: Program, failure: Failure) -> Iterator[Fix]:
     found = program.node(op.span)
     name = op.name.rpartition(".")[2]
     code = failure.unmet.code if failure.unmet is not None else ""
+    if code == INDEX_OUT_OF_RANGE and name in CLASSES:
+        yield from _suggest_labels_from_zero(program, failure)
     if code in (TARGET_SHAPE, ONE_HOT_TARGET):
         yield from _suggest_class_indices(program, failure, op)
     if name in INDEXED:
@@ -125,6 +128,10 @@ def _replace_sizes(program: Program, old: int, new: int) -> Iterator[Fix]:
 
 def _suggest_mask_per_head(program: Program, failure: Failure, op: Op) -> Iterator[Fix]:
     """Suggest `mask.repeat_interleave(heads, dim=0)` for a mask of each sample."""
+    for at, name in enumerate(failure.arguments):
+        if "mask" in name and len(op.inputs[at].shape) == 2:
+            method = ".transpose(0, 1)"
+            yield from with_method_where_made(program, failure, at, method)
     heads = [value for _, value in op.arguments if type(value) is int and value > 1]
     layer = program.layer(op)
     built = program.built.get(layer.path) if layer is not None else None
@@ -137,6 +144,27 @@ def _suggest_mask_per_head(program: Program, failure: Failure, op: Op) -> Iterat
             for count in dict.fromkeys(heads):
                 method = f".repeat_interleave({count}, dim=0)"
                 yield from with_method_where_made(program, failure, at, method)
+
+
+CLASSES = operators_with("has_index_bounds")
+
+
+def _suggest_labels_from_zero(program: Program, failure: Failure) -> Iterator[Fix]:
+    """Suggest `target - 1` for labels from 1 on, and `target + 1` for labels from -1."""
+    unmet = failure.unmet
+    numbers = [int(n) for n in re.findall(r"-?\d+", unmet.message if unmet else "")]
+    if unmet is None or "to" not in unmet.message or len(numbers) < 2:
+        return
+    last, wrong = max(numbers[:2]), numbers[-1]
+    shift = {-1: " + 1", last + 1: " - 1"}.get(wrong)
+    op = program.trace.ops[failure.op]
+    places = find_tensor_expressions(program, op)
+    found = program.node(op.span)
+    if shift is None or found is None or len(places) < 2 or places[1] is None:
+        return
+    node = places[1][0]
+    new = found[0].written(node) + shift
+    yield Fix("fits", f"`{new}`", (Edit(found[0].span(node).end, shift),))
 
 
 def _suggest_trailing_dims(program: Program, failure: Failure, op: Op) -> Iterator[Fix]:

@@ -19,6 +19,7 @@ from shapewright.analysis.fixes.keywords_and_methods import with_keyword
 from shapewright.analysis.fixes.operands import append_method
 from shapewright.analysis.fixes.statements import (
     cut_lines,
+    wrap_in_no_grad,
     write_after,
     write_before,
 )
@@ -344,7 +345,10 @@ def _suggest_without_flag(
 
 
 def _suggest_later_step(history: History, cause: Cause) -> Iterator[Fix]:
-    """Suggest to step an optimizer below the backward pass that needs its weights."""
+    """Suggest to step an optimizer below the backward pass that needs its weights, or to
+    detach what those weights made, if other weights follow it in the graph.
+    """
+    yield from _suggest_detaching_boundary(history, cause)
     step = history.find_text(cause.other.span if cause.other is not None else None)
     failing = history.find_text(cause.failing.span)
     if step is None or failing is None or step[0].file != failing[0].file:
@@ -358,6 +362,42 @@ def _suggest_later_step(history: History, cause: Cause) -> Iterator[Fix]:
     if statement.lineno < failing[1].lineno and "\n" not in written:
         edits = (cut_lines(text, statement), write_after(text, failing[1], written))
         yield Fix("fits", said, edits)
+
+
+def _suggest_detaching_boundary(history: History, cause: Cause) -> Iterator[Fix]:
+    """Suggest `discriminator(fake.detach())` where a step has changed what made `fake`."""
+    step = cause.other
+    if step is None:
+        return
+    graph = history.collect_graph(cause.failing.inputs, cause.failing.index)
+    written = {
+        storage
+        for storage, writes in history.writers.items()
+        if any(write.span == step.span for write in writes)
+    }
+    users = {
+        index
+        for index, op in graph.items()
+        if any(fact.storage in written and fact.is_leaf for fact in op.inputs)
+    }
+    others = {
+        index
+        for index, op in graph.items()
+        if any(
+            fact.storage not in written and fact.is_leaf and fact.requires_grad
+            for fact in op.inputs
+        )
+    }
+    if not users or not others or max(others) < max(users):
+        return
+    behind = {index: graph[index] for index in graph if index > max(users)}
+    before = {index: graph[index] for index in graph if index <= max(users)}
+    for edge in history.iter_edges(behind, before):
+        seen = set()
+        for text, node, _ in iter_uses(history, edge, {edge.user.index: edge.user}):
+            if id(node) not in seen:
+                seen.add(id(node))
+                yield append_method(text, node, ".detach()")
 
 
 # -- a graph that was cut --------------------------------------------------------------
@@ -468,26 +508,8 @@ def _suggest_no_grad(history: History, cause: Cause) -> Iterator[Fix]:
     if found is None:
         return
     text, statement = found
-    parent = text.parent(statement)
-    body = getattr(parent, "body", [])
-    if statement not in body:
+    edit = wrap_in_no_grad(text, statement)
+    if edit is None:
         return
-    first = last = body.index(statement)
-    while last + 1 < len(body) and type(body[last + 1]) is type(statement):
-        last += 1
-    while (
-        first
-        and type(body[first - 1]) is type(statement)
-        and isinstance(statement, ast.AugAssign)
-    ):
-        first -= 1
-    block = (
-        body[first : last + 1] if isinstance(statement, ast.AugAssign) else [statement]
-    )
-    begin, end = block[0].lineno, get_last_line(block[-1])
-    indent = text.lines[begin - 1][: block[0].col_offset]
-    rows = [f"    {row}" if row.strip() else row for row in text.lines[begin - 1 : end]]
-    new = "\n".join([f"{indent}with torch.no_grad():", *rows])
-    span = Span(text.file, begin, 1, end, len(text.lines[end - 1]) + 1)
     shown = join_lines(text.written(statement))
-    yield Fix("fits", f"`with torch.no_grad():` around `{shown}`", (Edit(span, new),))
+    yield Fix("fits", f"`with torch.no_grad():` around `{shown}`", (edit,))

@@ -233,6 +233,8 @@ def fix_rank(program: Program, failure: Failure) -> Iterator[Fix]:
     first = _get_batch_size(program)
     for kind in RANK_KINDS:
         found = [r for r in failure.repairs if r.kind == kind and not r.parameter]
+        if kind == "squeeze":  # dim 0 may be a batch of one
+            found.sort(key=lambda r: r.dim == 0)
         if kind == "unsqueeze":
             most = max((len(fact.shape) for fact in op.inputs), default=0)
             alone = len(op.inputs) < 2 or program.layer(op) is not None

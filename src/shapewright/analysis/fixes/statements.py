@@ -30,6 +30,37 @@ def _write_at(text: SourceText, line: int, like: ast.stmt, new: str) -> Edit:
     return Edit(Span(text.file, line, 1, line, 1), f"{indent}{new}\n")
 
 
+def wrap_in_no_grad(text: SourceText, statement: ast.stmt) -> Edit | None:
+    """Return the edit that puts `with torch.no_grad():` around a statement and those of
+    its kind beside it.
+    """
+    body = getattr(text.parent(statement), "body", [])
+    if statement not in body:
+        return None
+    first = last = body.index(statement)
+    if isinstance(statement, ast.AugAssign | ast.Assign):
+        while last + 1 < len(body) and _is_alike(body[last + 1], statement):
+            last += 1
+        while first and _is_alike(body[first - 1], statement):
+            first -= 1
+    begin, end = body[first].lineno, get_last_line(body[last])
+    indent = text.lines[begin - 1][: body[first].col_offset]
+    rows = [f"    {row}" if row.strip() else row for row in text.lines[begin - 1 : end]]
+    new = "\n".join([f"{indent}with torch.no_grad():", *rows])
+    span = Span(text.file, begin, 1, end, len(text.lines[end - 1]) + 1)
+    return Edit(span, new)
+
+
+def _is_alike(one: ast.stmt, other: ast.stmt) -> bool:
+    """Return whether two statements write in place in the same way."""
+    if isinstance(one, ast.AugAssign) and isinstance(other, ast.AugAssign):
+        return True
+    if isinstance(one, ast.Assign) and isinstance(other, ast.Assign):
+        kinds = {type(each.targets[0]) for each in (one, other)}
+        return kinds == {ast.Subscript}
+    return False
+
+
 def cut_lines(text: SourceText, statement: ast.stmt) -> Edit:
     """Return the edit that removes a statement with its lines."""
     last = get_last_line(statement)

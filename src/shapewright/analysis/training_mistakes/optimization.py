@@ -32,7 +32,7 @@ from shapewright.program.source_text import SourceText
 from shapewright.program.spans import Span
 from shapewright.program.syntax_nodes import LOOPS, collect_names, get_called_name
 from shapewright.record.ops import Fact, Op
-from shapewright.record.report import Moment, Observation, Outside
+from shapewright.record.report import Moment, Observation, Optimized, Outside
 
 
 @looks_for(GRADIENTS_NOT_CLEARED, misled_by_errors=True)
@@ -172,6 +172,8 @@ def find_forgotten_parameters(scene: RehearsalContext) -> Iterator[Finding]:
     strangers = [
         optimizer for optimizer in scene.training.optimizers if optimizer.strangers
     ]
+    if any(_is_of_inputs(each) for each in scene.training.optimizers):
+        return
     for outside in _join_by_line(scene):
         many = len(outside.paths)
         whole = many == outside.of
@@ -200,6 +202,11 @@ def find_forgotten_parameters(scene: RehearsalContext) -> Iterator[Finding]:
             *related,
             severity="note" if most and not outside.as_made else "warning",
         )
+
+
+def _is_of_inputs(optimizer: Optimized) -> bool:
+    """Return whether an optimizer steps tensors of no module only: images, poses."""
+    return 0 < optimizer.parameters == optimizer.strangers and not optimizer.never
 
 
 def _join_by_line(scene: RehearsalContext) -> list[Outside]:

@@ -5,6 +5,7 @@ run it further.
 from __future__ import annotations
 
 import os
+import time
 from collections import Counter
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, field, replace
@@ -15,6 +16,7 @@ from shapewright.analysis.explanations import MOST_RELATED, explain_failures
 from shapewright.analysis.fixes import FixOption, find_fixes, fix_error, iter_options
 from shapewright.analysis.fixes.common_mistakes import suggest_collate
 from shapewright.analysis.hazards import find_hazards, is_ignored_here
+from shapewright.analysis.missing_values import explain_missing_value
 from shapewright.analysis.mixed_devices import explain_devices, suggest_moves
 from shapewright.analysis.model_definitions import explain_definition
 from shapewright.analysis.program_run import Program
@@ -68,6 +70,11 @@ LEAST_CALLS = 3_000
 """Calls that the tries of a small program may make all the same, for each error."""
 
 
+MOST_SECONDS = 8.0
+"""Time for all tries; what is then left untried is counted in the report."""
+TOGETHER = 8
+"""Tries between two looks at the clock."""
+
 Attempt = Callable[[Sequence[Overlay], Sequence[Place], bool], list[Tried]]
 """How to run the program with each of these texts, in short. A failure at its place
 ends a run; with True each run has a process of its own."""
@@ -119,6 +126,7 @@ class Session:
     left: int = ALL_TRIES
     calls: int = 0  # that all tries made
     tried: int = 0  # how many there were
+    seconds: float = 0.0  # that they took
     crowded: set[tuple[str, int]] = field(default_factory=set)
 
     def report(self) -> Report:
@@ -153,6 +161,8 @@ class Session:
             trials = WarningTrials(
                 self.program, self.edit_original, self.attempt, self.room()
             )
+            told = {each.span for each in findings if each.severity == "error"}
+            warnings = [each for each in warnings if each.span not in told]
             findings += tuple(mend_warnings(trials, warnings))
         if self.first:
             findings = findings[:1]
@@ -237,6 +247,7 @@ class Session:
             shown = python_errors.explain_signature(program, shown)
             shown = explain_definition(program, shown)
             shown = explain_einops(program, shown)
+            shown = explain_missing_value(program, shown)
             shown = replace(shown, related=_collect_places(program, shown))
             found.append(Told(shown, place))
             self.tries(program, found[-1], fix_error(program, finding))
@@ -255,20 +266,16 @@ class Session:
         start, enough = 0, False
         for turn, count in enumerate(AT_ONCE):
             some = known[start : start + min(count, self.room())]
-            start += len(some)
-            self.left -= len(some)
-            gone = [self.ending(told)] * len(some)
-            runs = self.attempt([texts for _, texts in some], gone, False)
-            self.calls += sum(each.ops for each in runs)
-            self.tried += len(runs)
-            for (option, texts), run in zip(some, runs, strict=True):
-                if is_helpful(run, told.place, before, program, self.crowded):
-                    told.mends.append(Mend(option, texts, run))
+            while some and self.seconds < MOST_SECONDS:
+                part, some = some[:TOGETHER], some[TOGETHER:]
+                start += len(part)
+                self.try_part(program, told, part, before)
+            short = len(known[start:]) > 0 and bool(some)
             told.mends.sort(key=lambda mend: rank_repair(mend, before, wanted))
             enough = bool(told.mends) and is_enough(told.mends[0], before, wanted, turn)
             if enough:
                 break
-            if len(some) < count:
+            if short or start >= len(known) or not self.room():
                 break
         told.untried = 0 if enough else len(known) - start
         ranks = [rank_repair(mend, before, wanted)[:GROUNDS] for mend in told.mends]
@@ -277,6 +284,26 @@ class Session:
             for mend, each in zip(told.mends, ranks, strict=True)
             if each == ranks[0]
         ][:SHOWN]
+
+    def try_part(
+        self,
+        program: Program,
+        told: Told,
+        part: list[tuple[FixOption, dict[str, str]]],
+        before: tuple[Place, ...],
+    ) -> None:
+        """Try a few fixes at the same time, and keep those that help."""
+        assert self.attempt is not None
+        began = time.perf_counter()
+        self.left -= len(part)
+        gone = [self.ending(told)] * len(part)
+        runs = self.attempt([texts for _, texts in part], gone, False)
+        self.calls += sum(each.ops for each in runs)
+        self.tried += len(runs)
+        self.seconds += time.perf_counter() - began
+        for (option, texts), run in zip(part, runs, strict=True):
+            if is_helpful(run, told.place, before, program, self.crowded):
+                told.mends.append(Mend(option, texts, run))
 
     def room(self) -> int:
         """Return how many trials the budget of calls allows, judging by past trials."""

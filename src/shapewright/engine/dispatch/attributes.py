@@ -90,6 +90,11 @@ def set_attribute(engine: Engine, func: Any, args: Args, kwargs: Kwargs | None) 
     meta = intern_meta(engine.memo.metas, source, other.meta.device, rg)
     new = Info(meta, other.storage, info.kind, info.grad_fn, info.number)
     new.twin = source if info.kind != BLANK else (target.detach() if rg else None)
+    if engine.graph and info.kind != BLANK and info.twin is not None:
+        gradient = info.twin.grad  # which stays where it was
+        if gradient is not None and gradient.shape == source.shape:
+            new.twin = source.detach().requires_grad_(rg)
+            new.twin.grad = gradient
     engine.retell(target, new)
     return None
 

@@ -354,9 +354,9 @@ def _copy_to_device(
     rest: Args,
 ) -> Tensor:
     """Return a copy that claims another device."""
-    known = info.storage.known
-    physical = engine.value_of(target) if known else engine.blank_of(target)
     grad = torch.is_grad_enabled() and info.meta.requires_grad
+    known = info.storage.known and not (engine.graph and grad)  # values have no graph
+    physical = engine.value_of(target) if known else engine.blank_of(target)
     if engine.graph and grad:
         out = physical.to(**{**cast, "copy": True})
         name = out.grad_fn.name() if out.grad_fn is not None else None

@@ -75,6 +75,11 @@ def _iter_named_values(names: dict[str, Any]) -> Iterator[tuple[str, Any]]:
         if isinstance(value, list | tuple) and not isinstance(value, torch.Size):
             for n, item in enumerate(value[:LONGEST]):
                 yield f"{name}[{n}]", item
+        if type(value) is dict:
+            for key, item in list(value.items())[:LONGEST]:
+                if type(key) is str:
+                    yield f"{name}['{key}']", item
+                    yield f'{name}["{key}"]', item
     for name, value in names.items():
         if isinstance(value, nn.Module):
             held = dict(vars(value))

@@ -1,0 +1,267 @@
+"""Attributes that a tuple or a missing gradient does not have: `(h, c)` used as a tensor,
+`x.grad` of a tensor that keeps none.
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+
+from shapewright.analysis.fixes.statements import write_after
+from shapewright.analysis.program_run import Program
+from shapewright.analysis.python_error_values import FileValues
+from shapewright.findings.codes import NO_GRADIENT_KEPT, TUPLE_AS_TENSOR
+from shapewright.findings.finding import Edit, Finding, Fix, Related
+from shapewright.program.source_text import SourceText, find_defining, join_lines
+from shapewright.program.syntax_nodes import (
+    get_called_name,
+    get_dotted_name,
+    get_own_attribute,
+)
+
+NONE = re.compile(r"'NoneType' object (has no attribute|is not|does not)")
+TUPLE = re.compile(
+    r"'tuple' object has no attribute '(\w+)'|must be Tensor, not tuple|"
+    r"tuple indices must be integers or slices|unsupported operand .*'tuple'"
+)
+LAYERS = ("LSTM", "GRU", "RNN", "MultiheadAttention")
+
+
+@dataclass(frozen=True, slots=True)
+class _Cause:
+    """Why a value is missing: a code, a sentence, places and edits."""
+
+    code: str
+    message: str
+    related: tuple[Related, ...] = ()
+    fixes: tuple[Fix, ...] = ()
+
+
+def explain_missing_value(program: Program, finding: Finding) -> Finding:
+    """Return the finding on an error of the program's Python with its cause, if the value
+    at fault is a tuple or a gradient that was not kept.
+    """
+    cause = _find_cause(program, finding)
+    if cause is None:
+        return finding
+    first = finding.torch_message or finding.message.partition(": ")[2]
+    return replace(
+        finding, code=cause.code, message=cause.message, torch_message=first,
+        related=(*cause.related, *finding.related),
+    )  # fmt: skip
+
+
+def suggest_values(program: Program, finding: Finding) -> Iterator[Fix]:
+    """Yield the edits for a tuple or a gradient that was not kept."""
+    cause = _find_cause(program, finding)
+    if cause is not None:
+        yield from cause.fixes
+
+
+def _find_cause(program: Program, finding: Finding) -> _Cause | None:
+    """Return the cause of an error, or None for other errors."""
+    found = program.node(finding.span)
+    if found is None or program.ending is None:
+        return None
+    values = FileValues(program, found[0], program.ending)
+    said = f"{finding.message} {finding.torch_message}"
+    if NONE.search(said):
+        return _explain_missing_gradient(values, found[1])
+    if TUPLE.search(said):
+        return _explain_tuple(values, found[1])
+    return None
+
+
+# -- a gradient that was not kept ------------------------------------------------------
+
+
+def _explain_missing_gradient(values: FileValues, node: ast.AST) -> _Cause | None:
+    """Explain `x.grad` that is None."""
+    owner = _find_gradient_owner(node)
+    if owner is None:
+        return None
+    name, text = values.written(owner), values.text
+    fact = values.tensor(owner)
+    maker = None
+    if fact is not None:
+        made = [
+            op
+            for op in values.program.trace.ops
+            if any(out.tensor == fact.tensor for out in op.outputs)
+        ]
+        maker = made[-1] if made else None
+    if fact is None or not fact.requires_grad:
+        return None
+    if fact.is_leaf:
+        said = f"`{name}.grad` is None: no backward pass has reached `{name}`"
+        return _Cause(NO_GRADIENT_KEPT, said)
+    call = values.program.node(maker.span) if maker is not None else None
+    written = join_lines(call[0].written(call[1])) if call is not None else ""
+    shown = f"`{written}`" if 0 < len(written) <= 48 else "a call"
+    said = f"`{name}.grad` is None: `{name}` is the result of {shown}, and torch keeps"
+    said += " the gradients of leaves only"
+    related = ()
+    fixes: list[Fix] = []
+    if call is not None and maker is not None and maker.span is not None:
+        related = (Related(maker.span, f"`{name}` is computed here"),)
+        statement = call[0].statement_of(call[1])
+        where = statement if call[0].file == text.file else None
+        if where is not None:
+            new = f"{name}.retain_grad()"
+            fixes.append(Fix("fits", f"`{new}`", (write_after(text, where, new),)))
+    use = _find_use(text, owner)
+    if use is not None:
+        new = f"{name}.retain_grad()"
+        fixes.append(Fix("fits", f"`{new}`", (write_after(text, use, new),)))
+    return _Cause(NO_GRADIENT_KEPT, said, related, tuple(fixes))
+
+
+def _find_gradient_owner(node: ast.AST) -> ast.expr | None:
+    """Return `x` of the first `x.grad` in an expression."""
+    for each in ast.walk(node):
+        if isinstance(each, ast.Attribute) and each.attr == "grad":
+            return each.value
+    return None
+
+
+def _find_use(text: SourceText, owner: ast.expr) -> ast.stmt | None:
+    """Return the statement that assigns what an expression stands for."""
+    name = get_dotted_name(owner)
+    base = owner.value if isinstance(owner, ast.Subscript) else None
+    name = name or (get_dotted_name(base) if base is not None else "")
+    found = None
+    for node in text.nodes:
+        if isinstance(node, ast.Assign) and node.lineno < owner.lineno:
+            for target in node.targets:
+                names = [get_dotted_name(each) for each in ast.walk(target)
+                         if isinstance(each, ast.Name | ast.Attribute)]  # fmt: skip
+                if name and name in names:
+                    found = node
+    return found
+
+
+# -- a tuple in place of a tensor --------------------------------------------------------
+
+
+def _explain_tuple(values: FileValues, node: ast.AST) -> _Cause | None:
+    """Explain a tuple of tensors that is used as a tensor."""
+    text = values.text
+    method = node if isinstance(node, ast.Attribute) else None
+    call = node if isinstance(node, ast.Call) else text.parent(node)
+    if method is None and isinstance(node, ast.Call):
+        method = node.func if isinstance(node.func, ast.Attribute) else None
+    if method is not None and isinstance(method.value, ast.Name | ast.Attribute):
+        name = text.written(method.value)
+        source = _find_source(text, method.value)
+        if source is not None and _returns_state(text, source):
+            return _explain_layer(text, name, source)
+        if not name.startswith(("F", "torch", "nn", "self")) and isinstance(
+            call, ast.Call
+        ):
+            each = text.written(call).replace(name, "each", 1)
+            new = f"tuple({each} for each in {name})"
+            said = f"`{name}` is a tuple of tensors, which has no `{method.attr}`"
+            fix = Fix("fits", f"`{new}`", (Edit(text.span(call), new),))
+            related = ()
+            if source is not None:
+                related = (Related(text.span(source), f"`{name}` is set here"),)
+            return _Cause(TUPLE_AS_TENSOR, said, related, (fix,))
+    sequence = _explain_sequence(values)
+    if sequence is not None:
+        return sequence
+    for each in ast.walk(node):
+        if isinstance(each, ast.Name):
+            source = _find_source(text, each)
+            if source is not None and _returns_state(text, source):
+                return _explain_layer(text, each.id, source)
+        if isinstance(each, ast.Call) and each is not node:
+            if _returns_state(text, each):
+                return _explain_layer(text, text.line_of(each), each)
+    return None
+
+
+def _find_source(text: SourceText, node: ast.expr) -> ast.expr | None:
+    """Return the expression that a name was last assigned above a line."""
+    name = get_dotted_name(node).rpartition(".")[2]
+    found = [
+        value
+        for value in (find_defining(text, name) if name else ())
+        if value.lineno < node.lineno
+    ]
+    return found[-1] if found else None
+
+
+def _returns_state(text: SourceText, call: ast.expr) -> bool:
+    """Return whether a call is one of a layer that returns its state too."""
+    if not isinstance(call, ast.Call):
+        return False
+    name = get_own_attribute(call.func) or get_dotted_name(call.func)
+    if get_called_name(call) in LAYERS:
+        return False
+    built = find_defining(text, name.rpartition(".")[2]) if name else []
+    return any(get_called_name(each) in LAYERS for each in built)
+
+
+def _explain_layer(text: SourceText, name: str, call: ast.expr) -> _Cause:
+    """Explain the result of a layer that returns its output and its state."""
+    written = text.line_of(call)
+    said = f"`{name}` is a tuple: `{written}` returns its output and its state"
+    fixes = []
+    holder = text.parent(call)
+    if isinstance(holder, ast.Assign) and holder.value is call:
+        target = holder.targets[0]
+        edit = Edit(text.span(target).end, ", _")
+        new = f"{text.written(target)}, _ = {written}"
+        fixes.append(Fix("fits", f"`{new}`", (edit,)))
+    else:
+        fixes.append(
+            Fix("fits", f"`{written}[0]`", (Edit(text.span(call).end, "[0]"),))
+        )
+    place = Related(text.span(call), "the tuple is made here")
+    return _Cause(TUPLE_AS_TENSOR, said, (place,), tuple(fixes))
+
+
+FIRST = '''class FirstOutput(nn.Module):
+    """Passes on the first item of a tuple."""
+
+    def forward(self, outputs):
+        return outputs[0]
+
+
+'''
+
+
+def _explain_sequence(values: FileValues) -> _Cause | None:
+    """Explain a recurrent layer in `nn.Sequential`, which hands on its tuple."""
+    for file in values.program.trace.sources:
+        text = values.program.text(file)
+        for node in text.nodes if text is not None else ():
+            if text is None or get_called_name(node) != "Sequential":
+                continue
+            if not isinstance(node, ast.Call):
+                continue
+            for layer in node.args[:-1]:
+                if get_called_name(layer) not in LAYERS:
+                    continue
+                said = f"`{text.line_of(layer)}` in `nn.Sequential` hands a tuple, its"
+                said += " output and its state, to the next layer"
+                top = next(
+                    each
+                    for each in (text.tree.body if text.tree is not None else [])
+                    if not isinstance(each, ast.Import | ast.ImportFrom)
+                    and not (isinstance(each, ast.Expr))
+                )
+                start = text.span(top).start
+                if isinstance(top, ast.ClassDef) and top.decorator_list:
+                    start = text.span(top.decorator_list[0]).start
+                edits = (
+                    Edit(start, FIRST),
+                    Edit(text.span(layer).end, ", FirstOutput()"),
+                )
+                fix = Fix("fits", "`FirstOutput()`, a module that returns"
+                          " `outputs[0]`, after it", edits)  # fmt: skip
+                place = Related(text.span(layer), "it returns a tuple")
+                return _Cause(TUPLE_AS_TENSOR, said, (place,), (fix,))
+    return None
