@@ -102,7 +102,7 @@ def _explain_missing_gradient(values: FileValues, node: ast.AST) -> _Cause | Non
     shown = f"`{written}`" if 0 < len(written) <= 48 else "a call"
     said = f"`{name}.grad` is None: `{name}` is the result of {shown}, and torch keeps"
     said += " the gradients of leaves only"
-    related = ()
+    related: tuple[Related, ...] = ()
     fixes: list[Fix] = []
     if call is not None and maker is not None and maker.span is not None:
         related = (Related(maker.span, f"`{name}` is computed here"),)
@@ -160,11 +160,11 @@ def _explain_tuple(values: FileValues, node: ast.AST) -> _Cause | None:
         if not name.startswith(("F", "torch", "nn", "self")) and isinstance(
             call, ast.Call
         ):
-            each = text.written(call).replace(name, "each", 1)
-            new = f"tuple({each} for each in {name})"
+            item = text.written(call).replace(name, "each", 1)
+            new = f"tuple({item} for each in {name})"
             said = f"`{name}` is a tuple of tensors, which has no `{method.attr}`"
             fix = Fix("fits", f"`{new}`", (Edit(text.span(call), new),))
-            related = ()
+            related: tuple[Related, ...] = ()
             if source is not None:
                 related = (Related(text.span(source), f"`{name}` is set here"),)
             return _Cause(TUPLE_AS_TENSOR, said, related, (fix,))

@@ -420,6 +420,9 @@ BATCH_AXIS = _hazard("batch-axis",
 BATCH_DEPENDENCE = _hazard("batch-dependence",
     "samples divided by a value that is computed over the whole batch",
     "the dims of one sample, with `keepdim=True`")
+BUILT_IN_FORWARD = _hazard("built-in-forward",
+    "a layer with weights that `forward` builds anew in each call",
+    "the layer in `__init__`", of_shapes=False)
 CPU_TENSOR = _hazard("cpu-tensor",
     "a tensor made in `forward` without a device, or one that is not a buffer",
     "`device=x.device`, `x.new_zeros`, or a registered buffer", of_shapes=False)

@@ -10,7 +10,7 @@ from shapewright.analysis.program_run import Program
 from shapewright.findings.finding import Edit, Finding, Fix
 from shapewright.program.source_text import SourceText, get_receiver, join_lines
 from shapewright.program.spans import Span
-from shapewright.program.syntax_nodes import get_last_name
+from shapewright.program.syntax_nodes import get_called_name, get_last_name
 from shapewright.record.ops import Op
 
 OTHER_LOSSES = {
@@ -62,7 +62,12 @@ def _suggest_without(program: Program, maker: Op) -> Iterator[Fix]:
             text, call = built
             holder = text.parent(call)
             rows = _get_items(holder)
-            if call in rows:
+            added = isinstance(holder, ast.Call) and get_called_name(holder)
+            if added in ("add_module", "append") and isinstance(holder, ast.Call):
+                statement = text.statement_of(holder)
+                said = f"without `{text.line_of(statement)}`"
+                yield Fix("fits", said, (cut_lines(text, statement),))
+            elif call in rows:
                 yield _cut_item(text, rows, call)
             elif isinstance(holder, ast.Assign) and found is not None:
                 yield from _suggest_argument(*found)

@@ -6,6 +6,7 @@ An edit is shown only if the run with it has the warning no more, and no other o
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Callable, Iterator
 from itertools import combinations, permutations
 
@@ -22,6 +23,7 @@ from shapewright.analysis.program_run import Program
 from shapewright.analysis.provenance.call_expressions import find_tensor_expressions
 from shapewright.findings.codes import (
     BATCH_AXIS,
+    BUILT_IN_FORWARD,
     EINSUM_REDUCTION,
     EVALUATED_IN_TRAINING_MODE,
     GRADIENTS_CLEARED_UNUSED,
@@ -165,6 +167,11 @@ def _suggest_transpose(
                     new = f".transpose({moved[0]}, {moved[1]})"
                 yield Fix("fits", f"`{text.at(owner)}{new}`", (Edit(tail, new),))
     given = text.at(tail).partition("(")[2]
+    for source, target in ((1, rank - 1), (rank - 1, 1)) if rank == 4 else ():
+        moved = [d for d in range(rank) if d != source]
+        moved.insert(target, source)
+        new = f".permute({', '.join(map(str, moved))}).reshape({given}"
+        yield Fix("fits", f"`{join_lines(text.at(owner) + new)}`", (Edit(tail, new),))
     for one, other in combinations(range(len(before)), 2):
         if (one, other) != (0, rank - 1) or rank == 2:
             new = f".transpose({one}, {other}).reshape({given}"
@@ -198,7 +205,17 @@ def _suggest_other_dim(
     rank = len(op.inputs[0].shape)
     for where, call in _iter_calls_with_dim(program, op, text, node):
         place = _find_dim_argument(where, call)
-        dims = [-1, *(dim for dim in range(rank - 1, 0, -1))]
+        shape = op.inputs[0].shape
+        told = re.search(r"along dim (\d+)$", finding.message)
+        own = re.search(r"along dim (\d+)", finding.message)
+        wide = [dim for dim in range(rank - 1, -1, -1) if shape[dim] > 1]
+        dims = [-1, *wide[1:]] if wide[:1] == [rank - 1] else wide
+        if own is not None:
+            dims = [dim for dim in dims if dim % rank != int(own[1]) % rank]
+        if told is not None and told.start() != (own.start() if own else -1):
+            right = int(told[1])
+            dims = [-1 if right == rank - 1 else right, *dims]
+        dims = list(dict.fromkeys(dims))
         if op.name.rpartition(".")[2] in JOINS:
             dims = [1, -1]
         for dim in dims:
@@ -281,9 +298,23 @@ def _suggest_batch_first(
                 edit = Edit(call[0].span(given["batch_first"]), "True")
                 yield Fix("fits", "`batch_first=True`", (edit,))
         path = path.rpartition(".")[0]
+    for file in program.trace.sources:
+        where = program.text(file)
+        for each in where.nodes if where is not None else ():
+            named = get_called_name(each) in ORDERED
+            if where is not None and named and isinstance(each, ast.Call):
+                if all(word.arg != "batch_first" for word in each.keywords):
+                    yield with_keyword(where, each, "batch_first=True")
     if isinstance(node, ast.Call) and len(node.args) > 0:
         first = node.args[0]
         yield append_method(text, first, ".transpose(0, 1)")
+
+
+ORDERED = (
+    "TransformerEncoderLayer", "TransformerDecoderLayer", "Transformer",
+    "MultiheadAttention", "LSTM", "GRU", "RNN",
+)  # fmt: skip
+"""Layers with `batch_first`."""
 
 
 def _suggest_arrow(
@@ -325,9 +356,15 @@ def _suggest_value(
         and isinstance(each.ctx, ast.Load)
         and not isinstance(text.parent(each), ast.Attribute)
     ]
+    use: ast.expr | None = uses[-1] if uses else None
+    while use is not None and isinstance(text.parent(use), ast.Subscript):
+        outer = text.parent(use)
+        if not isinstance(outer, ast.Subscript) or outer.value is not use:
+            break
+        use = outer
     for method in (".item()", ".detach()"):
-        if uses:
-            yield append_method(text, uses[-1], method)
+        if use is not None:
+            yield append_method(text, use, method)
 
 
 def _suggest_count_of_batches(
@@ -345,6 +382,8 @@ def _suggest_count_of_batches(
         inner = divisor.args[0]
         if isinstance(inner, ast.Attribute) and inner.attr == "dataset":
             new = f"len({text.written(inner.value)})"
+            if "sampler" in finding.message:
+                new = f"len({text.written(inner.value)}.sampler)"
             yield Fix("fits", f"`{new}`", (Edit(text.span(divisor), new),))
     for related in finding.related:
         found = program.node(related.span)
@@ -504,6 +543,17 @@ def _suggest_registration(
             yield Fix("fits", said, edits)
 
 
+def _suggest_own_module(
+    program: Program, finding: Finding, text: SourceText, node: ast.AST
+) -> Iterator[Fix]:
+    """Suggest to build a layer in `__init__`."""
+    from shapewright.analysis.mixed_devices import find_own_module
+
+    fix = find_own_module(program, finding.span) if finding.span is not None else None
+    if fix is not None:
+        yield fix
+
+
 def _suggest_order_of_steps(
     program: Program, finding: Finding, text: SourceText, node: ast.AST
 ) -> Iterator[Fix]:
@@ -531,6 +581,7 @@ WAYS: dict[str, Suggest] = {
     OUTER_BROADCAST: _suggest_equal_ranks,
     LOST_BATCH: _suggest_squeezed_dim,
     LOSS_INPUT: suggest_loss_edits,
+    BUILT_IN_FORWARD: _suggest_own_module,
     MASK_AXIS: _suggest_interleaving,
     VIEW_MIXES_DIMS: _suggest_transpose,
     WRONG_AXIS: _suggest_other_dim,

@@ -10,6 +10,7 @@ from dataclasses import replace
 from functools import lru_cache
 
 from shapewright.analysis.explanations import strip_numbers
+from shapewright.analysis.hazards import anew_modules as anew_modules
 from shapewright.analysis.hazards import attention_masks as attention_masks
 from shapewright.analysis.hazards import axis_mistakes as axis_mistakes
 from shapewright.analysis.hazards import batch_first as batch_first

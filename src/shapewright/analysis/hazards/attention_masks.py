@@ -147,6 +147,8 @@ def _check_heads(scene: HazardContext, call: OperatorCall) -> Iterator[Finding]:
         if len(fact.shape) != 3 or fact.shape[0] != batch * heads or batch < 2:
             continue
         maker = scene.maker(fact)
+        while maker is not None and maker.name in CONVERTING and maker.op.inputs:
+            maker = scene.maker(maker.op.inputs[0])
         if maker is None or maker.name not in REPEATING or not maker.op.inputs:
             continue
         counts = [value for _, value in maker.op.arguments]
@@ -162,6 +164,8 @@ def _check_heads(scene: HazardContext, call: OperatorCall) -> Iterator[Finding]:
 
 
 REPEATING = operators_with("repeats_whole")
+CONVERTING = HIDING | operators_with("ignores_given_values")
+"""How a mask of truths becomes one of numbers."""
 
 
 def _check_fill(scene: HazardContext, call: OperatorCall) -> Iterator[Finding]:

@@ -412,9 +412,16 @@ def _report_softmax(
     rank = len(call.shape)
     own = call.dims[0][at]
     code = BATCH_AXIS if scene.is_batch(own) else WRONG_AXIS
+    root = summed[0].root if summed else None
+    others = [
+        d
+        for d, dim in enumerate(call.dims[0])
+        if d != at and root is not None and any(axis.root is root for axis in dim)
+    ]
+    along = f"dim {others[0]}" if len(others) == 1 else "another dim"
     message = (
         f"{scene.operation(call.op)} of {format_shape(call.op.inputs[0])} makes weights"
-        f" that sum to one along dim {at}, but the weighted sum runs along another dim"
+        f" that sum to one along dim {at}, but the weighted sum runs along {along}"
     )
     which = f"dim {at} of {rank}"
     where = describe_axis(own[0]) if len(own) == 1 else ""

@@ -181,6 +181,8 @@ VALUES = operators_with("leaves_graph")
 
 def _is_mean(scene: RehearsalContext, text: SourceText, made: ast.expr) -> bool:
     """Return whether a call is one of torch's losses with mean reduction."""
+    if isinstance(made, ast.BinOp) and isinstance(made.op, ast.Add):
+        return _is_mean(scene, text, made.left)
     if not isinstance(made, ast.Call):
         return False
     lines = range(made.lineno, get_last_line(made) + 1)
@@ -193,11 +195,31 @@ def _is_mean(scene: RehearsalContext, text: SourceText, made: ast.expr) -> bool:
             for frame in op.frames
         )
     ]
+    if not found:
+        return _is_own_mean(scene, text, lines)
     return bool(found) and all(
         _is_mean_loss(op)
         and (op.span is None or op.span.line in lines or _is_returned(scene, op))
         for op in found
     )
+
+
+def _is_own_mean(scene: RehearsalContext, text: SourceText, lines: range) -> bool:
+    """Return whether a loss that the program writes itself ends in a mean."""
+    made = [
+        op
+        for op in scene.program.trace.ops
+        if op.outputs
+        and not op.outputs[0].shape
+        and op.span is not None
+        and op.span.line not in lines
+        and any(
+            frame.span.file == text.file and frame.span.line in lines
+            for frame in op.frames
+        )
+    ]
+    names = {op.name.rpartition(".")[2] for op in made}
+    return "mean" in names and "sum" not in names
 
 
 def _is_returned(scene: RehearsalContext, op: Op) -> bool:
@@ -340,7 +362,43 @@ def find_wrong_sums(scene: RehearsalContext) -> Iterator[Finding]:
             continue
         seen.add(place)
         yield from _find_sum_after(loop)
+        yield from _find_larger_data_set(loop)
         yield from _find_sample_division(scene, loop)
+
+
+def _find_larger_data_set(loop: StoryLoop) -> Iterator[Finding]:
+    """Find sums over a loader with a sampler that are divided by the size of the whole
+    data set.
+    """
+    text = loop.text
+    name = ast.unparse(loop.node.iter)
+    sampled = [
+        node
+        for node in text.nodes
+        if isinstance(node, ast.Assign)
+        and ast.unparse(node.targets[0]) == name
+        and get_called_name(node.value) == "DataLoader"
+        and isinstance(node.value, ast.Call)
+        and any(
+            word.arg == "sampler" and "istributed" not in ast.unparse(word.value)
+            for word in node.value.keywords
+        )
+    ]
+    totals = {
+        _get_addition(node)[0]
+        for node in ast.walk(loop.node)
+        if isinstance(node, ast.stmt)
+    }
+    for place, divided, divisor in _iter_divisions(text, loop.node):
+        same = ast.unparse(divided) in totals - {""}
+        if sampled and same and ast.unparse(divisor) == f"len({name}.dataset)":
+            yield build_finding(
+                MEAN_OVER_SAMPLES,
+                f"`{ast.unparse(divided)}` adds up what the sampler of `{name}` gives,"
+                f" and is divided by the whole data set: `{ast.unparse(divisor)}`",
+                text.span(place),
+                (text.span(sampled[0]), "the loader has a sampler"),
+            )
 
 
 def _find_sum_after(loop: StoryLoop) -> Iterator[Finding]:
