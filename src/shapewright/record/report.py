@@ -21,7 +21,8 @@ class Optimized:
     """An optimizer: where it was built and last stepped, and what it holds.
 
     `never` are the paths of its parameters that require gradients and never had one,
-    `strangers` counts those that belong to no module that ran.
+    `strangers` counts those of them that belong to no module that ran, `foreign` all
+    parameters that do not.
     """
 
     name: str
@@ -30,6 +31,7 @@ class Optimized:
     parameters: int
     never: tuple[str, ...] = ()
     strangers: int = 0
+    foreign: int = 0
 
 
 @dataclass(frozen=True, slots=True)

@@ -148,6 +148,8 @@ def _find_call_fixes(program: Program, failure: Failure) -> Iterator[FixOption]:
         "last-batch", 1.0, common_mistakes.suggest_drop_last(program, failure.op)
     )
     yield from iter_options("numpy", 0.8, operands.fix_for_numpy(program, failure))
+    lost = operands.fix_lost_batch(program, program.trace.ops[failure.op])
+    yield from iter_options("squeeze", 0.9, lost)
     yield from iter_options("dtype", 1.0, operands.fix_dtype(program, failure))
     yield from iter_options("storage", 1.0, operands.fix_storage(program, failure))
     yield from iter_options(

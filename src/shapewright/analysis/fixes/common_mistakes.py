@@ -37,6 +37,7 @@ from shapewright.findings.codes import (
 from shapewright.findings.finding import Edit, Finding, Fix
 from shapewright.operators.facts import operators_with
 from shapewright.operators.failed_calls import Failure
+from shapewright.program.expression_values import evaluate_whole_number
 from shapewright.program.source_text import SourceText
 from shapewright.program.syntax_nodes import get_called_name, get_last_name
 from shapewright.record.ops import Op
@@ -81,6 +82,7 @@ def suggest_family_fixes(program: Program, failure: Failure) -> Iterator[Fix]:
     if code == IN_PLACE_TOO_SMALL and isinstance(node, ast.AugAssign):
         yield from _suggest_assignment(text, node)
     if name in SIZED and isinstance(node, ast.Call):
+        yield from suggest_flat_size(program, op)
         yield from _suggest_sizes(text, node, op)
     if name in DIM_BY_DIM and isinstance(node, ast.Call):
         yield from _suggest_number_count(text, node, op, name)
@@ -124,6 +126,38 @@ def _replace_sizes(program: Program, old: int, new: int) -> Iterator[Fix]:
         if text is not None and found and len(found) < 6:
             edits = tuple(Edit(text.span(node), str(new)) for node in found)
             yield Fix("fits", f"`{new}` for `{old}`", edits)
+
+
+def suggest_flat_size(program: Program, op: Op) -> Iterator[Fix]:
+    """Suggest `x.view(-1, 16 * 2 * 2)` with the layer that takes so many features, where
+    the flattened size is another one.
+    """
+    found = program.call_at(op.span)
+    if found is None or not op.inputs or len(op.inputs[0].shape) < 3:
+        return
+    text, call = found
+    given = list(call.args)
+    if len(given) == 1 and isinstance(given[0], ast.Tuple | ast.List):
+        given = list(given[0].elts)
+    numbers = [value for key, value in op.arguments if key.isdecimal()]
+    if len(numbers) == 1 and isinstance(numbers[0], tuple):
+        numbers = list(numbers[0])
+    shape = op.inputs[0].shape
+    if len(given) != 2 or len(numbers) != 2 or type(numbers[1]) is not int:
+        return
+    old, new = numbers[1], prod(shape[1:])
+    if numbers[0] not in (-1, shape[0]) or old in (new, -1):
+        return
+    written = " * ".join(map(str, shape[1:]))
+    edits = [Edit(text.span(given[1]), written)]
+    for node in text.nodes:
+        first = node.args[0] if isinstance(node, ast.Call) and node.args else None
+        if first is not None and get_called_name(node) == "Linear":
+            if evaluate_whole_number(first) == old:
+                edits.append(Edit(text.span(first), written))
+    shown = f"`{text.written(call.func)}({text.written(given[0])}, {written})`"
+    more = f" and `nn.Linear({written}, ...)`" if len(edits) > 1 else ""
+    yield Fix("fits", shown + more, tuple(edits))
 
 
 def _suggest_mask_per_head(program: Program, failure: Failure, op: Op) -> Iterator[Fix]:

@@ -235,7 +235,7 @@ def _write_size(text: SourceText, node: ast.expr, old: int, new: int) -> str:
             return f"{new // old} * {written}"
         if new > 1 and old % new == 0:
             return f"{written} // {old // new}"
-        if abs(new - old) < 5:
+        if abs(new - old) < 2:
             return f"{written} {'+' if new > old else '-'} {abs(new - old)}"
     return str(new)
 

@@ -390,8 +390,23 @@ def _suggest_detaching_boundary(history: History, cause: Cause) -> Iterator[Fix]
     }
     if not users or not others or max(others) < max(users):
         return
-    behind = {index: graph[index] for index in graph if index > max(users)}
-    before = {index: graph[index] for index in graph if index <= max(users)}
+    start = next(
+        (
+            index
+            for index in sorted(others)
+            if any(
+                history.collect_graph((fact,), index).keys() & users
+                for fact in graph[index].inputs
+                if fact.requires_grad and not fact.is_leaf
+            )
+            and index not in users
+        ),
+        None,
+    )
+    if start is None:
+        return
+    behind = {start: graph[start]}
+    before = {index: graph[index] for index in graph if index < start}
     for edge in history.iter_edges(behind, before):
         seen = set()
         for text, node, _ in iter_uses(history, edge, {edge.user.index: edge.user}):

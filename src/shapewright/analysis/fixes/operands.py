@@ -373,6 +373,43 @@ def suggest_flatten_dim(program: Program, lines: list[Line]) -> Iterator[Fix]:
         yield Fix("fits", said, (Edit(place, word),))
 
 
+def fix_lost_batch(program: Program, op: Op) -> Iterator[Fix]:
+    """Name the dim of a `squeeze()` before a call that removed a batch of one too."""
+    waiting, seen = [fact.tensor for fact in op.inputs], set[int]()
+    while waiting and len(seen) < FOLLOWED_BACK:
+        tensor = waiting.pop(0)
+        maker = program.producers.get(tensor)
+        if maker is None or tensor in seen:
+            continue
+        seen.add(tensor)
+        waiting += [fact.tensor for fact in maker.inputs]
+        found = program.call_at(maker.span)
+        if maker.name.rpartition(".")[2] != "squeeze" or found is None:
+            continue
+        shape, after = maker.inputs[0].shape, maker.outputs[0].shape
+        text, call = found
+        ones = [dim for dim, size in enumerate(shape) if size == 1 and dim > 0]
+        lost = shape[:1] == (1,) and len(shape) - len(after) > len(ones)
+        func = call.func
+        if not lost or call.args or not isinstance(func, ast.Attribute):
+            continue
+        owner, whole = text.span(func.value), text.span(call)
+        tail = Span(
+            whole.file, owner.end_line, owner.end_column, whole.end_line,
+            whole.end_column,
+        )  # fmt: skip
+        methods = [f".squeeze({dim})" for dim in ones]
+        if len(ones) != 1:
+            methods.insert(0, ".flatten(1)")
+        for method in methods:
+            shown = join_lines(text.at(owner) + method)
+            yield Fix("fits", f"`{shown}`", (Edit(tail, method),))
+
+
+FOLLOWED_BACK = 12
+"""Tensors behind a call that are looked at."""
+
+
 def suggest_squeeze_dim(program: Program, lines: list[Line]) -> Iterator[Fix]:
     """Suggest `squeeze(1)` for `squeeze()`, which removes a batch of 1 as well."""
     for text, node in iter_nodes_on(program, lines, ast.Call):

@@ -216,6 +216,8 @@ def _suggest_other_dim(
             right = int(told[1])
             dims = [-1 if right == rank - 1 else right, *dims]
         dims = list(dict.fromkeys(dims))
+        if "without `dim`" in finding.message and own is not None:
+            dims = [int(own[1])]
         if op.name.rpartition(".")[2] in JOINS:
             dims = [1, -1]
         for dim in dims:

@@ -248,6 +248,7 @@ def find_wrong_axes(scene: HazardContext) -> Iterator[Finding]:
                 yield _report_softmax(scene, by_index[at], call, summed)
 
 
+UNSAID = operators_with("normalizes_along_dim")
 DEFAULTS = {"cosine_similarity": 2, "normalize": 2}
 """Functions that run along dim 1 where no `dim` is written: the place of `dim`."""
 
@@ -259,6 +260,15 @@ def _find_default_dims(scene: HazardContext) -> Iterator[Finding]:
     Example: ``F.cosine_similarity(a, v)`` of two (batch, frames, features).
     """
     for call in scene.calls:
+        if call.name in UNSAID and call.given(1, "dim") is None and call.dims:
+            shape = format_shape(call.op.inputs[0])
+            at = find_softmax_dim(call)
+            message = (
+                f"{scene.operation(call.op)} of {shape} runs along dim {at}: without"
+                " `dim` torch chooses one, and warns that it will not do so for long"
+            )
+            if at is not None and not scene.is_batch(call.dims[0][at]):
+                yield scene.finding(WRONG_AXIS, call.op, message)
         if call.name not in DEFAULTS or not call.dims or len(call.dims[0]) < 3:
             continue
         dims = call.dims[0]

@@ -206,7 +206,7 @@ def find_forgotten_parameters(scene: RehearsalContext) -> Iterator[Finding]:
 
 def _is_of_inputs(optimizer: Optimized) -> bool:
     """Return whether an optimizer steps tensors of no module only: images, poses."""
-    return 0 < optimizer.parameters == optimizer.strangers and not optimizer.never
+    return 0 < optimizer.parameters == optimizer.foreign and not optimizer.strangers
 
 
 def _join_by_line(scene: RehearsalContext) -> list[Outside]:

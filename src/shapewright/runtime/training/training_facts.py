@@ -299,6 +299,7 @@ class Facts:
             len(watched.held),
             tuple(known[:MOST_PATHS]),
             sum(key not in paths for key in never),
+            sum(key not in paths for key in watched.held),
         )
 
     def outside(self, paths: dict[int, str]) -> Iterator[Outside]:
