@@ -1,0 +1,224 @@
+"""Errors of autograd: which tensor, which line, and the edit that was tried."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.rehearsing.rehearsed import rehearsed
+
+START = """\
+import torch
+from torch import nn
+
+"""
+
+CARRIED = """\
+lstm = nn.LSTM(8, 16, batch_first=True)
+head = nn.Linear(16, 5)
+optimizer = torch.optim.Adam([*lstm.parameters(), *head.parameters()])
+state = None
+for step in range(4):
+    out, state = lstm(torch.randn(4, 10, 8), state)
+    loss = head(out).pow(2).mean()
+    optimizer.zero_grad()
+    loss.backward()
+    optimizer.step()
+"""
+
+IN_OBJECT = """\
+class Net(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.rnn = nn.GRU(8, 16, batch_first=True)
+        self.hidden = None
+
+    def forward(self, x):
+        out, self.hidden = self.rnn(x, self.hidden)
+        return out
+
+net = Net()
+optimizer = torch.optim.Adam(net.parameters())
+for step in range(4):
+    loss = net(torch.randn(4, 10, 8)).pow(2).mean()
+    optimizer.zero_grad()
+    loss.backward()
+    optimizer.step()
+"""
+
+ONCE = """\
+encoder, decoder = nn.Linear(10, 5), nn.Linear(5, 10)
+optimizer = torch.optim.Adam([*encoder.parameters(), *decoder.parameters()])
+x = torch.randn(16, 10)
+code = torch.relu(encoder(x))
+for step in range(4):
+    loss = (decoder(code) - x).pow(2).mean()
+    optimizer.zero_grad()
+    loss.backward()
+    optimizer.step()
+"""
+
+TWO_LOSSES = """\
+body, one, other = nn.Linear(10, 5), nn.Linear(5, 3), nn.Linear(5, 1)
+parameters = [*body.parameters(), *one.parameters(), *other.parameters()]
+optimizer = torch.optim.Adam(parameters)
+for step in range(4):
+    hidden = torch.relu(body(torch.randn(8, 10)))
+    first = one(hidden).pow(2).mean()
+    second = other(hidden).pow(2).mean()
+    optimizer.zero_grad()
+    first.backward()
+    second.backward()
+    optimizer.step()
+"""
+
+GAN = """\
+G = nn.Sequential(nn.Linear(16, 64), nn.ReLU(), nn.Linear(64, 32))
+D = nn.Sequential(nn.Linear(32, 64), nn.LeakyReLU(0.2), nn.Linear(64, 1))
+opt_g = torch.optim.Adam(G.parameters())
+opt_d = torch.optim.Adam(D.parameters())
+bce = nn.BCEWithLogitsLoss()
+for step in range(4):
+    fake = G(torch.randn(8, 16))
+    d_loss = bce(D(torch.randn(8, 32)), torch.ones(8, 1))
+    d_loss = d_loss + bce(D(fake), torch.zeros(8, 1))
+    opt_d.zero_grad()
+    d_loss.backward()
+    opt_d.step()
+    g_loss = bce(D(fake), torch.ones(8, 1))
+    opt_g.zero_grad()
+    g_loss.backward()
+    opt_g.step()
+"""
+
+ACTIVATION = """\
+class Block(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.fc = nn.Linear(8, 8)
+
+    def forward(self, x):
+        out = torch.sigmoid(self.fc(x))
+        out += x
+        return out
+
+net = Block()
+optimizer = torch.optim.SGD(net.parameters(), lr=0.1)
+for step in range(4):
+    loss = net(torch.randn(4, 8)).mean()
+    optimizer.zero_grad()
+    loss.backward()
+    optimizer.step()
+"""
+
+INPLACE = """\
+net = nn.Sequential(nn.Linear(8, 8), nn.Tanh(), nn.ReLU(inplace=True), nn.Linear(8, 1))
+optimizer = torch.optim.SGD(net.parameters(), lr=0.1)
+for step in range(4):
+    loss = net(torch.randn(4, 8)).mean()
+    optimizer.zero_grad()
+    loss.backward()
+    optimizer.step()
+"""
+
+DETACHED = """\
+net = nn.Linear(8, 1)
+optimizer = torch.optim.SGD(net.parameters(), lr=0.1)
+for step in range(4):
+    pred = net(torch.randn(4, 8))
+    loss = pred.detach().pow(2).mean()
+    optimizer.zero_grad()
+    loss.backward()
+    optimizer.step()
+"""
+
+BY_HAND = """\
+w = torch.randn(10, 1, requires_grad=True)
+b = torch.zeros(1, requires_grad=True)
+for step in range(4):
+    loss = (torch.randn(32, 10) @ w + b).pow(2).mean()
+    loss.backward()
+    w -= 0.1 * w.grad
+    b -= 0.1 * b.grad
+    w.grad.zero_()
+    b.grad.zero_()
+"""
+
+FROZEN = """\
+net = nn.Linear(8, 1)
+for p in net.parameters():
+    p.requires_grad = False
+optimizer = torch.optim.SGD(net.parameters(), lr=0.1)
+for step in range(4):
+    loss = net(torch.randn(4, 8)).pow(2).mean()
+    optimizer.zero_grad()
+    loss.backward()
+    optimizer.step()
+"""
+
+
+def found(folder: Path, text: str) -> list[tuple[str, str, str]]:
+    """Code, message and first checked fix of each finding."""
+    report = rehearsed(folder, START + text)
+    return [
+        (each.code, each.message, each.fixes[0].message if each.fixes else "")
+        for each in report.findings
+    ]
+
+
+@pytest.mark.parametrize(
+    ("text", "code", "named", "fix"),
+    [
+        (CARRIED, "graph-freed", "`state` carries",
+         "`state = tuple(each.detach() for each in state)`"),
+        (IN_OBJECT, "graph-freed", "`self.hidden` carries",
+         "`self.hidden = self.hidden.detach()`"),
+        (ONCE, "graph-freed", "`code` is computed once, before the loop",
+         "`code = torch.relu(encoder(x))` inside the loop"),
+        (TWO_LOSSES, "graph-freed", "share the graph of `hidden`",
+         "`(first + second).backward()`, once"),
+        (GAN, "graph-freed", "share the graph of `fake`", "`fake.detach()`"),
+        (ACTIVATION, "saved-tensor-written", "`out += x`", "`out = out + x`"),
+        (INPLACE, "saved-tensor-written", "writes to", "`inplace=False`"),
+        (DETACHED, "graph-cut", "`pred.detach()`", "`pred`"),
+        (BY_HAND, "leaf-written", "`w -= 0.1 * w.grad`",
+         "`with torch.no_grad():` around `w -= 0.1 * w.grad`"),
+        (FROZEN, "graph-cut", "no parameter", "`p.requires_grad = True`"),
+    ],
+)  # fmt: skip
+def test_the_tensor_is_named_and_the_edit_was_tried(
+    tmp_path: Path, text: str, code: str, named: str, fix: str
+) -> None:
+    (only,) = found(tmp_path, text)
+    assert only[0] == code
+    assert named in only[1]
+    assert only[2] == fix
+
+
+def test_gradients_stay_where_they_are_when_data_is_assigned(tmp_path: Path) -> None:
+    text = """\
+w = torch.zeros(3, requires_grad=True)
+for step in range(3):
+    (w * 2).sum().backward()
+    w.data -= 0.1 * w.grad
+    w.grad.data.zero_()
+"""
+    assert found(tmp_path, text) == []
+
+
+def test_a_tensor_that_numpy_reads_has_no_graph(tmp_path: Path) -> None:
+    (only,) = found(tmp_path, "a = nn.Linear(4, 2)(torch.ones(3, 4)).numpy()\n")
+    assert only[0] == "to-numpy"
+    assert only[2].endswith(".detach()`")
+
+
+def test_a_gradient_of_what_is_no_leaf_is_not_kept(tmp_path: Path) -> None:
+    text = """\
+x = torch.randn(3, requires_grad=True) * 2
+x.pow(2).sum().backward()
+print(x.grad.abs())
+"""
+    (only,) = found(tmp_path, text)
+    assert only[0] == "no-gradient-kept"
+    assert only[2] == "`x.retain_grad()`"
