@@ -1,11 +1,12 @@
 """What Shapewright says of the posts: found, caused, mended, falsely said.
 
-    python tests/posts/measure.py WAVE [NAME ...] [--source SRC] [-o FILE.json] [--explain]
+    python tests/posts/measure.py WAVE [NAME ...] [--source SRC] [-o FILE] [--explain]
 
-Each program, and the same program after its answer, is asked as its label says, in a copy of
-its folder. Printed for each: whether a finding stands at a line of the label, the first
-checked fix, what is said of the answer, the seconds. `-o` keeps the whole output, from
-which a reader judges causes and fixes: no line of a label can.
+Each program, and the same program after its answer, is asked as its label says, in a
+copy of its folder. Printed for each: whether a finding names a line of the label, the
+checked fixes, what is said of the answer, the seconds. `-o` keeps the whole output as
+JSON, from which a reader judges causes and fixes: no line of a label can. Some programs
+need torchvision or einops.
 """
 
 from __future__ import annotations
@@ -152,8 +153,9 @@ def main() -> None:
             Path(options.output).write_text(json.dumps(rows, indent=1))
     times = sorted(row["program"]["seconds"] for row in rows.values())
     if times:
-        print(f"\n{sum(r['found'] for r in rows.values())} of {len(rows)} found at a line;"
-              f" median {times[len(times) // 2]:.1f} s, worst {times[-1]:.1f} s")  # fmt: skip
+        found = sum(row["found"] for row in rows.values())
+        print(f"\n{found} of {len(rows)} found at a line;", end=" ")
+        print(f"median {times[len(times) // 2]:.1f} s, worst {times[-1]:.1f} s")
 
 
 if __name__ == "__main__":

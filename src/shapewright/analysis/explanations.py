@@ -66,7 +66,7 @@ def explain_failures(program: Program) -> list[tuple[Finding, list[Failure]]]:
 
 
 def _find_maker_of_dtype(program: Program, failure: Failure) -> Span | None:
-    """Return where the tensor of a wrong dtype was made, which several calls may read."""
+    """Return where a tensor of a wrong dtype was made; several calls may read it."""
     op = program.trace.ops[failure.op]
     for repair in failure.repairs:
         if repair.kind == "dtype" and not repair.parameter:

@@ -1,5 +1,5 @@
-"""Attributes that a tuple or a missing gradient does not have: `(h, c)` used as a tensor,
-`x.grad` of a tensor that keeps none.
+"""Attributes that a tuple or a missing gradient does not have: `(h, c)` used as a
+tensor, `x.grad` of a tensor that keeps none.
 """
 
 from __future__ import annotations
@@ -40,8 +40,8 @@ class _Cause:
 
 
 def explain_missing_value(program: Program, finding: Finding) -> Finding:
-    """Return the finding on an error of the program's Python with its cause, if the value
-    at fault is a tuple or a gradient that was not kept.
+    """Return the finding on an error of the program's Python with its cause, if the
+    value at fault is a tuple or a gradient that was not kept.
     """
     cause = _find_cause(program, finding)
     if cause is None:
@@ -142,7 +142,7 @@ def _find_use(text: SourceText, owner: ast.expr) -> ast.stmt | None:
     return found
 
 
-# -- a tuple in place of a tensor --------------------------------------------------------
+# -- a tuple in place of a tensor ---------------------------------------------------
 
 
 def _explain_tuple(values: FileValues, node: ast.AST) -> _Cause | None:
@@ -155,7 +155,7 @@ def _explain_tuple(values: FileValues, node: ast.AST) -> _Cause | None:
     if method is not None and isinstance(method.value, ast.Name | ast.Attribute):
         name = text.written(method.value)
         source = _find_source(text, method.value)
-        if source is not None and _returns_state(text, source):
+        if source is not None and _is_of_layer(text, source):
             return _explain_layer(text, name, source)
         if not name.startswith(("F", "torch", "nn", "self")) and isinstance(
             call, ast.Call
@@ -174,11 +174,11 @@ def _explain_tuple(values: FileValues, node: ast.AST) -> _Cause | None:
     for each in ast.walk(node):
         if isinstance(each, ast.Name):
             source = _find_source(text, each)
-            if source is not None and _returns_state(text, source):
+            if source is not None and _is_of_layer(text, source):
                 return _explain_layer(text, each.id, source)
-        if isinstance(each, ast.Call) and each is not node:
-            if _returns_state(text, each):
-                return _explain_layer(text, text.line_of(each), each)
+        other = isinstance(each, ast.Call) and each is not node
+        if other and isinstance(each, ast.Call) and _is_of_layer(text, each):
+            return _explain_layer(text, text.line_of(each), each)
     return None
 
 
@@ -193,7 +193,7 @@ def _find_source(text: SourceText, node: ast.expr) -> ast.expr | None:
     return found[-1] if found else None
 
 
-def _returns_state(text: SourceText, call: ast.expr) -> bool:
+def _is_of_layer(text: SourceText, call: ast.expr) -> bool:
     """Return whether a call is one of a layer that returns its state too."""
     if not isinstance(call, ast.Call):
         return False

@@ -444,7 +444,7 @@ def _suggest_for_tensor(program: Program, stray: _Stray, maker: Op) -> Iterator[
 
 
 def _suggest_buffers(text: SourceText, statement: ast.stmt, name: str) -> Iterator[Fix]:
-    """Yield `register_buffer` for an attribute, and for others made by the same call."""
+    """Yield `register_buffer` for an attribute and for others that are made alike."""
     if not isinstance(statement, ast.Assign):
         return
     function = _find_function(text, statement)

@@ -144,6 +144,8 @@ MEANINGS = {
     "treats_rows_alone": "treats each row, which is the last dim, alone",
     "is_loss": "a loss",
     "expects_input": "what a loss expects: logits, probabilities, log-probabilities",
+    "takes_instead": "the loss that fits, by what it is given",
+    "layer_of_loss": "the layer of a loss",
     "gives_values": "what an activation returns, in the words of `expects_input`",
     "gives_logits": "a layer whose outputs are logits unless an activation follows",
     "is_elementwise_loss": "a loss of elements and targets that broadcast",

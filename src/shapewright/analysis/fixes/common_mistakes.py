@@ -8,6 +8,7 @@ import ast
 import re
 from collections.abc import Iterator
 from dataclasses import replace
+from itertools import pairwise
 from math import prod
 from typing import Any
 
@@ -82,7 +83,7 @@ def suggest_family_fixes(program: Program, failure: Failure) -> Iterator[Fix]:
     if code == IN_PLACE_TOO_SMALL and isinstance(node, ast.AugAssign):
         yield from _suggest_assignment(text, node)
     if name in SIZED and isinstance(node, ast.Call):
-        yield from suggest_flat_size(program, op)
+        yield from _suggest_flat_size(program, op)
         yield from _suggest_sizes(text, node, op)
     if name in DIM_BY_DIM and isinstance(node, ast.Call):
         yield from _suggest_number_count(text, node, op, name)
@@ -107,7 +108,7 @@ def _suggest_even_sizes(program: Program, failure: Failure) -> Iterator[Fix]:
             continue
         sizes = [int(size) for size in re.findall(r"\d+", chain[0])]
         first = sizes[0]
-        halved = sum(b <= (a + 1) // 2 for a, b in zip(sizes, sizes[1:], strict=False))
+        halved = sum(b <= (a + 1) // 2 for a, b in pairwise(sizes))
         step = 2**halved
         if halved == 0 or first % step == 0:
             continue
@@ -128,9 +129,9 @@ def _replace_sizes(program: Program, old: int, new: int) -> Iterator[Fix]:
             yield Fix("fits", f"`{new}` for `{old}`", edits)
 
 
-def suggest_flat_size(program: Program, op: Op) -> Iterator[Fix]:
-    """Suggest `x.view(-1, 16 * 2 * 2)` with the layer that takes so many features, where
-    the flattened size is another one.
+def _suggest_flat_size(program: Program, op: Op) -> Iterator[Fix]:
+    """Suggest `x.view(-1, 16 * 2 * 2)`, and the layer that takes so many features,
+    where the flattened size is another one.
     """
     found = program.call_at(op.span)
     if found is None or not op.inputs or len(op.inputs[0].shape) < 3:
@@ -151,10 +152,10 @@ def suggest_flat_size(program: Program, op: Op) -> Iterator[Fix]:
     written = " * ".join(map(str, shape[1:]))
     edits = [Edit(text.span(given[1]), written)]
     for node in text.nodes:
-        first = node.args[0] if isinstance(node, ast.Call) and node.args else None
-        if first is not None and get_called_name(node) == "Linear":
-            if evaluate_whole_number(first) == old:
-                edits.append(Edit(text.span(first), written))
+        linear = get_called_name(node) == "Linear" and isinstance(node, ast.Call)
+        first = node.args[0] if linear and node.args else None  # type: ignore[attr-defined]
+        if first is not None and evaluate_whole_number(first) == old:
+            edits.append(Edit(text.span(first), written))
     shown = f"`{text.written(call.func)}({text.written(given[0])}, {written})`"
     more = f" and `nn.Linear({written}, ...)`" if len(edits) > 1 else ""
     yield Fix("fits", shown + more, tuple(edits))
@@ -184,7 +185,7 @@ CLASSES = operators_with("has_index_bounds")
 
 
 def _suggest_labels_from_zero(program: Program, failure: Failure) -> Iterator[Fix]:
-    """Suggest `target - 1` for labels from 1 on, and `target + 1` for labels from -1."""
+    """Suggest `target - 1` for labels from 1 on, `target + 1` for labels from -1."""
     unmet = failure.unmet
     numbers = [int(n) for n in re.findall(r"-?\d+", unmet.message if unmet else "")]
     if unmet is None or "to" not in unmet.message or len(numbers) < 2:

@@ -345,8 +345,8 @@ def _suggest_without_flag(
 
 
 def _suggest_later_step(history: History, cause: Cause) -> Iterator[Fix]:
-    """Suggest to step an optimizer below the backward pass that needs its weights, or to
-    detach what those weights made, if other weights follow it in the graph.
+    """Suggest to step an optimizer below the backward pass that needs its weights, or
+    to detach what those weights made, if other weights follow it in the graph.
     """
     yield from _suggest_detaching_boundary(history, cause)
     step = history.find_text(cause.other.span if cause.other is not None else None)
@@ -365,7 +365,7 @@ def _suggest_later_step(history: History, cause: Cause) -> Iterator[Fix]:
 
 
 def _suggest_detaching_boundary(history: History, cause: Cause) -> Iterator[Fix]:
-    """Suggest `discriminator(fake.detach())` where a step has changed what made `fake`."""
+    """Suggest `discriminator(fake.detach())` where a step changed what made `fake`."""
     step = cause.other
     if step is None:
         return

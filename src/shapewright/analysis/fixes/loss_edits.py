@@ -8,22 +8,16 @@ from collections.abc import Iterator
 from shapewright.analysis.fixes.statements import cut_lines
 from shapewright.analysis.program_run import Program
 from shapewright.findings.finding import Edit, Finding, Fix
+from shapewright.operators.facts import values_of
 from shapewright.program.source_text import SourceText, get_receiver, join_lines
 from shapewright.program.spans import Span
 from shapewright.program.syntax_nodes import get_called_name, get_last_name
 from shapewright.record.ops import Op
 
-OTHER_LOSSES = {
-    ("probabilities", "binary_cross_entropy_with_logits"): "binary_cross_entropy",
-    ("logits", "binary_cross_entropy"): "binary_cross_entropy_with_logits",
-    ("logits", "nll_loss"): "cross_entropy",
-    ("log-probabilities", "cross_entropy"): "nll_loss",
-}
-"""The loss that fits what is given."""
-CLASSES = {
-    "binary_cross_entropy": "BCELoss", "cross_entropy": "CrossEntropyLoss",
-    "binary_cross_entropy_with_logits": "BCEWithLogitsLoss", "nll_loss": "NLLLoss",
-}  # fmt: skip
+OTHER_LOSSES = values_of("takes_instead")
+"""The loss that fits what is given, by the loss that is written."""
+CLASSES = values_of("layer_of_loss")
+"""The layer of each loss."""
 
 
 def suggest_loss_edits(
@@ -147,7 +141,7 @@ def _suggest_other_loss(
     program: Program, loss: Op, name: str, given: str
 ) -> Iterator[Fix]:
     """Suggest the loss that fits what is given, as a function or as a layer."""
-    other = OTHER_LOSSES.get((given, name))
+    other = OTHER_LOSSES.get(name, {}).get(given)
     if other is None:
         return
     layer = program.layer(loss)

@@ -75,9 +75,10 @@ def with_method_where_made(
     makers = [o for o in before if any(out.tensor == given for out in o.outputs)]
     for maker in reversed(makers):  # the last handed it on unchanged
         found = program.node(maker.span)
-        if found is not None and maker.span != op.span:
-            if isinstance(found[1], ast.Call):
-                yield append_method(found[0], found[1], method)
+        if found is None or maker.span == op.span:
+            continue
+        if isinstance(found[1], ast.Call):
+            yield append_method(found[0], found[1], method)
 
 
 def _iter_handed_arguments(

@@ -55,6 +55,7 @@ from shapewright.program.syntax_nodes import (
 from shapewright.record.ops import Op
 
 JOINS = operators_with("concatenates")
+REPEATING = operators_with("repeats_whole")
 MOST = 6
 """Edits of one warning that are tried."""
 
@@ -273,13 +274,14 @@ def _suggest_interleaving(
     program: Program, finding: Finding, text: SourceText, node: ast.AST
 ) -> Iterator[Fix]:
     """Suggest `mask.repeat_interleave(heads, dim=0)` for `mask.repeat(heads, 1, 1)`."""
-    if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
-        if node.args and get_called_name(node) in ("repeat", "tile"):
-            first = node.args[0]
-            count = first.elts[0] if isinstance(first, ast.Tuple) else first
-            owner = text.written(node.func.value)
-            new = f"{owner}.repeat_interleave({text.written(count)}, dim=0)"
-            yield Fix("fits", f"`{join_lines(new)}`", (Edit(text.span(node), new),))
+    if not isinstance(node, ast.Call) or not isinstance(node.func, ast.Attribute):
+        return
+    if node.args and get_called_name(node) in REPEATING:
+        first = node.args[0]
+        count = first.elts[0] if isinstance(first, ast.Tuple) else first
+        owner = text.written(node.func.value)
+        new = f"{owner}.repeat_interleave({text.written(count)}, dim=0)"
+        yield Fix("fits", f"`{join_lines(new)}`", (Edit(text.span(node), new),))
 
 
 def _suggest_batch_first(
@@ -304,9 +306,10 @@ def _suggest_batch_first(
         where = program.text(file)
         for each in where.nodes if where is not None else ():
             named = get_called_name(each) in ORDERED
-            if where is not None and named and isinstance(each, ast.Call):
-                if all(word.arg != "batch_first" for word in each.keywords):
-                    yield with_keyword(where, each, "batch_first=True")
+            if where is None or not named or not isinstance(each, ast.Call):
+                continue
+            if all(word.arg != "batch_first" for word in each.keywords):
+                yield with_keyword(where, each, "batch_first=True")
     if isinstance(node, ast.Call) and len(node.args) > 0:
         first = node.args[0]
         yield append_method(text, first, ".transpose(0, 1)")

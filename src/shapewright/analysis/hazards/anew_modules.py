@@ -1,4 +1,4 @@
-"""Find layers with weights that `forward` builds anew in each call: they never train."""
+"""Find layers with weights that `forward` builds anew in each call."""
 
 from __future__ import annotations
 
@@ -24,8 +24,8 @@ def find_modules_built_in_forward(scene: HazardContext) -> Iterator[Finding]:
             continue
         seen.add(built.span)
         message = (
-            f"`nn.{built.class_name}` is built anew in each call of `forward`: its weights"
-            " are random each time and never trained"
+            f"`nn.{built.class_name}` is built anew in each call of `forward`: its"
+            " weights are random each time and never trained"
         )
         yield Finding(BUILT_IN_FORWARD, "warning", message, built.span)
 

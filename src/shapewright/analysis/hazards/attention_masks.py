@@ -155,9 +155,9 @@ def _check_heads(scene: HazardContext, call: OperatorCall) -> Iterator[Finding]:
         first = counts[0][0] if counts and isinstance(counts[0], tuple) else counts[0]
         if maker.op.inputs[0].shape[:1] == (batch,) and first == heads:
             message = (
-                f"{scene.operation(call.op)} reads the masks of all {heads} heads of one"
-                f" sample after each other, but `{maker.name}` puts all {batch} samples"
-                " after each other, once for each head"
+                f"{scene.operation(call.op)} reads the masks of all {heads} heads of"
+                f" one sample after each other, but `{maker.name}` puts all {batch}"
+                " samples after each other, once for each head"
             )
             why = f"`repeat_interleave({heads}, dim=0)` repeats each sample's mask"
             yield scene.finding(MASK_AXIS, maker.op, message, (maker.op, why))

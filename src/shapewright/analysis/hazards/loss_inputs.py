@@ -29,7 +29,7 @@ FARTHEST = 8
 
 
 @dataclass(frozen=True, slots=True)
-class LossInput:
+class _LossInput:
     """The input of a loss: the call that made it, and what it is and should be."""
 
     loss: Op
@@ -38,7 +38,7 @@ class LossInput:
     expected: str
 
 
-def iter_loss_inputs(scene: HazardContext) -> Iterator[LossInput]:
+def _iter_loss_inputs(scene: HazardContext) -> Iterator[_LossInput]:
     """Yield the losses whose input is of another kind than they expect."""
     for call in scene.calls:
         expected = EXPECTED.get(call.name)
@@ -51,7 +51,7 @@ def iter_loss_inputs(scene: HazardContext) -> Iterator[LossInput]:
         if given is None and maker.name in LINEAR:
             given = "logits"
         if given is not None and given != expected:
-            yield LossInput(call.op, maker.op, given, expected)
+            yield _LossInput(call.op, maker.op, given, expected)
 
 
 def _find_maker(scene: HazardContext, fact: Fact) -> OperatorCall | None:
@@ -69,7 +69,7 @@ def _find_maker(scene: HazardContext, fact: Fact) -> OperatorCall | None:
 @looks_for(LOSS_INPUT)
 def find_loss_inputs(scene: HazardContext) -> Iterator[Finding]:
     """Find losses of probabilities where logits belong, and the reverse."""
-    for each in iter_loss_inputs(scene):
+    for each in _iter_loss_inputs(scene):
         name = scene.names(each.loss)[0].rsplit(" (", 1)[0]
         loss = scene.operation(each.loss)
         made = each.maker.name.rpartition(".")[2]

@@ -196,7 +196,7 @@ class Session:
         mixed = [f for f in program.trace.findings if f.code == MIXED_DEVICES]
         places |= {get_finding_place(each) for each in mixed}
         explained = [
-            each for each in explained if not _rests_on_batch(program, each[1])
+            each for each in explained if not _is_of_guessed_batch(program, each[1])
         ]
         calls = Counter(place[:2] for place in places)
         self.crowded |= {line for line, count in calls.items() if count > 1}
@@ -238,7 +238,7 @@ class Session:
             if not ended or finding.severity == "note":  # rests on what was supposed
                 found.append(Told(finding, place))
                 continue
-            if _follows_backward(program, finding):
+            if _is_left_by_backward(program, finding):
                 continue
             own = finding.code == PROGRAM_ERROR
             shown = (
@@ -489,21 +489,22 @@ class Session:
         return True
 
 
-def _follows_backward(program: Program, finding: Finding) -> bool:
-    """Return whether an error only says that a refused backward pass left no gradient."""
+def _is_left_by_backward(program: Program, finding: Finding) -> bool:
+    """Return whether an error only says that a refused backward pass left nothing."""
     refused = any(failure.of_history for failure in program.failures)
     return refused and "'NoneType'" in finding.message
 
 
-def _rests_on_batch(program: Program, failures: list[Failure]) -> bool:
+def _is_of_guessed_batch(program: Program, failures: list[Failure]) -> bool:
     """Return whether a call failed behind a loader whose items do not stack: its batch
     was guessed.
     """
     frames = program.trace.ops[failures[0].op].frames[:1]
     for finding in program.trace.findings:
-        if finding.code == ITEMS_DO_NOT_STACK and finding.span is not None:
-            if any(frame.span.line >= finding.span.line for frame in frames):
-                return True
+        if finding.code != ITEMS_DO_NOT_STACK or finding.span is None:
+            continue
+        if any(frame.span.line >= finding.span.line for frame in frames):
+            return True
     return False
 
 

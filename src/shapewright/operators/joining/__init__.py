@@ -1,6 +1,7 @@
 """Facts of functions that join, split and repeat tensors."""
 
 FACTS = {
+    "repeats_whole": "repeat tile",
     "concatenates": "cat concat concatenate",
     "joins_tensors": "cat stack concat block_diag vstack hstack",
     "splits": "split chunk unbind",

@@ -18,6 +18,17 @@ FACTS = {
         mse_loss l1_loss smooth_l1_loss huber_loss binary_cross_entropy
         binary_cross_entropy_with_logits kl_div poisson_nll_loss
     """,
+    "takes_instead": {
+        "binary_cross_entropy_with_logits": {"probabilities": "binary_cross_entropy"},
+        "binary_cross_entropy": {"logits": "binary_cross_entropy_with_logits"},
+        "nll_loss": {"logits": "cross_entropy"},
+        "cross_entropy": {"log-probabilities": "nll_loss"},
+    },
+    "layer_of_loss": {
+        "binary_cross_entropy": "BCELoss", "cross_entropy": "CrossEntropyLoss",
+        "binary_cross_entropy_with_logits": "BCEWithLogitsLoss",
+        "nll_loss": "NLLLoss",
+    },
     "expects_input": {
         "cross_entropy": "logits", "binary_cross_entropy_with_logits": "logits",
         "nll_loss": "log-probabilities", "kl_div": "log-probabilities",

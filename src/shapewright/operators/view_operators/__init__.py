@@ -1,7 +1,6 @@
 """Facts of views and casts."""
 
 FACTS = {
-    "repeats_whole": "repeat tile",
     "is_view": """
         view view_as reshape reshape_as transpose swapaxes swapdims t T mT H mH permute
         movedim moveaxis expand expand_as broadcast_to squeeze unsqueeze flatten
