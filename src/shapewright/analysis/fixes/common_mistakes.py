@@ -97,6 +97,20 @@ def suggest_family_fixes(program: Program, failure: Failure) -> Iterator[Fix]:
         yield from _suggest_padding(text, node)
 
 
+def turn_mask(program: Program, failure: Failure) -> Iterator[Fix]:
+    """Suggest a padding mask with its two dims exchanged, where its last dim can only be
+    the batch: elsewhere it is the layer that lacks `batch_first=True`.
+    """
+    op = program.trace.ops[failure.op]
+    if failure.unmet is None or failure.unmet.code != ATTENTION_MASK_SHAPE:
+        return
+    for at, name in enumerate(failure.arguments):
+        shape = op.inputs[at].shape
+        if "mask" in name and len(shape) == 2 and shape[1] == 1:
+            method = ".transpose(0, 1)"
+            yield from with_method_where_made(program, failure, at, method)
+
+
 CHAIN = re.compile(r"(\d+)((?: -> \d+){2,})")
 
 
@@ -163,10 +177,6 @@ def _suggest_flat_size(program: Program, op: Op) -> Iterator[Fix]:
 
 def _suggest_mask_per_head(program: Program, failure: Failure, op: Op) -> Iterator[Fix]:
     """Suggest `mask.repeat_interleave(heads, dim=0)` for a mask of each sample."""
-    for at, name in enumerate(failure.arguments):
-        if "mask" in name and len(op.inputs[at].shape) == 2:
-            method = ".transpose(0, 1)"
-            yield from with_method_where_made(program, failure, at, method)
     heads = [value for _, value in op.arguments if type(value) is int and value > 1]
     layer = program.layer(op)
     built = program.built.get(layer.path) if layer is not None else None

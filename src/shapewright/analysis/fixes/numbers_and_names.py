@@ -106,7 +106,7 @@ def change_numbers(
         if value is None:
             continue
         for closeness, new in _iter_other_numbers(value, pairs, text, node):
-            if new == 0:
+            if new == 0 and not pairs:
                 continue  # nothing would be left
             likely.append(
                 (closeness * 100 + place, replace_number(text, node, str(new)))

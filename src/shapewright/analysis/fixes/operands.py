@@ -20,6 +20,7 @@ from shapewright.analysis.provenance.call_expressions import (
     find_tensor_expressions,
     is_namespace,
 )
+from shapewright.analysis.provenance.origins import find_constructor
 from shapewright.findings.codes import (
     DOES_NOT_DIVIDE,
     ELEMENT_COUNT_MISMATCH,
@@ -356,6 +357,31 @@ def suggest_evaluation(program: Program, failure: Failure) -> Iterator[Fix]:
         new = f"{name}.eval()"
         edit = write_before(found[0], statement, new)
         yield Fix("fits", f"`{new}`", (edit,))
+
+
+def drop_norm(program: Program, failure: Failure) -> Iterator[Fix]:
+    """Remove a norm of 1 x 1 maps, or its call; not one that a batch of one reaches."""
+    op = program.trace.ops[failure.op]
+    unmet = failure.unmet
+    if unmet is None or unmet.code != ONE_VALUE_PER_CHANNEL:
+        return
+    if not op.inputs or op.inputs[0].shape[:1] == (1,):
+        return
+    layer = program.layer(op)
+    found = find_constructor(program, layer.path) if layer is not None else None
+    if found is not None:
+        text, call = found
+        yield Fix("fits", "`nn.Identity()`", (Edit(text.span(call), "nn.Identity()"),))
+    found = program.call_at(op.span)
+    if found is not None:
+        yield from _drop_call(*found)
+
+
+def _drop_call(text: SourceText, call: ast.Call) -> Iterator[Fix]:
+    """Replace a call by its argument."""
+    if len(call.args) == 1 and not call.keywords:
+        kept = text.written(call.args[0])
+        yield Fix("fits", f"`{kept}`", (Edit(text.span(call), kept),))
 
 
 def suggest_flatten_dim(program: Program, lines: list[Line]) -> Iterator[Fix]:
