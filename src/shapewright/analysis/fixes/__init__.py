@@ -174,7 +174,7 @@ def _find_call_fixes(program: Program, failure: Failure) -> Iterator[FixOption]:
     yield from iter_options("table", 2.0, constructors.fix_table(program, failure))
     yield from iter_options("shuffle", 1.9, constructors.fix_shuffle(program, failure))
     yield from iter_options("share", 2.2, constructors.fix_share(program, failure))
-    masks = common_mistakes.turn_mask(program, failure)
+    masks = common_mistakes.swap_mask_dims(program, failure)
     yield from iter_options("turned", 3.6, masks)
     yield from iter_options("left-out", 2.8, operands.drop_norm(program, failure))
     yield from iter_options("dim", 2.2, numbers_and_names.fix_dims(program, failure))

@@ -97,7 +97,7 @@ def suggest_family_fixes(program: Program, failure: Failure) -> Iterator[Fix]:
         yield from _suggest_padding(text, node)
 
 
-def turn_mask(program: Program, failure: Failure) -> Iterator[Fix]:
+def swap_mask_dims(program: Program, failure: Failure) -> Iterator[Fix]:
     """Suggest a padding mask with its two dims exchanged, where its last dim can only be
     the batch: elsewhere it is the layer that lacks `batch_first=True`.
     """

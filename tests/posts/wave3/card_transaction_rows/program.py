@@ -10,7 +10,7 @@ class FieldEncoder(nn.Module):
         self.ncols, self.hidden_size = ncols, hidden_size
         self.word_embeddings = nn.Embedding(vocab_size, hidden_size, padding_idx=0)
         encoder_layer = nn.TransformerEncoderLayer(d_model=hidden_size, nhead=nhead, dim_feedforward=hidden_size)
-        self.transformer_encoder = nn.TransformerEncoder(encoder_layer, num_layers=1)
+        self.transformer_encoder = nn.TransformerEncoder(encoder_layer, num_layers=1, enable_nested_tensor=False)
         self.lin_proj = nn.Linear(hidden_size * ncols, output_size)
 
     def forward(self, input_ids):

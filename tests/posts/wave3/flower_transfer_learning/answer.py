@@ -14,7 +14,7 @@ test_loader = DataLoader(test_data, batch_size=16)
 
 net = models.mobilenet_v2(weights=None)
 
-# Freeze training for all "features" layers
+# only the new head is trained
 for param in net.features.parameters():
     param.requires_grad = False
 

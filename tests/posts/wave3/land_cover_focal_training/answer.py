@@ -23,12 +23,11 @@ class LandCover(Dataset):
         return {'image': self.image[i], 'label': self.label[i]}
 
 
-def one_hot(index, classes):
-    size = index.size()[:1] + (classes,) + index.size()[1:]
-    view = index.size()[:1] + (1,) + index.size()[1:]
-    mask = torch.zeros(size, device=index.device)
-    index = index.view(view)
-    return mask.scatter_(1, index, 1.0)
+def one_hot(label, channels):
+    b, h, w = label.shape
+    planes = torch.zeros(b, channels, h, w, device=label.device)
+    planes.scatter_(1, label.unsqueeze(1), 1.0)
+    return planes
 
 
 class FocalLoss(nn.Module):

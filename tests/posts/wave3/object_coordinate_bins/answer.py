@@ -40,11 +40,9 @@ def train():
     optimizer = torch.optim.RMSprop(net.parameters(), lr=1e-4)
     loader = DataLoader(Crops(), batch_size=8, shuffle=True)
     for i, (img, coor) in enumerate(loader):
-        coor_x, coor_y, coor_z = net(img)
-        bins = ((coor + 1.0) / 2.0 * (COOR_BIN - 1.0)).round().long()
-        loss = F.cross_entropy(coor_x, bins[..., 0])
-        loss = loss + F.cross_entropy(coor_y, bins[..., 1])
-        loss = loss + F.cross_entropy(coor_z, bins[..., 2])
+        bins = net(img)
+        truth = ((coor + 1) / 2 * COOR_BIN).long().clamp(0, COOR_BIN - 1)
+        loss = sum(F.cross_entropy(b, truth[..., i]) for i, b in enumerate(bins))
 
 
 

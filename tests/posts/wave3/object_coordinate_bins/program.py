@@ -40,13 +40,11 @@ def train():
     optimizer = torch.optim.RMSprop(net.parameters(), lr=1e-4)
     loader = DataLoader(Crops(), batch_size=8, shuffle=True)
     for i, (img, coor) in enumerate(loader):
-        coor_x, coor_y, coor_z = net(img)
-        pred = torch.stack([torch.argmax(coor_x, dim=1),
-                            torch.argmax(coor_y, dim=1),
-                            torch.argmax(coor_z, dim=1)], dim=3)
-        pred[pred == COOR_BIN] = 0
-        pred = 2.0 * pred.float() / (COOR_BIN - 1.0) - 1.0
-        loss = F.l1_loss(pred, coor)
+        bins = net(img)
+        pred = torch.stack([b.argmax(dim=1) for b in bins], dim=-1)
+        seen = pred < COOR_BIN
+        pred = (pred.float() + 0.5) / COOR_BIN * 2 - 1
+        loss = F.l1_loss(pred[seen], coor[seen])
 
         optimizer.zero_grad()
         loss.backward()

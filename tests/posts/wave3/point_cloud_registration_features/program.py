@@ -60,7 +60,7 @@ class ContrastiveTrainer:
             nearest = torch.cdist(f0, f1).argmin(dim=2)
             hit_ratio += (nearest == torch.arange(src.size(1))).float().mean()
             num += 1
-        return float(hit_ratio / num), float(loss_sum / num)
+        return (hit_ratio / num).item(), (loss_sum / num).item()
 
     def train(self, epochs=2):
         for epoch in range(epochs):
