@@ -493,6 +493,12 @@ TRAINED_IN_EVAL_MODE = _mistake("trained-in-eval-mode",
 EVALUATED_IN_TRAINING_MODE = _mistake("evaluated-in-training-mode",
     "evaluation with dropout and batch norm in training",
     "`model.eval()` before, `model.train()` after")
+EVALUATED_WITH_GRAPH = _mistake("evaluated-with-graph",
+    "losses added up with their graphs in an evaluation: memory for nothing",
+    "`with torch.no_grad():` around the loop")
+FLAG_WITHOUT_EFFECT = _mistake("flag-without-effect",
+    "`requires_grad` misspelt, or set on a module: nothing is frozen",
+    "`module.requires_grad_(False)`")
 GRADIENT_WITHOUT_GRAPH = _mistake("gradient-without-graph",
     "a gradient penalty that trains nothing: `autograd.grad` without `create_graph`",
     "`create_graph=True`")

@@ -98,8 +98,8 @@ def suggest_family_fixes(program: Program, failure: Failure) -> Iterator[Fix]:
 
 
 def swap_mask_dims(program: Program, failure: Failure) -> Iterator[Fix]:
-    """Suggest a padding mask with its two dims exchanged, where its last dim can only be
-    the batch: elsewhere it is the layer that lacks `batch_first=True`.
+    """Suggest a padding mask with its two dims exchanged, where its last dim can only
+    be the batch: elsewhere it is the layer that lacks `batch_first=True`.
     """
     op = program.trace.ops[failure.op]
     if failure.unmet is None or failure.unmet.code != ATTENTION_MASK_SHAPE:

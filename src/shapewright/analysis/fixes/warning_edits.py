@@ -16,6 +16,7 @@ from shapewright.analysis.fixes.operands import append_method
 from shapewright.analysis.fixes.statements import (
     cut_lines,
     replace_lines,
+    wrap_in_no_grad,
     write_after,
     write_before,
 )
@@ -26,6 +27,8 @@ from shapewright.findings.codes import (
     BUILT_IN_FORWARD,
     EINSUM_REDUCTION,
     EVALUATED_IN_TRAINING_MODE,
+    EVALUATED_WITH_GRAPH,
+    FLAG_WITHOUT_EFFECT,
     GRADIENTS_CLEARED_UNUSED,
     GRADIENTS_NOT_CLEARED,
     GRAPH_KEPT,
@@ -548,6 +551,33 @@ def _suggest_registration(
             yield Fix("fits", said, edits)
 
 
+def _suggest_no_grad(
+    program: Program, finding: Finding, text: SourceText, node: ast.AST
+) -> Iterator[Fix]:
+    """Suggest `with torch.no_grad():` around a loop."""
+    for loop in text.outwards(node):
+        edit = wrap_in_no_grad(text, loop) if isinstance(loop, ast.For) else None
+        if edit is not None:
+            yield Fix("fits", "`with torch.no_grad():` around the loop", (edit,))
+            return
+
+
+def _suggest_flag(
+    program: Program, finding: Finding, text: SourceText, node: ast.AST
+) -> Iterator[Fix]:
+    """Suggest the flag of parameters, or `requires_grad_` of a module."""
+    statement = text.statement_of(node) if isinstance(node, ast.expr) else node
+    if not isinstance(statement, ast.Assign):
+        return
+    target = statement.targets[0]
+    if isinstance(target, ast.Attribute):
+        owner, value = text.written(target.value), text.written(statement.value)
+        new = f"{owner}.requires_grad = {value}"
+        if "of a module" in finding.message:
+            new = f"{owner}.requires_grad_({value})"
+        yield Fix("fits", f"`{new}`", (Edit(text.span(statement), new),))
+
+
 def _suggest_own_module(
     program: Program, finding: Finding, text: SourceText, node: ast.AST
 ) -> Iterator[Fix]:
@@ -600,6 +630,8 @@ WAYS: dict[str, Suggest] = {
     GRADIENTS_NOT_CLEARED: _suggest_clearing,
     GRADIENTS_CLEARED_UNUSED: _suggest_later_clearing,
     EVALUATED_IN_TRAINING_MODE: _suggest_mode,
+    EVALUATED_WITH_GRAPH: _suggest_no_grad,
+    FLAG_WITHOUT_EFFECT: _suggest_flag,
     TRAINED_IN_EVAL_MODE: _suggest_mode,
     NOT_IN_OPTIMIZER: _suggest_registration,
     SCHEDULER_ORDER: _suggest_order_of_steps,

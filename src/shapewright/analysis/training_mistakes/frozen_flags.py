@@ -1,0 +1,158 @@
+"""Find flags that freeze nothing, and evaluations that record gradients."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+
+from shapewright.analysis.training_mistakes.context import (
+    RehearsalContext,
+    StoryLoop,
+    build_finding,
+)
+from shapewright.findings.codes import (
+    EVALUATED_WITH_GRAPH,
+    FLAG_WITHOUT_EFFECT,
+    looks_for,
+)
+from shapewright.findings.finding import Finding
+from shapewright.program.source_text import SourceText, find_defining
+from shapewright.program.spans import Span
+from shapewright.program.syntax_nodes import (
+    get_called_name,
+    get_last_line,
+    get_last_name,
+    iter_assignments,
+)
+from shapewright.record.report import Moment
+
+MISSPELT = frozenset(
+    {"require_grad", "require_grads", "requires_grads", "requires_gradient",
+     "requires_grad_", "require_gradient", "requiresGrad"}
+)  # fmt: skip
+OF_MODULES = frozenset({"children", "modules"})
+
+
+@looks_for(FLAG_WITHOUT_EFFECT)
+def find_idle_flags(scene: RehearsalContext) -> Iterator[Finding]:
+    """Find `p.require_grad = False`, and `requires_grad` set on a module."""
+    for file in scene.program.trace.sources:
+        text = scene.program.text(file)
+        for target, value in iter_assignments(text.tree if text is not None else None):
+            if text is None or not isinstance(target, ast.Attribute):
+                continue
+            if not isinstance(value, ast.Constant) or type(value.value) is not bool:
+                continue
+            written = text.written(target)
+            if target.attr in MISSPELT:
+                said = (
+                    f"`{written}` is an attribute that torch never reads: the flag is"
+                )
+                said += " `requires_grad`"
+            elif target.attr == "requires_grad" and _is_module(text, target.value):
+                said = (
+                    f"`{written} = {value.value}` sets an attribute of a module, which"
+                )
+                said += " its parameters do not have: they train on"
+            else:
+                continue
+            statement = text.statement_of(target)
+            yield build_finding(FLAG_WITHOUT_EFFECT, said, text.span(statement))
+
+
+def _is_module(text: SourceText, node: ast.expr) -> bool:
+    """Return whether the text shows that an expression is a module."""
+    name = get_last_name(node)
+    if isinstance(node, ast.Name):
+        loop = text.around(node, ast.For)
+        if loop is not None and get_last_name(loop.target) == name:
+            return get_called_name(loop.iter) in OF_MODULES
+    kinds = [get_called_name(value) for value in find_defining(text, name) if name]
+    classes = {
+        each.name for _, each in text.definitions() if isinstance(each, ast.ClassDef)
+    }
+    known = {"Sequential", "Linear", "Conv1d", "Conv2d", "Conv3d", "Embedding", "LSTM"}
+    return bool(kinds) and all(kind in known | classes for kind in kinds)
+
+
+@looks_for(EVALUATED_WITH_GRAPH, misled_by_errors=True)
+def find_recorded_evaluations(scene: RehearsalContext) -> Iterator[Finding]:
+    """Find loops that evaluate a model, after `eval()`, and add up losses with graphs."""
+    seen: set[tuple[str, int]] = set()
+    for loop in scene.loops():
+        place = loop.moment.file, loop.moment.line
+        kinds = set(_iter_kinds(loop.moment))
+        if place in seen or kinds & {"backward", "step", "train", "zero_grad"}:
+            continue
+        kept = _is_after_eval(loop) and _is_sum_kept(scene, loop)
+        span = _find_graph(scene, loop) if kept else None
+        if span is None:
+            continue
+        seen.add(place)
+        yield build_finding(
+            EVALUATED_WITH_GRAPH,
+            "this evaluates with gradients recorded: the activations of all batches are"
+            " held by a sum, for a backward pass that never comes",
+            span,
+            (loop.text.span(loop.node.iter), "in this loop, after `eval()`"),
+        )
+
+
+def _iter_kinds(moment: Moment) -> Iterator[str]:
+    """Yield the kinds of all events within an event."""
+    for each in moment.inner:
+        yield each.kind
+        yield from _iter_kinds(each)
+
+
+def _is_after_eval(loop: StoryLoop) -> bool:
+    """Return whether the function of a loop calls `eval()` above it."""
+    text = loop.text
+    function = text.around(loop.node, ast.FunctionDef, ast.Module)
+    modes = [
+        (node.lineno, node.func.attr)
+        for node in (ast.walk(function) if function is not None else ())
+        if isinstance(node, ast.Call)
+        and isinstance(node.func, ast.Attribute)
+        and node.func.attr in ("eval", "train")
+        and node.lineno < loop.node.lineno
+    ]
+    return bool(modes) and max(modes)[1] == "eval"
+
+
+def _is_sum_kept(scene: RehearsalContext, loop: StoryLoop) -> bool:
+    """Return whether a loop adds up tensors with their graphs."""
+    sums = {
+        (loop.text.file, node.lineno)
+        for node in ast.walk(loop.node)
+        if isinstance(node, ast.AugAssign)
+    }
+    return any(
+        op.span is not None
+        and (op.span.file, op.span.line) in sums
+        and any(fact.requires_grad and not fact.shape for fact in op.outputs)
+        for op in scene.program.trace.ops
+        if op.name in ("+", "+=")
+    )
+
+
+def _find_graph(scene: RehearsalContext, loop: StoryLoop) -> Span | None:
+    """Return where a loop first makes a tensor with a graph, if none of its calls takes
+    a gradient.
+    """
+    lines = range(loop.node.lineno, get_last_line(loop.node) + 1)
+    first: Span | None = None
+    for op in scene.program.trace.ops:
+        inside = [
+            frame.span
+            for frame in op.frames
+            if frame.span.file == loop.text.file and frame.span.line in lines
+        ]
+        if not inside:
+            continue
+        if op.name.rpartition(".")[2] in ("backward", "grad"):
+            return None
+        graph = any(fact.requires_grad and not fact.is_leaf for fact in op.outputs)
+        if graph and first is None:
+            first = inside[0]
+    return first

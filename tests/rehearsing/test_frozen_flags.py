@@ -1,0 +1,84 @@
+"""Flags that freeze nothing, and evaluation that records gradients."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.rehearsing.rehearsed import rehearsed
+
+TRAINING = """\
+import torch
+from torch import nn
+from torch.utils.data import DataLoader, TensorDataset
+
+data = TensorDataset(torch.randn(40, 10), torch.randint(0, 3, (40,)))
+train, test = DataLoader(data, batch_size=8), DataLoader(data, batch_size=10)
+model = nn.Sequential(nn.Linear(10, 8), nn.ReLU(), nn.Linear(8, 3))
+head = nn.Linear(3, 3)
+FREEZE
+parameters = [*model.parameters(), *head.parameters()]
+optimizer = torch.optim.SGD([p for p in parameters if p.requires_grad], lr=0.1)
+for epoch in range(2):
+    model.train()
+    for x, y in train:
+        loss = nn.functional.cross_entropy(head(model(x)), y)
+        optimizer.zero_grad()
+        loss.backward()
+        optimizer.step()
+    model.eval()
+    correct = 0
+EVALUATE
+    print(correct)
+"""
+
+PLAIN = """\
+    for x, y in test:
+        correct += nn.functional.cross_entropy(head(model(x)), y)
+"""
+QUIET = """\
+    with torch.no_grad():
+        for x, y in test:
+            correct += (head(model(x)).argmax(1) == y).sum().item()
+"""
+
+
+def found(folder: Path, freeze: str, evaluate: str = QUIET) -> list[tuple[str, str]]:
+    """Code and first checked edit of each finding."""
+    text = TRAINING.replace("FREEZE", freeze).replace("EVALUATE\n", evaluate)
+    return [
+        (each.code, each.fixes[0].message if each.fixes else "")
+        for each in rehearsed(folder, text).findings
+    ]
+
+
+@pytest.mark.parametrize(
+    ("freeze", "edit"),
+    [
+        ("for p in head.parameters():\n    p.require_grad = False",
+         "`p.requires_grad = False`"),
+        ("head.requires_grad = False", "`head.requires_grad_(False)`"),
+    ],
+)  # fmt: skip
+def test_a_flag_that_torch_never_reads(tmp_path: Path, freeze: str, edit: str) -> None:
+    assert found(tmp_path, freeze) == [("flag-without-effect", edit)]
+
+
+@pytest.mark.parametrize(
+    "freeze",
+    [
+        "",
+        "head.requires_grad_(False)",
+        "for p in head.parameters():\n    p.requires_grad = False",
+    ],
+)
+def test_what_freezes_is_quiet(tmp_path: Path, freeze: str) -> None:
+    assert found(tmp_path, freeze) == []
+
+
+def test_an_evaluation_that_records_gradients(tmp_path: Path) -> None:
+    (only,) = found(tmp_path, "", PLAIN)
+    assert only == (
+        "evaluated-with-graph", "`with torch.no_grad():` around the loop",
+    )  # fmt: skip
