@@ -77,7 +77,7 @@ def _is_module(text: SourceText, node: ast.expr) -> bool:
 
 @looks_for(EVALUATED_WITH_GRAPH, misled_by_errors=True)
 def find_recorded_evaluations(scene: RehearsalContext) -> Iterator[Finding]:
-    """Find loops that evaluate a model, after `eval()`, and add up losses with graphs."""
+    """Find loops that evaluate a model and add up losses with their graphs."""
     seen: set[tuple[str, int]] = set()
     for loop in scene.loops():
         place = loop.moment.file, loop.moment.line
