@@ -71,7 +71,9 @@ LEAST_CALLS = 3_000
 
 
 MOST_SECONDS = 8.0
-"""Time for all tries; what is then left untried is counted in the report."""
+"""Time for the tries of one finding; what is left untried is counted in the report."""
+ALL_SECONDS = 40.0
+"""Time for all tries."""
 TOGETHER = 8
 """Tries between two looks at the clock."""
 
@@ -263,10 +265,11 @@ class Session:
         wanted = get_output(program) if sure else None
         pairs = [(each, self.edited(program, each.fix)) for each in found]
         known = [(each, texts) for each, texts in pairs if texts is not None]
-        start, enough = 0, False
+        start, enough, began = 0, False, self.seconds
         for turn, count in enumerate(AT_ONCE):
             some = known[start : start + min(count, self.room())]
-            while some and self.seconds < MOST_SECONDS:
+            limit = min(began + MOST_SECONDS, ALL_SECONDS)
+            while some and self.seconds < limit:
                 part, some = some[:TOGETHER], some[TOGETHER:]
                 start += len(part)
                 self.try_part(program, told, part, before)
