@@ -42,6 +42,19 @@ CASES = {
     ),
     "head": ("pass", 7, "`head` of `Net` has another size in the state dict"),
     "missing": ('del saved["body.bias"]', 5, "the state dict lacks 1 of 4 keys"),
+    "inside": (
+        'saved = {"model": saved, "optimizer": {"state": {}}, "epoch": 3}', 5,
+        "the weights of `Net` are inside what is loaded, at `[\"model\"]`",
+    ),
+    "inside with a prefix": (
+        'saved = {"net": {"module." + k: v for k, v in saved.items()}}', 5,
+        "inside what is loaded, at `[\"net\"]`",
+    ),
+    "a module": ("saved = Net(5)", 5, "`Net` is given a whole module where"),
+    "renamed": (
+        'saved = {k.replace("body", "trunk"): v for k, v in saved.items()}', 5,
+        "the state dict has other keys than `Net`: 2 are missing",
+    ),
     "unexpected": (
         'saved["more"] = saved["body.bias"]', 5, "the state dict has 1 keys that",
     ),

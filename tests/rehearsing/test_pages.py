@@ -18,6 +18,7 @@ CODES = (
     "evaluated-in-training-mode", "sum-after-loop", "mean-over-samples",
     "scheduler-order", "scheduler-too-long", "items-do-not-stack",
     "collective-mismatch", "gradient-without-graph", "state-not-copied",
+    "never-stepped", "count-over-batches", "mean-of-means", "evaluated-with-graph",
 )  # fmt: skip
 
 RAISES = {

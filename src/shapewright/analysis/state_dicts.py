@@ -32,6 +32,20 @@ def explain_load(span: Span, one: Misloaded) -> Finding:
 
 def _describe_change(one: Misloaded) -> str:
     """Describe the change that explains all mismatches."""
+    if one.holds:
+        return (
+            f"`{one.class_name}` is given the state of an {one.holds} (`state`,"
+            " `param_groups`), which holds none of its weights"
+        )
+    if one.path == ".state_dict()":
+        return (
+            f"`{one.class_name}` is given a whole module where its state dict belongs"
+        )
+    if one.path:
+        return (
+            f"the weights of `{one.class_name}` are inside what is loaded,"
+            f" at `{one.path}`"
+        )
     theirs, ours = prefix_of(one)
     if theirs:
         return (
@@ -84,18 +98,46 @@ def suggest_fixes(program: Program, span: Span, one: Misloaded) -> list[Fix]:
     text, call = found
     theirs, ours = prefix_of(one)
     given = call.args[0]
-    if theirs:
-        key = f'k.removeprefix("{theirs}")'
-        return [_rename_keys(text, given, f"{{{key}: v for k, v in %s.items()}}")]
-    if ours:
-        key = f'f"{ours}{{k}}"'
-        return [_rename_keys(text, given, f"{{{key}: v for k, v in %s.items()}}")]
+    if one.holds:
+        return []
+    renamed = _find_renaming(one)
+    key = f'f"{ours}{{k}}"' if ours else ""
+    key = f'k.removeprefix("{theirs}")' if theirs else key
+    if renamed and not key:
+        key = f'k.replace("{renamed[0]}", "{renamed[1]}")'
+    if key:
+        form = f"{{{key}: v for k, v in %s{one.path}.items()}}"
+        return [_rename_keys(text, given, form)]
+    if one.path and not (one.resized or one.missing or one.unexpected):
+        return [_rename_keys(text, given, f"%s{one.path}")]
     if one.resized:
         sizes = list(_suggest_constructor(program, one))
         loose = [_load_without_resized(text, call, one)]
         return [*sizes, *loose] if ".step(" not in text.text else [*loose, *sizes]
     loaded = one.keys - len(one.missing)
-    return [_load_loosely(text, call, None)] if 2 * loaded > one.keys else []
+    inner = _rename_keys(text, given, f"%s{one.path}") if one.path else None
+    return [_load_loosely(text, call, inner)] if 2 * loaded > one.keys else []
+
+
+def _find_renaming(one: Misloaded) -> tuple[str, str] | None:
+    """Return the part of the keys to replace, and by what, if one change fits them all.
+
+    Example: ``("features.", "backbone.")``.
+    """
+    for theirs in one.unexpected[:1]:
+        for ours in one.missing:
+            parts, others = theirs.split("."), ours.split(".")
+            while parts and others and parts[-1] == others[-1]:
+                parts, others = parts[:-1], others[:-1]
+            while parts and others and parts[0] == others[0]:
+                parts, others = parts[1:], others[1:]
+            if parts and others:
+                old, new = ".".join(parts) + ".", ".".join(others) + "."
+                if {key.replace(old, new) for key in one.unexpected} == set(
+                    one.missing
+                ):
+                    return old, new
+    return None
 
 
 def _suggest_constructor(program: Program, one: Misloaded) -> Iterator[Fix]:
@@ -142,7 +184,7 @@ def _load_without_resized(text: SourceText, call: ast.Call, one: Misloaded) -> F
     modules = tuple(dict.fromkeys(f"{_get_owner(key)}." for key, _, _ in one.resized))
     names = repr(modules[0]) if len(modules) == 1 else repr(modules)
     names = names.replace("'", '"')
-    kept = f"{{k: v for k, v in %s.items() if not k.startswith({names})}}"
+    kept = f"{{k: v for k, v in %s{one.path}.items() if not k.startswith({names})}}"
     return _load_loosely(text, call, _rename_keys(text, call.args[0], kept))
 
 

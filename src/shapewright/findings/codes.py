@@ -441,6 +441,21 @@ LOST_BATCH = _hazard("lost-batch",
 LOSS_INPUT = _hazard("loss-input",
     "a loss of probabilities where it expects logits, or the reverse",
     "the loss without the activation before it: logits into `cross_entropy`")
+COMPARED_SCORES = _hazard("compared-scores",
+    "scores compared with class labels: they are never equal",
+    "`argmax`, or the indices of `max`")
+PAIRED_ROWS = _hazard("paired-rows",
+    "predictions flattened in another order than their targets",
+    "`transpose` before one of the two is flattened")
+LAST_STEP = _hazard("last-step",
+    "the last step of a bidirectional layer, where the backward direction began",
+    "the last state of each direction")
+DROPOUT_ALWAYS_ON = _hazard("dropout-always-on",
+    "`F.dropout` without `training`: `eval()` does not switch it off",
+    "`training=self.training`, or `nn.Dropout`")
+NOT_A_PARAMETER = _hazard("not-a-parameter",
+    "a weight that is a plain tensor, which no optimizer gets",
+    "`nn.Parameter`")
 MASK_AXIS = _hazard("mask-axis",
     "a mask along the queries, or one that shows only the future",
     "a mask along the last dim of the scores")
@@ -494,8 +509,16 @@ EVALUATED_IN_TRAINING_MODE = _mistake("evaluated-in-training-mode",
     "evaluation with dropout and batch norm in training",
     "`model.eval()` before, `model.train()` after")
 EVALUATED_WITH_GRAPH = _mistake("evaluated-with-graph",
-    "losses added up with their graphs in an evaluation: memory for nothing",
+    "an evaluation that records gradients: memory for nothing",
     "`with torch.no_grad():` around the loop")
+NEVER_STEPPED = _mistake("never-stepped",
+    "an optimizer whose `step()` is never called", "`optimizer.step()`")
+COUNT_OVER_BATCHES = _mistake("count-over-batches",
+    "correct answers divided by the number of batches, or by a fixed batch size",
+    "divide by the number of samples")
+MEAN_OF_MEANS = _mistake("mean-of-means",
+    "an accuracy averaged over batches of which the last is smaller",
+    "add up the correct answers, divide by the number of samples")
 FLAG_WITHOUT_EFFECT = _mistake("flag-without-effect",
     "`requires_grad` misspelt, or set on a module: nothing is frozen",
     "`module.requires_grad_(False)`")

@@ -159,7 +159,9 @@ class Misloaded:
 
     `missing` are the model's keys that the dict lacks, `unexpected` the dict's keys
     that the model lacks; `resized` holds tuples of key, the model's shape and the
-    dict's shape. `keys` is the number of the model's keys.
+    dict's shape. `keys` is the number of the model's keys. `path` is the expression,
+    such as ``["model"]``, that leads from what was given to the state dict inside it;
+    `holds` says what was given where it holds no weights ("optimizer").
     """
 
     class_name: str
@@ -168,6 +170,8 @@ class Misloaded:
     resized: tuple[tuple[str, Shape, Shape], ...]
     keys: int
     torch_message: str
+    path: str = ""
+    holds: str = ""
 
 
 def prefix_of(one: Misloaded) -> tuple[str, str]:

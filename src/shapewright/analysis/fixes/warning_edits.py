@@ -13,18 +13,37 @@ from itertools import combinations, permutations
 from shapewright.analysis.fixes.keywords_and_methods import with_keyword
 from shapewright.analysis.fixes.loss_edits import suggest_loss_edits
 from shapewright.analysis.fixes.operands import append_method
-from shapewright.analysis.fixes.statements import (
-    cut_lines,
-    replace_lines,
-    wrap_in_no_grad,
-    write_after,
-    write_before,
+from shapewright.analysis.fixes.tensor_edits import (
+    suggest_classes,
+    suggest_last_states,
+    suggest_mode_of_module,
+    suggest_one_order,
+    suggest_parameter,
+)
+from shapewright.analysis.fixes.training_edits import (
+    suggest_clearing,
+    suggest_count_of_batches,
+    suggest_count_of_samples,
+    suggest_flag,
+    suggest_inside_loop,
+    suggest_last_batch,
+    suggest_later_clearing,
+    suggest_mode,
+    suggest_no_grad,
+    suggest_order_of_steps,
+    suggest_own_module,
+    suggest_registration,
+    suggest_step,
+    suggest_value,
 )
 from shapewright.analysis.program_run import Program
 from shapewright.analysis.provenance.call_expressions import find_tensor_expressions
 from shapewright.findings.codes import (
     BATCH_AXIS,
     BUILT_IN_FORWARD,
+    COMPARED_SCORES,
+    COUNT_OVER_BATCHES,
+    DROPOUT_ALWAYS_ON,
     EINSUM_REDUCTION,
     EVALUATED_IN_TRAINING_MODE,
     EVALUATED_WITH_GRAPH,
@@ -32,14 +51,19 @@ from shapewright.findings.codes import (
     GRADIENTS_CLEARED_UNUSED,
     GRADIENTS_NOT_CLEARED,
     GRAPH_KEPT,
+    LAST_STEP,
     LAYOUT,
     LOSS_INPUT,
     LOST_BATCH,
     MASK_AXIS,
+    MEAN_OF_MEANS,
     MEAN_OVER_SAMPLES,
+    NEVER_STEPPED,
+    NOT_A_PARAMETER,
     NOT_IN_OPTIMIZER,
     ONE_SAMPLE,
     OUTER_BROADCAST,
+    PAIRED_ROWS,
     SCHEDULER_ORDER,
     SUM_AFTER_LOOP,
     TRAINED_IN_EVAL_MODE,
@@ -51,13 +75,12 @@ from shapewright.operators.facts import operators_with
 from shapewright.program.source_text import SourceText, join_lines
 from shapewright.program.spans import Span
 from shapewright.program.syntax_nodes import (
-    LOOPS,
     get_called_name,
-    get_last_line,
 )
 from shapewright.record.ops import Op
 
 JOINS = operators_with("concatenates")
+SUMMING = frozenset({"mean", "sum", "amax"})
 REPEATING = operators_with("repeats_whole")
 MOST = 6
 """Edits of one warning that are tried."""
@@ -104,6 +127,11 @@ def _suggest_equal_ranks(
             continue
         long = 0 if len(one) > len(other) else 1
         shape = op.inputs[long].shape
+        if abs(len(one) - len(other)) > 1 and set(shape[2:]) == {1}:
+            places = find_tensor_expressions(program, op)
+            place = places[long] if len(places) > long else None
+            if place is not None:
+                yield append_method(text, place[0], ".flatten(1)")
         ones = [dim for dim, size in enumerate(shape) if size == 1]
         places = find_tensor_expressions(program, op)
         if ones and len(places) > 1:
@@ -219,6 +247,8 @@ def _suggest_other_dim(
         if told is not None and told.start() != (own.start() if own else -1):
             right = int(told[1])
             dims = [-1 if right == rank - 1 else right, *dims]
+        if op.name.rpartition(".")[2] in SUMMING and rank > 2:
+            dims = [1, *dims]  # the steps, not the features
         dims = list(dict.fromkeys(dims))
         if "without `dim`" in finding.message and own is not None:
             dims = [int(own[1])]
@@ -344,296 +374,36 @@ def _suggest_arrow(
     yield Fix("fits", f"`{new}`", (Edit(text.span(first), new),))
 
 
-# -- the loop of a training ------------------------------------------------------------
-
-
-def _suggest_value(
-    program: Program, finding: Finding, text: SourceText, node: ast.AST
-) -> Iterator[Fix]:
-    """Suggest `loss.item()` for a loss that is kept with its graph."""
-    name = finding.message.partition("`")[2].partition("`")[0]
-    statement = text.statement_of(node) if isinstance(node, ast.expr) else node
-    if not isinstance(statement, ast.stmt):
-        return
-    value = getattr(statement, "value", None)
-    uses = [
-        each
-        for each in ast.walk(value if value is not None else statement)
-        if isinstance(each, ast.Name)
-        and each.id == name
-        and isinstance(each.ctx, ast.Load)
-        and not isinstance(text.parent(each), ast.Attribute)
-    ]
-    use: ast.expr | None = uses[-1] if uses else None
-    while use is not None and isinstance(text.parent(use), ast.Subscript):
-        outer = text.parent(use)
-        if not isinstance(outer, ast.Subscript) or outer.value is not use:
-            break
-        use = outer
-    for method in (".item()", ".detach()"):
-        if use is not None:
-            yield append_method(text, use, method)
-
-
-def _suggest_count_of_batches(
-    program: Program, finding: Finding, text: SourceText, node: ast.AST
-) -> Iterator[Fix]:
-    """Suggest to divide a sum of batch means by the number of batches, or to weigh each
-    mean by the samples of its batch.
-    """
-    divisor = None
-    if isinstance(node, ast.BinOp):
-        divisor = node.right
-    elif isinstance(node, ast.AugAssign):
-        divisor = node.value
-    if isinstance(divisor, ast.Call) and get_called_name(divisor) == "len":
-        inner = divisor.args[0]
-        if isinstance(inner, ast.Attribute) and inner.attr == "dataset":
-            new = f"len({text.written(inner.value)})"
-            if "sampler" in finding.message:
-                new = f"len({text.written(inner.value)}.sampler)"
-            yield Fix("fits", f"`{new}`", (Edit(text.span(divisor), new),))
-    for related in finding.related:
-        found = program.node(related.span)
-        if found is None:
-            continue
-        where, statement = found
-        loop = where.around(statement, *LOOPS)
-        value = getattr(statement, "value", None)
-        batch = _find_batch(loop)
-        if isinstance(value, ast.expr) and batch:
-            new = f" * {batch}.size(0)"
-            shown = join_lines(where.written(statement)) + new
-            yield Fix("fits", f"`{shown}`", (Edit(where.span(value).end, new),))
-
-
-def _find_batch(loop: ast.AST | None) -> str:
-    """Return the name of the first tensor that a loop over batches unpacks."""
-    target = getattr(loop, "target", None)
-    names = [
-        each.id
-        for each in ast.walk(target if target is not None else ast.Pass())
-        if isinstance(each, ast.Name)
-    ]
-    plain = [
-        name for name in names if name not in ("i", "idx", "step", "batch_idx", "_")
-    ]
-    return plain[0] if plain else ""
-
-
-def _suggest_inside_loop(
-    program: Program, finding: Finding, text: SourceText, node: ast.AST
-) -> Iterator[Fix]:
-    """Suggest to indent a sum into the loop above it."""
-    statement = text.statement_of(node) if isinstance(node, ast.expr) else node
-    if not isinstance(statement, ast.stmt):
-        return
-    first, last = statement.lineno, get_last_line(statement)
-    rows = [f"    {row}" for row in text.lines[first - 1 : last]]
-    said = f"`{join_lines(text.written(statement))}` inside the loop"
-    yield Fix("fits", said, (replace_lines(text, statement, "\n".join(rows)),))
-
-
-def _suggest_clearing(
-    program: Program, finding: Finding, text: SourceText, node: ast.AST
-) -> Iterator[Fix]:
-    """Suggest `optimizer.zero_grad()` before the backward pass."""
-    statement = text.statement_of(node) if isinstance(node, ast.expr) else node
-    for owner in _find_owners(text, "step"):
-        new = f"{owner}.zero_grad()"
-        if isinstance(statement, ast.stmt):
-            yield Fix("fits", f"`{new}`", (write_before(text, statement, new),))
-
-
-def _find_owners(text: SourceText, method: str) -> list[str]:
-    """Return the names whose method a file calls, schedulers left out."""
-    found = [
-        text.written(node.func.value)
-        for node in text.nodes
-        if isinstance(node, ast.Call)
-        and isinstance(node.func, ast.Attribute)
-        and node.func.attr == method
-        and "sched" not in text.written(node.func.value)
-    ]
-    return list(dict.fromkeys(found))
-
-
-def _suggest_later_clearing(
-    program: Program, finding: Finding, text: SourceText, node: ast.AST
-) -> Iterator[Fix]:
-    """Suggest to clear gradients before the backward pass, not between it and the
-    step; and the step itself, where there is none.
-    """
-    statement = text.statement_of(node) if isinstance(node, ast.expr) else node
-    if not isinstance(statement, ast.stmt):
-        return
-    written = text.written(statement)
-    for related in finding.related:
-        found = program.node(related.span)
-        if found is None or found[0].file != text.file:
-            continue
-        backward = text.statement_of(found[1])
-        if backward.lineno < statement.lineno:
-            edits = (write_before(text, backward, written), cut_lines(text, statement))
-            said = f"`{written}` before `{join_lines(text.written(backward))}`"
-            yield Fix("fits", said, edits)
-        owner = written.partition(".zero_grad")[0]
-        new = f"{owner}.step()"
-        yield Fix("fits", f"`{new}`", (write_after(text, backward, new),))
-
-
-def _suggest_mode(
-    program: Program, finding: Finding, text: SourceText, node: ast.AST
-) -> Iterator[Fix]:
-    """Suggest `model.eval()` or `model.train()` before the loop that needs it."""
-    method = "eval" if finding.code == EVALUATED_IN_TRAINING_MODE else "train"
-    called = node if isinstance(node, ast.Call) else None
-    names = _find_owners(text, "parameters") + _find_owners(text, "eval")
-    if called is not None and isinstance(called.func, ast.Name):
-        names.insert(0, called.func.id)
-    statement = text.statement_of(node) if isinstance(node, ast.expr) else node
-    loop: ast.For | ast.While | None = None
-    for around in text.outwards(node):
-        if isinstance(around, ast.For | ast.While):
-            loop = around
-            break
-    if loop is not None and method == "eval":
-        statement = loop
-    for name in dict.fromkeys(names):
-        if isinstance(statement, ast.stmt):
-            new = f"{name}.{method}()"
-            place = write_before(text, statement, new)
-            if method == "train" and loop is not None:
-                place = write_before(text, loop.body[0], new)
-            yield Fix("fits", f"`{new}`", (place,))
-
-
-def _suggest_last_batch(
-    program: Program, finding: Finding, text: SourceText, node: ast.AST
-) -> Iterator[Fix]:
-    """Suggest `drop_last=True` where a last batch is one sample."""
-    for short in program.remainders:
-        where = program.text(short.file)
-        for call in where.near(short.line) if where is not None else ():
-            own = isinstance(call, ast.Call) and get_called_name(call) == short.name
-            words = call.keywords if own and isinstance(call, ast.Call) else []
-            told = any(word.arg == "drop_last" for word in words)
-            if own and not told and where is not None and isinstance(call, ast.Call):
-                yield with_keyword(where, call, "drop_last=True")
-
-
-def _suggest_registration(
-    program: Program, finding: Finding, text: SourceText, node: ast.AST
-) -> Iterator[Fix]:
-    """Suggest `nn.ModuleList` for a list of layers, or the optimizer after the model is
-    whole.
-    """
-    from shapewright.analysis.mixed_devices import find_module_list, find_own_module
-
-    for related in finding.related:
-        for find in (find_module_list, find_own_module):
-            fix = find(program, related.span)
-            if fix is not None:
-                yield fix
-        found = program.node(related.span)
-        if found is None or found[0].file != text.file:
-            continue
-        made = text.statement_of(found[1])
-        built = text.statement_of(node) if isinstance(node, ast.expr) else node
-        if not isinstance(built, ast.stmt) or text.parent(made) is not text.parent(
-            built
-        ):
-            continue
-        if built.lineno < made.lineno and isinstance(made, ast.Assign):
-            written = text.written(built)
-            edits = (cut_lines(text, built), write_after(text, made, written))
-            said = f"`{join_lines(written)}` after line {made.lineno}"
-            yield Fix("fits", said, edits)
-
-
-def _suggest_no_grad(
-    program: Program, finding: Finding, text: SourceText, node: ast.AST
-) -> Iterator[Fix]:
-    """Suggest `with torch.no_grad():` around a loop."""
-    for loop in text.outwards(node):
-        edit = wrap_in_no_grad(text, loop) if isinstance(loop, ast.For) else None
-        if edit is not None:
-            yield Fix("fits", "`with torch.no_grad():` around the loop", (edit,))
-            return
-
-
-def _suggest_flag(
-    program: Program, finding: Finding, text: SourceText, node: ast.AST
-) -> Iterator[Fix]:
-    """Suggest the flag of parameters, or `requires_grad_` of a module."""
-    statement = text.statement_of(node) if isinstance(node, ast.expr) else node
-    if not isinstance(statement, ast.Assign):
-        return
-    target = statement.targets[0]
-    if isinstance(target, ast.Attribute):
-        owner, value = text.written(target.value), text.written(statement.value)
-        new = f"{owner}.requires_grad = {value}"
-        if "of a module" in finding.message:
-            new = f"{owner}.requires_grad_({value})"
-        yield Fix("fits", f"`{new}`", (Edit(text.span(statement), new),))
-
-
-def _suggest_own_module(
-    program: Program, finding: Finding, text: SourceText, node: ast.AST
-) -> Iterator[Fix]:
-    """Suggest to build a layer in `__init__`."""
-    from shapewright.analysis.mixed_devices import find_own_module
-
-    fix = find_own_module(program, finding.span) if finding.span is not None else None
-    if fix is not None:
-        yield fix
-
-
-def _suggest_order_of_steps(
-    program: Program, finding: Finding, text: SourceText, node: ast.AST
-) -> Iterator[Fix]:
-    """Suggest to step a scheduler after its optimizer."""
-    statement = text.statement_of(node) if isinstance(node, ast.expr) else node
-    if not isinstance(statement, ast.stmt):
-        return
-    written = text.written(statement)
-    for each in text.nodes:
-        if isinstance(each, ast.Expr) and each.lineno > statement.lineno:
-            call = each.value
-            if isinstance(call, ast.Call) and get_called_name(call) == "step":
-                named = text.written(call.func)
-                if "sched" not in named:
-                    edits = (
-                        cut_lines(text, statement),
-                        write_after(text, each, written),
-                    )
-                    said = f"`{written}` after `{text.written(each)}`"
-                    yield Fix("fits", said, edits)
-                    return
-
-
 WAYS: dict[str, Suggest] = {
     OUTER_BROADCAST: _suggest_equal_ranks,
     LOST_BATCH: _suggest_squeezed_dim,
     LOSS_INPUT: suggest_loss_edits,
-    BUILT_IN_FORWARD: _suggest_own_module,
+    BUILT_IN_FORWARD: suggest_own_module,
     MASK_AXIS: _suggest_interleaving,
     VIEW_MIXES_DIMS: _suggest_transpose,
     WRONG_AXIS: _suggest_other_dim,
     BATCH_AXIS: _suggest_other_dim,
     LAYOUT: _suggest_batch_first,
     EINSUM_REDUCTION: _suggest_arrow,
-    ONE_SAMPLE: _suggest_last_batch,
-    GRAPH_KEPT: _suggest_value,
-    MEAN_OVER_SAMPLES: _suggest_count_of_batches,
-    SUM_AFTER_LOOP: _suggest_inside_loop,
-    GRADIENTS_NOT_CLEARED: _suggest_clearing,
-    GRADIENTS_CLEARED_UNUSED: _suggest_later_clearing,
-    EVALUATED_IN_TRAINING_MODE: _suggest_mode,
-    EVALUATED_WITH_GRAPH: _suggest_no_grad,
-    FLAG_WITHOUT_EFFECT: _suggest_flag,
-    TRAINED_IN_EVAL_MODE: _suggest_mode,
-    NOT_IN_OPTIMIZER: _suggest_registration,
-    SCHEDULER_ORDER: _suggest_order_of_steps,
+    ONE_SAMPLE: suggest_last_batch,
+    GRAPH_KEPT: suggest_value,
+    MEAN_OVER_SAMPLES: suggest_count_of_batches,
+    SUM_AFTER_LOOP: suggest_inside_loop,
+    GRADIENTS_NOT_CLEARED: suggest_clearing,
+    GRADIENTS_CLEARED_UNUSED: suggest_later_clearing,
+    NEVER_STEPPED: suggest_step,
+    COUNT_OVER_BATCHES: suggest_count_of_samples,
+    MEAN_OF_MEANS: suggest_count_of_samples,
+    LAST_STEP: suggest_last_states,
+    DROPOUT_ALWAYS_ON: suggest_mode_of_module,
+    NOT_A_PARAMETER: suggest_parameter,
+    COMPARED_SCORES: suggest_classes,
+    PAIRED_ROWS: suggest_one_order,
+    EVALUATED_IN_TRAINING_MODE: suggest_mode,
+    EVALUATED_WITH_GRAPH: suggest_no_grad,
+    FLAG_WITHOUT_EFFECT: suggest_flag,
+    TRAINED_IN_EVAL_MODE: suggest_mode,
+    NOT_IN_OPTIMIZER: suggest_registration,
+    SCHEDULER_ORDER: suggest_order_of_steps,
 }
 """What suggests edits, by the code of a warning."""

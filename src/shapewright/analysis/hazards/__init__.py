@@ -16,8 +16,12 @@ from shapewright.analysis.hazards import axis_mistakes as axis_mistakes
 from shapewright.analysis.hazards import batch_first as batch_first
 from shapewright.analysis.hazards import batch_mixing as batch_mixing
 from shapewright.analysis.hazards import broadcasting as broadcasting
+from shapewright.analysis.hazards import class_labels as class_labels
 from shapewright.analysis.hazards import cpu_tensors as cpu_tensors
+from shapewright.analysis.hazards import functional_dropout as functional_dropout
 from shapewright.analysis.hazards import loss_inputs as loss_inputs
+from shapewright.analysis.hazards import plain_tensors as plain_tensors
+from shapewright.analysis.hazards import recurrent_steps as recurrent_steps
 from shapewright.analysis.hazards import repeated_indices as repeated_indices
 from shapewright.analysis.hazards.context import HazardContext
 from shapewright.analysis.program_run import Program

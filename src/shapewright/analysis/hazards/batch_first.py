@@ -91,6 +91,10 @@ def _find_evidence(scene: HazardContext, claim: Claim) -> tuple[Finding, object]
             return _report_layer(
                 scene, claim, place.op, "positions are added along its dim 1"
             )
+        if _has_merged_samples(scene, claim):
+            return _report_layer(
+                scene, claim, None, "its dim 0 joins the samples with another dim"
+            )
         line = _find_unpacking(scene, claim)
         if line:
             return _report_layer(scene, claim, None, f"the text says `{line}`")
@@ -100,6 +104,22 @@ def _find_evidence(scene: HazardContext, claim: Claim) -> tuple[Finding, object]
         return None
     place = _find_position_table(scene, claim.axis)
     return _report_positions(scene, claim, place) if place is not None else None
+
+
+def _has_merged_samples(scene: HazardContext, claim: Claim) -> bool:
+    """Return whether what a layer takes for time joins the samples with another dim, as
+    in `x.view(batch * rows, columns, width)`.
+    """
+    dims = claim.call.dims[0]
+    if not dims or len(dims[0]) < 2 or any(axis.kind == "parts" for axis in dims[0]):
+        return False
+    root = dims[0][0].root
+    return claim.axis.root is not root and any(
+        other.role == "batch"
+        and other.axis.root is root
+        and other.call is not claim.call
+        for other in scene.claims
+    )
 
 
 def _iter_later_uses(scene: HazardContext, claim: Claim) -> Iterator[OperatorCall]:

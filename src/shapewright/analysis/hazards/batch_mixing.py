@@ -32,6 +32,8 @@ COMPARABLE = operators_with("subtracts") | {"abs", "clone"}
 NORMALISERS = operators_with("normalizes_along_dim")
 
 RUNNING = operators_with("accumulates")
+REDUCING = frozenset({"mean", "sum", "amax"})
+LAYERS = operators_with("gives_logits")
 
 
 @looks_for(BATCH_AXIS)
@@ -48,10 +50,50 @@ def find_batch_axes(scene: HazardContext) -> Iterator[Finding]:
             letter = _find_summed_letter(scene, call)
             if letter is not None:
                 yield _report_einsum(scene, call, letter)
+        if call.name in REDUCING and _merges_samples(scene, call):
+            yield _report_merged(scene, call)
         if call.name in NORMALISERS and call.op.span is not None:
             at = _find_normalised_dim(call)
             if at is not None and _has_competing_samples(scene, call, at):
                 yield _report_batch_axis(scene, call, at)
+
+
+def _merges_samples(scene: HazardContext, call: OperatorCall) -> bool:
+    """Return whether the features of all samples of a loader's batch are reduced to
+    one before a layer.
+    """
+    if not scene.program.batches or not call.dims or len(call.dims[0]) < 2:
+        return False
+    dims, gone = call.dims[0], find_reduced_dims(call)
+    if gone is None or list(gone) != [0] or not scene.is_batch(dims[0]):
+        return False
+    if get_length(dims[0]) < 2 or not call.op.module or call.op.span is None:
+        return False
+    fact = call.op.outputs[0]
+    for _ in range(LAYERS_AWAY):
+        users = scene.users.get(fact.tensor, [])
+        if any(
+            user.name in LAYERS and user.op.inputs[0].tensor == fact.tensor
+            for user in users
+        ):
+            return any(axis.kind == "feature" for dim in dims for axis in dim)
+        if len(users) != 1 or not users[0].op.outputs or len(users[0].op.inputs) != 1:
+            return False
+        fact = users[0].op.outputs[0]
+    return False
+
+
+LAYERS_AWAY = 4
+"""Calls between a reduction and the layer that gets its result."""
+
+
+def _report_merged(scene: HazardContext, call: OperatorCall) -> Finding:
+    shape, out = format_shape(call.op.inputs[0]), format_shape(call.op.outputs[0])
+    message = (
+        f"{scene.operation(call.op)} of {shape} runs along dim 0, the batch: its"
+        f" {get_length(call.dims[0][0])} samples become one {out}"
+    )
+    return scene.finding(BATCH_AXIS, call.op, message)
 
 
 def _find_summed_letter(scene: HazardContext, call: OperatorCall) -> str | None:

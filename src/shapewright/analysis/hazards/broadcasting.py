@@ -216,7 +216,8 @@ def _find_paired_axis(
         facing = longer[at + back]
         if get_length(facing) != 1 or not _is_sample(scene, dim):
             continue
-        if not loss and not _is_accidental(facing):
+        accidental = _is_accidental(facing) or _has_left_ones(longer, len(shorter))
+        if not loss and not accidental:
             continue
         for front, before in enumerate(longer[: at + back]):
             own = front - back
@@ -229,6 +230,16 @@ def _find_paired_axis(
 def _is_accidental(dim: Dim) -> bool:
     """Return whether a dim of size 1 was introduced without having been requested."""
     return not dim[0].explicit and dim[0].kind in ACCIDENTS
+
+
+def _has_left_ones(dims: Dims, rank: int) -> bool:
+    """Return whether several dims of size 1 stand behind so many others, as a pooling
+    leaves them: (N, C, 1, 1).
+    """
+    rest = dims[rank:]
+    return len(rest) > 1 and all(
+        get_length(dim) == 1 and not any(axis.explicit for axis in dim) for dim in rest
+    )
 
 
 ACCIDENTS = frozenset({"feature", "input", "source", "one", "state"})

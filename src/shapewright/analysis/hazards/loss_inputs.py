@@ -24,13 +24,19 @@ EXPECTED = values_of("expects_input")
 ACTIVATIONS = values_of("gives_values")
 """What an activation returns, in the same words."""
 LINEAR = operators_with("is_convolution", "gives_logits")
+HALVED = frozenset({"probabilities", "log-probabilities"})
+"""What a sigmoid makes of numbers of which none is negative: one half and more."""
 FARTHEST = 8
 """Calls between an activation and the loss."""
 
 
 @dataclass(frozen=True, slots=True)
 class _LossInput:
-    """The input of a loss: the call that made it, and what it is and should be."""
+    """The input of a loss: the call that made it, and what it is and should be.
+
+    `expected` is empty where it is a sigmoid or a softmax of a `relu`: then `given` is
+    the name of that function.
+    """
 
     loss: Op
     maker: Op
@@ -52,6 +58,10 @@ def _iter_loss_inputs(scene: HazardContext) -> Iterator[_LossInput]:
             given = "logits"
         if given is not None and given != expected:
             yield _LossInput(call.op, maker.op, given, expected)
+        elif given in HALVED:
+            before = _find_maker(scene, maker.op.inputs[0])
+            if before is not None and before.name in ("relu", "relu_"):
+                yield _LossInput(call.op, before.op, maker.name, "")
 
 
 def _find_maker(scene: HazardContext, fact: Fact) -> OperatorCall | None:
@@ -76,9 +86,13 @@ def find_loss_inputs(scene: HazardContext) -> Iterator[Finding]:
         line = f" at line {each.maker.span.line}" if each.maker.span else ""
         message = f"{loss} expects {each.expected}, but {name} holds {each.given}"
         message += f" of `{made}`{line}"
+        if not each.expected:
+            message = (
+                f"{loss} of {name}: the `{each.given}` of a `relu`{line} is never below"
+                " 0.5"
+            )
         if each.given == "log-probabilities" and each.expected == "logits":
             message = f"{loss} applies log-softmax, and `{made}`{line} has applied it"
             message += f" to {name} already"
-        yield scene.finding(
-            LOSS_INPUT, each.loss, message, (each.maker, f"{each.given} are made here")
-        )
+        said = f"{each.given} are made here" if each.expected else "no number below 0"
+        yield scene.finding(LOSS_INPUT, each.loss, message, (each.maker, said))

@@ -77,22 +77,24 @@ def _is_module(text: SourceText, node: ast.expr) -> bool:
 
 @looks_for(EVALUATED_WITH_GRAPH, misled_by_errors=True)
 def find_recorded_evaluations(scene: RehearsalContext) -> Iterator[Finding]:
-    """Find loops that evaluate a model and add up losses with their graphs."""
+    """Find loops that evaluate a model with gradients recorded."""
     seen: set[tuple[str, int]] = set()
     for loop in scene.loops():
         place = loop.moment.file, loop.moment.line
         kinds = set(_iter_kinds(loop.moment))
         if place in seen or kinds & {"backward", "step", "train", "zero_grad"}:
             continue
-        kept = _is_after_eval(loop) and _is_sum_kept(scene, loop)
-        span = _find_graph(scene, loop) if kept else None
+        span = _find_graph(scene, loop) if _is_after_eval(loop) else None
         if span is None:
             continue
         seen.add(place)
+        held = "the activations of each batch are held"
+        if _is_sum_kept(scene, loop):
+            held = "the activations of all batches are held by a sum,"
         yield build_finding(
             EVALUATED_WITH_GRAPH,
-            "this evaluates with gradients recorded: the activations of all batches are"
-            " held by a sum, for a backward pass that never comes",
+            f"this evaluates with gradients recorded: {held} for a backward pass that"
+            " never comes",
             span,
             (loop.text.span(loop.node.iter), "in this loop, after `eval()`"),
         )

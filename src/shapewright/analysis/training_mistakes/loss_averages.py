@@ -40,14 +40,14 @@ def _find_sample_division(
     for node in ast.walk(loop.node):
         if not isinstance(node, ast.stmt) or text.around(node, *LOOPS) is not loop.node:
             continue  # a loop within goes over something else than batches
-        total, added, is_list = _get_addition(node)
+        total, added, is_list = get_addition(node)
         if not total or added is None:
             continue
         if _find_mean(scene, text, loop.node, added) is None:
             continue
-        for place, divided, divisor in _iter_divisions(text, loop.node):
-            same = _is_sum_of(divided, total) if is_list else _is_same(divided, total)
-            if not same or _is_set_between(text, loop.node, total, place):
+        for place, divided, divisor in iter_divisions(text, loop.node):
+            same = _is_sum_of(divided, total) if is_list else is_same(divided, total)
+            if not same or is_set_between(text, loop.node, total, place):
                 continue
             if _is_sample_count(text, divisor, place, (loop.node, node)):
                 yield build_finding(
@@ -73,7 +73,7 @@ def _is_of_single_samples(loop: StoryLoop) -> bool:
     return bool(firsts) and set(firsts) == {"1"}
 
 
-def _get_addition(node: ast.stmt) -> tuple[str, ast.expr | None, bool]:
+def get_addition(node: ast.stmt) -> tuple[str, ast.expr | None, bool]:
     """Return the total that a statement adds to, the value added, and whether the total
     is a list.
     """
@@ -94,7 +94,7 @@ def _get_addition(node: ast.stmt) -> tuple[str, ast.expr | None, bool]:
     return "", None, False
 
 
-def _iter_divisions(
+def iter_divisions(
     text: SourceText, loop: ast.For
 ) -> Iterator[tuple[ast.expr | ast.stmt, ast.expr, ast.expr]]:
     """Yield the divisions below a loop, `a / b` and `a /= b`, with their dividends and
@@ -107,7 +107,7 @@ def _iter_divisions(
             yield node, node.target, node.value
 
 
-def _is_same(node: ast.expr, total: str) -> bool:
+def is_same(node: ast.expr, total: str) -> bool:
     """Return whether a node is a total, or a conversion of it to a number."""
     while isinstance(node, ast.Call) and get_called_name(node) in (*VALUES, "float"):
         inner = node.func.value if isinstance(node.func, ast.Attribute) else None
@@ -138,7 +138,7 @@ def _is_sum_of(node: ast.expr, total: str) -> bool:
     )
 
 
-def _is_set_between(
+def is_set_between(
     text: SourceText, loop: ast.For, total: str, place: ast.expr | ast.stmt
 ) -> bool:
     """Return whether a total is reassigned between its loop and a place below."""
@@ -292,10 +292,10 @@ def _is_counted(text: SourceText, name: str, loop: ast.For, beside: ast.stmt) ->
     """
     names = collect_names(loop, ast.Store)
     for node in ast.walk(loop):
-        if not isinstance(node, ast.stmt) or _get_addition(node)[0] != name:
+        if not isinstance(node, ast.stmt) or get_addition(node)[0] != name:
             continue
         if text.parent(node) is text.parent(beside):
-            return _is_size(_get_addition(node)[1], names)
+            return _is_size(get_addition(node)[1], names)
     return False
 
 
@@ -385,11 +385,11 @@ def _find_larger_data_set(loop: StoryLoop) -> Iterator[Finding]:
         )
     ]
     totals = {
-        _get_addition(node)[0]
+        get_addition(node)[0]
         for node in ast.walk(loop.node)
         if isinstance(node, ast.stmt)
     }
-    for place, divided, divisor in _iter_divisions(text, loop.node):
+    for place, divided, divisor in iter_divisions(text, loop.node):
         same = ast.unparse(divided) in totals - {""}
         if sampled and same and ast.unparse(divisor) == f"len({name}.dataset)":
             yield build_finding(

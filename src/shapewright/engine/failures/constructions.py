@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from types import CodeType, FrameType
 from typing import Any
 
+import torch
 from torch import nn
 
 from shapewright.engine.call_sites import (
@@ -46,7 +47,7 @@ class _Loads:
         ) -> Any:
             try:
                 return original(self, state_dict, strict, assign)
-            except RuntimeError as error:
+            except (RuntimeError, TypeError) as error:
                 kept = refuse(self, state_dict, error, sys._getframe(1))
                 if kept is None:
                     raise
@@ -69,7 +70,12 @@ class _Loads:
             return None
         self.refused.append((frame.f_code, frame.f_lasti, found))
         bad = {key for key, _, _ in found.resized}
-        return {key: value for key, value in given.items() if key not in bad}
+        inside = _read_mapping(follow_path(given, found.path))
+        return {
+            key: value
+            for key, value in inside.items()
+            if key not in bad and isinstance(value, torch.Tensor)
+        }
 
     def asking(self, frame: FrameType | None) -> FrameType | None:
         """Return the innermost frame of the program itself, else that of a library."""
@@ -84,24 +90,89 @@ class _Loads:
 
 
 def compare_state_dict(module: nn.Module, given: Any, message: str) -> Misloaded | None:
-    """Return how a state dict's keys and shapes differ from a module's, or None."""
+    """Return how a state dict's keys and shapes differ from a module's, or None.
+
+    Where none of the keys is the module's, the dict that fits best may lie inside what
+    was given: ``{"model": ..., "optimizer": ..., "epoch": 3}``.
+    """
     try:
-        own = module.state_dict()
-        theirs = {key: tuple(value.shape) for key, value in dict(given).items()}
+        ours = _read_shapes(module.state_dict())
+        theirs = _read_shapes(_read_mapping(given))
     except Exception:  # the program's `state_dict`, or no dict
         return None
-    ours = {key: tuple(value.shape) for key, value in own.items()}
+    path, holds = "", ""
+    if isinstance(given, nn.Module) or not set(ours) & set(theirs):
+        known = _count_shared(ours, theirs) if isinstance(given, Mapping) else -1
+        shared, path = max(
+            [
+                (_count_shared(ours, inner), where)
+                for where, inner in _iter_inside(given)
+            ],
+            default=(0, ""),
+        )
+        if shared <= known or (shared == 0 and not isinstance(given, nn.Module)):
+            path = ""
+        if not path and {"state", "param_groups"} <= set(theirs):
+            holds = "optimizer"
+        if path:
+            theirs = _read_shapes(_read_mapping(follow_path(given, path)))
     resized = tuple(
         (key, shape, theirs[key])
         for key, shape in ours.items()
-        if key in theirs and theirs[key] != shape
+        if theirs.get(key, shape) != shape and theirs[key] is not None
     )
     missing = tuple(key for key in ours if key not in theirs)
     unexpected = tuple(key for key in theirs if key not in ours)
-    if not (resized or missing or unexpected):
+    if not (resized or missing or unexpected or path):
         return None
     name = type(module).__name__
-    return Misloaded(name, missing, unexpected, resized, len(ours), message)
+    return Misloaded(
+        name, missing, unexpected, resized, len(ours), message, path, holds
+    )  # fmt: skip
+
+
+def follow_path(given: Any, path: str) -> Any:
+    """Return the value to which a path of a `Misloaded` leads."""
+    return eval(f"given{path}", {"given": given})
+
+
+def _read_mapping(given: Any) -> Mapping[str, Any]:
+    """Return the state dict of a module, or what was given, as a mapping."""
+    return given.state_dict() if isinstance(given, nn.Module) else dict(given)
+
+
+def _read_shapes(values: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the shape of each tensor by its key, None for what is no tensor."""
+    return {
+        key: tuple(value.shape) if isinstance(value, torch.Tensor) else None
+        for key, value in values.items()
+    }
+
+
+def _iter_inside(given: Any) -> Iterator[tuple[str, dict[str, Any]]]:
+    """Yield the state dicts inside what was given, each with the path to it."""
+    if isinstance(given, nn.Module):
+        yield ".state_dict()", _read_shapes(given.state_dict())
+    elif isinstance(given, Mapping):
+        for key, value in given.items():
+            if isinstance(value, nn.Module | Mapping) and isinstance(key, str):
+                quoted = key.replace("\\", "\\\\").replace('"', '\\"')
+                here = f'["{quoted}"]'
+                if isinstance(value, Mapping):
+                    yield here, _read_shapes(value)
+                for path, inner in _iter_inside(value):
+                    yield here + path, inner
+
+
+def _count_shared(ours: dict[str, Any], theirs: dict[str, Any]) -> int:
+    """Return how many of a model's keys end a key of a dict, or are ended by one."""
+    tails = {_get_tail(key) for key, shape in theirs.items() if shape is not None}
+    return sum(_get_tail(key) in tails for key in ours)
+
+
+def _get_tail(key: str) -> str:
+    """Return the last two parts of a key: the layer's name and its tensor's."""
+    return ".".join(str(key).split(".")[-2:])
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,7 +11,9 @@ FACTS = {
     "gives_values": {
         "sigmoid": "probabilities", "sigmoid_": "probabilities",
         "logsigmoid": "log-probabilities",
+        "relu": "non-negative numbers", "relu_": "non-negative numbers",
     },
+    "drops_elements": "dropout dropout1d dropout2d dropout3d",
     "overwrites_all": "copy_",
     "depends_on_data": "where",
     "finds_nonzero": "where",

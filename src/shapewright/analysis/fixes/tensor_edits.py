@@ -1,0 +1,155 @@
+"""Edits for tensors that are not what they are used for: the last step of two
+directions, scores for classes, weights that are no parameters.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+
+from shapewright.analysis.fixes.keywords_and_methods import with_keyword
+from shapewright.analysis.fixes.operands import append_method
+from shapewright.analysis.program_run import Program
+from shapewright.analysis.provenance.call_expressions import find_tensor_expressions
+from shapewright.findings.finding import Edit, Finding, Fix
+from shapewright.program.source_text import SourceText, join_lines
+from shapewright.program.syntax_nodes import get_called_name, iter_assignments
+from shapewright.record.ops import Op
+
+
+def suggest_last_states(
+    program: Program, finding: Finding, text: SourceText, node: ast.AST
+) -> Iterator[Fix]:
+    """Suggest the last state of each direction, from the output or the states."""
+    for related in finding.related:
+        found = program.call_at(related.span)
+        if found is None or not isinstance(node, ast.Subscript):
+            continue
+        where, call = found
+        names = _get_state_names(where, call)
+        if names and where is text:
+            new = f"torch.cat([{names}[-2], {names}[-1]], dim=-1)"
+            yield Fix("fits", f"`{new}`", (Edit(text.span(node), new),))
+        owner, width = (
+            text.written(node.value),
+            f"{where.written(call.func)}.hidden_size",
+        )
+        if not isinstance(call.func, ast.Attribute | ast.Name) or where is not text:
+            width = f"{owner}.size(-1) // 2"
+        items = node.slice.elts if isinstance(node.slice, ast.Tuple) else [node.slice]
+        first = len(items) > 1 and text.written(items[0]) == ":"
+        last = f"[:, -1, :{width}]" if first else f"[-1, :, :{width}]"
+        start = f"[:, 0, {width}:]" if first else f"[0, :, {width}:]"
+        new = f"torch.cat([{owner}{last}, {owner}{start}], dim=-1)"
+        yield Fix("fits", f"`{join_lines(new)}`", (Edit(text.span(node), new),))
+
+
+def _get_state_names(text: SourceText, call: ast.Call) -> str:
+    """Return the name that a recurrent layer's last states have: `h` of
+    `out, (h, c) = lstm(x)`.
+    """
+    statement = text.statement_of(call)
+    target = statement.targets[0] if isinstance(statement, ast.Assign) else None
+    if not isinstance(target, ast.Tuple) or len(target.elts) != 2:
+        return ""
+    states = target.elts[1]
+    if isinstance(states, ast.Tuple) and states.elts:
+        states = states.elts[0]
+    elif "LSTM" in text.text:
+        return ""  # one name for both states
+    is_name = isinstance(states, ast.Name) and states.id != "_"
+    return states.id if is_name and isinstance(states, ast.Name) else ""
+
+
+def suggest_mode_of_module(
+    program: Program, finding: Finding, text: SourceText, node: ast.AST
+) -> Iterator[Fix]:
+    """Suggest `training=self.training`."""
+    if isinstance(node, ast.Call):
+        yield with_keyword(text, node, "training=self.training")
+
+
+def suggest_parameter(
+    program: Program, finding: Finding, text: SourceText, node: ast.AST
+) -> Iterator[Fix]:
+    """Suggest `nn.Parameter(...)` around the value of an attribute."""
+    statement = text.statement_of(node) if isinstance(node, ast.expr) else node
+    value = getattr(statement, "value", None)
+    if not isinstance(value, ast.expr):
+        return
+    if get_called_name(value) == "Variable" and isinstance(value, ast.Call):
+        value = value.args[0]
+    words = {node.id for node in text.nodes if isinstance(node, ast.Name)}
+    name = "nn.Parameter" if "nn" in words else "torch.nn.Parameter"
+    new = f"{name}({text.written(value)})"
+    span = text.span(getattr(statement, "value", value))
+    yield Fix("fits", f"`{join_lines(new)}`", (Edit(span, new),))
+
+
+def suggest_classes(
+    program: Program, finding: Finding, text: SourceText, node: ast.AST
+) -> Iterator[Fix]:
+    """Suggest the indices of `max` for its values, and `argmax` of scores."""
+    for related in finding.related:
+        found = program.call_at(related.span)
+        if found is None:
+            continue
+        where, call = found
+        parent = where.parent(call)
+        if isinstance(parent, ast.Subscript) and where.written(parent.slice) == "0":
+            span = where.span(parent.slice)
+            yield Fix("fits", f"`{where.written(call)}[1]`", (Edit(span, "1"),))
+        target = parent.targets[0] if isinstance(parent, ast.Assign) else None
+        if isinstance(target, ast.Tuple) and len(target.elts) == 2:
+            first, second = (where.written(each) for each in target.elts)
+            new = f"{second}, {first}"
+            edits = (
+                Edit(where.span(target.elts[0]), second),
+                Edit(where.span(target.elts[1]), first),
+            )
+            yield Fix("fits", f"`{new} = {join_lines(where.written(call))}`", edits)
+    op = _find_op(program, finding)
+    if op is None:
+        return
+    for place, fact in zip(
+        find_tensor_expressions(program, op), op.inputs, strict=False
+    ):
+        if place is not None and fact.dtype.startswith("float"):
+            yield append_method(text, place[0], ".argmax(dim=1)")
+
+
+def suggest_one_order(
+    program: Program, finding: Finding, text: SourceText, node: ast.AST
+) -> Iterator[Fix]:
+    """Suggest a transpose before the predictions or the targets are flattened."""
+    op = _find_op(program, finding)
+    places = find_tensor_expressions(program, op) if op is not None else []
+    for place in reversed(places[:2]):
+        call = _find_flattening(text, place[0]) if place is not None else None
+        if call is None or not isinstance(call.func, ast.Attribute):
+            continue
+        owner = text.written(call.func.value)
+        given = ", ".join(text.written(each) for each in call.args)
+        new = f"{owner}.transpose(0, 1).reshape({given or '-1'})"
+        yield Fix("fits", f"`{join_lines(new)}`", (Edit(text.span(call), new),))
+
+
+def _find_flattening(text: SourceText, node: ast.expr) -> ast.Call | None:
+    """Return the call of `view`, `reshape` or `flatten` that an expression is, or that
+    its name was set to last.
+    """
+    names = ("view", "reshape", "flatten")
+    if isinstance(node, ast.Call):
+        return node if get_called_name(node) in names else None
+    function = text.around(node, ast.FunctionDef, ast.Module)
+    found = None
+    for target, value in iter_assignments(function, before=node.lineno):
+        same = isinstance(target, ast.Name) and isinstance(node, ast.Name)
+        if same and target.id == node.id and isinstance(value, ast.Call):  # type: ignore[attr-defined]
+            found = value if get_called_name(value) in names else None
+    return found
+
+
+def _find_op(program: Program, finding: Finding) -> Op | None:
+    """Return the first call at a finding's place."""
+    return next((op for op in program.trace.ops if op.span == finding.span), None)

@@ -1,0 +1,371 @@
+"""Edits for the mistakes of a training: its loop, its optimizer, its evaluation."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+
+from shapewright.analysis.fixes.keywords_and_methods import with_keyword
+from shapewright.analysis.fixes.operands import append_method
+from shapewright.analysis.fixes.statements import (
+    cut_lines,
+    replace_lines,
+    wrap_in_no_grad,
+    write_after,
+    write_before,
+)
+from shapewright.analysis.program_run import Program
+from shapewright.findings.codes import EVALUATED_IN_TRAINING_MODE
+from shapewright.findings.finding import Edit, Finding, Fix
+from shapewright.program.source_text import SourceText, join_lines
+from shapewright.program.syntax_nodes import LOOPS, get_called_name, get_last_line
+
+
+def suggest_value(
+    program: Program, finding: Finding, text: SourceText, node: ast.AST
+) -> Iterator[Fix]:
+    """Suggest `loss.item()` for a loss that is kept with its graph."""
+    name = finding.message.partition("`")[2].partition("`")[0]
+    statement = text.statement_of(node) if isinstance(node, ast.expr) else node
+    if not isinstance(statement, ast.stmt):
+        return
+    value = getattr(statement, "value", None)
+    uses = [
+        each
+        for each in ast.walk(value if value is not None else statement)
+        if isinstance(each, ast.Name)
+        and each.id == name
+        and isinstance(each.ctx, ast.Load)
+        and not isinstance(text.parent(each), ast.Attribute)
+    ]
+    use: ast.expr | None = uses[-1] if uses else None
+    while use is not None and isinstance(text.parent(use), ast.Subscript):
+        outer = text.parent(use)
+        if not isinstance(outer, ast.Subscript) or outer.value is not use:
+            break
+        use = outer
+    for method in (".item()", ".detach()"):
+        if use is not None:
+            yield append_method(text, use, method)
+
+
+def suggest_count_of_batches(
+    program: Program, finding: Finding, text: SourceText, node: ast.AST
+) -> Iterator[Fix]:
+    """Suggest to divide a sum of batch means by the number of batches, or to weigh each
+    mean by the samples of its batch.
+    """
+    divisor = None
+    if isinstance(node, ast.BinOp):
+        divisor = node.right
+    elif isinstance(node, ast.AugAssign):
+        divisor = node.value
+    if isinstance(divisor, ast.Call) and get_called_name(divisor) == "len":
+        inner = divisor.args[0]
+        if isinstance(inner, ast.Attribute) and inner.attr == "dataset":
+            new = f"len({text.written(inner.value)})"
+            if "sampler" in finding.message:
+                new = f"len({text.written(inner.value)}.sampler)"
+            yield Fix("fits", f"`{new}`", (Edit(text.span(divisor), new),))
+    for related in finding.related:
+        found = program.node(related.span)
+        if found is None:
+            continue
+        where, statement = found
+        loop = where.around(statement, *LOOPS)
+        value = getattr(statement, "value", None)
+        batch = _find_batch(loop)
+        if isinstance(value, ast.expr) and batch:
+            new = f" * {batch}.size(0)"
+            shown = join_lines(where.written(statement)) + new
+            yield Fix("fits", f"`{shown}`", (Edit(where.span(value).end, new),))
+
+
+def _find_batch(loop: ast.AST | None) -> str:
+    """Return the name of the first tensor that a loop over batches unpacks."""
+    target = getattr(loop, "target", None)
+    names = [
+        each.id
+        for each in ast.walk(target if target is not None else ast.Pass())
+        if isinstance(each, ast.Name)
+    ]
+    plain = [
+        name for name in names if name not in ("i", "idx", "step", "batch_idx", "_")
+    ]
+    return plain[0] if plain else ""
+
+
+def suggest_inside_loop(
+    program: Program, finding: Finding, text: SourceText, node: ast.AST
+) -> Iterator[Fix]:
+    """Suggest to indent a sum into the loop above it."""
+    statement = text.statement_of(node) if isinstance(node, ast.expr) else node
+    if not isinstance(statement, ast.stmt):
+        return
+    first, last = statement.lineno, get_last_line(statement)
+    rows = [f"    {row}" for row in text.lines[first - 1 : last]]
+    said = f"`{join_lines(text.written(statement))}` inside the loop"
+    yield Fix("fits", said, (replace_lines(text, statement, "\n".join(rows)),))
+
+
+def suggest_clearing(
+    program: Program, finding: Finding, text: SourceText, node: ast.AST
+) -> Iterator[Fix]:
+    """Suggest `optimizer.zero_grad()` before the backward pass."""
+    statement = text.statement_of(node) if isinstance(node, ast.expr) else node
+    for owner in _find_owners(text, "step"):
+        new = f"{owner}.zero_grad()"
+        if isinstance(statement, ast.stmt):
+            yield Fix("fits", f"`{new}`", (write_before(text, statement, new),))
+
+
+def _find_owners(text: SourceText, method: str) -> list[str]:
+    """Return the names whose method a file calls, schedulers left out."""
+    found = [
+        text.written(node.func.value)
+        for node in text.nodes
+        if isinstance(node, ast.Call)
+        and isinstance(node.func, ast.Attribute)
+        and node.func.attr == method
+        and "sched" not in text.written(node.func.value)
+    ]
+    return list(dict.fromkeys(found))
+
+
+def suggest_later_clearing(
+    program: Program, finding: Finding, text: SourceText, node: ast.AST
+) -> Iterator[Fix]:
+    """Suggest to clear gradients before the backward pass, not between it and the
+    step; and the step itself, where there is none.
+    """
+    statement = text.statement_of(node) if isinstance(node, ast.expr) else node
+    if not isinstance(statement, ast.stmt):
+        return
+    written = text.written(statement)
+    for related in finding.related:
+        found = program.node(related.span)
+        if found is None or found[0].file != text.file:
+            continue
+        backward = text.statement_of(found[1])
+        if backward.lineno < statement.lineno:
+            edits = (write_before(text, backward, written), cut_lines(text, statement))
+            said = f"`{written}` before `{join_lines(text.written(backward))}`"
+            yield Fix("fits", said, edits)
+        owner = written.partition(".zero_grad")[0]
+        new = f"{owner}.step()"
+        yield Fix("fits", f"`{new}`", (write_after(text, backward, new),))
+
+
+def suggest_mode(
+    program: Program, finding: Finding, text: SourceText, node: ast.AST
+) -> Iterator[Fix]:
+    """Suggest `model.eval()` or `model.train()` before the loop that needs it."""
+    method = "eval" if finding.code == EVALUATED_IN_TRAINING_MODE else "train"
+    called = node if isinstance(node, ast.Call) else None
+    names = _find_owners(text, "parameters") + _find_owners(text, "eval")
+    if called is not None and isinstance(called.func, ast.Name):
+        names.insert(0, called.func.id)
+    statement = text.statement_of(node) if isinstance(node, ast.expr) else node
+    loop: ast.For | ast.While | None = None
+    for around in text.outwards(node):
+        if isinstance(around, ast.For | ast.While):
+            loop = around
+            break
+    if loop is not None and method == "eval":
+        statement = loop
+    for name in dict.fromkeys(names):
+        if isinstance(statement, ast.stmt):
+            new = f"{name}.{method}()"
+            place = write_before(text, statement, new)
+            if method == "train" and loop is not None:
+                place = write_before(text, loop.body[0], new)
+            yield Fix("fits", f"`{new}`", (place,))
+
+
+def suggest_last_batch(
+    program: Program, finding: Finding, text: SourceText, node: ast.AST
+) -> Iterator[Fix]:
+    """Suggest `drop_last=True` where a last batch is one sample."""
+    for short in program.remainders:
+        where = program.text(short.file)
+        for call in where.near(short.line) if where is not None else ():
+            own = isinstance(call, ast.Call) and get_called_name(call) == short.name
+            words = call.keywords if own and isinstance(call, ast.Call) else []
+            told = any(word.arg == "drop_last" for word in words)
+            if own and not told and where is not None and isinstance(call, ast.Call):
+                yield with_keyword(where, call, "drop_last=True")
+
+
+def suggest_registration(
+    program: Program, finding: Finding, text: SourceText, node: ast.AST
+) -> Iterator[Fix]:
+    """Suggest `nn.ModuleList` for a list of layers, or the optimizer after the model is
+    whole.
+    """
+    from shapewright.analysis.mixed_devices import find_module_list, find_own_module
+
+    for related in finding.related:
+        for find in (find_module_list, find_own_module):
+            fix = find(program, related.span)
+            if fix is not None:
+                yield fix
+        found = program.node(related.span)
+        if found is None or found[0].file != text.file:
+            continue
+        made = text.statement_of(found[1])
+        built = text.statement_of(node) if isinstance(node, ast.expr) else node
+        if not isinstance(built, ast.stmt) or text.parent(made) is not text.parent(
+            built
+        ):
+            continue
+        if built.lineno < made.lineno and isinstance(made, ast.Assign):
+            written = text.written(built)
+            edits = (cut_lines(text, built), write_after(text, made, written))
+            said = f"`{join_lines(written)}` after line {made.lineno}"
+            yield Fix("fits", said, edits)
+
+
+def suggest_no_grad(
+    program: Program, finding: Finding, text: SourceText, node: ast.AST
+) -> Iterator[Fix]:
+    """Suggest `with torch.no_grad():` around a loop."""
+    for loop in text.outwards(node):
+        edit = wrap_in_no_grad(text, loop) if isinstance(loop, ast.For) else None
+        if edit is not None:
+            yield Fix("fits", "`with torch.no_grad():` around the loop", (edit,))
+            return
+
+
+def suggest_flag(
+    program: Program, finding: Finding, text: SourceText, node: ast.AST
+) -> Iterator[Fix]:
+    """Suggest the flag of parameters, or `requires_grad_` of a module."""
+    statement = text.statement_of(node) if isinstance(node, ast.expr) else node
+    if not isinstance(statement, ast.Assign):
+        return
+    target = statement.targets[0]
+    if isinstance(target, ast.Attribute):
+        owner, value = text.written(target.value), text.written(statement.value)
+        new = f"{owner}.requires_grad = {value}"
+        if "of a module" in finding.message:
+            new = f"{owner}.requires_grad_({value})"
+        yield Fix("fits", f"`{new}`", (Edit(text.span(statement), new),))
+
+
+def suggest_own_module(
+    program: Program, finding: Finding, text: SourceText, node: ast.AST
+) -> Iterator[Fix]:
+    """Suggest to build a layer in `__init__`."""
+    from shapewright.analysis.mixed_devices import find_own_module
+
+    fix = find_own_module(program, finding.span) if finding.span is not None else None
+    if fix is not None:
+        yield fix
+
+
+def suggest_order_of_steps(
+    program: Program, finding: Finding, text: SourceText, node: ast.AST
+) -> Iterator[Fix]:
+    """Suggest to step a scheduler after its optimizer."""
+    statement = text.statement_of(node) if isinstance(node, ast.expr) else node
+    if not isinstance(statement, ast.stmt):
+        return
+    written = text.written(statement)
+    for each in text.nodes:
+        if isinstance(each, ast.Expr) and each.lineno > statement.lineno:
+            call = each.value
+            if isinstance(call, ast.Call) and get_called_name(call) == "step":
+                named = text.written(call.func)
+                if "sched" not in named:
+                    edits = (
+                        cut_lines(text, statement),
+                        write_after(text, each, written),
+                    )
+                    said = f"`{written}` after `{text.written(each)}`"
+                    yield Fix("fits", said, edits)
+                    return
+
+
+def suggest_step(
+    program: Program, finding: Finding, text: SourceText, node: ast.AST
+) -> Iterator[Fix]:
+    """Suggest `optimizer.step()` after the backward pass."""
+    statement = text.statement_of(node) if isinstance(node, ast.expr) else node
+    owners = _find_owners(text, "zero_grad")
+    for related in finding.related:
+        found = program.node(related.span)
+        built = found[0].statement_of(found[1]) if found is not None else None
+        if isinstance(built, ast.Assign):
+            owners.append(text.written(built.targets[0]))
+    for owner in dict.fromkeys(owners):
+        new = f"{owner}.step()"
+        if isinstance(statement, ast.stmt):
+            edit = write_after(text, statement, new)
+            yield Fix("fits", f"`{new}` after the backward pass", (edit,))
+
+
+def suggest_count_of_samples(
+    program: Program, finding: Finding, text: SourceText, node: ast.AST
+) -> Iterator[Fix]:
+    """Suggest to divide a number of correct answers by the number of samples."""
+    divisor = node.right if isinstance(node, ast.BinOp) else None
+    if isinstance(node, ast.AugAssign):
+        divisor = node.value
+    loader = _get_loader(divisor)
+    if loader and "divided by the number of batches" in finding.message:
+        new = f"len({loader}.dataset)"
+        yield Fix("fits", f"`{new}`", (Edit(text.span(divisor), new),))  # type: ignore[arg-type]
+        return
+    for where, statement, place in _iter_sums(program, finding, text, node):
+        value = getattr(statement, "value", None)
+        loader = _get_loader(place.right if isinstance(place, ast.BinOp) else None)
+        if not isinstance(value, ast.expr) or not loader:
+            return
+        count = _remove_mean(where, value)
+        if count is None or not isinstance(place, ast.BinOp):
+            return
+        edits = (*count, Edit(where.span(place.right), f"len({loader}.dataset)"))
+        said = "the correct answers, added up, divided by the number of samples"
+        yield Fix("fits", said, edits)
+
+
+def _get_loader(divisor: ast.AST | None) -> str:
+    """Return the name of the loader whose length a number is."""
+    for node in ast.walk(divisor) if divisor is not None else ():
+        if isinstance(node, ast.Call) and get_called_name(node) == "len" and node.args:
+            return ast.unparse(node.args[0])
+    return ""
+
+
+def _iter_sums(
+    program: Program, finding: Finding, text: SourceText, node: ast.AST
+) -> Iterator[tuple[SourceText, ast.stmt, ast.AST]]:
+    """Yield the statement that adds up and the division below it, of a finding at one
+    of them.
+    """
+    for related in finding.related:
+        found = program.node(related.span)
+        if found is None or found[0].file != text.file:
+            continue
+        for one, other in ((node, found[1]), (found[1], node)):
+            statement = text.statement_of(one) if isinstance(one, ast.expr) else one
+            adds = isinstance(statement, ast.AugAssign | ast.Assign)
+            inside = text.around(statement, *LOOPS) is not None
+            if adds and inside and isinstance(other, ast.BinOp):
+                assert isinstance(statement, ast.stmt)
+                yield text, statement, other
+                return
+
+
+def _remove_mean(text: SourceText, value: ast.expr) -> tuple[Edit, ...] | None:
+    """Return the edits with which a share of correct answers becomes their number."""
+    if isinstance(value, ast.BinOp) and isinstance(value.op, ast.Div):
+        return (Edit(text.span(value), text.written(value.left)),)
+    for call in ast.walk(value):
+        func = getattr(call, "func", None)
+        if isinstance(func, ast.Attribute) and func.attr == "mean":
+            written = text.written(call)  # type: ignore[arg-type]
+            head = written[: written.rindex("mean")]
+            tail = written[written.rindex("mean") + 4 :]
+            return (Edit(text.span(call), f"{head}sum{tail}"),)  # type: ignore[arg-type]
+    return None

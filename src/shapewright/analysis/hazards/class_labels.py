@@ -1,0 +1,149 @@
+"""Find scores that are compared with class labels, classes that are chosen among the
+samples, and losses whose rows are paired in two orders.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from shapewright.analysis.hazards.context import HazardContext
+from shapewright.analysis.hazards.loss_inputs import LINEAR, PASSING
+from shapewright.analysis.program_run import format_shape
+from shapewright.analysis.provenance.axes import Dim
+from shapewright.analysis.provenance.axis_flow import OperatorCall, get_length
+from shapewright.analysis.provenance.layer_axes import find_reduced_dims
+from shapewright.findings.codes import (
+    COMPARED_SCORES,
+    PAIRED_ROWS,
+    WRONG_AXIS,
+    looks_for,
+)
+from shapewright.findings.finding import Finding
+from shapewright.operators.facts import operators_with, values_of
+from shapewright.record.ops import Fact
+
+EQUALITY = frozenset({"==", "!=", "eq", "ne"})
+CHOOSING = operators_with("returns_values_and_indices")
+SCORES = LINEAR | frozenset(values_of("gives_values")) | {"relu", "tanh"}
+LOSSES = operators_with("is_loss")
+FARTHEST = 8
+
+
+@looks_for(COMPARED_SCORES)
+def find_compared_scores(scene: HazardContext) -> Iterator[Finding]:
+    """Find `==` between scores and integer labels."""
+    for call in scene.calls:
+        if call.name not in EQUALITY or len(call.op.inputs) != 2:
+            continue
+        kinds = [fact.dtype.startswith("float") for fact in call.op.inputs]
+        labels = [fact.dtype.startswith("int") for fact in call.op.inputs]
+        if sum(kinds) != 1 or sum(labels) != 1 or call.op.span is None:
+            continue
+        at = kinds.index(True)
+        made = _find_scores(scene, call.op.inputs[at])
+        if made is None:
+            continue
+        name = scene.names(call.op)[at].rsplit(" (", 1)[0]
+        label = scene.names(call.op)[1 - at].rsplit(" (", 1)[0]
+        what = f"scores of {scene.operation(made.op)}"
+        if made.name in CHOOSING:
+            what = f"the values of {scene.operation(made.op)}, not its indices"
+        message = (
+            f"{name} holds {what}, and {label} holds classes: they are never equal"
+        )
+        yield scene.finding(
+            COMPARED_SCORES, call.op, message, (made.op, "the scores are made here")
+        )
+
+
+def _find_scores(scene: HazardContext, fact: Fact) -> OperatorCall | None:
+    """Return the call that made scores, or the largest of them; None for others."""
+    for _ in range(FARTHEST):
+        maker = scene.maker(fact)
+        if maker is None or not maker.op.inputs:
+            return None
+        if maker.name in CHOOSING:
+            values = maker.op.outputs[0].tensor == fact.tensor
+            along = len(maker.op.outputs) == 2
+            scores = _find_scores(scene, maker.op.inputs[0])
+            return maker if values and along and scores is not None else None
+        if maker.name in SCORES:
+            return maker
+        if maker.name not in PASSING:
+            return None
+        fact = maker.op.inputs[0]
+    return None
+
+
+@looks_for(WRONG_AXIS)
+def find_classes_along_batch(scene: HazardContext) -> Iterator[Finding]:
+    """Find `argmax` along the batch of scores, which finds a sample for each class."""
+    for call in scene.calls:
+        if call.name not in CHOOSING | {"argmax"} or call.op.span is None:
+            continue
+        if (
+            not call.dims
+            or len(call.dims[0]) != 2
+            or not _are_indices_used(scene, call)
+        ):
+            continue
+        dims, gone = call.dims[0], find_reduced_dims(call)
+        if gone is None or list(gone) != [0] or not scene.is_batch(dims[0]):
+            continue
+        made = _find_scores(scene, call.op.inputs[0])
+        if get_length(dims[0]) < 2 or get_length(dims[1]) < 2 or made is None:
+            continue
+        shape = format_shape(call.op.inputs[0])
+        message = (
+            f"{scene.operation(call.op)} of {shape} runs along dim 0, the batch: it"
+            f" finds a sample for each of the {get_length(dims[1])} classes"
+        )
+        yield scene.finding(WRONG_AXIS, call.op, message, (made.op, "the scores"))
+
+
+def _are_indices_used(scene: HazardContext, call: OperatorCall) -> bool:
+    """Return whether the program uses the indices that a call returns."""
+    if call.name == "argmax":
+        return True
+    indices = call.op.outputs[1:2]
+    return any(scene.users.get(fact.tensor) for fact in indices)
+
+
+@looks_for(PAIRED_ROWS)
+def find_paired_rows(scene: HazardContext) -> Iterator[Finding]:
+    """Find losses whose rows count steps, then samples, and whose targets count
+    samples, then steps.
+    """
+    for call in scene.calls:
+        if call.name not in LOSSES or len(call.dims) < 2 or call.op.span is None:
+            continue
+        if not (call.dims[0] and call.dims[1]):
+            continue
+        one, other = (_get_sizes(dims[0]) for dims in call.dims[:2])
+        if one == other or sorted(one) != sorted(other) or len(one) < 2:
+            continue
+        names = scene.names(call.op)
+        message = (
+            f"row by row, {names[0]} counts {' x '.join(map(str, one))} and {names[1]}"
+            f" counts {' x '.join(map(str, other))}: predictions meet targets of other"
+            " places"
+        )
+        makers = [scene.maker(fact) for fact in call.op.inputs[:2]]
+        places = tuple(
+            (maker.op if maker is not None else None, f"{_name_order(dims[0])} here")
+            for maker, dims in zip(makers, call.dims, strict=False)
+        )
+        yield scene.finding(PAIRED_ROWS, call.op, message, *places)
+
+
+def _get_sizes(dim: Dim) -> list[int]:
+    """Return the sizes of the data's axes that a dim joins."""
+    if any(not axis.data or axis.kind == "changed" for axis in dim):
+        return []
+    return [axis.size for axis in dim if axis.size > 1]
+
+
+def _name_order(dim: Dim) -> str:
+    """Describe the axes that a dim joins."""
+    words = [axis.words or f"{axis.size}" for axis in dim if axis.size > 1]
+    return ", then ".join(words)

@@ -1,0 +1,141 @@
+"""Find weights that are plain tensors: `parameters()` does not have them."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from dataclasses import replace
+
+from shapewright.analysis.hazards.context import HazardContext
+from shapewright.analysis.provenance.axis_flow import OperatorCall
+from shapewright.findings.codes import NOT_A_PARAMETER, looks_for
+from shapewright.findings.finding import Finding
+from shapewright.operators.facts import operators_with
+from shapewright.program.source_text import SourceText
+from shapewright.program.spans import Span
+from shapewright.program.syntax_nodes import (
+    get_called_name,
+    get_dotted_name,
+    iter_assignments,
+)
+from shapewright.record.ops import Fact
+
+PRODUCTS = operators_with("is_product") | {"@"}
+DRAWN = operators_with("is_random", "leaves_values_unset") | {
+    "Tensor", "FloatTensor", "Variable",
+}  # fmt: skip
+FIXED = ("noise", "fixed", "random", "fourier", "freq", "anchor", "code", "hash")
+"""Words in the names of tensors that are random and not meant to be trained."""
+WAVES = frozenset({"sin", "cos", "sign", "sgn", ">", "gt", "heaviside"})
+"""What follows a fixed random projection: Fourier features, hashing."""
+
+
+@looks_for(NOT_A_PARAMETER)
+def find_plain_weights(scene: HazardContext) -> Iterator[Finding]:
+    """Find tensors of random numbers, attributes of a module and no parameters, that
+    the data is multiplied by.
+    """
+    seen: set[Span] = set()
+    for call in scene.calls:
+        for place, fact in enumerate(call.op.inputs):
+            if (
+                not fact.dtype.startswith("float")
+                or fact.tensor in scene.program.states
+            ):
+                continue
+            asks = fact.requires_grad and fact.is_leaf
+            if not asks and (call.name not in PRODUCTS or not fact.shape):
+                continue
+            if not asks and _is_fixed_projection(scene, call):
+                continue
+            found = _find_attribute(scene, call, place, fact)
+            if found is None:
+                continue
+            text, value, name = found
+            span = text.span(text.statement_of(value))
+            if span in seen or _is_given_elsewhere(text, value, name):
+                continue
+            seen.add(span)
+            yield _report(scene, call, span, name)
+
+
+def _report(scene: HazardContext, call: OperatorCall, span: Span, name: str) -> Finding:
+    message = (
+        f"`{name}` is a plain tensor: it is no parameter of its module, so no optimizer"
+        " gets it and it keeps its random numbers"
+    )
+    finding = scene.finding(
+        NOT_A_PARAMETER,
+        call.op,
+        message,
+        (call.op, "the data is multiplied by it here"),
+    )
+    return replace(finding, span=span)
+
+
+def _is_fixed_projection(scene: HazardContext, call: OperatorCall) -> bool:
+    """Return whether waves or signs are taken of a product, as of random features."""
+    waiting = [fact.tensor for fact in call.op.outputs]
+    for _ in range(4):
+        users = [user for each in waiting for user in scene.users.get(each, ())]
+        if any(user.name in WAVES for user in users):
+            return True
+        waiting = [fact.tensor for user in users for fact in user.op.outputs]
+    return False
+
+
+def _find_attribute(
+    scene: HazardContext, call: OperatorCall, place: int, fact: Fact
+) -> tuple[SourceText, ast.expr, str] | None:
+    """Return where `__init__` sets an attribute that is multiplied, and its name."""
+    words = scene.words(call.op)
+    name = words[place].strip("`") if place < len(words) else ""
+    text = scene.program.text(call.op.span.file) if call.op.span is not None else None
+    if text is None or not name.startswith("self.") or name.count(".") != 1:
+        return None
+    if any(word in name.lower() for word in FIXED):
+        return None
+    kind = text.around(text.node(call.op.span), ast.ClassDef)
+    for where, function in text.functions("__init__"):
+        if kind is None or text.around(function, ast.ClassDef) is not kind:
+            continue
+        del where
+        for target, value in iter_assignments(function):
+            if get_dotted_name(target) == name and _is_drawn(value, fact):
+                return text, value, name
+    return None
+
+
+def _is_drawn(value: ast.expr, fact: Fact) -> bool:
+    """Return whether a tensor is made of random numbers, or asks for a gradient."""
+    called = {get_called_name(node) for node in ast.walk(value)}
+    if called & {"Parameter", "register_buffer"}:
+        return False
+    return bool(called & DRAWN) or (fact.requires_grad and fact.is_leaf)
+
+
+def _is_given_elsewhere(text: SourceText, value: ast.expr, name: str) -> bool:
+    """Return whether an attribute is used outside its class, as by an optimizer, or
+    registered in it.
+    """
+    attribute = name.rpartition(".")[2]
+    kind = text.around(value, ast.ClassDef)
+    for node in text.nodes:
+        if isinstance(node, ast.Constant) and node.value == attribute:
+            return True
+        if (
+            isinstance(node, ast.Attribute)
+            and node.attr == attribute
+            and (text.around(node, ast.ClassDef) is not kind or _is_kept(text, node))
+        ):
+            return True
+    return False
+
+
+def _is_kept(text: SourceText, node: ast.Attribute) -> bool:
+    """Return whether an attribute is put into a list or given to an optimizer."""
+    return any(
+        isinstance(around, ast.Call)
+        and get_called_name(around) in ("Parameter", "append", "Adam", "SGD", "AdamW")
+        for around in text.outwards(node)
+    )

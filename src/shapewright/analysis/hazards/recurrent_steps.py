@@ -1,0 +1,74 @@
+"""Find the last step of both directions of a recurrent layer."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from shapewright.analysis.hazards.context import RECURRENT, HazardContext
+from shapewright.analysis.hazards.loss_inputs import PASSING
+from shapewright.analysis.program_run import format_shape
+from shapewright.analysis.provenance.axis_flow import OperatorCall
+from shapewright.analysis.provenance.layer_axes import is_sequence_first
+from shapewright.analysis.provenance.view_axes import get_items
+from shapewright.findings.codes import LAST_STEP, looks_for
+from shapewright.findings.finding import Finding
+
+FARTHEST = 8
+"""Calls between a layer and the index."""
+
+
+@looks_for(LAST_STEP)
+def find_half_read_sequences(scene: HazardContext) -> Iterator[Finding]:
+    """Find `out[:, -1]` of a bidirectional layer, with the features of both
+    directions.
+    """
+    for layer in scene.calls:
+        if layer.name not in RECURRENT or not layer.given(7, "bidirectional"):
+            continue
+        time_first = is_sequence_first(layer)
+        if time_first is None or layer.op.outputs[0].shape[0 if time_first else 1] < 2:
+            continue
+        for call in _iter_indexed(scene, layer):
+            if _takes_last_step(call, 0 if time_first else 1):
+                yield _report(scene, layer, call)
+
+
+def _iter_indexed(scene: HazardContext, layer: OperatorCall) -> Iterator[OperatorCall]:
+    """Yield the indexing calls on a layer's output, as it came out of the layer."""
+    shape = layer.op.outputs[0].shape
+    waiting = [layer.op.outputs[0].tensor]
+    for _ in range(FARTHEST):
+        if not waiting:
+            return
+        for call in scene.users.get(waiting.pop(0), ()):
+            if call.name in ("[]", "select"):
+                yield call
+            elif call.name in PASSING and call.op.outputs[0].shape == shape:
+                waiting.append(call.op.outputs[0].tensor)
+
+
+def _takes_last_step(call: OperatorCall, time: int) -> bool:
+    """Return whether an index takes the last step with all its features."""
+    if call.name == "select":
+        at, index = call.given(1, "dim"), call.given(2, "index")
+        return at in (time, time - 3) and index == -1
+    items = get_items(call)
+    if items is None or "..." in items or None in items or len(items) <= time:
+        return False
+    plain = all(item == ":" for at, item in enumerate(items) if at != time)
+    return plain and type(items[time]) is int and items[time] == -1
+
+
+def _report(scene: HazardContext, layer: OperatorCall, call: OperatorCall) -> Finding:
+    width = layer.op.outputs[0].shape[-1] // 2
+    name = scene.names(call.op)[0].rsplit(" (", 1)[0]
+    message = (
+        f"the last step of {name} {format_shape(call.op.inputs[0])} holds the backward"
+        " direction after it has read that one step only: its last state is at step 0"
+    )
+    return scene.finding(
+        LAST_STEP,
+        call.op,
+        message,
+        (layer.op, f"bidirectional: {width} features forward, then {width} backward"),
+    )
