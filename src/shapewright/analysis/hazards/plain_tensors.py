@@ -95,7 +95,8 @@ def _find_attribute(
         return None
     if any(word in name.lower() for word in FIXED):
         return None
-    kind = text.around(text.node(call.op.span), ast.ClassDef)
+    found = scene.program.node(call.op.span)
+    kind = text.around(found[1], ast.ClassDef) if found is not None else None
     for where, function in text.functions("__init__"):
         if kind is None or text.around(function, ast.ClassDef) is not kind:
             continue

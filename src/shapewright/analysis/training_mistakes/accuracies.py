@@ -29,7 +29,6 @@ from shapewright.program.syntax_nodes import (
 from shapewright.record.report import Moment
 
 MATCHES = frozenset({"eq", "equal"})
-DIVIDES = (ast.Div, ast.FloorDiv)
 
 
 @looks_for(COUNT_OVER_BATCHES, MEAN_OF_MEANS)
@@ -101,7 +100,7 @@ def _read_accuracy(loop: StoryLoop, added: ast.expr) -> tuple[str, ast.expr | No
     """
     divisor = None
     for _ in range(3):
-        if isinstance(added, ast.BinOp) and isinstance(added.op, DIVIDES):
+        if isinstance(added, ast.BinOp) and isinstance(added.op, ast.Div):
             added, divisor = added.left, added.right
         if isinstance(added, ast.BinOp) and isinstance(added.op, ast.Mult):
             return "", None
