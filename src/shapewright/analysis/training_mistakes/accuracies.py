@@ -100,8 +100,9 @@ def _read_accuracy(loop: StoryLoop, added: ast.expr) -> tuple[str, ast.expr | No
     """
     divisor = None
     for _ in range(3):
-        if isinstance(added, ast.BinOp) and isinstance(added.op, ast.Div):
-            added, divisor = added.left, added.right
+        ratio = added
+        if isinstance(ratio, ast.BinOp) and isinstance(ratio.op, ast.Div):
+            added, divisor = ratio.left, ratio.right
         if isinstance(added, ast.BinOp) and isinstance(added.op, ast.Mult):
             return "", None
         if isinstance(added, ast.Name):
