@@ -52,7 +52,7 @@ def fix_consumer(program: Program, failure: Failure) -> Iterator[Fix]:
         size = has if found == needs else None
         if size is not None:
             written = _as_product(program, op.inputs[got[0]], got[1])
-            yield from _with_size(program, module, needs, size, written)
+            yield from change_layer_size(program, module, needs, size, written)
 
 
 def fix_expecting_layer(program: Program, failure: Failure) -> Iterator[Fix]:
@@ -68,7 +68,7 @@ def fix_expecting_layer(program: Program, failure: Failure) -> Iterator[Fix]:
         got = find_sides(failure)[1]
         if got is not None and op.inputs[got[0]].shape[got[1]] == has:
             written = _as_product(program, op.inputs[got[0]], got[1])
-        yield from _with_size(program, layer.path, needs, has, written)
+        yield from change_layer_size(program, layer.path, needs, has, written)
 
 
 def find_size_pairs(program: Program, failure: Failure) -> list[tuple[int, int]]:
@@ -96,7 +96,7 @@ def fix_table(program: Program, failure: Failure) -> Iterator[Fix]:
         return
     if type(unmet.has) is int and type(unmet.needs) is int:
         for more in range(1, 5):
-            yield from _with_size(
+            yield from change_layer_size(
                 program, layer.path, unmet.needs, unmet.has + more, ""
             )
 
@@ -111,7 +111,7 @@ def fix_producer(program: Program, failure: Failure) -> Iterator[Fix]:
     at, dim = got
     for module, found in _iter_modules(program, op.inputs[at], dim):
         if found == has:
-            yield from _with_size(program, module, has, needs, "")
+            yield from change_layer_size(program, module, has, needs, "")
 
 
 def fix_shuffle(program: Program, failure: Failure) -> Iterator[Fix]:
@@ -131,7 +131,7 @@ def fix_shuffle(program: Program, failure: Failure) -> Iterator[Fix]:
         near = (*squared, needs, lcm(has, needs), -(-has // needs) * needs)
         for new in dict.fromkeys(near):
             if new and size == has:
-                yield from _with_size(program, module, has, new, "")
+                yield from change_layer_size(program, module, has, new, "")
 
 
 def fix_share(program: Program, failure: Failure) -> Iterator[Fix]:
@@ -146,7 +146,9 @@ def fix_share(program: Program, failure: Failure) -> Iterator[Fix]:
     for dim in range(len(fact.shape)):
         for module, size in _iter_modules(program, fact, dim):
             if size * needs % has == 0:
-                yield from _with_size(program, module, size, size * needs // has, "")
+                yield from change_layer_size(
+                    program, module, size, size * needs // has, ""
+                )
 
 
 def _iter_modules(program: Program, fact: Fact, dim: int) -> Iterator[tuple[str, int]]:
@@ -161,7 +163,7 @@ def _iter_modules(program: Program, fact: Fact, dim: int) -> Iterator[tuple[str,
         yield path.rpartition(".")[0], found.fact.shape[found.dim]
 
 
-def _with_size(
+def change_layer_size(
     program: Program, module: str, old: int, new: int, written: str
 ) -> Iterator[Fix]:
     """Yield fixes that write `new` for `old` in the call that constructs a layer.

@@ -9,7 +9,9 @@ import ast
 import re
 from collections.abc import Callable, Iterator
 from itertools import combinations, permutations
+from math import prod
 
+from shapewright.analysis.fixes.constructors import change_layer_size
 from shapewright.analysis.fixes.keywords_and_methods import with_keyword
 from shapewright.analysis.fixes.loss_edits import suggest_loss_edits
 from shapewright.analysis.fixes.operands import append_method
@@ -190,6 +192,8 @@ def _suggest_transpose(
     span = text.span(node)
     tail = Span(span.file, *_get_end(owner), *_get_end(span))
     rank = len(before)
+    if "several samples in one row" in finding.message and rank > 2:
+        yield from _suggest_row_per_sample(program, op, text, tail)
     if sorted(before) == sorted(after):
         for order in permutations(range(rank)):
             if tuple(before[d] for d in order) == after and order != tuple(range(rank)):
@@ -217,6 +221,25 @@ def _suggest_transpose(
             new = f".{node.func.attr}({', '.join(turned)}).transpose({one}, {other})"
             shown = join_lines(text.at(owner) + new)
             yield Fix("fits", f"`{shown}`", (Edit(tail, new),))
+
+
+def _suggest_row_per_sample(
+    program: Program, op: Op, text: SourceText, tail: Span
+) -> Iterator[Fix]:
+    """Suggest `flatten(1)`, with a layer that takes so many features."""
+    before, after = op.inputs[0].shape, op.outputs[0].shape
+    sizes = [str(size) for size in before[1:] if size > 1]
+    flat = Edit(tail, ".flatten(1)")
+    for user in program.trace.ops[op.index + 1 :]:
+        layer = program.layer(user)
+        if layer is None or not user.inputs or after[-1:] != user.inputs[0].shape[-1:]:
+            continue
+        written = " * ".join(sizes)
+        for fix in change_layer_size(
+            program, layer.path, after[-1], prod(before[1:]), written
+        ):
+            yield Fix("fits", f"`.flatten(1)` and {fix.message}", (flat, *fix.edits))
+        return
 
 
 # -- the axis that a call runs along ---------------------------------------------------

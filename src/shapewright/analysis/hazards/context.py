@@ -19,10 +19,11 @@ from shapewright.analysis.provenance.layer_axes import CONVOLUTIONS, is_sequence
 from shapewright.findings.codes import CODES
 from shapewright.findings.finding import Finding, Related, Severity
 from shapewright.operators.facts import operators_with
-from shapewright.record.ops import Fact, Op
+from shapewright.record.ops import Fact, Op, collect_leaves
 
 ARITHMETIC = operators_with("broadcasts_operands")
 LOSSES = operators_with("is_elementwise_loss")
+ALL_LOSSES = operators_with("is_loss")
 
 
 RECURRENT = operators_with("is_recurrent")
@@ -162,6 +163,35 @@ class HazardContext:
         calls = self.program.trace.calls
         frames = next((op.frames for op in self.program.trace.ops if op.frames), ())
         return bool(calls and frames and frames[0].function == calls[0].class_name)
+
+    @cached_property
+    def keeps_samples(self) -> bool | None:
+        """Return whether the samples have a dim of their own in what is returned, or in
+        what each loss is given, perhaps with steps or pixels; None if unknown.
+        """
+        batch = self.batch
+        loaded = bool(self.program.batches)
+        if batch is None or batch.size < 2 or not (loaded or self.sure):
+            return None
+        if loaded:
+            facts = [
+                call.op.inputs[0]
+                for call in self.calls
+                if call.name in ALL_LOSSES and call.op.inputs
+            ]
+        else:
+            facts = list(collect_leaves(self.program.trace.output))
+        facts = [f for f in facts if f.shape and f.dtype.startswith(("float", "bf"))]
+        if not facts:
+            return None
+        return all(any(map(self._counts_samples, self.flow.of(f))) for f in facts)
+
+    def _counts_samples(self, dim: Dim) -> bool:
+        """Return whether a dim counts samples, and no features with them."""
+        roots = {id(axis) for axis in self.flow.samples.values()}
+        roots |= {id(self.batch.root)} if self.batch is not None else set()
+        own = any(id(axis.root) in roots for axis in dim)
+        return own and all(axis.data for axis in dim)
 
     def is_batch(self, dim: Dim) -> bool:
         """Return whether a dim counts samples and nothing else."""

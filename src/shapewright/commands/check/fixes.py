@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from shapewright.analysis.hazards import find_hazards
+from shapewright.analysis.hazards.context import HazardContext
 from shapewright.analysis.program_run import Program, fill_lazy_parts
 from shapewright.analysis.training_mistakes import find_mistakes
 from shapewright.findings.codes import MIXED_DEVICES, STATE_DICT_MISMATCH
@@ -39,7 +40,7 @@ LOAD = STATE_DICT_MISMATCH
 @dataclass(frozen=True, slots=True)
 class Tried:
     """The outcome of a run: `ops` counts its calls, `output` holds the returned
-    shapes.
+    shapes, `samples` says whether the samples keep a dim of their own up to the end.
     """
 
     failures: tuple[Place, ...] = ()
@@ -48,6 +49,7 @@ class Tried:
     output: tuple[tuple[int, ...], ...] = ()
     warnings: tuple[Place, ...] = ()
     notes: tuple[Place, ...] = ()
+    samples: bool | None = None
 
 
 def summarise_run(program: Program, gone: Place) -> Tried:
@@ -58,13 +60,14 @@ def summarise_run(program: Program, gone: Place) -> Tried:
     failures = list_failures(program)
     warnings: tuple[Place, ...] = ()
     notes: tuple[Place, ...] = ()
+    samples = None
     if trace.complete and all(place[:2] != gone[:2] for place in failures):
         found = [*find_hazards(program), *_find_mistakes(program)]
         warnings = _collect_places(found, "warning")
         notes = _collect_places(found, "note")
-    return Tried(
-        failures, trace.complete, len(trace.ops), get_output(program), warnings, notes
-    )
+        samples = HazardContext(program).keeps_samples
+    ops, output = len(trace.ops), get_output(program)
+    return Tried(failures, trace.complete, ops, output, warnings, notes, samples)
 
 
 def _collect_places(findings: Iterable[Finding], severity: str) -> tuple[Place, ...]:

@@ -16,6 +16,7 @@ from shapewright.analysis.explanations import MOST_RELATED, explain_failures
 from shapewright.analysis.fixes import FixOption, find_fixes, fix_error, iter_options
 from shapewright.analysis.fixes.common_mistakes import suggest_collate
 from shapewright.analysis.hazards import find_hazards, is_ignored_here
+from shapewright.analysis.hazards.context import HazardContext
 from shapewright.analysis.missing_values import explain_missing_value
 from shapewright.analysis.mixed_devices import explain_devices, suggest_moves
 from shapewright.analysis.model_definitions import explain_definition
@@ -281,6 +282,10 @@ class Session:
             if short or start >= len(known) or not self.room():
                 break
         told.untried = 0 if enough else len(known) - start
+        loses = any(mend.tried.samples is False for mend in told.mends)
+        if loses and HazardContext(program).keeps_samples:
+            # What drops or merges the samples is no fix.
+            told.mends = [m for m in told.mends if m.tried.samples is not False]
         ranks = [rank_repair(mend, before, wanted)[:GROUNDS] for mend in told.mends]
         told.mends = [
             mend

@@ -46,7 +46,7 @@ def is_enough(
     searched for.
     """
     tried = mend.tried
-    if not _is_clean(mend, before) or tried.warnings:
+    if not _is_clean(mend, before) or tried.warnings or tried.samples is False:
         return False
     if wanted is not None and tried.output != wanted:
         return False
@@ -92,7 +92,7 @@ def is_helpful(
     return (tried.complete and not new) or tried.ops > len(run.trace.ops)
 
 
-GROUNDS = 4
+GROUNDS = 5
 """How many parts of a rank say that a mend is worse, and not only less likely."""
 
 
@@ -109,6 +109,7 @@ def rank_repair(
         not tried.complete,
         bool(new),
         differs,
+        tried.samples is False,
         len(tried.warnings),
         len(tried.failures),
         mend.option.cost,

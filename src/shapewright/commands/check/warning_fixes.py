@@ -71,6 +71,7 @@ def _try_edits(
         if run.complete >= complete
         and (run.ops or not complete)
         and len(run.failures) <= failed
+        and run.samples is not False
         and _has_gone(finding.code, run, before)
     ][:SHOWN]
 
