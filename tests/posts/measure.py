@@ -57,22 +57,31 @@ def ask(folder: Path, command: str, answer: bool, source: str) -> dict:
 
 
 def explain(folder: Path, label: dict, source: str) -> str:
-    """Return the note of `sw.explaining()` on a real run of a post's script."""
+    """Return the note of `sw.explaining()` on a real run of a post's program.
+
+    A program that `check` is asked about is called with tensors of the shapes given.
+    """
     words = shlex.split(label["command"])
-    if words[0] != "rehearse" or label["kind"] != "error":
+    if label["kind"] != "error":
         return ""
+    text = (folder / "program.py").read_text()
+    if words[0] != "rehearse":
+        text += _write_call(words)
     with tempfile.TemporaryDirectory() as place:
         copy = Path(place) / folder.name
         shutil.copytree(folder, copy)
-        text = (folder / "program.py").read_text()
         rows = ["    " + row if row.strip() else row for row in text.splitlines()]
         head = "import shapewright as sw\nwith sw.explaining():\n    pass\n"
         (copy / "program.py").write_text(head + "\n".join(rows) + "\n")
         env = {**os.environ, "PYTHONPATH": source, "OMP_NUM_THREADS": "1"}
-        at = words.index("program.py")
+        given = (
+            words[words.index("program.py") :]
+            if words[0] == "rehearse"
+            else ["program.py"]
+        )
         try:
             done = subprocess.run(
-                [sys.executable, *words[at:]], cwd=copy, env=env, capture_output=True,
+                [sys.executable, *given], cwd=copy, env=env, capture_output=True,
                 text=True, timeout=LIMIT,
             )  # fmt: skip
         except subprocess.TimeoutExpired:
@@ -80,6 +89,34 @@ def explain(folder: Path, label: dict, source: str) -> str:
     lines = done.stderr.splitlines()
     first = next((n for n, line in enumerate(lines) if line.startswith("error[")), None)
     return "" if first is None else "\n".join(lines[first:])
+
+
+def _write_call(words: list[str]) -> str:
+    """Return the lines that call what `check` is asked about, with random tensors."""
+    target = next(word for word in words if word.startswith("program.py:"))
+    name = target.partition(":")[2]
+    specs = [words[at + 1] for at, word in enumerate(words) if word == "-i"]
+    made = []
+    for spec in specs:
+        dtype, _, sizes = spec.rstrip("]").partition("[")
+        shape = f"({sizes},)" if sizes else "()"
+        made.append({
+            "i64": f"torch.ones({shape}, dtype=torch.long)",
+            "bool": f"torch.ones({shape}, dtype=torch.bool)",
+            "f64": f"torch.randn({shape}, dtype=torch.float64)",
+        }.get(dtype, f"torch.randn({shape})"))  # fmt: skip
+    return (
+        "\nimport torch\n"
+        f"target = {name}\n"
+        "is_module = isinstance(target, type) and issubclass(target, torch.nn.Module)\n"
+        "if not is_module and isinstance(target, torch.nn.Module): built = target\n"
+        "elif is_module: built = target()\n"
+        "else:\n"
+        "    import inspect\n"
+        "    takes = len(inspect.signature(target).parameters)\n"
+        f"    built = target if takes >= {len(specs)} else target()\n"
+        f"built({', '.join(made)})\n"
+    )
 
 
 def brief(told: dict | None) -> list[str]:

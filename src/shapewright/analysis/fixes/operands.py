@@ -174,6 +174,7 @@ def fix_storage(program: Program, failure: Failure) -> Iterator[Fix]:
             end = text.span(node.func)
             start = end.end_column - len("view")
             name = Span(end.file, end.end_line, start, end.end_line, end.end_column)
+            yield from _suggest_split_dim(program, failure, text, node)
             shown = join_lines(text.written(node))
             yield Fix(
                 "safe",
@@ -183,6 +184,33 @@ def fix_storage(program: Program, failure: Failure) -> Iterator[Fix]:
     for repair in failure.repairs:
         if repair.kind == "contiguous":
             yield from with_method(program, failure, repair.tensor, ".contiguous()")
+
+
+def _suggest_split_dim(
+    program: Program, failure: Failure, text: SourceText, node: ast.Call
+) -> Iterator[Fix]:
+    """Suggest `x.view(B, T, heads, width).transpose(1, 2)` for
+    `x.view(B, heads, T, width)`.
+    """
+    shape = program.trace.ops[failure.op].inputs[0].shape
+    outputs = program.trace.ops[failure.op].outputs
+    after = outputs[0].shape if outputs else ()
+    written = [text.written(each) for each in node.args]
+    if len(after) != len(shape) + 1 or len(written) != len(after):
+        return
+    for at in range(1, len(shape) - 1):
+        turned = [*after]
+        turned[at], turned[at + 1] = turned[at + 1], turned[at]
+        if tuple(turned[: len(shape) - 1]) == shape[:-1] and after[at] != shape[at]:
+            written[at], written[at + 1] = written[at + 1], written[at]
+            new = f"view({', '.join(written)}).transpose({at}, {at + 1})"
+            span, inner = text.span(node), text.span(node.func)
+            start = inner.end_column - len("view")
+            place = Span(
+                span.file, inner.end_line, start, span.end_line, span.end_column
+            )
+            yield Fix("fits", f"`{join_lines(new)}`", (Edit(place, new),))
+            return
 
 
 def fix_order(program: Program, failure: Failure, sure: bool) -> Iterator[Fix]:
