@@ -43,6 +43,10 @@ PATIENT = 400_000
 """The same, once a search, where nothing had failed until then."""
 LATER = 1.0
 """What a change costs more that mends the end of a run, where a call failed before."""
+STATED = 6
+"""Inputs that a file states, which are run."""
+SAID = 1
+"""Of these, failures that are told where other inputs run."""
 NICER = 4
 """Of these, runs that look for a size that people choose."""
 
@@ -159,6 +163,33 @@ class _Search:
             self.add(mend_ending(each, tried.ending), nearer - later)
         return best
 
+    def run_stated(self) -> tuple[_Tried | None, list[str]]:
+        """Run what the target's file says of its inputs.
+
+        Return the first run that fits, or the first that fails on what the file leaves
+        no doubt of; and what is to be said of the others that fail.
+        """
+        from shapewright.inputs.search.stated_inputs import iter_stated_inputs
+
+        first = next(iter(self.known.hypotheses()), None)
+        refused: _Tried | None = None
+        said: list[str] = []
+        for n, each in enumerate(
+            iter_stated_inputs(self.loaded, first) if first else ()
+        ):
+            tried = self.tried(each.hypothesis, stated=True) if n < STATED else None
+            if tried is None or tried.unfinished:
+                continue
+            if tried.fits:
+                return tried, []
+            if each.sure and refused is None:
+                refused = tried
+            elif len(said) < SAID:
+                why = "; ".join(each.hypothesis.why)
+                text = each.hypothesis.text()
+                said.append(f"{text} ({why}) fails: {tried.failed}")
+        return refused, said
+
     def compute_progress(self, tried: _Tried, best: _Tried | None) -> float:
         """Return the cost reduction for a hypothesis that got further than all before.
 
@@ -205,7 +236,9 @@ class _Search:
                     return tried
         return found
 
-    def tried(self, hypothesis: Hypothesis, most: int = CALLS) -> _Tried | None:
+    def tried(
+        self, hypothesis: Hypothesis, most: int = CALLS, stated: bool = False
+    ) -> _Tried | None:
         """Run a hypothesis, or return None if it cannot be written as a spec."""
         from shapewright.engine.engine import EngineOptions, GoingOn
         from shapewright.inputs.errors import InputError
@@ -215,7 +248,8 @@ class _Search:
 
         why = "; ".join(hypothesis.why) or "usual shapes were tried"
         try:
-            candidate = Candidate(f"found by search: {why}", hypothesis.spec(), True)
+            reason = why if stated else f"found by search: {why}"
+            candidate = Candidate(reason, hypothesis.spec(), not stated)
         except InputError:
             return None
         args, kwargs = candidate.arguments(make_tensor)
@@ -259,11 +293,19 @@ def search_inputs(loaded: Loaded) -> Found | None:
     if known is None:
         return Found(Candidate("it needs no inputs", parse_spec("")), True, 0)
     under_way = _Search(loaded, known)
+    stated, refused = under_way.run_stated()
+    if stated is not None and stated.fits:
+        return Found(stated.candidate, True, under_way.runs)
     best = under_way.conducted()
+    if stated is not None:
+        runs = f"; {best.candidate.inputs} would run" if best and best.fits else ""
+        candidate = replace(stated.candidate, reason=stated.candidate.reason + runs)
+        return Found(candidate, False, under_way.runs, True, stated.failed)
     if best is None:
         return None
     if best.fits:
-        return Found(best.candidate, True, under_way.runs)
+        reason = "; ".join((best.candidate.reason, *refused))
+        return Found(replace(best.candidate, reason=reason), True, under_way.runs)
 
     if (flat := under_way.remove_dim(best)) is not None:
         return Found(flat.candidate, True, under_way.runs)
