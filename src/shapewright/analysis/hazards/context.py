@@ -9,7 +9,7 @@ from functools import cached_property
 from shapewright.analysis.program_run import Program, format_shape
 from shapewright.analysis.provenance import layer_axes as layer_axes
 from shapewright.analysis.provenance import view_axes as view_axes
-from shapewright.analysis.provenance.axes import Axis, Dim
+from shapewright.analysis.provenance.axes import Axis, Dim, Dims
 from shapewright.analysis.provenance.axis_flow import AxisFlow, OperatorCall
 from shapewright.analysis.provenance.call_expressions import (
     find_tensor_names,
@@ -184,7 +184,21 @@ class HazardContext:
         facts = [f for f in facts if f.shape and f.dtype.startswith(("float", "bf"))]
         if not facts:
             return None
-        return all(any(map(self._counts_samples, self.flow.of(f))) for f in facts)
+        kept = [self._keeps_samples(self.flow.of(fact)) for fact in facts]
+        return None if None in kept and False not in kept else all(kept)
+
+    def _keeps_samples(self, dims: Dims) -> bool | None:
+        """Return whether one of these dims counts samples; None if a dim may, such as
+        one of rows that a mask has chosen.
+        """
+        if any(map(self._counts_samples, dims)):
+            return True
+        unclear = any(
+            axis.kind in ("source", "unknown") and axis.size > 1
+            for dim in dims
+            for axis in dim
+        )
+        return None if unclear else False
 
     def _counts_samples(self, dim: Dim) -> bool:
         """Return whether a dim counts samples, and no features with them."""
