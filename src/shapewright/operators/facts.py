@@ -78,6 +78,7 @@ MEANINGS = {
     "is_drawn_by_hand": "makes a tensor and is drawn without an index map",
     "is_random": "draws random numbers",
     "drops_elements": "sets random elements to zero while it trains",
+    "makes_random_features": "makes features of a fixed random projection",
     "overwrites_all": "overwrites every element of a tensor",
     # values
     "returns_python_value": "returns a Python value that depends on elements",

@@ -12,9 +12,12 @@ from shapewright.analysis.fixes.operands import append_method
 from shapewright.analysis.program_run import Program
 from shapewright.analysis.provenance.call_expressions import find_tensor_expressions
 from shapewright.findings.finding import Edit, Finding, Fix
+from shapewright.operators.facts import operators_with
 from shapewright.program.source_text import SourceText, join_lines
 from shapewright.program.syntax_nodes import get_called_name, iter_assignments
 from shapewright.record.ops import Op
+
+FLATTENING = operators_with("regroups_dims")
 
 
 def suggest_last_states(
@@ -138,15 +141,14 @@ def _find_flattening(text: SourceText, node: ast.expr) -> ast.Call | None:
     """Return the call of `view`, `reshape` or `flatten` that an expression is, or that
     its name was set to last.
     """
-    names = ("view", "reshape", "flatten")
     if isinstance(node, ast.Call):
-        return node if get_called_name(node) in names else None
+        return node if get_called_name(node) in FLATTENING else None
     function = text.around(node, ast.FunctionDef, ast.Module)
     found = None
     for target, value in iter_assignments(function, before=node.lineno):
         same = isinstance(target, ast.Name) and isinstance(node, ast.Name)
         if same and target.id == node.id and isinstance(value, ast.Call):  # type: ignore[attr-defined]
-            found = value if get_called_name(value) in names else None
+            found = value if get_called_name(value) in FLATTENING else None
     return found
 
 

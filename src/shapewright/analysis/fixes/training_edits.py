@@ -321,7 +321,7 @@ def suggest_count_of_samples(
         loader = _get_loader(place.right if isinstance(place, ast.BinOp) else None)
         if not isinstance(value, ast.expr) or not loader:
             return
-        count = _remove_mean(where, value)
+        count = _replace_mean(where, value)
         if count is None or not isinstance(place, ast.BinOp):
             return
         edits = (*count, Edit(where.span(place.right), f"len({loader}.dataset)"))
@@ -357,7 +357,7 @@ def _iter_sums(
                 return
 
 
-def _remove_mean(text: SourceText, value: ast.expr) -> tuple[Edit, ...] | None:
+def _replace_mean(text: SourceText, value: ast.expr) -> tuple[Edit, ...] | None:
     """Return the edits with which a share of correct answers becomes their number."""
     if isinstance(value, ast.BinOp) and isinstance(value.op, ast.Div):
         return (Edit(text.span(value), text.written(value.left)),)

@@ -50,7 +50,7 @@ def find_batch_axes(scene: HazardContext) -> Iterator[Finding]:
             letter = _find_summed_letter(scene, call)
             if letter is not None:
                 yield _report_einsum(scene, call, letter)
-        if call.name in REDUCING and _merges_samples(scene, call):
+        if call.name in REDUCING and _has_merged_samples(scene, call):
             yield _report_merged(scene, call)
         if call.name in NORMALISERS and call.op.span is not None:
             at = _find_normalised_dim(call)
@@ -58,7 +58,7 @@ def find_batch_axes(scene: HazardContext) -> Iterator[Finding]:
                 yield _report_batch_axis(scene, call, at)
 
 
-def _merges_samples(scene: HazardContext, call: OperatorCall) -> bool:
+def _has_merged_samples(scene: HazardContext, call: OperatorCall) -> bool:
     """Return whether the features of all samples of a loader's batch are reduced to
     one before a layer.
     """

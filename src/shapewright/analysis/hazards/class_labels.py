@@ -75,7 +75,6 @@ def _find_scores(scene: HazardContext, fact: Fact) -> OperatorCall | None:
     return None
 
 
-@looks_for(WRONG_AXIS)
 def find_classes_along_batch(scene: HazardContext) -> Iterator[Finding]:
     """Find `argmax` along the batch of scores, which finds a sample for each class."""
     for call in scene.calls:
@@ -84,7 +83,7 @@ def find_classes_along_batch(scene: HazardContext) -> Iterator[Finding]:
         if (
             not call.dims
             or len(call.dims[0]) != 2
-            or not _are_indices_used(scene, call)
+            or not _has_used_indices(scene, call)
         ):
             continue
         dims, gone = call.dims[0], find_reduced_dims(call)
@@ -101,7 +100,7 @@ def find_classes_along_batch(scene: HazardContext) -> Iterator[Finding]:
         yield scene.finding(WRONG_AXIS, call.op, message, (made.op, "the scores"))
 
 
-def _are_indices_used(scene: HazardContext, call: OperatorCall) -> bool:
+def _has_used_indices(scene: HazardContext, call: OperatorCall) -> bool:
     """Return whether the program uses the indices that a call returns."""
     if call.name == "argmax":
         return True

@@ -26,7 +26,7 @@ DRAWN = operators_with("is_random", "leaves_values_unset") | {
 }  # fmt: skip
 FIXED = ("noise", "fixed", "random", "fourier", "freq", "anchor", "code", "hash")
 """Words in the names of tensors that are random and not meant to be trained."""
-WAVES = frozenset({"sin", "cos", "sign", "sgn", ">", "gt", "heaviside"})
+WAVES = operators_with("makes_random_features")
 """What follows a fixed random projection: Fourier features, hashing."""
 
 

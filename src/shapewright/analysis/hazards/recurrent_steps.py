@@ -29,7 +29,7 @@ def find_half_read_sequences(scene: HazardContext) -> Iterator[Finding]:
         if time_first is None or layer.op.outputs[0].shape[0 if time_first else 1] < 2:
             continue
         for call in _iter_indexed(scene, layer):
-            if _takes_last_step(call, 0 if time_first else 1):
+            if _is_last_step(call, 0 if time_first else 1):
                 yield _report(scene, layer, call)
 
 
@@ -47,7 +47,7 @@ def _iter_indexed(scene: HazardContext, layer: OperatorCall) -> Iterator[Operato
                 waiting.append(call.op.outputs[0].tensor)
 
 
-def _takes_last_step(call: OperatorCall, time: int) -> bool:
+def _is_last_step(call: OperatorCall, time: int) -> bool:
     """Return whether an index takes the last step with all its features."""
     if call.name == "select":
         at, index = call.given(1, "dim"), call.given(2, "index")

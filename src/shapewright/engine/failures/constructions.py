@@ -70,7 +70,7 @@ class _Loads:
             return None
         self.refused.append((frame.f_code, frame.f_lasti, found))
         bad = {key for key, _, _ in found.resized}
-        inside = _read_mapping(follow_path(given, found.path))
+        inside = _read_mapping(_follow_path(given, found.path))
         return {
             key: value
             for key, value in inside.items()
@@ -115,7 +115,7 @@ def compare_state_dict(module: nn.Module, given: Any, message: str) -> Misloaded
         if not path and {"state", "param_groups"} <= set(theirs):
             holds = "optimizer"
         if path:
-            theirs = _read_shapes(_read_mapping(follow_path(given, path)))
+            theirs = _read_shapes(_read_mapping(_follow_path(given, path)))
     resized = tuple(
         (key, shape, theirs[key])
         for key, shape in ours.items()
@@ -131,7 +131,7 @@ def compare_state_dict(module: nn.Module, given: Any, message: str) -> Misloaded
     )  # fmt: skip
 
 
-def follow_path(given: Any, path: str) -> Any:
+def _follow_path(given: Any, path: str) -> Any:
     """Return the value to which a path of a `Misloaded` leads."""
     return eval(f"given{path}", {"given": given})
 

@@ -13,6 +13,7 @@ from typing import Any
 
 from shapewright.inputs.callables import Loaded
 from shapewright.inputs.search.hypotheses import Hypothesis, Path, Tensor
+from shapewright.operators.facts import operators_with
 from shapewright.program.expression_values import UnknownValue, evaluate_node
 from shapewright.program.source_text import SourceText
 from shapewright.program.syntax_nodes import (
@@ -44,7 +45,7 @@ CROPS = frozenset({
     "CenterCrop", "RandomCrop", "RandomResizedCrop", "FiveCrop", "RandomSizedCrop",
 })  # fmt: skip
 RESIZES = frozenset({"Resize", "Scale"})
-MAKERS = frozenset({"randn", "rand", "zeros", "ones", "empty", "randint", "full"})
+MAKERS = operators_with("is_sized_factory") - {"randperm"}
 PASSING = frozenset({
     "cuda", "cpu", "to", "float", "double", "half", "Variable", "requires_grad_",
     "contiguous", "detach", "type",
@@ -64,14 +65,14 @@ FARTHEST = 6
 
 
 @dataclass(frozen=True, slots=True)
-class StatedInput:
+class _StatedInput:
     """A hypothesis that a file states, why, and whether the file leaves no doubt."""
 
     hypothesis: Hypothesis
     sure: bool
 
 
-def iter_stated_inputs(loaded: Loaded, first: Hypothesis) -> Iterator[StatedInput]:
+def iter_stated_inputs(loaded: Loaded, first: Hypothesis) -> Iterator[_StatedInput]:
     """Yield the inputs that the target's file states, the surest first.
 
     `first` is the likeliest hypothesis, whose other arguments stay as they are.
@@ -83,7 +84,7 @@ def iter_stated_inputs(loaded: Loaded, first: Hypothesis) -> Iterator[StatedInpu
     for shapes, line, sure in _iter_calls(text, names, plain):
         stated = _with_shapes(first, shapes, f"line {line} calls it so")
         if stated is not None:
-            yield StatedInput(stated, sure)
+            yield _StatedInput(stated, sure)
     image = _find_image(first)
     if image is None:
         return
@@ -96,7 +97,7 @@ def iter_stated_inputs(loaded: Loaded, first: Hypothesis) -> Iterator[StatedInpu
             stated_image = Tensor(size, tensor.dtype)
             made = replace(first.with_value(path, stated_image), why=(why,))
             same = not shape[0] or shape[0] == known
-            yield StatedInput(made, sure and same)
+            yield _StatedInput(made, sure and same)
 
 
 def _read_text(loaded: Loaded) -> SourceText | None:

@@ -7,6 +7,7 @@ FACTS = {
         dropout dropout_ alpha_dropout alpha_dropout_ feature_dropout
         feature_alpha_dropout dropout1d dropout2d dropout3d native_dropout
     """,
+    "drops_elements": "dropout dropout1d dropout2d dropout3d",
     "keeps_promise": "normalize",
     "normalizes_along_dim": "normalize",
     "keeps_weights": "dropout alpha_dropout",

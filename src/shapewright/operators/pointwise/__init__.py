@@ -13,7 +13,7 @@ FACTS = {
         "logsigmoid": "log-probabilities",
         "relu": "non-negative numbers", "relu_": "non-negative numbers",
     },
-    "drops_elements": "dropout dropout1d dropout2d dropout3d",
+    "makes_random_features": "sin cos sign sgn gt > heaviside",
     "overwrites_all": "copy_",
     "depends_on_data": "where",
     "finds_nonzero": "where",
