@@ -40,7 +40,8 @@ LOAD = STATE_DICT_MISMATCH
 @dataclass(frozen=True, slots=True)
 class Tried:
     """The outcome of a run: `ops` counts its calls, `output` holds the returned
-    shapes, `samples` says whether the samples keep a dim of their own up to the end.
+    shapes, `samples` says whether the samples keep a dim of their own up to the end, `layers`
+    counts the layers with parameters that ran.
     """
 
     failures: tuple[Place, ...] = ()
@@ -50,6 +51,7 @@ class Tried:
     warnings: tuple[Place, ...] = ()
     notes: tuple[Place, ...] = ()
     samples: bool | None = None
+    layers: int = 0
 
 
 def summarise_run(program: Program, gone: Place) -> Tried:
@@ -67,7 +69,20 @@ def summarise_run(program: Program, gone: Place) -> Tried:
         notes = _collect_places(found, "note")
         samples = HazardContext(program).keeps_samples
     ops, output = len(trace.ops), get_output(program)
-    return Tried(failures, trace.complete, ops, output, warnings, notes, samples)
+    layers = count_layers(program)
+    return Tried(
+        failures, trace.complete, ops, output, warnings, notes, samples, layers
+    )
+
+
+def count_layers(program: Program) -> int:
+    """Return how many layers with parameters of their own ran."""
+    owners = {
+        state.path.rpartition(".")[0]
+        for state in program.trace.states
+        if not state.buffer
+    }
+    return len(owners & {call.path for call in program.trace.calls})
 
 
 def _collect_places(findings: Iterable[Finding], severity: str) -> tuple[Place, ...]:

@@ -29,6 +29,7 @@ from shapewright.commands.check.fixes import (
     Overlay,
     Place,
     Tried,
+    count_layers,
     get_finding_place,
     get_output,
     get_place,
@@ -309,8 +310,10 @@ class Session:
         self.calls += sum(each.ops for each in runs)
         self.tried += len(runs)
         self.seconds += time.perf_counter() - began
+        layers = count_layers(program)
         for (option, texts), run in zip(part, runs, strict=True):
-            if is_helpful(run, told.place, before, program, self.crowded):
+            least = 0 if option.kind in ("left-out", "definition") else layers
+            if is_helpful(run, told.place, before, program, self.crowded, least):
                 told.mends.append(Mend(option, texts, run))
 
     def room(self) -> int:

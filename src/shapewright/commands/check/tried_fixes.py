@@ -81,12 +81,17 @@ def is_helpful(
     before: tuple[Place, ...],
     run: Program,
     crowded: Crowded = (),
+    layers: int = 0,
 ) -> bool:
-    """Return whether the error is gone and no other error has taken its place."""
+    """Return whether the error is gone, no other error has taken its place, and as many
+    layers run.
+    """
     left = [place for place in before if not is_at(place, gone, crowded)]
     if any(is_at(place, gone, crowded) for place in tried.failures):
         return False
     new = [place for place in tried.failures if place not in left]
+    if tried.layers < layers:
+        return False  # what leaves a layer out is no fix
     if run.trace.complete:
         return tried.complete and not new
     return (tried.complete and not new) or tried.ops > len(run.trace.ops)
