@@ -19,10 +19,16 @@ from shapewright.analysis.fixes import (
 from shapewright.analysis.fixes import constructors as created
 from shapewright.analysis.fixes.graph_edits import suggest_graph_edits
 from shapewright.analysis.fixes.suspect_lines import find_error_suspects, find_suspects
+from shapewright.analysis.fixes.window_edits import suggest_adaptive_pooling
 from shapewright.analysis.missing_values import suggest_values
 from shapewright.analysis.model_definitions import suggest_definitions
 from shapewright.analysis.program_run import Program, as_far_as_known
-from shapewright.findings.codes import CHANNELS_LAST, MISSING_TRANSPOSE, NOT_FLATTENED
+from shapewright.findings.codes import (
+    CHANNELS_LAST,
+    KERNEL_TOO_LARGE,
+    MISSING_TRANSPOSE,
+    NOT_FLATTENED,
+)
 from shapewright.findings.finding import Finding, Fix
 from shapewright.operators.failed_calls import Failure
 from shapewright.program.spans import Span, apply_edits
@@ -92,6 +98,7 @@ def fix_error(program: Program, finding: Finding) -> list[FixOption]:
         [
             *iter_options("definition", 0.5, suggest_definitions(program, finding)),
             *iter_options("value", 0.6, suggest_values(program, finding)),
+            *iter_options("squeeze", 0.9, operands.fix_last_squeeze(program)),
             *iter_options("last-batch", 1.0, last),
             *iter_options(
                 "words",
@@ -159,6 +166,7 @@ def _find_call_fixes(program: Program, failure: Failure) -> Iterator[FixOption]:
     yield from iter_options(
         "turned", 1.6, numbers_and_names.suggest_orders(program, failure, False)
     )
+    yield from iter_options("window", 1.7, suggest_adaptive_pooling(program, failure))
     yield from iter_options(
         "family", 1.8, common_mistakes.suggest_family_fixes(program, failure)
     )
@@ -218,9 +226,10 @@ def _find_line_fixes(program: Program, failure: Failure) -> Iterator[FixOption]:
         "copied", 3.2, keywords_and_methods.copy_settings(program, lines)
     )
     if not program.trace.ops[failure.op].name.endswith(FUSED):
-        yield from iter_options(
-            "flag", 4.1, keywords_and_methods.suggest_flags(program, lines)
-        )
+        flags = keywords_and_methods.suggest_flags(program, lines)
+        if failure.unmet is not None and failure.unmet.code == KERNEL_TOO_LARGE:
+            flags = (fix for fix in flags if "ceil_mode" not in fix.message)
+        yield from iter_options("flag", 4.1, flags)
     yield from iter_options(
         "squeeze", 3.0, operands.suggest_squeeze_dim(program, lines)
     )

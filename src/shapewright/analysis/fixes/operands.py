@@ -438,27 +438,46 @@ def fix_lost_batch(program: Program, op: Op) -> Iterator[Fix]:
             continue
         seen.add(tensor)
         waiting += [fact.tensor for fact in maker.inputs]
-        found = program.call_at(maker.span)
-        if maker.name.rpartition(".")[2] != "squeeze" or found is None:
-            continue
-        shape, after = maker.inputs[0].shape, maker.outputs[0].shape
-        text, call = found
-        ones = [dim for dim, size in enumerate(shape) if size == 1 and dim > 0]
-        lost = shape[:1] == (1,) and len(shape) - len(after) > len(ones)
-        func = call.func
-        if not lost or call.args or not isinstance(func, ast.Attribute):
-            continue
-        owner, whole = text.span(func.value), text.span(call)
-        tail = Span(
-            whole.file, owner.end_line, owner.end_column, whole.end_line,
-            whole.end_column,
-        )  # fmt: skip
-        methods = [f".squeeze({dim})" for dim in ones]
-        if len(ones) != 1:
-            methods.insert(0, ".flatten(1)")
-        for method in methods:
-            shown = join_lines(text.at(owner) + method)
-            yield Fix("fits", f"`{shown}`", (Edit(tail, method),))
+        yield from _keep_batch(program, maker)
+
+
+def fix_last_squeeze(program: Program) -> Iterator[Fix]:
+    """Name another dim for, or leave out, the last `squeeze` before an error that
+    removed a batch of one.
+    """
+    for op in reversed(program.trace.ops[-FOLLOWED_BACK:]):
+        yield from _keep_batch(program, op)
+
+
+def _keep_batch(program: Program, maker: Op) -> Iterator[Fix]:
+    """Suggest another `squeeze`, or none, for one that removed a batch of one."""
+    found = program.call_at(maker.span)
+    if maker.name.rpartition(".")[2] != "squeeze" or found is None:
+        return
+    shape, after = maker.inputs[0].shape, maker.outputs[0].shape
+    text, call = found
+    func = call.func
+    if shape[:1] != (1,) or not isinstance(func, ast.Attribute):
+        return
+    owner, whole = text.span(func.value), text.span(call)
+    tail = Span(
+        whole.file, owner.end_line, owner.end_column, whole.end_line, whole.end_column
+    )
+    given = [text.written(each) for each in call.args]
+    given += [text.written(word.value) for word in call.keywords]
+    if given == ["0"] and after == shape[1:]:
+        said = f"`{join_lines(text.at(owner))}` without `{text.at(tail)}`"
+        yield Fix("fits", said, (Edit(tail, ""),))
+        return
+    ones = [dim for dim, size in enumerate(shape) if size == 1 and dim > 0]
+    if given or len(shape) - len(after) <= len(ones):
+        return
+    methods = [f".squeeze({dim})" for dim in ones]
+    if len(ones) != 1:
+        methods.insert(0, ".flatten(1)")
+    for method in methods:
+        shown = join_lines(text.at(owner) + method)
+        yield Fix("fits", f"`{shown}`", (Edit(tail, method),))
 
 
 FOLLOWED_BACK = 12

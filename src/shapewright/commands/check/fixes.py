@@ -40,8 +40,8 @@ LOAD = STATE_DICT_MISMATCH
 @dataclass(frozen=True, slots=True)
 class Tried:
     """The outcome of a run: `ops` counts its calls, `output` holds the returned
-    shapes, `samples` says whether the samples keep a dim of their own up to the end, `layers`
-    counts the layers with parameters that ran.
+    shapes, `samples` says whether the samples keep a dim of their own up to the end,
+    `layers` counts the layers with parameters that ran.
     """
 
     failures: tuple[Place, ...] = ()
