@@ -82,3 +82,63 @@ def test_an_evaluation_that_records_gradients(tmp_path: Path) -> None:
     assert only == (
         "evaluated-with-graph", "`with torch.no_grad():` around the loop",
     )  # fmt: skip
+
+
+STYLE = """\
+import torch
+from torch import nn
+
+features = nn.Sequential(nn.Conv2d(3, 4, 3), nn.ReLU(), nn.Conv2d(4, 4, 3)).eval()
+image = torch.rand(1, 3, 16, 16, requires_grad=True)
+optimizer = torch.optim.Adam([image])
+features.eval()
+for step in range(3):
+    optimizer.zero_grad()
+    x, losses = image, []
+    for layer in features:
+        x = layer(x)
+        losses.append(x.mean())
+    sum(losses).backward()
+    optimizer.step()
+"""
+SAM = """\
+import torch
+from torch import nn
+
+
+class Sharp(torch.optim.Optimizer):
+    def __init__(self, parameters, base):
+        super().__init__(parameters, {})
+        self.base = base(self.param_groups, lr=0.1)
+
+    @torch.no_grad()
+    def first_step(self):
+        for group in self.param_groups:
+            for p in group["params"]:
+                self.state[p]["moved"] = p.grad * 0.1
+                p.add_(self.state[p]["moved"])
+        self.zero_grad()
+
+    @torch.no_grad()
+    def second_step(self):
+        for group in self.param_groups:
+            for p in group["params"]:
+                p.sub_(self.state[p]["moved"])
+        self.base.step()
+        self.zero_grad()
+
+
+net = nn.Linear(4, 2)
+optimizer = Sharp(net.parameters(), torch.optim.SGD)
+for step in range(3):
+    x = torch.randn(8, 4)
+    net(x).square().mean().backward()
+    optimizer.first_step()
+    net(x).square().mean().backward()
+    optimizer.second_step()
+"""
+
+
+@pytest.mark.parametrize("text", [STYLE, SAM], ids=["style", "sharpness"])
+def test_gradients_that_are_used_elsewhere(text: str, tmp_path: Path) -> None:
+    assert [each.message for each in rehearsed(tmp_path, text).findings] == []

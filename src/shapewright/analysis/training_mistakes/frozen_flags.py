@@ -7,7 +7,6 @@ from collections.abc import Iterator
 
 from shapewright.analysis.training_mistakes.context import (
     RehearsalContext,
-    StoryLoop,
     build_finding,
 )
 from shapewright.findings.codes import (
@@ -78,26 +77,38 @@ def _is_module(text: SourceText, node: ast.expr) -> bool:
 @looks_for(EVALUATED_WITH_GRAPH, misled_by_errors=True)
 def find_recorded_evaluations(scene: RehearsalContext) -> Iterator[Finding]:
     """Find loops that evaluate a model with gradients recorded."""
-    seen: set[tuple[str, int]] = set()
-    for loop in scene.loops():
-        place = loop.moment.file, loop.moment.line
-        kinds = set(_iter_kinds(loop.moment))
-        if place in seen or kinds & {"backward", "step", "train", "zero_grad"}:
-            continue
-        span = _find_graph(scene, loop) if _is_after_eval(loop) else None
-        if span is None:
-            continue
-        seen.add(place)
-        held = "the activations of each batch are held"
-        if _is_sum_kept(scene, loop):
-            held = "the activations of all batches are held by a sum,"
-        yield build_finding(
-            EVALUATED_WITH_GRAPH,
-            f"this evaluates with gradients recorded: {held} for a backward pass that"
-            " never comes",
-            span,
-            (loop.text.span(loop.node.iter), "in this loop, after `eval()`"),
-        )
+    training = {
+        (loop.moment.file, loop.moment.line)
+        for loop in scene.loops()
+        if set(_iter_kinds(loop.moment)) & {"backward", "step", "train", "zero_grad"}
+    }
+    for file in scene.program.trace.sources:
+        text = scene.program.text(file)
+        reported: list[ast.For] = []
+        for node in text.nodes if text is not None else ():
+            if text is None or not isinstance(node, ast.For):
+                continue
+            inside = any(each in reported for each in text.outwards(node))
+            if (
+                inside
+                or (file, node.lineno) in training
+                or not _is_after_eval(text, node)
+            ):
+                continue
+            span = _find_graph(scene, text, node)
+            if span is None:
+                continue
+            reported.append(node)
+            held = "the activations of each batch are held"
+            if _is_sum_kept(scene, text, node):
+                held = "the activations of all batches are held by a sum,"
+            yield build_finding(
+                EVALUATED_WITH_GRAPH,
+                f"this evaluates with gradients recorded: {held} for a backward pass"
+                " that never comes",
+                span,
+                (text.span(node.iter), "in this loop, after `eval()`"),
+            )
 
 
 def _iter_kinds(moment: Moment) -> Iterator[str]:
@@ -107,26 +118,31 @@ def _iter_kinds(moment: Moment) -> Iterator[str]:
         yield from _iter_kinds(each)
 
 
-def _is_after_eval(loop: StoryLoop) -> bool:
-    """Return whether the function of a loop calls `eval()` above it."""
-    text = loop.text
-    function = text.around(loop.node, ast.FunctionDef, ast.Module)
+def _is_after_eval(text: SourceText, loop: ast.For) -> bool:
+    """Return whether the function of a loop calls `eval()` above it, and takes no
+    gradient below it.
+    """
+    function = text.around(loop, ast.FunctionDef, ast.Module)
+    last = get_last_line(loop)
+    for node in ast.walk(function) if function is not None else ():
+        if get_called_name(node) in ("backward", "grad") and node.lineno > last:  # type: ignore[attr-defined]
+            return False
     modes = [
         (node.lineno, node.func.attr)
         for node in (ast.walk(function) if function is not None else ())
         if isinstance(node, ast.Call)
         and isinstance(node.func, ast.Attribute)
         and node.func.attr in ("eval", "train")
-        and node.lineno < loop.node.lineno
+        and node.lineno < loop.lineno
     ]
     return bool(modes) and max(modes)[1] == "eval"
 
 
-def _is_sum_kept(scene: RehearsalContext, loop: StoryLoop) -> bool:
+def _is_sum_kept(scene: RehearsalContext, text: SourceText, loop: ast.For) -> bool:
     """Return whether a loop adds up tensors with their graphs."""
     sums = {
-        (loop.text.file, node.lineno)
-        for node in ast.walk(loop.node)
+        (text.file, node.lineno)
+        for node in ast.walk(loop)
         if isinstance(node, ast.AugAssign)
     }
     return any(
@@ -138,17 +154,19 @@ def _is_sum_kept(scene: RehearsalContext, loop: StoryLoop) -> bool:
     )
 
 
-def _find_graph(scene: RehearsalContext, loop: StoryLoop) -> Span | None:
+def _find_graph(
+    scene: RehearsalContext, text: SourceText, loop: ast.For
+) -> Span | None:
     """Return where a loop first makes a tensor with a graph, if none of its calls takes
     a gradient.
     """
-    lines = range(loop.node.lineno, get_last_line(loop.node) + 1)
+    lines = range(loop.lineno, get_last_line(loop) + 1)
     first: Span | None = None
     for op in scene.program.trace.ops:
         inside = [
             frame.span
             for frame in op.frames
-            if frame.span.file == loop.text.file and frame.span.line in lines
+            if frame.span.file == text.file and frame.span.line in lines
         ]
         if not inside:
             continue

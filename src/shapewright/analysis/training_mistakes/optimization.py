@@ -33,7 +33,13 @@ from shapewright.program.source_text import SourceText
 from shapewright.program.spans import Span
 from shapewright.program.syntax_nodes import LOOPS, collect_names, get_called_name
 from shapewright.record.ops import Fact, Op
-from shapewright.record.report import Moment, Observation, Optimized, Outside
+from shapewright.record.report import (
+    Moment,
+    Observation,
+    Optimized,
+    Outside,
+    Place,
+)
 
 
 @looks_for(GRADIENTS_NOT_CLEARED, misled_by_errors=True)
@@ -91,6 +97,8 @@ def find_unused_gradients(scene: RehearsalContext) -> Iterator[Finding]:
     for met in _iter_observations(scene, "cleared-unused"):
         if met.name and _is_stepped(scene, met):
             continue  # under a condition that did not come
+        if _is_in_optimizer(scene, met.place):
+            continue  # its own methods use the gradients
         said = f": this `{met.name}` never steps" if met.name else ""
         yield build_finding(
             GRADIENTS_CLEARED_UNUSED,
@@ -98,6 +106,16 @@ def find_unused_gradients(scene: RehearsalContext) -> Iterator[Finding]:
             scene.span(met.place, "zero_grad"),
             (scene.span(met.other, "backward"), "they are computed here"),
         )
+
+
+def _is_in_optimizer(scene: RehearsalContext, place: Place) -> bool:
+    """Return whether a line belongs to an optimizer that the program defines."""
+    text = scene.program.text(place[0])
+    for node in text.near(place[1]) if text is not None else ():
+        kind = text.around(node, ast.ClassDef) if text is not None else None
+        if kind is not None and any("ptim" in ast.unparse(base) for base in kind.bases):
+            return True
+    return False
 
 
 def _is_stepped(scene: RehearsalContext, met: Observation) -> bool:
