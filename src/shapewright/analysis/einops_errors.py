@@ -10,9 +10,11 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from itertools import permutations
 from math import prod
+from string import ascii_letters
 
 from shapewright.analysis.causes import trace_size_origin
 from shapewright.analysis.program_run import Program
+from shapewright.analysis.provenance.call_expressions import is_einops_einsum
 from shapewright.findings.codes import EINOPS_PATTERN
 from shapewright.findings.finding import Edit, Finding, Fix, Related
 from shapewright.operators.need_checks import dims
@@ -79,13 +81,33 @@ def explain_einops(program: Program, finding: Finding) -> Finding:
     """Return the finding on an error of einops with the sizes that do not fit."""
     call = _find_call(program, finding)
     if call is None:
-        return finding
+        return _explain_packing(program, finding)
     said, related = _describe(program, call)
     first = finding.message.partition(": ")[2] or finding.message
     return replace(
         finding, code=EINOPS_PATTERN, message=said, torch_message=first,
         related=tuple(related),
     )  # fmt: skip
+
+
+def name_letters(program: Program, finding: Finding) -> Finding:
+    """Return the finding on a torch `einsum` that einops called, in the letters of the
+    program's own pattern.
+    """
+    found = program.call_at(finding.span)
+    if found is None or not is_einops_einsum(found[1]):
+        return finding
+    pattern = str(found[1].args[-1].value)  # type: ignore[attr-defined]
+    own = dict.fromkeys(re.findall(r"\w+", pattern))
+    letters = dict(zip(own, ascii_letters, strict=False))
+    short = re.sub(r"\w+", lambda axis: letters.get(axis[0], axis[0]), pattern)
+    names = {letter: axis for axis, letter in letters.items()}
+    said = finding.message.replace("`torch.einsum`", "`einsum`", 1)
+    said = said.replace(f"`{short.replace(' ', '')}`", f"`{pattern}`")
+    said = re.sub(
+        r"gives `(\w)` in", lambda each: f"gives `{names.get(each[1])}` in", said
+    )
+    return replace(finding, message=said)
 
 
 def suggest_patterns(program: Program, finding: Finding) -> Iterator[Fix]:
@@ -97,9 +119,45 @@ def suggest_patterns(program: Program, finding: Finding) -> Iterator[Fix]:
     if wrong is not None:
         yield from _suggest_sizes(call, wrong)
         yield from _suggest_orders(call)
+    elif len(call.left) == len(call.shape):
+        yield from _suggest_letters(call)
     elif len(call.left) != len(call.shape):
         yield from _suggest_batch(program, finding, call)
         yield from _suggest_rank(call)
+
+
+PACKED = re.compile(
+    r"packed tensor #(\d+).*? has shape torch\.Size\(\[([\d, ]*)\]\), while pattern"
+    r" (.*?) assumes at least (\d+)"
+)
+
+
+def _explain_packing(program: Program, finding: Finding) -> Finding:
+    """Return the finding on `pack` or `unpack` with the tensor that does not fit."""
+    ending = program.ending
+    found = program.call_at(finding.span)
+    if ending is None or ending.error != "EinopsError" or found is None:
+        return finding
+    text, node = found
+    function = get_called_name(node)
+    if function not in ("pack", "unpack"):
+        return finding
+    first = ending.message.splitlines()[0]
+    said = f"`{function}`: {first}"
+    packed = PACKED.search(ending.message)
+    if packed is not None:
+        given = node.args[0] if node.args else None
+        parts = given.elts if isinstance(given, ast.List | ast.Tuple) else []
+        at = int(packed[1])
+        name = f"tensor {at}"
+        if at < len(parts):
+            name = f"`{text.written(parts[at])}`"
+        shape = tuple(int(size) for size in packed[2].split(",") if size.strip())
+        said = f"`{function}` reads {dims(int(packed[4]))} or more by `{packed[3]}`,"
+        said += f" but {name} {format_sizes(shape)} has {dims(len(shape))}"
+    return replace(
+        finding, code=EINOPS_PATTERN, message=said, torch_message=ending.message
+    )
 
 
 # -- the call --------------------------------------------------------------------------
@@ -272,6 +330,7 @@ def _describe(program: Program, call: _Call) -> tuple[str, list[Related]]:
         related += _iter_set_places(call, wrong)
     else:
         said = f"`{function}` cannot read {name} by `{call.pattern}`"
+        said += _describe_lone_letters(call, function)
         ending = program.ending
         parts = CHUNKS.search(ending.message) if ending is not None else None
         if parts is not None:
@@ -283,6 +342,35 @@ def _describe(program: Program, call: _Call) -> tuple[str, list[Related]]:
                 related += trace_size_origin(program, call.fact, dim)
         related.append(Related(place, "the pattern"))
     return said, related
+
+
+def _find_lone_letters(call: _Call) -> tuple[list[str], list[str]]:
+    """Return the letters of the left side that the right lacks, and the reverse."""
+    left, _, right = call.pattern.partition("->")
+    sides = [
+        list(dict.fromkeys(re.findall(r"[^\W\d]\w*", side))) for side in (left, right)
+    ]
+    return (
+        [name for name in sides[0] if name not in sides[1]],
+        [name for name in sides[1] if name not in sides[0]],
+    )
+
+
+def _describe_lone_letters(call: _Call, function: str) -> str:
+    """Return what is wrong with letters that only one side has; empty if nothing is."""
+    lost, new = _find_lone_letters(call)
+    if function in ("repeat", "Repeat"):
+        new = [name for name in new if name not in call.sizes]
+        without = ", ".join(f"`{name}`" for name in new)
+        return f": {without} needs a size, `{new[0]}=...`" if new else ""
+    if function in ("reduce", "Reduce"):
+        lost = []
+    said = []
+    if lost:
+        said.append(f"{', '.join(f'`{name}`' for name in lost)} is not on the right")
+    if new:
+        said.append(f"{', '.join(f'`{name}`' for name in new)} is not on the left")
+    return f": {' and '.join(said)}" if said else ""
 
 
 def _iter_set_places(call: _Call, wrong: _Mismatch) -> Iterator[Related]:
@@ -309,6 +397,25 @@ def _suggest_sizes(call: _Call, wrong: _Mismatch) -> Iterator[Fix]:
     elif len(known) == 1 and len(wrong.letters) == 1:
         yield _change_letter(call, words[wrong.letters[0]], wrong.size)
         yield _drop_letter(call, words[wrong.letters[0]])
+
+
+def _suggest_letters(call: _Call) -> Iterator[Fix]:
+    """Yield the pattern with a letter of the right renamed to one of the left, and the
+    letters that it lacks at its end.
+    """
+    lost, new = _find_lone_letters(call)
+    left, _, right = call.pattern.partition("->")
+    changed = right
+    if len(new) == len(lost):
+        for old, name in zip(new, lost, strict=True):
+            changed = re.sub(rf"\b{old}\b", name, changed)
+    elif lost and not new and get_called_name(call.node) in ("rearrange", "Rearrange"):
+        changed = f"{right.rstrip()} {' '.join(lost)}"
+    if changed != right:
+        pattern = f"{left}->{changed}"
+        quote = call.text.written(call.place)[0]
+        edit = Edit(call.text.span(call.place), f"{quote}{pattern}{quote}")
+        yield Fix("fits", f"`{pattern}`", (edit,))
 
 
 def _change_letter(call: _Call, word: ast.keyword, size: int) -> Fix:
@@ -340,7 +447,11 @@ def _suggest_orders(call: _Call) -> Iterator[Fix]:
     for order in permutations(parts):
         new = " ".join(order)
         other = replace(call, place=ast.Constant(f"{new} ->{right}"))
-        if list(order) != parts and _find_mismatch(other) is None:
+        kept = all(
+            one == new_one or one.lower() not in BATCH
+            for one, new_one in zip(parts, order, strict=True)
+        )
+        if kept and list(order) != parts and _find_mismatch(other) is None:
             quote = call.text.written(call.place)[0]
             changed = f"{quote}{new} ->{right}{quote}"
             edit = Edit(call.text.span(call.place), changed)
@@ -372,8 +483,12 @@ def _suggest_rank(call: _Call) -> Iterator[Fix]:
     quote = call.text.written(call.place)[0]
     changes: list[tuple[list[str], list[str]]] = []
     if len(parts) == len(call.shape) + 1:
-        for part in parts:
-            if part in ends:
+        for part in dict.fromkeys(parts):
+            if part in ("1", "()") and parts.count(part) > ends.count(part):
+                fewer = list(parts)
+                fewer.remove(part)
+                changes.insert(0, (fewer, ends))
+            elif part in ends:
                 changes.append(([p for p in parts if p != part],
                                 [e for e in ends if e != part]))  # fmt: skip
     elif len(parts) == len(call.shape) - 1:

@@ -7,6 +7,7 @@ from dataclasses import replace
 
 from shapewright.analysis.autograd_errors import find_cause
 from shapewright.analysis.causes import find_argument, trace_size_origin
+from shapewright.analysis.einops_errors import name_letters
 from shapewright.analysis.program_run import Program, as_far_as_known, format_shape
 from shapewright.analysis.provenance.call_expressions import (
     find_tensor_names,
@@ -49,7 +50,7 @@ def explain_failures(program: Program) -> list[tuple[Finding, list[Failure]]]:
     """
     found: dict[tuple[object, ...], tuple[Finding, list[Failure]]] = {}
     for failure in _iter_independent_failures(program):
-        finding = explain_failure(program, failure)
+        finding = name_letters(program, explain_failure(program, failure))
         code = "" if failure.of_history else finding.code  # later ones follow
         key = code, *_get_call_key(program, program.trace.ops[failure.op])
         maker = (
@@ -248,7 +249,8 @@ def _iter_makers(program: Program, failure: Failure) -> Iterator[Related]:
                 shape = format_shape(first.outputs[0])
                 yield Related(first.span, f"{shape} comes from `{first.name}`")
     for frame in reversed(op.frames[:-1]):
-        yield Related(frame.span, "called from here")
+        if "site-packages" not in frame.span.file:
+            yield Related(frame.span, "called from here")
 
 
 MOST_OF_LIBRARY = 8

@@ -116,6 +116,16 @@ def _find_layer_expressions(
     return result
 
 
+def is_einops_einsum(node: ast.Call) -> bool:
+    """Return whether a call is einops's `einsum`, whose pattern comes last."""
+    if get_called_name(node) != "einsum" or len(node.args) < 2:
+        return False
+    first, last = node.args[0], node.args[-1]
+    return not isinstance(first, ast.Constant) and (
+        isinstance(last, ast.Constant) and isinstance(last.value, str)
+    )
+
+
 def _collect_operands(node: ast.AST) -> list[ast.expr | tuple[str, ast.expr]]:
     """Return the operands of a call in order; keyword arguments have their names."""
     if isinstance(node, ast.Call):
@@ -124,6 +134,8 @@ def _collect_operands(node: ast.AST) -> list[ast.expr | tuple[str, ast.expr]]:
         if first is not None and not is_namespace(first):
             own = [first]
         named = [(word.arg, word.value) for word in node.keywords if word.arg]
+        if is_einops_einsum(node):
+            return [node.args[-1], *node.args[:-1]]
         return [*own, *node.args, *named]
     if isinstance(node, ast.BinOp):
         return [node.left, node.right]
