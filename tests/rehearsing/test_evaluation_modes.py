@@ -85,7 +85,8 @@ def test_an_evaluation_in_training_mode_is_found(
 def test_an_evaluation_in_evaluation_mode_is_quiet(
     tmp_path: Path, use: str, pair: bool
 ) -> None:
-    assert told(tmp_path, use, "model.eval()", pair=pair) == []
+    mode = "model.eval(); torch.set_grad_enabled(False)"
+    assert told(tmp_path, use, mode, "torch.set_grad_enabled(True)", pair) == []
 
 
 @pytest.mark.parametrize(

@@ -438,7 +438,7 @@ def fix_lost_batch(program: Program, op: Op) -> Iterator[Fix]:
             continue
         seen.add(tensor)
         waiting += [fact.tensor for fact in maker.inputs]
-        yield from _keep_batch(program, maker)
+        yield from _suggest_kept_batch(program, maker)
 
 
 def fix_last_squeeze(program: Program) -> Iterator[Fix]:
@@ -446,10 +446,10 @@ def fix_last_squeeze(program: Program) -> Iterator[Fix]:
     removed a batch of one.
     """
     for op in reversed(program.trace.ops[-FOLLOWED_BACK:]):
-        yield from _keep_batch(program, op)
+        yield from _suggest_kept_batch(program, op)
 
 
-def _keep_batch(program: Program, maker: Op) -> Iterator[Fix]:
+def _suggest_kept_batch(program: Program, maker: Op) -> Iterator[Fix]:
     """Suggest another `squeeze`, or none, for one that removed a batch of one."""
     found = program.call_at(maker.span)
     if maker.name.rpartition(".")[2] != "squeeze" or found is None:

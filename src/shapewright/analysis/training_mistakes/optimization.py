@@ -65,7 +65,8 @@ def find_stale_gradients(scene: RehearsalContext) -> Iterator[Finding]:
 def find_missing_steps(scene: RehearsalContext) -> Iterator[Finding]:
     """Find a training whose only optimizer never steps, nowhere in the text."""
     optimizers = scene.training.optimizers
-    backward = next(_iter_kind(scene.rehearsal.story, "backward"), None)
+    loops = _iter_kind(scene.rehearsal.story, "loop")
+    backward = next((b for loop in loops for b in _iter_kind(loop, "backward")), None)
     texts = [scene.program.text(file) for file in scene.program.trace.sources]
     steps = any("step(" in text.text for text in texts if text is not None)
     if backward is None or steps or len(optimizers) != 1 or optimizers[0].stepped:
