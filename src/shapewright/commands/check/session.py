@@ -278,6 +278,8 @@ class Session:
             short = len(known[start:]) > 0 and bool(some)
             told.mends.sort(key=lambda mend: rank_repair(mend, before, wanted))
             enough = bool(told.mends) and is_enough(told.mends[0], before, wanted, turn)
+            if enough and told.mends[0].tried.samples is False:
+                enough = not HazardContext(program).keeps_samples
             if enough:
                 break
             if short or start >= len(known) or not self.room():

@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from shapewright.analysis.fixes.warning_edits import suggest_edits
+from shapewright.analysis.hazards.context import HazardContext
 from shapewright.analysis.program_run import Program
 from shapewright.commands.check.fixes import Overlay, Place, Tried, list_failures
 from shapewright.findings.finding import Finding, Fix
@@ -65,15 +66,20 @@ def _try_edits(
     )
     failed = len(list_failures(trials.program))
     complete = trials.program.trace.complete
-    return [
-        replace(fix, checked=True)
+    loses = any(run.samples is False for run in runs) and (
+        HazardContext(trials.program).keeps_samples is True
+    )
+    found = [
+        (replace(fix, checked=True), run.samples)
         for (fix, _), run in zip(known, runs, strict=True)
         if run.complete >= complete
         and (run.ops or not complete)
         and len(run.failures) <= failed
-        and run.samples is not False
+        and not (loses and run.samples is False)
         and _has_gone(finding.code, run, before)
-    ][:SHOWN]
+    ]
+    better = any(samples for _, samples in found)
+    return [fix for fix, samples in found if samples is not False or not better][:SHOWN]
 
 
 def _has_gone(code: str, run: Tried, before: Counter[str]) -> bool:
