@@ -79,7 +79,7 @@ def _try_edits(
         and _has_gone(finding.code, run, before)
     ]
     better = any(samples for _, samples in found)
-    return [fix for fix, samples in found if samples is not False or not better][:SHOWN]
+    return [fix for fix, samples in found if samples or not better][:SHOWN]
 
 
 def _has_gone(code: str, run: Tried, before: Counter[str]) -> bool:
