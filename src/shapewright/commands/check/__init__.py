@@ -54,6 +54,7 @@ if TYPE_CHECKING:
 
 def check_model(target: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Report:
     """Return the findings of `shapewright.check` for a live model or function."""
+    from shapewright.commands.check.fitting_sizes import add_fitting_sizes
     from shapewright.commands.check.other_sizes import (
         add_letter_lines,
         build_runner,
@@ -84,6 +85,7 @@ def check_model(target: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> R
     report = _with_choice(Session(program, ignored=ignored).report(), took)
     report = add_letter_lines(report, program, took)
     run = build_runner(took, lambda made: build_program(made, None), True)
+    report = add_fitting_sizes(report, took, lambda asked: [*map(run, asked)])
     return with_edges(report, program, took, lambda asked: [*map(run, asked)], ignored)
 
 
@@ -106,6 +108,7 @@ def check_one_target(
 
     Without `declared`, the file's `example_inputs` belong to another of its models.
     """
+    from shapewright.commands.check.fitting_sizes import add_fitting_sizes
     from shapewright.commands.check.fixes import count_processors
     from shapewright.commands.check.other_sizes import (
         add_letter_lines,
@@ -177,6 +180,7 @@ def check_one_target(
                 return report
             report = add_letter_lines(report, program, took)
             with Children(sized, trying.allowed, count_processors()) as other:
+                report = add_fitting_sizes(report, took, other.each)
                 return with_edges(report, program, took, other.each, ignored)
         except Stopped as stopped:
             limit.hold()
