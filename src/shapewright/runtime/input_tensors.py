@@ -101,10 +101,10 @@ def resize_arguments(
     shrunk = {
         tensor.shape[dim]: size
         for (at, dim), size in sizes.items()
-        for tensor in find_distinct_tensors((args, kwargs))[at : at + 1]
+        for tensor in _find_distinct_tensors((args, kwargs))[at : at + 1]
         if size < tensor.shape[dim]
     }
-    for at, tensor in enumerate(find_distinct_tensors((args, kwargs))):
+    for at, tensor in enumerate(_find_distinct_tensors((args, kwargs))):
         mine = {dim: size for (n, dim), size in sizes.items() if n == at}
         made[id(tensor)] = _resize_tensor(tensor, mine, shrunk) if mine else tensor
     nest: tuple[tuple[Any, ...], dict[str, Any]] = nests.swap_tensors(
@@ -113,7 +113,15 @@ def resize_arguments(
     return nest
 
 
-def find_distinct_tensors(nest: Any) -> list[torch.Tensor]:
+def list_tensors(nest: Any) -> list[tuple[str, tuple[int, ...]]]:
+    """Return the dtype and the shape of each tensor among nested arguments."""
+    return [
+        (str(tensor.dtype).removeprefix("torch."), tuple(tensor.shape))
+        for tensor in _find_distinct_tensors(nest)
+    ]
+
+
+def _find_distinct_tensors(nest: Any) -> list[torch.Tensor]:
     """Return the tensors among nested arguments, without duplicates."""
     return list({id(tensor): tensor for tensor in nests.collect_tensors(nest)}.values())
 

@@ -21,10 +21,10 @@ from shapewright.record.ops import SHORT
 from shapewright.record.report import Report
 
 if TYPE_CHECKING:
-    import torch
-
     from shapewright.commands.trace import Fed
 
+Tensor = tuple[str, tuple[int, ...]]
+"""The dtype and the shape of an input."""
 OF_SIZES = frozenset({
     BROADCAST_MISMATCH, DOES_NOT_DIVIDE, EINOPS_PATTERN, ELEMENT_COUNT_MISMATCH,
     INNER_DIM_MISMATCH, JOINED_SIZES_DIFFER, KERNEL_TOO_LARGE,
@@ -57,26 +57,27 @@ def add_fitting_sizes(report: Report, took: Sequence[Fed], make: Make) -> Report
     return report
 
 
-def _find_tensors(fed: Fed) -> list[torch.Tensor]:
+def _find_tensors(fed: Fed) -> list[Tensor]:
     """Return the tensors among the inputs of a model, or none where they cannot be
     resized.
     """
-    from shapewright.runtime.input_tensors import can_resize, find_distinct_tensors
+    from shapewright.runtime.input_tensors import can_resize, list_tensors
 
     inputs = (fed.args, fed.kwargs)
     if fed.module is None or not can_resize(inputs):
         return []
-    return find_distinct_tensors(inputs)
+    return list_tensors(inputs)
 
 
-def _iter_requests(tensors: Sequence[torch.Tensor]) -> list[Request]:
+def _iter_requests(tensors: Sequence[Tensor]) -> list[Request]:
     """Return runs with larger images, then smaller and usual ones."""
     places: dict[int, list[tuple[int, int]]] = {}
     for at, tensor in enumerate(tensors):
-        if tensor.dim() in (4, 5) and tensor.is_floating_point():
-            for dim in range(2, tensor.dim()):
-                if tensor.shape[dim] >= LEAST:
-                    places.setdefault(tensor.shape[dim], []).append((at, dim))
+        dtype, shape = tensor
+        if len(shape) in (4, 5) and "float" in dtype:
+            for dim, size in enumerate(shape):
+                if dim > 1 and size >= LEAST:
+                    places.setdefault(size, []).append((at, dim))
     free = {
         size: Free("height", "", size, tuple(where)) for size, where in places.items()
     }
@@ -90,12 +91,11 @@ def _iter_requests(tensors: Sequence[torch.Tensor]) -> list[Request]:
     ]
 
 
-def _format_inputs(tensors: Sequence[torch.Tensor], request: Request) -> str:
+def _format_inputs(tensors: Sequence[Tensor], request: Request) -> str:
     """Return the inputs of a run as options of the command line."""
     sizes = {place: size for free, size in request.sizes for place in free.places}
     parts = []
-    for at, tensor in enumerate(tensors):
-        shape = [sizes.get((at, dim), size) for dim, size in enumerate(tensor.shape)]
-        dtype = str(tensor.dtype).removeprefix("torch.")
+    for at, (dtype, before) in enumerate(tensors):
+        shape = [sizes.get((at, dim), size) for dim, size in enumerate(before)]
         parts.append(f'-i "{SHORT.get(dtype, dtype)}[{", ".join(map(str, shape))}]"')
     return " ".join(parts)
