@@ -26,7 +26,7 @@ from shapewright.runtime.restore.process_state import apply_patches, guard_surro
 LOADER = "load_state_dict_from_url"
 
 
-class _Downloaded(dict[str, Any]):
+class Downloaded(dict[str, Any]):
     """The stand-in for a downloaded state dict, which fits any module."""
 
 
@@ -45,7 +45,7 @@ def replace_downloads(
             if not within:  # kept by name, in a module imported in the block
                 return original(url, *args, **kwargs)
             suppose(f"the weights of {url} are not here; they are assumed to fit")
-            return _Downloaded()
+            return Downloaded()
 
         return load
 
@@ -53,7 +53,7 @@ def replace_downloads(
         def load_state_dict(
             self: Any, state_dict: Any, *args: Any, **kwargs: Any
         ) -> Any:
-            if isinstance(state_dict, _Downloaded):
+            if isinstance(state_dict, Downloaded):
                 out = original(self, self.state_dict(), strict=False)
             else:
                 out = original(self, state_dict, *args, **kwargs)

@@ -13,6 +13,7 @@ from torch import nn
 
 from shapewright.engine.replacement import replace_attribute
 from shapewright.record.report import LastBatch, Rehearsal, Training
+from shapewright.runtime.absent import replace_absent_data
 from shapewright.runtime.claimed_machine import Machine, claim_machine
 from shapewright.runtime.files.program_files import ProgramFiles
 from shapewright.runtime.loops.data_loaders import iter_remainders, watch_loaders
@@ -214,6 +215,7 @@ AROUND: tuple[Callable[[RehearsalState], AbstractContextManager[object]], ...] =
     replace_grad_scalers,
     _run_processes_inline,
     _note_downloads,
+    replace_absent_data,
     replace_process_groups,
     replace_data_parallel,
     watch_loaders,

@@ -1,0 +1,240 @@
+"""Data sets of images that torchvision knows by name, where their files are absent."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager, suppress
+from dataclasses import dataclass
+from functools import partial
+from types import ModuleType
+from typing import Any
+
+from shapewright.engine.replacement import copy_attributes
+from shapewright.runtime.absent.late_imports import change_when_imported
+
+Tell = Callable[[str], None]
+
+
+@dataclass(frozen=True, slots=True)
+class _ImageSet:
+    """The images of a data set: channels, height and width, lengths, and classes.
+
+    `lengths` has one number for each split, by its name, or by True and False for
+    `train`; `varied` says that the images of the original have several sizes.
+    """
+
+    shape: tuple[int, int, int]
+    lengths: dict[str | bool, int]
+    classes: int
+    varied: bool = False
+
+
+def _count_by_training(train: int, test: int) -> dict[str | bool, int]:
+    return {True: train, False: test}
+
+
+IMAGES = {
+    # https://yann.lecun.com/exdb/mnist, https://github.com/zalandoresearch/fashion-mnist,
+    # https://github.com/rois-codh/kmnist, arXiv:1702.05373 (EMNIST, by split)
+    "MNIST": _ImageSet((1, 28, 28), _count_by_training(60_000, 10_000), 10),
+    "FashionMNIST": _ImageSet((1, 28, 28), _count_by_training(60_000, 10_000), 10),
+    "KMNIST": _ImageSet((1, 28, 28), _count_by_training(60_000, 10_000), 10),
+    "QMNIST": _ImageSet((1, 28, 28), _count_by_training(60_000, 60_000), 10),
+    "USPS": _ImageSet((1, 16, 16), _count_by_training(7_291, 2_007), 10),
+    # https://www.cs.toronto.edu/~kriz/cifar.html
+    "CIFAR10": _ImageSet((3, 32, 32), _count_by_training(50_000, 10_000), 10),
+    "CIFAR100": _ImageSet((3, 32, 32), _count_by_training(50_000, 10_000), 100),
+    # http://ufldl.stanford.edu/housenumbers, https://cs.stanford.edu/~acoates/stl10
+    "SVHN": _ImageSet(
+        (3, 32, 32), {"train": 73_257, "test": 26_032, "extra": 531_131}, 10
+    ),
+    "STL10": _ImageSet(
+        (3, 96, 96),
+        {"train": 5_000, "test": 8_000, "unlabeled": 100_000,
+         "train+unlabeled": 105_000}, 10,
+    ),
+    # The documentation of torchvision.datasets, and the papers that it names.
+    "Flowers102": _ImageSet(
+        (3, 500, 667), {"train": 1_020, "val": 1_020, "test": 6_149}, 102, True
+    ),
+    "Food101": _ImageSet((3, 512, 512), {"train": 75_750, "test": 25_250}, 101, True),
+    "GTSRB": _ImageSet((3, 48, 48), {"train": 26_640, "test": 12_630}, 43, True),
+    "DTD": _ImageSet(
+        (3, 480, 480), {"train": 1_880, "val": 1_880, "test": 1_880}, 47, True
+    ),
+    "OxfordIIITPet": _ImageSet(
+        (3, 375, 500), {"trainval": 3_680, "test": 3_669}, 37, True
+    ),
+    "StanfordCars": _ImageSet(
+        (3, 480, 640), {"train": 8_144, "test": 8_041}, 196, True
+    ),
+    "FGVCAircraft": _ImageSet(
+        (3, 768, 1024), {"train": 3_334, "val": 3_333, "trainval": 6_667,
+                         "test": 3_333}, 100, True,
+    ),
+    "Caltech101": _ImageSet((3, 200, 300), {"": 8_677}, 101, True),
+    "Caltech256": _ImageSet((3, 300, 400), {"": 30_607}, 257, True),
+    "PCAM": _ImageSet(
+        (3, 96, 96), {"train": 262_144, "val": 32_768, "test": 32_768}, 2
+    ),
+    "ImageNet": _ImageSet(
+        (3, 375, 500), {"train": 1_281_167, "val": 50_000}, 1_000, True
+    ),
+    "ImageFolder": _ImageSet((3, 375, 500), {"": 1_000}, 10, True),
+}  # fmt: skip
+"""What is known of each data set; of a folder nothing is, so that it is assumed."""
+
+EMNIST = {
+    "byclass": (697_932, 116_323, 62), "bymerge": (697_932, 116_323, 47),
+    "balanced": (112_800, 18_800, 47), "letters": (124_800, 20_800, 27),
+    "digits": (240_000, 40_000, 10), "mnist": (60_000, 10_000, 10),
+}  # fmt: skip
+"""Training images, test images and classes of each split (letters count from 1)."""
+ABSENT = (RuntimeError, OSError, ModuleNotFoundError)
+"""What a data set raises whose files are not there."""
+
+
+@contextmanager
+def replace_image_sets(tell: Tell) -> Iterator[None]:
+    """Let a data set whose files are absent have images of its shapes, of zeros."""
+    with change_when_imported("torchvision.datasets", partial(_change_data_sets, tell)):
+        yield
+
+
+def _change_data_sets(tell: Tell, module: ModuleType, stack: ExitStack) -> None:
+    """Replace the constructors of the data sets that are known."""
+    for name in IMAGES:
+        kind = getattr(module, name, None)
+        if isinstance(kind, type) and "__init__" in vars(kind):
+            _replace_constructor(kind, tell, stack)
+
+
+def _find_images(kind: type, values: dict[str, Any], split: Any) -> _ImageSet | None:
+    """Return what is known of a data set, or of the one that it derives from."""
+    known = EMNIST.get(values.get("split", split) or "")
+    if kind.__name__ == "EMNIST" and known is not None:
+        train, test, classes = known
+        return _ImageSet((1, 28, 28), _count_by_training(train, test), classes)
+    return next(
+        (IMAGES[each.__name__] for each in kind.__mro__ if each.__name__ in IMAGES),
+        None,
+    )
+
+
+def _replace_constructor(kind: Any, tell: Tell, stack: ExitStack) -> None:
+    """Let the constructor of a data set go on where its files are absent."""
+    original = kind.__init__
+
+    def __init__(self: Any, *args: Any, **kwargs: Any) -> None:
+        given = dict(kwargs)
+        try:
+            bound = inspect.signature(original).bind(self, *args, **kwargs)
+        except TypeError:
+            return original(self, *args, **kwargs)  # type: ignore[no-any-return]
+        bound.apply_defaults()
+        values = {**bound.arguments, **bound.arguments.pop("kwargs", {})}
+        if "download" in values:
+            given["download"] = False  # no command reaches for the network
+            kept = list(inspect.signature(original).parameters)
+            place = kept.index("download") - 1 if "download" in kept else len(args)
+            args = args[:place]
+        try:
+            return original(self, *args, **given)  # type: ignore[no-any-return]
+        except ABSENT:
+            if type(self) is not kind and "__getitem__" in vars(type(self)):
+                raise  # a data set of the program's own, which reads the files itself
+            images = _find_images(type(self), values, getattr(self, "split", None))
+            if images is None:
+                raise
+        _fill_data_set(self, images, values, tell)
+        return None
+
+    kind.__init__ = copy_attributes(__init__, original)
+    stack.callback(setattr, kind, "__init__", original)
+
+
+def _fill_data_set(
+    self: Any, images: _ImageSet, values: dict[str, Any], tell: Tell
+) -> None:
+    """Make a data set of zeros in place of one whose files are absent."""
+    kind = type(self)
+    root: Any = next(each for each in kind.__mro__ if each.__name__ == "VisionDataset")
+    transforms = {
+        word: values.get(word)
+        for word in ("transforms", "transform", "target_transform")
+        if values.get(word) is not None
+    }
+    root.__init__(self, values.get("root", ""), **transforms)
+    split = values.get("train", values.get("split", values.get("image_set", "")))
+    lengths = images.lengths
+    length = lengths.get(split, next(iter(lengths.values())))
+    name = kind.__name__
+    classes = [f"class {n}" for n in range(images.classes)]
+    made = {
+        "train": split in (True, "train"),
+        "split": getattr(self, "split", split),
+        "classes": classes,
+        "class_to_idx": {word: n for n, word in enumerate(classes)},
+        "_absent": (images, length),
+        **_make_arrays(name, images, length),
+    }
+    for word, value in made.items():
+        with suppress(AttributeError):  # a property of its class
+            setattr(self, word, value)
+    self.__class__ = _get_stand_in(type(self))
+    words = f"{length:,} images of {' x '.join(map(str, images.shape))}"
+    words += f" and {images.classes} classes"
+    if images.varied:
+        words += ", which is assumed" if name == "ImageFolder" else " (its sizes vary)"
+    tell(f"stood in for the files of `{name}`: {words}")
+
+
+def _make_arrays(name: str, images: _ImageSet, length: int) -> dict[str, Any]:
+    """Return the arrays that programs read from a data set: `data`, `targets`."""
+    import numpy as np
+    import torch
+
+    channels, height, width = images.shape
+    labels = np.arange(length) % images.classes
+    if name.endswith("MNIST"):
+        zeros = np.zeros((length, height, width), np.uint8)  # untouched: no memory
+        return {"data": torch.from_numpy(zeros), "targets": torch.from_numpy(labels)}
+    made: dict[str, Any] = {"targets": labels.tolist()}
+    if images.varied:
+        samples = [(f"{n}.jpg", int(label)) for n, label in enumerate(labels)]
+        return {**made, "samples": samples, "imgs": samples, "_samples": samples}
+    if name in ("SVHN", "STL10"):
+        shape = (length, channels, height, width)
+        return {"data": np.zeros(shape, np.uint8), "labels": labels}
+    return {**made, "data": np.zeros((length, height, width, channels), np.uint8)}
+
+
+_MADE: dict[type, type] = {}
+
+
+def _get_stand_in(kind: type) -> type:
+    """Return a subclass of a data set whose items are made, not read."""
+    if kind not in _MADE:
+
+        def __len__(self: Any) -> int:
+            return int(self._absent[1])
+
+        def __getitem__(self: Any, index: Any) -> Any:
+            from PIL import Image
+
+            images, length = self._absent
+            place = int(index)
+            if not -length <= place < length:
+                raise IndexError(index)
+            channels, height, width = images.shape
+            image = Image.new("L" if channels == 1 else "RGB", (width, height))
+            target = place % images.classes
+            if self.transforms is not None:
+                return self.transforms(image, target)
+            return image, target
+
+        body: dict[str, Any] = {"__len__": __len__, "__getitem__": __getitem__}
+        body |= {"__module__": kind.__module__, "__qualname__": kind.__qualname__}
+        _MADE[kind] = type(kind.__name__, (kind,), body)
+    return _MADE[kind]

@@ -1,0 +1,55 @@
+"""Change a library at the moment in which a program imports it."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
+from importlib.machinery import ModuleSpec, PathFinder
+from types import ModuleType
+from typing import Any
+
+Change = Callable[[ModuleType, ExitStack], None]
+"""Changes a module; what it enters into the stack is undone at the end."""
+
+
+class _Finder:
+    """An import finder that changes one module after its code has run."""
+
+    def __init__(self, name: str, change: Callable[[ModuleType], None]) -> None:
+        self.name, self.change = name, change
+
+    def find_spec(
+        self, name: str, path: Any = None, target: Any = None
+    ) -> ModuleSpec | None:
+        """Return the spec of the module, whose loader changes it; None for others."""
+        if name != self.name:
+            return None
+        spec = PathFinder.find_spec(name, path, target)
+        if spec is None or spec.loader is None:
+            return None
+        run, change = spec.loader.exec_module, self.change
+
+        def exec_module(module: ModuleType) -> None:
+            run(module)
+            change(module)
+
+        spec.loader.exec_module = exec_module  # type: ignore[method-assign]
+        return spec
+
+
+@contextmanager
+def change_when_imported(name: str, change: Change) -> Iterator[None]:
+    """Change a module now if it is imported, else when the block imports it."""
+    with ExitStack() as stack:
+        there = sys.modules.get(name)
+        if there is not None:
+            change(there, stack)
+            yield
+            return
+        finder = _Finder(name, lambda module: change(module, stack))
+        sys.meta_path.insert(0, finder)
+        try:
+            yield
+        finally:
+            sys.meta_path.remove(finder)

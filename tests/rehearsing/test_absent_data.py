@@ -1,0 +1,209 @@
+"""Data that is not on this machine: stand-ins of its shapes, each told."""
+
+from __future__ import annotations
+
+import builtins
+import os
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+
+from tests.rehearsing.rehearsed import rehearsed
+
+LIBRARY = """\
+class VisionDataset:
+    def __init__(self, root, transforms=None, transform=None, target_transform=None):
+        self.root, self.transform = root, transform
+        self.transforms = None if transform is None else (
+            lambda image, target: (transform(image), target)
+        )
+
+
+class MNIST(VisionDataset):
+    def __init__(self, root, train=True, transform=None, target_transform=None,
+                 download=False):
+        super().__init__(root, transform=transform)
+        if download:
+            raise AssertionError("the network was reached for")
+        raise RuntimeError("Dataset not found. You can use download=True")
+
+    def __getitem__(self, index):
+        return self.data[index], self.targets[index]
+
+
+class FashionMNIST(MNIST):
+    pass
+"""
+IMAGES = """\
+class Image:
+    def __init__(self, mode, size):
+        self.mode, self.size = mode, size
+
+
+def new(mode, size):
+    return Image(mode, size)
+"""
+TRAINING = """\
+import torch
+from torch import nn
+from torch.utils.data import DataLoader
+from torchvision.datasets import NAME
+
+def to_tensor(image):
+    width, height = image.size
+    return torch.zeros(1 if image.mode == "L" else 3, height, width)
+
+data = NAME("data", GIVEN, transform=to_tensor)
+loader = DataLoader(data, batch_size=64, shuffle=True)
+model = nn.Sequential(nn.Flatten(), nn.Linear(FEATURES, 10))
+optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+for x, y in loader:
+    optimizer.zero_grad()
+    nn.functional.cross_entropy(model(x), y).backward()
+    optimizer.step()
+print(len(data), len(data.classes))
+"""
+
+
+@pytest.fixture
+def library(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A torchvision with data sets that are not there."""
+    for name, text in (("torchvision", ""), ("torchvision/datasets", LIBRARY),
+                       ("PIL", ""), ("PIL/Image", IMAGES)):  # fmt: skip
+        (tmp_path / name).mkdir(parents=True)
+        (tmp_path / name / "__init__.py").write_text(text)
+    monkeypatch.syspath_prepend(str(tmp_path))
+    yield tmp_path
+    for name in [*sys.modules]:
+        if name.partition(".")[0] in ("torchvision", "PIL"):
+            del sys.modules[name]
+
+
+def training(name: str, given: str, features: int) -> str:
+    text = TRAINING.replace("NAME", name).replace("GIVEN", given)
+    return text.replace("FEATURES", str(features))
+
+
+def told(report: object) -> list[str]:
+    """What was stood in for."""
+    return [
+        each.message
+        for each in report.assumptions  # type: ignore[attr-defined]
+        if each.message.startswith("stood in")
+    ]
+
+
+def test_a_data_set_by_name_has_its_documented_images(library: Path) -> None:
+    report = rehearsed(library, training("MNIST", "download=True", 28 * 28))
+    assert report.findings == ()
+    assert report.complete
+    assert told(report) == [
+        "stood in for the files of `MNIST`: 60,000 images of 1 x 28 x 28 and 10 classes"
+    ]
+
+
+def test_a_data_set_that_derives_from_another_has_its_own_name(library: Path) -> None:
+    report = rehearsed(library, training("FashionMNIST", "train=False", 28 * 28))
+    assert report.findings == ()
+    assert told(report) == [
+        "stood in for the files of `FashionMNIST`: 10,000 images of 1 x 28 x 28 and 10"
+        " classes"
+    ]
+
+
+def test_an_error_shows_on_a_stand_in(library: Path) -> None:
+    report = rehearsed(library, training("MNIST", "download=True", 32 * 32))
+    (finding,) = report.findings
+    assert finding.code == "inner-dim-mismatch"
+    assert finding.fixes[0].message == "`nn.Linear(28 * 28, 10)`"
+
+
+ARRAYS = """\
+import numpy as np
+import torch
+
+tokens = np.memmap("data/train.bin", dtype=np.uint16, mode="r")
+starts = torch.randint(len(tokens) - 8, (4,))
+x = torch.stack([torch.from_numpy(tokens[i : i + 8].astype(np.int64)) for i in starts])
+pixels = np.fromfile("pixels.raw", np.float32, 3 * 16)
+table = np.memmap("table.bin", dtype="float32", mode="r", shape=(100, 5))
+print(torch.nn.Embedding(10, 3)(x).shape, pixels.shape, table.shape)
+"""
+
+
+def test_arrays_of_absent_files_are_as_long_as_is_said(tmp_path: Path) -> None:
+    before = np.memmap, np.fromfile
+    report = rehearsed(tmp_path, ARRAYS)
+    assert report.findings == ()
+    assert report.complete
+    assert told(report) == [
+        "stood in for `data/train.bin`: `np.memmap` of uint16[10,000,000], a length"
+        " that is assumed",
+        "stood in for `pixels.raw`: `np.fromfile` of float32[48]",
+        "stood in for `table.bin`: `np.memmap` of float32[100, 5]",
+    ]
+    assert (np.memmap, np.fromfile) == before
+
+
+TEXT = """\
+import torch
+
+text = open("input.txt", encoding="utf-8").read()
+letters = sorted(set(text))
+ids = torch.tensor([letters.index(letter) for letter in text[:64]])
+table = torch.nn.Embedding(len(letters), 8)
+print(table(ids).shape)
+"""
+
+
+def test_absent_text_is_letters(tmp_path: Path) -> None:
+    before = builtins.open, torch.load
+    report = rehearsed(tmp_path, TEXT)
+    assert report.findings == ()
+    assert told(report) == [
+        "stood in for `input.txt`: 200,000 characters, 65 of them distinct, which is"
+        " assumed"
+    ]
+    assert (builtins.open, torch.load) == before
+
+
+def test_what_exists_is_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "input.txt").write_text("abcabc" * 20)
+    np.arange(1000, dtype=np.uint16).tofile(tmp_path / "train.bin")
+    text = TEXT + (
+        "import numpy as np\n"
+        'tokens = np.memmap("train.bin", dtype=np.uint16, mode="r")\n'
+        "assert len(tokens) == 1000 and len(letters) == 3\n"
+    )
+    report = rehearsed(tmp_path, text)
+    assert report.findings == ()
+    assert told(report) == []
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        'open("config.json").read()', 'open("sizes.csv").read()',
+        'open("notes.txt", "rb").read()', 'import os; os.stat("input.txt")',
+    ],
+)  # fmt: skip
+def test_what_nothing_is_known_of_stays_an_error(line: str, tmp_path: Path) -> None:
+    (finding,) = rehearsed(tmp_path, f"import torch\n{line}\n").findings
+    assert "FileNotFoundError" in finding.message
+
+
+def test_an_absent_checkpoint_fits_the_model(tmp_path: Path) -> None:
+    text = (
+        "import torch\n"
+        "net = torch.nn.Linear(3, 4)\n"
+        'net.load_state_dict(torch.load("best.pt"))\n'
+        "print(net(torch.randn(2, 3)).shape)\n"
+    )
+    report = rehearsed(tmp_path, text)
+    assert report.findings == ()
+    assert told(report) == ["stood in for `best.pt`: weights that fit what loads them"]
+    assert not os.path.exists(tmp_path / "best.pt")
