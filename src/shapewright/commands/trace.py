@@ -73,6 +73,7 @@ def run_target(
 
     supposed: list[str] = []
     loaded = load_target(parsed, build_without_data(put_back=False, supposed=supposed))
+    supposed += loaded.program.stand_ins
     request = request.with_assumptions(*dict.fromkeys(supposed))
     if not declared:
         loaded = replace(loaded, examples=())

@@ -93,7 +93,8 @@ class ProgramFolder:
     and the program's modules are in `sys.modules`; outside, both are as before, and so
     are modules of the same names that somebody else had imported. What the program
     did to `sys.path` itself is kept for its next run. `parent` is the folder that
-    holds the outermost package, where the file belongs to one.
+    holds the outermost package, where the file belongs to one. `stand_ins` says what
+    stands for packages that are not installed.
     """
 
     folder: Path
@@ -101,6 +102,7 @@ class ProgramFolder:
     modules: dict[str, ModuleType] = field(default_factory=dict)
     path: list[str] | None = None
     depth: int = 0
+    stand_ins: list[str] = field(default_factory=list)
 
     @contextmanager
     def running(self) -> Iterator[None]:
@@ -112,10 +114,13 @@ class ProgramFolder:
             finally:
                 self.depth -= 1
             return
+        from shapewright.runtime.absent.packages import replace_packages
+
         path, caches = list(sys.path), set(sys.path_importer_cache)
         hidden, before = self._enter()
         try:
-            yield
+            with replace_packages(self.stand_ins.append, self.holds):
+                yield
         finally:
             self.depth = 0
             self._leave(hidden, before)
