@@ -47,7 +47,7 @@ class _Finder:
                 return None
             if _is_guarded(frame):
                 return None  # the program has a way of its own without it
-        source = _load(root)
+        source = _load_stand_in(root)
         if name != root and name.partition(".")[2] not in source.MODULES:
             return None
         return ModuleSpec(name, self, is_package=True)  # type: ignore[arg-type]
@@ -56,7 +56,7 @@ class _Finder:
         """Return an empty module with the requested name."""
         root = spec.name.partition(".")[0]
         if root not in self.made:
-            source = _load(root)
+            source = _load_stand_in(root)
             self.tell(f"stood in for the package `{root}`: {source.SOURCE}")
         self.made.append(spec.name)
         return ModuleType(spec.name)
@@ -64,13 +64,13 @@ class _Finder:
     def exec_module(self, module: ModuleType) -> None:
         """Fill a module with the stand-ins of its names."""
         root, _, inner = module.__name__.partition(".")
-        source = _load(root)
+        source = _load_stand_in(root)
         vars(module).update(source.MODULES[inner])
         module.__version__ = source.VERSION  # type: ignore[attr-defined]
         module.__path__ = []
 
 
-def _load(root: str) -> Any:
+def _load_stand_in(root: str) -> Any:
     """Return the stand-in of a package."""
     return importlib.import_module(f"shapewright.runtime.absent.kernels.{root}")
 
