@@ -140,7 +140,7 @@ def test_arrays_of_absent_files_are_as_long_as_is_said(tmp_path: Path) -> None:
     assert report.findings == ()
     assert report.complete
     assert told(report) == [
-        "stood in for `data/train.bin`: `np.memmap` of uint16[10,000,000], a length"
+        "stood in for `data/train.bin`: `np.memmap` of uint16[1,000,000], a length"
         " that is assumed",
         "stood in for `pixels.raw`: `np.fromfile` of float32[48]",
         "stood in for `table.bin`: `np.memmap` of float32[100, 5]",

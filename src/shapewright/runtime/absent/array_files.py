@@ -13,7 +13,7 @@ from shapewright.engine.replacement import copy_attributes
 from shapewright.runtime.absent.late_imports import change_when_imported
 
 Tell = Callable[[str], None]
-LENGTH = 10_000_000
+LENGTH = 1_000_000
 """Elements of a file whose length nothing says; zeros that are never touched."""
 
 
@@ -26,10 +26,14 @@ def replace_array_files(tell: Tell) -> Iterator[None]:
 
 def _change_numpy(tell: Tell, numpy: ModuleType, stack: ExitStack) -> None:
     """Replace the readers of numpy."""
+    made: dict[Any, Any] = {}
 
     def make(name: str, file: Any, dtype: Any, shape: Any) -> Any:
         sizes = (shape,) if isinstance(shape, int) else tuple(shape or (LENGTH,))
-        array = numpy.zeros(sizes, dtype)
+        key = os.fspath(file), str(dtype), sizes
+        if key not in made:
+            made[key] = numpy.zeros(sizes, dtype)
+        array = made[key]
         words = ", ".join(f"{size:,}" for size in sizes)
         known = "" if shape else ", a length that is assumed"
         path = os.fspath(file)
