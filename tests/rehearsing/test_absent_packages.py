@@ -193,3 +193,38 @@ def test_a_scatter_reduces_the_rows_of_each_index(reduce: str) -> None:
     weights = torch_scatter.scatter_softmax(src, index, dim=0)
     sums = torch_scatter.scatter(weights, index, dim=0)
     torch.testing.assert_close(sums[[0, 2]], torch.ones(2, 3))
+
+
+PLOTS = """\
+import torch
+import matplotlib_of_nobody.pyplot as plt
+from tqdm_of_nobody import tqdm, trange
+
+net = torch.nn.Linear(3, 2)
+optimizer = torch.optim.SGD(net.parameters(), lr=0.1)
+losses = []
+for epoch in trange(2):
+    for x in tqdm(torch.randn(4, 5, 3), desc="training"):
+        optimizer.zero_grad()
+        loss = net(x).square().mean()
+        loss.backward()
+        optimizer.step()
+        losses.append(loss.item())
+assert len(losses) > 1
+fig, axes = plt.subplots(1, 2)
+axes[0].plot(losses)
+plt.savefig("losses.png")
+"""
+
+
+def test_plots_and_bars_are_for_nobody(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from shapewright.runtime.training import loggers
+
+    more = ("matplotlib_of_nobody", "tqdm_of_nobody")
+    monkeypatch.setattr(loggers, "LOGGERS", (*loggers.LOGGERS, *more))
+    report = rehearsed(tmp_path, PLOTS)
+    assert report.findings == ()
+    assert report.complete
+    assert not (tmp_path / "losses.png").exists()

@@ -24,8 +24,8 @@ QUIET = {
 """Environment that silences loggers and bars, and does not hide errors."""
 
 LOGGERS = ("wandb", "tensorboardX", "mlflow", "comet_ml", "visdom", "neptune", "aim",
-           "clearml")  # fmt: skip
-"""Modules that only report a run to others; missing ones get stand-ins."""
+           "clearml", "swanlab", "matplotlib", "seaborn", "plotly", "tqdm")  # fmt: skip
+"""Modules that only report a run, or plot it; missing ones get stand-ins."""
 
 
 class _Anything(type):
@@ -67,12 +67,41 @@ class _Nothing(metaclass=_Anything):
         return iter(())
 
 
+class _Bar(_Nothing):
+    """A stand-in for a progress bar, which yields what it is given."""
+
+    def __init__(self, iterable: Any = (), *args: Any, **kwargs: Any) -> None:
+        self.given = iterable
+
+    def __iter__(self) -> Iterator[Any]:
+        return iter(self.given)
+
+    def __len__(self) -> int:
+        return len(self.given)
+
+
+def _make_range(*args: int, **kwargs: Any) -> _Bar:
+    """Return a bar over a range, as `tqdm.trange` does."""
+    return _Bar(range(*args))
+
+
+def _make_plots(*args: Any, **kwargs: Any) -> tuple[_Nothing, _Nothing]:
+    """Return a figure and its axes, as `plt.subplots` does."""
+    return _Nothing(), _Nothing()
+
+
+SPECIAL = {"tqdm": _Bar, "trange": _make_range, "subplots": _make_plots}
+"""Functions of these modules whose results the program goes on with."""
+
+
 class _Silent(types.ModuleType):
     """A stand-in for a logging module, which ignores all calls."""
 
     def __getattr__(self, name: str) -> Any:
         if name.startswith("__"):
             raise AttributeError(name)
+        if name in SPECIAL:
+            return SPECIAL[name]
         return _Nothing if name[:1].isupper() else _Nothing()
 
 
