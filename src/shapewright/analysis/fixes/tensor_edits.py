@@ -9,11 +9,13 @@ from collections.abc import Iterator
 
 from shapewright.analysis.fixes.keywords_and_methods import with_keyword
 from shapewright.analysis.fixes.operands import append_method
+from shapewright.analysis.fixes.statements import write_before
 from shapewright.analysis.program_run import Program
 from shapewright.analysis.provenance.call_expressions import find_tensor_expressions
 from shapewright.findings.finding import Edit, Finding, Fix
 from shapewright.operators.facts import operators_with
 from shapewright.program.source_text import SourceText, join_lines
+from shapewright.program.spans import Span
 from shapewright.program.syntax_nodes import get_called_name, iter_assignments
 from shapewright.record.ops import Op
 
@@ -80,6 +82,11 @@ def suggest_parameter(
     value = getattr(statement, "value", None)
     if not isinstance(value, ast.expr):
         return
+    if "is no `nn.Module`" in finding.message:
+        fix = _make_module(text, node)
+        if fix is not None:
+            yield fix
+        return
     if get_called_name(value) == "Variable" and isinstance(value, ast.Call):
         value = value.args[0]
     words = {node.id for node in text.nodes if isinstance(node, ast.Name)}
@@ -87,6 +94,29 @@ def suggest_parameter(
     new = f"{name}({text.written(value)})"
     span = text.span(getattr(statement, "value", value))
     yield Fix("fits", f"`{join_lines(new)}`", (Edit(span, new),))
+
+
+def _make_module(text: SourceText, node: ast.AST) -> Fix | None:
+    """Return the fix that makes a class a module, or None if it has a `__call__`."""
+    kind = text.around(node, ast.ClassDef)
+    init = next(
+        (each for each in (kind.body if kind is not None else ())
+         if isinstance(each, ast.FunctionDef) and each.name == "__init__"), None,
+    )  # fmt: skip
+    if kind is None or init is None:
+        return None
+    words = {each.id for each in text.nodes if isinstance(each, ast.Name)}
+    base = "nn.Module" if "nn" in words else "torch.nn.Module"
+    line = text.lines[kind.lineno - 1]
+    column = line.index(kind.name) + len(kind.name) + 1
+    head = line[column - 1 :].partition(":")[0]
+    end = column + len(head)
+    span = Span(text.file, kind.lineno, column, kind.lineno, end)
+    edits = (
+        Edit(span, f"({base})"),
+        write_before(text, init.body[0], "super().__init__()"),
+    )
+    return Fix("fits", f"`class {kind.name}({base})`", edits)
 
 
 def suggest_classes(

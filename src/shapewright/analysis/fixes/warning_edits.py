@@ -270,7 +270,8 @@ def _suggest_other_dim(
         if told is not None and told.start() != (own.start() if own else -1):
             right = int(told[1])
             dims = [-1 if right == rank - 1 else right, *dims]
-        if op.name.rpartition(".")[2] in SUMMING and rank > 2:
+        alone = "has size 1" in finding.message
+        if (op.name.rpartition(".")[2] in SUMMING or alone) and rank > 2:
             dims = [1, *dims]  # the steps, not the features
         dims = list(dict.fromkeys(dims))
         if "without `dim`" in finding.message and own is not None:

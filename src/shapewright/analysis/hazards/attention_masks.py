@@ -133,6 +133,8 @@ def find_mask_mistakes(scene: HazardContext) -> Iterator[Finding]:
             yield from _check_other_masks(scene, call)
         elif call.name == "scaled_dot_product_attention" and len(call.dims) > 3:
             yield from _check_attention(scene, call)
+        elif call.name == "scaled_dot_product_attention" and len(call.dims) == 3:
+            yield from _check_alignment(scene, call)
         elif call.name == "multi_head_attention_forward":
             yield from _check_heads(scene, call)
 
@@ -253,6 +255,62 @@ def _check_attention(scene: HazardContext, call: OperatorCall) -> Iterator[Findi
         yield _report_constant_mask(scene, call, 3, -1, call)
     elif fact.dtype == "bool" and _find_mask_order(scene, fact) == "future":
         yield _report_reversed_mask(scene, call, 3, "shows")
+    elif fact.dtype == "bool":
+        maker = _find_truths_of_terms(scene, fact)
+        if maker is not None:
+            message = (
+                f"the mask {format_shape(fact)} holds the truths of a mask that is"
+                " added to scores: it is true where that hides, and `attn_mask` is true"
+                " where a key is seen"
+            )
+            yield scene.finding(
+                MASK_AXIS, call.op, message, (maker.op, "numbers become truths here")
+            )
+
+
+def _check_alignment(scene: HazardContext, call: OperatorCall) -> Iterator[Finding]:
+    """Check `is_causal=True` where there are more keys than queries: with a cache."""
+    queries, keys = (fact.shape[-2] for fact in call.op.inputs[:2])
+    if call.given(5, "is_causal") is not True or queries >= keys:
+        return
+    message = (
+        f"`is_causal=True` with {queries} queries and {keys} keys: query i sees keys 0"
+        f" to i only, and the last {keys - queries} keys are seen by none"
+    )
+    maker = scene.maker(call.op.inputs[1])
+    joined = maker.op if maker is not None else None
+    yield scene.finding(MASK_AXIS, call.op, message, (joined, "the keys are made here"))
+
+
+def _find_truths_of_terms(scene: HazardContext, fact: Fact) -> OperatorCall | None:
+    """Return the conversion to truths of a mask of 0 and large negative numbers."""
+    for _ in range(8):
+        maker = scene.maker(fact)
+        if maker is None or not maker.op.inputs:
+            return None
+        before = maker.op.inputs[0]
+        if before.dtype.startswith(("float", "bfloat")) and fact.dtype == "bool":
+            casts = maker.name in ("to", "bool", "type")
+            return maker if casts and _is_hiding_term(scene, before) else None
+        fact = before
+    return None
+
+
+def _is_hiding_term(scene: HazardContext, fact: Fact) -> bool:
+    """Return whether a tensor was made of a large negative number, which hides."""
+    waiting, seen = [fact], 0
+    while waiting and seen < 16:
+        maker = scene.maker(waiting.pop())
+        seen += 1
+        if maker is None:
+            continue
+        if any(
+            isinstance(value, int | float) and value <= HIDES
+            for _, value in maker.op.arguments
+        ):
+            return True
+        waiting += maker.op.inputs
+    return False
 
 
 def _is_flat(mask: tuple[Any, ...], back: int) -> bool:

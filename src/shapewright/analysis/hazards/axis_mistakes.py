@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from math import prod
 
 from shapewright.analysis.causes import trace_dim
 from shapewright.analysis.hazards.class_labels import find_classes_along_batch
@@ -92,6 +93,8 @@ def find_mixing_views(scene: HazardContext) -> Iterator[Finding]:
             yield _report_move(scene, op, block, moved)
         elif _has_mixed_rows(scene, op, block):
             yield _report_cut(scene, op, block)
+        elif _has_mixed_channels(block):
+            yield _report_channels(scene, op, block)
 
 
 def _find_moved_axis(block: RegroupedDims) -> Axis | None:
@@ -157,6 +160,38 @@ def _has_mixed_rows(scene: HazardContext, op: Op, block: RegroupedDims) -> bool:
         return False
     return op.inputs[0].dtype.startswith(("float", "bfloat")) and any(
         axis.kind == "feature" for axis in axes
+    )
+
+
+def _has_mixed_channels(block: RegroupedDims) -> bool:
+    """Return whether tokens with their features in the last dim become an image with
+    its channels in front: `(B, H * W, C)` viewed as `(B, C, H, W)`.
+    """
+    sizes = [get_length(dim) for dim in block.dims]
+    if len(block.axes) < 2 or len(sizes) < 3 or block.axes[-1].kind != "feature":
+        return False
+    features, tokens = block.axes[-1].size, prod(axis.size for axis in block.axes[:-1])
+    sides = sizes[-2] * sizes[-1]
+    prefixes = [prod(sizes[:at]) for at in range(1, len(sizes))]
+    return (
+        any(axis.data for axis in block.axes[:-1])
+        and min(sizes[-2:]) > 1
+        and tokens % sides == 0
+        and sizes[-3] % features == 0
+        and tokens not in prefixes
+    )
+
+
+def _report_channels(scene: HazardContext, op: Op, block: RegroupedDims) -> Finding:
+    before, after = op.inputs[0], op.outputs[0]
+    features = block.axes[-1].size
+    message = (
+        f"{scene.operation(op)} of {format_shape(before)} to {format_shape(after)}"
+        f" moves no elements: the {features} features of each token, which lie side by"
+        " side, become pixels"
+    )
+    return scene.finding(
+        VIEW_MIXES_DIMS, op, message, (op, "transpose the features to the front first")
     )
 
 
@@ -309,7 +344,10 @@ def _find_softmax_of_one(scene: HazardContext) -> Iterator[Finding]:
         if at is None or len(fact.shape) < 2 or fact.shape[at] != 1:
             continue
         made = trace_dim(scene.program, fact, at)
-        if made.why == "parameter":
+        own = call.dims[0][at]
+        if made.why == "parameter" or all(
+            axis.kind == "one" and not axis.data and not axis.root.data for axis in own
+        ):
             shape = format_shape(fact)
             message = (
                 f"{scene.operation(call.op)} of {shape} runs along dim {at}, which has"

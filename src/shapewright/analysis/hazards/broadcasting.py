@@ -193,6 +193,8 @@ def find_outer_broadcasts(scene: HazardContext) -> Iterator[Finding]:
         if (loss or call.name in ARITHMETIC) and len(call.op.inputs) > 1:
             if call.op.span is None:
                 continue
+            if loss and _has_one_target(call):
+                yield _report_one_target(scene, call)
             found = _find_paired_axis(scene, call.dims[0], call.dims[1], loss)
             if found is not None:
                 seen.add(call.op.span)
@@ -200,6 +202,29 @@ def find_outer_broadcasts(scene: HazardContext) -> Iterator[Finding]:
     for pair in _find_loss_pairs(scene.program.trace.ops, scene.program.producers):
         if pair.op.span not in seen:
             yield _report_pair(scene, pair)
+
+
+def _has_one_target(call: OperatorCall) -> bool:
+    """Return whether a loss compares several outputs of a sample with its one
+    target: (N, 3) with (N, 1).
+    """
+    one, other = (fact.shape for fact in call.op.inputs[:2])
+    if len(one) != len(other) or len(one) < 2 or one[:-1] != other[:-1]:
+        return False
+    dim = call.dims[0][-1]
+    return other[-1] == 1 < one[-1] and all(axis.kind == "feature" for axis in dim)
+
+
+def _report_one_target(scene: HazardContext, call: OperatorCall) -> Finding:
+    names, count = scene.names(call.op), call.op.inputs[0].shape[-1]
+    message = (
+        f"{scene.operation(call.op)} of {names[0]} and {names[1]} compares each of the"
+        f" {count} outputs of a sample with the same target"
+    )
+    maker = scene.program.producers.get(call.op.inputs[0].tensor)
+    return scene.finding(
+        OUTER_BROADCAST, call.op, message, (maker, f"{count} outputs are made here")
+    )
 
 
 def _find_paired_axis(

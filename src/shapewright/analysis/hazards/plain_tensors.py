@@ -53,17 +53,48 @@ def find_plain_weights(scene: HazardContext) -> Iterator[Finding]:
                 continue
             text, value, name = found
             span = text.span(text.statement_of(value))
-            if span in seen or _is_given_elsewhere(text, value, name):
+            kind = _find_plain_class(text, value) if asks else None
+            if span in seen or (
+                kind is None and _is_given_elsewhere(text, value, name)
+            ):
                 continue
             seen.add(span)
-            yield _report(scene, call, span, name)
+            if kind is not None:
+                span = _get_header(text, value)
+            yield _report(scene, call, span, name, kind)
 
 
-def _report(scene: HazardContext, call: OperatorCall, span: Span, name: str) -> Finding:
+def _find_plain_class(text: SourceText, value: ast.expr) -> str | None:
+    """Return the name of the class around a value if it is no module and hands its
+    parameters to nobody, else None.
+    """
+    kind = text.around(value, ast.ClassDef)
+    if kind is None or kind.bases:
+        return None
+    methods = {node.name for node in kind.body if isinstance(node, ast.FunctionDef)}
+    return None if methods & {"parameters", "state_dict"} else kind.name
+
+
+def _get_header(text: SourceText, value: ast.expr) -> Span:
+    """Return the span of the first line of the class around a value."""
+    kind = text.around(value, ast.ClassDef)
+    assert kind is not None
+    end = len(text.lines[kind.lineno - 1]) + 1
+    return Span(text.file, kind.lineno, kind.col_offset + 1, kind.lineno, end)
+
+
+def _report(
+    scene: HazardContext, call: OperatorCall, span: Span, name: str, kind: str | None
+) -> Finding:
     message = (
         f"`{name}` is a plain tensor: it is no parameter of its module, so no optimizer"
         " gets it and it keeps its random numbers"
     )
+    if kind is not None:
+        message = (
+            f"`{kind}` is no `nn.Module`: the model that holds it does not have its"
+            f" parameter `{name}`, so no optimizer gets it"
+        )
     finding = scene.finding(
         NOT_A_PARAMETER,
         call.op,
@@ -110,7 +141,9 @@ def _find_attribute(
 def _is_drawn(value: ast.expr, fact: Fact) -> bool:
     """Return whether a tensor is made of random numbers, or asks for a gradient."""
     called = {get_called_name(node) for node in ast.walk(value)}
-    if called & {"Parameter", "register_buffer"}:
+    if "Parameter" in called:
+        return fact.requires_grad and fact.is_leaf
+    if "register_buffer" in called:
         return False
     return bool(called & DRAWN) or (fact.requires_grad and fact.is_leaf)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from importlib.machinery import ModuleSpec, PathFinder
 from types import ModuleType
 from typing import Any
@@ -52,4 +52,6 @@ def change_when_imported(name: str, change: Change) -> Iterator[None]:
         try:
             yield
         finally:
-            sys.meta_path.remove(finder)
+            with suppress(ValueError):  # what the program did to it was undone
+            with suppress(ValueError):  # what the program did to it was undone
+                sys.meta_path.remove(finder)

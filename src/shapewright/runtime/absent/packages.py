@@ -13,7 +13,7 @@ import importlib.util
 import linecache
 import sys
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from importlib.machinery import ModuleSpec
 from types import FrameType, ModuleType
 from typing import Any
@@ -111,6 +111,7 @@ def replace_packages(tell: Tell, holds: Callable[[str], bool]) -> Iterator[None]
     try:
         yield
     finally:
-        sys.meta_path.remove(finder)
+        with suppress(ValueError):  # what the program did to it was undone
+            sys.meta_path.remove(finder)
         for name in finder.made:
             sys.modules.pop(name, None)
