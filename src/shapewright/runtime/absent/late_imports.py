@@ -53,5 +53,4 @@ def change_when_imported(name: str, change: Change) -> Iterator[None]:
             yield
         finally:
             with suppress(ValueError):  # what the program did to it was undone
-            with suppress(ValueError):  # what the program did to it was undone
                 sys.meta_path.remove(finder)
