@@ -73,6 +73,11 @@ WRONG = {
     "relu before the loss": (
         {"output": "F.relu(self.head(h))"}, "loss-input", "`self.head(h)`",
     ),
+    "one target for several outputs": (
+        {"classes": "3", "target": "torch.rand(70, 1)", "criterion": "nn.MSELoss()",
+         "predict": "pred = model(x).round()[:, :1]"},
+        "outer-broadcast", "",
+    ),
     "sigmoid of a relu": (
         {"classes": "1", "output": "torch.sigmoid(F.relu(self.head(h)))[:, 0]",
          "target": "torch.rand(70).round()", "criterion": "nn.BCELoss()",

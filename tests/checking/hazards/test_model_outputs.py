@@ -41,6 +41,14 @@ CASES = {
     "not-a-parameter": (
         "self.a = torch.randn(20, 5)", "return torch.tanh(x @ self.a)"
     ),
+    "wrong-axis, a softmax of one": (
+        "self.a = nn.Linear(20, 4)",
+        "w = self.a(x).unsqueeze(-1); return (w.softmax(-1) * w).sum(2)",
+    ),
+    "view-mixes-dims, tokens as an image": (
+        "self.a = nn.Linear(20, 16)",
+        "return self.a(x).reshape(len(x), 16, 3, 3)",
+    ),
     "not-a-parameter, asked for a gradient": (
         "self.a = torch.zeros(20, requires_grad=True); self.b = nn.Linear(20, 5)",
         "return self.b(x + self.a)",
@@ -79,6 +87,13 @@ RIGHT = {
     "random features": (
         "self.a = torch.randn(20, 5)", "return torch.cos(x @ self.a + 1)"
     ),
+    "tokens as an image, transposed": (
+        "self.a = nn.Linear(20, 16)",
+        "return self.a(x).transpose(1, 2).reshape(len(x), 16, 3, 3)",
+    ),
+    "a softmax over steps": (
+        "self.a = nn.Linear(20, 1)", "return (self.a(x).softmax(1) * x).sum(1)"
+    ),
     "a known matrix": ("self.a = torch.eye(20)", "return torch.tanh(x @ self.a)"),
 }  # fmt: skip
 
@@ -100,3 +115,140 @@ def test_it_is_found_with_an_edit(name: str, tmp_path: Path) -> None:
 @pytest.mark.parametrize("name", RIGHT)
 def test_right_programs_are_quiet(name: str, tmp_path: Path) -> None:
     assert _codes(tmp_path, *RIGHT[name]) == []
+
+
+ATTENTION = """\
+import torch
+from torch import nn
+import torch.nn.functional as F
+
+
+class Net(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.qkv = nn.Linear(16, 48)
+
+    def forward(self, x, past):
+        q, k, v = self.qkv(x).view(2, 4, 3, 2, 8).permute(2, 0, 3, 1, 4)
+        {line}
+
+
+def example_inputs():
+    return torch.randn(2, 4, 16), torch.randn(2, 2, 5, 8)
+"""
+MASKS = {
+    "a causal mask on a cache": (
+        "k, v = torch.cat([past, k], 2), torch.cat([past, v], 2);"
+        " return F.scaled_dot_product_attention(q, k, v, is_causal=True)",
+        ["mask-axis"],
+    ),
+    "truths of a mask that is added": (
+        "mask = torch.full((4, 4), float('-inf')).triu(1).to(torch.bool);"
+        " return F.scaled_dot_product_attention(q, k, v, attn_mask=mask)",
+        ["mask-axis"],
+    ),
+    "causal among its own": (
+        "return F.scaled_dot_product_attention(q, k, v, is_causal=True)", [],
+    ),
+    "a mask that is added": (
+        "mask = torch.full((4, 4), float('-inf')).triu(1);"
+        " return F.scaled_dot_product_attention(q, k, v, attn_mask=mask)", [],
+    ),
+    "a mask of the past": (
+        "mask = torch.ones(4, 4).tril().to(torch.bool);"
+        " return F.scaled_dot_product_attention(q, k, v, attn_mask=mask)", [],
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", MASKS)
+def test_masks_of_fused_attention(name: str, tmp_path: Path) -> None:
+    line, codes = MASKS[name]
+    file = tmp_path / "net.py"
+    file.write_text(ATTENTION.format(line=line))
+    report = api.check_target(f"{file}:Net")
+    found = [each.code for each in report.findings if each.severity != "note"]
+    assert [code for code in found if code != "cpu-tensor"] == codes
+
+
+POSITIONS = """\
+import torch
+from torch import nn
+import torch.nn.functional as F
+
+
+class Net(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.token, self.place = nn.Embedding(50, 16), nn.Embedding(50, 16)
+        self.qkv = nn.Linear(16, 48)
+
+    def forward(self, ids):
+        h = self.token(ids) + self.place(POSITIONS)
+        q, k, v = self.qkv(h).chunk(3, -1)
+        return F.scaled_dot_product_attention(q, k, v)
+
+
+def example_inputs():
+    return (torch.randint(0, 50, (6, 9)),)
+"""
+
+
+@pytest.mark.parametrize(
+    ("positions", "codes"),
+    [
+        ("torch.arange(ids.size(0)).unsqueeze(1)", ["batch-axis"]),
+        ("torch.arange(ids.size(1)).unsqueeze(0)", []),
+    ],
+)
+def test_positions_count_the_steps(
+    positions: str, codes: list[str], tmp_path: Path
+) -> None:
+    file = tmp_path / "net.py"
+    file.write_text(POSITIONS.replace("POSITIONS", positions))
+    report = api.check_target(f"{file}:Net")
+    found = [each.code for each in report.findings if each.severity != "note"]
+    assert [code for code in found if code != "cpu-tensor"] == codes
+
+
+PLAIN = """\
+import torch
+from torch import nn
+import torch.nn.functional as F
+
+
+class Head{base}:
+    def __init__(self):
+        {start}
+        self.weight = nn.Parameter(torch.randn(5, 20))
+
+    def __call__(self, x):
+        return F.linear(x, self.weight)
+
+
+class Net(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.body, self.head = nn.Linear(20, 20), Head()
+
+    def forward(self, x):
+        return self.head(self.body(x))
+
+
+def example_inputs():
+    return (torch.randn(6, 20),)
+"""
+
+
+@pytest.mark.parametrize(
+    ("base", "start", "found"),
+    [("", "pass", True), ("(nn.Module)", "super().__init__()", False)],
+)
+def test_a_class_with_parameters_is_a_module(
+    base: str, start: str, found: bool, tmp_path: Path
+) -> None:
+    file = tmp_path / "net.py"
+    file.write_text(PLAIN.format(base=base, start=start))
+    findings = api.check_target(f"{file}:Net").findings
+    assert [each.code for each in findings] == (["not-a-parameter"] if found else [])
+    assert not found or findings[0].fixes[0].message == "`class Head(nn.Module)`"

@@ -98,7 +98,7 @@ def suggest_parameter(
 
 def _make_module(text: SourceText, node: ast.AST) -> Fix | None:
     """Return the fix that makes a class a module, or None if it has a `__call__`."""
-    kind = text.around(node, ast.ClassDef)
+    kind = node if isinstance(node, ast.ClassDef) else text.around(node, ast.ClassDef)
     init = next(
         (each for each in (kind.body if kind is not None else ())
          if isinstance(each, ast.FunctionDef) and each.name == "__init__"), None,

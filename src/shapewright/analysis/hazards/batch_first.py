@@ -16,7 +16,11 @@ from shapewright.analysis.hazards.context import RECURRENT, Claim, HazardContext
 from shapewright.analysis.program_run import format_shape
 from shapewright.analysis.provenance.axes import Axis, Dims
 from shapewright.analysis.provenance.axis_flow import OperatorCall, get_length
-from shapewright.analysis.provenance.layer_axes import STATISTICS, find_reduced_dims
+from shapewright.analysis.provenance.layer_axes import (
+    STATISTICS,
+    find_reduced_dims,
+    find_softmax_dim,
+)
 from shapewright.analysis.provenance.view_axes import get_items
 from shapewright.findings.codes import BATCH_AXIS, LAYOUT, WRONG_AXIS, looks_for
 from shapewright.findings.finding import Finding
@@ -215,6 +219,48 @@ def _is_position_lookup(scene: HazardContext, fact: Fact) -> bool:
 def _is_table(dim: tuple[Axis, ...]) -> bool:
     """Return whether a dim runs over the rows of a parameter or buffer."""
     return len(dim) == 1 and dim[0].size > 1 and dim[0].root.kind == "state"
+
+
+def find_counted_samples(scene: HazardContext) -> Iterator[Finding]:
+    """Find positions that count the samples: `(N, 1, D)` of `arange(x.size(0))`, added
+    to `(N, T, D)`, where attention runs along T.
+    """
+    for call in scene.calls:
+        if call.name not in ("+", "add", "__add__") or len(call.dims) != 2:
+            continue
+        for at in (0, 1):
+            own, table = call.dims[at], call.dims[1 - at]
+            if not len(own) == len(table) == 3 or len(own[1]) != 1:
+                continue
+            sizes = [get_length(dim) for dim in table]
+            if sizes[1] != 1 or sizes[0] < 2 or sizes[0] != get_length(own[0]):
+                continue
+            fact = call.op.inputs[1 - at]
+            if not _is_position_lookup(scene, fact) or get_length(own[1]) < 2:
+                continue
+            along = _find_attended(scene, own[1][0])
+            if along is not None:
+                shape = format_shape(call.op.inputs[at])
+                message = (
+                    f"positions are counted along dim 0 of {shape}, but attention runs"
+                    " along dim 1: all steps of a sample have the same position"
+                )
+                why = f"attention runs along these {get_length(own[1])} steps"
+                yield scene.finding(BATCH_AXIS, call.op, message, (along, why))
+
+
+def _find_attended(scene: HazardContext, axis: Axis) -> Op | None:
+    """Return the softmax or the attention whose weights run along an axis, or None."""
+    for call in scene.calls:
+        dims: Dims = ()
+        if call.name == "scaled_dot_product_attention":
+            dims = call.dims[1][-2:-1]
+        elif call.name == "softmax" and call.dims:
+            at = find_softmax_dim(call)
+            dims = call.dims[0][at : at + 1] if at is not None else ()
+        if any(each.root is axis.root for dim in dims for each in dim):
+            return call.op
+    return None
 
 
 def _find_unpacking(scene: HazardContext, claim: Claim) -> str:

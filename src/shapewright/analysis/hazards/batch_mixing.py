@@ -7,6 +7,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from shapewright.analysis.hazards.axis_mistakes import is_marked
+from shapewright.analysis.hazards.batch_first import find_counted_samples
 from shapewright.analysis.hazards.context import HazardContext
 from shapewright.analysis.program_run import format_shape
 from shapewright.analysis.provenance.axis_flow import OperatorCall, get_length
@@ -41,6 +42,7 @@ def find_batch_axes(scene: HazardContext) -> Iterator[Finding]:
     """Find softmax, `normalize`, running sums and einsums over the batch dim."""
     if not scene.model:
         return
+    yield from find_counted_samples(scene)
     for call in scene.calls:
         if call.name in RUNNING and call.op.span is not None and scene.sure:
             along = call.given(1, "dim")

@@ -9,7 +9,7 @@ from dataclasses import replace
 from shapewright.analysis.hazards.context import HazardContext
 from shapewright.analysis.provenance.axis_flow import OperatorCall
 from shapewright.findings.codes import NOT_A_PARAMETER, looks_for
-from shapewright.findings.finding import Finding
+from shapewright.findings.finding import Finding, Related
 from shapewright.operators.facts import operators_with
 from shapewright.program.source_text import SourceText
 from shapewright.program.spans import Span
@@ -59,9 +59,13 @@ def find_plain_weights(scene: HazardContext) -> Iterator[Finding]:
             ):
                 continue
             seen.add(span)
+            finding = _report(scene, call, span, name, kind)
             if kind is not None:
-                span = _get_header(text, value)
-            yield _report(scene, call, span, name, kind)
+                header = Related(
+                    _get_header(text, value), f"`{kind}` has no base class"
+                )
+                finding = replace(finding, related=(header, *finding.related))
+            yield finding
 
 
 def _find_plain_class(text: SourceText, value: ast.expr) -> str | None:
