@@ -23,7 +23,7 @@ POSTS = [
 
 
 def test_every_post_has_its_files_and_label() -> None:
-    for wave in ("wave1", "wave2", "wave3"):
+    for wave in ("wave1", "wave2", "wave3", "wave4"):
         folders = [each for each in (HERE / wave).iterdir() if each.is_dir()]
         assert len(folders) == 50
         for folder in folders:

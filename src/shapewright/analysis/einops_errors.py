@@ -330,7 +330,7 @@ def _describe(program: Program, call: _Call) -> tuple[str, list[Related]]:
         related += _iter_set_places(call, wrong)
     else:
         said = f"`{function}` cannot read {name} by `{call.pattern}`"
-        said += _describe_lone_letters(call, function)
+        said += _describe_lone_letters(call, function) or _describe_unknown(call)
         ending = program.ending
         parts = CHUNKS.search(ending.message) if ending is not None else None
         if parts is not None:
@@ -371,6 +371,18 @@ def _describe_lone_letters(call: _Call, function: str) -> str:
     if new:
         said.append(f"{', '.join(f'`{name}`' for name in new)} is not on the left")
     return f": {' and '.join(said)}" if said else ""
+
+
+def _describe_unknown(call: _Call) -> str:
+    """Return which letters of a group have no size, if einops can not infer them."""
+    for letters in call.left:
+        names = [each for each in letters if not each.isdigit()]
+        unknown = [each for each in names if each not in call.sizes]
+        if len(unknown) > 1:
+            group = " ".join(letters)
+            words = ", ".join(f"`{each}=...`" for each in unknown[:-1])
+            return f": of `({group})` only one size can be inferred, so give {words}"
+    return ""
 
 
 def _iter_set_places(call: _Call, wrong: _Mismatch) -> Iterator[Related]:

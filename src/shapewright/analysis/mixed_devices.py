@@ -314,9 +314,20 @@ def _find_dropped_move(
             if isinstance(call, ast.Call) and isinstance(call.func, ast.Attribute):
                 name = get_dotted_name(call.func.value)
                 moves = call.func.attr in MOVES and name in _find_words(program, stray)
-                if moves and name and text is not None:
+                if moves and name and text is not None and not _is_called(text, name):
                     return text, call
     return None
+
+
+def _is_called(text: SourceText, name: str) -> bool:
+    """Return whether a name is called or asked for parameters, as a module is: `.to()`
+    moves it in place.
+    """
+    return any(
+        get_dotted_name(node.func) in (name, f"{name}.parameters")
+        for node in text.nodes
+        if isinstance(node, ast.Call)
+    )
 
 
 def _find_words(program: Program, stray: _Stray) -> set[str]:

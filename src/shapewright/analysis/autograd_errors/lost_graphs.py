@@ -45,6 +45,7 @@ def find_cut(history: History, failing: Op) -> _GraphEnd | None:
         seen.add(tensor)
         if tensor in program.states:
             frozen.append(program.states[tensor])
+            continue  # how it was initialized says nothing
         for op in reversed(history.makers.get(tensor, ())):
             if op.index >= failing.index:
                 continue

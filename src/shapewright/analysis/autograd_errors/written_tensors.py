@@ -13,7 +13,7 @@ MESSAGE = re.compile(
     r"\[\w+ \[(?P<sizes>[\d, ]*)\]\](?:, which is output \d+ of (?P<node>\w+))?"
 )
 
-SAVES_NOTHING = operators_with("adds_terms")
+SAVES_NOTHING = operators_with("adds_terms") | {"[]=", "__setitem__"}
 
 
 def find_write(history: History, failing: Op, message: str) -> tuple[Edge, Op] | None:

@@ -173,12 +173,15 @@ def _find_call_fixes(program: Program, failure: Failure) -> Iterator[FixOption]:
     unmet = failure.unmet
     turned = unmet is not None and unmet.code in OF_OPERANDS
     cost = 3.5 if turned else 2.0
-    yield from iter_options(
-        "consumer", cost, constructors.fix_consumer(program, failure)
-    )
-    yield from iter_options(
-        "layer", cost + 0.1, constructors.fix_expecting_layer(program, failure)
-    )
+    if unmet is None or unmet.code != CHANNELS_LAST:
+        # Another size would make room for channels where the data has none.
+        yield from iter_options(
+            "consumer", cost, constructors.fix_consumer(program, failure)
+        )
+        yield from iter_options(
+            "layer", cost + 0.1, constructors.fix_expecting_layer(program, failure)
+        )
+    yield from iter_options("batch", 1.3, operands.add_batch(program, failure))
     yield from iter_options("table", 2.0, constructors.fix_table(program, failure))
     yield from iter_options("shuffle", 1.9, constructors.fix_shuffle(program, failure))
     yield from iter_options("share", 2.2, constructors.fix_share(program, failure))

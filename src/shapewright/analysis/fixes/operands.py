@@ -24,13 +24,16 @@ from shapewright.analysis.provenance.origins import find_constructor
 from shapewright.findings.codes import (
     DOES_NOT_DIVIDE,
     ELEMENT_COUNT_MISMATCH,
+    INNER_DIM_MISMATCH,
     LENGTHS_ON_GPU,
     MISSING_TRANSPOSE,
+    NOT_FLATTENED,
     ONE_VALUE_PER_CHANNEL,
     SHUFFLED_SIZES,
     TO_NUMPY,
 )
 from shapewright.findings.finding import Edit, Finding, Fix
+from shapewright.operators.facts import values_of
 from shapewright.operators.failed_calls import RANK_KINDS, Failure, Repair
 from shapewright.program.source_text import SourceText, find_defining, join_lines
 from shapewright.program.spans import Span
@@ -439,6 +442,36 @@ def fix_lost_batch(program: Program, op: Op) -> Iterator[Fix]:
         seen.add(tensor)
         waiting += [fact.tensor for fact in maker.inputs]
         yield from _suggest_kept_batch(program, maker)
+
+
+def add_batch(program: Program, failure: Failure) -> Iterator[Fix]:
+    """Suggest `image.unsqueeze(0)` where a model is called with one image, whose
+    channels a flatten took for the batch.
+    """
+    unmet = failure.unmet
+    if unmet is None or unmet.code not in (INNER_DIM_MISMATCH, NOT_FLATTENED):
+        return
+    for op in program.trace.ops[: failure.op]:
+        rank = UNBATCHED.get(op.name.rpartition(".")[2])
+        if rank is None or len(op.inputs[0].shape) != rank:
+            continue
+        for frame in op.frames:
+            found = program.node(frame.span)
+            for node in ast.walk(found[1]) if found is not None else ():
+                given = node.args[:1] if isinstance(node, ast.Call) else []
+                if (
+                    found is not None
+                    and given
+                    and isinstance(
+                        given[0], ast.Name | ast.Subscript | ast.Attribute | ast.Call
+                    )
+                ):
+                    yield append_method(found[0], given[0], ".unsqueeze(0)")
+        return
+
+
+UNBATCHED = {name: dims + 1 for name, dims in values_of("spatial_dims").items()}
+"""The number of dims of an input without a batch, by the name of a convolution."""
 
 
 def fix_last_squeeze(program: Program) -> Iterator[Fix]:
