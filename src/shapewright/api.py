@@ -328,6 +328,9 @@ def rehearse_script(
     full_loaders: bool = False,
     heard: Callable[[Rehearsal, str, int], None] | None = None,
     files: ProgramFiles | None = None,
+    data: Sequence[str] = (),
+    assume: Sequence[str] = (),
+    strict: bool = False,
 ) -> Report:
     """Run a training script without data, as in ``rehearse_script("train.py", [])``.
 
@@ -335,15 +338,21 @@ def rehearse_script(
     its turns bring nothing new, with its last turn. `report.rehearsal` is the story of
     the run, `report.findings` are its errors and what is likely wrong. `device` is what
     the script is told that it runs on: `cpu`, `cuda`, `mps`, `"H100 80GB"`. `heard` is
-    given the story while it grows, with the file and line at which the run is.
+    given the story while it grows, with the file and line at which the run is. `data`
+    says what absent files hold (``"train.npy=f32[1000, 64]"``), `assume` what the names
+    of absent packages give (``"pkg.embed(x) -> f32[B, 64]"``); if `strict`, nothing may
+    stand for what is not on this machine. `script` may also be what starts it:
+    ``rehearse_script("torchrun", ["--nproc_per_node=8", "train.py"])``.
 
     Raises `InputError` for a file that is no script, or a device that is not known.
     """
     from shapewright.commands.rehearse import rehearse_command
+    from shapewright.inputs.stand_ins import read_stand_ins
 
     return rehearse_command(
-        script, arguments, device, timeout, full_loaders, heard, files
-    )
+        script, arguments, device, timeout, full_loaders, heard, files,
+        read_stand_ins(data, assume, strict),
+    )  # fmt: skip
 
 
 def rehearse(

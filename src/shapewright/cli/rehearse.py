@@ -50,6 +50,29 @@ def add_arguments(parser: Parser) -> None:
         action="store_true",
         help="show the shape of each gradient beside that of its value",
     )
+    add(
+        "--data",
+        action="append",
+        default=[],
+        metavar="PATH=SPEC",
+        help="what a file that is not here holds: `train.npy=f32[1000, 64]`, "
+        '"imgs=images[500, 3, 480, 640]", "t.csv=table[1000](a: f32, label: i64)", '
+        '`vocab.json={"a": 0}`; or the items of a data set class: '
+        '"VOCDetection[5000]=f32[3, 300, 300], f32[K, 5]"',
+    )
+    add(
+        "--assume",
+        action="append",
+        default=[],
+        metavar="NAME=VALUE",
+        help='what a package that is not here gives: "pkg.embed(x) -> f32[B, 64]", '
+        '"pkg.CLASSES = 10"',
+    )
+    add(
+        "--strict",
+        action="store_true",
+        help="let nothing stand for what is not on this machine",
+    )
     shared.add_report_format(parser, "the story and blocks with source")
     shared.add_files(parser)
     shared.add_timeout(
@@ -58,7 +81,20 @@ def add_arguments(parser: Parser) -> None:
         "(default: 300)",
         300.0,
     )
-    add("script", metavar="SCRIPT.py", help="the script")
+    add(
+        "-m",
+        dest="module",
+        metavar="MODULE",
+        nargs=argparse.REMAINDER,
+        help="a module, as `python -m` runs it, and its own arguments",
+    )
+    add(
+        "script",
+        metavar="SCRIPT.py",
+        nargs="?",
+        help="the script; or what starts it: `torchrun --nproc_per_node=8 train.py`, "
+        "`accelerate launch train.py`, `run.sh`",
+    )
     add("arguments", metavar="...", nargs=argparse.REMAINDER, help="its own arguments")
     parser.hint = _hint_at_script
 
@@ -79,6 +115,8 @@ def run(options: argparse.Namespace) -> int:
     """Rehearse in a child process, print the report, and return the exit code."""
     from shapewright.cli import child_process
 
+    _name_script(options)
+
     def work(parent: child_process.Here[Place]) -> int:
         files = shared.build_file_handling(options, parent.folder)
         report = _rehearse_script(options, lambda *place: parent.tell(place), files)
@@ -91,6 +129,14 @@ def run(options: argparse.Namespace) -> int:
         return report.exit_code
 
     return child_process.run(work, ended)
+
+
+def _name_script(options: argparse.Namespace) -> None:
+    """Set the script and its arguments to the words after the options."""
+    if options.module is not None:
+        options.script, options.arguments = "-m", options.module
+    elif options.script is None:
+        raise Unusable("no script given; write it after the options, as in `train.py`")
 
 
 def _rehearse_script(
@@ -111,6 +157,9 @@ def _rehearse_script(
             full_loaders=options.full_loaders,
             heard=heard,
             files=files,
+            data=options.data,
+            assume=options.assume,
+            strict=options.strict,
         )
     except InputError as error:
         raise Unusable(str(error)) from None

@@ -33,6 +33,8 @@ if TYPE_CHECKING:
     from shapewright.analysis.program_run import Program
     from shapewright.engine.failures.constructions import Constructions
     from shapewright.engine.memo import Memo
+    from shapewright.inputs.launchers import Launch
+    from shapewright.inputs.stand_ins import StandInSettings
     from shapewright.inputs.target import Target
     from shapewright.record.report import Report
     from shapewright.record.trace import Trace
@@ -57,7 +59,8 @@ def _create_memo() -> Memo:
 class _Script:
     """A script and the settings of its runs, which all start from the beginning.
 
-    Without a `device` it is the machine's own. `full` reads all the data.
+    Without a `device` it is the machine's own. `full` reads all the data. `launch` is
+    how it is started.
     """
 
     target: Target
@@ -65,6 +68,8 @@ class _Script:
     device: str | None = None
     full: bool = False
     files: ProgramFiles | None = None
+    launch: Launch | None = None
+    stand_ins: StandInSettings | None = None
     memo: Memo = field(default_factory=_create_memo)
 
     def rehearsal(
@@ -75,19 +80,27 @@ class _Script:
         ended: Callable[[Rehearsed], None] | None = None,
     ) -> RehearsalRequest:
         """Return the request for a run: these settings and those common to all runs."""
+        from shapewright.inputs.stand_ins import StandInSettings
         from shapewright.runtime.files.program_files import ProgramFiles
         from shapewright.runtime.training.rehearsal import RehearsalRequest
 
         files = self.files or ProgramFiles()
         return RehearsalRequest(
             self.holds, self.device, self.full, tuple(self.arguments), hurried, whole,
-            files, heard=heard, ended=ended,
+            files, heard=heard, ended=ended, launch=self._describe_launch(),
+            stand_ins=self.stand_ins or StandInSettings(),
         )  # fmt: skip
+
+    def _describe_launch(self) -> str:
+        """Return what is assumed of how the script is started."""
+        return self.launch.describe() if self.launch is not None else ""
 
     def holds(self, file: str) -> bool:
         """Return whether a file belongs to the program."""
         from shapewright.inputs.python_files import ProgramFolder
 
+        if self.launch is not None and self.launch.module:
+            return ProgramFolder(Path(os.path.abspath(self.launch.folder))).holds(file)
         return ProgramFolder(Path(os.path.abspath(self.target.place)).parent).holds(
             file
         )
@@ -96,7 +109,7 @@ class _Script:
         """Return whether a file belongs to the program, or to a package of the
         user's.
         """
-        from shapewright.runtime.loops.turns import is_own_package
+        from shapewright.engine.call_sites import is_own_package
 
         return self.holds(file) or is_own_package(file)
 
@@ -123,7 +136,9 @@ class _Script:
             change_files(is_of_training_library, with_epochs_told),
             change_files(is_of_counting_library, with_settings_told),
         ):
-            loaded = load_script(self.target, self.arguments)
+            if self.launch is not None:
+                os.environ.update(self.launch.environment)
+            loaded = load_script(self.target, self.arguments, self.launch)
             made = record_run(_ignore_clean_exit(loaded.callable), (), {}, request)
             if made.rehearsed is not None:
                 made = replace(
@@ -198,20 +213,28 @@ def rehearse_command(
     full: bool = False,
     heard: Heard | None = None,
     files: ProgramFiles | None = None,
+    stand_ins: StandInSettings | None = None,
 ) -> Report:
     """Return the findings of `shapewright rehearse`, and the story of the run."""
     from shapewright.inputs.errors import InputError
+    from shapewright.inputs.launchers import is_launch, read_launch
     from shapewright.inputs.target import parse_target
     from shapewright.runtime.claimed_machine import Machine, UnknownDevice
 
     try:
-        Machine(device)
+        machine = Machine(device)
     except UnknownDevice as error:
         raise InputError(str(error)) from None
+    launch = None
+    if is_launch((script, *arguments)):
+        launch = read_launch((script, *arguments))
+        script, arguments = launch.script, launch.arguments
+        if machine.kind == "cuda" and machine.count == 1 < launch.processes:
+            device = f"{launch.processes}x {device}"
     parsed = parse_target(script)
     if parsed.kind != "script":
         raise InputError(f"`{script}` is not a script; `rehearse` takes FILE.py")
-    made = _Script(parsed, arguments, device, full, files)
+    made = _Script(parsed, arguments, device, full, files, launch, stand_ins)
     return _check_run(made, script, timeout, _Wanted(), heard)
 
 

@@ -11,7 +11,7 @@ from shapewright.findings.codes import PROGRAM_ERROR, PROGRAM_EXIT, TIMEOUT
 from shapewright.findings.finding import Finding
 from shapewright.inputs.spec import make_tensor
 from shapewright.program.spans import Span
-from shapewright.record.ops import Source
+from shapewright.record.ops import Assumption, Source
 from shapewright.record.trace import Trace
 
 if TYPE_CHECKING:
@@ -73,8 +73,8 @@ def run_target(
 
     supposed: list[str] = []
     loaded = load_target(parsed, build_without_data(put_back=False, supposed=supposed))
-    supposed += loaded.program.stand_ins
-    request = request.with_assumptions(*dict.fromkeys(supposed))
+    made: list[str | Assumption] = [*supposed, *loaded.program.stand_ins]
+    request = request.with_assumptions(*dict.fromkeys(made))
     if not declared:
         loaded = replace(loaded, examples=())
     with loaded.program.running():

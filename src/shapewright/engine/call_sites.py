@@ -216,3 +216,10 @@ def _read_comparison(argument: int) -> str:
 
 
 __all__ = ["OPERATORS", "Positions", "find_operator", "get_source"]
+
+
+def is_own_package(file: str) -> bool:
+    """Return whether a Python file is the user's, not installed or Python's own."""
+    return (
+        file.endswith(".py") and not is_installed(file) and classify_file(file) == USER
+    )

@@ -28,6 +28,7 @@ from shapewright.engine.suppositions import ChosenValues, Supposed, Waits
 if TYPE_CHECKING:
     from shapewright.engine.tracked_sizes.comparisons import Comparisons
     from shapewright.operators.failed_calls import Failure
+    from shapewright.record.ops import Basis
 
 Tensor = torch.Tensor
 Args = tuple[Any, ...]
@@ -120,6 +121,7 @@ class Engine(SeenTensors, TorchFunctionMode):
         self.needs_graph = False  # set by a thread of the program
         self.reshaped = False  # a tensor of the user's claims other metadata
         self.assumptions: dict[tuple[str, Any], int] = {}
+        self.stand_ins: dict[str, tuple[str, Basis]] = {}
         self.findings: dict[tuple[str, str, Any], tuple[str, int]] = {}
         self.notes: dict[str, int] = {}
         self.error: BaseException | None = None  # raised by torch, not by us
@@ -331,6 +333,14 @@ class Engine(SeenTensors, TorchFunctionMode):
         """Record an assumption at the line of the program that is running."""
         key = (message, (self.sites.here(), self.call))
         self.assumptions[key] = self.assumptions.get(key, 0) + 1
+
+    def stand_in(self, what: str, by: str, basis: Basis) -> None:
+        """Record that something stands for what is not on this machine.
+
+        Example: ``stand_in("`train.bin`", "`np.memmap` of uint16[1,000]", "assumed")``.
+        """
+        self.stand_ins[by] = what, basis
+        self.assume(by)
 
     def note(self, message: str) -> None:
         self.notes[message] = self.notes.get(message, 0) + 1

@@ -380,6 +380,9 @@ NO_GRADIENT_KEPT = _error("no-gradient-kept",
 NOT_A_MODULE_YET = _error("not-a-module-yet",
     "a model whose `__init__` makes layers before `super().__init__()`",
     "`super().__init__()` first in `__init__`")
+NOT_HERE = _error("not-here",
+    "what is not on this machine (a file, a package) decides a shape: which, at which "
+    "line", "`--data` for a file, `--assume` for what a package gives")
 NOTHING_TO_TRAIN = _error("nothing-to-train",
     "an optimizer without a parameter, or with a tensor that is the result of a call",
     "`nn.ModuleList` for a list of layers; `nn.Parameter(x.to(device))`")

@@ -10,6 +10,8 @@ import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from importlib.machinery import ModuleSpec
+from pathlib import Path
 from types import ModuleType
 from typing import TYPE_CHECKING, Any, NoReturn
 
@@ -24,6 +26,8 @@ if TYPE_CHECKING:
     from typing import TypeAlias
 
     from torch import nn
+
+    from shapewright.inputs.launchers import Launch
 
     Module: TypeAlias = nn.Module
 
@@ -101,29 +105,41 @@ def _get_called(found: Any) -> Any:
     return found() if callable(found) else found
 
 
-def load_script(target: Target, arguments: Sequence[str] = ()) -> Loaded:
+def load_script(
+    target: Target, arguments: Sequence[str] = (), launch: Launch | None = None
+) -> Loaded:
     """Return a script as a target whose call, without inputs, runs it as `__main__`.
 
     Its exceptions, `SystemExit` too, come out of the call as they are. `sys.argv` and
-    `sys.modules["__main__"]` are the script's for that time.
+    `sys.modules["__main__"]` are the script's for that time. `launch` is how it is
+    started: as a module, its imports begin elsewhere.
     """
     assert target.kind == "script"
     _, tree = read_source(target.place)
-    program = ProgramFolder(find_program(target.place, tree)[0].folder)
+    module = launch.module if launch is not None else ""
+    if launch is not None and module:
+        program = ProgramFolder(Path(os.path.abspath(launch.folder)))
+    else:
+        program = ProgramFolder(find_program(target.place, tree)[0].folder)
     code = python_files.compile_file(tree, os.path.abspath(target.place))
 
     def run() -> None:
-        _run_script(code, target.place, list(arguments), program)
+        _run_script(code, target.place, list(arguments), program, module)
 
     run.__name__ = os.path.basename(target.place)  # the root's name in the record
     return Loaded(run, None, target.place, target.place, "__main__", program)
 
 
 def _run_script(
-    code: object, file: str, arguments: list[str], program: ProgramFolder
+    code: object, file: str, arguments: list[str], program: ProgramFolder, name: str
 ) -> None:
     module = ModuleType("__main__")
     module.__file__ = os.path.abspath(file)
+    if name:  # as `python -m` does
+        inside = os.path.basename(file) == "__main__.py"
+        module.__package__ = name if inside else name.rpartition(".")[0]
+        full = f"{name}.__main__" if inside else name
+        module.__spec__ = ModuleSpec(full, None, origin=module.__file__)
     main = sys.modules["__main__"]
     with program.running(), set_command_line(file, arguments):
         sys.modules["__main__"] = module

@@ -25,6 +25,7 @@ from typing import Any
 from shapewright.inputs.errors import InputError, ProgramError, suggest_name
 from shapewright.program.spans import STAND_INS
 from shapewright.program.syntax_nodes import parse
+from shapewright.record.ops import Assumption, Basis
 
 Change = Callable[[ast.Module, str], ast.Module]
 """What is done to the tree of a file before it is compiled."""
@@ -102,7 +103,7 @@ class ProgramFolder:
     modules: dict[str, ModuleType] = field(default_factory=dict)
     path: list[str] | None = None
     depth: int = 0
-    stand_ins: list[str] = field(default_factory=list)
+    stand_ins: list[Assumption] = field(default_factory=list)
 
     @contextmanager
     def running(self) -> Iterator[None]:
@@ -119,7 +120,7 @@ class ProgramFolder:
         path, caches = list(sys.path), set(sys.path_importer_cache)
         hidden, before = self._enter()
         try:
-            with replace_packages(self.stand_ins.append, self.holds):
+            with replace_packages(self._note_stand_in, self.holds):
                 yield
         finally:
             self.depth = 0
@@ -128,6 +129,9 @@ class ProgramFolder:
             for entry in set(sys.path_importer_cache) - caches:
                 if self.holds(entry):
                     sys.path_importer_cache.pop(entry, None)
+
+    def _note_stand_in(self, what: str, by: str, basis: Basis) -> None:
+        self.stand_ins.append(Assumption(by, stands_for=what, basis=basis))
 
     def _enter(self) -> tuple[dict[str, ModuleType], set[str]]:
         hidden = {name: sys.modules.pop(name) for name in self._shadowing()}

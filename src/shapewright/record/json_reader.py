@@ -239,7 +239,10 @@ def _read_related(row: Json) -> Related:
 
 def read_assumption(row: Json) -> Assumption:
     """Read an assumption with its place and count."""
-    return Assumption(row["message"], _read_span(row["span"]), row["count"])
+    return Assumption(
+        row["message"], _read_span(row["span"]), row["count"],
+        row.get("stands_for", ""), row.get("basis", ""),
+    )  # fmt: skip
 
 
 def _read_span(row: Json) -> Span | None:

@@ -313,6 +313,11 @@ def write_assumption(assumption: Assumption) -> Json:
         "message": assumption.message,
         "span": write_span(assumption.span),
         "count": assumption.count,
+        **(
+            {"stands_for": assumption.stands_for, "basis": assumption.basis}
+            if assumption.stands_for
+            else {}
+        ),
     }
 
 

@@ -183,13 +183,24 @@ def collect_leaves(nest: Any) -> list[Fact]:
     return []
 
 
+Basis = Literal["documented", "read", "given", "assumed"]
+"""How it is known what stands for a thing that is not on this machine."""
+
+
 @dataclass(frozen=True, slots=True)
 class Assumption:
-    """An assumption of the run about data that was not available."""
+    """An assumption of the run about data that was not available.
+
+    Where something stood in for what is not on this machine, `stands_for` names it, the
+    message says what stood there, and `basis` how that is known: `documented` by its
+    authors, `read` from how the program uses it, `given` by the user, or `assumed`.
+    """
 
     message: str
     span: Span | None = None
     count: int = 1
+    stands_for: str = ""
+    basis: Basis | Literal[""] = ""
 
 
 @dataclass(frozen=True, slots=True)

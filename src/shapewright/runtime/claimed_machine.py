@@ -14,6 +14,7 @@ import torch
 
 from shapewright.engine.devices import make_gpu_error
 from shapewright.engine.replacement import make_resembling, replace_attribute
+from shapewright.runtime.legacy_types import claim_legacy_types
 
 if TYPE_CHECKING:
     from shapewright.engine.engine import Engine
@@ -120,6 +121,7 @@ def claim_machine(machine: Machine, engine: Engine) -> Iterator[None]:
             }.items():  # fmt: skip
                 stack.enter_context(replace_attribute(torch.cuda, name, make))
             stack.enter_context(replace_attribute(torch.nn.Module, "to", _wrap_move))
+            stack.enter_context(claim_legacy_types())
             if "record_stream" not in vars(torch.Tensor):  # it is its base's
                 recorded = make_resembling(torch.Tensor.record_stream, _ignore_stream)
                 setattr(torch.Tensor, "record_stream", recorded)  # noqa: B010

@@ -67,7 +67,7 @@ class RunRequest:
 
     target: str = ""
     letters: Mapping[str, int] = field(default_factory=dict)
-    assumed: tuple[str, ...] = ()
+    assumed: tuple[Assumption, ...] = ()
     options: EngineOptions = USUAL
     memo: Memo | None = None
     taken: Snapshot | None = None
@@ -78,9 +78,10 @@ class RunRequest:
     ended: Callable[[], None] | None = None
     under_way: UnderWay = field(default_factory=UnderWay)
 
-    def with_assumptions(self, *messages: str) -> RunRequest:
+    def with_assumptions(self, *made: str | Assumption) -> RunRequest:
         """Return a request whose trace also lists assumptions made before the run."""
-        return replace(self, assumed=(*self.assumed, *messages))
+        told = (Assumption(each) if isinstance(each, str) else each for each in made)
+        return replace(self, assumed=(*self.assumed, *told))
 
 
 @dataclass(frozen=True, slots=True)
@@ -213,7 +214,7 @@ def finish_record(
         findings=tuple(collect_findings(engine, fold, error, positions)),
         assumptions=(
             *_collect_assumptions(engine, fold),
-            *map(Assumption, request.assumed),
+            *request.assumed,
         ),
         notes=tuple(notes),
         sources={
@@ -276,7 +277,11 @@ def _collect_assumptions(engine: Engine, fold: Fold) -> list[Assumption]:
     for (message, place), count in engine.assumptions.items():
         span, _ = fold.place(*place)
         key = (message, span.file if span else "", span.line if span else 0)
-        first, before = counts.get(key, (Assumption(message, span), 0))
+        made = Assumption(message, span)
+        if message in engine.stand_ins:
+            what, basis = engine.stand_ins[message]
+            made = replace(made, stands_for=what, basis=basis)
+        first, before = counts.get(key, (made, 0))
         counts[key] = first, before + count
     return [replace(first, count=count) for first, count in counts.values()]
 

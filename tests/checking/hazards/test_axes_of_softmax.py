@@ -33,7 +33,7 @@ TRUE = {
         ATTENTION,
         """x, memory:
         scores = torch.einsum("bqd,bkd->bqk", self.q(x), self.k(memory))
-        weights = F.dropout(scores.softmax(-2), 0.1)  # here
+        weights = F.dropout(scores.softmax(-2), 0.1, self.training)  # here
         return torch.einsum("bqk,bkd->bqd", weights, self.v(memory))""",
         "torch.randn(3, 7, 6), torch.randn(3, 9, 6)",
     ),

@@ -126,7 +126,7 @@ LEGAL = {
         # (batch, time, features)
         out, (h, c) = self.rnn(x)
         both = torch.cat([h[-2], h[-1]], dim=1)
-        return out[:, -1], out.mean(dim=1), both, out.max(1)[0], out[:, 0, 8:]""",
+        return out[:, -1, :8], out.mean(dim=1), both, out.max(1)[0], out[:, 0, 8:]""",
         "torch.randn(5, 11, 6)",
     ),
     "turned before and after": (

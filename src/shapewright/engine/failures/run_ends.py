@@ -17,7 +17,13 @@ from shapewright.engine.call_sites import USER, Positions, is_installed
 from shapewright.engine.engine import Engine
 from shapewright.engine.event_record import Fold, find_innermost
 from shapewright.engine.identity import Info
-from shapewright.findings.codes import PROGRAM_ERROR, PROGRAM_EXIT, TIMEOUT, TORCH_ERROR
+from shapewright.findings.codes import (
+    NOT_HERE,
+    PROGRAM_ERROR,
+    PROGRAM_EXIT,
+    TIMEOUT,
+    TORCH_ERROR,
+)
 from shapewright.findings.finding import Finding, Related, Severity
 from shapewright.operators.failed_calls import Ending
 from shapewright.program.source_text import SourceText
@@ -123,6 +129,10 @@ class Stopped(BaseException):
     """Raised when the allowed time has passed."""
 
 
+class NotHere(Exception):
+    """Raised where what is not on this machine decides what comes next."""
+
+
 def collect_findings(
     engine: Engine, fold: Fold, error: BaseException | None, positions: Positions
 ) -> list[Finding]:
@@ -170,6 +180,20 @@ def get_message(error: BaseException) -> str:
         return ""
 
 
+UNFIT = (ValueError, LookupError, AssertionError, ArithmeticError, TypeError, EOFError)
+"""What programs raise whose data are not as they expect."""
+
+
+def _find_doubtful_stand_in(engine: Engine) -> str:
+    """Return the last file for which something stands that nothing documents."""
+    found = [
+        what
+        for what, basis in engine.stand_ins.values()
+        if basis in ("assumed", "read") and not what.startswith("the package")
+    ]
+    return found[-1] if found else ""
+
+
 def is_own(error: BaseException, engine: Engine) -> bool:
     """Return whether the program raised the error, directly or by `torch._assert`."""
     where = error.__traceback__
@@ -207,6 +231,8 @@ def make_failure(error: BaseException, engine: Engine, positions: Positions) -> 
             PROGRAM_ERROR,
             "`RecursionError`: maximum recursion depth exceeded",
         )
+    elif isinstance(error, NotHere):
+        code_, message = NOT_HERE, text
     elif isinstance(error, Stopped):
         code_, message = TIMEOUT, first or "the time limit was reached"
     elif not is_own(error, engine):
@@ -216,6 +242,13 @@ def make_failure(error: BaseException, engine: Engine, positions: Positions) -> 
         if engine.rests:
             severity = "note"
             message += "; this rests on a value that was assumed"
+        doubtful = _find_doubtful_stand_in(engine)
+        if doubtful and isinstance(error, UNFIT):
+            code_ = NOT_HERE
+            message += (
+                f"; this may come from what stands for {doubtful}, which is not on this"
+                " machine: `--data` says what it holds"
+            )
     said = f"{kind}: {text}" if text else kind
     callers = [frame.span for frame in reversed(frames[:-1])]
     related = tuple(Related(caller, "called from here") for caller in callers[:CALLERS])

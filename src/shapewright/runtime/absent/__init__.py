@@ -8,8 +8,15 @@ from typing import TYPE_CHECKING
 
 from shapewright.runtime.absent.array_files import replace_array_files
 from shapewright.runtime.absent.checkpoints import replace_checkpoints
+from shapewright.runtime.absent.data_sets import replace_given_data_sets
+from shapewright.runtime.absent.given import Answers
 from shapewright.runtime.absent.image_sets import replace_image_sets
+from shapewright.runtime.absent.network import stay_offline
 from shapewright.runtime.absent.packages import replace_packages
+from shapewright.runtime.absent.paths import AbsentPaths, replace_path_questions
+from shapewright.runtime.absent.pictures import replace_pictures
+from shapewright.runtime.absent.tables import replace_tables
+from shapewright.runtime.absent.telling import build_teller
 from shapewright.runtime.absent.text_files import replace_text_files
 
 if TYPE_CHECKING:
@@ -19,11 +26,19 @@ if TYPE_CHECKING:
 @contextmanager
 def replace_absent_data(stage: RehearsalState) -> Iterator[None]:
     """Stand in for absent data in the block."""
-    tell = stage.engine.assume
+    settings = stage.stand_ins
+    tell = build_teller(stage.engine, settings.strict)
+    paths = AbsentPaths(settings, tell, stage.owns)
+    answers = Answers(settings.assumed, tell)
     with ExitStack() as stack:
-        stack.enter_context(replace_array_files(tell))
-        stack.enter_context(replace_text_files(tell, stage.story.holds))
-        stack.enter_context(replace_checkpoints(tell))
+        stack.enter_context(stay_offline(tell))
+        stack.enter_context(replace_array_files(paths))
+        stack.enter_context(replace_text_files(paths))
+        stack.enter_context(replace_tables(paths))
+        stack.enter_context(replace_pictures(paths))
+        stack.enter_context(replace_checkpoints(paths))
         stack.enter_context(replace_image_sets(tell))
-        stack.enter_context(replace_packages(tell, stage.story.holds))
+        stack.enter_context(replace_given_data_sets(settings, tell))
+        stack.enter_context(replace_path_questions(paths))
+        stack.enter_context(replace_packages(tell, stage.owns, answers))
         yield

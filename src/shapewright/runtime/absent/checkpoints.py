@@ -3,20 +3,23 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator
+import sys
+from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
 import torch
 
 from shapewright.engine.replacement import replace_attribute
+from shapewright.inputs.spec import Spec
+from shapewright.inputs.stand_ins import Value
+from shapewright.runtime.absent.given import make_values
+from shapewright.runtime.absent.paths import AbsentPaths
 from shapewright.runtime.model_building import Downloaded
-
-Tell = Callable[[str], None]
 
 
 @contextmanager
-def replace_checkpoints(tell: Tell) -> Iterator[None]:
+def replace_checkpoints(paths: AbsentPaths) -> Iterator[None]:
     """Let an absent file of weights fit the model that loads it."""
 
     def replace(original: Any) -> Any:
@@ -26,7 +29,16 @@ def replace_checkpoints(tell: Tell) -> Iterator[None]:
             except FileNotFoundError:
                 if not isinstance(f, str | os.PathLike):
                     raise
-            tell(f"stood in for `{os.fspath(f)}`: weights that fit what loads them")
+                if not paths.stands_in(f, sys._getframe(1)):
+                    raise
+            said = paths.find(f)
+            if said is not None and isinstance(said.holds, Spec | Value):
+                paths.tell(f"`{os.fspath(f)}`", f"`{said.text}`", "given")
+                if isinstance(said.holds, Value):
+                    return said.holds.value
+                return make_values(said.holds)
+            by = "weights that fit what loads them"
+            paths.tell(f"`{os.fspath(f)}`", by, "read")
             return Downloaded()
 
         return load

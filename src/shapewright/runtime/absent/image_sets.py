@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
 from functools import partial
@@ -11,9 +11,9 @@ from types import ModuleType
 from typing import Any
 
 from shapewright.engine.replacement import copy_attributes
+from shapewright.record.ops import Basis
 from shapewright.runtime.absent.late_imports import change_when_imported
-
-Tell = Callable[[str], None]
+from shapewright.runtime.absent.telling import Tell
 
 
 @dataclass(frozen=True, slots=True)
@@ -185,9 +185,10 @@ def _fill_data_set(
     self.__class__ = _get_stand_in(type(self))
     words = f"{length:,} images of {' x '.join(map(str, images.shape))}"
     words += f" and {images.classes} classes"
-    if images.varied:
-        words += ", which is assumed" if name == "ImageFolder" else " (its sizes vary)"
-    tell(f"stood in for the files of `{name}`: {words}")
+    if images.varied and name != "ImageFolder":
+        words += " (their sizes vary)"
+    basis: Basis = "assumed" if name == "ImageFolder" else "documented"
+    tell(f"the files of `{name}`", words, basis)
 
 
 def _make_arrays(name: str, images: _ImageSet, length: int) -> dict[str, Any]:

@@ -1,4 +1,5 @@
-"""Packages that are not installed: kernels, each with a stand-in of its signatures.
+"""Packages that are not installed: kernels, each with a stand-in of its signatures,
+and all others, whose names are there and whose values are unknown.
 
 A stand-in is a file of `kernels/` that computes with torch's own operators what the
 package documents, and refuses what it refuses. It is used where the program itself
@@ -7,67 +8,119 @@ imports the package and handles no `ImportError`.
 
 from __future__ import annotations
 
-import ast
 import importlib
 import importlib.util
-import linecache
+import os
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
+from difflib import get_close_matches
 from importlib.machinery import ModuleSpec
 from types import FrameType, ModuleType
 from typing import Any
 
-Tell = Callable[[str], None]
+from shapewright.runtime.absent.guarded import ABSENT_PACKAGES, is_guarded
+from shapewright.runtime.absent.telling import Tell
+from shapewright.runtime.absent.unknown import Given, Unknown
+
 KERNELS = (
     "apex", "bitsandbytes", "causal_conv1d", "flash_attn", "mamba_ssm",
     "torch_scatter", "xformers",
 )  # fmt: skip
 """Packages with a stand-in, each a module of `kernels`."""
-CAUGHT = frozenset({
-    "ImportError", "ModuleNotFoundError", "Exception", "BaseException",
-})  # fmt: skip
+OWN = frozenset({*sys.stdlib_module_names, "torch", "shapewright", "numpy"})
+"""Packages for which nothing stands."""
 
 
 class _Finder:
     """An import finder that provides packages with a stand-in."""
 
-    def __init__(self, tell: Tell, holds: Callable[[str], bool]) -> None:
-        self.tell, self.holds = tell, holds
+    def __init__(
+        self, tell: Tell, holds: Callable[[str], bool], given: Given | None = None
+    ) -> None:
+        self.tell, self.holds, self.given = tell, holds, given
         self.made: list[str] = []
 
     def find_spec(self, name: str, path: Any = None, target: Any = None) -> Any:
         """Return the spec of a stand-in, or None for other packages."""
         root = name.partition(".")[0]
-        if root not in KERNELS:
+        if root not in KERNELS and not self._is_nowhere(root):
             return None
         if root not in self.made:
             frame = _find_importer(sys._getframe(1))
             if frame is None or not self.holds(frame.f_code.co_filename):
                 return None
-            if _is_guarded(frame):
+            if is_guarded(frame, ABSENT_PACKAGES):
                 return None  # the program has a way of its own without it
-        source = _load_stand_in(root)
-        if name != root and name.partition(".")[2] not in source.MODULES:
-            return None
+        if root in KERNELS:
+            source = _load_stand_in(root)
+            if name != root and name.partition(".")[2] not in source.MODULES:
+                return None
         return ModuleSpec(name, self, is_package=True)  # type: ignore[arg-type]
+
+    def _is_nowhere(self, root: str) -> bool:
+        """Return whether a package is none of those whose absence means something: the
+        program's own, those that only report, and names like one that is here.
+        """
+        if root in self.made:
+            return True
+        if root in OWN or root in sys.modules:
+            return False  # a module of it is missing
+        return not get_close_matches(root, _list_near_modules(), n=1, cutoff=0.85)
 
     def create_module(self, spec: ModuleSpec) -> ModuleType:
         """Return an empty module with the requested name."""
         root = spec.name.partition(".")[0]
+        if root not in KERNELS:
+            if root not in self.made:
+                by = "names whose values are not known"
+                self.tell(f"the package `{root}`", by, "assumed")
+            self.made.append(spec.name)
+            return _UnknownModule(spec.name, self.given)
         if root not in self.made:
             source = _load_stand_in(root)
-            self.tell(f"stood in for the package `{root}`: {source.SOURCE}")
+            self.tell(f"the package `{root}`", source.SOURCE, "documented")
         self.made.append(spec.name)
         return ModuleType(spec.name)
 
     def exec_module(self, module: ModuleType) -> None:
         """Fill a module with the stand-ins of its names."""
         root, _, inner = module.__name__.partition(".")
+        if root not in KERNELS:
+            module.__path__ = []
+            return
         source = _load_stand_in(root)
         vars(module).update(source.MODULES[inner])
         module.__version__ = source.VERSION  # type: ignore[attr-defined]
         module.__path__ = []
+
+
+class _UnknownModule(ModuleType):
+    """A module of a package that is not known: every name, and no value."""
+
+    def __init__(self, name: str, given: Given | None) -> None:
+        super().__init__(name)
+        root = name.partition(".")[0]
+        advice = f'install `{root}`, or give `--assume "NAME(...) -> SPEC"`'
+        self.__dict__["_unknown"] = Unknown(name, advice, given)
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("__") and name.endswith("__"):
+            raise AttributeError(name)
+        return getattr(self._unknown, name)
+
+
+def _list_near_modules() -> list[str]:
+    """Return the modules that a misspelt name may mean: those beside the program, and
+    the packages that are installed.
+    """
+    found: set[str] = set()
+    for folder in sys.path:
+        with suppress(OSError):
+            for entry in os.scandir(folder or "."):
+                if entry.name.endswith(".py") or entry.is_dir():
+                    found.add(entry.name.removesuffix(".py"))
+    return sorted(found | {*KERNELS})
 
 
 def _load_stand_in(root: str) -> Any:
@@ -82,31 +135,15 @@ def _find_importer(frame: FrameType | None) -> FrameType | None:
     return frame
 
 
-def _is_guarded(frame: FrameType) -> bool:
-    """Return whether an import stands in a `try` that catches its failure."""
-    text = "".join(linecache.getlines(frame.f_code.co_filename))
-    try:
-        tree = ast.parse(text)
-    except SyntaxError:
-        return False
-    for node in ast.walk(tree):
-        if not isinstance(node, ast.Try):
-            continue
-        last = node.body[-1].end_lineno or node.body[-1].lineno
-        if node.body[0].lineno <= frame.f_lineno <= last and any(
-            handler.type is None
-            or CAUGHT
-            & {n.id for n in ast.walk(handler.type) if isinstance(n, ast.Name)}
-            for handler in node.handlers
-        ):
-            return True
-    return False
-
-
 @contextmanager
-def replace_packages(tell: Tell, holds: Callable[[str], bool]) -> Iterator[None]:
-    """Provide stand-ins of packages in the block, to the program's own imports."""
-    finder = _Finder(tell, holds)
+def replace_packages(
+    tell: Tell, holds: Callable[[str], bool], given: Given | None = None
+) -> Iterator[None]:
+    """Provide stand-ins of packages in the block, to the program's own imports.
+
+    `given` says what the user says of their names.
+    """
+    finder = _Finder(tell, holds, given)
     sys.meta_path.append(finder)
     try:
         yield

@@ -163,6 +163,10 @@ def make_attribute_patches(layer: Layer) -> list[Patch]:
     ]
 
 
+TERMINAL = {"stty size": "echo 24 80"}
+"""What a program asks a terminal for, and how one of a usual size answers."""
+
+
 def make_process_patches(layer: Layer) -> list[Patch]:
     """Return patches that note started processes, which see the real files."""
     popen, system = subprocess.Popen.__init__, os.system
@@ -175,6 +179,7 @@ def make_process_patches(layer: Layer) -> list[Patch]:
     def started(self: Any, args: Any, *rest: Any, **named: Any) -> None:
         if named.get("cwd") is not None:
             named["cwd"] = layer.reading(named["cwd"])
+        args = TERMINAL.get(args, args) if isinstance(args, str) else args
         note(args)
         popen(self, args, *rest, **named)
 

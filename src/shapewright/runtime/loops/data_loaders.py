@@ -21,7 +21,6 @@ from shapewright.findings.codes import ITEMS_DO_NOT_STACK
 from shapewright.record.report import LastBatch
 from shapewright.runtime.loops.iterables import LoaderPass
 from shapewright.runtime.loops.loop_calls import iter_turns
-from shapewright.runtime.loops.turns import is_own_package
 from shapewright.runtime.training.story import format_file
 
 if TYPE_CHECKING:
@@ -358,7 +357,7 @@ def _is_asked_by_library_loop(stage: RehearsalState) -> bool:
             return False
         passes = stage.engine.sites.kind_of(frame.f_code) != USER or "tqdm" in file
         if not passes:
-            if stage.story.holds(file) or is_own_package(file):
+            if stage.owns(file):
                 return library
             library = True
         frame = frame.f_back
@@ -371,7 +370,7 @@ def _is_asked_by_library(stage: RehearsalState) -> bool:
     while frame is not None:
         file = frame.f_code.co_filename
         if stage.engine.sites.kind_of(frame.f_code) == USER and "tqdm" not in file:
-            return not (stage.story.holds(file) or is_own_package(file))
+            return not (stage.owns(file))
         frame = frame.f_back
     return False
 

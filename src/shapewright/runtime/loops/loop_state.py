@@ -7,6 +7,8 @@ from threading import get_ident
 from typing import TYPE_CHECKING, Any
 from weakref import WeakKeyDictionary
 
+from shapewright.engine.call_sites import is_own_package
+from shapewright.inputs.stand_ins import StandInSettings
 from shapewright.runtime.loops.carried_values import CarriedCounts, Growing, Lists
 from shapewright.runtime.loops.counts import NOTHING, Counts, Told
 from shapewright.runtime.training.gradients import Gradients, Graphs
@@ -65,6 +67,7 @@ class RehearsalState(ProgramRun):
     has_gpu: bool = False  # the device that is claimed
     hurried: bool = False  # only until an error is met again
     whole: bool = False  # loops that do not train have all their turns
+    stand_ins: StandInSettings = field(default_factory=StandInSettings)
     jumped: int | None = None  # events when the first of those was cut
     later: int | None = None  # events when a second turn of a loop first began
     trained: int = 0  # backward passes and optimizer steps
@@ -96,6 +99,10 @@ class RehearsalState(ProgramRun):
         self.gradients = Gradients(self.calls)
         self.facts = Facts(self, self.gradients)
         self.calls.ended = self.called
+
+    def owns(self, file: str) -> bool:
+        """Return whether a file is of the program, or of a package of the user's."""
+        return self.story.holds(file) or is_own_package(file)
 
     def marks(self) -> tuple[int, ...]:
         """Return values that change in every iteration in which something happens."""

@@ -403,13 +403,6 @@ class Periods:
         return setting > length
 
 
-def is_own_package(file: str) -> bool:
-    """Return whether a Python file is the user's, not installed or Python's own."""
-    return (
-        file.endswith(".py") and not is_installed(file) and classify_file(file) == USER
-    )
-
-
 @cache
 def is_of_training_library(file: str) -> bool:
     """Return whether a file of a library other than torch may loop over epochs."""

@@ -128,7 +128,7 @@ class _Finder:
             if frame.f_code.co_filename.endswith(("importlib.util>", "util.py")):
                 return False  # it only asks
             frame = frame.f_back
-        return frame is not None and self.stage.story.holds(frame.f_code.co_filename)
+        return frame is not None and self.stage.owns(frame.f_code.co_filename)
 
     def create_module(self, spec: Any) -> Any:
         """Return a silent module with the requested name."""

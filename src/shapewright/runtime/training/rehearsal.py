@@ -12,6 +12,7 @@ import torch
 from torch import nn
 
 from shapewright.engine.replacement import replace_attribute
+from shapewright.inputs.stand_ins import StandInSettings
 from shapewright.record.report import LastBatch, Rehearsal, Training
 from shapewright.runtime.absent import replace_absent_data
 from shapewright.runtime.claimed_machine import Machine, claim_machine
@@ -175,7 +176,8 @@ class RehearsalRequest:
     loop that trains, and of a loop over batches the last as well: enough to meet most
     errors again. In a `whole` run the loops that do not train have all their turns.
     `heard` is called while it runs, `ended` when the program has ended, also if the run
-    then gives no result: it was out of time.
+    then gives no result: it was out of time. `launch` says how it is assumed to be
+    started, `stand_ins` what the user says of what is absent.
     """
 
     holds: Callable[[str], bool]
@@ -188,6 +190,8 @@ class RehearsalRequest:
     repeats: RepeatedCalls | None = None
     heard: Heard | None = None
     ended: Callable[[Rehearsed], None] | None = None
+    launch: str = ""
+    stand_ins: StandInSettings = field(default_factory=StandInSettings)
 
     @contextmanager
     def watched(self, engine: Engine, calls: Calls) -> Iterator[Rehearser]:
@@ -196,6 +200,8 @@ class RehearsalRequest:
         rehearser = Rehearser(self, engine, calls, machine)
         stage = rehearser.stage
         engine.switch_graph_reuse(True)
+        if self.launch:
+            engine.assume(self.launch)
         with ExitStack() as stack:
             layer = stack.enter_context(self.files.kept(_Witness(stage)))
             stack.enter_context(watch_loops(stage))
@@ -239,7 +245,7 @@ class Rehearser:
         gpu = torch.cuda.is_available() if machine is None else machine.kind == "cuda"
         self.stage = RehearsalState(
             engine, calls, Story(request.holds), request.full, gpu, request.hurried,
-            request.whole,
+            request.whole, request.stand_ins,
         )  # fmt: skip
         self.folder = os.getcwd()
         self.rehearsed: Rehearsed | None = None

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from shapewright.findings.codes import PROGRAM_ERROR, SIZE_CHECK, UNPACKED_SIZES
 from shapewright.findings.finding import Finding
 from shapewright.program.spans import Span
+from shapewright.record.ops import Assumption
 from shapewright.record.trace import Trace
 from shapewright.views import formatting
 from shapewright.views.formatting import (
@@ -149,13 +150,21 @@ def format_assumption_lines(trace: Trace, terminal: Terminal) -> list[Line]:
     """Return the assumptions of the run, with their places and counts."""
     lines: list[Line] = []
     for assumption in trace.assumptions:
-        text = assumption.message.removeprefix("assumed ")
+        label, text = format_assumption(assumption)
         if assumption.span is not None:
             text += f" at {assumption.span.file}:{assumption.span.line}"
         if assumption.count > 1:
             text += f", {formatting.format_times(assumption.count)}"
-        lines += label_text("assumed", text, terminal)
+        lines += label_text(label, text, terminal)
     return lines
+
+
+def format_assumption(assumption: Assumption) -> tuple[str, str]:
+    """Return the label and the words of an assumption, without its place."""
+    if not assumption.stands_for:
+        return "assumed", assumption.message.removeprefix("assumed ")
+    what = f"{assumption.stands_for} ({assumption.basis})"
+    return "stood in for", f"{what}: {assumption.message}"
 
 
 def format_report(

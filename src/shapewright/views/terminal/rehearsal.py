@@ -400,13 +400,11 @@ def _format_assumptions(
     assumptions: Iterable[Assumption], terminal: Terminal
 ) -> list[Line]:
     """Return the assumptions of the run, equal ones together, with their lines."""
-    found: dict[str, list[Assumption]] = {}
-    for assumption in assumptions:
-        found.setdefault(assumption.message.removeprefix("assumed "), []).append(
-            assumption
-        )
+    found: dict[tuple[str, str], list[Assumption]] = {}
+    for assumption in sorted(assumptions, key=lambda each: not each.stands_for):
+        found.setdefault(reports.format_assumption(assumption), []).append(assumption)
     lines: list[Line] = []
-    for message, group in found.items():
+    for (label, message), group in found.items():
         told = message
         places = [each.span for each in group if each.span is not None]
         if places:
@@ -416,5 +414,5 @@ def _format_assumptions(
         count = sum(each.count for each in group)
         if count > len(group):
             told += f", {formatting.format_times(count)}"
-        lines += label_text("assumed", told, terminal)
+        lines += label_text(label, told, terminal)
     return lines

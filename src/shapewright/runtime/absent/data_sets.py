@@ -1,0 +1,65 @@
+"""Data sets of the program whose items the user says: `--data NAME[LENGTH]=ITEM`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from typing import Any
+
+from torch.utils.data import Dataset
+
+from shapewright.inputs.spec import Spec
+from shapewright.inputs.stand_ins import Data, StandInSettings
+from shapewright.runtime.absent.given import make_values
+from shapewright.runtime.absent.telling import Tell
+
+
+@contextmanager
+def replace_given_data_sets(settings: StandInSettings, tell: Tell) -> Iterator[None]:
+    """Let the named classes have the items that the user says, and need no files."""
+    if not any(each.length for each in settings.data):
+        yield
+        return
+    original = Dataset.__dict__.get("__init_subclass__")
+
+    def __init_subclass__(cls: Any, /, **kwargs: Any) -> None:
+        super(Dataset, cls).__init_subclass__(**kwargs)
+        said = settings.find_class(cls.__name__)
+        if said is not None:
+            _replace_items(cls, said, tell)
+
+    Dataset.__init_subclass__ = classmethod(__init_subclass__)  # type: ignore[assignment]
+    try:
+        yield
+    finally:
+        if original is None:
+            with suppress(AttributeError):
+                del Dataset.__init_subclass__
+        else:
+            Dataset.__init_subclass__ = original  # type: ignore[method-assign]
+
+
+def _replace_items(kind: Any, said: Data, tell: Tell) -> None:
+    """Replace the constructor, the length and the items of a data set class."""
+    made = vars(kind).get("__init__")
+    holds = said.holds
+    assert isinstance(holds, Spec)
+
+    def __init__(self: Any, *args: Any, **kwargs: Any) -> None:
+        tell(f"the items of `{said.name}`", f"`{said.text}`", "given")
+        if made is not None:
+            with suppress(Exception):  # what reads the files that are not there
+                made(self, *args, **kwargs)
+
+    def __len__(self: Any) -> int:
+        return said.length
+
+    def __getitem__(self: Any, index: Any) -> Any:
+        place = int(index)
+        if not -said.length <= place < said.length:
+            raise IndexError(index)
+        return make_values(holds, place)
+
+    made_here = {"__init__": __init__, "__len__": __len__, "__getitem__": __getitem__}
+    for name, method in made_here.items():
+        setattr(kind, name, method)

@@ -1,0 +1,84 @@
+"""Whether a program has a way of its own where something is not there."""
+
+from __future__ import annotations
+
+import ast
+import linecache
+from collections.abc import Callable
+from functools import cache
+from types import CodeType, FrameType
+
+ABSENT_PACKAGES = frozenset({
+    "ImportError", "ModuleNotFoundError", "Exception", "BaseException",
+})  # fmt: skip
+ABSENT_FILES = frozenset({
+    "FileNotFoundError", "OSError", "IOError", "EnvironmentError", "Exception",
+    "BaseException",
+})  # fmt: skip
+"""What a program catches that goes on without a package, or without a file."""
+
+
+def is_guarded(frame: FrameType, caught: frozenset[str]) -> bool:
+    """Return whether the running line stands in a `try` that goes on without it."""
+    return _is_line_guarded(frame.f_code, frame.f_lineno, caught)
+
+
+def is_call_guarded(
+    frame: FrameType | None, caught: frozenset[str], holds: Callable[[str], bool]
+) -> bool:
+    """Return whether a line of the program that led here stands in such a `try`."""
+    while frame is not None:
+        if holds(frame.f_code.co_filename) and is_guarded(frame, caught):
+            return True
+        frame = frame.f_back
+    return False
+
+
+@cache
+def _is_line_guarded(code: CodeType, line: int, caught: frozenset[str]) -> bool:
+    text = "".join(linecache.getlines(code.co_filename))
+    try:
+        tree = ast.parse(text)
+    except SyntaxError:
+        return False
+    for node in ast.walk(tree):
+        if not isinstance(node, ast.Try):
+            continue
+        last = node.body[-1].end_lineno or node.body[-1].lineno
+        if not node.body[0].lineno <= line <= last:
+            continue
+        if _names_function(node, tree, line):
+            continue
+        for handler in node.handlers:
+            names = (
+                {n.id for n in ast.walk(handler.type) if isinstance(n, ast.Name)}
+                if handler.type is not None
+                else caught
+            )
+            if names & caught and not _gives_up(handler.body):
+                return True
+    return False
+
+
+def _names_function(node: ast.Try, tree: ast.Module, line: int) -> bool:
+    """Return whether the line is in a function that the `try` only defines."""
+    return any(
+        isinstance(inner, ast.FunctionDef | ast.AsyncFunctionDef)
+        and inner.body[0].lineno <= line <= (inner.end_lineno or 0)
+        for each in node.body
+        for inner in ast.walk(each)
+    )
+
+
+def _gives_up(body: list[ast.stmt]) -> bool:
+    """Return whether a handler ends the program, or passes the error on."""
+    for each in body:
+        for node in ast.walk(each):
+            if isinstance(node, ast.Raise):
+                return True
+            if isinstance(node, ast.Call):
+                name = node.func.attr if isinstance(node.func, ast.Attribute) else ""
+                name = node.func.id if isinstance(node.func, ast.Name) else name
+                if name in ("exit", "quit", "_exit"):
+                    return True
+    return False

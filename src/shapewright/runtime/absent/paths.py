@@ -1,0 +1,329 @@
+"""Paths that are not there: which of them a program may take to exist.
+
+A file or folder that a program only asks for stays absent: it may be made, or done
+without. Where the program cannot go on without it (`assert os.path.exists(root)`, a
+folder that is listed), it is taken to be there, and what it holds is decided by what
+reads it.
+"""
+
+from __future__ import annotations
+
+import ast
+import fnmatch
+import glob
+import linecache
+import os
+import pathlib
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
+from functools import cache
+from types import CodeType, FrameType
+from typing import Any
+
+from shapewright.engine.replacement import replace_attribute
+from shapewright.inputs.stand_ins import Data, Images, StandInSettings
+from shapewright.record.ops import Basis
+from shapewright.runtime.absent.guarded import ABSENT_FILES, is_call_guarded
+from shapewright.runtime.absent.telling import Tell
+
+PICTURES = 200
+"""Files of a folder about which nothing is said."""
+SHAPE = (3, 375, 500)
+"""Channels, height and width of a picture about which nothing is said."""
+MASKS = ("mask", "label", "annot", "seg", "gt", "depth")
+"""What a folder of single-channel pictures is called."""
+ENDING = ".jpg"
+PICTURE_ENDINGS = (
+    ".jpg", ".jpeg", ".png", ".bmp", ".tif", ".tiff", ".webp", ".gif", ".ppm",
+)  # fmt: skip
+
+
+class AbsentPaths:
+    """The files and folders that are taken to be there, and what is known of them."""
+
+    def __init__(
+        self, settings: StandInSettings, tell: Tell, holds: Callable[[str], bool]
+    ) -> None:
+        self.settings, self.tell, self.holds = settings, tell, holds
+        self.listed: dict[str, list[str]] = {}
+        self.promised: set[str] = set()
+        self.really = os.path.lexists
+
+    def find(self, path: Any) -> Data | None:
+        """Return what the user says of a path, by its whole name or its end."""
+        name = os.path.abspath(os.fsdecode(path))
+        for each in self.settings.data:
+            if each.length:
+                continue
+            said = os.path.abspath(each.name)
+            if name == said or fnmatch.fnmatch(name, said):
+                return each
+        return None
+
+    def is_absent(self, path: Any) -> bool:
+        """Return whether a path names nothing that is there."""
+        if not isinstance(path, str | bytes | os.PathLike):
+            return False
+        return not self.really(os.fspath(path))
+
+    def stands_in(self, path: Any, frame: FrameType | None) -> bool:
+        """Return whether something may stand for an absent path that the program reads:
+        it reads it itself, and has no way of its own without it.
+        """
+        if not self.is_absent(path):
+            return False
+        inner = frame
+        while inner is not None and not self.holds(inner.f_code.co_filename):
+            inner = inner.f_back
+        if inner is None:
+            return False
+        return not is_call_guarded(inner, ABSENT_FILES, self.holds)
+
+    def is_taken(self, path: Any) -> bool:
+        """Return whether an absent path is taken to be there."""
+        name = os.path.abspath(os.fsdecode(path))
+        folder, last = os.path.split(name)
+        return (
+            name in self.promised
+            or name in self.listed
+            or last in self.listed.get(folder, ())
+        )
+
+    def is_folder(self, path: Any) -> bool:
+        """Return whether an absent path is taken to be a folder."""
+        name = os.path.abspath(os.fsdecode(path))
+        return name in self.listed or any(
+            each.startswith(name + os.sep) for each in (*self.listed, *self.promised)
+        )
+
+    def list_names(self, path: Any, pattern: str = "*") -> list[str]:
+        """Return the names in an absent folder that match a pattern."""
+        folder = os.path.abspath(os.fsdecode(path))
+        if folder not in self.listed:
+            self.listed[folder] = self._make_names(folder, pattern)
+        found = fnmatch.filter(self.listed[folder], pattern)
+        if not found and "*" not in os.path.splitext(pattern)[0]:
+            ending = os.path.splitext(pattern)[1]
+            stem = os.path.splitext(pattern)[0]
+            names = [stem + (ending if "*" not in ending else ".png")]
+            self.listed[folder] += names
+            return names
+        return found
+
+    def _make_names(self, folder: str, pattern: str) -> list[str]:
+        """Return the names of the pictures in an absent folder, and tell of them."""
+        said = self.find(folder)
+        ending = os.path.splitext(pattern)[1]
+        if "*" in ending or not ending:
+            ending = ENDING
+        if ending.lower() not in PICTURE_ENDINGS:
+            words, count = f"{PICTURES} files `*{ending}`", PICTURES
+        else:
+            images = said.holds if said is not None else None
+            count = images.count if isinstance(images, Images) else PICTURES
+            shape = images.shape if isinstance(images, Images) else SHAPE
+            words = f"{count:,} images of {' x '.join(map(str, shape))}"
+        basis: Basis = "assumed" if said is None else "given"
+        self.tell(f"`{_shorten(folder)}`", words, basis)
+        return [f"{number:06}{ending}" for number in range(count)]
+
+    def get_shape(self, path: Any) -> tuple[int, int, int]:
+        """Return the channels, height and width of a picture that is not there.
+
+        Without a word of the user's, pictures have two sizes: a program that takes
+        pictures as they are meets both. A picture and its mask have the same.
+        """
+        for place in (path, os.path.dirname(os.fsdecode(path))):
+            said = self.find(place)
+            if said is not None and isinstance(said.holds, Images):
+                return said.holds.shape
+        channels, height, width = SHAPE
+        stem = os.path.splitext(os.path.basename(os.fsdecode(path)))[0]
+        digits = "".join(each for each in stem if each.isdigit())
+        if digits and int(digits) % 3 == 2:
+            height, width = width, height
+        folder = os.path.basename(os.path.dirname(os.fsdecode(path))).lower()
+        if any(word in folder for word in MASKS):
+            channels = 1
+        return channels, height, width
+
+
+def _shorten(path: str) -> str:
+    """Return a path as the program would write it."""
+    here = os.getcwd() + os.sep
+    return path.removeprefix(here)
+
+
+@contextmanager
+def replace_path_questions(paths: AbsentPaths) -> Iterator[None]:
+    """Answer questions about absent paths that are taken to be there."""
+    with ExitStack() as stack:
+        for owner, name in (
+            (os.path, "exists"), (os.path, "isfile"), (os.path, "isdir"),
+            (os.path, "lexists"), (pathlib.Path, "exists"), (pathlib.Path, "is_file"),
+            (pathlib.Path, "is_dir"),
+        ):  # fmt: skip
+            if name in vars(owner):  # what is really there was kept before
+                make = _make_question(paths, name)
+                stack.enter_context(replace_attribute(owner, name, make))
+        for owner, name, build in (
+            (os, "listdir", _make_listdir), (os, "walk", _make_walk),
+            (glob, "glob", _make_glob), (glob, "iglob", _make_iglob),
+            (pathlib.Path, "glob", _make_path_glob),
+            (pathlib.Path, "rglob", _make_path_glob),
+            (pathlib.Path, "iterdir", _make_iterdir),
+        ):  # fmt: skip
+            stack.enter_context(replace_attribute(owner, name, _bind(build, paths)))
+        yield
+
+
+def _bind(
+    make: Callable[[AbsentPaths, Any], Any], paths: AbsentPaths
+) -> Callable[[Any], Any]:
+    return lambda original: make(paths, original)
+
+
+def _make_question(paths: AbsentPaths, name: str) -> Callable[[Any], Any]:
+    def make(original: Any) -> Any:
+        def ask(path: Any = ".", *args: Any, **kwargs: Any) -> bool:
+            if original(path, *args, **kwargs):
+                return True
+            if not isinstance(path, str | bytes | os.PathLike):
+                return False
+            frame = sys._getframe(1)
+            if not paths.is_taken(path):
+                if not paths.holds(frame.f_code.co_filename):
+                    return False
+                if paths.find(path) is None and not _is_needed(
+                    frame.f_code, frame.f_lineno
+                ):
+                    return False
+                paths.promised.add(os.path.abspath(os.fsdecode(path)))
+            if name in ("isfile", "is_file"):
+                return not paths.is_folder(path)
+            if name in ("isdir", "is_dir"):
+                ending = os.path.splitext(os.fsdecode(path))[1]
+                return paths.is_folder(path) or not ending
+            return True
+
+        return ask
+
+    return make
+
+
+@cache
+def _is_needed(code: CodeType, line: int) -> bool:
+    """Return whether a program ends where what a line asks for is not there: by an
+    `assert`, or by an error or an exit below `if not`.
+    """
+    text = "".join(linecache.getlines(code.co_filename))
+    try:
+        tree = ast.parse(text)
+    except SyntaxError:
+        return False
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Assert) and node.lineno <= line <= (
+            node.end_lineno or 0
+        ):
+            return True
+        if (
+            isinstance(node, ast.If)
+            and node.test.lineno <= line <= (node.test.end_lineno or 0)
+            and isinstance(node.test, ast.UnaryOp)
+            and isinstance(node.test.op, ast.Not)
+            and _ends(node.body)
+        ):
+            return True
+    return False
+
+
+def _ends(body: list[ast.stmt]) -> bool:
+    """Return whether a block ends the program: by an error, or by `exit`."""
+    last = body[-1]
+    if isinstance(last, ast.Raise):
+        return True
+    call = last.value if isinstance(last, ast.Expr) else None
+    if not isinstance(call, ast.Call):
+        return False
+    name = call.func.attr if isinstance(call.func, ast.Attribute) else ""
+    name = call.func.id if isinstance(call.func, ast.Name) else name
+    return name in ("exit", "quit", "_exit")
+
+
+def _may_list(paths: AbsentPaths, folder: Any, depth: int = 2) -> bool:
+    """Return whether the program itself lists an absent folder."""
+    if not paths.is_absent(folder):
+        return False
+    if paths.is_taken(folder) or paths.find(folder) is not None:
+        return True
+    return paths.holds(sys._getframe(depth).f_code.co_filename)
+
+
+def _make_listdir(paths: AbsentPaths, original: Any) -> Any:
+    def listdir(path: Any = ".") -> Any:
+        if isinstance(path, str | os.PathLike) and _may_list(paths, path):
+            return list(paths.list_names(path))
+        return original(path)
+
+    return listdir
+
+
+def _make_walk(paths: AbsentPaths, original: Any) -> Any:
+    def walk(top: Any, *args: Any, **kwargs: Any) -> Any:
+        if isinstance(top, str | os.PathLike) and _may_list(paths, top):
+            return iter([(os.fspath(top), [], list(paths.list_names(top)))])
+        return original(top, *args, **kwargs)
+
+    return walk
+
+
+def _find_in_absent(paths: AbsentPaths, pattern: str) -> list[str] | None:
+    """Return what a pattern finds below an absent folder; None if it is there."""
+    folder, name = os.path.split(pattern)
+    while folder and glob.has_magic(folder):
+        folder = os.path.dirname(folder)
+    if not folder or not _may_list(paths, folder, 3):
+        return None
+    return [os.path.join(folder, each) for each in paths.list_names(folder, name)]
+
+
+def _make_glob(paths: AbsentPaths, original: Any) -> Any:
+    def find(pathname: Any, *args: Any, **kwargs: Any) -> Any:
+        if isinstance(pathname, str) and glob.has_magic(pathname):
+            found = _find_in_absent(paths, pathname)
+            if found is not None:
+                return found
+        return original(pathname, *args, **kwargs)
+
+    return find
+
+
+def _make_iglob(paths: AbsentPaths, original: Any) -> Any:
+    def find(pathname: Any, *args: Any, **kwargs: Any) -> Any:
+        if isinstance(pathname, str) and glob.has_magic(pathname):
+            found = _find_in_absent(paths, pathname)
+            if found is not None:
+                return iter(found)
+        return original(pathname, *args, **kwargs)
+
+    return find
+
+
+def _make_path_glob(paths: AbsentPaths, original: Any) -> Any:
+    def find(self: Any, pattern: Any, *args: Any, **kwargs: Any) -> Any:
+        if _may_list(paths, self):
+            name = os.path.basename(os.fspath(pattern))
+            return iter([self / each for each in paths.list_names(self, name)])
+        return original(self, pattern, *args, **kwargs)
+
+    return find
+
+
+def _make_iterdir(paths: AbsentPaths, original: Any) -> Any:
+    def iterate(self: Any) -> Any:
+        if _may_list(paths, self):
+            return iter([self / each for each in paths.list_names(self)])
+        return original(self)
+
+    return iterate

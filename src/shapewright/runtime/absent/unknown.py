@@ -1,0 +1,162 @@
+"""A value of what is not on this machine: it has every attribute, and no size.
+
+It may be named, called, kept and printed. Where control flow or a shape would depend on
+it, `NotHere` says which name that is, and what to give.
+"""
+
+from __future__ import annotations
+
+import linecache
+import sys
+from collections.abc import Callable
+from typing import Any, NoReturn
+
+from shapewright.engine.failures.run_ends import NotHere
+
+Given = Callable[[str, tuple[Any, ...], dict[str, Any]], Any]
+"""What the user says that a name gives when it is called; `NOTHING` if nothing."""
+NOTHING = object()
+
+
+class Unknown:
+    """A value that a package or a file would have given.
+
+    `_path` is how the program writes it: ``pandas.read_csv(...)``; `_advice` what to do
+    where it is needed; `_given` what the user has said of it.
+    """
+
+    def __init__(self, path: str, advice: str, given: Given | None = None) -> None:
+        self.__dict__.update(_path=path, _advice=advice, _given=given)
+
+    def _ask(self, doing: str) -> NoReturn:
+        raise NotHere(
+            f"`{self._path}` is not known here, and {doing} depends on it: "
+            + self._advice.replace("NAME", self._path.replace("(...)", ""))
+        )
+
+    def _make(self, path: str) -> Any:
+        """Return what the user says of a name, or a further unknown value."""
+        if self._given is not None:
+            found = self._given(path, (), {})
+            if found is not NOTHING:
+                return found
+        return Unknown(path, self._advice, self._given)
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("_"):
+            raise AttributeError(name)
+        return self._make(f"{self._path}.{name}")
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        self.__dict__[name] = value
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        if len(args) == 1 and not kwargs and _decorates(args[0]):
+            return args[0]
+        if self._given is not None:
+            found = self._given(f"{self._path}()", args, kwargs)
+            if found is not NOTHING:
+                return found
+        made = Unknown(f"{self._path}(...)", self._advice, self._given)
+        made.__dict__.update(kwargs)  # `HParams(epochs=5).epochs` is 5
+        return made
+
+    def __getitem__(self, key: Any) -> Any:
+        return self._make(f"{self._path}[{key!r}]")
+
+    def __setitem__(self, key: Any, value: Any) -> None:
+        pass
+
+    def __enter__(self) -> Any:
+        return self
+
+    def __exit__(self, *args: object) -> None:
+        pass
+
+    def __repr__(self) -> str:
+        return f"<{self._path}, which is not known here>"
+
+    def __instancecheck__(self, instance: Any) -> bool:
+        return False
+
+    def __mro_entries__(self, bases: tuple[Any, ...]) -> tuple[type, ...]:
+        return (_make_base(self._path, self._advice),)
+
+    def __hash__(self) -> int:
+        return id(self)
+
+    def __eq__(self, other: object) -> bool:
+        return self is other or self._ask("a comparison")
+
+    def __ne__(self, other: object) -> bool:
+        return not self == other
+
+    def __bool__(self) -> bool:
+        return self._ask("a condition")
+
+    def __iter__(self) -> Any:
+        return self._ask("a loop")
+
+    def __len__(self) -> int:
+        return self._ask("a length")
+
+    def __int__(self) -> int:
+        return self._ask("a number")
+
+    __index__ = __float__ = __complex__ = __int__
+
+    def __contains__(self, item: object) -> bool:
+        return self._ask("a condition")
+
+    def __fspath__(self) -> str:
+        return self._ask("the name of a file")
+
+    def _combine(self, *others: Any) -> Any:
+        return self._ask("a calculation")
+
+    __add__ = __radd__ = __sub__ = __rsub__ = __mul__ = __rmul__ = _combine
+    __truediv__ = __rtruediv__ = __floordiv__ = __rfloordiv__ = _combine
+    __mod__ = __rmod__ = __pow__ = __rpow__ = __matmul__ = __rmatmul__ = _combine
+    __and__ = __rand__ = __neg__ = __abs__ = _combine
+    __lt__ = __le__ = __gt__ = __ge__ = _combine
+
+    def __or__(self, other: Any) -> Any:
+        return self  # `Name | None` in an annotation
+
+    __ror__ = __or__
+
+    @classmethod
+    def __torch_function__(
+        cls, func: Any, types: Any, args: Any = (), kwargs: Any = None
+    ) -> Any:
+        for value in (*args, *(kwargs or {}).values()):
+            if isinstance(value, Unknown):
+                value._ask(f"`{getattr(func, '__name__', 'a call of torch')}`")
+        return NotImplemented
+
+
+def _decorates(value: Any) -> bool:
+    """Return whether a call stands in a line that decorates its argument."""
+    if not callable(value):
+        return False
+    frame = sys._getframe(2)
+    line = linecache.getline(frame.f_code.co_filename, frame.f_lineno)
+    return line.lstrip().startswith("@")
+
+
+def _make_base(path: str, advice: str) -> type:
+    """Return the base of a class that derives from what is not known."""
+
+    class Base:
+        """A class of a package that is not on this machine."""
+
+        def __init__(self, *args: Any, **kwargs: Any) -> None:
+            pass
+
+        def __getattr__(self, name: str) -> Any:
+            if name.startswith("__"):
+                raise AttributeError(name)
+            Unknown(path, advice)._ask(f"`{type(self).__name__}.{name}`")
+
+    Base.__name__ = Base.__qualname__ = path.rpartition(".")[2]
+    return Base

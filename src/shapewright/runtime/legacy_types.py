@@ -1,0 +1,91 @@
+"""The types of tensors of GPUs, `torch.cuda.FloatTensor`, on a machine without one."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from typing import Any
+
+import torch
+
+from shapewright.engine.replacement import copy_attributes, replace_attribute
+
+DTYPES = {
+    "FloatTensor": torch.float32, "DoubleTensor": torch.float64,
+    "HalfTensor": torch.float16, "BFloat16Tensor": torch.bfloat16,
+    "LongTensor": torch.int64, "IntTensor": torch.int32, "ShortTensor": torch.int16,
+    "CharTensor": torch.int8, "ByteTensor": torch.uint8, "BoolTensor": torch.bool,
+}  # fmt: skip
+"""Types of `torch.cuda` and their dtypes."""
+PREFIX = "torch.cuda."
+
+
+class _CudaType(type):
+    """The class of such types; a tensor on a GPU with their dtype is an instance."""
+
+    dtype: torch.dtype
+
+    def __instancecheck__(cls, instance: Any) -> bool:
+        return (
+            isinstance(instance, torch.Tensor)
+            and instance.is_cuda
+            and instance.dtype == cls.dtype
+        )
+
+    def __call__(cls, *args: Any, **kwargs: Any) -> Any:
+        if len(args) == 1 and isinstance(args[0], list | tuple | torch.Tensor):
+            return torch.as_tensor(args[0]).to("cuda", cls.dtype)
+        if args and isinstance(args[0], torch.Size):
+            args = tuple(args[0])
+        return torch.empty(args or (0,), dtype=cls.dtype, device="cuda")
+
+
+@contextmanager
+def claim_legacy_types() -> Iterator[None]:
+    """Let `torch.cuda.FloatTensor(3, 4)` and `x.type("torch.cuda.FloatTensor")` work as
+    on a machine with a GPU.
+    """
+    made = {
+        name: _CudaType(name, (), {"dtype": dtype, "__module__": "torch.cuda"})
+        for name, dtype in DTYPES.items()
+    }
+    cast: Any = torch.Tensor.type
+    set_type = torch.set_default_tensor_type
+
+    def to_type(self: Any, dtype: Any = None, *args: Any, **kwargs: Any) -> Any:
+        if isinstance(dtype, str) and dtype.startswith(PREFIX):
+            dtype = made.get(dtype.removeprefix(PREFIX), dtype)
+        if isinstance(dtype, _CudaType):
+            return self.to("cuda", dtype.dtype)
+        if dtype is None and self.is_cuda:
+            return str(cast(self)).replace("torch.", PREFIX, 1)
+        if isinstance(dtype, str | type) and self.is_cuda:
+            return cast(self.cpu(), dtype, *args, **kwargs)
+        return cast(self, dtype, *args, **kwargs)
+
+    def replace_default(original: Any) -> Any:
+        def set_default_tensor_type(t: Any) -> None:
+            kind = made.get(t.removeprefix(PREFIX)) if isinstance(t, str) else t
+            if isinstance(t, str) and not t.startswith(PREFIX):
+                kind = t
+            if isinstance(kind, _CudaType):
+                torch.set_default_dtype(kind.dtype)
+                torch.set_default_device("cuda")
+            else:
+                set_type(t)
+
+        return set_default_tensor_type
+
+    with ExitStack() as stack:
+        for name, kind in made.items():
+            if name in vars(torch.cuda):
+                stack.enter_context(
+                    replace_attribute(torch.cuda, name, lambda _, kind=kind: kind)
+                )
+        stack.enter_context(
+            replace_attribute(torch, "set_default_tensor_type", replace_default)
+        )
+        if "type" not in vars(torch.Tensor):  # it is its base's
+            setattr(torch.Tensor, "type", copy_attributes(to_type, cast))  # noqa: B010
+            stack.callback(delattr, torch.Tensor, "type")
+        yield
