@@ -34,10 +34,10 @@ if TYPE_CHECKING:
     from shapewright.engine.failures.constructions import Constructions
     from shapewright.engine.memo import Memo
     from shapewright.inputs.launchers import Launch
-    from shapewright.inputs.stand_ins import StandInSettings
     from shapewright.inputs.target import Target
     from shapewright.record.report import Report
     from shapewright.record.trace import Trace
+    from shapewright.runtime.absent.settings import StandInSettings
     from shapewright.runtime.files.program_files import ProgramFiles
     from shapewright.runtime.limits import Limit
     from shapewright.runtime.run_record import RunRequest, RunResult
@@ -80,7 +80,7 @@ class _Script:
         ended: Callable[[Rehearsed], None] | None = None,
     ) -> RehearsalRequest:
         """Return the request for a run: these settings and those common to all runs."""
-        from shapewright.inputs.stand_ins import StandInSettings
+        from shapewright.runtime.absent.settings import StandInSettings
         from shapewright.runtime.files.program_files import ProgramFiles
         from shapewright.runtime.training.rehearsal import RehearsalRequest
 

@@ -16,12 +16,24 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from shapewright.inputs.errors import InputError
-from shapewright.inputs.spec import Spec, parse_spec
+from shapewright.inputs.spec import Spec, materialize_spec, parse_spec
+from shapewright.inputs.spec_syntax import TensorSpec
+from shapewright.runtime.absent.settings import (
+    Content,
+    GivenAnswer,
+    GivenData,
+    GivenTensors,
+    MakeTensor,
+    PictureFolder,
+    PlainValue,
+    StandInSettings,
+    TableContent,
+    TextContent,
+)
 
 IMAGES = re.compile(r"images\[\s*(\d+)\s*(?:,\s*(\d+)\s*,\s*(\d+)\s*,\s*(\d+)\s*)?\]")
 TEXT = re.compile(r"text\[\s*(\d+)\s*(?:,\s*(\d+)\s*)?\]")
@@ -32,87 +44,16 @@ CALLED = re.compile(r"([A-Za-z_][\w.]*)\s*\(([^()]*)\)\s*->\s*(.+)", re.S)
 VALUED = re.compile(r"([A-Za-z_][\w.]*)\s*=\s*(.+)", re.S)
 
 
-@dataclass(frozen=True, slots=True)
-class Images:
-    """A folder of pictures, of one shape (channels, height, width)."""
-
-    count: int
-    shape: tuple[int, int, int]
-
-
-@dataclass(frozen=True, slots=True)
-class Text:
-    """A text: its length in characters, and how many of them are distinct."""
-
-    length: int
-    distinct: int
-
-
-@dataclass(frozen=True, slots=True)
-class Table:
-    """A table: its rows, and its columns with their dtypes (``""`` for text)."""
-
-    rows: int
-    columns: tuple[tuple[str, str], ...]
-
-
-@dataclass(frozen=True, slots=True)
-class Value:
-    """A value as Python writes it."""
-
-    value: Any
-
-
-@dataclass(frozen=True, slots=True)
-class Data:
-    """What a file, folder or data set class holds.
-
-    `name` is the path or the class; `length` is that of a data set, else 0.
-    """
-
-    name: str
-    holds: Images | Text | Table | Value | Spec
-    text: str
-    length: int = 0
-
-
-@dataclass(frozen=True, slots=True)
-class Assumed:
-    """What a name of a package gives: when it is called, or as a value.
-
-    `parameters` are what stands between the brackets, `holds` what comes out.
-    """
-
-    name: str
-    holds: Value | Spec
-    text: str
-    called: bool = False
-    parameters: tuple[str, ...] = ()
-
-
-@dataclass(frozen=True, slots=True)
-class StandInSettings:
-    """What the user says of what is absent; if `strict`, nothing may stand for it."""
-
-    data: tuple[Data, ...] = ()
-    assumed: tuple[Assumed, ...] = ()
-    strict: bool = False
-
-    def find_class(self, name: str) -> Data | None:
-        """Return what is said of a data set class."""
-        return next((d for d in self.data if d.length and d.name == name), None)
-
-
 def read_stand_ins(
     data: Sequence[str] = (), assumed: Sequence[str] = (), strict: bool = False
 ) -> StandInSettings:
     """Return the settings of a command line: its `--data` and its `--assume`."""
     return StandInSettings(
-        tuple(map(parse_data, data)), tuple(map(parse_assumed, assumed)), strict
+        tuple(map(_parse_data, data)), tuple(map(_parse_answer, assumed)), strict
     )
 
 
-def parse_data(text: str) -> Data:
+def _parse_data(text: str) -> GivenData:
     """Return what ``PATH=SPEC`` says, or raise `InputError`."""
     name, equals, spec = (part.strip() for part in text.partition("="))
     if not equals or not name or not spec:
@@ -120,42 +61,60 @@ def parse_data(text: str) -> Data:
             f"`--data {text}` needs PATH=SPEC, as in `train.npy=f32[1000, 64]`"
         )
     if (match := CLASS.fullmatch(name)) is not None:
-        return Data(match[1], parse_spec(spec), text, int(match[2]))
-    return Data(name, _parse_holds(spec), text)
+        return GivenData(match[1], _read_tensors(parse_spec(spec)), text, int(match[2]))
+    return GivenData(name, _parse_holds(spec), text)
 
 
-def _parse_holds(spec: str) -> Images | Text | Table | Value | Spec:
+def _parse_holds(spec: str) -> Content:
     """Return what a spec of data says."""
     if (match := IMAGES.fullmatch(spec)) is not None:
         count, *shape = (int(each) for each in match.groups() if each)
         channels, height, width = shape or (3, 375, 500)
-        return Images(count, (channels, height, width))
+        return PictureFolder(count, (channels, height, width))
     if (match := TEXT.fullmatch(spec)) is not None:
-        return Text(int(match[1]), int(match[2] or 65))
+        return TextContent(int(match[1]), int(match[2] or 65))
     if (match := TABLE.fullmatch(spec)) is not None:
         columns = [each.partition(":") for each in match[2].split(",") if each.strip()]
         made = tuple((name.strip(), dtype.strip()) for name, _, dtype in columns)
-        return Table(int(match[1]), made)
+        return TableContent(int(match[1]), made)
     return _parse_value(spec)
 
 
-def _parse_value(spec: str) -> Value | Spec:
+def _parse_value(spec: str) -> PlainValue | GivenTensors:
     """Return a value as Python writes it, or the tensors of a spec."""
     try:
-        return Value(ast.literal_eval(spec))
+        return PlainValue(ast.literal_eval(spec))
     except (ValueError, SyntaxError):
-        return parse_spec(spec)
+        return _read_tensors(parse_spec(spec))
 
 
-def parse_assumed(text: str) -> Assumed:
+def _parse_answer(text: str) -> GivenAnswer:
     """Return what ``NAME(...) -> SPEC`` or ``NAME = VALUE`` says."""
     if (match := CALLED.fullmatch(text.strip())) is not None:
         name, given, spec = match.groups()
         parameters = tuple(each.strip() for each in given.split(",") if each.strip())
-        return Assumed(name, _parse_value(spec.strip()), text, True, parameters)
+        return GivenAnswer(name, _parse_value(spec.strip()), text, True, parameters)
     if (match := VALUED.fullmatch(text.strip())) is not None:
-        return Assumed(match[1], _parse_value(match[2].strip()), text)
+        return GivenAnswer(match[1], _parse_value(match[2].strip()), text)
     raise InputError(
         f"`--assume {text}` needs NAME(...) -> SPEC or NAME = VALUE, as in "
         '`"pkg.embed(x) -> f32[B, 64]"`'
     )
+
+
+def _read_tensors(spec: Spec) -> GivenTensors:
+    """Return the tensors of a spec, as what stands for absent things makes them."""
+
+    def build(make: MakeTensor, sizes: Mapping[str, int]) -> Any:
+        fitting = spec.with_sizes(**sizes) if sizes else spec
+        args, named = materialize_spec(
+            fitting, lambda leaf: make(tuple(leaf.shape), leaf.dtype)
+        )
+        if named:
+            return dict(named)
+        return args[0] if len(args) == 1 else args
+
+    letters = {name: spec.letters[name] for name in spec.letters_free}
+    first = spec.args[0] if spec.args else None
+    shape = tuple(first.shape) if isinstance(first, TensorSpec) else ()
+    return GivenTensors(letters, shape, build)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
+from functools import partial
 from typing import Any
 
 import torch
@@ -38,6 +39,10 @@ class _CudaType(type):
         if args and isinstance(args[0], torch.Size):
             args = tuple(args[0])
         return torch.empty(args or (0,), dtype=cls.dtype, device="cuda")
+
+
+def _replace_by(new: Any, _: Any) -> Any:
+    return new
 
 
 @contextmanager
@@ -77,10 +82,10 @@ def claim_legacy_types() -> Iterator[None]:
         return set_default_tensor_type
 
     with ExitStack() as stack:
-        for name, kind in made.items():
+        for name, made_type in made.items():
             if name in vars(torch.cuda):
                 stack.enter_context(
-                    replace_attribute(torch.cuda, name, lambda _, kind=kind: kind)
+                    replace_attribute(torch.cuda, name, partial(_replace_by, made_type))
                 )
         stack.enter_context(
             replace_attribute(torch, "set_default_tensor_type", replace_default)

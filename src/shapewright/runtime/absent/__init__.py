@@ -9,14 +9,14 @@ from typing import TYPE_CHECKING
 from shapewright.runtime.absent.array_files import replace_array_files
 from shapewright.runtime.absent.checkpoints import replace_checkpoints
 from shapewright.runtime.absent.data_sets import replace_given_data_sets
-from shapewright.runtime.absent.given import Answers
+from shapewright.runtime.absent.given_values import Answers
 from shapewright.runtime.absent.image_sets import replace_image_sets
 from shapewright.runtime.absent.network import stay_offline
 from shapewright.runtime.absent.packages import replace_packages
 from shapewright.runtime.absent.paths import AbsentPaths, replace_path_questions
 from shapewright.runtime.absent.pictures import replace_pictures
 from shapewright.runtime.absent.tables import replace_tables
-from shapewright.runtime.absent.telling import build_teller
+from shapewright.runtime.absent.tellers import build_teller
 from shapewright.runtime.absent.text_files import replace_text_files
 
 if TYPE_CHECKING:
@@ -29,7 +29,7 @@ def replace_absent_data(stage: RehearsalState) -> Iterator[None]:
     settings = stage.stand_ins
     tell = build_teller(stage.engine, settings.strict)
     paths = AbsentPaths(settings, tell, stage.owns)
-    answers = Answers(settings.assumed, tell)
+    answers = Answers(settings.answers, tell)
     with ExitStack() as stack:
         stack.enter_context(stay_offline(tell))
         stack.enter_context(replace_array_files(paths))

@@ -12,13 +12,12 @@ from types import ModuleType
 from typing import Any
 
 from shapewright.engine.replacement import copy_attributes
-from shapewright.inputs.spec import Spec
-from shapewright.inputs.stand_ins import Value
-from shapewright.runtime.absent.given import make_array
+from shapewright.runtime.absent.given_values import make_array
 from shapewright.runtime.absent.known_files import find_known
 from shapewright.runtime.absent.late_imports import change_when_imported
 from shapewright.runtime.absent.paths import AbsentPaths
-from shapewright.runtime.absent.telling import AbsentFile
+from shapewright.runtime.absent.settings import GivenTensors, PlainValue
+from shapewright.runtime.absent.tellers import AbsentFile
 from shapewright.runtime.absent.text_files import write_question
 
 LENGTH = 1_000_000
@@ -38,7 +37,7 @@ def _change_numpy(paths: AbsentPaths, numpy: ModuleType, stack: ExitStack) -> No
 
     def make(name: str, file: Any, dtype: Any, shape: Any) -> Any:
         said = paths.find(file)
-        if said is not None and isinstance(said.holds, Spec):
+        if said is not None and isinstance(said.holds, GivenTensors):
             paths.tell(f"`{os.fspath(file)}`", f"`{said.text}`", "given")
             array = make_array(said.holds)
             return array.reshape(-1) if not shape else array.reshape(shape)
@@ -74,7 +73,7 @@ def _change_numpy(paths: AbsentPaths, numpy: ModuleType, stack: ExitStack) -> No
             if said is None:
                 raise AbsentFile(write_question(os.fspath(file)))
             paths.tell(f"`{os.fspath(file)}`", f"`{said.text}`", "given")
-            if isinstance(said.holds, Value):
+            if isinstance(said.holds, PlainValue):
                 return said.holds.value
             return make_array(said.holds)  # type: ignore[arg-type]
         return load(file, *args, **kwargs)
@@ -99,7 +98,7 @@ def _make_text_reader(paths: AbsentPaths, original: Any) -> Any:
             return original(fname, *args, **kwargs)
         name = os.fspath(fname)
         said, known = paths.find(name), find_known(name)
-        if said is not None and isinstance(said.holds, Spec):
+        if said is not None and isinstance(said.holds, GivenTensors):
             paths.tell(f"`{name}`", f"`{said.text}`", "given")
             return make_array(said.holds)
         if known is None:

@@ -11,10 +11,9 @@ from typing import Any
 import torch
 
 from shapewright.engine.replacement import replace_attribute
-from shapewright.inputs.spec import Spec
-from shapewright.inputs.stand_ins import Value
-from shapewright.runtime.absent.given import make_values
+from shapewright.runtime.absent.given_values import make_values
 from shapewright.runtime.absent.paths import AbsentPaths
+from shapewright.runtime.absent.settings import GivenTensors, PlainValue
 from shapewright.runtime.model_building import Downloaded
 
 
@@ -32,9 +31,9 @@ def replace_checkpoints(paths: AbsentPaths) -> Iterator[None]:
                 if not paths.stands_in(f, sys._getframe(1)):
                     raise
             said = paths.find(f)
-            if said is not None and isinstance(said.holds, Spec | Value):
+            if said is not None and isinstance(said.holds, GivenTensors | PlainValue):
                 paths.tell(f"`{os.fspath(f)}`", f"`{said.text}`", "given")
-                if isinstance(said.holds, Value):
+                if isinstance(said.holds, PlainValue):
                     return said.holds.value
                 return make_values(said.holds)
             by = "weights that fit what loads them"

@@ -8,10 +8,9 @@ from typing import Any
 
 from torch.utils.data import Dataset
 
-from shapewright.inputs.spec import Spec
-from shapewright.inputs.stand_ins import Data, StandInSettings
-from shapewright.runtime.absent.given import make_values
-from shapewright.runtime.absent.telling import Tell
+from shapewright.runtime.absent.given_values import make_values
+from shapewright.runtime.absent.settings import GivenData, GivenTensors, StandInSettings
+from shapewright.runtime.absent.tellers import Tell
 
 
 @contextmanager
@@ -39,11 +38,11 @@ def replace_given_data_sets(settings: StandInSettings, tell: Tell) -> Iterator[N
             Dataset.__init_subclass__ = original  # type: ignore[method-assign]
 
 
-def _replace_items(kind: Any, said: Data, tell: Tell) -> None:
+def _replace_items(kind: Any, said: GivenData, tell: Tell) -> None:
     """Replace the constructor, the length and the items of a data set class."""
     made = vars(kind).get("__init__")
     holds = said.holds
-    assert isinstance(holds, Spec)
+    assert isinstance(holds, GivenTensors)
 
     def __init__(self: Any, *args: Any, **kwargs: Any) -> None:
         tell(f"the items of `{said.name}`", f"`{said.text}`", "given")

@@ -13,7 +13,7 @@ from typing import Any
 from shapewright.engine.replacement import copy_attributes
 from shapewright.record.ops import Basis
 from shapewright.runtime.absent.late_imports import change_when_imported
-from shapewright.runtime.absent.telling import Tell
+from shapewright.runtime.absent.tellers import Tell
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,7 +11,7 @@ from typing import Any
 import torch
 
 from shapewright.engine.replacement import replace_attribute
-from shapewright.runtime.absent.telling import Tell
+from shapewright.runtime.absent.tellers import Tell
 
 OFFLINE = {
     "HF_HUB_OFFLINE": "1", "TRANSFORMERS_OFFLINE": "1", "HF_DATASETS_OFFLINE": "1",

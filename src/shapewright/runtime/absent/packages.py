@@ -19,9 +19,9 @@ from importlib.machinery import ModuleSpec
 from types import FrameType, ModuleType
 from typing import Any
 
-from shapewright.runtime.absent.guarded import ABSENT_PACKAGES, is_guarded
-from shapewright.runtime.absent.telling import Tell
-from shapewright.runtime.absent.unknown import Given, Unknown
+from shapewright.runtime.absent.guards import ABSENT_PACKAGES, is_guarded
+from shapewright.runtime.absent.tellers import Tell
+from shapewright.runtime.absent.unknown_values import Given, Unknown
 
 KERNELS = (
     "apex", "bitsandbytes", "causal_conv1d", "flash_attn", "mamba_ssm",

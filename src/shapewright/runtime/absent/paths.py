@@ -22,10 +22,14 @@ from types import CodeType, FrameType
 from typing import Any
 
 from shapewright.engine.replacement import replace_attribute
-from shapewright.inputs.stand_ins import Data, Images, StandInSettings
 from shapewright.record.ops import Basis
-from shapewright.runtime.absent.guarded import ABSENT_FILES, is_call_guarded
-from shapewright.runtime.absent.telling import Tell
+from shapewright.runtime.absent.guards import ABSENT_FILES, is_call_guarded
+from shapewright.runtime.absent.settings import (
+    GivenData,
+    PictureFolder,
+    StandInSettings,
+)
+from shapewright.runtime.absent.tellers import Tell
 
 PICTURES = 200
 """Files of a folder about which nothing is said."""
@@ -50,7 +54,7 @@ class AbsentPaths:
         self.promised: set[str] = set()
         self.really = os.path.lexists
 
-    def find(self, path: Any) -> Data | None:
+    def find(self, path: Any) -> GivenData | None:
         """Return what the user says of a path, by its whole name or its end."""
         name = os.path.abspath(os.fsdecode(path))
         for each in self.settings.data:
@@ -121,8 +125,8 @@ class AbsentPaths:
             words, count = f"{PICTURES} files `*{ending}`", PICTURES
         else:
             images = said.holds if said is not None else None
-            count = images.count if isinstance(images, Images) else PICTURES
-            shape = images.shape if isinstance(images, Images) else SHAPE
+            count = images.count if isinstance(images, PictureFolder) else PICTURES
+            shape = images.shape if isinstance(images, PictureFolder) else SHAPE
             words = f"{count:,} images of {' x '.join(map(str, shape))}"
         basis: Basis = "assumed" if said is None else "given"
         self.tell(f"`{_shorten(folder)}`", words, basis)
@@ -136,7 +140,7 @@ class AbsentPaths:
         """
         for place in (path, os.path.dirname(os.fsdecode(path))):
             said = self.find(place)
-            if said is not None and isinstance(said.holds, Images):
+            if said is not None and isinstance(said.holds, PictureFolder):
                 return said.holds.shape
         channels, height, width = SHAPE
         stem = os.path.splitext(os.path.basename(os.fsdecode(path)))[0]

@@ -10,10 +10,9 @@ from types import ModuleType
 from typing import Any
 
 from shapewright.engine.replacement import copy_attributes
-from shapewright.inputs.spec import Spec
-from shapewright.inputs.spec_syntax import TensorSpec
 from shapewright.runtime.absent.late_imports import change_when_imported
 from shapewright.runtime.absent.paths import AbsentPaths
+from shapewright.runtime.absent.settings import GivenTensors
 
 RATE = 22_050
 """Samples in a second of a sound about which nothing is said: that of LJSpeech,
@@ -114,10 +113,8 @@ def _get_sound(paths: AbsentPaths, file: Any, rate: int) -> tuple[int, int]:
     folder = os.path.dirname(os.path.abspath(os.fspath(file)))
     said = paths.find(file) or paths.find(folder)
     channels, samples = 1, rate * SECONDS
-    if said is not None and isinstance(said.holds, Spec):
-        leaf = said.holds.args[0]
-        if isinstance(leaf, TensorSpec):
-            channels, samples = ([1, *leaf.shape])[-2:]
+    if said is not None and isinstance(said.holds, GivenTensors):
+        channels, samples = (1, *said.holds.shape)[-2:]
     if folder not in paths.listed:
         paths.listed[folder] = []
         words = f"sounds of {channels} x {samples:,} samples, {rate:,} in a second"

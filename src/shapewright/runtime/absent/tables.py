@@ -14,10 +14,10 @@ from typing import Any
 
 from shapewright.engine.failures.run_ends import NotHere
 from shapewright.engine.replacement import copy_attributes
-from shapewright.inputs.stand_ins import Table
 from shapewright.runtime.absent.known_files import find_known
 from shapewright.runtime.absent.late_imports import change_when_imported
 from shapewright.runtime.absent.paths import AbsentPaths
+from shapewright.runtime.absent.settings import TableContent
 from shapewright.runtime.absent.text_files import write_question, write_table
 
 ROWS = 1_000
@@ -66,7 +66,7 @@ def _make_frame(
 ) -> Any:
     """Return what stands for an absent table."""
     said, known = paths.find(name), find_known(name)
-    if said is not None and isinstance(said.holds, Table):
+    if said is not None and isinstance(said.holds, TableContent):
         paths.tell(f"`{name}`", f"`{said.text}`", "given")
         return pandas.read_csv(io.StringIO(write_table(said.holds)))
     if known is not None:

@@ -15,10 +15,14 @@ from contextlib import ExitStack, contextmanager
 from typing import Any
 
 from shapewright.engine.replacement import replace_attribute
-from shapewright.inputs.stand_ins import Table, Text, Value
 from shapewright.runtime.absent.known_files import BYTES, find_known
 from shapewright.runtime.absent.paths import AbsentPaths
-from shapewright.runtime.absent.telling import AbsentFile
+from shapewright.runtime.absent.settings import (
+    PlainValue,
+    TableContent,
+    TextContent,
+)
+from shapewright.runtime.absent.tellers import AbsentFile
 
 LETTERS = string.ascii_letters + "\n !$&',-.3:;?"
 """65 characters, as many as those of the text that character models begin with."""
@@ -111,12 +115,12 @@ def _find_content(paths: AbsentPaths, name: str, binary: bool) -> str | bytes | 
     if said is not None:
         paths.tell(f"`{name}`", f"`{said.text}`", "given")
         match said.holds:
-            case Text(length, distinct):
+            case TextContent(length, distinct):
                 letters = [chr(33 + number) for number in range(distinct - 1)]
                 return make_text(length, "".join(letters) + "\n")
-            case Table():
+            case TableContent():
                 return write_table(said.holds)
-            case Value(value):
+            case PlainValue(value):
                 if isinstance(value, str) and not name.endswith(VALUES):
                     return value
                 if binary and name.endswith((".pkl", ".pickle")):
@@ -135,7 +139,7 @@ def make_text(length: int, letters: str) -> str:
     return (letters * (length // len(letters) + 1))[:length]
 
 
-def write_table(table: Table) -> str:
+def write_table(table: TableContent) -> str:
     """Return a table as a CSV file has it."""
     head = ",".join(name for name, _ in table.columns)
     row = ",".join(_write_cell(dtype) for _, dtype in table.columns)

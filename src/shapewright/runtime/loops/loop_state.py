@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from weakref import WeakKeyDictionary
 
 from shapewright.engine.call_sites import is_own_package
-from shapewright.inputs.stand_ins import StandInSettings
+from shapewright.runtime.absent.settings import StandInSettings
 from shapewright.runtime.loops.carried_values import CarriedCounts, Growing, Lists
 from shapewright.runtime.loops.counts import NOTHING, Counts, Told
 from shapewright.runtime.training.gradients import Gradients, Graphs

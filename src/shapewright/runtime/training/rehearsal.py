@@ -12,9 +12,9 @@ import torch
 from torch import nn
 
 from shapewright.engine.replacement import replace_attribute
-from shapewright.inputs.stand_ins import StandInSettings
 from shapewright.record.report import LastBatch, Rehearsal, Training
 from shapewright.runtime.absent import replace_absent_data
+from shapewright.runtime.absent.settings import StandInSettings
 from shapewright.runtime.claimed_machine import Machine, claim_machine
 from shapewright.runtime.files.program_files import ProgramFiles
 from shapewright.runtime.loops.data_loaders import iter_remainders, watch_loaders
