@@ -123,9 +123,9 @@ PROGRAMS = {
         " line 1 column 2 (char 1) (while importing `own.py`)",
     ),
     "missing": (
-        "import nowhere_to_be_found.part\n",
-        "own.py:1: ModuleNotFoundError: No module named 'nowhere_to_be_found'"
-        " (is `nowhere_to_be_found` installed in this environment?)"
+        "import brokenn.part\n",
+        "own.py:1: ModuleNotFoundError: No module named 'brokenn'"
+        " (is `brokenn` installed in this environment?)"
         " (while importing `own.py`)",
     ),
     "exit": (

@@ -90,9 +90,9 @@ def training(name: str, given: str, features: int) -> str:
 def told(report: object) -> list[str]:
     """What was stood in for."""
     return [
-        each.message
+        f"{each.stands_for}: {each.message} ({each.basis})"
         for each in report.assumptions  # type: ignore[attr-defined]
-        if each.message.startswith("stood in")
+        if each.stands_for
     ]
 
 
@@ -101,7 +101,7 @@ def test_a_data_set_by_name_has_its_documented_images(library: Path) -> None:
     assert report.findings == ()
     assert report.complete
     assert told(report) == [
-        "stood in for the files of `MNIST`: 60,000 images of 1 x 28 x 28 and 10 classes"
+        "the files of `MNIST`: 60,000 images of 1 x 28 x 28 and 10 classes (documented)"
     ]
 
 
@@ -109,8 +109,8 @@ def test_a_data_set_that_derives_from_another_has_its_own_name(library: Path) ->
     report = rehearsed(library, training("FashionMNIST", "train=False", 28 * 28))
     assert report.findings == ()
     assert told(report) == [
-        "stood in for the files of `FashionMNIST`: 10,000 images of 1 x 28 x 28 and 10"
-        " classes"
+        "the files of `FashionMNIST`: 10,000 images of 1 x 28 x 28 and 10 classes"
+        " (documented)"
     ]
 
 
@@ -140,10 +140,9 @@ def test_arrays_of_absent_files_are_as_long_as_is_said(tmp_path: Path) -> None:
     assert report.findings == ()
     assert report.complete
     assert told(report) == [
-        "stood in for `data/train.bin`: `np.memmap` of uint16[1,000,000], a length"
-        " that is assumed",
-        "stood in for `pixels.raw`: `np.fromfile` of float32[48]",
-        "stood in for `table.bin`: `np.memmap` of float32[100, 5]",
+        "`data/train.bin`: `np.memmap` of uint16[1,000,000] (assumed)",
+        "`pixels.raw`: `np.fromfile` of float32[48] (read)",
+        "`table.bin`: `np.memmap` of float32[100, 5] (read)",
     ]
     assert (np.memmap, np.fromfile) == before
 
@@ -164,8 +163,7 @@ def test_absent_text_is_letters(tmp_path: Path) -> None:
     report = rehearsed(tmp_path, TEXT)
     assert report.findings == ()
     assert told(report) == [
-        "stood in for `input.txt`: 200,000 characters, 65 of them distinct, which is"
-        " assumed"
+        "`input.txt`: 200,000 characters, 65 of them distinct (assumed)"
     ]
     assert (builtins.open, torch.load) == before
 
@@ -185,13 +183,26 @@ def test_what_exists_is_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
 
 
 @pytest.mark.parametrize(
-    "line",
+    ("line", "name", "spec"),
     [
-        'open("config.json").read()', 'open("sizes.csv").read()',
-        'open("notes.txt", "rb").read()', 'import os; os.stat("input.txt")',
+        ('open("config.json").read()', "config.json", "config.json={...}"),
+        ('open("sizes.csv").read()', "sizes.csv", "sizes.csv=table[1000](name: f32"),
+        ('open("notes.txt", "rb").read()', "notes.txt", "notes.txt=text[1000000, 65]"),
     ],
 )  # fmt: skip
-def test_what_nothing_is_known_of_stays_an_error(line: str, tmp_path: Path) -> None:
+def test_what_decides_everything_is_asked_for_in_one_sentence(
+    line: str, name: str, spec: str, tmp_path: Path
+) -> None:
+    (finding,) = rehearsed(tmp_path, f"import torch\n{line}\n").findings
+    assert finding.code == "not-here"
+    assert finding.message.startswith(f"`{name}` is not on this machine")
+    assert f'--data "{spec}' in finding.message
+    assert finding.span is not None
+    assert finding.span.line == 2
+
+
+def test_a_file_that_is_only_asked_for_stays_absent(tmp_path: Path) -> None:
+    line = 'import os; os.stat("input.txt")'
     (finding,) = rehearsed(tmp_path, f"import torch\n{line}\n").findings
     assert "FileNotFoundError" in finding.message
 
@@ -205,5 +216,5 @@ def test_an_absent_checkpoint_fits_the_model(tmp_path: Path) -> None:
     )
     report = rehearsed(tmp_path, text)
     assert report.findings == ()
-    assert told(report) == ["stood in for `best.pt`: weights that fit what loads them"]
+    assert told(report) == ["`best.pt`: weights that fit what loads them (read)"]
     assert not os.path.exists(tmp_path / "best.pt")

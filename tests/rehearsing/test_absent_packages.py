@@ -62,11 +62,11 @@ def test_a_training_with_absent_kernels_reaches_its_end(tmp_path: Path) -> None:
     report = rehearsed(tmp_path, written(), device="cuda")
     assert report.findings == ()
     assert report.complete
-    told = [each.message for each in report.assumptions]
-    assert (
-        "stood in for the package `flash_attn`: signatures of"
-        " https://github.com/Dao-AILab/flash-attention, 2.8"
-    ) in told
+    told = {each.stands_for: each for each in report.assumptions if each.stands_for}
+    assert told["the package `flash_attn`"].message == (
+        "signatures of https://github.com/Dao-AILab/flash-attention, 2.8"
+    )
+    assert told["the package `flash_attn`"].basis == "documented"
     assert [*sys.meta_path] == before[0]
     assert not {"flash_attn", "apex"} & ({*sys.modules} - before[1])
 
@@ -83,7 +83,7 @@ def test_check_takes_them_too(tmp_path: Path) -> None:
     file.write_text(written().partition("model = ")[0])
     report = api.check_target(f"{file}:Block", "f32[2, 16, 64]")
     assert report.findings == ()
-    assert any("`flash_attn`" in each.message for each in report.assumptions)
+    assert any("`flash_attn`" in each.stands_for for each in report.assumptions)
 
 
 GUARDED = """\
@@ -111,13 +111,15 @@ def test_an_unknown_package_stays_an_error(tmp_path: Path) -> None:
 @pytest.mark.parametrize("name", KERNELS)
 def test_every_module_of_a_stand_in_can_be_imported(name: str) -> None:
     source = importlib.import_module(f"shapewright.runtime.absent.kernels.{name}")
-    told: list[str] = []
-    with replace_packages(told.append, lambda file: file == __file__):
+    told: list[tuple[str, str, str]] = []
+    with replace_packages(
+        lambda *each: told.append(each), lambda file: file == __file__
+    ):
         importlib.import_module(name)
         for inner, names in source.MODULES.items():
             module = importlib.import_module(f"{name}.{inner}".rstrip("."))
             assert names.keys() <= vars(module).keys()
-    assert told == [f"stood in for the package `{name}`: {source.SOURCE}"]
+    assert told == [(f"the package `{name}`", source.SOURCE, "documented")]
     assert name not in sys.modules
 
 

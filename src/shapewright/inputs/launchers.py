@@ -94,10 +94,10 @@ def read_launch(words: Sequence[str]) -> Launch:
 
 def is_launch(words: Sequence[str]) -> bool:
     """Return whether a command line begins with anything but a Python file."""
-    return bool(words) and not words[0].endswith(".py") and _begins_launch(words)
+    return bool(words) and not words[0].endswith(".py") and _is_launcher(words)
 
 
-def _begins_launch(words: Sequence[str]) -> bool:
+def _is_launcher(words: Sequence[str]) -> bool:
     """Return whether a command line begins as one that starts a script."""
     first = words[0]
     return (
@@ -187,7 +187,7 @@ def _read_launcher(name: str, words: list[str]) -> Launch:
             else:
                 launch = _read_words(after)
             break
-        if not word.startswith("-") and (word.endswith(".py") or _begins_launch(rest)):
+        if not word.startswith("-") and (word.endswith(".py") or _is_launcher(rest)):
             launch = _read_words(rest)
             break
         if word.startswith("-"):
@@ -254,7 +254,7 @@ def _read_shell_script(file: str, arguments: Sequence[str]) -> Launch:
     found: list[Launch] = []
     for command in read_commands(text, arguments, os.environ):
         try:
-            if not command.words or not _begins_launch(command.words):
+            if not command.words or not _is_launcher(command.words):
                 continue
             launch = _read_words(list(command.words))
         except InputError:

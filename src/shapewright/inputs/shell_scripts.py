@@ -23,7 +23,7 @@ EVERYTHING = frozenset({"@", "*"})
 
 
 @dataclass(frozen=True, slots=True)
-class ShellCommand:
+class _ShellCommand:
     """A command of a shell script: its line, its words, and what it exports."""
 
     line: int
@@ -33,7 +33,7 @@ class ShellCommand:
 
 def read_commands(
     text: str, arguments: Sequence[str] = (), environment: Mapping[str, str] = {}
-) -> Iterator[ShellCommand]:
+) -> Iterator[_ShellCommand]:
     """Yield the commands of a shell script that its tests let run, in their order.
 
     Example: of ``N=2\\ntorchrun --nproc_per_node=$N train.py "$@"`` with the argument
@@ -51,20 +51,22 @@ def read_commands(
             for word in words[1:]:
                 name, _, value = word.partition("=")
                 if NAME.fullmatch(name) and "=" in word:
-                    values[name] = " ".join(_expand(value, values, arguments))
+                    values[name] = " ".join(_expand_word(value, values, arguments))
                 if name in values and words[0] == "export":
                     exported[name] = values[name]
             words = []
         own = dict(exported)
         while words and (match := ASSIGNED.fullmatch(words[0])):
-            value = " ".join(_expand(match[2], values, arguments))
+            value = " ".join(_expand_word(match[2], values, arguments))
             own[match[1]] = value
             if len(words) == 1:
                 values[match[1]] = value
             words = words[1:]
-        said = [each for word in words for each in _expand(word, values, arguments)]
+        said = [
+            each for word in words for each in _expand_word(word, values, arguments)
+        ]
         if said:
-            yield ShellCommand(line, tuple(said), own)
+            yield _ShellCommand(line, tuple(said), own)
 
 
 def _split_lines(text: str) -> Iterator[tuple[int, list[str]]]:
@@ -108,7 +110,7 @@ def _follow_branch(
     """
     first = words[0]
     if first in ("if", "elif"):
-        holds = _judge_test(words[1:], values, given)
+        holds = _evaluate_test(words[1:], values, given)
         if first == "if":
             runs.append(holds)
         elif len(runs) > 1:
@@ -121,7 +123,9 @@ def _follow_branch(
             runs.pop()
         return True
     if first == "for" and len(words) > 3 and words[2] == "in":
-        items = [each for word in words[3:] for each in _expand(word, values, given)]
+        items = [
+            each for word in words[3:] for each in _expand_word(word, values, given)
+        ]
         values[words[1]] = items[0] if items else ""
         return True
     if first in ("while", "until", "case", "function"):
@@ -131,19 +135,19 @@ def _follow_branch(
     return not words
 
 
-def _judge_test(
+def _evaluate_test(
     words: list[str], values: Mapping[str, str], given: Sequence[str]
 ) -> bool:
     """Return whether ``[ -n "$X" ]`` or ``[ "$X" = y ]`` holds; a test of another kind
     does not.
     """
-    plain = [" ".join(_expand(word, values, given)) for word in words]
+    plain = [" ".join(_expand_word(word, values, given)) for word in words]
     plain = [word for word in plain if word not in ("[", "]", "[[", "]]", "test")]
     if words and words[0] not in ("[", "[[", "test"):
         return False
     match plain:
         case ["!", *rest]:
-            return not _judge_test(["[", *rest, "]"], values, given)
+            return not _evaluate_test(["[", *rest, "]"], values, given)
         case ["-n", text]:
             return bool(text)
         case ["-z", text]:
@@ -159,7 +163,9 @@ def _judge_test(
     return False
 
 
-def _expand(word: str, values: Mapping[str, str], given: Sequence[str]) -> list[str]:
+def _expand_word(
+    word: str, values: Mapping[str, str], given: Sequence[str]
+) -> list[str]:
     """Return what a word stands for: several words for ``"$@"`` and unquoted lists."""
     if word.strip('"') in ("$@", "${@}", "$*", "${*}", "${@:1}"):
         return list(given)
@@ -178,9 +184,9 @@ def _expand(word: str, values: Mapping[str, str], given: Sequence[str]) -> list[
     def fill(match: re.Match[str]) -> str:
         value, how, other = read(match[1]), match[2] or "", match[3] or ""
         if how[-1:] in ("-", "="):
-            return value or " ".join(_expand(other, values, given))
+            return value or " ".join(_expand_word(other, values, given))
         if how[-1:] == "+":
-            return " ".join(_expand(other, values, given)) if value else ""
+            return " ".join(_expand_word(other, values, given)) if value else ""
         return value
 
     before = text

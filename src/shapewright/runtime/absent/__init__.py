@@ -11,7 +11,7 @@ from shapewright.runtime.absent.checkpoints import replace_checkpoints
 from shapewright.runtime.absent.data_sets import replace_given_data_sets
 from shapewright.runtime.absent.given_values import Answers
 from shapewright.runtime.absent.image_sets import replace_image_sets
-from shapewright.runtime.absent.network import stay_offline
+from shapewright.runtime.absent.network import refuse_network
 from shapewright.runtime.absent.packages import replace_packages
 from shapewright.runtime.absent.paths import AbsentPaths, replace_path_questions
 from shapewright.runtime.absent.pictures import replace_pictures
@@ -31,7 +31,7 @@ def replace_absent_data(stage: RehearsalState) -> Iterator[None]:
     paths = AbsentPaths(settings, tell, stage.owns)
     answers = Answers(settings.answers, tell)
     with ExitStack() as stack:
-        stack.enter_context(stay_offline(tell))
+        stack.enter_context(refuse_network(tell))
         stack.enter_context(replace_array_files(paths))
         stack.enter_context(replace_text_files(paths))
         stack.enter_context(replace_tables(paths))

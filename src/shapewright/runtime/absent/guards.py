@@ -47,7 +47,7 @@ def _is_line_guarded(code: CodeType, line: int, caught: frozenset[str]) -> bool:
         last = node.body[-1].end_lineno or node.body[-1].lineno
         if not node.body[0].lineno <= line <= last:
             continue
-        if _names_function(node, tree, line):
+        if _is_in_function(node, tree, line):
             continue
         for handler in node.handlers:
             names = (
@@ -55,12 +55,12 @@ def _is_line_guarded(code: CodeType, line: int, caught: frozenset[str]) -> bool:
                 if handler.type is not None
                 else caught
             )
-            if names & caught and not _gives_up(handler.body):
+            if names & caught and not _is_failing(handler.body):
                 return True
     return False
 
 
-def _names_function(node: ast.Try, tree: ast.Module, line: int) -> bool:
+def _is_in_function(node: ast.Try, tree: ast.Module, line: int) -> bool:
     """Return whether the line is in a function that the `try` only defines."""
     return any(
         isinstance(inner, ast.FunctionDef | ast.AsyncFunctionDef)
@@ -70,15 +70,30 @@ def _names_function(node: ast.Try, tree: ast.Module, line: int) -> bool:
     )
 
 
-def _gives_up(body: list[ast.stmt]) -> bool:
+def is_ending(body: list[ast.stmt]) -> bool:
+    """Return whether a block ends the program by its last statement: an error or an
+    exit.
+    """
+    last = body[-1]
+    if isinstance(last, ast.Raise):
+        return True
+    return isinstance(last, ast.Expr) and _is_exit(last.value)
+
+
+def _is_failing(body: list[ast.stmt]) -> bool:
     """Return whether a handler ends the program, or passes the error on."""
-    for each in body:
-        for node in ast.walk(each):
-            if isinstance(node, ast.Raise):
-                return True
-            if isinstance(node, ast.Call):
-                name = node.func.attr if isinstance(node.func, ast.Attribute) else ""
-                name = node.func.id if isinstance(node.func, ast.Name) else name
-                if name in ("exit", "quit", "_exit"):
-                    return True
-    return False
+    return any(
+        isinstance(node, ast.Raise) or _is_exit(node)
+        for each in body
+        for node in ast.walk(each)
+    )
+
+
+def _is_exit(node: ast.AST) -> bool:
+    """Return whether an expression is a call that ends the program."""
+    if not isinstance(node, ast.Call):
+        return False
+    called = node.func
+    name = called.attr if isinstance(called, ast.Attribute) else ""
+    name = called.id if isinstance(called, ast.Name) else name
+    return name in ("exit", "quit", "_exit")

@@ -11,7 +11,7 @@ WORDS = 30
 
 
 @dataclass(frozen=True, slots=True)
-class KnownFile:
+class _KnownFile:
     """A file by its name: what it is, in words, and its text."""
 
     says: str
@@ -76,36 +76,36 @@ def _write_links(links: int, nodes: int) -> Callable[[], str]:
     return write
 
 
-KNOWN: dict[str, KnownFile] = {
+KNOWN: dict[str, _KnownFile] = {
     # https://github.com/zhouhaoyi/ETDataset
-    "ETTh1.csv": KnownFile("17,420 hours of 7 values", _write_series(17_420, 60)),
-    "ETTh2.csv": KnownFile("17,420 hours of 7 values", _write_series(17_420, 60)),
-    "ETTm1.csv": KnownFile(
+    "ETTh1.csv": _KnownFile("17,420 hours of 7 values", _write_series(17_420, 60)),
+    "ETTh2.csv": _KnownFile("17,420 hours of 7 values", _write_series(17_420, 60)),
+    "ETTm1.csv": _KnownFile(
         "69,680 quarters of an hour of 7 values", _write_series(69_680, 15)
     ),
-    "ETTm2.csv": KnownFile(
+    "ETTm2.csv": _KnownFile(
         "69,680 quarters of an hour of 7 values", _write_series(69_680, 15)
     ),
     # https://linqs.org/datasets/#cora, #citeseer-doc-classification
-    "cora.content": KnownFile(
+    "cora.content": _KnownFile(
         "2,708 papers of 1,433 words in 7 classes", _write_papers(2_708, 1_433, 7)
     ),
-    "cora.cites": KnownFile(
+    "cora.cites": _KnownFile(
         "5,429 links of 2,708 papers", _write_links(5_429, 2_708)
     ),
     # arXiv:1609.07843, table 1: vocabulary without the sign of an end
-    "wikitext-2/train.txt": KnownFile(
+    "wikitext-2/train.txt": _KnownFile(
         "33,277 distinct words (of 2,088,628, those that repeat are left out)",
         _write_words(2_088_628, 33_277),
     ),
-    "wikitext-2/valid.txt": KnownFile(
+    "wikitext-2/valid.txt": _KnownFile(
         "20,000 of its 217,646 words", _write_words(20_000, 20_000)
     ),
-    "wikitext-2/test.txt": KnownFile(
+    "wikitext-2/test.txt": _KnownFile(
         "20,000 of its 245,569 words", _write_words(20_000, 20_000)
     ),
     # https://github.com/karpathy/char-rnn/tree/master/data/tinyshakespeare
-    "tinyshakespeare.txt": KnownFile("65 distinct characters", _write_letters(64)),
+    "tinyshakespeare.txt": _KnownFile("65 distinct characters", _write_letters(64)),
 }  # fmt: skip
 """What is known of a file by the end of its path, with its source."""
 
@@ -117,7 +117,7 @@ BYTES: dict[str, int] = {
 """Bytes of a file by its name."""
 
 
-def find_known(path: str) -> KnownFile | None:
+def find_known(path: str) -> _KnownFile | None:
     """Return what is known of a file: by its name, and that of its folder."""
     parts = os.path.normpath(path).split(os.sep)
     for count in (2, 1):

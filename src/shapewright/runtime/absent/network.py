@@ -22,7 +22,7 @@ HERE = ("localhost", "127.0.0.1", "::1", "0.0.0.0", "", None)
 
 
 @contextmanager
-def stay_offline(tell: Tell) -> Iterator[None]:
+def refuse_network(tell: Tell) -> Iterator[None]:
     """Keep the block from the network."""
     before = {name: os.environ.get(name) for name in OFFLINE}
     for name, value in OFFLINE.items():

@@ -21,7 +21,7 @@ from typing import Any
 
 from shapewright.runtime.absent.guards import ABSENT_PACKAGES, is_guarded
 from shapewright.runtime.absent.tellers import Tell
-from shapewright.runtime.absent.unknown_values import Given, Unknown
+from shapewright.runtime.absent.unknown_values import Given, AbsentValue
 
 KERNELS = (
     "apex", "bitsandbytes", "causal_conv1d", "flash_attn", "mamba_ssm",
@@ -102,7 +102,7 @@ class _UnknownModule(ModuleType):
         super().__init__(name)
         root = name.partition(".")[0]
         advice = f'install `{root}`, or give `--assume "NAME(...) -> SPEC"`'
-        self.__dict__["_unknown"] = Unknown(name, advice, given)
+        self.__dict__["_unknown"] = AbsentValue(name, advice, given)
 
     def __getattr__(self, name: str) -> Any:
         if name.startswith("__") and name.endswith("__"):
@@ -129,8 +129,12 @@ def _load_stand_in(root: str) -> Any:
 
 
 def _find_importer(frame: FrameType | None) -> FrameType | None:
-    """Return the frame whose code imports, past the frames of the import system."""
+    """Return the frame whose code imports, past the frames of the import system; None
+    if it only asks whether the package is there.
+    """
     while frame is not None and "importlib" in frame.f_code.co_filename:
+        if frame.f_code.co_filename == importlib.util.find_spec.__code__.co_filename:
+            return None
         frame = frame.f_back
     return frame
 

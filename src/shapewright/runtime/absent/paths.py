@@ -23,13 +23,18 @@ from typing import Any
 
 from shapewright.engine.replacement import replace_attribute
 from shapewright.record.ops import Basis
-from shapewright.runtime.absent.guards import ABSENT_FILES, is_call_guarded
+from shapewright.runtime.absent.guards import (
+    ABSENT_FILES,
+    is_call_guarded,
+    is_ending,
+)
 from shapewright.runtime.absent.settings import (
     GivenData,
     PictureFolder,
     StandInSettings,
 )
 from shapewright.runtime.absent.tellers import Tell
+from shapewright.runtime.files.program_files import find_layer
 
 PICTURES = 200
 """Files of a folder about which nothing is said."""
@@ -69,7 +74,7 @@ class AbsentPaths:
         """Return whether a path names nothing that is there."""
         if not isinstance(path, str | bytes | os.PathLike):
             return False
-        return not self.really(os.fspath(path))
+        return not self.really(os.fspath(path)) and not _is_removed(path)
 
     def stands_in(self, path: Any, frame: FrameType | None) -> bool:
         """Return whether something may stand for an absent path that the program reads:
@@ -129,7 +134,7 @@ class AbsentPaths:
             shape = images.shape if isinstance(images, PictureFolder) else SHAPE
             words = f"{count:,} images of {' x '.join(map(str, shape))}"
         basis: Basis = "assumed" if said is None else "given"
-        self.tell(f"`{_shorten(folder)}`", words, basis)
+        self.tell(f"`{_shorten_path(folder)}`", words, basis)
         return [f"{number:06}{ending}" for number in range(count)]
 
     def get_shape(self, path: Any) -> tuple[int, int, int]:
@@ -153,7 +158,14 @@ class AbsentPaths:
         return channels, height, width
 
 
-def _shorten(path: str) -> str:
+def _is_removed(path: Any) -> bool:
+    """Return whether the program itself has removed a file or folder."""
+    layer = find_layer()
+    name = layer.path(path) if layer is not None else None
+    return layer is not None and name is not None and layer.origin(name) is None
+
+
+def _shorten_path(path: str) -> str:
     """Return a path as the program would write it."""
     here = os.getcwd() + os.sep
     return path.removeprefix(here)
@@ -178,11 +190,13 @@ def replace_path_questions(paths: AbsentPaths) -> Iterator[None]:
             (pathlib.Path, "rglob", _make_path_glob),
             (pathlib.Path, "iterdir", _make_iterdir),
         ):  # fmt: skip
-            stack.enter_context(replace_attribute(owner, name, _bind(build, paths)))
+            stack.enter_context(
+                replace_attribute(owner, name, _bind_paths(build, paths))
+            )
         yield
 
 
-def _bind(
+def _bind_paths(
     make: Callable[[AbsentPaths, Any], Any], paths: AbsentPaths
 ) -> Callable[[Any], Any]:
     return lambda original: make(paths, original)
@@ -197,6 +211,8 @@ def _make_question(paths: AbsentPaths, name: str) -> Callable[[Any], Any]:
                 return False
             frame = sys._getframe(1)
             if not paths.is_taken(path):
+                if not paths.is_absent(path):
+                    return False
                 if not paths.holds(frame.f_code.co_filename):
                     return False
                 if paths.find(path) is None and not _is_needed(
@@ -227,35 +243,36 @@ def _is_needed(code: CodeType, line: int) -> bool:
     except SyntaxError:
         return False
     for node in ast.walk(tree):
-        if isinstance(node, ast.Assert) and node.lineno <= line <= (
-            node.end_lineno or 0
-        ):
-            return True
-        if (
+        if isinstance(node, ast.Assert):
+            if _is_required(node.test, line):
+                return True
+        elif (
             isinstance(node, ast.If)
-            and node.test.lineno <= line <= (node.test.end_lineno or 0)
-            and isinstance(node.test, ast.UnaryOp)
-            and isinstance(node.test.op, ast.Not)
-            and _ends(node.body)
+            and is_ending(node.body)
+            and _is_required(ast.UnaryOp(ast.Not(), node.test), line)
         ):
             return True
     return False
 
 
-def _ends(body: list[ast.stmt]) -> bool:
-    """Return whether a block ends the program: by an error, or by `exit`."""
-    last = body[-1]
-    if isinstance(last, ast.Raise):
-        return True
-    call = last.value if isinstance(last, ast.Expr) else None
-    if not isinstance(call, ast.Call):
+def _is_required(test: ast.expr, line: int) -> bool:
+    """Return whether a condition can hold only if what is asked on a line is true."""
+    if isinstance(test, ast.UnaryOp) and isinstance(test.op, ast.Not):
+        inner = test.operand
+        if isinstance(inner, ast.UnaryOp) and isinstance(inner.op, ast.Not):
+            return _is_required(inner.operand, line)
+        if isinstance(inner, ast.BoolOp):  # not (a or b) is (not a) and (not b)
+            parts = [ast.UnaryOp(ast.Not(), each) for each in inner.values]
+            return any(_is_required(each, line) for each in parts)
         return False
-    name = call.func.attr if isinstance(call.func, ast.Attribute) else ""
-    name = call.func.id if isinstance(call.func, ast.Name) else name
-    return name in ("exit", "quit", "_exit")
+    if isinstance(test, ast.BoolOp):
+        return any(_is_required(each, line) for each in test.values)
+    if isinstance(test, ast.Call):
+        return test.lineno <= line <= (test.end_lineno or test.lineno)
+    return False
 
 
-def _may_list(paths: AbsentPaths, folder: Any, depth: int = 2) -> bool:
+def _can_list(paths: AbsentPaths, folder: Any, depth: int = 2) -> bool:
     """Return whether the program itself lists an absent folder."""
     if not paths.is_absent(folder):
         return False
@@ -266,7 +283,7 @@ def _may_list(paths: AbsentPaths, folder: Any, depth: int = 2) -> bool:
 
 def _make_listdir(paths: AbsentPaths, original: Any) -> Any:
     def listdir(path: Any = ".") -> Any:
-        if isinstance(path, str | os.PathLike) and _may_list(paths, path):
+        if isinstance(path, str | os.PathLike) and _can_list(paths, path):
             return list(paths.list_names(path))
         return original(path)
 
@@ -275,7 +292,7 @@ def _make_listdir(paths: AbsentPaths, original: Any) -> Any:
 
 def _make_walk(paths: AbsentPaths, original: Any) -> Any:
     def walk(top: Any, *args: Any, **kwargs: Any) -> Any:
-        if isinstance(top, str | os.PathLike) and _may_list(paths, top):
+        if isinstance(top, str | os.PathLike) and _can_list(paths, top):
             return iter([(os.fspath(top), [], list(paths.list_names(top)))])
         return original(top, *args, **kwargs)
 
@@ -287,7 +304,7 @@ def _find_in_absent(paths: AbsentPaths, pattern: str) -> list[str] | None:
     folder, name = os.path.split(pattern)
     while folder and glob.has_magic(folder):
         folder = os.path.dirname(folder)
-    if not folder or not _may_list(paths, folder, 3):
+    if not folder or not _can_list(paths, folder, 3):
         return None
     return [os.path.join(folder, each) for each in paths.list_names(folder, name)]
 
@@ -316,7 +333,7 @@ def _make_iglob(paths: AbsentPaths, original: Any) -> Any:
 
 def _make_path_glob(paths: AbsentPaths, original: Any) -> Any:
     def find(self: Any, pattern: Any, *args: Any, **kwargs: Any) -> Any:
-        if _may_list(paths, self):
+        if _can_list(paths, self):
             name = os.path.basename(os.fspath(pattern))
             return iter([self / each for each in paths.list_names(self, name)])
         return original(self, pattern, *args, **kwargs)
@@ -326,7 +343,7 @@ def _make_path_glob(paths: AbsentPaths, original: Any) -> Any:
 
 def _make_iterdir(paths: AbsentPaths, original: Any) -> Any:
     def iterate(self: Any) -> Any:
-        if _may_list(paths, self):
+        if _can_list(paths, self):
             return iter([self / each for each in paths.list_names(self)])
         return original(self)
 

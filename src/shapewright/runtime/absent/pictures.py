@@ -38,13 +38,13 @@ def _build_change(
             original = vars(module).get(name)
             if original is None:
                 continue
-            setattr(module, name, _wrap(paths, original, make))
+            setattr(module, name, _wrap_decoder(paths, original, make))
             stack.callback(setattr, module, name, original)
 
     return change
 
 
-def _wrap(paths: AbsentPaths, original: Any, make: Callable[..., Any]) -> Any:
+def _wrap_decoder(paths: AbsentPaths, original: Any, make: Callable[..., Any]) -> Any:
     """Return a reader that makes what is not there."""
 
     def read(file: Any, *args: Any, **kwargs: Any) -> Any:
@@ -55,7 +55,7 @@ def _wrap(paths: AbsentPaths, original: Any, make: Callable[..., Any]) -> Any:
     return copy_attributes(read, original)
 
 
-def _tell_picture(paths: AbsentPaths, file: Any) -> tuple[int, int, int]:
+def _note_picture(paths: AbsentPaths, file: Any) -> tuple[int, int, int]:
     """Return the shape of an absent picture; tell of it once for each folder."""
     shape = paths.get_shape(file)
     folder = os.path.dirname(os.path.abspath(os.fspath(file)))
@@ -74,7 +74,7 @@ def _make_pillow(
 ) -> Any:
     from PIL import Image
 
-    channels, height, width = _tell_picture(paths, file)
+    channels, height, width = _note_picture(paths, file)
     return Image.new("L" if channels == 1 else "RGB", (width, height))
 
 
@@ -83,7 +83,7 @@ def _make_array(
 ) -> Any:
     import numpy
 
-    channels, height, width = _tell_picture(paths, file)
+    channels, height, width = _note_picture(paths, file)
     if channels == 1 and flags not in (None, 1):
         return numpy.zeros((height, width), numpy.uint8)
     return numpy.zeros((height, width, 3), numpy.uint8)
@@ -92,7 +92,7 @@ def _make_array(
 def _make_grey_array(paths: AbsentPaths, file: Any, *args: Any, **kwargs: Any) -> Any:
     import numpy
 
-    channels, height, width = _tell_picture(paths, file)
+    channels, height, width = _note_picture(paths, file)
     size = (height, width) if channels == 1 else (height, width, channels)
     return numpy.zeros(size, numpy.uint8)
 
@@ -102,7 +102,7 @@ def _make_tensor(
 ) -> Any:
     import torch
 
-    channels, height, width = _tell_picture(paths, path)
+    channels, height, width = _note_picture(paths, path)
     name = getattr(mode, "name", mode)
     channels = {"GRAY": 1, "RGB": 3, "RGB_ALPHA": 4}.get(str(name), channels)
     return torch.zeros(channels, height, width, dtype=torch.uint8)

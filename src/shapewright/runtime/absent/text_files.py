@@ -45,7 +45,7 @@ def replace_text_files(paths: AbsentPaths) -> Iterator[None]:
                     raise
                 if not paths.stands_in(file, sys._getframe(1)):
                     raise
-            return _open_stand_in(paths, file, mode)
+            return _make_open_file(paths, file, mode)
 
         return open
 
@@ -59,7 +59,7 @@ def replace_text_files(paths: AbsentPaths) -> Iterator[None]:
                 if not paths.stands_in(filename, sys._getframe(1)):
                     raise
             inner = os.fsdecode(filename).removesuffix(".gz")
-            return _open_stand_in(paths, inner, mode if "t" in mode else "rb")
+            return _make_open_file(paths, inner, mode if "t" in mode else "rb")
 
         return open
 
@@ -74,7 +74,7 @@ def _is_reading(file: Any, mode: str) -> bool:
     return isinstance(file, str | os.PathLike) and not set(mode) - set("rbtU")
 
 
-def _open_stand_in(paths: AbsentPaths, file: Any, mode: str) -> Any:
+def _make_open_file(paths: AbsentPaths, file: Any, mode: str) -> Any:
     """Return a stream of what stands for a file, or raise what to give for it."""
     name = os.fspath(file)
     length = BYTES.get(os.path.splitext(os.path.basename(name))[0])
@@ -89,7 +89,7 @@ def _open_stand_in(paths: AbsentPaths, file: Any, mode: str) -> Any:
     if name.endswith(ENDINGS) and "b" not in mode:
         words = f"{LENGTH:,} characters, {len(LETTERS)} of them distinct"
         paths.tell(f"`{name}`", words, "assumed")
-        return io.StringIO(make_text(LENGTH, LETTERS))
+        return io.StringIO(_make_text(LENGTH, LETTERS))
     raise AbsentFile(write_question(name))
 
 
@@ -117,7 +117,7 @@ def _find_content(paths: AbsentPaths, name: str, binary: bool) -> str | bytes | 
         match said.holds:
             case TextContent(length, distinct):
                 letters = [chr(33 + number) for number in range(distinct - 1)]
-                return make_text(length, "".join(letters) + "\n")
+                return _make_text(length, "".join(letters) + "\n")
             case TableContent():
                 return write_table(said.holds)
             case PlainValue(value):
@@ -134,7 +134,7 @@ def _find_content(paths: AbsentPaths, name: str, binary: bool) -> str | bytes | 
     return None
 
 
-def make_text(length: int, letters: str) -> str:
+def _make_text(length: int, letters: str) -> str:
     """Return a text of some length in which every letter occurs."""
     return (letters * (length // len(letters) + 1))[:length]
 

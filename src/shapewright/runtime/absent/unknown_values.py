@@ -18,7 +18,7 @@ Given = Callable[[str, tuple[Any, ...], dict[str, Any]], Any]
 NOTHING = object()
 
 
-class Unknown:
+class AbsentValue:
     """A value that a package or a file would have given.
 
     `_path` is how the program writes it: ``pandas.read_csv(...)``; `_advice` what to do
@@ -40,7 +40,7 @@ class Unknown:
             found = self._given(path, (), {})
             if found is not NOTHING:
                 return found
-        return Unknown(path, self._advice, self._given)
+        return AbsentValue(path, self._advice, self._given)
 
     def __getattr__(self, name: str) -> Any:
         if name.startswith("_"):
@@ -51,13 +51,13 @@ class Unknown:
         self.__dict__[name] = value
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        if len(args) == 1 and not kwargs and _decorates(args[0]):
+        if len(args) == 1 and not kwargs and _is_decorator(args[0]):
             return args[0]
         if self._given is not None:
             found = self._given(f"{self._path}()", args, kwargs)
             if found is not NOTHING:
                 return found
-        made = Unknown(f"{self._path}(...)", self._advice, self._given)
+        made = AbsentValue(f"{self._path}(...)", self._advice, self._given)
         made.__dict__.update(kwargs)  # `HParams(epochs=5).epochs` is 5
         return made
 
@@ -130,12 +130,12 @@ class Unknown:
         cls, func: Any, types: Any, args: Any = (), kwargs: Any = None
     ) -> Any:
         for value in (*args, *(kwargs or {}).values()):
-            if isinstance(value, Unknown):
+            if isinstance(value, AbsentValue):
                 value._ask(f"`{getattr(func, '__name__', 'a call of torch')}`")
         return NotImplemented
 
 
-def _decorates(value: Any) -> bool:
+def _is_decorator(value: Any) -> bool:
     """Return whether a call stands in a line that decorates its argument."""
     if not callable(value):
         return False
@@ -156,7 +156,7 @@ def _make_base(path: str, advice: str) -> type:
         def __getattr__(self, name: str) -> Any:
             if name.startswith("__"):
                 raise AttributeError(name)
-            Unknown(path, advice)._ask(f"`{type(self).__name__}.{name}`")
+            AbsentValue(path, advice)._ask(f"`{type(self).__name__}.{name}`")
 
     Base.__name__ = Base.__qualname__ = path.rpartition(".")[2]
     return Base
