@@ -26,9 +26,14 @@ def is_guarded(frame: FrameType, caught: frozenset[str]) -> bool:
 def is_call_guarded(
     frame: FrameType | None, caught: frozenset[str], holds: Callable[[str], bool]
 ) -> bool:
-    """Return whether a line of the program that led here stands in such a `try`."""
+    """Return whether a line of the program that led here, or of a library that it
+    called last, stands in such a `try`.
+    """
+    is_called = True
     while frame is not None:
-        if holds(frame.f_code.co_filename) and is_guarded(frame, caught):
+        is_own = holds(frame.f_code.co_filename)
+        is_called = is_called and not is_own
+        if (is_own or is_called) and is_guarded(frame, caught):
             return True
         frame = frame.f_back
     return False

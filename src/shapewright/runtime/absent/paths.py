@@ -87,7 +87,7 @@ class AbsentPaths:
             inner = inner.f_back
         if inner is None:
             return False
-        return not is_call_guarded(inner, ABSENT_FILES, self.holds)
+        return not is_call_guarded(frame, ABSENT_FILES, self.holds)
 
     def is_taken(self, path: Any) -> bool:
         """Return whether an absent path is taken to be there."""

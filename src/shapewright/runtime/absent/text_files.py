@@ -65,6 +65,7 @@ def replace_text_files(paths: AbsentPaths) -> Iterator[None]:
 
     with ExitStack() as stack:
         stack.enter_context(replace_attribute(builtins, "open", replace))
+        stack.enter_context(replace_attribute(io, "open", replace))  # of `Path` too
         stack.enter_context(replace_attribute(gzip, "open", replace_gzip))
         yield
 
