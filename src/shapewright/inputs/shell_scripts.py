@@ -8,18 +8,32 @@ are followed; of a `for` loop the first turn. What another program would answer
 from __future__ import annotations
 
 import re
-import shlex
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from enum import Enum
 
 NAME = re.compile(r"[A-Za-z_]\w*")
 ASSIGNED = re.compile(r"([A-Za-z_]\w*)=(.*)", re.S)
 BRACED = re.compile(r"\$\{([A-Za-z_]\w*|[@*#\d])(?:(:?[-=+?])(.*?))?\}", re.S)
 BARE = re.compile(r"\$([A-Za-z_]\w*|[@*#\d])")
 ASKED = re.compile(r"\$\([^()]*\)|`[^`]*`")
-REDIRECTED = re.compile(r"\d?>>?&?\d?|&>>?|<")
-SEPARATORS = frozenset({";", "&", "&&", "||", "|"})
+PIECE = re.compile(
+    r"""\s+|(?<!\S)\#.*|(?:\d?>>?|&>>?|<<?<?)&?\s*[^\s;|&]*|(?P<between>&&|\|\||;;|[;&|])
+    |(?P<word>(?:"(?:\\.|[^"\\])*"|'[^']*'|\\.|\$\([^()]*\)|\$\{[^}]*\}
+    |[^\s"'\\;&|<>])+)""",
+    re.X | re.S,
+)
+"""Blanks, a comment, a redirection, what stands between commands, or a word."""
+SEPARATORS = frozenset({";", ";;", "&", "&&", "||", "|"})
 EVERYTHING = frozenset({"@", "*"})
+
+
+class _Branch(Enum):
+    """A branch of an `if`: it runs, no branch ran yet, or one ran before."""
+
+    RUNS = "runs"
+    WAITS = "waits"
+    DONE = "done"
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,12 +55,14 @@ def read_commands(
     """
     values = dict(environment)
     exported: dict[str, str] = {}
-    runs = [True]
+    runs = [_Branch.RUNS]
     for line, words in _split_lines(text):
         if _follow_branch(words, runs, values, arguments):
             continue
-        if not all(runs):
+        if any(each is not _Branch.RUNS for each in runs):
             continue
+        if words[0] in ("exit", "return"):
+            return
         while words and words[0] in ("export", "declare", "readonly", "local", "set"):
             for word in words[1:]:
                 name, _, value = word.partition("=")
@@ -79,30 +95,35 @@ def _split_lines(text: str) -> Iterator[tuple[int, list[str]]]:
         if row.endswith("\\"):
             joined = joined[:-1] + " "
             continue
-        lexer = shlex.shlex(joined, posix=False, punctuation_chars=";&|")
-        lexer.whitespace_split = True
-        try:
-            words = list(lexer)
-        except ValueError:  # a quote that goes on in the next line
+        pieces = _split_words(joined)
+        if pieces is None:  # a quote that goes on in the next line
             joined += "\n"
             continue
         joined = ""
         command: list[str] = []
-        for word in words:
-            if word in SEPARATORS or word == ";;":
-                if command:
-                    yield begin, command
+        for piece in pieces:
+            if piece not in SEPARATORS:
+                command.append(piece)
+            elif command:
+                yield begin, command
                 command = []
-            elif REDIRECTED.match(word):
-                break
-            else:
-                command.append(word)
         if command:
             yield begin, command
 
 
+def _split_words(line: str) -> list[str] | None:
+    """Return the words and separators of a line, or None if a quote is open."""
+    found: list[str] = []
+    at = 0
+    while (match := PIECE.match(line, at)) is not None and match.end() > at:
+        at = match.end()
+        if match["word"] or match["between"]:
+            found.append(match["word"] or match["between"])
+    return found if at == len(line) else None
+
+
 def _follow_branch(
-    words: list[str], runs: list[bool], values: dict[str, str], given: Sequence[str]
+    words: list[str], runs: list[_Branch], values: dict[str, str], given: Sequence[str]
 ) -> bool:
     """Follow `if`, `else`, `fi` and loops; return whether the words are done with.
 
@@ -112,12 +133,12 @@ def _follow_branch(
     if first in ("if", "elif"):
         holds = _evaluate_test(words[1:], values, given)
         if first == "if":
-            runs.append(holds)
+            runs.append(_Branch.RUNS if holds else _Branch.WAITS)
         elif len(runs) > 1:
-            runs[-1] = not runs[-1] and holds
+            runs[-1] = _take_next(runs[-1], holds)
         return True
     if first == "else" and len(runs) > 1:
-        runs[-1] = not runs[-1]
+        runs[-1] = _take_next(runs[-1], True)
     if first in ("fi", "done", "}", "esac"):
         if first == "fi" and len(runs) > 1:
             runs.pop()
@@ -133,6 +154,13 @@ def _follow_branch(
     if first in ("then", "else", "do", "{"):
         del words[0]
     return not words
+
+
+def _take_next(before: _Branch, holds: bool) -> _Branch:
+    """Return what the next branch of an `if` does, after that of the branch before."""
+    if before is not _Branch.WAITS:
+        return _Branch.DONE
+    return _Branch.RUNS if holds else _Branch.WAITS
 
 
 def _evaluate_test(

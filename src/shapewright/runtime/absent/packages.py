@@ -21,7 +21,7 @@ from typing import Any
 
 from shapewright.runtime.absent.guards import ABSENT_PACKAGES, is_guarded
 from shapewright.runtime.absent.tellers import Tell
-from shapewright.runtime.absent.unknown_values import Given, AbsentValue
+from shapewright.runtime.absent.unknown_values import AbsentValue, Given
 
 KERNELS = (
     "apex", "bitsandbytes", "causal_conv1d", "flash_attn", "mamba_ssm",
