@@ -1,4 +1,4 @@
-"""Calls that no mode sees: custom functions, hooks, transforms, `set_`, grouping.
+"""Calls that no mode sees: custom functions, hooks, transforms, `set_`, `Variable`.
 
 torch deactivates all modes while `backward` runs, so without this module a checkpoint
 would recompute its forward pass for real, on the user's weights.
@@ -309,6 +309,33 @@ def _is_grouped_with(meta: Meta, first: Meta) -> bool:
         lower = meta.torch_dtype is torch.bfloat16  # an optimizer's state may be
         return meta.torch_dtype in (first.torch_dtype, *STEPS) or lower
     return meta.device == "cpu" and meta.torch_dtype in STEPS
+
+
+@contextmanager
+def watch_variables(engine: Engine) -> Iterator[None]:
+    """Make `torch.autograd.Variable(x)` the detached alias that it is, as one that is
+    seen: its constructor is torch's own, which calls no function of a tensor.
+    """
+    kind: Any = torch.autograd.Variable
+
+    def new(
+        cls: Any,
+        data: Any = None,
+        requires_grad: bool = False,
+        *args: Any,
+        **named: Any,
+    ) -> Any:
+        if not isinstance(data, torch.Tensor) or get_ident() not in engine.threads:
+            given = () if data is None else (data, requires_grad, *args)
+            return torch._C._LegacyVariableBase.__new__(cls, *given, **named)
+        made = data.detach()
+        return made.requires_grad_() if requires_grad else made
+
+    kind.__new__ = new
+    try:
+        yield
+    finally:
+        del kind.__new__
 
 
 def wrap_in_mode(engine: Engine, function: Callable[..., Any]) -> Callable[..., Any]:

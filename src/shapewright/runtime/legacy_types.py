@@ -34,10 +34,10 @@ class _CudaType(type):
         )
 
     def __call__(cls, *args: Any, **kwargs: Any) -> Any:
-        if len(args) == 1 and isinstance(args[0], list | tuple | torch.Tensor):
-            return torch.as_tensor(args[0]).to("cuda", cls.dtype)
         if args and isinstance(args[0], torch.Size):
             args = tuple(args[0])
+        if len(args) == 1 and not isinstance(args[0], int):
+            return torch.as_tensor(args[0]).to("cuda", cls.dtype)
         return torch.empty(args or (0,), dtype=cls.dtype, device="cuda")
 
 

@@ -33,6 +33,7 @@ from shapewright.engine.unseen_calls import (
     watch_apply,
     watch_backward,
     watch_transforms,
+    watch_variables,
 )
 from shapewright.engine.values.control_flow import is_condition_assumed
 from shapewright.record.trace import Trace
@@ -204,6 +205,7 @@ def _watch_run(
         if graph:
             stack.enter_context(watch_backward(engine))
         stack.enter_context(watch_transforms(engine))
+        stack.enter_context(watch_variables(engine))
         stack.enter_context(autocast.claim_cuda_autocast())
         stack.enter_context(follow_threads(engine))
         if engine.comparisons is not None:

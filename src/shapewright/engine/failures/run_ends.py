@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import linecache
+import re
 from argparse import ArgumentParser
 from collections import Counter
 from collections.abc import Iterator
@@ -184,6 +185,10 @@ UNFIT = (ValueError, LookupError, AssertionError, ArithmeticError, TypeError, EO
 """What programs raise whose data are not as they expect."""
 
 
+CALLED_WRONGLY = re.compile(r"\w+\(\) (takes|got|missing) .*argument")
+"""What Python says of a call that does not fit a signature: no data are to blame."""
+
+
 def _find_doubtful_stand_in(engine: Engine) -> str:
     """Return the last file for which something stands that nothing documents."""
     found = [
@@ -243,7 +248,7 @@ def make_failure(error: BaseException, engine: Engine, positions: Positions) -> 
             severity = "note"
             message += "; this rests on a value that was assumed"
         doubtful = _find_doubtful_stand_in(engine)
-        if doubtful and isinstance(error, UNFIT):
+        if doubtful and isinstance(error, UNFIT) and not CALLED_WRONGLY.search(first):
             code_ = NOT_HERE
             message += (
                 f"; this may come from what stands for {doubtful}, which is not on this"

@@ -47,6 +47,8 @@ def _is_line_guarded(code: CodeType, line: int, caught: frozenset[str]) -> bool:
     except SyntaxError:
         return False
     for node in ast.walk(tree):
+        if isinstance(node, ast.With) and _is_suppressing(node, line, caught):
+            return True
         if not isinstance(node, ast.Try):
             continue
         last = node.body[-1].end_lineno or node.body[-1].lineno
@@ -61,6 +63,20 @@ def _is_line_guarded(code: CodeType, line: int, caught: frozenset[str]) -> bool:
                 else caught
             )
             if names & caught and not _is_failing(handler.body):
+                return True
+    return False
+
+
+def _is_suppressing(node: ast.With, line: int, caught: frozenset[str]) -> bool:
+    """Return whether a line stands below ``with suppress(FileNotFoundError):``."""
+    if not node.body[0].lineno <= line <= (node.end_lineno or 0):
+        return False
+    for item in node.items:
+        call = item.context_expr
+        if isinstance(call, ast.Call) and "suppress" in ast.unparse(call.func):
+            names = {n.id for arg in call.args for n in ast.walk(arg)
+                     if isinstance(n, ast.Name)}  # fmt: skip
+            if names & caught:
                 return True
     return False
 

@@ -21,6 +21,7 @@ from functools import cache
 from types import CodeType, FrameType
 from typing import Any
 
+from shapewright.engine.call_sites import INSTALLED
 from shapewright.engine.replacement import replace_attribute
 from shapewright.record.ops import Basis
 from shapewright.runtime.absent.guards import (
@@ -71,10 +72,15 @@ class AbsentPaths:
         return None
 
     def is_absent(self, path: Any) -> bool:
-        """Return whether a path names nothing that is there."""
+        """Return whether a path names nothing that is there, but could be: the folders
+        of installed packages lack nothing.
+        """
         if not isinstance(path, str | bytes | os.PathLike):
             return False
-        return not self.really(os.fspath(path)) and not _is_removed(path)
+        if self.really(os.fspath(path)) or _is_removed(path):
+            return False
+        name = os.path.abspath(os.fsdecode(path))
+        return not any(part in INSTALLED for part in name.split(os.sep))
 
     def stands_in(self, path: Any, frame: FrameType | None) -> bool:
         """Return whether something may stand for an absent path that the program reads:

@@ -51,13 +51,10 @@ def replace_text_files(paths: AbsentPaths) -> Iterator[None]:
 
     def replace_gzip(original: Any) -> Any:
         def open(filename: Any, mode: str = "rb", *args: Any, **kwargs: Any) -> Any:
-            try:
+            if not _is_reading(filename, mode) or not paths.stands_in(
+                filename, sys._getframe(1)
+            ):
                 return original(filename, mode, *args, **kwargs)
-            except FileNotFoundError:
-                if not _is_reading(filename, mode):
-                    raise
-                if not paths.stands_in(filename, sys._getframe(1)):
-                    raise
             inner = os.fsdecode(filename).removesuffix(".gz")
             return _make_open_file(paths, inner, mode if "t" in mode else "rb")
 

@@ -1,0 +1,69 @@
+"""What programs of the first years of torch write, as it is today."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import torch
+
+from tests.rehearsing.rehearsed import rehearsed
+
+VARIABLES = """\
+import numpy as np
+import torch
+from torch.autograd import Variable
+
+net = torch.nn.Linear(4, 3).cuda()
+labels = torch.LongTensor([1, 2]).cuda()
+x, y = Variable(torch.randn(2, 4).cuda()), Variable(labels)
+assert (x.device.type, y.device.type) == ("cuda", "cuda")
+assert isinstance(x, Variable) and x.is_leaf and not x.requires_grad
+loss = torch.nn.functional.cross_entropy(net(x), y)
+loss.backward()
+assert not Variable(loss).requires_grad
+z = Variable(x * 2, requires_grad=True)
+assert z.requires_grad and z.is_leaf and z.is_cuda
+net(z).sum().backward()
+assert z.grad.shape == (2, 4)
+"""
+
+
+def test_a_variable_is_where_its_tensor_is(tmp_path: Path) -> None:
+    before = "__new__" in vars(torch.autograd.Variable)
+    report = rehearsed(tmp_path, VARIABLES, device="cuda")
+    assert report.findings == ()
+    assert report.complete
+    assert ("__new__" in vars(torch.autograd.Variable)) is before
+    assert torch.autograd.Variable(torch.ones(2)).tolist() == [1, 1]
+
+
+TYPES = """\
+import numpy as np
+import torch
+
+Tensor = torch.cuda.FloatTensor if torch.cuda.is_available() else torch.FloatTensor
+a = Tensor(np.random.normal(0, 1, (5, 7)))
+b = Tensor(5, 1).fill_(1.0)
+c = Tensor([[1, 2], [3, 4]])
+d = torch.cuda.LongTensor(np.random.randint(0, 10, 64))
+e = torch.zeros(3).type(Tensor)
+f = torch.zeros(3).type("torch.cuda.LongTensor")
+assert [(*t.shape,) for t in (a, b, c, d, e, f)] == [
+    (5, 7), (5, 1), (2, 2), (64,), (3,), (3,),
+]
+assert all(t.is_cuda for t in (a, b, c, d, e, f))
+assert (a.dtype, d.dtype, f.dtype) == (torch.float32, torch.int64, torch.int64)
+assert a.type() == "torch.cuda.FloatTensor" and isinstance(a, torch.cuda.FloatTensor)
+assert torch.zeros(2).type() == "torch.FloatTensor"
+torch.set_default_tensor_type("torch.cuda.FloatTensor")
+assert torch.zeros(2).is_cuda and torch.nn.Linear(2, 2).weight.is_cuda
+"""
+
+
+def test_types_of_tensors_on_a_gpu_make_such_tensors(tmp_path: Path) -> None:
+    before = torch.Tensor.type, torch.set_default_tensor_type
+    report = rehearsed(tmp_path, TYPES, device="cuda")
+    assert report.findings == ()
+    assert report.complete
+    assert (torch.Tensor.type, torch.set_default_tensor_type) == before
+    assert torch.get_default_device().type == "cpu"
