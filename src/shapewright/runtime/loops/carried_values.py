@@ -167,27 +167,55 @@ MOST_COUNTS = 64
 HELD_BY_US = 3
 """References to a list that nobody else holds: ours, the loop's, and the query's."""
 
+FEW = 64
+"""Lists that are kept before those are looked for that nobody else holds."""
+
 
 class Lists:
-    """The lists to which a program adds items while it is in a loop."""
+    """The lists to which a program adds items while it is in a loop, by their numbers.
+
+    Each addition is noted with the length before it, once in an iteration.
+    """
 
     def __init__(self) -> None:
         self.held: dict[int, Any] = {}
+        self.made = 0
+        self.noted: list[tuple[int, int]] = []  # a number, and a length
+        self._numbers: dict[int, int] = {}  # by identity
+        self._places: dict[int, int] = {}  # of the last note of a number
+        self._began = 0
+        self._most = FEW
 
     def note_growth(self, found: Any) -> None:
         """Note an object to which the program is about to add items."""
-        if type(found) is list or (type(found) is deque and found.maxlen is None):
-            self.held[id(found)] = found
+        if type(found) is not list and (
+            type(found) is not deque or found.maxlen is not None
+        ):
+            return
+        number = self._numbers.get(id(found))
+        if number is None:
+            number = self._numbers[id(found)] = self.made
+            self.held[number] = found
+            self.made += 1
+        if self._places.get(number, -1) < self._began:
+            self._places[number] = len(self.noted)
+            self.noted.append((number, len(found)))
 
-    def lengths(self) -> dict[int, int]:
-        """Return the length of each list."""
-        return {key: len(each) for key, each in self.held.items()}
+    def begin(self) -> int:
+        """Begin an iteration: return the place of its first note."""
+        if len(self.held) > self._most:
+            self._forget_unused()
+        self._began = len(self.noted)
+        return self._began
 
-    def forget(self, known: dict[int, int]) -> None:
-        """Forget the lists that are not in `known` and have no other references."""
-        for key in [key for key in self.held if key not in known]:
-            if sys.getrefcount(self.held[key]) < HELD_BY_US:
-                del self.held[key]
+    def _forget_unused(self) -> None:
+        """Forget the lists that have no other references."""
+        for number in [*self.held]:
+            if sys.getrefcount(self.held[number]) < HELD_BY_US:
+                del self._numbers[id(self.held[number])]
+                del self.held[number]
+                self._places.pop(number, None)
+        self._most = 2 * len(self.held) + FEW
 
 
 @dataclass(slots=True)
@@ -245,7 +273,7 @@ class Growing:
         self.numbers, self.counts, self.place = numbers, counts, place
         self.counted: dict[tuple[int, Any], int] = {}  # in the last turn
         self.values: dict[tuple[int, Any], int] = {}  # before it
-        self.before: dict[int, int] = {}
+        self.first_note = self.made_before = 0
         self.added: dict[int, int] = {}
         self.parts: dict[int, list[_Part] | None] = {}
         self.joined: dict[int, list[More]] = {}
@@ -259,20 +287,21 @@ class Growing:
         self.parts, self.joined = {}, {}
 
     def begin(self) -> None:
-        """Begin an iteration: note the lengths of lists and the values of counts."""
-        self.before = self.lists.lengths()
+        """Begin an iteration: note which lists there are, and the values of counts."""
+        self.first_note, self.made_before = self.lists.begin(), self.lists.made
         self.extended = set()
         self.values = self.numbers.values()
 
     def done(self) -> None:
         """End an iteration: note how much each list and each count grew."""
-        before = self.before
-        self.added = {
-            key: len(each) - before[key]
-            for key, each in self.lists.held.items()
-            if key in before and len(each) > before[key]
-        }
-        self.lists.forget(before)
+        self.added = {}
+        known = set()
+        for number, length in self.lists.noted[self.first_note :]:
+            found = self.lists.held.get(number)
+            if number < self.made_before and found is not None and number not in known:
+                known.add(number)
+                if len(found) > length:
+                    self.added[number] = len(found) - length
         self.counted = {
             name: value - self.values[name]
             for name, value in self.numbers.values().items()
@@ -292,12 +321,12 @@ class Growing:
             if more > 0:
                 self.numbers.add(name, more)
                 self.values[name] = value + more
-        for key, count in self.added.items():
-            found = self.lists.held.get(key)
-            if turns > 0 and found is not None:
-                if len(found) + turns * count <= MOST_ITEMS:
-                    found.extend(list(found)[-count:] * turns)
-                self.before[key] = len(found)
+        for number, count in self.added.items():
+            found = self.lists.held.get(number)
+            if turns <= 0 or found is None:
+                continue
+            if len(found) + turns * count <= MOST_ITEMS:
+                found.extend(list(found)[-count:] * turns)
 
     def grows(self, index: int, value: Callable[[], Any]) -> bool:
         """Return whether a carried value must be lengthened now."""
