@@ -96,7 +96,7 @@ def test_github_and_sarif_name_the_place(
 def test_a_diff_of_nothing_says_that_no_fix_is_known(
     file: Path, capsys: pytest.CaptureFixture[str], also: list[str]
 ) -> None:
-    file.write_text("import nothing_of_this_name\n")
+    file.write_text("import json.nothing_of_this_name\n")
     assert main(["check", *also, "--diff", "net.py"]) == 1
     said = capsys.readouterr()
     assert said.out == ""

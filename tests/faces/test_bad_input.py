@@ -156,7 +156,7 @@ BEFORE = {
     "exits at import": (HEAD + "sys.exit(3)\n" + NET, "program-exit", 6, "3"),
     "fails at import": (HEAD + "1 / 0\n" + NET, "program-error", 6, "division by zero"),
     "imports what is not there": (
-        HEAD + "import no_such_package\n", "program-error", 6, "no_such_package",
+        HEAD + "import json.no_such_module\n", "program-error", 6, "no_such_module",
     ),
     "exits in the constructor": (
         NET.replace("self.linear =", "sys.exit(4); self.linear ="), "program-exit",

@@ -167,9 +167,9 @@ def test_a_script_may_end_itself(desk: Desk, code: str) -> None:
 
 
 def test_a_script_that_raises_at_once(desk: Desk) -> None:
-    done = desk.rehearse("import nothing_of_this_name\n")
+    done = desk.rehearse("import json.nothing_of_this_name\n")
     assert done.code == 1
-    assert "No module named 'nothing_of_this_name'" in done.out
+    assert "No module named 'json.nothing_of_this_name'" in done.out
     assert "train.py:1:1" in done.out
     assert done.out.endswith("1 error; the program did not reach its end\n")
 

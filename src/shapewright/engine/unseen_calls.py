@@ -331,11 +331,15 @@ def watch_variables(engine: Engine) -> Iterator[None]:
         made = data.detach()
         return made.requires_grad_() if requires_grad else made
 
-    kind.__new__ = new
+    outer = vars(kind).get("__new__")  # of a run around this one
+    kind.__new__ = copy_attributes(new, kind.__new__)
     try:
         yield
     finally:
-        del kind.__new__
+        if outer is None:
+            del kind.__new__
+        else:
+            kind.__new__ = outer
 
 
 def wrap_in_mode(engine: Engine, function: Callable[..., Any]) -> Callable[..., Any]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager, suppress
+from importlib.abc import Loader
 from importlib.machinery import ModuleSpec, PathFinder
 from types import ModuleType
 from typing import Any
@@ -26,6 +27,8 @@ class _Finder:
         if name != self.name:
             return None
         spec = PathFinder.find_spec(name, path, target)
+        if spec is None:
+            spec = self._find_elsewhere(name, path, target)
         if spec is None or spec.loader is None:
             return None
         run, change = spec.loader.exec_module, self.change
@@ -34,8 +37,25 @@ class _Finder:
             run(module)
             change(module)
 
-        spec.loader.exec_module = exec_module  # type: ignore[method-assign]
+        if isinstance(spec.loader, Loader):
+            spec.loader.exec_module = exec_module  # type: ignore[method-assign]
+        else:  # one finder loads all stand-ins
+            spec.loader = _Loader(spec.loader, exec_module)
         return spec
+
+    def _find_elsewhere(self, name: str, path: Any, target: Any) -> ModuleSpec | None:
+        """Return what a finder of stand-ins has for a module that is not installed."""
+        for finder in sys.meta_path:
+            if getattr(finder, "provides_stand_ins", False):
+                return finder.find_spec(name, path, target)
+        return None
+
+
+class _Loader:
+    """A loader that runs a module in another way than the one that creates it."""
+
+    def __init__(self, loader: Any, run: Callable[[ModuleType], None]) -> None:
+        self.create_module, self.exec_module = loader.create_module, run
 
 
 @contextmanager

@@ -1,9 +1,10 @@
-"""Packages that are not installed: kernels, each with a stand-in of its signatures,
-and all others, whose names are there and whose values are unknown.
+"""Packages that are not installed: those with a stand-in of their signatures, and all
+others, whose names are there and whose values are unknown.
 
-A stand-in is a file of `kernels/` that computes with torch's own operators what the
-package documents, and refuses what it refuses. It is used where the program itself
-imports the package and handles no `ImportError`.
+A stand-in is a file of `kernels/` or `libraries/` that computes with torch's own
+operators what the package documents, and refuses what it refuses. It is used where the
+program itself imports the package and handles no `ImportError`; what it does not cover
+has no known value.
 """
 
 from __future__ import annotations
@@ -19,21 +20,47 @@ from importlib.machinery import ModuleSpec
 from types import FrameType, ModuleType
 from typing import Any
 
+from shapewright.engine.call_sites import OURS
 from shapewright.runtime.absent.guards import ABSENT_PACKAGES, is_guarded
 from shapewright.runtime.absent.tellers import Tell
 from shapewright.runtime.absent.unknown_values import AbsentValue, Given
 
+HERE = "shapewright.runtime.absent"
 KERNELS = (
     "apex", "bitsandbytes", "causal_conv1d", "flash_attn", "mamba_ssm",
     "torch_scatter", "xformers",
 )  # fmt: skip
-"""Packages with a stand-in, each a module of `kernels`."""
+"""Packages of kernels with a stand-in, each a module of `kernels`."""
+LIBRARIES = (
+    "diffusers", "ftfy", "librosa", "pyarrow", "pycocotools", "pytorch_fid", "tyro",
+)  # fmt: skip
+"""Packages around a model with a stand-in, each a module of `libraries`."""
+STAND_INS: dict[str, str] = {
+    **{name: f"{HERE}.kernels.{name}" for name in KERNELS},
+    **{name: f"{HERE}.libraries.{name}" for name in LIBRARIES},
+}
+"""The module that stands for each package: it has `MODULES`, `SOURCE` and `VERSION`."""
+NEAR = 0.85
+"""From which likeness on (`difflib`) a name is another one, misspelt."""
 OWN = frozenset({*sys.stdlib_module_names, "torch", "shapewright", "numpy"})
 """Packages for which nothing stands."""
 
 
+def register_stand_in(package: str, module: str) -> None:
+    """Let a module stand for a package where that is not installed.
+
+    The module defines ``MODULES``, the names of each module of the package (``""`` is
+    the package itself), ``SOURCE``, where they are documented, and ``VERSION``:
+
+        register_stand_in("fast_norms", "my_stand_ins.fast_norms")
+    """
+    STAND_INS[package] = module
+
+
 class _Finder:
     """An import finder that provides packages with a stand-in."""
+
+    provides_stand_ins = True
 
     def __init__(
         self, tell: Tell, holds: Callable[[str], bool], given: Given | None = None
@@ -44,7 +71,7 @@ class _Finder:
     def find_spec(self, name: str, path: Any = None, target: Any = None) -> Any:
         """Return the spec of a stand-in, or None for other packages."""
         root = name.partition(".")[0]
-        if root not in KERNELS and not self._is_nowhere(root):
+        if root not in STAND_INS and not self._is_nowhere(root):
             return None
         if root not in self.made:
             frame = _find_importer(sys._getframe(1))
@@ -52,10 +79,8 @@ class _Finder:
                 return None
             if is_guarded(frame, ABSENT_PACKAGES):
                 return None  # the program has a way of its own without it
-        if root in KERNELS:
-            source = _load_stand_in(root)
-            if name != root and name.partition(".")[2] not in source.MODULES:
-                return None
+        elif root in STAND_INS and _is_misspelt(name, root):
+            return None
         return ModuleSpec(name, self, is_package=True)  # type: ignore[arg-type]
 
     def _is_nowhere(self, root: str) -> bool:
@@ -66,33 +91,28 @@ class _Finder:
             return True
         if root in OWN or root in sys.modules:
             return False  # a module of it is missing
-        return not get_close_matches(root, _list_near_modules(), n=1, cutoff=0.85)
+        return not get_close_matches(root, _list_near_modules(), n=1, cutoff=NEAR)
 
     def create_module(self, spec: ModuleSpec) -> ModuleType:
-        """Return an empty module with the requested name."""
+        """Return a module whose names are not known."""
         root = spec.name.partition(".")[0]
-        if root not in KERNELS:
-            if root not in self.made:
-                by = "names whose values are not known"
-                self.tell(f"the package `{root}`", by, "assumed")
-            self.made.append(spec.name)
-            return _UnknownModule(spec.name, self.given)
         if root not in self.made:
-            source = _load_stand_in(root)
-            self.tell(f"the package `{root}`", source.SOURCE, "documented")
+            what = f"the package `{root}`"
+            if root in STAND_INS:
+                self.tell(what, _load_stand_in(root).SOURCE, "documented")
+            else:
+                self.tell(what, "names whose values are not known", "assumed")
         self.made.append(spec.name)
-        return ModuleType(spec.name)
+        return _UnknownModule(spec.name, self.given)
 
     def exec_module(self, module: ModuleType) -> None:
-        """Fill a module with the stand-ins of its names."""
+        """Fill a module with the names that its stand-in covers."""
         root, _, inner = module.__name__.partition(".")
-        if root not in KERNELS:
-            module.__path__ = []
-            return
-        source = _load_stand_in(root)
-        vars(module).update(source.MODULES[inner])
-        module.__version__ = source.VERSION  # type: ignore[attr-defined]
         module.__path__ = []
+        if root in STAND_INS:
+            source = _load_stand_in(root)
+            vars(module).update(source.MODULES.get(inner, {}))
+            module.__version__ = source.VERSION  # type: ignore[attr-defined]
 
 
 class _UnknownModule(ModuleType):
@@ -107,6 +127,9 @@ class _UnknownModule(ModuleType):
     def __getattr__(self, name: str) -> Any:
         if name.startswith("__") and name.endswith("__"):
             raise AttributeError(name)
+        known = [each for each in vars(self) if not each.startswith("_")]
+        if get_close_matches(name, known, n=1, cutoff=NEAR):
+            raise AttributeError(f"module {self.__name__!r} has no attribute {name!r}")
         return getattr(self._unknown, name)
 
 
@@ -120,19 +143,30 @@ def _list_near_modules() -> list[str]:
             for entry in os.scandir(folder or "."):
                 if entry.name.endswith(".py") or entry.is_dir():
                     found.add(entry.name.removesuffix(".py"))
-    return sorted(found | {*KERNELS})
+    return sorted(found | {*STAND_INS})
+
+
+def _is_misspelt(name: str, root: str) -> bool:
+    """Return whether a module of a stand-in is none of its modules, but nearly one."""
+    inner, known = name.partition(".")[2], _load_stand_in(root).MODULES
+    return inner not in known and bool(
+        get_close_matches(inner, [*filter(None, known)], n=1, cutoff=NEAR)
+    )
 
 
 def _load_stand_in(root: str) -> Any:
     """Return the stand-in of a package."""
-    return importlib.import_module(f"shapewright.runtime.absent.kernels.{root}")
+    return importlib.import_module(STAND_INS[root])
 
 
 def _find_importer(frame: FrameType | None) -> FrameType | None:
     """Return the frame whose code imports, past the frames of the import system; None
     if it only asks whether the package is there.
     """
-    while frame is not None and "importlib" in frame.f_code.co_filename:
+    while frame is not None and (
+        "importlib" in frame.f_code.co_filename
+        or frame.f_code.co_filename.startswith(OURS)
+    ):
         if frame.f_code.co_filename == importlib.util.find_spec.__code__.co_filename:
             return None
         frame = frame.f_back

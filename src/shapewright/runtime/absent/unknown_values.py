@@ -11,6 +11,7 @@ import sys
 from collections.abc import Callable
 from typing import Any, NoReturn
 
+from shapewright.engine.call_sites import USER, classify_file
 from shapewright.engine.failures.run_ends import NotHere
 
 Given = Callable[[str, tuple[Any, ...], dict[str, Any]], Any]
@@ -86,7 +87,12 @@ class AbsentValue:
         return id(self)
 
     def __eq__(self, other: object) -> bool:
-        return self is other or self._ask("a comparison")
+        if self is other:
+            return True
+        # `inspect` and `dataclasses` compare what they are given with what they know
+        if classify_file(sys._getframe(1).f_code.co_filename) != USER:
+            return False
+        return self._ask("a comparison")
 
     def __ne__(self, other: object) -> bool:
         return not self == other
@@ -111,6 +117,9 @@ class AbsentValue:
     def __fspath__(self) -> str:
         return self._ask("the name of a file")
 
+    def __array__(self, *args: Any, **kwargs: Any) -> Any:
+        return self._ask("an array")
+
     def _combine(self, *others: Any) -> Any:
         return self._ask("a calculation")
 
@@ -129,10 +138,24 @@ class AbsentValue:
     def __torch_function__(
         cls, func: Any, types: Any, args: Any = (), kwargs: Any = None
     ) -> Any:
-        for value in (*args, *(kwargs or {}).values()):
-            if isinstance(value, AbsentValue):
-                value._ask(f"`{getattr(func, '__name__', 'a call of torch')}`")
+        value = find_absent_value((args, kwargs))
+        if value is not None:
+            value._ask(f"`{getattr(func, '__name__', 'a call of torch')}`")
         return NotImplemented
+
+
+def find_absent_value(values: Any) -> AbsentValue | None:
+    """Return the first unknown value in a nest of tuples, lists and dicts."""
+    if isinstance(values, AbsentValue):
+        return values
+    if isinstance(values, dict):
+        values = list(values.values())
+    if isinstance(values, list | tuple):
+        for value in values:
+            absent = find_absent_value(value)
+            if absent is not None:
+                return absent
+    return None
 
 
 def _is_decorator(value: Any) -> bool:
