@@ -9,6 +9,7 @@ import torch
 from torch.utils.checkpoint import _StopRecomputationError
 
 from shapewright.engine import autocast, nests
+from shapewright.engine.absence import NotHere
 from shapewright.engine.autograd_graph import (
     attach_graph,
     can_attach_graph,
@@ -105,6 +106,8 @@ def ask_torch(
         out, flops = _run_torch(engine, func, name, physical, casts)
     except _StopRecomputationError as enough:  # how a checkpoint ends
         engine.raise_theirs(enough)
+    except NotHere as question:
+        engine.raise_theirs(question)
     except Exception as error:  # torch refuses
         if "item() cannot be called" in str(error):
             with_numbers = unknown_lengths.replace_scalars(engine, args, kwargs)

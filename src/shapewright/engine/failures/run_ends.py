@@ -14,6 +14,7 @@ from typing import Any
 import torch
 from torch import nn
 
+from shapewright.engine.absence import NotHere, Unknown
 from shapewright.engine.call_sites import USER, Positions, is_installed
 from shapewright.engine.engine import Engine
 from shapewright.engine.event_record import Fold, find_innermost
@@ -130,8 +131,17 @@ class Stopped(BaseException):
     """Raised when the allowed time has passed."""
 
 
-class NotHere(Exception):
-    """Raised where what is not on this machine decides what comes next."""
+def _find_refused_value(error: BaseException) -> Unknown | None:
+    """Return the value of what is not here that compiled code refused, if any."""
+    where, text = error.__traceback__, get_message(error)
+    while where is not None and where.tb_next is not None:
+        where = where.tb_next
+    if where is None or not isinstance(error, TypeError | ValueError):
+        return None
+    for value in where.tb_frame.f_locals.values():
+        if isinstance(value, Unknown) and type(value).__name__ in text:
+            return value
+    return None
 
 
 def collect_findings(
@@ -238,6 +248,8 @@ def make_failure(error: BaseException, engine: Engine, positions: Positions) -> 
         )
     elif isinstance(error, NotHere):
         code_, message = NOT_HERE, text
+    elif (refused := _find_refused_value(error)) is not None:
+        code_, message = NOT_HERE, refused._write_question("this call")
     elif isinstance(error, Stopped):
         code_, message = TIMEOUT, first or "the time limit was reached"
     elif not is_own(error, engine):

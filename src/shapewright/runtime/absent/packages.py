@@ -32,7 +32,8 @@ KERNELS = (
 )  # fmt: skip
 """Packages of kernels with a stand-in, each a module of `kernels`."""
 LIBRARIES = (
-    "diffusers", "ftfy", "librosa", "pyarrow", "pycocotools", "pytorch_fid", "tyro",
+    "absl", "diffusers", "easydict", "ema_pytorch", "fire", "ftfy", "inflect",
+    "librosa", "pyarrow", "pycocotools", "pytorch_fid", "tyro", "unidecode",
 )  # fmt: skip
 """Packages around a model with a stand-in, each a module of `libraries`."""
 STAND_INS: dict[str, str] = {

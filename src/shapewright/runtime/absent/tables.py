@@ -12,7 +12,7 @@ from contextlib import ExitStack, contextmanager
 from types import ModuleType
 from typing import Any
 
-from shapewright.engine.failures.run_ends import NotHere
+from shapewright.engine.absence import NotHere
 from shapewright.engine.replacement import copy_attributes
 from shapewright.runtime.absent.known_files import find_known
 from shapewright.runtime.absent.late_imports import change_when_imported

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from shapewright.engine.failures.run_ends import NotHere
+from shapewright.engine.absence import NotHere
 from shapewright.record.ops import Basis
 
 if TYPE_CHECKING:

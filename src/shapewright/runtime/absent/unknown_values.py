@@ -6,20 +6,22 @@ it, `NotHere` says which name that is, and what to give.
 
 from __future__ import annotations
 
+import ast
 import linecache
 import sys
 from collections.abc import Callable
+from types import FunctionType
 from typing import Any, NoReturn
 
+from shapewright.engine.absence import NotHere, Unknown
 from shapewright.engine.call_sites import USER, classify_file
-from shapewright.engine.failures.run_ends import NotHere
 
 Given = Callable[[str, tuple[Any, ...], dict[str, Any]], Any]
 """What the user says that a name gives when it is called; `NOTHING` if nothing."""
 NOTHING = object()
 
 
-class AbsentValue:
+class AbsentValue(Unknown):
     """A value that a package or a file would have given.
 
     `_path` is how the program writes it: ``pandas.read_csv(...)``; `_advice` what to do
@@ -30,10 +32,12 @@ class AbsentValue:
         self.__dict__.update(_path=path, _advice=advice, _given=given)
 
     def _ask(self, doing: str) -> NoReturn:
-        raise NotHere(
-            f"`{self._path}` is not known here, and {doing} depends on it: "
-            + self._advice.replace("NAME", self._path.replace("(...)", ""))
-        )
+        raise NotHere(self._write_question(doing))
+
+    def _write_question(self, doing: str) -> str:
+        """Return the sentence that asks for it, since something depends on it."""
+        advice = str(self._advice).replace("NAME", self._path.replace("(...)", ""))
+        return f"`{self._path}` is not known here, and {doing} depends on it: {advice}"
 
     def _make(self, path: str) -> Any:
         """Return what the user says of a name, or a further unknown value."""
@@ -58,6 +62,8 @@ class AbsentValue:
             found = self._given(f"{self._path}()", args, kwargs)
             if found is not NOTHING:
                 return found
+        if args and isinstance(args[0], FunctionType) and _is_main_statement():
+            self._ask(f"whether `{args[0].__name__}` runs")
         made = AbsentValue(f"{self._path}(...)", self._advice, self._given)
         made.__dict__.update(kwargs)  # `HParams(epochs=5).epochs` is 5
         return made
@@ -87,15 +93,19 @@ class AbsentValue:
         return id(self)
 
     def __eq__(self, other: object) -> bool:
+        return self._is(other)
+
+    def __ne__(self, other: object) -> bool:
+        return not self._is(other)
+
+    def _is(self, other: object) -> bool:
+        """Return whether this is the other; ask if the program wants to know it."""
         if self is other:
             return True
         # `inspect` and `dataclasses` compare what they are given with what they know
-        if classify_file(sys._getframe(1).f_code.co_filename) != USER:
+        if classify_file(sys._getframe(2).f_code.co_filename) != USER:
             return False
         return self._ask("a comparison")
-
-    def __ne__(self, other: object) -> bool:
-        return not self == other
 
     def __bool__(self) -> bool:
         return self._ask("a condition")
@@ -165,6 +175,26 @@ def _is_decorator(value: Any) -> bool:
     frame = sys._getframe(2)
     line = linecache.getline(frame.f_code.co_filename, frame.f_lineno)
     return line.lstrip().startswith("@")
+
+
+def _is_main_statement() -> bool:
+    """Return whether a call is a statement of a module, as in ``app.run(main)``: what
+    becomes of its arguments is all that it is for.
+    """
+    frame = sys._getframe(2)
+    if frame.f_code.co_name != "<module>":
+        return False
+    text = "".join(linecache.getlines(frame.f_code.co_filename))
+    try:
+        tree = ast.parse(text)
+    except SyntaxError:
+        return False
+    return any(
+        isinstance(node, ast.Expr)
+        and isinstance(node.value, ast.Call)
+        and node.lineno <= frame.f_lineno <= (node.end_lineno or 0)
+        for node in ast.walk(tree)
+    )
 
 
 def _make_base(path: str, advice: str) -> type:

@@ -1,0 +1,18 @@
+"""What a run needs and this machine does not have: a value of it, and its error."""
+
+from __future__ import annotations
+
+
+class NotHere(Exception):
+    """Raised where what is not on this machine decides what comes next."""
+
+
+class Unknown:
+    """The base of values of what is not on this machine.
+
+    Compiled code refuses one by the name of its class, in the words of a `TypeError`.
+    """
+
+    def _write_question(self, doing: str) -> str:
+        """Return the sentence that asks for it, since something depends on it."""
+        raise NotImplementedError
