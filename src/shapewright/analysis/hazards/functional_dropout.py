@@ -31,10 +31,10 @@ def find_constant_dropout(scene: HazardContext) -> Iterator[Finding]:
 
 def _is_without_mode(scene: HazardContext, op: Op) -> bool:
     """Return whether a method calls dropout and says nothing of training."""
-    found = scene.program.call_at(op.span)
-    if found is None or is_starred(found[1]):
+    located = scene.program.call_at(op.span)
+    if located is None or is_starred(located[1]):
         return False
-    text, node = found
+    text, node = located
     function = text.around(node, ast.FunctionDef)
     words = {word.arg for word in node.keywords}
     return (
