@@ -214,8 +214,8 @@ def format_demand(demand: Demand) -> str:
             return f"{size} is at least {bound}"
         case SizeAtMost(size, bound):
             return f"{size} is at most {bound}"
-        case EqualSizes(left, two):
-            return f"{left} equals {two}"
+        case EqualSizes(left, right):
+            return f"{left} equals {right}"
         case Square(size):
             return f"{size} is a square number"
     return str(demand)

@@ -205,19 +205,19 @@ def _swap_call_arguments(text: SourceText, call: ast.Call) -> Iterator[Fix]:
     rows: list[list[ast.expr]] = [list(call.args)]
     rows += [list(e.elts) for e in call.args if isinstance(e, ast.Tuple | ast.List)]
     for row in rows:
-        for left, other in pairwise(row):
-            if not isinstance(left, ast.Starred) and not isinstance(other, ast.Starred):
-                yield from _swap_nodes(text, call, left, other)
+        for left, right in pairwise(row):
+            if not isinstance(left, ast.Starred) and not isinstance(right, ast.Starred):
+                yield from _swap_nodes(text, call, left, right)
 
 
 def _swap_nodes(
-    text: SourceText, whole: ast.expr, left: ast.expr, other: ast.expr
+    text: SourceText, whole: ast.expr, left: ast.expr, right: ast.expr
 ) -> Iterator[Fix]:
     """Swap two expressions."""
-    first, second = text.written(left), text.written(other)
+    first, second = text.written(left), text.written(right)
     if first == second or "\n" in first + second:
         return
-    edits = (Edit(text.span(left), second), Edit(text.span(other), first))
+    edits = (Edit(text.span(left), second), Edit(text.span(right), first))
     span = text.span(whole)
     message = f"`{second}` and `{first}` swapped"
     if span.line == span.end_line and len(text.written(whole)) <= 72:

@@ -91,10 +91,10 @@ def _find_comparison_order(scene: HazardContext, call: OperatorCall) -> str | No
     """
     if len(call.op.inputs) != 2:
         return None
-    left, other = call.op.inputs
-    if not all(is_range(scene, fact) for fact in (left, other)):
+    left, right = call.op.inputs
+    if not all(is_range(scene, fact) for fact in (left, right)):
         return None
-    rows = [len(f.shape) > 1 and f.shape[-1] == 1 for f in (left, other)]
+    rows = [len(f.shape) > 1 and f.shape[-1] == 1 for f in (left, right)]
     if rows[0] == rows[1]:
         return None
     less = call.name in ("<", "<=", "lt", "le")

@@ -47,8 +47,8 @@ def find_implicit_broadcasts(scene: HazardContext) -> Iterator[Finding]:
         op = call.op
         if call.name not in ARITHMETIC | LOSSES or len(op.inputs) < 2:
             continue
-        left, other = op.inputs[0], op.inputs[1]
-        if left.shape == other.shape or not left.shape or not other.shape:
+        left, right = op.inputs[0], op.inputs[1]
+        if left.shape == right.shape or not left.shape or not right.shape:
             continue
         if op.span is None or not scene.in_user_code(op):
             continue
@@ -234,14 +234,14 @@ def _report_one_target(scene: HazardContext, call: OperatorCall) -> Finding:
 
 
 def _find_paired_axis(
-    scene: HazardContext, left: Dims, other: Dims, loss: bool
+    scene: HazardContext, left: Dims, right: Dims, loss: bool
 ) -> tuple[Axis, int] | None:
     """Return the axis that two tensors hold in different dims, and which tensor has
     more dims (0 or 1).
     """
-    if len(left) == len(other):
+    if len(left) == len(right):
         return None
-    longer, shorter = (left, other) if len(left) > len(other) else (other, left)
+    longer, shorter = (left, right) if len(left) > len(right) else (right, left)
     back = len(longer) - len(shorter)
     for at, dim in enumerate(shorter):
         facing = longer[at + back]

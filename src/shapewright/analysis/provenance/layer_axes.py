@@ -31,21 +31,21 @@ def find_contraction(call: OperatorCall) -> _Contraction | None:
         return _find_einsum_contraction(call)
     if call.name not in PRODUCTS or len(call.dims) < 2:
         return None
-    left, other = call.dims[0], call.dims[1]
-    if not left or not other:
+    left, right = call.dims[0], call.dims[1]
+    if not left or not right:
         return None
-    row = other[-2] if len(other) > 1 else other[-1]
+    row = right[-2] if len(right) > 1 else right[-1]
     return _Contraction((left[-1],), (row,))
 
 
 @follows(*PRODUCTS)
 def product(flow: AxisFlow, call: OperatorCall) -> Outputs:
-    left, other = call.dims[0], call.dims[1]
+    left, right = call.dims[0], call.dims[1]
     rows = left[:-1] if len(left) == 1 else left[-2:-1]
-    columns = other[-1:] if len(other) > 1 else ()
+    columns = right[-1:] if len(right) > 1 else ()
     last_dims = (*rows, *columns)
     batch = call.shape[: len(call.shape) - len(last_dims)]
-    fronts = [dims[:-2] for dims in (left, other)]
+    fronts = [dims[:-2] for dims in (left, right)]
     return (*flow.lined_up(fronts, batch, True), *last_dims)
 
 
@@ -56,8 +56,8 @@ def linear(flow: AxisFlow, call: OperatorCall) -> Outputs:
 
 @follows("addmm", "baddbmm")
 def addmm(flow: AxisFlow, call: OperatorCall) -> Outputs:
-    left, other = call.dims[1], call.dims[2]
-    return (*left[:-1], other[-1])
+    left, right = call.dims[1], call.dims[2]
+    return (*left[:-1], right[-1])
 
 
 @follows("outer", "ger")
@@ -67,9 +67,9 @@ def outer(flow: AxisFlow, call: OperatorCall) -> Outputs:
 
 @follows("cdist")
 def cdist(flow: AxisFlow, call: OperatorCall) -> Outputs:
-    left, other = call.dims[:2]
-    fronts = flow.lined_up([left[:-2], other[:-2]], call.shape[:-2], True)
-    return (*fronts, left[-2], other[-2])
+    left, right = call.dims[:2]
+    fronts = flow.lined_up([left[:-2], right[:-2]], call.shape[:-2], True)
+    return (*fronts, left[-2], right[-2])
 
 
 def _create_feature_dim(call: OperatorCall, at: int, dim: int, size: int) -> Dim:
@@ -154,10 +154,10 @@ def _find_einsum_contraction(call: OperatorCall) -> _Contraction | None:
     equation = parse_equation(call)
     if equation is None or len(equation[0]) != 2:
         return None
-    (left, other), out = equation[0], infer_output_letters(*equation)
-    gone = [c for c in left if c in other and c not in out]
+    (left, right), out = equation[0], infer_output_letters(*equation)
+    gone = [c for c in left if c in right and c not in out]
     first = dict(zip(left, call.dims[0], strict=True))
-    second = dict(zip(other, call.dims[1], strict=True))
+    second = dict(zip(right, call.dims[1], strict=True))
     return _Contraction(tuple(first[c] for c in gone), tuple(second[c] for c in gone))
 
 

@@ -132,16 +132,16 @@ def _match_convolution(op: Op, out: Fact, dim: int, transposed: bool) -> _Origin
     return _Origin("same" if same else "changed", ((0, dim),))
 
 
-def _match_product(left: Fact, other: Fact, out: Fact, dim: int) -> _Origin | None:
+def _match_product(left: Fact, right: Fact, out: Fact, dim: int) -> _Origin | None:
     rank = len(out.shape)
-    if len(other.shape) > 1 and dim == rank - 1:
-        return _Origin("same", ((1, len(other.shape) - 1),))
-    if len(other.shape) == 1 or dim == rank - 2:
-        rows = len(left.shape) - (1 if len(other.shape) == 1 else 2)
-        if dim == rank - (1 if len(other.shape) == 1 else 2) and rows >= 0:
+    if len(right.shape) > 1 and dim == rank - 1:
+        return _Origin("same", ((1, len(right.shape) - 1),))
+    if len(right.shape) == 1 or dim == rank - 2:
+        rows = len(left.shape) - (1 if len(right.shape) == 1 else 2)
+        if dim == rank - (1 if len(right.shape) == 1 else 2) and rows >= 0:
             return _Origin("same", ((0, rows),))
     back = rank - dim
-    for at, fact in ((0, left), (1, other)):
+    for at, fact in ((0, left), (1, right)):
         place = len(fact.shape) - back
         if place >= 0 and fact.shape[place] == out.shape[dim]:
             return _Origin("same", ((at, place),))

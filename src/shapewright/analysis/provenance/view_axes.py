@@ -34,9 +34,9 @@ def permute(flow: AxisFlow, call: OperatorCall) -> Outputs:
 
 @follows("transpose", "swapaxes", "swapdims", "transpose_")
 def transpose(flow: AxisFlow, call: OperatorCall) -> Outputs:
-    first, other = call.given(1, "dim0", "axis0"), call.given(2, "dim1", "axis1")
+    first, second = call.given(1, "dim0", "axis0"), call.given(2, "dim1", "axis1")
     dims = list(call.dims[0])
-    dims[first], dims[other] = dims[other], dims[first]
+    dims[first], dims[second] = dims[second], dims[first]
     return tuple(dims)
 
 

@@ -233,26 +233,26 @@ class _Search:
         Where no letter does it alone, two are moved: an image of 224 x 448 in patches
         of 16 is 392 of them, and no height is, beside the width that was tried.
         """
-        for left, two in dict.fromkeys([*call.stated, *call.pairs]):
-            names = sorted(left.letters() | two.letters())
+        for left, right in dict.fromkeys([*call.stated, *call.pairs]):
+            names = sorted(left.letters() | right.letters())
             alone = [
                 moved
                 for name in names
-                for moved in self.equal(trial.sizes, left, two, name)
+                for moved in self.equal(trial.sizes, left, right, name)
             ]
             yield from alone
             for pair in () if alone else combinations(names, 2):
-                yield from self.equal_together(trial.sizes, left, two, pair)
+                yield from self.equal_together(trial.sizes, left, right, pair)
 
     def equal(
-        self, sizes: Mapping[str, int], left: Expression, two: Expression, name: str
+        self, sizes: Mapping[str, int], left: Expression, right: Expression, name: str
     ) -> Iterator[dict[str, int]]:
         """Yield up to three sizes of a letter at which two formulas are equal."""
         now = sizes[name]
         fits = []
         for size in range(1, LARGEST_TRIED):
             moved = {**sizes, name: size}
-            if left.value(moved) == two.value(moved):
+            if left.value(moved) == right.value(moved):
                 fits.append(size)
         fits.sort(key=lambda size: abs(size - now))
         yield from ({**sizes, name: size} for size in fits[:3])
@@ -261,7 +261,7 @@ class _Search:
         self,
         sizes: Mapping[str, int],
         left: Expression,
-        two: Expression,
+        right: Expression,
         names: tuple[str, str],
     ) -> Iterator[dict[str, int]]:
         """Yield up to three sizes of two letters at which two formulas are equal.
@@ -272,7 +272,7 @@ class _Search:
         fits = []
         for pair in product(ROUND, repeat=2):
             moved = {**sizes, **dict(zip(names, pair, strict=True))}
-            if left.value(moved) == two.value(moved):
+            if left.value(moved) == right.value(moved):
                 fits.append(pair)
         fits.sort(key=lambda pair: (max(pair) / min(pair), -min(pair)))
         for pair in fits[:3]:
@@ -286,4 +286,4 @@ def _count_calls(trial: Trial) -> int:
 
 def _count_equal_pairs(call: RefusedSizes, sizes: Mapping[str, int]) -> int:
     """Return how many pairs of a call are equal at these sizes."""
-    return sum(left.value(sizes) == two.value(sizes) for left, two in call.pairs)
+    return sum(left.value(sizes) == right.value(sizes) for left, right in call.pairs)

@@ -199,8 +199,8 @@ def _has_call(trial: Trial) -> bool:
 def _pair_from_end(dims: Sequence[tuple[Expression | None, ...]]) -> list[Pair]:
     """Pair the sizes of two tensors from the last dim on."""
     pairs: list[Pair] = []
-    for left, two in combinations(dims, 2):
-        for a, b in zip(reversed(left), reversed(two), strict=False):
+    for left, right in combinations(dims, 2):
+        for a, b in zip(reversed(left), reversed(right), strict=False):
             if a is not None and b is not None and a != b:
                 pairs.append((a, b))
     return list(dict.fromkeys(pairs))

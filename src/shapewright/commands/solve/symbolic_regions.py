@@ -73,20 +73,20 @@ class Region:
         """Return the smallest size of every letter."""
         return {name: ladder.low for name, ladder in self.box.items()}
 
-    def equal(self, left: Expression, two: Expression) -> tuple[Decision, bool]:
+    def equal(self, left: Expression, right: Expression) -> tuple[Decision, bool]:
         """Decide whether formulas are equal in the region, and whether also in its
         reach beyond.
         """
-        if not self.live and compare_formulas(left, two, self.reach).holds:
+        if not self.live and compare_formulas(left, right, self.reach).holds:
             return Decision(True), True
-        decision = compare_formulas(left, two, self.box)
+        decision = compare_formulas(left, right, self.box)
         if decision.holds is False and decision.at is not None:
             at = {**self.first(), **decision.at}
             if self.holds(at):
                 return Decision(False, at), False
-            return self.everywhere(Compared(left, "==", two)), False
+            return self.everywhere(Compared(left, "==", right)), False
         if decision.holds is None:
-            return ask_solver(Compared(left, "==", two), self.live, self.box), False
+            return ask_solver(Compared(left, "==", right), self.live, self.box), False
         return decision, False
 
     def everywhere(self, condition: Condition) -> Decision:
@@ -174,9 +174,11 @@ def narrow_box(box: dict[str, Ladder], condition: Condition) -> bool:
 def _carry_out_divisions(condition: Condition, box: Ladders) -> Condition:
     """Return the condition with its exact divisions by formulas carried out."""
     match condition:
-        case Compared(left, relation, two):
+        case Compared(left, relation, right):
             return Compared(
-                carry_out_divisions(left, box), relation, carry_out_divisions(two, box)
+                carry_out_divisions(left, box),
+                relation,
+                carry_out_divisions(right, box),
             )
         case Every(parts):
             return Every(tuple(_carry_out_divisions(part, box) for part in parts))
@@ -284,22 +286,22 @@ def format_regions(regions: Sequence[Region]) -> list[str]:
     joined = True
     while joined:
         joined = False
-        for first, two in combinations(boxes, 2):
-            both = _merge_boxes(first, two) or _merge_boxes(two, first)
+        for first, second in combinations(boxes, 2):
+            both = _merge_boxes(first, second) or _merge_boxes(second, first)
             if both is not None:
-                boxes = [box for box in boxes if box not in (first, two)] + [both]
+                boxes = [box for box in boxes if box not in (first, second)] + [both]
                 joined = True
                 break
     texts = [", ".join(ladder.text(name) for name, ladder in b.items()) for b in boxes]
     return texts + [region.text() for region in regions if region.live]
 
 
-def _merge_boxes(first: Ladders, two: Ladders) -> dict[str, Ladder] | None:
+def _merge_boxes(first: Ladders, second: Ladders) -> dict[str, Ladder] | None:
     """Merge two boxes if the second begins where the first ends, else return None."""
-    differ = [name for name in first if first[name] != two[name]]
+    differ = [name for name in first if first[name] != second[name]]
     if len(differ) != 1:
         return None
-    low, high = first[differ[0]], two[differ[0]]
+    low, high = first[differ[0]], second[differ[0]]
     step = high.step if high.count != 1 else low.step
     if low.high is None or low.high + step != high.low:
         return None

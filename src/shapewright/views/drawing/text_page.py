@@ -56,12 +56,12 @@ def _find_clashes(drawn: Drawn) -> list[Clash]:
     if last in PRODUCTS:
         return list(_iter_product_clashes(*drawn.inputs[-2:]))
     if last == "linear":
-        left, other = drawn.inputs[:2]
-        return list(_iter_differing([(left, -1), (other, -1)]))
+        left, right = drawn.inputs[:2]
+        return list(_iter_differing([(left, -1), (right, -1)]))
     if last in CONVOLUTIONS and drawn.arguments.get("groups", 1) == 1:
-        left, other = drawn.inputs[:2]
-        if len(left.shape) >= len(other.shape) - 1 > 1:
-            return list(_iter_differing([(left, 1 - len(other.shape)), (other, 1)]))
+        left, right = drawn.inputs[:2]
+        if len(left.shape) >= len(right.shape) - 1 > 1:
+            return list(_iter_differing([(left, 1 - len(right.shape)), (right, 1)]))
     if last in JOINS:
         return list(_iter_joining_clashes(drawn, None if last == "stack" else "dim"))
     if drawn.broadcast:
@@ -69,22 +69,22 @@ def _find_clashes(drawn: Drawn) -> list[Clash]:
     return []
 
 
-def _iter_product_clashes(left: Side, other: Side) -> Iterator[Clash]:
+def _iter_product_clashes(left: Side, right: Side) -> Iterator[Clash]:
     """Yield mismatches of columns with rows of the second, then of batch dims."""
-    if not left.shape or not other.shape:
+    if not left.shape or not right.shape:
         return
-    rows = -1 if len(other.shape) == 1 else -2
-    yield from _iter_differing([(left, -1), (other, rows)])
-    for back in range(3, min(len(left.shape), len(other.shape)) + 1):
-        if 1 not in (left.shape[-back], other.shape[-back]):
-            yield from _iter_differing([(left, -back), (other, -back)])
+    rows = -1 if len(right.shape) == 1 else -2
+    yield from _iter_differing([(left, -1), (right, rows)])
+    for back in range(3, min(len(left.shape), len(right.shape)) + 1):
+        if 1 not in (left.shape[-back], right.shape[-back]):
+            yield from _iter_differing([(left, -back), (right, -back)])
 
 
-def _iter_broadcast_clashes(left: Side, other: Side) -> Iterator[Clash]:
+def _iter_broadcast_clashes(left: Side, right: Side) -> Iterator[Clash]:
     """Yield pairs of sizes, aligned from the right, that do not broadcast."""
-    for back in range(1, min(len(left.shape), len(other.shape)) + 1):
-        if 1 not in (left.shape[-back], other.shape[-back]):
-            yield from _iter_differing([(left, -back), (other, -back)])
+    for back in range(1, min(len(left.shape), len(right.shape)) + 1):
+        if 1 not in (left.shape[-back], right.shape[-back]):
+            yield from _iter_differing([(left, -back), (right, -back)])
 
 
 def _iter_joining_clashes(drawn: Drawn, along: str | None) -> Iterator[Clash]:
@@ -100,11 +100,11 @@ def _iter_joining_clashes(drawn: Drawn, along: str | None) -> Iterator[Clash]:
 
 def _iter_differing(pair: list[tuple[Side, int]]) -> Iterator[Clash]:
     """Yield the pair of dims if their sizes differ."""
-    (left, at), (other, to) = pair
-    if left.shape[at] != other.shape[to]:
+    (left, at), (right, to) = pair
+    if left.shape[at] != right.shape[to]:
         yield (
             (left.name, at % len(left.shape)),
-            (other.name, to % len(other.shape)),
+            (right.name, to % len(right.shape)),
         )
 
 
@@ -112,9 +112,9 @@ def _describe_clashes(drawn: Drawn, clashes: list[Clash]) -> list[str]:
     """Return a sentence for each mismatch."""
     sizes = {side.name: side.written for side in drawn.inputs}
     return [
-        f"dim {at} of `{left}` is {sizes[left][at]}, dim {to} of `{other}` is"
-        f" {sizes[other][to]}: they should be equal"
-        for (left, at), (other, to) in clashes
+        f"dim {at} of `{left}` is {sizes[left][at]}, dim {to} of `{right}` is"
+        f" {sizes[right][to]}: they should be equal"
+        for (left, at), (right, to) in clashes
     ]
 
 
