@@ -484,9 +484,9 @@ def _run_trace(
     try:
         with limit_time(settings.timeout):
             if not args and not kwargs and not freed:
-                searched = trace_found_inputs(target, request)
-                if searched is not None:
-                    return _show_trace(with_loops(searched).trace, settings)
+                search_result = trace_found_inputs(target, request)
+                if search_result is not None:
+                    return _show_trace(with_loops(search_result).trace, settings)
             result = trace_call(target, args, kwargs, request, freed)
             return _show_trace(with_loops(result).trace, settings)
     except Stopped as stopped:  # between two tries of inputs

@@ -96,10 +96,10 @@ def name_letters(program: Program, finding: Finding) -> Finding:
     """Return the finding on a torch `einsum` that einops called, in the letters of the
     program's own pattern.
     """
-    located = program.call_at(finding.span)
-    if located is None or not is_einops_einsum(located[1]):
+    text_and_call = program.call_at(finding.span)
+    if text_and_call is None or not is_einops_einsum(text_and_call[1]):
         return finding
-    pattern = str(located[1].args[-1].value)  # type: ignore[attr-defined]
+    pattern = str(text_and_call[1].args[-1].value)  # type: ignore[attr-defined]
     own = dict.fromkeys(re.findall(r"\w+", pattern))
     letters = dict(zip(own, ascii_letters, strict=False))
     short = re.sub(r"\w+", lambda axis: letters.get(axis[0], axis[0]), pattern)
@@ -137,10 +137,10 @@ PACKED = re.compile(
 def _explain_packing(program: Program, finding: Finding) -> Finding:
     """Return the finding on `pack` or `unpack` with the tensor that does not fit."""
     ending = program.ending
-    located = program.call_at(finding.span)
-    if ending is None or ending.error != "EinopsError" or located is None:
+    text_and_call = program.call_at(finding.span)
+    if ending is None or ending.error != "EinopsError" or text_and_call is None:
         return finding
-    text, node = located
+    text, node = text_and_call
     function = get_called_name(node)
     if function not in ("pack", "unpack"):
         return finding
@@ -170,10 +170,10 @@ def _find_call(program: Program, finding: Finding) -> _Call | None:
     ending = program.ending
     if ending is None or ending.error != "EinopsError":
         return None
-    located = program.call_at(finding.span)
-    if located is None:
+    text_and_call = program.call_at(finding.span)
+    if text_and_call is None:
         return None
-    text, node = located
+    text, node = text_and_call
     if get_called_name(node) in CALLS:
         tensor = node.args[0] if node.args else None
         name = text.line_of(tensor) if tensor is not None else "the input"
@@ -491,10 +491,10 @@ def _suggest_batch(program: Program, finding: Finding, call: _Call) -> Iterator[
         if "called from" in place_note.message
     ]
     for span in reversed(spans):
-        located = program.call_at(span)
-        if located is None:
+        text_and_call = program.call_at(span)
+        if text_and_call is None:
             continue
-        text, node = located
+        text, node = text_and_call
         for argument in node.args:
             if isinstance(argument, ast.Name | ast.Subscript | ast.Attribute):
                 end = text.span(argument).end
@@ -522,7 +522,7 @@ def _suggest_rank(call: _Call) -> Iterator[Fix]:
         front = "b" if "b" not in parts else "n"
         if front not in parts:
             changes.append(([front, *parts], [front, *ends]))
-    for new_left, other in changes:
-        new = f"{' '.join(new_left)} -> {' '.join(other)}"
+    for new_left, new_right in changes:
+        new = f"{' '.join(new_left)} -> {' '.join(new_right)}"
         edit = Edit(call.text.span(call.place), f"{quote}{new}{quote}")
         yield Fix("fits", f"`{new}`", (edit,))

@@ -62,15 +62,15 @@ def suggest_values(program: Program, finding: Finding) -> Iterator[Fix]:
 
 def _find_cause(program: Program, finding: Finding) -> _Cause | None:
     """Return the cause of an error, or None for other errors."""
-    located = program.node(finding.span)
-    if located is None or program.ending is None:
+    text_and_node = program.node(finding.span)
+    if text_and_node is None or program.ending is None:
         return None
-    values = FileValues(program, located[0], program.ending)
+    values = FileValues(program, text_and_node[0], program.ending)
     messages = f"{finding.message} {finding.torch_message}"
     if NONE.search(messages):
-        return _explain_missing_gradient(values, located[1])
+        return _explain_missing_gradient(values, text_and_node[1])
     if TUPLE.search(messages):
-        return _explain_tuple(values, located[1])
+        return _explain_tuple(values, text_and_node[1])
     return None
 
 

@@ -190,8 +190,8 @@ def _get_function(
     program: Program, span: Span
 ) -> ast.FunctionDef | ast.AsyncFunctionDef | None:
     """Return the function around a span."""
-    located = program.node(span)
-    return _find_function(*located) if located is not None else None
+    text_and_node = program.node(span)
+    return _find_function(*text_and_node) if text_and_node is not None else None
 
 
 def _find_function(
@@ -208,10 +208,10 @@ def _find_holder(program: Program, span: Span) -> tuple[SourceText, ast.expr] | 
     """Return the Python list or dict in which a module is built, or to which it is
     appended, if it stands where the modules of a model are made.
     """
-    located = program.node(span)
-    if located is None:
+    text_and_node = program.node(span)
+    if text_and_node is None:
         return None
-    text, node = located
+    text, node = text_and_node
     for around in text.outwards(node):
         if isinstance(around, tuple(HOLDERS)):
             if isinstance(around, ast.expr) and _is_plain(text, around):
@@ -273,10 +273,10 @@ def _find_attribute(
     program: Program, stray: _Stray
 ) -> tuple[SourceText, ast.stmt, str] | None:
     """Return the statement `self.pe = ...` that keeps a tensor as a plain attribute."""
-    located = program.node(stray.op.span)
-    if located is None:
+    text_and_node = program.node(stray.op.span)
+    if text_and_node is None:
         return None
-    text, node = located
+    text, node = text_and_node
     assert stray.maker is not None
     functions = [frame.function.rpartition(".")[2] for frame in stray.maker.frames]
     owner = text.around(node, ast.ClassDef)
@@ -310,9 +310,9 @@ def _find_dropped_move(
     program: Program, stray: _Stray
 ) -> tuple[SourceText, ast.Call] | None:
     """Return the statement `x.to(device)` whose result nobody keeps."""
-    located = program.node(stray.op.span)
+    text_and_node = program.node(stray.op.span)
     lines = [frame.span for frame in stray.op.frames]
-    for span in lines if located is not None else ():
+    for span in lines if text_and_node is not None else ():
         text = program.text(span.file)
         for node in text.nodes if text is not None else ():
             call = node.value if isinstance(node, ast.Expr) else None
@@ -339,11 +339,11 @@ def _find_words(program: Program, stray: _Stray) -> set[str]:
     """Return the names by which a tensor is passed from function to function."""
     words = set()
     for frame in stray.op.frames:
-        located = program.node(frame.span)
-        if located is not None:
+        text_and_node = program.node(frame.span)
+        if text_and_node is not None:
             words |= {
                 get_dotted_name(node)
-                for node in ast.walk(located[1])
+                for node in ast.walk(text_and_node[1])
                 if isinstance(node, ast.Name | ast.Attribute)
             }
     return words
@@ -363,9 +363,9 @@ def _suggest_for_module(program: Program, stray: _Stray) -> Iterator[Fix]:
     ):
         if fix is not None:
             yield fix
-    located = program.node(built.span)
-    if located is not None:
-        text, node = located
+    text_and_node = program.node(built.span)
+    if text_and_node is not None:
+        text, node = text_and_node
         for move in _iter_moves(text, stray.wanted):
             new = join_lines(text.written(node)) + move
             shown = new if len(new) <= 60 else move.lstrip(".")
@@ -393,11 +393,11 @@ def find_own_module(program: Program, span: Span) -> Fix | None:
     """Return the fix that builds a module in `__init__`, if `forward` builds it anew in
     each call.
     """
-    located = program.call_at(span)
-    function = _find_function(*located) if located is not None else None
-    if located is None or function is None or function.name == "__init__":
+    text_and_call = program.call_at(span)
+    function = _find_function(*text_and_call) if text_and_call is not None else None
+    if text_and_call is None or function is None or function.name == "__init__":
         return None
-    text, call = located
+    text, call = text_and_call
     owner = text.around(function, ast.ClassDef)
     inits = [method for method in owner.body if isinstance(method, ast.FunctionDef)
              and method.name == "__init__"] if owner is not None else []  # fmt: skip
@@ -494,10 +494,10 @@ def _suggest_device_argument(
     program: Program, stray: _Stray, maker: Op
 ) -> Iterator[Fix]:
     """Yield `device=x.device` for the factory that made a tensor."""
-    located = program.call_at(maker.span)
-    if located is None or maker.name.rpartition(".")[2] not in FACTORIES:
+    text_and_call = program.call_at(maker.span)
+    if text_and_call is None or maker.name.rpartition(".")[2] not in FACTORIES:
         return
-    text, call = located
+    text, call = text_and_call
     alike = [
         node
         for node in ast.walk(text.statement_of(call))
@@ -562,10 +562,10 @@ def _suggest_moving_operand(program: Program, stray: _Stray) -> Iterator[Fix]:
     """Yield `.to(device)` of the operand, at the call or where it is passed on."""
     maker = stray.maker
     for frame in stray.op.frames:
-        located = program.node(frame.span)
-        if located is None:
+        text_and_node = program.node(frame.span)
+        if text_and_node is None:
             continue
-        text, node = located
+        text, node = text_and_node
         for operand in _iter_operands(program, stray, node):
             name = get_dotted_name(operand)
             if not name and not isinstance(operand, ast.Subscript):
@@ -574,9 +574,9 @@ def _suggest_moving_operand(program: Program, stray: _Stray) -> Iterator[Fix]:
             for move in _iter_moves(text, stray.wanted):
                 new = f"{written}{move}"
                 yield Fix("fits", f"`{new}`", (Edit(text.span(operand).end, move),))
-    located = program.call_at(maker.span) if maker is not None else None
-    if located is not None and maker is not None:
-        text, call = located
+    text_and_node = program.call_at(maker.span) if maker is not None else None
+    if text_and_node is not None and maker is not None:
+        text, call = text_and_node
         for move in _iter_moves(text, stray.wanted):
             new = join_lines(text.written(call)) + move
             shown = new if len(new) <= 60 else move.lstrip(".")

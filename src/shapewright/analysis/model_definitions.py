@@ -67,11 +67,11 @@ def suggest_definitions(program: Program, finding: Finding) -> Iterator[Fix]:
 
 def _find_cause(program: Program, finding: Finding) -> tuple[str, _Cause | None]:
     """Return the code and the cause of an error, or None for other errors."""
-    located = program.node(finding.span)
+    text_and_node = program.node(finding.span)
     messages = f"{finding.message} {finding.torch_message}"
-    if located is None:
+    if text_and_node is None:
         return "", None
-    text, node = located
+    text, node = text_and_node
     if EMPTY in messages:
         return NOTHING_TO_TRAIN, _explain_empty(program, text, node)
     if NON_LEAF in messages:

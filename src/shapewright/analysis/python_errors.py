@@ -38,10 +38,10 @@ MOST = 4
 
 def explain_python_error(program: Program, finding: Finding) -> Finding:
     """Extend the finding on a program's own error by the sizes that led to it."""
-    located = program.node(finding.span)
-    if program.ending is None or located is None:
+    text_and_node = program.node(finding.span)
+    if program.ending is None or text_and_node is None:
         return finding
-    text, node = located
+    text, node = text_and_node
     frame = FileValues(program, text, program.ending)
     for way in (_explain_unpacking, _explain_assertion, _read_beyond, _explain_raise):
         better = way(frame, finding, node)
@@ -331,9 +331,9 @@ def explain_signature(program: Program, finding: Finding) -> Finding:
     """Explain an error about a call's arguments by the program's function that it
     concerns.
     """
-    explained = _explain_arguments(program, finding)
-    if explained is not None:
-        return explained
+    explanation = _explain_arguments(program, finding)
+    if explanation is not None:
+        return explanation
     if program.ending is None or not program.ending.library:
         return finding
     named = [
@@ -374,10 +374,10 @@ def _is_called_here(program: Program, finding: Finding, name: str) -> bool:
     last = name.rpartition(".")[2]
     if last == "forward" or (last.startswith("__") and last.endswith("__")):
         return True  # called by torch or Python for the program's own call
-    located = program.call_at(finding.span)
+    text_and_call = program.call_at(finding.span)
     return (
-        last == get_called_name(located[1])
-        if located is not None
+        last == get_called_name(text_and_call[1])
+        if text_and_call is not None
         else last != "<lambda>"
     )
 

@@ -102,10 +102,10 @@ def _get_owner(key: str) -> str:
 
 def suggest_fixes(program: Program, span: Span, misloaded: Misloaded) -> list[Fix]:
     """Suggest renaming keys, or leaving out the keys that do not fit."""
-    located = program.call_at(span)
-    if located is None or not located[1].args:
+    text_and_call = program.call_at(span)
+    if text_and_call is None or not text_and_call[1].args:
         return []
-    text, call = located
+    text, call = text_and_call
     theirs, ours = prefix_of(misloaded)
     state = call.args[0]
     if misloaded.holds:

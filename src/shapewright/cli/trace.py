@@ -146,7 +146,9 @@ def _save_outcome(
     mark = "" if rendered.startswith("{") else f"{output.MARK}trace\n"
     parent.save(file, mark + rendered)
     traces = outcome.parts or (trace,)
-    for finding in (finding for recorded in traces for finding in recorded.findings):
+    for finding in (
+        finding for part_trace in traces for finding in part_trace.findings
+    ):
         place = f"{finding.span}: " if finding.span else ""
         print(
             f"{place}{finding.severity}[{finding.code}]: {finding.message}",

@@ -174,12 +174,12 @@ def _build_note(error: Exception) -> str:
         from shapewright.commands.check import explain_error, explain_script_error
         from shapewright.views.terminal.findings import format_note
 
-        explained, tried = explain_error(error), "tried on this call only"
-        if explained is None:
-            explained, tried = explain_script_error(error), "checked by a rehearsal"
-        if explained is None:
+        explanation, tried = explain_error(error), "tried on this call only"
+        if explanation is None:
+            explanation, tried = explain_script_error(error), "checked by a rehearsal"
+        if explanation is None:
             return ""
-        return format_note(*explained, unicode=_can_show_unicode(), tried=tried)
+        return format_note(*explanation, unicode=_can_show_unicode(), tried=tried)
     except Exception as fault:  # ours: the program's own exception is what counts
         from shapewright.findings.faults import raise_in_tests
 

@@ -363,15 +363,15 @@ def _with_size_letters(
         for letter, size in size_of.items()
         if sizes.get(size) == runs.get(letter)
     )
-    renamed: IndexMap = _rename_parts(index_map, new, {})
+    renamed_map: IndexMap = _rename_parts(index_map, new, {})
     stages = tuple(
         Stage(
             stage.name,
             replace(stage.map, sizes=_find_stage_sizes(stage.map, named, sizes)),
         )
-        for stage in renamed.stages
+        for stage in renamed_map.stages
     )
-    return replace(renamed, sizes=named, stages=stages)
+    return replace(renamed_map, sizes=named, stages=stages)
 
 
 def _find_stage_sizes(

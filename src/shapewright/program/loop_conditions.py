@@ -151,13 +151,13 @@ class _Bounds(ast.NodeTransformer):
 
 def _is_training_part(node: ast.If) -> bool:
     """Return whether the body of a condition is only part of a training step."""
-    called = {
+    methods = {
         child.attr
         for part in (*node.body, *node.orelse)
         for child in ast.walk(part)
         if isinstance(child, ast.Attribute) and child.attr in TRAINS
     }
-    return bool(called) and called != WHOLE
+    return bool(methods) and methods != WHOLE
 
 
 ENDLESS = frozenset({"count", "cycle", "repeat", "iter"})

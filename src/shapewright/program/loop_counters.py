@@ -83,14 +83,14 @@ def find_counters(loop: Loop) -> Counting:
     """Find the counters of a loop and the conditions that depend on them."""
     heads = collect_names(loop.target) if isinstance(loop, ast.For) else set()
     own = list_counters(loop)
-    counting = Counting()
+    counts = Counting()
     places: dict[str, int] = {}
 
     def place(name: str) -> int:
         if name not in places:
             number = own.get(name, ast.Name(name, ast.Load()))
-            places[name] = len(counting.numbers)
-            counting.numbers.append((number, name not in own))
+            places[name] = len(counts.numbers)
+            counts.numbers.append((number, name not in own))
         return places[name]
 
     for test, node, inner in _iter_tests(loop):
@@ -107,14 +107,14 @@ def find_counters(loop: Loop) -> Counting:
         about = test.lineno, ast.unparse(test)
         for value, divides, name in waits:
             condition = _Condition(*about, value, place(name), divides, alone)
-            counting.conditions.append(condition)
+            counts.conditions.append(condition)
         for value in others:
-            counting.conditions.append(_Condition(*about, value, None, True, None))
+            counts.conditions.append(_Condition(*about, value, None, True, None))
     for name, target, test in _iter_guarded(loop, heads):
-        counting.guarded.append(_Guarded(target, place(name), name, test))
+        counts.guarded.append(_Guarded(target, place(name), name, test))
     for name in own:  # they are right in the last turn as well
         place(name)
-    return counting
+    return counts
 
 
 def _iter_guarded(
@@ -161,7 +161,7 @@ def _is_test(test: ast.expr) -> bool:
 
 def find_joined(loop: Loop) -> list[ast.expr]:
     """Return the targets that grow by concatenation: `x = torch.cat([x, y])`."""
-    joined: dict[str, ast.expr] = {}
+    targets: dict[str, ast.expr] = {}
     waiting: list[ast.AST] = [*loop.body]
     while waiting:
         node = waiting.pop(0)
@@ -170,8 +170,8 @@ def find_joined(loop: Loop) -> list[ast.expr]:
         waiting += ast.iter_child_nodes(node)
         target = node.targets[0] if isinstance(node, ast.Assign) else None
         if isinstance(target, ast.Name | ast.Attribute) and _is_joining(node, target):
-            joined.setdefault(ast.unparse(target), target)
-    return list(joined.values())
+            targets.setdefault(ast.unparse(target), target)
+    return list(targets.values())
 
 
 def _is_joining(node: ast.AST, target: ast.expr) -> bool:
@@ -249,9 +249,9 @@ def _iter_comparisons(test: ast.expr) -> Iterator[tuple[ast.expr, ast.expr, bool
         left, right = child.left, child.comparators[0]
         if any(part in divided for part in ast.walk(child)):
             continue
-        for side, other in ((left, right), (right, left)):
-            if not isinstance(side, ast.Constant) and is_made_of(other, REACHED):
-                yield side, other, False
+        for side, other_side in ((left, right), (right, left)):
+            if not isinstance(side, ast.Constant) and is_made_of(other_side, REACHED):
+                yield side, other_side, False
 
 
 def list_counters(loop: Loop) -> dict[str, ast.expr]:

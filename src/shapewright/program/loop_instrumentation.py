@@ -188,12 +188,14 @@ class _Teller(ast.NodeTransformer):
         """
         text = ast.unparse(target)
         guards: list[ast.expr] = []
-        for line, counting in self.within:
+        for line, loop_counts in self.within:
             marks: dict[str, int | None] = {}
             marks.update(
-                (ast.unparse(counter), None) for _, counter in counting.counters()
+                (ast.unparse(counter), None) for _, counter in loop_counts.counters()
             )
-            for place, guard in enumerate(counting.guarded, len(counting.numbers)):
+            for place, guard in enumerate(
+                loop_counts.guarded, len(loop_counts.numbers)
+            ):
                 marks[ast.unparse(guard.target)] = place
             if text in marks:
                 pair: list[ast.expr] = [ast.Constant(line), ast.Constant(marks[text])]

@@ -297,8 +297,12 @@ def write_formulas(formulas: Formulas) -> Json:
         },
         "branches": [_write_branch(branch) for branch in formulas.branches],
         "names": [
-            {"value": named.value, "name": named.name, "module": named.module}
-            for named in formulas.names
+            {
+                "value": name_record.value,
+                "name": name_record.name,
+                "module": name_record.module,
+            }
+            for name_record in formulas.names
         ],
     }
 

@@ -145,17 +145,17 @@ def simplify_multiples(formula: Expression, steps: Mapping[str, int]) -> Express
 def _gather_division(formula: Expression, steps: Mapping[str, int]) -> Expression:
     """Write `2*(H//2)` as `H` if the division is exact."""
     terms, constant = _split_parts(formula)
-    gathered: list[tuple[Expression | int, int]] = [(constant, 1)]
+    gathered_terms: list[tuple[Expression | int, int]] = [(constant, 1)]
     for term, factor in terms:
         if isinstance(term, Quotient) and factor % term.divisor == 0:
             inner, beside = _split_parts(term.over)
             if beside == 0 and all(
                 own * _find_step(part, steps) % term.divisor == 0 for part, own in inner
             ):
-                gathered.append((term.over, factor // term.divisor))
+                gathered_terms.append((term.over, factor // term.divisor))
                 continue
-        gathered.append((term, factor))
-    return shift_sum(total(gathered), 0)
+        gathered_terms.append((term, factor))
+    return shift_sum(total(gathered_terms), 0)
 
 
 def _drop_constant(

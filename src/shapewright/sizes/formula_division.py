@@ -75,10 +75,10 @@ def carry_out_divisions(formula: Expression, ladders: Ladders) -> Expression:
     """Return the formula with all exact divisions by formulas carried out."""
     match formula:
         case Total(terms, constant):
-            divided = [
+            new_terms = [
                 (carry_out_divisions(term, ladders), factor) for term, factor in terms
             ]
-            return total([(constant, 1), *divided])
+            return total([(constant, 1), *new_terms])
         case Product(factors):
             return product([carry_out_divisions(factor, ladders) for factor in factors])
         case Quotient(over, divisor):
@@ -94,35 +94,37 @@ def carry_out_divisions(formula: Expression, ladders: Ladders) -> Expression:
         case Most(parts):
             return Most(tuple(carry_out_divisions(part, ladders) for part in parts))
         case Over(over, by):
-            dividend, two = (
+            numerator, denominator = (
                 carry_out_divisions(over, ladders),
                 carry_out_divisions(by, ladders),
             )
-            if not two.letters():
-                divisor = two.value({})
+            if not denominator.letters():
+                divisor = denominator.value({})
                 return (
-                    divide_floor(dividend, divisor)
+                    divide_floor(numerator, divisor)
                     if divisor > 0
-                    else Over(dividend, two)
+                    else Over(numerator, denominator)
                 )
-            even = _divide_evenly(dividend, two, ladders)
-            return Over(dividend, two) if even is None else even
+            even = _divide_evenly(numerator, denominator, ladders)
+            return Over(numerator, denominator) if even is None else even
         case Rest(over, by):
-            dividend, two = (
+            numerator, denominator = (
                 carry_out_divisions(over, ladders),
                 carry_out_divisions(by, ladders),
             )
-            if not two.letters():
-                divisor = two.value({})
+            if not denominator.letters():
+                divisor = denominator.value({})
                 return (
-                    compute_remainder(dividend, divisor)
+                    compute_remainder(numerator, divisor)
                     if divisor > 0
-                    else Rest(dividend, two)
+                    else Rest(numerator, denominator)
                 )
-            if _divide_evenly(dividend, two, ladders) is not None:
+            if _divide_evenly(numerator, denominator, ladders) is not None:
                 return number(0)
             return (
-                dividend if _is_smaller(dividend, two, ladders) else Rest(dividend, two)
+                numerator
+                if _is_smaller(numerator, denominator, ladders)
+                else Rest(numerator, denominator)
             )
     return formula
 
@@ -134,9 +136,9 @@ def _divide_evenly(
     low, _ = find_bounds(by, ladders)
     if low is None or low < 1:
         return None
-    dividend, two = _cancel_factors(over, by, ladders)
-    if not two.letters() and two.value({}) == 1:
-        return dividend
+    numerator, denominator = _cancel_factors(over, by, ladders)
+    if not denominator.letters() and denominator.value({}) == 1:
+        return numerator
     first = {name: ladders[name].low for name in over.letters() | by.letters()}
     times = over.value(first) // by.value(first)
     return number(times) if compare_formulas(over, by * times, ladders).holds else None

@@ -419,12 +419,16 @@ class Fitter:
         """Fit `a*S + b*T + c` to two letters."""
         names = list(self.letters)
         for at, first_name in enumerate(names):
-            for two in names[at + 1 :]:
-                plane = _fit_plane(self.letters[first_name], self.letters[two], column)
+            for second_name in names[at + 1 :]:
+                plane = _fit_plane(
+                    self.letters[first_name], self.letters[second_name], column
+                )
                 if plane is not None:
                     a, b, c = plane
                     return Fit(
-                        total([(Letter(first_name), a), (Letter(two), b), (c, 1)])
+                        total(
+                            [(Letter(first_name), a), (Letter(second_name), b), (c, 1)]
+                        )
                     )
         return None
 

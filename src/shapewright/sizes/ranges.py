@@ -208,10 +208,10 @@ def settle_choices(formula: Expression, ladders: Ladders) -> Expression:
         return number(formula.value({}))
     match formula:
         case Total(terms, constant):
-            settled = [
+            settled_terms = [
                 (settle_choices(term, ladders), factor) for term, factor in terms
             ]
-            return total([(constant, 1), *settled])
+            return total([(constant, 1), *settled_terms])
         case Product(factors):
             return product([settle_choices(factor, ladders) for factor in factors])
         case Quotient(over, divisor):

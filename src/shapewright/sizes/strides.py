@@ -267,17 +267,17 @@ def compute_viewed(shape: Shape, stride: Stride, wanted: Shape) -> Stride | None
     if 0 in shape:
         return stride if shape == wanted else contiguous(wanted)
     strides = [0] * len(wanted)
-    at, base, had, covered = len(wanted) - 1, stride[-1], 1, 1
+    at, base, had, reached = len(wanted) - 1, stride[-1], 1, 1
     for dim in range(len(shape) - 1, -1, -1):
         had *= shape[dim]
         if dim and (shape[dim - 1] == 1 or stride[dim - 1] == had * base):
             continue  # the next dim goes on where this one ends
-        while at >= 0 and (covered < had or wanted[at] == 1):
-            strides[at] = covered * base
-            covered *= wanted[at]
+        while at >= 0 and (reached < had or wanted[at] == 1):
+            strides[at] = reached * base
+            reached *= wanted[at]
             at -= 1
-        if covered != had:
+        if reached != had:
             return None
         if dim:
-            base, had, covered = stride[dim - 1], 1, 1
+            base, had, reached = stride[dim - 1], 1, 1
     return tuple(strides) if at == -1 else None

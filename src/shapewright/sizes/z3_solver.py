@@ -107,21 +107,25 @@ class _Asking:
                     first = z3.If(less, other, first)
                 return first
             case Over(over, by):
-                dividend, two = self.formula(over), self.formula(by)
-                negative = z3.If(two < 0, (-dividend) / (-two), z3.IntVal(0))
-                return z3.If(two > 0, dividend / two, negative)
+                numerator, denominator = self.formula(over), self.formula(by)
+                negative = z3.If(
+                    denominator < 0, (-numerator) / (-denominator), z3.IntVal(0)
+                )
+                return z3.If(denominator > 0, numerator / denominator, negative)
             case Rest(over, by):
-                dividend, two = self.formula(over), self.formula(by)
-                negative = z3.If(two < 0, -((-dividend) % (-two)), z3.IntVal(0))
-                return z3.If(two > 0, dividend % two, negative)
+                numerator, denominator = self.formula(over), self.formula(by)
+                negative = z3.If(
+                    denominator < 0, -((-numerator) % (-denominator)), z3.IntVal(0)
+                )
+                return z3.If(denominator > 0, numerator % denominator, negative)
         raise TypeError(formula)
 
     def condition(self, condition: Condition) -> Any:
         """Convert a condition."""
         z3 = self.z3
         match condition:
-            case Compared(left_side, relation, two):
-                left, right = self.formula(left_side), self.formula(two)
+            case Compared(left_side, relation, right_side):
+                left, right = self.formula(left_side), self.formula(right_side)
                 return {
                     "==": left == right, "!=": left != right, ">=": left >= right,
                     ">": left > right, "<=": left <= right, "<": left < right,

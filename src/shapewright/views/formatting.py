@@ -129,15 +129,15 @@ def _format_nest(value: Any, leaf: Callable[[Fact], str]) -> str:
 
 def fold_parts(parts: list[str]) -> list[str]:
     """Fold equal neighbors: three ``(2, 3)`` become ``3 x (2, 3)``."""
-    folded: list[str] = []
+    folded_parts: list[str] = []
     at = 0
     while at < len(parts):
         end = at
         while end < len(parts) and parts[end] == parts[at]:
             end += 1
-        folded.append(parts[at] if end == at + 1 else f"{end - at} x {parts[at]}")
+        folded_parts.append(parts[at] if end == at + 1 else f"{end - at} x {parts[at]}")
         at = end
-    return folded
+    return folded_parts
 
 
 _DECIMAL = ("", " k", " M", " G", " T", " P", " E", " Z", " Y")

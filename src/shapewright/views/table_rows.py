@@ -95,10 +95,10 @@ class _Tree:
                 yield group
             at = end
 
-    def _alike(self, index: int, other: int) -> bool:
-        if self.kind[index] != self.kind[other]:
+    def _alike(self, index: int, other_index: int) -> bool:
+        if self.kind[index] != self.kind[other_index]:
             return False
-        before, after = self.calls[index], self.calls[other]
+        before, after = self.calls[index], self.calls[other_index]
         if before.path == after.path:
             return after.call == before.call + 1
         return before.call == after.call and _get_successor(before.path) == after.path
@@ -169,14 +169,14 @@ def build_module_rows(trace: Trace, totals: Totals) -> list[ModuleRow]:
 
 def _find_stopped_calls(trace: Trace) -> frozenset[int]:
     """Return the module calls that never returned in a run that ended early."""
-    stopped: set[int] = set()
+    stopped_calls: set[int] = set()
     at = None if trace.complete or not trace.calls else len(trace.calls) - 1
     while at is not None:
         call = trace.calls[at]
         if call.output is None:
-            stopped.add(at)
+            stopped_calls.add(at)
         at = call.parent
-    return frozenset(stopped)
+    return frozenset(stopped_calls)
 
 
 def _make_module_row(

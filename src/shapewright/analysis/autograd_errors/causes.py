@@ -142,7 +142,7 @@ def _describe_freed(
     if name.startswith("`self."):
         carried = _strip_quotes(name)
     name = f"`{carried[0]}`" if carried else name
-    computed = _make_place(edge.maker, f"{name} is made by `{edge.maker.name}`")
+    maker_place = _make_place(edge.maker, f"{name} is made by `{edge.maker.name}`")
     used = _make_place(edge.user, f"{name} is used again here")
     freed = _make_place(first, "its graph is freed here")
     kind = "two-losses"
@@ -163,7 +163,7 @@ def _describe_freed(
     return Cause(
         GRAPH_FREED, kind, explanation, failing, edge.fact, edge.maker, edge.user,
         first, carried or _strip_quotes(name),
-        tuple(_drop_repeated([computed, used, freed])),
+        tuple(_drop_repeated([maker_place, used, freed])),
     )  # fmt: skip
 
 
@@ -290,10 +290,10 @@ def _explain_leaf(program: Program, op: Op, message: str) -> Cause:
 
 def _quote(program: Program, op: Op) -> str:
     """Return the text of a call in backquotes, or the call's name if it is long."""
-    located = program.node(op.span)
-    if located is None:
+    text_and_node = program.node(op.span)
+    if text_and_node is None:
         return f"`{op.name}`"
-    text, node = located
+    text, node = text_and_node
     written = _get_written(text, node)
     return f"`{written}`" if len(written) <= 48 else f"`{op.name}`"
 

@@ -103,12 +103,12 @@ def is_graph_kept(op: Op) -> bool:
     return bool(arguments.get("retain_graph") or arguments.get("create_graph"))
 
 
-def find_common_frames(first_op: Op, other: Op) -> Iterator[tuple[str, Span, Span]]:
+def find_common_frames(first_op: Op, second_op: Op) -> Iterator[tuple[str, Span, Span]]:
     """Yield each function that two calls were called from, the innermost first, with
     the spans of both in it.
     """
     first = [*first_op.frames]
-    for frame in reversed(other.frames):
+    for frame in reversed(second_op.frames):
         for mine in reversed(first):
             if (mine.function, mine.span.file) == (frame.function, frame.span.file):
                 yield frame.function, mine.span, frame.span

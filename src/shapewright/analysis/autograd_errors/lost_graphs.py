@@ -88,11 +88,11 @@ def _describe_cut(history: History, op: Op) -> _GraphEnd:
 
 def _describe_copy(history: History, op: Op) -> _GraphEnd | None:
     """Describe a tensor that was made anew from the values of others."""
-    located = history.program.node(op.span)
+    text_and_node = history.program.node(op.span)
     name = op.name.rpartition(".")[2]
-    if located is None or name not in COPIES:
+    if text_and_node is None or name not in COPIES:
         return None
-    text, node = located
+    text, node = text_and_node
     if not isinstance(node, ast.Call) or not node.args:
         return None
     if not any(
@@ -136,10 +136,10 @@ def find_freezing(text: SourceText) -> ast.stmt | ast.expr | None:
 def _find_block(history: History, op: Op) -> tuple[str, Span] | None:
     """Return the `with torch.no_grad()` or the decorator that a call runs under."""
     for frame in reversed(op.frames):
-        located = history.find_text(frame.span)
-        if located is None:
+        text_and_statement = history.find_text(frame.span)
+        if text_and_statement is None:
             continue
-        text, statement = located
+        text, statement = text_and_statement
         for around in [statement, *text.outwards(statement)]:
             heads: list[ast.expr] = []
             if isinstance(around, ast.With | ast.AsyncWith):
@@ -155,9 +155,9 @@ def _find_block(history: History, op: Op) -> tuple[str, Span] | None:
 
 def _write_call(history: History, op: Op) -> str:
     """Return the text of a call, or its name if that is long."""
-    located = history.program.node(op.span)
-    if located is not None:
-        written = join_lines(located[0].written(located[1]))
+    text_and_node = history.program.node(op.span)
+    if text_and_node is not None:
+        written = join_lines(text_and_node[0].written(text_and_node[1]))
         if len(written) <= 48:
             return f"`{written}`"
     return f"`{op.name}`"

@@ -54,9 +54,9 @@ def find_name_of(history: History, fact: Fact, user: Op) -> str:
 
 def _iter_assigned_names(history: History, op: Op) -> Iterator[str]:
     """Yield the names that the statement of a call assigns, if it is an assignment."""
-    located = history.find_text(op.span)
-    if located is not None:
-        yield from _iter_targets(located[1])
+    text_and_statement = history.find_text(op.span)
+    if text_and_statement is not None:
+        yield from _iter_targets(text_and_statement[1])
 
 
 def _iter_targets(statement: ast.stmt) -> Iterator[str]:
@@ -93,8 +93,8 @@ def find_carrier(
     tells which functions run all the while.
     """
     running = {(frame.function, frame.span.file) for frame in failing.frames}
-    for function, maker_span, other in find_common_frames(edge.maker, edge.user):
-        first, second = history.find_text(maker_span), history.find_text(other)
+    for function, maker_span, user_span in find_common_frames(edge.maker, edge.user):
+        first, second = history.find_text(maker_span), history.find_text(user_span)
         if first is None or second is None:
             continue
         text, maker = first
@@ -130,8 +130,8 @@ def _with_aliases(
 
 def is_before_loop(history: History, maker: Op, user: Op) -> bool:
     """Return whether a call ran once, above the loop in which another one repeats."""
-    for _, maker_span, other in find_common_frames(maker, user):
-        first, second = history.find_text(maker_span), history.find_text(other)
+    for _, maker_span, user_span in find_common_frames(maker, user):
+        first, second = history.find_text(maker_span), history.find_text(user_span)
         if first is None or second is None:
             continue
         text = first[0]
@@ -152,15 +152,19 @@ def _find_handed_name(
     """Return the argument by which a tensor is handed on, under the name that the
     statement of its maker gives it, in the outermost function that knows it.
     """
-    for _, maker_span, other in reversed(list(find_common_frames(edge.maker, op))):
+    for _, maker_span, user_span in reversed(list(find_common_frames(edge.maker, op))):
         first = history.find_text(maker_span)
-        located = history.program.node(other)
-        if first is None or located is None or not isinstance(located[1], ast.Call):
+        text_and_node = history.program.node(user_span)
+        if (
+            first is None
+            or text_and_node is None
+            or not isinstance(text_and_node[1], ast.Call)
+        ):
             continue
         names = list(_with_aliases(first[0], first[1], list(_iter_targets(first[1]))))
-        for argument in located[1].args:
+        for argument in text_and_node[1].args:
             if get_dotted_name(argument) in names:
-                return located[0], argument, other
+                return text_and_node[0], argument, user_span
     return None
 
 
@@ -176,10 +180,10 @@ def iter_uses(
         if named is not None:
             yield named
             continue
-        located = program.node(op.span)
-        if located is None or op.span is None:
+        text_and_node = program.node(op.span)
+        if text_and_node is None or op.span is None:
             continue
         places = find_tensor_expressions(program, op)
         for fact, place in zip(op.inputs, places, strict=False):
             if fact.tensor == edge.fact.tensor and place is not None:
-                yield located[0], place[0], op.span
+                yield text_and_node[0], place[0], op.span

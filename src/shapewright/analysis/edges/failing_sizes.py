@@ -144,12 +144,14 @@ def _find_constant_call(size: int, runs: Sequence[Sequence[RunStep]]) -> Place |
 
 def _report_lost_batch(free: Free, runs: Runs) -> Iterator[Finding]:
     """Report outputs that lose the batch dim when the batch is 1."""
-    single, two, three = (runs.at(Request(((free, n),), False)) for n in SMALL)
-    if any(outcome.state != "runs" for outcome in (single, two, three)):
+    at_one, at_two, at_three = (runs.at(Request(((free, n),), False)) for n in SMALL)
+    if any(outcome.state != "runs" for outcome in (at_one, at_two, at_three)):
         return
-    if not len(single.output) == len(two.output) == len(three.output):
+    if not len(at_one.output) == len(at_two.output) == len(at_three.output):
         return
-    for out, second, third in zip(single.output, two.output, three.output, strict=True):
+    for out, second, third in zip(
+        at_one.output, at_two.output, at_three.output, strict=True
+    ):
         wanted = _compute_expected_shape(second, third)
         if wanted is None or len(out) == len(wanted):
             continue
@@ -295,10 +297,12 @@ def _report_lost_dim(
 ) -> Iterator[Finding]:
     """Report an output whose rank at one size differs from its rank at other sizes."""
     known_shapes = [fact.shape for fact in collect_leaves(program.trace.output)]
-    small_shapes, other = runs.at(small).output, runs.at(large).output
-    if not len(known_shapes) == len(small_shapes) == len(other):
+    small_shapes, large_shapes = runs.at(small).output, runs.at(large).output
+    if not len(known_shapes) == len(small_shapes) == len(large_shapes):
         return
-    for out, wanted, known in zip(small_shapes, other, known_shapes, strict=True):
+    for out, wanted, known in zip(
+        small_shapes, large_shapes, known_shapes, strict=True
+    ):
         if len(wanted) == len(known) != len(out):
             steps = runs.steps([small, large])
             yield _report_rank_change(

@@ -307,8 +307,8 @@ def summarise_run(program: Program, whole: bool) -> RunOutcome:
 
 def _explain_refusal(program: Program) -> Finding | None:
     """Return the explained finding for the first call that torch refused."""
-    explained = explain_failures(program) if program.failures else []
-    return explained[0][0] if explained else None
+    explanations = explain_failures(program) if program.failures else []
+    return explanations[0][0] if explanations else None
 
 
 def _get_outcome(program: Program, finding: Finding) -> RunOutcome:
@@ -317,12 +317,12 @@ def _get_outcome(program: Program, finding: Finding) -> RunOutcome:
     """
     if finding.code != PROGRAM_ERROR:
         return RunOutcome("fails", finding) if finding.code == TORCH_ERROR else UNSURE
-    explained = python_errors.explain_python_error(program, finding)
-    if explained.code == SIZE_CHECK or _is_own_check(program, finding):
-        return RunOutcome("refuses", explained)
+    explanation = python_errors.explain_python_error(program, finding)
+    if explanation.code == SIZE_CHECK or _is_own_check(program, finding):
+        return RunOutcome("refuses", explanation)
     python = finding.torch_message.startswith(OF_PYTHON)
     unpacks = "to unpack (expected" in finding.torch_message
-    return RunOutcome("fails" if unpacks or python else "refuses", explained)
+    return RunOutcome("fails" if unpacks or python else "refuses", explanation)
 
 
 def _is_own_check(program: Program, finding: Finding) -> bool:
@@ -455,10 +455,10 @@ def format_shape(shape: Shape) -> str:
 
 
 def find_rank_change(
-    steps: Sequence[RunStep], other: Sequence[RunStep]
+    steps: Sequence[RunStep], other_steps: Sequence[RunStep]
 ) -> Place | None:
     """Return the first call whose outputs differ in rank between two runs, or None."""
-    for mine, theirs in zip(steps, other, strict=False):
+    for mine, theirs in zip(steps, other_steps, strict=False):
         if (mine.name, mine.place) != (theirs.name, theirs.place):
             return None
         for a, b in zip(mine.shapes, theirs.shapes, strict=False):

@@ -54,7 +54,7 @@ DIFFERENCES = operators_with("subtracts") | {"neg"}
 def suggest_family_fixes(program: Program, failure: Failure) -> Iterator[Fix]:
     """Yield the usual fixes for the failing function."""
     op = program.trace.ops[failure.op]
-    located = program.node(op.span)
+    text_and_node = program.node(op.span)
     name = op.name.rpartition(".")[2]
     code = failure.unmet.code if failure.unmet is not None else ""
     if code == INDEX_OUT_OF_RANGE and name in CLASSES:
@@ -73,9 +73,9 @@ def suggest_family_fixes(program: Program, failure: Failure) -> Iterator[Fix]:
         yield from _suggest_layer_kinds(program, op)
     if code == ATTENTION_MASK_SHAPE:
         yield from _suggest_mask_per_head(program, failure, op)
-    if located is None:
+    if text_and_node is None:
         return
-    text, node = located
+    text, node = text_and_node
     if name == "einsum" and isinstance(node, ast.Call):
         yield from _suggest_einsum_letters(text, node, op)
     if name in JOINS and isinstance(node, ast.Call):
@@ -147,10 +147,10 @@ def _suggest_flat_size(program: Program, op: Op) -> Iterator[Fix]:
     """Suggest `x.view(-1, 16 * 2 * 2)`, and the layer that takes so many features,
     where the flattened size is another one.
     """
-    located = program.call_at(op.span)
-    if located is None or not op.inputs or len(op.inputs[0].shape) < 3:
+    text_and_call = program.call_at(op.span)
+    if text_and_call is None or not op.inputs or len(op.inputs[0].shape) < 3:
         return
-    text, call = located
+    text, call = text_and_call
     arguments = list(call.args)
     if len(arguments) == 1 and isinstance(arguments[0], ast.Tuple | ast.List):
         arguments = list(arguments[0].elts)
@@ -204,12 +204,12 @@ def _suggest_labels_from_zero(program: Program, failure: Failure) -> Iterator[Fi
     shift = {-1: " + 1", last + 1: " - 1"}.get(wrong)
     op = program.trace.ops[failure.op]
     places = find_tensor_expressions(program, op)
-    located = program.node(op.span)
-    if shift is None or located is None or len(places) < 2 or places[1] is None:
+    text_and_node = program.node(op.span)
+    if shift is None or text_and_node is None or len(places) < 2 or places[1] is None:
         return
     node = places[1][0]
-    new = located[0].written(node) + shift
-    yield Fix("fits", f"`{new}`", (Edit(located[0].span(node).end, shift),))
+    new = text_and_node[0].written(node) + shift
+    yield Fix("fits", f"`{new}`", (Edit(text_and_node[0].span(node).end, shift),))
 
 
 def _suggest_trailing_dims(program: Program, failure: Failure, op: Op) -> Iterator[Fix]:
@@ -227,14 +227,14 @@ def _move_channels_last(program: Program, op: Op) -> Iterator[Fix]:
     """Move the channels to the last dim before a norm of the last dim, and back
     afterwards.
     """
-    located = program.call_at(op.span)
+    text_and_call = program.call_at(op.span)
     rank = len(op.inputs[0].shape)
     there, back = (".permute(0, 2, 3, 1)", ".permute(0, 3, 1, 2)")
     if rank == 3:
         there = back = ".transpose(1, 2)"
-    if located is None or rank not in (3, 4):
+    if text_and_call is None or rank not in (3, 4):
         return
-    text, call = located
+    text, call = text_and_call
     if call.args and program.layer(op) is not None:
         inner = append_method(text, call.args[0], there)
         shown = text.written(call.func) + f"({inner.message.strip('`')}){back}"
@@ -268,8 +268,10 @@ def _suggest_einsum_letters(text: SourceText, call: ast.Call, op: Op) -> Iterato
         return
     longest = max(map(len, terms))
     for first_place in range(longest):
-        for other in range(first_place + 1, longest):
-            turned = [_exchange_letters(term, first_place, other) for term in terms]
+        for second_place in range(first_place + 1, longest):
+            turned = [
+                _exchange_letters(term, first_place, second_place) for term in terms
+            ]
             for new in (turned, *_iter_single_turns(terms, turned)):
                 if new != terms and _has_fitting_letters(new, op):
                     equation = ",".join(new) + arrow + right
@@ -278,12 +280,12 @@ def _suggest_einsum_letters(text: SourceText, call: ast.Call, op: Op) -> Iterato
                     yield Fix("fits", f"`{equation}`", (edit,))
 
 
-def _exchange_letters(term: str, first_place: int, other: int) -> str:
+def _exchange_letters(term: str, first_place: int, second_place: int) -> str:
     """Return an einsum term with two of its letters exchanged."""
-    if other >= len(term):
+    if second_place >= len(term):
         return term
     row = list(term)
-    row[first_place], row[other] = row[other], row[first_place]
+    row[first_place], row[second_place] = row[second_place], row[first_place]
     return "".join(row)
 
 
@@ -359,10 +361,10 @@ def _suggest_index_dims(
 ) -> Iterator[Fix]:
     """Suggest an index with one more dim: dropped by a gather, spread for a scatter."""
     places = find_tensor_expressions(program, op)
-    located = program.call_at(op.span)
-    if located is None or len(places) < 2:
+    text_and_call = program.call_at(op.span)
+    if text_and_call is None or len(places) < 2:
         return
-    text, call = located
+    text, call = text_and_call
     index, ranks = op.inputs[1], [len(fact.shape) for fact in op.inputs]
     place = places[1]
     if place is None or ranks[1] >= ranks[0]:
@@ -384,12 +386,12 @@ def _suggest_index_dims(
             method = f".unsqueeze(-1).expand_as({source[1]})"
             yield append_method(text, place[0], method)
     if name == "gather" and index.shape == op.inputs[0].shape[: ranks[1]]:
-        unsqueezed = append_method(text, place[0], f".unsqueeze({dim})")
+        unsqueeze = append_method(text, place[0], f".unsqueeze({dim})")
         back = Edit(text.span(call).end, f".squeeze({dim})")
         shown = text.written(call).replace(
-            text.written(place[0]), unsqueezed.message.strip("`"), 1
+            text.written(place[0]), unsqueeze.message.strip("`"), 1
         )
-        yield Fix("fits", f"`{shown}.squeeze({dim})`", (*unsqueezed.edits, back))
+        yield Fix("fits", f"`{shown}.squeeze({dim})`", (*unsqueeze.edits, back))
 
 
 def _suggest_sizes(text: SourceText, call: ast.Call, op: Op) -> Iterator[Fix]:
@@ -554,10 +556,10 @@ def suggest_collate(program: Program, finding: Finding) -> Iterator[Fix]:
 def suggest_any_batch(program: Program, failure: Failure) -> Iterator[Fix]:
     """Suggest `x.view(-1, 20, 5)` for a view with a hard-coded batch size."""
     op = program.trace.ops[failure.op]
-    located = program.call_at(op.span)
-    if op.name.rpartition(".")[2] not in VIEWS or located is None:
+    text_and_call = program.call_at(op.span)
+    if op.name.rpartition(".")[2] not in VIEWS or text_and_call is None:
         return
-    text, call = located
+    text, call = text_and_call
     if call.keywords or not call.args:
         return
     first = call.args[0]

@@ -343,9 +343,9 @@ def _resize_tensor(
     after: tuple[int, ...],
 ) -> Iterator[Fix]:
     """Rewrite the call that creates a tensor so that the tensor has another shape."""
-    located = program.call_at(maker.span)
-    if located is not None:
-        yield from _rewrite_sizes(program, failure, *located, before, after)
+    text_and_call = program.call_at(maker.span)
+    if text_and_call is not None:
+        yield from _rewrite_sizes(program, failure, *text_and_call, before, after)
 
 
 def _rewrite_sizes(

@@ -122,11 +122,13 @@ def _suggest_own_loss(
 
 def _suggest_moving_into_loop(history: History, cause: Cause) -> Iterator[Fix]:
     """Suggest computing in each iteration what is computed once before the loop."""
-    located = history.find_text(cause.maker.span if cause.maker is not None else None)
+    text_and_statement = history.find_text(
+        cause.maker.span if cause.maker is not None else None
+    )
     failing = history.find_text(cause.failing.span)
-    if located is None or failing is None:
+    if text_and_statement is None or failing is None:
         return
-    text, statement = located
+    text, statement = text_and_statement
     loop: ast.For | ast.While | None = None
     for around in text.outwards(failing[1]):
         if isinstance(around, ast.For | ast.While):
@@ -162,11 +164,11 @@ def _suggest_single_pass(history: History, cause: Cause) -> Iterator[Fix]:
 def _suggest_retaining(history: History, cause: Cause) -> Iterator[Fix]:
     """Suggest `retain_graph=True` for the first of two passes."""
     other = cause.other
-    located = history.program.call_at(other.span) if other is not None else None
-    if located is not None and all(
-        w.arg != "retain_graph" for w in located[1].keywords
+    text_and_call = history.program.call_at(other.span) if other is not None else None
+    if text_and_call is not None and all(
+        w.arg != "retain_graph" for w in text_and_call[1].keywords
     ):
-        yield with_keyword(*located, "retain_graph=True")
+        yield with_keyword(*text_and_call, "retain_graph=True")
 
 
 def _suggest_for_two_losses(history: History, cause: Cause) -> Iterator[Fix]:
@@ -229,11 +231,11 @@ def _suggest_sum(history: History, cause: Cause) -> Iterator[Fix]:
     if first is None or second is None or first[0].file != second[0].file:
         return
     text = first[0]
-    names = [_get_loss(located[1]) for located in (first, second)]
+    names = [_get_loss(text_and_statement[1]) for text_and_statement in (first, second)]
     if None in names or not _is_same_function(text, first[1], second[1]):
         return
-    first_loss, other = (text.written(name) for name in names if name is not None)
-    new = f"({first_loss} + {other}).backward()"
+    first_loss, second_loss = (text.written(name) for name in names if name is not None)
+    new = f"({first_loss} + {second_loss}).backward()"
     edits = (cut_lines(text, first[1]), Edit(text.span(second[1]), new))
     yield Fix("fits", f"`{new}`, once", edits)
 
@@ -252,10 +254,10 @@ def _get_loss(statement: ast.stmt) -> ast.expr | None:
 def _suggest_out_of_place(history: History, cause: Cause) -> Iterator[Fix]:
     """Suggest the form of a write that gives a new tensor."""
     program, write = history.program, cause.other
-    located = program.node(write.span) if write is not None else None
-    if located is None or write is None:
+    text_and_node = program.node(write.span) if write is not None else None
+    if text_and_node is None or write is None:
         return
-    text, node = located
+    text, node = text_and_node
     statement = text.statement_of(node)
     yield from _suggest_without_flag(program, write, text, node)
     if isinstance(statement, ast.AugAssign):
@@ -329,9 +331,9 @@ def _suggest_without_flag(
     layer = program.layer(write)
     places = [(text, node)]
     if layer is not None and layer.path in program.built:
-        located = program.call_at(program.built[layer.path].span)
-        if located is not None:
-            places.append(located)
+        text_and_call = program.call_at(program.built[layer.path].span)
+        if text_and_call is not None:
+            places.append(text_and_call)
     for where, call in places:
         if not isinstance(call, ast.Call):
             continue
@@ -423,14 +425,14 @@ def _suggest_detaching_boundary(history: History, cause: Cause) -> Iterator[Fix]
 def _suggest_uncut_graph(history: History, cause: Cause) -> Iterator[Fix]:
     """Suggest to leave out the call that took a graph away."""
     program, cut = history.program, cause.other
-    located = program.node(cut.span) if cut is not None else None
+    text_and_node = program.node(cut.span) if cut is not None else None
     if any(place_note.message.startswith("`torch.") for place_note in cause.related):
         yield from _suggest_enabling(history, cause)
     for related in cause.related:
         yield from _suggest_without_block(program, related.span)
-    if located is None or cut is None:
+    if text_and_node is None or cut is None:
         return
-    text, node = located
+    text, node = text_and_node
     name = cut.name.rpartition(".")[2]
     if name == "data" and isinstance(node, ast.Attribute):
         span = text.span(node)
@@ -457,10 +459,10 @@ def _suggest_enabling(history: History, cause: Cause) -> Iterator[Fix]:
     """Suggest `@torch.enable_grad()` for the function that goes backward, if another
     one runs it without gradients.
     """
-    located = history.find_text(cause.failing.span)
-    if located is None:
+    text_and_statement = history.find_text(cause.failing.span)
+    if text_and_statement is None:
         return
-    text, statement = located
+    text, statement = text_and_statement
     function = text.around(statement, ast.FunctionDef)
     own = function is not None and any(
         function.lineno <= place_note.span.line <= get_last_line(function)
@@ -476,10 +478,10 @@ def _suggest_enabling(history: History, cause: Cause) -> Iterator[Fix]:
 
 def _suggest_without_block(program: Program, span: Span) -> Iterator[Fix]:
     """Suggest `torch.enable_grad()` for a `torch.no_grad()` around a computation."""
-    located = program.node(span)
-    if located is None:
+    text_and_node = program.node(span)
+    if text_and_node is None:
         return
-    text, node = located
+    text, node = text_and_node
     name = get_called_name(node)
     if name in ("no_grad", "inference_mode") and isinstance(node, ast.Call):
         holder = text.parent(node)
@@ -495,10 +497,10 @@ def _suggest_without_block(program: Program, span: Span) -> Iterator[Fix]:
 def _suggest_training(history: History, cause: Cause) -> Iterator[Fix]:
     """Suggest `requires_grad = True` for parameters that are all frozen."""
     for related in cause.related:
-        located = history.program.node(related.span)
-        if located is None:
+        text_and_node = history.program.node(related.span)
+        if text_and_node is None:
             continue
-        text, node = located
+        text, node = text_and_node
         flags = [n for n in ast.walk(node) if isinstance(n, ast.Constant)]
         for flag in flags:
             if flag.value is False:
@@ -508,10 +510,12 @@ def _suggest_training(history: History, cause: Cause) -> Iterator[Fix]:
 
 def _suggest_requiring(history: History, cause: Cause) -> Iterator[Fix]:
     """Suggest to ask for gradients before the forward pass that records them."""
-    located = history.find_text(cause.maker.span if cause.maker is not None else None)
-    if located is None:
+    text_and_statement = history.find_text(
+        cause.maker.span if cause.maker is not None else None
+    )
+    if text_and_statement is None:
         return
-    text, statement = located
+    text, statement = text_and_statement
     for node in ast.walk(statement):
         called = node.func if isinstance(node, ast.Call) else None
         name = get_dotted_name(called) if isinstance(called, ast.Name) else ""
@@ -522,10 +526,10 @@ def _suggest_requiring(history: History, cause: Cause) -> Iterator[Fix]:
 
 def _suggest_no_grad(history: History, cause: Cause) -> Iterator[Fix]:
     """Suggest `with torch.no_grad():` around a write to a leaf."""
-    located = history.find_text(cause.failing.span)
-    if located is None:
+    text_and_statement = history.find_text(cause.failing.span)
+    if text_and_statement is None:
         return
-    text, statement = located
+    text, statement = text_and_statement
     edit = wrap_in_no_grad(text, statement)
     if edit is None:
         return

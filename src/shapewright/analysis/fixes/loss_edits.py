@@ -49,7 +49,7 @@ def suggest_loss_edits(
 def _suggest_without(program: Program, maker: Op) -> Iterator[Fix]:
     """Suggest to leave out an activation: a call, or a layer of a container."""
     layer = program.layer(maker)
-    located = program.node(maker.span)
+    text_and_node = program.node(maker.span)
     if layer is not None and layer.path in program.built:
         built = program.call_at(program.built[layer.path].span)
         if built is not None:
@@ -63,11 +63,11 @@ def _suggest_without(program: Program, maker: Op) -> Iterator[Fix]:
                 yield Fix("fits", message, (cut_lines(text, statement),))
             elif call in rows:
                 yield _cut_item(text, rows, call)
-            elif isinstance(holder, ast.Assign) and located is not None:
-                yield from _suggest_argument(*located)
+            elif isinstance(holder, ast.Assign) and text_and_node is not None:
+                yield from _suggest_argument(*text_and_node)
                 return
-    if located is not None and layer is None:
-        yield from _suggest_argument(*located)
+    if text_and_node is not None and layer is None:
+        yield from _suggest_argument(*text_and_node)
 
 
 def _get_items(holder: ast.AST | None) -> list[ast.expr]:
@@ -125,10 +125,10 @@ def _suggest_log_softmax(program: Program, maker: Op) -> Iterator[Fix]:
     span = maker.span
     if layer is not None and layer.path in program.built:
         span = program.built[layer.path].span
-    located = program.call_at(span)
-    if located is None:
+    text_and_call = program.call_at(span)
+    if text_and_call is None:
         return
-    text, call = located
+    text, call = text_and_call
     name = get_last_name(call.func)
     new = {"Softmax": "LogSoftmax", "softmax": "log_softmax"}.get(name)
     if new is not None:
@@ -148,10 +148,10 @@ def _suggest_other_loss(
     span = loss.span
     if layer is not None and layer.path in program.built:
         span = program.built[layer.path].span
-    located = program.call_at(span)
-    if located is None:
+    text_and_call = program.call_at(span)
+    if text_and_call is None:
         return
-    text, call = located
+    text, call = text_and_call
     old = get_last_name(call.func)
     new = CLASSES[other] if old == CLASSES.get(name) else other
     if old in (name, CLASSES.get(name)):

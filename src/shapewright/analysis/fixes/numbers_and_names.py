@@ -39,10 +39,10 @@ def _fix_names(
     program: Program, failure: Failure, pairs: list[tuple[int, int]]
 ) -> Iterator[Fix]:
     """Suggest `n_classes + 1` for a name in the failing call that is off by 1."""
-    located = program.call_at(program.trace.ops[failure.op].span)
-    if located is None:
+    text_and_call = program.call_at(program.trace.ops[failure.op].span)
+    if text_and_call is None:
         return
-    text, call = located
+    text, call = text_and_call
     rows = [(text, argument) for argument in list_arguments(call)]
     for place, node in iter_definitions(program, [(text.file, call.lineno)]):
         if isinstance(node, ast.List | ast.Tuple):
@@ -60,10 +60,10 @@ def fix_dims(program: Program, failure: Failure) -> Iterator[Fix]:
         return
     op = program.trace.ops[failure.op]
     rank = max((len(fact.shape) for fact in op.inputs), default=0)
-    located = program.call_at(op.span)
-    if located is None:
+    text_and_call = program.call_at(op.span)
+    if text_and_call is None:
         return
-    text, call = located
+    text, call = text_and_call
     for node in list_arguments(call):
         if isinstance(node, ast.Tuple | ast.List):
             values = [evaluate_whole_number(item, SIGNED) for item in node.elts]
@@ -134,11 +134,16 @@ def _iter_other_numbers(
         if value == needs:
             yield 0, has
     for has, needs in pairs:
-        for old, other in ((has, needs), (needs, has)):
-            if old and value > 1 and value * other % old == 0 and other != old:
-                yield 1, value * other // old
-            if value > 2 and value + other - old > 0 and other != old:
-                yield 2, value + other - old
+        for old_size, new_size in ((has, needs), (needs, has)):
+            if (
+                old_size
+                and value > 1
+                and value * new_size % old_size == 0
+                and new_size != old_size
+            ):
+                yield 1, value * new_size // old_size
+            if value > 2 and value + new_size - old_size > 0 and new_size != old_size:
+                yield 2, value + new_size - old_size
     word = text.parent(node)
     dim = isinstance(word, ast.keyword) and word.arg in ("dim", "axis", "start_dim")
     if value in (-2, -1, 0, 1, 2, 3) or dim:
@@ -182,10 +187,10 @@ MOST = 6
 
 def swap_operands(program: Program, failure: Failure) -> Iterator[Fix]:
     """Swap the first two operands of the failing call."""
-    located = program.node(program.trace.ops[failure.op].span)
-    if located is None:
+    text_and_node = program.node(program.trace.ops[failure.op].span)
+    if text_and_node is None:
         return
-    text, node = located
+    text, node = text_and_node
     if isinstance(node, ast.BinOp):
         yield from _swap_nodes(text, node, node.left, node.right)
     elif isinstance(node, ast.Call):
@@ -245,10 +250,12 @@ def suggest_orders(program: Program, failure: Failure, keeping: bool) -> Iterato
         if maker is None or not maker.inputs or maker.inputs[0].shape != fact.shape:
             break
         fact = maker.inputs[0]
-    located = program.node(maker.span) if maker is not None and maker.inputs else None
-    if located is None or maker is None or not maker.name.endswith(".permute"):
+    text_and_node = (
+        program.node(maker.span) if maker is not None and maker.inputs else None
+    )
+    if text_and_node is None or maker is None or not maker.name.endswith(".permute"):
         return
-    text, call = located
+    text, call = text_and_node
     arguments = list(call.args) if isinstance(call, ast.Call) else []
     before = [evaluate_whole_number(node, SIGNED) for node in arguments]
     shape = maker.inputs[0].shape
@@ -263,10 +270,10 @@ def suggest_orders(program: Program, failure: Failure, keeping: bool) -> Iterato
 def replace_tensors(program: Program, failure: Failure) -> Iterator[Fix]:
     """Replace a mismatched tensor by another tensor in scope."""
     op = program.trace.ops[failure.op]
-    located = program.node(op.span)
-    if located is None:
+    text_and_node = program.node(op.span)
+    if text_and_node is None:
         return
-    text = located[0]
+    text = text_and_node[0]
     wanted: dict[int, list[tuple[int, ...]]] = {}
     for at, shape in iter_wanted_shapes(program, failure):
         wanted.setdefault(at, []).append(shape)
@@ -281,7 +288,7 @@ def replace_tensors(program: Program, failure: Failure) -> Iterator[Fix]:
             for name, other in others.items()
             if name != node.id and other.dtype.rstrip("0123456789") == kind
         ]
-        there = collect_names(located[1])
+        there = collect_names(text_and_node[1])
         exact = [
             name
             for name in same

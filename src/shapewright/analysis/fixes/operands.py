@@ -57,11 +57,11 @@ def with_method(
 ) -> Iterator[Fix]:
     """Append `method` to an operand, at the call or where the tensor is passed in."""
     op = program.trace.ops[failure.op]
-    located = program.node(op.span)
+    text_and_node = program.node(op.span)
     expressions = find_tensor_expressions(program, op)
     place = expressions[tensor] if tensor < len(expressions) else None
-    if located is not None and place is not None:
-        yield append_method(located[0], place[0], method)
+    if text_and_node is not None and place is not None:
+        yield append_method(text_and_node[0], place[0], method)
     for text, node in _iter_handed_arguments(program, op, op.inputs[tensor]):
         yield append_method(text, node, method)
 
@@ -78,11 +78,11 @@ def with_method_where_made(
     before = program.trace.ops[: op.index]
     makers = [o for o in before if any(out.tensor == number for out in o.outputs)]
     for maker in reversed(makers):  # the last handed it on unchanged
-        located = program.node(maker.span)
-        if located is None or maker.span == op.span:
+        text_and_node = program.node(maker.span)
+        if text_and_node is None or maker.span == op.span:
             continue
-        if isinstance(located[1], ast.Call):
-            yield append_method(located[0], located[1], method)
+        if isinstance(text_and_node[1], ast.Call):
+            yield append_method(text_and_node[0], text_and_node[1], method)
 
 
 def _iter_handed_arguments(
@@ -102,12 +102,14 @@ def _iter_handed_arguments(
         same.add(fact.tensor)
     call = program.call_of(op)
     while call is not None and call.parent is not None:
-        located = program.call_at(call.span)
-        if located is not None:
+        text_and_call = program.call_at(call.span)
+        if text_and_call is not None:
             values = [*call.inputs[0], *call.inputs[1].values()]
-            for value, node in zip(values, list_arguments(located[1]), strict=False):
+            for value, node in zip(
+                values, list_arguments(text_and_call[1]), strict=False
+            ):
                 if isinstance(value, Fact) and value.tensor in same:
-                    yield located[0], node
+                    yield text_and_call[0], node
         call = program.trace.calls[call.parent]
 
 
@@ -141,10 +143,10 @@ def fix_for_numpy(program: Program, failure: Failure) -> Iterator[Fix]:
     method = ".detach()" if fact.requires_grad else ""
     method += ".cpu()" if fact.device != "cpu" else ""
     method += ".float()" if fact.dtype == "bfloat16" else ""
-    located = program.node(op.span)
-    if located is None:
+    text_and_node = program.node(op.span)
+    if text_and_node is None:
         return
-    text, node = located
+    text, node = text_and_node
     func = node.func if isinstance(node, ast.Call) else None
     if op.name.endswith(".numpy") and isinstance(func, ast.Attribute):
         yield append_method(text, func.value, method)
@@ -170,9 +172,9 @@ def fix_storage(program: Program, failure: Failure) -> Iterator[Fix]:
     op = program.trace.ops[failure.op]
     if not any(repair.kind == "contiguous" for repair in failure.repairs):
         return
-    located = program.call_at(op.span)
-    if located is not None:
-        text, node = located
+    text_and_call = program.call_at(op.span)
+    if text_and_call is not None:
+        text, node = text_and_call
         if isinstance(node.func, ast.Attribute) and node.func.attr == "view":
             end = text.span(node.func)
             start = end.end_column - len("view")
@@ -360,10 +362,10 @@ def _find_larger_dims(mine: Fact, other: Fact) -> list[int]:
     """
     larger_dims = []
     for back in range(1, min(len(mine.shape), len(other.shape)) + 1):
-        own_size, two = mine.shape[-back], other.shape[-back]
-        if own_size == two or 1 in (own_size, two):
+        own_size, other_size = mine.shape[-back], other.shape[-back]
+        if own_size == other_size or 1 in (own_size, other_size):
             continue
-        if own_size < two:
+        if own_size < other_size:
             return []
         larger_dims.append(len(mine.shape) - back)
     return larger_dims
@@ -376,19 +378,19 @@ def suggest_evaluation(program: Program, failure: Failure) -> Iterator[Fix]:
     if unmet is None or unmet.code != ONE_VALUE_PER_CHANNEL:
         return
     for frame in op.frames:
-        located = program.node(frame.span)
-        call = located[1] if located is not None else None
-        if located is None or not isinstance(call, ast.Call):
+        text_and_node = program.node(frame.span)
+        call = text_and_node[1] if text_and_node is not None else None
+        if text_and_node is None or not isinstance(call, ast.Call):
             continue
         name = get_dotted_name(call.func)
-        inside = located[0].around(call, ast.FunctionDef)
+        inside = text_and_node[0].around(call, ast.FunctionDef)
         if not name or name.startswith("self.") or "." in name:
             continue
         if inside is not None and inside.name == name:
             continue
-        statement = located[0].statement_of(call)
+        statement = text_and_node[0].statement_of(call)
         new = f"{name}.eval()"
-        edit = write_before(located[0], statement, new)
+        edit = write_before(text_and_node[0], statement, new)
         yield Fix("fits", f"`{new}`", (edit,))
 
 
@@ -401,13 +403,13 @@ def drop_norm(program: Program, failure: Failure) -> Iterator[Fix]:
     if not op.inputs or op.inputs[0].shape[:1] == (1,):
         return
     layer = program.layer(op)
-    located = find_constructor(program, layer.path) if layer is not None else None
-    if located is not None:
-        text, call = located
+    text_and_call = find_constructor(program, layer.path) if layer is not None else None
+    if text_and_call is not None:
+        text, call = text_and_call
         yield Fix("fits", "`nn.Identity()`", (Edit(text.span(call), "nn.Identity()"),))
-    located = program.call_at(op.span)
-    if located is not None:
-        yield from _drop_call(*located)
+    text_and_call = program.call_at(op.span)
+    if text_and_call is not None:
+        yield from _drop_call(*text_and_call)
 
 
 def _drop_call(text: SourceText, call: ast.Call) -> Iterator[Fix]:
@@ -458,18 +460,18 @@ def add_batch(program: Program, failure: Failure) -> Iterator[Fix]:
         if rank is None or len(op.inputs[0].shape) != rank:
             continue
         for frame in op.frames:
-            located = program.node(frame.span)
-            for node in ast.walk(located[1]) if located is not None else ():
+            text_and_node = program.node(frame.span)
+            for node in ast.walk(text_and_node[1]) if text_and_node is not None else ():
                 arguments = node.args[:1] if isinstance(node, ast.Call) else []
                 if (
-                    located is not None
+                    text_and_node is not None
                     and arguments
                     and isinstance(
                         arguments[0],
                         ast.Name | ast.Subscript | ast.Attribute | ast.Call,
                     )
                 ):
-                    yield append_method(located[0], arguments[0], ".unsqueeze(0)")
+                    yield append_method(text_and_node[0], arguments[0], ".unsqueeze(0)")
         return
 
 
@@ -487,11 +489,11 @@ def fix_last_squeeze(program: Program) -> Iterator[Fix]:
 
 def _suggest_kept_batch(program: Program, maker: Op) -> Iterator[Fix]:
     """Suggest another `squeeze`, or none, for one that removed a batch of one."""
-    located = program.call_at(maker.span)
-    if maker.name.rpartition(".")[2] != "squeeze" or located is None:
+    text_and_call = program.call_at(maker.span)
+    if maker.name.rpartition(".")[2] != "squeeze" or text_and_call is None:
         return
     shape, after = maker.inputs[0].shape, maker.outputs[0].shape
-    text, call = located
+    text, call = text_and_call
     func = call.func
     if shape[:1] != (1,) or not isinstance(func, ast.Attribute):
         return
@@ -572,10 +574,10 @@ def fix_sources(program: Program, failure: Failure) -> Iterator[Fix]:
     defined.
     """
     op = program.trace.ops[failure.op]
-    located = program.node(op.span)
-    if located is None:
+    text_and_node = program.node(op.span)
+    if text_and_node is None:
         return
-    text, node = located
+    text, node = text_and_node
     sources: dict[int, ast.expr] = {}
     for child in ast.walk(node):
         if isinstance(child, ast.Name) and isinstance(child.ctx, ast.Load):

@@ -27,10 +27,10 @@ def suggest_last_states(
 ) -> Iterator[Fix]:
     """Suggest the last state of each direction, from the output or the states."""
     for related in finding.related:
-        located = program.call_at(related.span)
-        if located is None or not isinstance(node, ast.Subscript):
+        text_and_call = program.call_at(related.span)
+        if text_and_call is None or not isinstance(node, ast.Subscript):
             continue
-        where, call = located
+        where, call = text_and_call
         names = _get_state_names(where, call)
         if names and where is text:
             new = f"torch.cat([{names}[-2], {names}[-1]], dim=-1)"
@@ -126,10 +126,10 @@ def suggest_classes(
 ) -> Iterator[Fix]:
     """Suggest the indices of `max` for its values, and `argmax` of scores."""
     for related in finding.related:
-        located = program.call_at(related.span)
-        if located is None:
+        text_and_call = program.call_at(related.span)
+        if text_and_call is None:
             continue
-        where, call = located
+        where, call = text_and_call
         parent = where.parent(call)
         if isinstance(parent, ast.Subscript) and where.written(parent.slice) == "0":
             span = where.span(parent.slice)

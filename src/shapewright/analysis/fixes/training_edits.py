@@ -68,10 +68,10 @@ def suggest_count_of_batches(
                 new = f"len({text.written(inner.value)}.sampler)"
             yield Fix("fits", f"`{new}`", (Edit(text.span(divisor), new),))
     for related in finding.related:
-        located = program.node(related.span)
-        if located is None:
+        text_and_node = program.node(related.span)
+        if text_and_node is None:
             continue
-        where, statement = located
+        where, statement = text_and_node
         loop = where.around(statement, *LOOPS)
         value = getattr(statement, "value", None)
         batch = _find_batch(loop)
@@ -143,10 +143,10 @@ def suggest_later_clearing(
         return
     written = text.written(statement)
     for related in finding.related:
-        located = program.node(related.span)
-        if located is None or located[0].file != text.file:
+        text_and_node = program.node(related.span)
+        if text_and_node is None or text_and_node[0].file != text.file:
             continue
-        backward = text.statement_of(located[1])
+        backward = text.statement_of(text_and_node[1])
         if backward.lineno < statement.lineno:
             edits = (write_before(text, backward, written), cut_lines(text, statement))
             message = f"`{written}` before `{join_lines(text.written(backward))}`"
@@ -214,10 +214,10 @@ def suggest_registration(
             fix = find(program, related.span)
             if fix is not None:
                 yield fix
-        located = program.node(related.span)
-        if located is None or located[0].file != text.file:
+        text_and_node = program.node(related.span)
+        if text_and_node is None or text_and_node[0].file != text.file:
             continue
-        model_statement = text.statement_of(located[1])
+        model_statement = text.statement_of(text_and_node[1])
         built = text.statement_of(node) if isinstance(node, ast.expr) else node
         if not isinstance(built, ast.stmt) or text.parent(
             model_statement
@@ -303,8 +303,12 @@ def suggest_step(
     statement = text.statement_of(node) if isinstance(node, ast.expr) else node
     owners = _find_owners(text, "zero_grad")
     for related in finding.related:
-        located = program.node(related.span)
-        built = located[0].statement_of(located[1]) if located is not None else None
+        text_and_node = program.node(related.span)
+        built = (
+            text_and_node[0].statement_of(text_and_node[1])
+            if text_and_node is not None
+            else None
+        )
         if isinstance(built, ast.Assign):
             owners.append(text.written(built.targets[0]))
     for owner in dict.fromkeys(owners):
@@ -354,18 +358,20 @@ def _iter_sums(
     of them.
     """
     for related in finding.related:
-        located = program.node(related.span)
-        if located is None or located[0].file != text.file:
+        text_and_node = program.node(related.span)
+        if text_and_node is None or text_and_node[0].file != text.file:
             continue
-        for adding, other in ((node, located[1]), (located[1], node)):
+        for addition, division in ((node, text_and_node[1]), (text_and_node[1], node)):
             statement = (
-                text.statement_of(adding) if isinstance(adding, ast.expr) else adding
+                text.statement_of(addition)
+                if isinstance(addition, ast.expr)
+                else addition
             )
             adds = isinstance(statement, ast.AugAssign | ast.Assign)
             inside = text.around(statement, *LOOPS) is not None
-            if adds and inside and isinstance(other, ast.BinOp):
+            if adds and inside and isinstance(division, ast.BinOp):
                 assert isinstance(statement, ast.stmt)
-                yield text, statement, other
+                yield text, statement, division
                 return
 
 

@@ -91,17 +91,17 @@ MOST = 6
 def suggest_edits(program: Program, finding: Finding) -> list[Fix]:
     """Return the edits that may mend a warning, the likeliest first."""
     suggest = WAYS.get(finding.code)
-    located = program.node(finding.span)
+    text_and_node = program.node(finding.span)
     if suggest is None or finding.span is None:
         return []
-    if located is None:
+    if text_and_node is None:
         text = program.text(finding.span.file)
         near = text.near(finding.span.line) if text is not None else ()
         if text is None or not near:
             return []
-        located = text, near[0]
+        text_and_node = text, near[0]
     seen: dict[object, Fix] = {}
-    for fix in suggest(program, finding, *located):
+    for fix in suggest(program, finding, *text_and_node):
         seen.setdefault(tuple((e.span, e.text) for e in fix.edits), fix)
     return list(seen.values())[:MOST]
 
@@ -124,12 +124,12 @@ def _suggest_equal_ranks(
     for op in program.trace.ops:
         if op.span != finding.span or len(op.inputs) < 2:
             continue
-        left_shape, other = op.inputs[0].shape, op.inputs[1].shape
-        if len(left_shape) == len(other):
+        left_shape, right_shape = op.inputs[0].shape, op.inputs[1].shape
+        if len(left_shape) == len(right_shape):
             continue
-        long = 0 if len(left_shape) > len(other) else 1
+        long = 0 if len(left_shape) > len(right_shape) else 1
         shape = op.inputs[long].shape
-        if abs(len(left_shape) - len(other)) > 1 and set(shape[2:]) == {1}:
+        if abs(len(left_shape) - len(right_shape)) > 1 and set(shape[2:]) == {1}:
             places = find_tensor_expressions(program, op)
             place = places[long] if len(places) > long else None
             if place is not None:
@@ -208,19 +208,22 @@ def _suggest_transpose(
         moved.insert(target, source)
         new = f".permute({', '.join(map(str, moved))}).reshape({sizes}"
         yield Fix("fits", f"`{join_lines(text.at(owner) + new)}`", (Edit(tail, new),))
-    for first_dim, other in combinations(range(len(before)), 2):
-        if (first_dim, other) != (0, rank - 1) or rank == 2:
-            new = f".transpose({first_dim}, {other}).reshape({sizes}"
+    for first_dim, second_dim in combinations(range(len(before)), 2):
+        if (first_dim, second_dim) != (0, rank - 1) or rank == 2:
+            new = f".transpose({first_dim}, {second_dim}).reshape({sizes}"
             shown = join_lines(text.at(owner) + new)
             yield Fix("fits", f"`{shown}`", (Edit(tail, new),))
     written = [text.written(argument) for argument in node.args]
     if len(written) == len(after) and len(written) > 2:
-        for first_dim, other in combinations(range(len(written)), 2):
+        for first_dim, second_dim in combinations(range(len(written)), 2):
             turned = list(written)
-            turned[first_dim], turned[other] = turned[other], turned[first_dim]
+            turned[first_dim], turned[second_dim] = (
+                turned[second_dim],
+                turned[first_dim],
+            )
             new = (
                 f".{node.func.attr}({', '.join(turned)}).transpose({first_dim},"
-                f" {other})"
+                f" {second_dim})"
             )
             shown = join_lines(text.at(owner) + new)
             yield Fix("fits", f"`{shown}`", (Edit(tail, new),))
@@ -299,9 +302,9 @@ def _iter_calls_with_dim(
     """Yield the call that has a dim: of the function, or where its layer is built."""
     layer = program.layer(op)
     if layer is not None and layer.path in program.built:
-        located = program.call_at(program.built[layer.path].span)
-        if located is not None:
-            yield located
+        text_and_call = program.call_at(program.built[layer.path].span)
+        if text_and_call is not None:
+            yield text_and_call
     elif isinstance(node, ast.Call):
         yield text, node
 

@@ -38,10 +38,10 @@ def suggest_adaptive_pooling(program: Program, failure: Failure) -> Iterator[Fix
     if layer is not None:
         built = program.built.get(layer.path)
         span = built.span if built is not None else None
-    located = program.call_at(span)
-    if located is None:
+    text_and_call = program.call_at(span)
+    if text_and_call is None:
         return
-    text, call = located
+    text, call = text_and_call
     name = get_called_name(call)
     new = FUNCTIONS.get(name) or LAYERS.get(name)
     if new is None or not isinstance(call.func, ast.Attribute | ast.Name):

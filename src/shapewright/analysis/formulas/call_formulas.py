@@ -57,8 +57,10 @@ def find_parting(base: Sample, other: Sample) -> int | None:
     """Return the first call of `base` after which the two runs diverge, or None."""
     if base.keys == other.keys:
         return None
-    for at, (base_key, two) in enumerate(zip(base.keys, other.keys, strict=False)):
-        if base_key != two:
+    for at, (base_key, other_key) in enumerate(
+        zip(base.keys, other.keys, strict=False)
+    ):
+        if base_key != other_key:
             return at
     return min(len(base.keys), len(other.keys)) - 1
 
@@ -407,15 +409,15 @@ def fit_operands(
     work.done()
     operands = work.entering(call)
     places = [_align_calls(first, check)[call] for check in checks]
-    aligned = [
+    checks_with_call = [
         (check, at) for check, at in zip(checks, places, strict=True) if at is not None
     ]
     known = set(first.letters)
 
     def kept(formula: Formula, nth: int, dim: int) -> Formula:
-        if formula is None or not aligned or not formula.letters() <= known:
+        if formula is None or not checks_with_call or not formula.letters() <= known:
             return None
-        for check, at in aligned:
+        for check, at in checks_with_call:
             shapes = check.taken[at]
             if nth >= len(shapes) or dim >= len(shapes[nth]):
                 return None

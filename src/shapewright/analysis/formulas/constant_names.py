@@ -103,8 +103,10 @@ class _Wording:
                 self.assigned[target.id] = [value]
         elif isinstance(target, ast.Tuple):
             if isinstance(value, ast.Tuple) and len(value.elts) == len(target.elts):
-                for name, other in zip(target.elts, value.elts, strict=True):
-                    self.assign(name, other)
+                for target_part, value_part in zip(
+                    target.elts, value.elts, strict=True
+                ):
+                    self.assign(target_part, value_part)
         elif self.function.name == "__init__" and get_own_attribute(target):
             self.kept.setdefault(ast.unparse(value), []).append(
                 get_own_attribute(target)
@@ -277,13 +279,13 @@ def find_constant_names(
     value is written as a bare number beside it.
     """
     naming = _Naming(trace, numbers)
-    named: dict[Told, Named] = {}
+    names: dict[Told, Named] = {}
     for owner, constants in naming.read().items():
         for value, texts in constants.items():
             (text, *others) = texts
             if not others and _has_name(text):
-                named.setdefault((value, text), Named(value, text, owner))
-    return tuple(named.values())
+                names.setdefault((value, text), Named(value, text, owner))
+    return tuple(names.values())
 
 
 Written = tuple[ast.FunctionDef, str, list[ast.expr]]

@@ -81,16 +81,16 @@ class _Letters:
 
     def fact(self, fact: Fact) -> Fact:
         """Return the fact with formulas for its sizes."""
-        lettered = self.facts.get(fact)
-        if lettered is None:
+        lettered_fact = self.facts.get(fact)
+        if lettered_fact is None:
             shapes, strides = self.known.get((fact.tensor, fact.shape), ((), ()))
-            lettered = replace(
+            lettered_fact = replace(
                 fact,
                 shape=_with_formulas(fact.shape, shapes),
                 stride=_with_formulas(fact.stride, strides),
             )
-            self.facts[fact] = lettered
-        return lettered
+            self.facts[fact] = lettered_fact
+        return lettered_fact
 
     def ops(self) -> Iterator[Op]:
         """Yield the ops, with formulas for their numbers too."""
@@ -221,7 +221,7 @@ def _change_formulas(
 ) -> list[CallFormulas]:
     """Apply a change to all formulas, once per distinct formula."""
     known: dict[Expression, Expression] = {}
-    changed: dict[int, CallFormulas] = {}
+    changed_calls: dict[int, CallFormulas] = {}
 
     def dims(formulas: Dims) -> Dims:
         return tuple(
@@ -235,9 +235,9 @@ def _change_formulas(
         return short_formula
 
     def of(call: CallFormulas) -> CallFormulas:
-        formulas = changed.get(id(call))
+        formulas = changed_calls.get(id(call))
         if formulas is None:
-            formulas = changed[id(call)] = CallFormulas(
+            formulas = changed_calls[id(call)] = CallFormulas(
                 tuple(map(dims, call.shapes)),
                 tuple(map(dims, call.strides)),
                 dims(call.numbers),

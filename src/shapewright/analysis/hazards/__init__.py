@@ -53,10 +53,10 @@ def is_ignored_here(program: Program, finding: Finding) -> bool:
 def _find_statement_line(program: Program, finding: Finding) -> int:
     """Return the first line of the statement that contains a finding."""
     assert finding.span is not None
-    located = program.node(finding.span)
-    if located is None:
+    text_and_node = program.node(finding.span)
+    if text_and_node is None:
         return finding.span.line
-    text, node = located
+    text, node = text_and_node
     return text.statement_of(node).lineno
 
 

@@ -32,10 +32,10 @@ def find_modules_built_in_forward(scene: HazardContext) -> Iterator[Finding]:
 
 def _is_built_in_forward(scene: HazardContext, span: Span) -> bool:
     """Return whether a module is built in `forward` and not assigned to `self`."""
-    located = scene.program.node(span)
-    if located is None:
+    text_and_node = scene.program.node(span)
+    if text_and_node is None:
         return False
-    text, node = located
+    text, node = text_and_node
     function = text.around(node, ast.FunctionDef)
     if function is None or function.name != "forward":
         return False

@@ -324,10 +324,10 @@ def _find_default_dims(scene: HazardContext) -> Iterator[Finding]:
 
 def _has_default_dim(scene: HazardContext, call: OperatorCall, place: int) -> bool:
     """Return whether the program's text calls a function without a `dim` argument."""
-    located = scene.program.call_at(call.op.span)
-    if located is None or scene.program.layer(call.op) is not None:
+    text_and_call = scene.program.call_at(call.op.span)
+    if text_and_call is None or scene.program.layer(call.op) is not None:
         return False
-    node = located[1]
+    node = text_and_call[1]
     keywords = {keyword.arg for keyword in node.keywords}
     return len(node.args) <= place and not is_starred(node) and "dim" not in keywords
 
@@ -382,9 +382,9 @@ def _iter_weighted_sums(
             if gone is None or len(gone) != 1:
                 continue
             back = gone[0] - len(call.shape)
-            for weights, other in (call.dims, call.dims[::-1]):
-                if -back <= len(weights) and -back <= len(other):
-                    yield weights[back], weights, other
+            for weights, values in (call.dims, call.dims[::-1]):
+                if -back <= len(weights) and -back <= len(values):
+                    yield weights[back], weights, values
 
 
 def _is_transposed(scene: HazardContext, call: OperatorCall, at: int) -> bool:

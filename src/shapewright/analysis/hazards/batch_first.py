@@ -268,10 +268,10 @@ def _find_unpacking(scene: HazardContext, claim: Claim) -> str:
     empty if there is none.
     """
     op = claim.call.op
-    located = scene.program.node(op.span)
-    if located is None:
+    text_and_node = scene.program.node(op.span)
+    if text_and_node is None:
         return ""
-    text, node = located
+    text, node = text_and_node
     if not isinstance(node, ast.Call) or not node.args:
         return ""
     argument = node.args[0]
@@ -392,9 +392,9 @@ def _report_state(
 def _report_positions(
     scene: HazardContext, claim: Claim, call: OperatorCall
 ) -> tuple[Finding, object]:
-    left_shape, other = (format_shape(fact) for fact in call.op.inputs[:2])
+    left_shape, right_shape = (format_shape(fact) for fact in call.op.inputs[:2])
     message = (
-        f"positions are added along dim 0 of {left_shape} + {other}, which"
+        f"positions are added along dim 0 of {left_shape} + {right_shape}, which"
         f" {_get_outer_name(scene, claim.call.op)} takes for the batch"
     )
     finding = scene.finding(

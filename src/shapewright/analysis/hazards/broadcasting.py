@@ -208,15 +208,15 @@ def _has_one_target(call: OperatorCall) -> bool:
     """Return whether a loss compares several outputs of a sample with its one
     target: (N, 3) with (N, 1).
     """
-    output_shape, other = (fact.shape for fact in call.op.inputs[:2])
+    output_shape, target_shape = (fact.shape for fact in call.op.inputs[:2])
     if (
-        len(output_shape) != len(other)
+        len(output_shape) != len(target_shape)
         or len(output_shape) < 2
-        or output_shape[:-1] != other[:-1]
+        or output_shape[:-1] != target_shape[:-1]
     ):
         return False
     dim = call.dims[0][-1]
-    return other[-1] == 1 < output_shape[-1] and all(
+    return target_shape[-1] == 1 < output_shape[-1] and all(
         axis.kind == "feature" for axis in dim
     )
 
@@ -344,13 +344,13 @@ def find_one_samples(scene: HazardContext) -> Iterator[Finding]:
         loss = call.name in LOSSES
         if not (loss or call.name in ARITHMETIC) or len(op.inputs) < 2:
             continue
-        left_shape, other = op.inputs[0].shape, op.inputs[1].shape
-        if op.span is None or not left_shape or not other:
+        left_shape, right_shape = op.inputs[0].shape, op.inputs[1].shape
+        if op.span is None or not left_shape or not right_shape:
             continue
-        if left_shape == other:
+        if left_shape == right_shape:
             alike.setdefault(op.span, set()).add(left_shape[0])
-        elif left_shape[1:] == other[1:] and 1 in (left_shape[0], other[0]):
-            many = max(left_shape[0], other[0])
+        elif left_shape[1:] == right_shape[1:] and 1 in (left_shape[0], right_shape[0]):
+            many = max(left_shape[0], right_shape[0])
             if {1, many} <= set(scene.flow.samples) and many in alike.get(op.span, ()):
                 yield _report_last_batch(scene, call, many)
         elif loss:
@@ -364,19 +364,19 @@ def _find_pick(scene: HazardContext, call: OperatorCall) -> tuple[int, Axis, Op]
     the index op, or None.
     """
     for at in (0, 1):
-        single, other = call.dims[at], call.dims[1 - at]
+        single, batch = call.dims[at], call.dims[1 - at]
         shape = call.op.inputs[at].shape
         if (
-            len(single) >= len(other)
+            len(single) >= len(batch)
             or shape != call.op.inputs[1 - at].shape[-len(shape) :]
         ):
             continue
-        back = len(other) - len(single)
-        if back != 1 or not _is_sample(scene, other[0]):
+        back = len(batch) - len(single)
+        if back != 1 or not _is_sample(scene, batch[0]):
             continue
-        index = _find_index(scene, call, at, other[0][0])
+        index = _find_index(scene, call, at, batch[0][0])
         if index is not None:
-            return at, other[0][0], index
+            return at, batch[0][0], index
     return None
 
 

@@ -123,10 +123,10 @@ def find_paired_rows(scene: HazardContext) -> Iterator[Finding]:
             continue
         if not (call.dims[0] and call.dims[1]):
             continue
-        row_counts, other = (_get_sizes(dims[0]) for dims in call.dims[:2])
+        row_counts, target_counts = (_get_sizes(dims[0]) for dims in call.dims[:2])
         if (
-            row_counts == other
-            or sorted(row_counts) != sorted(other)
+            row_counts == target_counts
+            or sorted(row_counts) != sorted(target_counts)
             or len(row_counts) < 2
         ):
             continue
@@ -134,8 +134,8 @@ def find_paired_rows(scene: HazardContext) -> Iterator[Finding]:
         message = (
             f"row by row, {names[0]} counts {' x '.join(map(str, row_counts))} and"
             f" {names[1]}"
-            f" counts {' x '.join(map(str, other))}: predictions meet targets of other"
-            " places"
+            f" counts {' x '.join(map(str, target_counts))}: predictions meet targets"
+            " of other places"
         )
         makers = [scene.maker(fact) for fact in call.op.inputs[:2]]
         places = tuple(

@@ -130,8 +130,12 @@ def _find_attribute(
         return None
     if any(word in name.lower() for word in FIXED):
         return None
-    located = scene.program.node(call.op.span)
-    kind = text.around(located[1], ast.ClassDef) if located is not None else None
+    text_and_node = scene.program.node(call.op.span)
+    kind = (
+        text.around(text_and_node[1], ast.ClassDef)
+        if text_and_node is not None
+        else None
+    )
     for where, function in text.functions("__init__"):
         if kind is None or text.around(function, ast.ClassDef) is not kind:
             continue

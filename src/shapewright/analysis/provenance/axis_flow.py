@@ -215,16 +215,16 @@ class AxisFlow:
             return
         follow = FOLLOWERS.get(name)
         call = OperatorCall(op, name, input_dims)
-        followed: Outputs = None
+        outputs: Outputs = None
         if follow is not None:
             try:
-                followed = follow(self, call)
+                outputs = follow(self, call)
             except (IndexError, KeyError, TypeError, ValueError, ZeroDivisionError):
                 # Arguments in a form that is not known: nothing is said.
-                followed = None
+                outputs = None
         every: list[Dims] = []
-        if followed is not None:
-            every = followed if isinstance(followed, list) else [followed]
+        if outputs is not None:
+            every = outputs if isinstance(outputs, list) else [outputs]
         for at, fact in enumerate(op.outputs):
             dims = every[at] if at < len(every) else None
             if dims is None or not _is_fitting(dims, fact.shape):

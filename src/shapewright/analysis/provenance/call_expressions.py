@@ -47,10 +47,10 @@ def find_tensor_expressions(
 ) -> list[tuple[ast.expr, str] | None]:
     """Return the program's expression for every input of an op, with its text."""
     none: list[tuple[ast.expr, str] | None] = [None] * len(op.inputs)
-    located = program.node(op.span)
-    if located is None:
+    text_and_node = program.node(op.span)
+    if text_and_node is None:
         return none
-    text, node = located
+    text, node = text_and_node
     layer = program.layer(op)
     if layer is not None:
         return _find_layer_expressions(
@@ -229,10 +229,10 @@ def _collect_keywords(program: Program, op: Op) -> dict[str, str]:
     """Return the keyword arguments in the text of a call; a layer may pass on copies of
     them.
     """
-    located = program.node(op.span)
-    if located is None:
+    text_and_node = program.node(op.span)
+    if text_and_node is None:
         return {}
-    text, node = located
+    text, node = text_and_node
     keywords = node.keywords if isinstance(node, ast.Call) else []
     words = {
         word.arg: _quote_expression(text, word.value) for word in keywords if word.arg

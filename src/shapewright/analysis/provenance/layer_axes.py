@@ -259,18 +259,18 @@ def find_reduced_dims(call: OperatorCall) -> tuple[int, ...] | None:
     """
     rank = len(call.dims[0])
     if "dim" in call.arguments or "axis" in call.arguments:
-        reduced = call.arguments.get("dim", call.arguments.get("axis"))
+        dims = call.arguments.get("dim", call.arguments.get("axis"))
     elif call.name == "norm":
-        reduced = call.arguments.get("2")
+        dims = call.arguments.get("2")
     else:
-        reduced = call.arguments.get("1")
-    if isinstance(reduced, bool):
+        dims = call.arguments.get("1")
+    if isinstance(dims, bool):
         return tuple(range(rank))
-    if reduced is None:
+    if dims is None:
         if len(call.op.inputs) > 1:
             return None  # the larger of two tensors
         return tuple(range(rank))
-    every = reduced if isinstance(reduced, list | tuple) else (reduced,)
+    every = dims if isinstance(dims, list | tuple) else (dims,)
     return tuple(dim % rank for dim in every) if rank else ()
 
 

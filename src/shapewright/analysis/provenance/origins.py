@@ -82,16 +82,16 @@ def _follow_rule(op: Op, out: Fact, dim: int) -> _Origin | None:
 def _match_shaping(before: Fact, after: Fact, dim: int) -> _Origin | None:
     """Find the dims that a reshape multiplied or split, matching from the left."""
     i = j = 0
-    before_shape, two = before.shape, after.shape
-    while i < len(before_shape) and j < len(two):
+    before_shape, after_shape = before.shape, after.shape
+    while i < len(before_shape) and j < len(after_shape):
         start, place = i, j
-        left, right = before_shape[i], two[j]
+        left, right = before_shape[i], after_shape[j]
         i, j = i + 1, j + 1
         while left != right:
             if left < right and i < len(before_shape):
                 left, i = left * before_shape[i], i + 1
-            elif left > right and j < len(two):
-                right, j = right * two[j], j + 1
+            elif left > right and j < len(after_shape):
+                right, j = right * after_shape[j], j + 1
             else:
                 return None
         if place <= dim < j:
@@ -223,17 +223,21 @@ def iter_definitions(program: Program, failure: Failure) -> Iterator[Related]:
     set.
     """
     op = program.trace.ops[failure.op]
-    located = program.node(op.span)
-    if located is None:
+    text_and_node = program.node(op.span)
+    if text_and_node is None:
         return
-    text, node = located
+    text, node = text_and_node
     yield from _iter_assignments(text, node)
     yield from _iter_attribute_origins(program, op)
     for fact in op.inputs:
         maker = program.producers.get(fact.tensor)
-        located_maker = program.node(maker.span) if maker is not None else None
-        if located_maker is not None and maker is not None and len(maker.inputs) < 2:
-            yield from _iter_assignments(*located_maker)
+        maker_text_and_node = program.node(maker.span) if maker is not None else None
+        if (
+            maker_text_and_node is not None
+            and maker is not None
+            and len(maker.inputs) < 2
+        ):
+            yield from _iter_assignments(*maker_text_and_node)
     unmet = failure.unmet
     wanted = (unmet.has, unmet.needs) if unmet is not None else ()
     numbers = {number for number in wanted if type(number) is int and number > 1}
@@ -259,13 +263,13 @@ def drop_repeated(
 ) -> list[Related]:
     """Return the first entry per line, without lines that are already known."""
     lines = {(span.file, span.line) for span in known if span is not None}
-    unseen = []
+    kept = []
     for place_note in related:
         place = place_note.span.file, place_note.span.line
         if place not in lines:
             lines.add(place)
-            unseen.append(place_note)
-    return unseen
+            kept.append(place_note)
+    return kept
 
 
 def _iter_assignments(text: SourceText, node: ast.AST) -> Iterator[Related]:

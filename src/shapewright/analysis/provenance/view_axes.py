@@ -80,7 +80,7 @@ def squeeze(flow: AxisFlow, call: OperatorCall) -> Outputs:
 
 @follows("expand", "expand_as", "broadcast_to", "broadcast_tensors")
 def expand(flow: AxisFlow, call: OperatorCall) -> Outputs:
-    expanded = []
+    outputs = []
     for dims, out in zip(call.dims, call.op.outputs, strict=False):
         new: list[Dim] = []
         back = len(out.shape) - len(dims)
@@ -88,8 +88,8 @@ def expand(flow: AxisFlow, call: OperatorCall) -> Outputs:
             own = dims[at - back] if at >= back else None
             kept = own is not None and get_length(own) == size
             new.append(own if kept and own else (Axis(size, "expanded"),))
-        expanded.append(tuple(new))
-    return expanded
+        outputs.append(tuple(new))
+    return outputs
 
 
 @follows("repeat", "tile")
@@ -98,13 +98,13 @@ def repeat(flow: AxisFlow, call: OperatorCall) -> Outputs:
     dims = call.dims[0]
     back = len(call.shape) - len(dims)
     counts = (1,) * (len(call.shape) - len(counts)) + tuple(counts)
-    repeated: list[Dim] = []
+    out_dims: list[Dim] = []
     for at, count in enumerate(counts):
         own = dims[at - back] if at >= back else ()
         own = tuple(axis for axis in own if axis.size != 1 or count == 1)
         again = (Axis(count, "repeat"),) if count != 1 or not own else ()
-        repeated.append((*again, *own))
-    return tuple(repeated)
+        out_dims.append((*again, *own))
+    return tuple(out_dims)
 
 
 @follows("repeat_interleave")
@@ -218,13 +218,13 @@ def cat(flow: AxisFlow, call: OperatorCall) -> Outputs:
     rank = len(call.shape)
     at = call.given(1, "dim", "axis", default=0) % rank
     parts = [dims for dims in call.dims if len(dims) == rank]
-    joined: list[Dim] = []
+    out_dims: list[Dim] = []
     for dim in range(rank):
         own = [dims[dim] for dims in parts]
-        joined.append(
+        out_dims.append(
             _join_dims(flow, own, call.shape[dim]) if dim == at else _find_best(own)
         )
-    return tuple(joined)
+    return tuple(out_dims)
 
 
 def _join_dims(flow: AxisFlow, dims: list[Dim], size: int) -> Dim:

@@ -98,8 +98,8 @@ def substitute_names(node: ast.expr, bound: dict[str, ast.expr]) -> ast.expr:
                 return deepcopy(bound[node.id])
             return node
 
-    substituted: ast.expr = Replace().visit(deepcopy(node))
-    return substituted
+    expression: ast.expr = Replace().visit(deepcopy(node))
+    return expression
 
 
 def _build_element(tensor: ast.expr, index: ast.expr) -> ast.Subscript:
@@ -313,10 +313,10 @@ def _substitute_in_target(
     """Return a target in whose indices names are replaced by their definitions."""
     if get_dotted_name(target.value) in bound:
         raise Unread
-    substituted = ast.Subscript(
+    subscript = ast.Subscript(
         target.value, substitute_names(target.slice, bound), ast.Load()
     )
-    return ast.copy_location(substituted, target)
+    return ast.copy_location(subscript, target)
 
 
 # -- what may be said ------------------------------------------------------------------

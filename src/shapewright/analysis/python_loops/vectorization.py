@@ -180,14 +180,14 @@ class Vectoriser:
         bits = (ast.BitAnd, ast.BitOr)
         if not isinstance(node.op, (*allowed, *bits)):
             raise Unread
-        combined = self.together([left, right], lambda x, y: ast.BinOp(x, node.op, y))
+        result = self.together([left, right], lambda x, y: ast.BinOp(x, node.op, y))
         if isinstance(node.op, ast.Mult):
             both = (*_split_factors(left), *_split_factors(right))
             over = (*left.over, *right.over)
-            if over and not combined.number:
-                return self.contracted(both, over, combined.axes)
-            return replace(combined, factors=both)
-        return combined
+            if over and not result.number:
+                return self.contracted(both, over, result.axes)
+            return replace(result, factors=both)
+        return result
 
     def product(self, left: Vec, right: Vec) -> Vec:
         """Vectorise a matrix product of rows or matrices, which sums over their inner
@@ -311,10 +311,10 @@ class Vectoriser:
         wanted = tuple(axis for axis in vec.axes if axis not in over)
         if len(vec.factors) > 1 and self.style != "sum":
             return self.contracted(vec.factors, (*over, *vec.over), wanted)
-        reduced = self.over_dims(vec, over, "sum")
+        total = self.over_dims(vec, over, "sum")
         if self.style == "einsum" and not vec.over:
-            return replace(reduced, factors=(vec,), over=over)
-        return reduced
+            return replace(total, factors=(vec,), over=over)
+        return total
 
     def unused(self) -> str:
         """Return an unused name for a dim that is summed."""

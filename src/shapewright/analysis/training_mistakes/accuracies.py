@@ -126,9 +126,9 @@ def _has_matches(loop: StoryLoop, value: ast.expr) -> bool:
     """Return whether a value is made of a comparison of predictions and labels."""
     names = {node.id for node in ast.walk(value) if isinstance(node, ast.Name)}
     values = [value]
-    for target, assigned in iter_assignments(loop.node):
+    for target, expression in iter_assignments(loop.node):
         if isinstance(target, ast.Name) and target.id in names:
-            values.append(assigned)
+            values.append(expression)
     return any(
         (isinstance(node, ast.Compare) and isinstance(node.ops[0], ast.Eq))
         or get_called_name(node) in MATCHES

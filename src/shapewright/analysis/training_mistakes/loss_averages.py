@@ -244,7 +244,8 @@ def _is_returned(scene: RehearsalContext, op: Op) -> bool:
             statement.value for statement in inside if isinstance(statement, ast.Return)
         ]
         return len(set_at) == 1 and any(
-            isinstance(returned, ast.Name) and returned.id == name for returned in back
+            isinstance(returned_value, ast.Name) and returned_value.id == name
+            for returned_value in back
         )
     return isinstance(holder, ast.Return)
 
@@ -281,10 +282,10 @@ def _is_sample_count(
     if _is_counted(text, ast.unparse(value), *grown_in):
         return True
     function = text.around(at, ast.FunctionDef, ast.Module)
-    for target, assigned in iter_assignments(function):
+    for target, expression in iter_assignments(function):
         if ast.unparse(target) == ast.unparse(value):
-            own = not isinstance(assigned, ast.Name | ast.Attribute)
-            return own and _is_sample_count(text, assigned, target, grown_in)
+            own = not isinstance(expression, ast.Name | ast.Attribute)
+            return own and _is_sample_count(text, expression, target, grown_in)
     return False
 
 

@@ -327,9 +327,9 @@ def _iter_observations(scene: RehearsalContext, kind: str) -> Iterator[Observati
 
 def _list_names(names: Sequence[str], most: int = 4) -> str:
     """Return names as text: `a`, `b` and 3 more."""
-    listed = ", ".join(f"`{name}`" for name in names[:most])
+    text = ", ".join(f"`{name}`" for name in names[:most])
     more = len(names) - most
-    return f"{listed} and {more} more" if more > 0 else listed
+    return f"{text} and {more} more" if more > 0 else text
 
 
 ADDS = operators_with("adds_terms")
@@ -387,9 +387,17 @@ class _Terms:
 
     def differentiated(self, op: Op) -> None:
         """Record the differentiation of a tensor."""
-        placed = list(zip(op.places, op.inputs, strict=False))
-        wanted = [fact for place, fact in placed if place.startswith(("1", "inputs"))]
-        ends = [fact for place, fact in placed if place.startswith(("0", "outputs"))]
+        inputs_with_places = list(zip(op.places, op.inputs, strict=False))
+        wanted = [
+            fact
+            for place, fact in inputs_with_places
+            if place.startswith(("1", "inputs"))
+        ]
+        ends = [
+            fact
+            for place, fact in inputs_with_places
+            if place.startswith(("0", "outputs"))
+        ]
         self.moved |= {fact.tensor for fact in wanted}
         if dict(op.arguments).get("create_graph"):
             return

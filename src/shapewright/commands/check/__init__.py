@@ -71,9 +71,11 @@ def check_model(target: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> R
     request = RunRequest(options=EngineOptions(going_on=GoingOn()))
     took: list[Fed] = []
     if not args and not kwargs:
-        searched = trace_found_inputs(target, request, took)
+        search_result = trace_found_inputs(target, request, took)
         result = (
-            searched if searched is not None else record_run(target, (), {}, request)
+            search_result
+            if search_result is not None
+            else record_run(target, (), {}, request)
         )
     else:
         spec = parse_spec(args[0]) if _is_one_spec(args, kwargs) else None

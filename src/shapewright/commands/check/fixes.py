@@ -133,11 +133,15 @@ def get_place(program: Program, failure: Failure) -> Place:
     op = program.trace.ops[failure.op]
     if op.span is None:
         return ("", 0, op.name)
-    layer, located = program.layer(op), program.node(op.span)
+    layer, text_and_node = program.layer(op), program.node(op.span)
     if layer is not None:
         call = _get_own_name(layer.path)
     else:
-        call = located[0].written(located[1]) if located is not None else op.name
+        call = (
+            text_and_node[0].written(text_and_node[1])
+            if text_and_node is not None
+            else op.name
+        )
     return (op.span.file, op.span.line, call)
 
 

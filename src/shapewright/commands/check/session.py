@@ -392,22 +392,22 @@ class Session:
         What only seemed to follow from another error, and fails without it too, is an
         error of its own.
         """
-        mended = [
+        mended_findings = [
             reported
             for reported in fresh
             if reported.mends and reported.mends[0].tried.complete
         ]
-        if self.again is None or not self.left or not mended:
+        if self.again is None or not self.left or not mended_findings:
             return None
         lines = {reported.place[:2] for reported in self.told}
         left = set.intersection(
             *(
                 {p for p in reported.mends[0].tried.failures if p[:2] not in lines}
-                for reported in mended
+                for reported in mended_findings
             )
         )
         overlay = (
-            self.together([reported.mends[0].fix for reported in mended])
+            self.together([reported.mends[0].fix for reported in mended_findings])
             if left
             else None
         )

@@ -71,7 +71,7 @@ def _try_edits(
     loses = any(run.samples is False for run in runs) and (
         HazardContext(trials.program).keeps_samples is True
     )
-    mending = [
+    helpful_fixes = [
         (replace(fix, checked=True), run.samples)
         for (fix, _), run in zip(known, runs, strict=True)
         if run.complete >= complete
@@ -80,8 +80,8 @@ def _try_edits(
         and not (loses and run.samples is False)
         and _has_gone(finding.code, run, before)
     ]
-    better = any(samples for _, samples in mending)
-    return [fix for fix, samples in mending if samples or not better][:SHOWN]
+    better = any(samples for _, samples in helpful_fixes)
+    return [fix for fix, samples in helpful_fixes if samples or not better][:SHOWN]
 
 
 def _has_gone(code: str, run: Tried, before: Counter[str]) -> bool:

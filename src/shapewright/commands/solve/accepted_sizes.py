@@ -377,9 +377,9 @@ class Domain:
         return tuple(sizes[name] for name in self.letters)
 
 
-def _has_same_start(calls: tuple[Any, ...], two: tuple[Any, ...]) -> bool:
+def _has_same_start(calls: tuple[Any, ...], start: tuple[Any, ...]) -> bool:
     """Return whether a run began with the calls of another."""
-    return calls[: len(two)] == two
+    return calls[: len(start)] == start
 
 
 def _split_equalities(demands: Sequence[Demand]) -> list[Demand]:

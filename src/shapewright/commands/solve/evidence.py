@@ -325,11 +325,13 @@ class Evidence:
 
     def anywhere(self, draw: random.Random) -> dict[str, int]:
         """Draw random sizes between all accepted sizes, on the base's side."""
-        accepted = [run.sizes for run in self.runner.made.values() if run.accepted]
+        accepted_sizes = [
+            run.sizes for run in self.runner.made.values() if run.accepted
+        ]
         sizes = {}
         for name, lattice in self.lattices.items():
-            low = min(run[name] for run in accepted)
-            high = max(run[name] for run in accepted)
+            low = min(run[name] for run in accepted_sizes)
+            high = max(run[name] for run in accepted_sizes)
             step = max(lattice.step, 1)
             for letter, size, above in self.clipped:
                 if letter == name and above:

@@ -73,9 +73,11 @@ class _Telling(Evidence):
         }
         calls = drop_uncertain(self.fitted.calls, self.open())
         calls = shorten_formulas(calls, steps) if steps else calls
-        lettered = attach_formulas(trace, calls, self.given(), self.returned(calls))
-        names = find_constant_names(lettered, self.runner.numbers())
-        return replace(lettered, formulas=replace(formulas, names=names))
+        lettered_trace = attach_formulas(
+            trace, calls, self.given(), self.returned(calls)
+        )
+        names = find_constant_names(lettered_trace, self.runner.numbers())
+        return replace(lettered_trace, formulas=replace(formulas, names=names))
 
     def returned(self, calls: Sequence[CallFormulas]) -> list[Dims] | None:
         """Return the strides of the target's output, if its run was watched."""
@@ -332,7 +334,7 @@ class _Solving(_Telling):
         if self.derived is None or not self.few:
             return []
         low, high = self.bounds()
-        undecided = [
+        diverging_sizes = [
             sample.letters
             for key, sample in self.derived.made.items()
             if key not in self.runner.made
@@ -344,7 +346,7 @@ class _Solving(_Telling):
                 for n, size in sample.letters.items()
             )
         ]
-        return undecided[:EDGES]
+        return diverging_sizes[:EDGES]
 
     def ask_rules(self, draw: random.Random, sizes: Sequence[Sizes]) -> None:
         """Derive samples at unused sizes, more of them where formulas round."""
@@ -361,7 +363,7 @@ class _Solving(_Telling):
         before = self.samples
         self.collect()
         if len(before) != len(self.samples) or any(
-            old is not two for old, two in zip(before, self.samples, strict=True)
+            old is not new for old, new in zip(before, self.samples, strict=True)
         ):
             self.fitted = fit_calls(self.samples, self.classes())
 
@@ -382,12 +384,12 @@ class _Solving(_Telling):
         if self.derived is not None and key not in self.derived.made:
             pairs = [[pair] for pair in self.fitted.rivals[:AT_ONCE]]
             base = self.base.sizes
-            apart = (
+            candidates = (
                 find_distinguishing_sizes(p, base, self.lattices, low, high)
                 for p in pairs
             )
             self.work_out(
-                [sizes, *(distinguishing for distinguishing in apart if distinguishing)]
+                [sizes, *(candidate for candidate in candidates if candidate)]
             )
             if self.told_at(sizes):
                 return True

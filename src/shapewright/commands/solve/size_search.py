@@ -44,14 +44,14 @@ def find_sizes_giving(
     shapes = _pair_sizes(outputs, wanted)
     if shapes is None:
         return []
-    accepted: list[Trial] = []
+    accepted_trials: list[Trial] = []
     for sizes in _iter_candidates(shapes, domain):
         trial = trials.at(sizes)
         if trial.taken and _has_wanted_shape(trial, wanted, sizes):
-            accepted.append(trial)
-        if len(accepted) == MOST_EXAMPLES:
+            accepted_trials.append(trial)
+        if len(accepted_trials) == MOST_EXAMPLES:
             break
-    return accepted
+    return accepted_trials
 
 
 def _pair_sizes(

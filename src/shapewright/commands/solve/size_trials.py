@@ -230,4 +230,6 @@ def _find_stated_sizes(
         ]
         return fitting or plain
 
-    return [(has, two) for has in meaning(1) for two in meaning(2) if has != two][:4]
+    return [(has, needs) for has in meaning(1) for needs in meaning(2) if has != needs][
+        :4
+    ]

@@ -170,7 +170,7 @@ EACH = 6
 def _build_lettered_trace(trials: Trials, witness: Trial, feeding: Feeding) -> Trace:
     """Return the witness's trace, with formulas on which all chosen runs agree."""
     runs = _choose_runs(trials, witness)
-    fitted = fit_calls([trial.recorded for trial in runs])
+    fitted_calls = fit_calls([trial.recorded for trial in runs])
     taken = [trial for trial in runs if trial.taken]
     letters = {
         name: Checked(
@@ -180,10 +180,10 @@ def _build_lettered_trace(trials: Trials, witness: Trial, feeding: Feeding) -> T
         for name in trials.runner.free
     }
     formulas = Formulas(letters, len(taken), trials.count)
-    lettered = attach_formulas(
-        witness.trace, fitted.calls, _get_input_formulas(runs, feeding)
+    lettered_trace = attach_formulas(
+        witness.trace, fitted_calls.calls, _get_input_formulas(runs, feeding)
     )
-    return replace(lettered, formulas=formulas)
+    return replace(lettered_trace, formulas=formulas)
 
 
 def _choose_runs(trials: Trials, witness: Trial) -> list[Trial]:
@@ -269,8 +269,8 @@ def find_solution(
     trace = _build_lettered_trace(trials, witness, feeding)
     wanted: list[Example] = []
     if want:
-        giving = find_sizes_giving(trace, want, domain, trials)
-        wanted = [_build_accepted_run(trial) for trial in giving]
+        wanted_trials = find_sizes_giving(trace, want, domain, trials)
+        wanted = [_build_accepted_run(trial) for trial in wanted_trials]
     demands = _mark_implied(
         [_build_demand(place, witness) for place in _sort_places(domain)], domain
     )

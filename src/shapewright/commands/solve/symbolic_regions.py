@@ -240,11 +240,11 @@ def _choose_telling_sizes(
     """
     single = [atom for condition in conditions for atom in _collect_atoms(condition)]
     mixed = {name for e in single if len(e.letters()) > 1 for name in e.letters()}
-    telling = {}
+    sizes = {}
     for name, ladder in ladders.items():
         every = ladder.first(ladder.count or 0)
         if name in mixed:
-            telling[name] = list(every)
+            sizes[name] = list(every)
             continue
         own = [condition for condition in single if condition.letters() == {name}]
         ways: dict[tuple[bool, ...], int] = {}
@@ -252,8 +252,8 @@ def _choose_telling_sizes(
             outcomes = [box[name].holds(size) for box in boxes]
             outcomes += [condition.holds({name: size}) for condition in own]
             ways.setdefault(tuple(outcomes), size)
-        telling[name] = sorted(ways.values())
-    return telling
+        sizes[name] = sorted(ways.values())
+    return sizes
 
 
 def _collect_atoms(condition: Condition) -> list[Condition]:

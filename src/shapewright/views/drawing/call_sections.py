@@ -208,16 +208,16 @@ def _describe_backward(drawn: Drawn) -> list[str]:
 
 def _describe_broadcast(drawn: Drawn, name: str) -> list[str]:
     """Return a line on an input that is read repeatedly: its gradient is a sum."""
-    repeated = _find_repeated_dims(drawn, name)
-    if repeated is None or repeated.loops or not repeated.dims or not repeated.times:
+    repeats = _find_repeated_dims(drawn, name)
+    if repeats is None or repeats.loops or not repeats.dims or not repeats.times:
         return []
     if len(drawn.maps) != 1 or any(
         read.tensor == name for read in _find_looped_reads(drawn)
     ):
         return []
     return [
-        f"`{name}` is read {formatting.format_times(repeated.times)}, 0 copies: its"
-        f" gradient sums over {_format_out_dims(repeated)}"
+        f"`{name}` is read {formatting.format_times(repeats.times)}, 0 copies: its"
+        f" gradient sums over {_format_out_dims(repeats)}"
     ]
 
 
@@ -259,10 +259,10 @@ def _find_repeated_dims(drawn: Drawn, name: str) -> RepeatedReads | None:
     return find_repeats(drawn.maps[0], name, shapes[name])
 
 
-def _format_out_dims(repeated: RepeatedReads) -> str:
+def _format_out_dims(repeats: RepeatedReads) -> str:
     """Return `dim 0 of `out`` or `dims 0 and 1 of `out``."""
-    many = "s" if repeated.dims[1:] else ""
-    return f"dim{many} {_list_parts(map(str, repeated.dims))} of `out`"
+    many = "s" if repeats.dims[1:] else ""
+    return f"dim{many} {_list_parts(map(str, repeats.dims))} of `out`"
 
 
 # -- the section -----------------------------------------------------------------------
@@ -334,17 +334,17 @@ def _describe_gradient(drawn: Drawn, gradient: InputGradient) -> str:
     return f"{text}{_describe_terms(_find_repeated_dims(drawn, gradient.name))}"
 
 
-def _describe_terms(repeated: RepeatedReads | None) -> str:
+def _describe_terms(repeats: RepeatedReads | None) -> str:
     """Return what the backward pass adds up for an element of an input's gradient."""
-    if repeated is None or repeated.times == 1:
+    if repeats is None or repeats.times == 1:
         return ""
-    if repeated.chosen:
+    if repeats.chosen:
         return ": 0 where nothing was read, a sum where something was read again"
-    if repeated.times is None:
+    if repeats.times is None:
         return ": the sum over all elements of `out` that read it"
-    over = [_format_out_dims(repeated)] if repeated.dims else []
-    over += [f"the loop of `{letter}`" for letter in repeated.loops]
-    read = f"each element is read {formatting.format_times(repeated.times)}, 0 copies"
+    over = [_format_out_dims(repeats)] if repeats.dims else []
+    over += [f"the loop of `{letter}`" for letter in repeats.loops]
+    read = f"each element is read {formatting.format_times(repeats.times)}, 0 copies"
     return f": {read}; it sums over {_list_parts(over)}"
 
 

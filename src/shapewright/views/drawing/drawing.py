@@ -240,8 +240,8 @@ def explain_unsaved(path: Path) -> str:
     """Return why a drawing cannot be saved under a file name, or "" if it can be."""
     if path.suffix not in ENDINGS:
         return f"`{path}`: a drawing is written to .svg, .png or .txt"
-    missing = _find_missing() if path.suffix == ".png" else ""
-    return f"{missing}, or write `{path.with_suffix('.svg')}`" if missing else ""
+    reason = _find_missing() if path.suffix == ".png" else ""
+    return f"{reason}, or write `{path.with_suffix('.svg')}`" if reason else ""
 
 
 def _build_theme() -> str:

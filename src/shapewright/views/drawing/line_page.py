@@ -28,8 +28,8 @@ def name_tensors(
     for old, new in zip(order, step.names, strict=True):
         if new:
             names.setdefault(old, new)
-    renamed = with_names(drawn, names)
-    now = dict(zip((s.name for s in drawn.inputs), renamed.inputs, strict=True))
+    renamed_call = with_names(drawn, names)
+    now = dict(zip((s.name for s in drawn.inputs), renamed_call.inputs, strict=True))
     notes = [
         f"`{now[old].name}` is `{new}`"
         for old, new in names.items()
@@ -37,9 +37,9 @@ def name_tensors(
     ]
     valued = {now[order[at]].name for at in known if order[at] in now}
     return replace(
-        renamed,
+        renamed_call,
         text=step.title if step.inside else step.code,
-        notes=(*renamed.notes, *notes, *_describe_values(renamed, valued)),
+        notes=(*renamed_call.notes, *notes, *_describe_values(renamed_call, valued)),
     )
 
 

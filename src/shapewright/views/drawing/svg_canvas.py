@@ -349,13 +349,13 @@ def draw_arrow(canvas: Canvas, start: _Place, end: _Place) -> None:
 
 def _find_corners(start: _Place, end: _Place) -> list[Point]:
     """Return the corners of the path of an arrow."""
-    start_frame, other = start.frame, end.frame
-    if start_frame.row == other.row:
+    start_frame, end_frame = start.frame, end.frame
+    if start_frame.row == end_frame.row:
         above = start.y > end.y
         x0, y0 = start.end, start.y + INSET if above else start.foot - INSET
         x1, y1 = end.x, end.foot - INSET if start.y >= end.y else end.y + INSET
-        turn = other.left - PAD
-        if start_frame.number + 1 == other.number:
+        turn = end_frame.left - PAD
+        if start_frame.number + 1 == end_frame.number:
             return [(x0, y0), (turn, y0), (turn, y1), (x1, y1)]
         out, lane = start_frame.edge + 8, start_frame.bottom + 6
         return [(x0, y0), (out, y0), (out, lane), (turn, lane), (turn, y1), (x1, y1)]
@@ -366,11 +366,11 @@ def _find_corners(start: _Place, end: _Place) -> list[Point]:
     if start_frame.told:  # beside the text below the cells, not through it
         x0, y0 = start.end, start.foot - INSET
         down = [(x0, y0), (start_frame.edge + 8, y0), (start_frame.edge + 8, lane)]
-    turn, side, y1 = max(8.0, other.left - PAD), PAD / 2, end.y + INSET
+    turn, side, y1 = max(8.0, end_frame.left - PAD), PAD / 2, end.y + INSET
     way_in = [(turn, y1), (end.x, y1)]
-    if start_frame.row + 1 == other.row or abs(turn - side) < 8:
+    if start_frame.row + 1 == end_frame.row or abs(turn - side) < 8:
         return [*down, (turn, lane), *way_in]
-    low = other.top - 6
+    low = end_frame.top - 6
     return [*down, (side, lane), (side, low), (turn, low), *way_in]
 
 

@@ -87,11 +87,11 @@ def _draw_maps(canvas: Canvas, drawn: Drawn) -> str:
     canvas.lines(sentences, "text sans", 14, after=14)
     followed = follow(drawn)
     if followed is None:
-        reading = explain_missing_values(drawn)
-        canvas.lines([reading], "soft sans", 13)
+        text = explain_missing_values(drawn)
+        canvas.lines([text], "soft sans", 13)
     else:
         parts = read_out(drawn, followed)
-        reading = " ".join(parts)
+        text = " ".join(parts)
         _draw_picture(canvas, followed)
         most = int(canvas.room / (12 * MONO))
         canvas.lines(join_parts(parts, most), "text mono", 12, after=2)
@@ -102,7 +102,7 @@ def _draw_maps(canvas: Canvas, drawn: Drawn) -> str:
         _draw_panel(canvas, above, format_loop(index_map, side.name, known))
         known |= {stage.name for stage in index_map.stages}
     canvas.lines([*describe_sizes(drawn), *describe_storage(drawn)], "soft mono", 12)
-    return " ".join([*sentences, reading])
+    return " ".join([*sentences, text])
 
 
 def _draw_panel(canvas: Canvas, above: list[str], below: list[str]) -> None:

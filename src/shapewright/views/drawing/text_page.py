@@ -184,12 +184,12 @@ def _continue_line(line: str, width: int) -> list[str]:
 
 def find_explained_maps(drawn: Drawn) -> list[tuple[IndexMap, Side]]:
     """Return the outputs to explain: the first, and two of many similar outputs."""
-    explained = []
+    maps = []
     for number, index_map in enumerate(drawn.maps[:MOST_OUTPUTS]):
         if number > 1 and index_map.sentence == drawn.maps[0].sentence:
             break
-        explained.append((index_map, drawn.outputs[number]))
-    return explained
+        maps.append((index_map, drawn.outputs[number]))
+    return maps
 
 
 def describe_pictured_output(drawn: Drawn) -> list[str]:
@@ -272,8 +272,8 @@ def _draw_picture(
         boxes.append(
             draw_box(build_grid(side, marks, most), strokes, styles[side.name])
         )
-    reading = join_parts(read_out(drawn, followed), width)
-    words = [colour_names(line, styles, strokes.colour) for line in reading]
+    lines = join_parts(read_out(drawn, followed), width)
+    words = [colour_names(line, styles, strokes.colour) for line in lines]
     return [*join_beside(boxes, width), "", *words]
 
 

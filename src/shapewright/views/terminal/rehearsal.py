@@ -134,10 +134,12 @@ def _describe_results(moments: Sequence[Moment]) -> tuple[str, ...]:
     if kind in ("save", "load"):
         names = [event.text or "a buffer" for event in moments]
         more = len(names) - MOST_NAMES
-        listed = ", ".join(names[:MOST_NAMES]) + (
+        names_text = ", ".join(names[:MOST_NAMES]) + (
             f" and {more} more" if more > 0 else ""
         )
-        return (f"{listed}, kept for this run only" if kind == "save" else listed,)
+        return (
+            f"{names_text}, kept for this run only" if kind == "save" else names_text,
+        )
     if kind in ("train", "eval"):
         return (f"{text} in {'training' if kind == 'train' else 'evaluation'}",)
     if kind == "schedule" and moment.total is not None:

@@ -161,13 +161,13 @@ def _format_names(trace: Trace, names: Sequence[Named]) -> str:
     groups: dict[str, list[str]] = {}
     for name in names[:MOST_NAMES]:
         groups.setdefault(name.module, []).append(f"{name.value} is {name.name}")
-    listed = [
+    texts_by_module = [
         f"{', '.join(texts)} (in {path or trace.calls[0].class_name})"
         for path, texts in groups.items()
     ]
     if len(names) > MOST_NAMES:
-        listed.append(f"{len(names) - MOST_NAMES} more in the record")
-    return "; ".join(listed)
+        texts_by_module.append(f"{len(names) - MOST_NAMES} more in the record")
+    return "; ".join(texts_by_module)
 
 
 def _describe_branch(branch: Branch) -> str:
