@@ -53,9 +53,9 @@ class Options:
         return _run_trace(target, args, kwargs, self, freed=True)
 
 
-def options(**given: Any) -> Options:
+def options(**settings: Any) -> Options:
     """Options for a run: ``sw.options(timeout=10, by="op").trace(model, x)``."""
-    return Options(**given)
+    return Options(**settings)
 
 
 def trace(target: Any, *args: Any, **kwargs: Any) -> Trace:
@@ -184,7 +184,11 @@ def explain(call: Any, *args: Any, **kwargs: Any) -> Drawing:
     if isinstance(call, str):
         from shapewright.inputs.program_lines import is_line
 
-        if is_line(call) and not kwargs and all(isinstance(one, str) for one in args):
+        if (
+            is_line(call)
+            and not kwargs
+            and all(isinstance(argument, str) for argument in args)
+        ):
             return explain_line(call, ", ".join(args) or None)
         if args or kwargs:
             raise TypeError("a call in text has its arguments in the text")
@@ -219,7 +223,7 @@ def explain_line(
     from shapewright.views.drawing.drawing import Drawing
 
     watch = Watch()
-    made = trace_target(
+    run_trace = trace_target(
         line.target,
         spec,
         arguments=arguments,
@@ -228,7 +232,7 @@ def explain_line(
         watch=watch,
         files=files,
     ).trace
-    return Drawing(draw_line(line, made, watch))
+    return Drawing(draw_line(line, run_trace, watch))
 
 
 def draw(tensor: Any, name: str = "tensor") -> Drawing:
@@ -458,7 +462,7 @@ def _run_trace(
     target: Any,
     args: tuple[Any, ...],
     kwargs: dict[str, Any],
-    given: Options,
+    settings: Options,
     freed: bool = False,
 ) -> Trace:
     from shapewright.commands.solve import trace_call
@@ -471,24 +475,24 @@ def _run_trace(
     from shapewright.runtime.run_record import RunRequest
 
     options = EngineOptions(
-        verify=given.verify, values=given.values, inside=given.inside
+        verify=settings.verify, values=settings.values, inside=settings.inside
     )
-    request = RunRequest(memo=given.memo, options=options)
+    request = RunRequest(memo=settings.memo, options=options)
     command = "formulas" if freed else "trace"
     refuse_target(command, target)
     refuse_arguments(command, target, args, kwargs)
     try:
-        with limit_time(given.timeout):
+        with limit_time(settings.timeout):
             if not args and not kwargs and not freed:
-                found = trace_found_inputs(target, request)
-                if found is not None:
-                    return _show_trace(with_loops(found).trace, given)
-            made = trace_call(target, args, kwargs, request, freed)
-            return _show_trace(with_loops(made).trace, given)
+                search_result = trace_found_inputs(target, request)
+                if search_result is not None:
+                    return _show_trace(with_loops(search_result).trace, settings)
+            result = trace_call(target, args, kwargs, request, freed)
+            return _show_trace(with_loops(result).trace, settings)
     except Stopped as stopped:  # between two tries of inputs
         name = getattr(target, "__name__", type(target).__name__)
-        return _show_trace(make_early_trace(name, stopped), given)
+        return _show_trace(make_early_trace(name, stopped), settings)
 
 
-def _show_trace(made: Trace, given: Options) -> Trace:
-    return made if given.by == "module" else replace(made, by=given.by)
+def _show_trace(run_trace: Trace, settings: Options) -> Trace:
+    return run_trace if settings.by == "module" else replace(run_trace, by=settings.by)

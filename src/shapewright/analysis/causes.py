@@ -52,7 +52,7 @@ def trace_dim(program: Program, fact: Fact, dim: int) -> _Way:
         op = program.producers.get(fact.tensor)
         if op is None:
             return _Way(tuple(steps), fact, dim, "start")
-        out = next(each for each in op.outputs if each.tensor == fact.tensor)
+        out = next(output for output in op.outputs if output.tensor == fact.tensor)
         origin = find_origin(op, out, dim)
         if origin is None:
             return _Way(tuple(steps), fact, dim, "start", op)
@@ -70,58 +70,56 @@ def trace_size_origin(program: Program, fact: Fact, dim: int) -> list[Related]:
     """Return the steps by which a size came about, latest step first, as sentences with
     places.
     """
-    found = trace_dim(program, fact, dim)
+    way = trace_dim(program, fact, dim)
     size = fact.shape[dim]
-    if found.why in ("product", "part", "joined") and found.op is not None:
-        return _describe_product(program, found, size)
-    related = _describe_changes(program, found, size)
+    if way.why in ("product", "part", "joined") and way.op is not None:
+        return _describe_product(program, way, size)
+    related = _describe_changes(program, way, size)
     if related is not None:
         return [related]
-    return _describe_origin(program, found, size)
+    return _describe_origin(program, way, size)
 
 
-def _describe_product(program: Program, found: _Way, size: int) -> list[Related]:
+def _describe_product(program: Program, way: _Way, size: int) -> list[Related]:
     """Describe a size that is a product of several dims, and where those dims come
     from.
     """
-    op = found.op
+    op = way.op
     assert op is not None
-    facts = [(op.inputs[at], dim) for at, dim in found.places]
+    facts = [(op.inputs[at], dim) for at, dim in way.places]
     sizes = tuple(fact.shape[dim] for fact, dim in facts)
-    source = op.inputs[found.places[0][0]]
+    source = op.inputs[way.places[0][0]]
     maker = _format_maker(program, source)
     verb = {"product": "put together", "part": "taken apart", "joined": "joined"}
-    doing = "flattened" if op.name.endswith("flatten") else verb[found.why]
-    shown = (
-        format_product(sizes) if found.why == "product" else "+".join(map(str, sizes))
-    )
-    if found.why == "part":
+    doing = "flattened" if op.name.endswith("flatten") else verb[way.why]
+    shown = format_product(sizes) if way.why == "product" else "+".join(map(str, sizes))
+    if way.why == "part":
         text = f"{size} is a part of {format_product(sizes)}, {doing} from"
     else:
         text = f"{size} = {shown}, {doing} from"
     text += f" {format_shape(source)}{maker}"
     related = [Related(op.span, text)] if op.span else []
-    told: set[str] = set()
-    for fact, dim in facts if found.why == "product" else ():
+    messages: set[str] = set()
+    for fact, dim in facts if way.why == "product" else ():
         came = trace_dim(program, fact, dim)
         line = _describe_changes(program, came, fact.shape[dim])
         lines = [line] if line is not None else []
         if came.why == "parameter":
             lines = _describe_origin(program, came, fact.shape[dim])
-        for each in lines:
-            if each.message not in told:
-                told.add(each.message)
-                related.append(each)
+        for line_note in lines:
+            if line_note.message not in messages:
+                messages.add(line_note.message)
+                related.append(line_note)
     return related
 
 
-def _describe_changes(program: Program, found: _Way, size: int) -> Related | None:
+def _describe_changes(program: Program, way: _Way, size: int) -> Related | None:
     """Describe how a size shrank or grew, as in `28 -> 24 -> 12`; return None if it
     never did.
     """
     sizes, names, places = [size], [], []
     span: Span | None = None
-    for step in found.steps:
+    for step in way.steps:
         if step.how == "changed":
             out_size = step.size
             if sizes[-1] != out_size:
@@ -154,11 +152,11 @@ def _get_size_before(step: _Step) -> int:
     return step.size
 
 
-def _describe_origin(program: Program, found: _Way, size: int) -> list[Related]:
+def _describe_origin(program: Program, way: _Way, size: int) -> list[Related]:
     """Describe the origin of a size that no op changed."""
-    last = found.steps[-1].op if found.steps else None
-    if found.why == "parameter":
-        path = program.states.get(found.fact.tensor, "")
+    last = way.steps[-1].op if way.steps else None
+    if way.why == "parameter":
+        path = program.states.get(way.fact.tensor, "")
         module = path.rpartition(".")[0]
         built = program.built.get(module)
         name = find_argument(program, module, size)
@@ -166,15 +164,15 @@ def _describe_origin(program: Program, found: _Way, size: int) -> list[Related]:
             return [Related(built.span, f"{size} is `{name}` of `{module}`")]
         where = (last.span if last else None) or (built.span if built else None)
         if where is not None and path:
-            text = f"{size} is dim {found.dim} of `{path}` {format_shape(found.fact)}"
+            text = f"{size} is dim {way.dim} of `{path}` {format_shape(way.fact)}"
             return [Related(where, text)]
-    if found.why == "input":
-        what = program.inputs.get(found.fact.tensor, "the input")
+    if way.why == "input":
+        what = program.inputs.get(way.fact.tensor, "the input")
         span = last.span if last else None
         if span is not None:
-            text = f"{size} is dim {found.dim} of {what} {format_shape(found.fact)}"
+            text = f"{size} is dim {way.dim} of {what} {format_shape(way.fact)}"
             return [Related(span, text)]
-    op = found.op or last
+    op = way.op or last
     if op is not None and op.span is not None:
         out = format_shape(op.outputs[0]) if op.outputs else ""
         return [Related(op.span, f"{size} comes from `{op.name}`, which gave {out}")]

@@ -73,8 +73,10 @@ class _Mismatch:
 
 def _split_pattern(side: str) -> list[list[str]]:
     """Return the letters of each dim: ``"b (h d)"`` is [["b"], ["h", "d"]]."""
-    found = re.findall(r"\(([^)]*)\)|(\S+)", side)
-    return [group.split() if group or not one else [one] for group, one in found]
+    matches = re.findall(r"\(([^)]*)\)|(\S+)", side)
+    return [
+        group.split() if group or not letter else [letter] for group, letter in matches
+    ]
 
 
 def explain_einops(program: Program, finding: Finding) -> Finding:
@@ -82,10 +84,10 @@ def explain_einops(program: Program, finding: Finding) -> Finding:
     call = _find_call(program, finding)
     if call is None:
         return _explain_packing(program, finding)
-    said, related = _describe(program, call)
+    message, related = _describe(program, call)
     first = finding.message.partition(": ")[2] or finding.message
     return replace(
-        finding, code=EINOPS_PATTERN, message=said, torch_message=first,
+        finding, code=EINOPS_PATTERN, message=message, torch_message=first,
         related=tuple(related),
     )  # fmt: skip
 
@@ -94,20 +96,20 @@ def name_letters(program: Program, finding: Finding) -> Finding:
     """Return the finding on a torch `einsum` that einops called, in the letters of the
     program's own pattern.
     """
-    found = program.call_at(finding.span)
-    if found is None or not is_einops_einsum(found[1]):
+    text_and_call = program.call_at(finding.span)
+    if text_and_call is None or not is_einops_einsum(text_and_call[1]):
         return finding
-    pattern = str(found[1].args[-1].value)  # type: ignore[attr-defined]
+    pattern = str(text_and_call[1].args[-1].value)  # type: ignore[attr-defined]
     own = dict.fromkeys(re.findall(r"\w+", pattern))
     letters = dict(zip(own, ascii_letters, strict=False))
     short = re.sub(r"\w+", lambda axis: letters.get(axis[0], axis[0]), pattern)
     names = {letter: axis for axis, letter in letters.items()}
-    said = finding.message.replace("`torch.einsum`", "`einsum`", 1)
-    said = said.replace(f"`{short.replace(' ', '')}`", f"`{pattern}`")
-    said = re.sub(
-        r"gives `(\w)` in", lambda each: f"gives `{names.get(each[1])}` in", said
+    message = finding.message.replace("`torch.einsum`", "`einsum`", 1)
+    message = message.replace(f"`{short.replace(' ', '')}`", f"`{pattern}`")
+    message = re.sub(
+        r"gives `(\w)` in", lambda match: f"gives `{names.get(match[1])}` in", message
     )
-    return replace(finding, message=said)
+    return replace(finding, message=message)
 
 
 def suggest_patterns(program: Program, finding: Finding) -> Iterator[Fix]:
@@ -135,28 +137,28 @@ PACKED = re.compile(
 def _explain_packing(program: Program, finding: Finding) -> Finding:
     """Return the finding on `pack` or `unpack` with the tensor that does not fit."""
     ending = program.ending
-    found = program.call_at(finding.span)
-    if ending is None or ending.error != "EinopsError" or found is None:
+    text_and_call = program.call_at(finding.span)
+    if ending is None or ending.error != "EinopsError" or text_and_call is None:
         return finding
-    text, node = found
+    text, node = text_and_call
     function = get_called_name(node)
     if function not in ("pack", "unpack"):
         return finding
     first = ending.message.splitlines()[0]
-    said = f"`{function}`: {first}"
+    message = f"`{function}`: {first}"
     packed = PACKED.search(ending.message)
     if packed is not None:
-        given = node.args[0] if node.args else None
-        parts = given.elts if isinstance(given, ast.List | ast.Tuple) else []
+        argument = node.args[0] if node.args else None
+        parts = argument.elts if isinstance(argument, ast.List | ast.Tuple) else []
         at = int(packed[1])
         name = f"tensor {at}"
         if at < len(parts):
             name = f"`{text.written(parts[at])}`"
         shape = tuple(int(size) for size in packed[2].split(",") if size.strip())
-        said = f"`{function}` reads {dims(int(packed[4]))} or more by `{packed[3]}`,"
-        said += f" but {name} {format_sizes(shape)} has {dims(len(shape))}"
+        message = f"`{function}` reads {dims(int(packed[4]))} or more by `{packed[3]}`,"
+        message += f" but {name} {format_sizes(shape)} has {dims(len(shape))}"
     return replace(
-        finding, code=EINOPS_PATTERN, message=said, torch_message=ending.message
+        finding, code=EINOPS_PATTERN, message=message, torch_message=ending.message
     )
 
 
@@ -168,10 +170,10 @@ def _find_call(program: Program, finding: Finding) -> _Call | None:
     ending = program.ending
     if ending is None or ending.error != "EinopsError":
         return None
-    found = program.call_at(finding.span)
-    if found is None:
+    text_and_call = program.call_at(finding.span)
+    if text_and_call is None:
         return None
-    text, node = found
+    text, node = text_and_call
     if get_called_name(node) in CALLS:
         tensor = node.args[0] if node.args else None
         name = text.line_of(tensor) if tensor is not None else "the input"
@@ -185,10 +187,10 @@ def _read_shape(message: str, maker: Op | None) -> Shape | None:
     """Return the shape of the tensor of a failed call."""
     if maker is not None and maker.outputs:
         return maker.outputs[0].shape
-    found = SHAPE.search(message)
-    if found is None:
+    match = SHAPE.search(message)
+    if match is None:
         return None
-    return tuple(int(size) for size in found[1].split(",") if size.strip())
+    return tuple(int(size) for size in match[1].split(",") if size.strip())
 
 
 def _find_maker(program: Program, text: SourceText, node: ast.expr | None) -> Op | None:
@@ -196,16 +198,16 @@ def _find_maker(program: Program, text: SourceText, node: ast.expr | None) -> Op
     if node is None:
         return None
     span = text.span(node)
-    made = [op for op in program.trace.ops if op.span == span and op.outputs]
-    if made:
-        return made[-1]
+    makers = [op for op in program.trace.ops if op.span == span and op.outputs]
+    if makers:
+        return makers[-1]
     name = get_last_name(node)
     for value in reversed(find_defining(text, name)) if name else ():
         if value.lineno < node.lineno:
             span = text.span(value)
-            made = [op for op in program.trace.ops if op.span == span and op.outputs]
-            if made:
-                return made[-1]
+            makers = [op for op in program.trace.ops if op.span == span and op.outputs]
+            if makers:
+                return makers[-1]
     return None
 
 
@@ -240,11 +242,11 @@ def _evaluate(text: SourceText, node: ast.expr) -> int | None:
     if value is not None:
         return value
     name = get_last_name(node)
-    found = {
-        evaluate_whole_number(each)
-        for each in (find_defining(text, name) if name else ())
+    numbers = {
+        evaluate_whole_number(definition)
+        for definition in (find_defining(text, name) if name else ())
     } - {None}
-    return found.pop() if len(found) == 1 else None
+    return numbers.pop() if len(numbers) == 1 else None
 
 
 def _find_layer(program: Program) -> _Call | None:
@@ -284,25 +286,28 @@ def _find_mismatch(call: _Call) -> _Mismatch | None:
     known = dict(call.sizes)
     for dim, (letters, size) in enumerate(zip(call.left, call.shape, strict=True)):
         group = f"`({' '.join(letters)})`" if len(letters) > 1 else f"`{letters[0]}`"
-        values = [known.get(each) if not each.isdigit() else int(each)
-                  for each in letters]  # fmt: skip
-        given = [value for value in values if value is not None]
-        made = prod(given)
-        shown = "·".join(map(str, given))
-        product = f"{shown} = {made}" if len(given) > 1 else shown
-        if len(given) == len(letters) and letters and made != size:
-            said = f"{group} is {product}, but dim {dim} of {{name}} is {size}"
-            return _Mismatch(dim, size, tuple(letters), said)
-        if given and size % made:
-            said = (
+        values = [known.get(letter) if not letter.isdigit() else int(letter)
+                  for letter in letters]  # fmt: skip
+        sizes = [value for value in values if value is not None]
+        known_product = prod(sizes)
+        shown = "·".join(map(str, sizes))
+        product = f"{shown} = {known_product}" if len(sizes) > 1 else shown
+        if len(sizes) == len(letters) and letters and known_product != size:
+            message = f"{group} is {product}, but dim {dim} of {{name}} is {size}"
+            return _Mismatch(dim, size, tuple(letters), message)
+        if sizes and size % known_product:
+            message = (
                 f"{group} divides dim {dim} of {{name}}, {size}, by {product}, with a"
             )
-            said += f" remainder of {size % made}; {size - size % made} and"
-            said += f" {size - size % made + made} have none"
-            return _Mismatch(dim, size, tuple(letters), said)
-        if len(letters) - len(given) == 1:
+            message += (
+                f" remainder of {size % known_product}; {size - size % known_product}"
+                " and"
+            )
+            message += f" {size - size % known_product + known_product} have none"
+            return _Mismatch(dim, size, tuple(letters), message)
+        if len(letters) - len(sizes) == 1:
             unknown = letters[values.index(None)]
-            known[unknown] = size // made
+            known[unknown] = size // known_product
     return None
 
 
@@ -315,33 +320,35 @@ def _describe(program: Program, call: _Call) -> tuple[str, list[Related]]:
     place = call.text.span(call.place)
     if len(call.left) != len(call.shape) and "..." not in call.pattern:
         left = call.pattern.partition("->")[0].strip()
-        said = f"`{function}` reads {dims(len(call.left))} by `{left}`, but {name} has"
-        said += f" {dims(len(call.shape))}"
+        message = (
+            f"`{function}` reads {dims(len(call.left))} by `{left}`, but {name} has"
+        )
+        message += f" {dims(len(call.shape))}"
         related.append(Related(place, f"the pattern is `{call.pattern}`"))
     elif wrong is not None:
-        said = f"`{function}`: {wrong.message.format(name=name)}"
+        message = f"`{function}`: {wrong.message.format(name=name)}"
         if call.fact is not None:
             related += [
-                Related(each.span, f"got: {each.message}" if n == 0 else each.message)
-                for n, each in enumerate(
+                Related(step.span, f"got: {step.message}" if n == 0 else step.message)
+                for n, step in enumerate(
                     trace_size_origin(program, call.fact, wrong.dim)
                 )
             ]
         related += _iter_set_places(call, wrong)
     else:
-        said = f"`{function}` cannot read {name} by `{call.pattern}`"
-        said += _describe_lone_letters(call, function) or _describe_unknown(call)
+        message = f"`{function}` cannot read {name} by `{call.pattern}`"
+        message += _describe_lone_letters(call, function) or _describe_unknown(call)
         ending = program.ending
         parts = CHUNKS.search(ending.message) if ending is not None else None
         if parts is not None:
             size, by = int(parts[1]), int(parts[2])
-            said += f": {size} divided by {by} leaves {size % by};"
-            said += f" {size - size % by} and {size - size % by + by} leave nothing"
+            message += f": {size} divided by {by} leaves {size % by};"
+            message += f" {size - size % by} and {size - size % by + by} leave nothing"
             dim = call.shape.index(size) if size in call.shape else -1
             if call.fact is not None and dim >= 0:
                 related += trace_size_origin(program, call.fact, dim)
         related.append(Related(place, "the pattern"))
-    return said, related
+    return message, related
 
 
 def _find_lone_letters(call: _Call) -> tuple[list[str], list[str]]:
@@ -365,22 +372,22 @@ def _describe_lone_letters(call: _Call, function: str) -> str:
         return f": {without} needs a size, `{new[0]}=...`" if new else ""
     if function in ("reduce", "Reduce"):
         lost = []
-    said = []
+    reasons = []
     if lost:
-        said.append(f"{', '.join(f'`{name}`' for name in lost)} is not on the right")
+        reasons.append(f"{', '.join(f'`{name}`' for name in lost)} is not on the right")
     if new:
-        said.append(f"{', '.join(f'`{name}`' for name in new)} is not on the left")
-    return f": {' and '.join(said)}" if said else ""
+        reasons.append(f"{', '.join(f'`{name}`' for name in new)} is not on the left")
+    return f": {' and '.join(reasons)}" if reasons else ""
 
 
 def _describe_unknown(call: _Call) -> str:
     """Return which letters of a group have no size, if einops can not infer them."""
     for letters in call.left:
-        names = [each for each in letters if not each.isdigit()]
-        unknown = [each for each in names if each not in call.sizes]
+        names = [letter for letter in letters if not letter.isdigit()]
+        unknown = [letter for letter in names if letter not in call.sizes]
         if len(unknown) > 1:
             group = " ".join(letters)
-            words = ", ".join(f"`{each}=...`" for each in unknown[:-1])
+            words = ", ".join(f"`{letter}=...`" for letter in unknown[:-1])
             return f": of `({group})` only one size can be inferred, so give {words}"
     return ""
 
@@ -389,8 +396,8 @@ def _iter_set_places(call: _Call, wrong: _Mismatch) -> Iterator[Related]:
     """Yield the places where sizes of letters are set."""
     for word in call.node.keywords:
         if word.arg in wrong.letters:
-            said = f"`{word.arg}` is {call.sizes.get(word.arg, 'set')} here"
-            yield Related(call.text.span(word.value), said)
+            label = f"`{word.arg}` is {call.sizes.get(word.arg, 'set')} here"
+            yield Related(call.text.span(word.value), label)
 
 
 # -- edits -----------------------------------------------------------------------------
@@ -399,10 +406,14 @@ def _iter_set_places(call: _Call, wrong: _Mismatch) -> Iterator[Related]:
 def _suggest_sizes(call: _Call, wrong: _Mismatch) -> Iterator[Fix]:
     """Yield another size for one letter, in the call or where its name is set."""
     words = {word.arg: word for word in call.node.keywords}
-    known = {each: call.sizes[each] for each in wrong.letters if each in call.sizes}
+    known = {
+        letter: call.sizes[letter] for letter in wrong.letters if letter in call.sizes
+    }
     if len(wrong.letters) > 1 and len(known) == len(wrong.letters):
         for letter in reversed(wrong.letters):  # the last follows from the others
-            rest = prod(size for each, size in known.items() if each != letter)
+            rest = prod(
+                size for other_letter, size in known.items() if other_letter != letter
+            )
             if rest and wrong.size % rest == 0:
                 yield _change_letter(call, words[letter], wrong.size // rest)
                 yield _drop_letter(call, words[letter])
@@ -432,22 +443,22 @@ def _suggest_letters(call: _Call) -> Iterator[Fix]:
 
 def _change_letter(call: _Call, word: ast.keyword, size: int) -> Fix:
     """Return the fix that gives a letter another size."""
-    said = f"`{word.arg}={size}`"
-    return Fix("fits", said, (Edit(call.text.span(word.value), str(size)),))
+    message = f"`{word.arg}={size}`"
+    return Fix("fits", message, (Edit(call.text.span(word.value), str(size)),))
 
 
 def _drop_letter(call: _Call, word: ast.keyword) -> Fix:
     """Return the fix that leaves the size of a letter to einops."""
     text = call.text
-    kept = [text.written(each) for each in call.node.args]
+    kept = [text.written(argument) for argument in call.node.args]
     kept += [
-        f"{each.arg}={text.written(each.value)}"
-        for each in call.node.keywords
-        if each is not word
+        f"{keyword.arg}={text.written(keyword.value)}"
+        for keyword in call.node.keywords
+        if keyword is not word
     ]
     new = f"{text.written(call.node.func)}({', '.join(kept)})"
-    said = f"without `{word.arg}={text.written(word.value)}`"
-    return Fix("fits", said, (Edit(text.span(call.node), new),))
+    message = f"without `{word.arg}={text.written(word.value)}`"
+    return Fix("fits", message, (Edit(text.span(call.node), new),))
 
 
 def _suggest_orders(call: _Call) -> Iterator[Fix]:
@@ -460,8 +471,8 @@ def _suggest_orders(call: _Call) -> Iterator[Fix]:
         new = " ".join(order)
         other = replace(call, place=ast.Constant(f"{new} ->{right}"))
         kept = all(
-            one == new_one or one.lower() not in BATCH
-            for one, new_one in zip(parts, order, strict=True)
+            old_part == new_one or old_part.lower() not in BATCH
+            for old_part, new_one in zip(parts, order, strict=True)
         )
         if kept and list(order) != parts and _find_mismatch(other) is None:
             quote = call.text.written(call.place)[0]
@@ -474,12 +485,16 @@ def _suggest_batch(program: Program, finding: Finding, call: _Call) -> Iterator[
     """Yield `.unsqueeze(0)` of what was passed in, if a pattern begins with a batch."""
     if len(call.left) != len(call.shape) + 1 or call.left[0][0].lower() not in BATCH:
         return
-    spans = [each.span for each in finding.related if "called from" in each.message]
+    spans = [
+        place_note.span
+        for place_note in finding.related
+        if "called from" in place_note.message
+    ]
     for span in reversed(spans):
-        found = program.call_at(span)
-        if found is None:
+        text_and_call = program.call_at(span)
+        if text_and_call is None:
             continue
-        text, node = found
+        text, node = text_and_call
         for argument in node.args:
             if isinstance(argument, ast.Name | ast.Subscript | ast.Attribute):
                 end = text.span(argument).end
@@ -507,7 +522,7 @@ def _suggest_rank(call: _Call) -> Iterator[Fix]:
         front = "b" if "b" not in parts else "n"
         if front not in parts:
             changes.append(([front, *parts], [front, *ends]))
-    for one, other in changes:
-        new = f"{' '.join(one)} -> {' '.join(other)}"
+    for new_left, new_right in changes:
+        new = f"{' '.join(new_left)} -> {' '.join(new_right)}"
         edit = Edit(call.text.span(call.place), f"{quote}{new}{quote}")
         yield Fix("fits", f"`{new}`", (edit,))

@@ -48,7 +48,7 @@ def explain_failures(program: Program) -> list[tuple[Finding, list[Failure]]]:
     """Return a finding for every independent failure; calls that fail in the same way
     share a finding.
     """
-    found: dict[tuple[object, ...], tuple[Finding, list[Failure]]] = {}
+    by_call: dict[tuple[object, ...], tuple[Finding, list[Failure]]] = {}
     for failure in _iter_independent_failures(program):
         finding = name_letters(program, explain_failure(program, failure))
         code = "" if failure.of_history else finding.code  # later ones follow
@@ -58,12 +58,12 @@ def explain_failures(program: Program) -> list[tuple[Finding, list[Failure]]]:
         )
         if maker is not None:
             key = code, maker
-        if key in found:
-            first, failures = found[key]
-            found[key] = replace(first, count=first.count + 1), [*failures, failure]
+        if key in by_call:
+            first, failures = by_call[key]
+            by_call[key] = replace(first, count=first.count + 1), [*failures, failure]
         else:
-            found[key] = finding, [failure]
-    return list(found.values())
+            by_call[key] = finding, [failure]
+    return list(by_call.values())
 
 
 def _find_maker_of_dtype(program: Program, failure: Failure) -> Span | None:
@@ -195,8 +195,8 @@ def iter_both_sides(program: Program, failure: Failure) -> Iterator[Related]:
         for number, related in enumerate(
             trace_size_origin(program, op.inputs[at], dim)
         ):
-            said = f"{prefix}: {related.message}" if number == 0 else related.message
-            yield Related(related.span, said)
+            message = f"{prefix}: {related.message}" if number == 0 else related.message
+            yield Related(related.span, message)
 
 
 def _with_makers(program: Program, failure: Failure) -> tuple[Related, ...]:
@@ -204,13 +204,13 @@ def _with_makers(program: Program, failure: Failure) -> tuple[Related, ...]:
     repeating a line.
     """
     op = program.trace.ops[failure.op]
-    found = list(as_far_as_known(iter_both_sides(program, failure)))
-    known = [op.span, *(each.span for each in found)]
+    sides = list(as_far_as_known(iter_both_sides(program, failure)))
+    known = [op.span, *(side.span for side in sides)]
     more = [
         *as_far_as_known(iter_definitions(program, failure)),
         *as_far_as_known(_iter_makers(program, failure)),
     ]
-    return (*found, *drop_repeated(more, known)[: MOST_RELATED - len(found)])
+    return (*sides, *drop_repeated(more, known)[: MOST_RELATED - len(sides)])
 
 
 MOST_RELATED = 7
@@ -225,10 +225,10 @@ def _iter_makers(program: Program, failure: Failure) -> Iterator[Related]:
     layer = program.layer(op)
     built = program.built.get(layer.path) if layer is not None else None
     if layer is not None and built is not None:
-        said = f"`{layer.path}` is built as `nn.{built.class_name}`"
+        label = f"`{layer.path}` is built as `nn.{built.class_name}`"
         if not built.class_name[:1].isupper() or layer.class_name != built.class_name:
-            said = f"`{layer.path}` is built"
-        yield Related(built.span, said)
+            label = f"`{layer.path}` is built"
+        yield Related(built.span, label)
     path = layer.path.rpartition(".")[0] if layer is not None else op.module
     while path:
         if path in program.built and not path.rpartition(".")[2].isdigit():
@@ -239,12 +239,12 @@ def _iter_makers(program: Program, failure: Failure) -> Iterator[Related]:
     for name, fact in zip(names, op.inputs, strict=True):
         if fact.tensor in program.states:
             continue
-        made = program.producers.get(fact.tensor)
-        if made is not None and made.span is not None:
+        producer = program.producers.get(fact.tensor)
+        if producer is not None and producer.span is not None:
             what = "" if name.startswith("a ") else f"{name} "
-            said = f"{what}{format_shape(fact)} is made by `{made.name}`"
-            yield Related(made.span, said.strip())
-            first = _find_own_op(program, op, made)
+            label = f"{what}{format_shape(fact)} is made by `{producer.name}`"
+            yield Related(producer.span, label.strip())
+            first = _find_own_op(program, op, producer)
             if first is not None and first.span is not None:
                 shape = format_shape(first.outputs[0])
                 yield Related(first.span, f"{shape} comes from `{first.name}`")
@@ -257,18 +257,18 @@ MOST_OF_LIBRARY = 8
 """Calls of a library between the program's own and one that fails."""
 
 
-def _find_own_op(program: Program, op: Op, made: Op) -> Op | None:
+def _find_own_op(program: Program, op: Op, producer: Op) -> Op | None:
     """Return the program's own op behind an operand, past the calls of a library.
 
     They all have the line that called the library.
     """
-    last: Op | None = made
+    last: Op | None = producer
     for _ in range(MOST_OF_LIBRARY):
         if last is None or last.span != op.span or not last.inputs:
             break
         last = program.producers.get(last.inputs[0].tensor)
-    found = last is not None and last is not made and last.span != op.span
-    return last if found else None
+    is_own = last is not None and last is not producer and last.span != op.span
+    return last if is_own else None
 
 
 def _iter_argument_origins(
@@ -281,8 +281,8 @@ def _iter_argument_origins(
         return
     name = find_argument(program, layer.path, size)
     if name:
-        said = f"expected: {size} is `{name}` of `{layer.path}`"
-        yield Related(built.span, said)
+        label = f"expected: {size} is `{name}` of `{layer.path}`"
+        yield Related(built.span, label)
 
 
 def _get_size_at(op: Op, side: tuple[int, int]) -> int:
@@ -361,17 +361,17 @@ Unsure = dict[int, frozenset[int]]
 
 def _find_derived_dims(op: Op, out: Fact, unsure: Unsure) -> set[int]:
     """Return the dims of an output whose sizes derive from guessed sizes."""
-    found = set()
+    dims = set()
     sizes = {_get_size_at(op, side) for side in _iter_guessed_sides(op, unsure)}
     known = {size for fact in op.inputs for size in fact.shape}
     for dim, size in enumerate(out.shape):
         came = find_origin(op, out, dim)
         if came is None:
             if sizes and (size in sizes or size not in known):
-                found.add(dim)
+                dims.add(dim)
         elif any(d in unsure.get(op.inputs[n].tensor, ()) for n, d in came.places):
-            found.add(dim)
-    return found
+            dims.add(dim)
+    return dims
 
 
 ALIGNED = frozenset({BROADCAST_MISMATCH, JOINED_SIZES_DIFFER})
@@ -398,12 +398,12 @@ def _is_of_rank(failure: Failure) -> bool:
 
 def _find_parameter_dims(op: Op, out: Fact) -> set[int]:
     """Return the dims of an output whose sizes come from a parameter."""
-    found = set()
+    dims = set()
     for dim in range(len(out.shape)):
         came = find_origin(op, out, dim)
         if came is not None and came.how == "parameter":
-            found.add(dim)
-    return found
+            dims.add(dim)
+    return dims
 
 
 def _iter_guessed_sides(op: Op, unsure: Unsure) -> Iterator[tuple[int, int]]:

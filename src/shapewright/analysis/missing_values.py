@@ -62,15 +62,15 @@ def suggest_values(program: Program, finding: Finding) -> Iterator[Fix]:
 
 def _find_cause(program: Program, finding: Finding) -> _Cause | None:
     """Return the cause of an error, or None for other errors."""
-    found = program.node(finding.span)
-    if found is None or program.ending is None:
+    text_and_node = program.node(finding.span)
+    if text_and_node is None or program.ending is None:
         return None
-    values = FileValues(program, found[0], program.ending)
-    said = f"{finding.message} {finding.torch_message}"
-    if NONE.search(said):
-        return _explain_missing_gradient(values, found[1])
-    if TUPLE.search(said):
-        return _explain_tuple(values, found[1])
+    values = FileValues(program, text_and_node[0], program.ending)
+    messages = f"{finding.message} {finding.torch_message}"
+    if NONE.search(messages):
+        return _explain_missing_gradient(values, text_and_node[1])
+    if TUPLE.search(messages):
+        return _explain_tuple(values, text_and_node[1])
     return None
 
 
@@ -86,22 +86,24 @@ def _explain_missing_gradient(values: FileValues, node: ast.AST) -> _Cause | Non
     fact = values.tensor(owner)
     maker = None
     if fact is not None:
-        made = [
+        makers = [
             op
             for op in values.program.trace.ops
             if any(out.tensor == fact.tensor for out in op.outputs)
         ]
-        maker = made[-1] if made else None
+        maker = makers[-1] if makers else None
     if fact is None or not fact.requires_grad:
         return None
     if fact.is_leaf:
-        said = f"`{name}.grad` is None: no backward pass has reached `{name}`"
-        return _Cause(NO_GRADIENT_KEPT, said)
+        message = f"`{name}.grad` is None: no backward pass has reached `{name}`"
+        return _Cause(NO_GRADIENT_KEPT, message)
     call = values.program.node(maker.span) if maker is not None else None
     written = join_lines(call[0].written(call[1])) if call is not None else ""
     shown = f"`{written}`" if 0 < len(written) <= 48 else "a call"
-    said = f"`{name}.grad` is None: `{name}` is the result of {shown}, and torch keeps"
-    said += " the gradients of leaves only"
+    message = (
+        f"`{name}.grad` is None: `{name}` is the result of {shown}, and torch keeps"
+    )
+    message += " the gradients of leaves only"
     related: tuple[Related, ...] = ()
     fixes: list[Fix] = []
     if call is not None and maker is not None and maker.span is not None:
@@ -115,14 +117,14 @@ def _explain_missing_gradient(values: FileValues, node: ast.AST) -> _Cause | Non
     if use is not None:
         new = f"{name}.retain_grad()"
         fixes.append(Fix("fits", f"`{new}`", (write_after(text, use, new),)))
-    return _Cause(NO_GRADIENT_KEPT, said, related, tuple(fixes))
+    return _Cause(NO_GRADIENT_KEPT, message, related, tuple(fixes))
 
 
 def _find_gradient_owner(node: ast.AST) -> ast.expr | None:
     """Return `x` of the first `x.grad` in an expression."""
-    for each in ast.walk(node):
-        if isinstance(each, ast.Attribute) and each.attr == "grad":
-            return each.value
+    for expression in ast.walk(node):
+        if isinstance(expression, ast.Attribute) and expression.attr == "grad":
+            return expression.value
     return None
 
 
@@ -131,15 +133,15 @@ def _find_use(text: SourceText, owner: ast.expr) -> ast.stmt | None:
     name = get_dotted_name(owner)
     base = owner.value if isinstance(owner, ast.Subscript) else None
     name = name or (get_dotted_name(base) if base is not None else "")
-    found = None
+    assignment = None
     for node in text.nodes:
         if isinstance(node, ast.Assign) and node.lineno < owner.lineno:
             for target in node.targets:
-                names = [get_dotted_name(each) for each in ast.walk(target)
-                         if isinstance(each, ast.Name | ast.Attribute)]  # fmt: skip
+                names = [get_dotted_name(part) for part in ast.walk(target)
+                         if isinstance(part, ast.Name | ast.Attribute)]  # fmt: skip
                 if name and name in names:
-                    found = node
-    return found
+                    assignment = node
+    return assignment
 
 
 # -- a tuple in place of a tensor ---------------------------------------------------
@@ -162,35 +164,39 @@ def _explain_tuple(values: FileValues, node: ast.AST) -> _Cause | None:
         ):
             item = text.written(call).replace(name, "each", 1)
             new = f"tuple({item} for each in {name})"
-            said = f"`{name}` is a tuple of tensors, which has no `{method.attr}`"
+            message = f"`{name}` is a tuple of tensors, which has no `{method.attr}`"
             fix = Fix("fits", f"`{new}`", (Edit(text.span(call), new),))
             related: tuple[Related, ...] = ()
             if source is not None:
                 related = (Related(text.span(source), f"`{name}` is set here"),)
-            return _Cause(TUPLE_AS_TENSOR, said, related, (fix,))
+            return _Cause(TUPLE_AS_TENSOR, message, related, (fix,))
     sequence = _explain_sequence(values)
     if sequence is not None:
         return sequence
-    for each in ast.walk(node):
-        if isinstance(each, ast.Name):
-            source = _find_source(text, each)
+    for expression in ast.walk(node):
+        if isinstance(expression, ast.Name):
+            source = _find_source(text, expression)
             if source is not None and _is_of_layer(text, source):
-                return _explain_layer(text, each.id, source)
-        other = isinstance(each, ast.Call) and each is not node
-        if other and isinstance(each, ast.Call) and _is_of_layer(text, each):
-            return _explain_layer(text, text.line_of(each), each)
+                return _explain_layer(text, expression.id, source)
+        other = isinstance(expression, ast.Call) and expression is not node
+        if (
+            other
+            and isinstance(expression, ast.Call)
+            and _is_of_layer(text, expression)
+        ):
+            return _explain_layer(text, text.line_of(expression), expression)
     return None
 
 
 def _find_source(text: SourceText, node: ast.expr) -> ast.expr | None:
     """Return the expression that a name was last assigned above a line."""
     name = get_dotted_name(node).rpartition(".")[2]
-    found = [
+    values = [
         value
         for value in (find_defining(text, name) if name else ())
         if value.lineno < node.lineno
     ]
-    return found[-1] if found else None
+    return values[-1] if values else None
 
 
 def _is_of_layer(text: SourceText, call: ast.expr) -> bool:
@@ -201,13 +207,13 @@ def _is_of_layer(text: SourceText, call: ast.expr) -> bool:
     if get_called_name(call) in LAYERS:
         return False
     built = find_defining(text, name.rpartition(".")[2]) if name else []
-    return any(get_called_name(each) in LAYERS for each in built)
+    return any(get_called_name(value) in LAYERS for value in built)
 
 
 def _explain_layer(text: SourceText, name: str, call: ast.expr) -> _Cause:
     """Explain the result of a layer that returns its output and its state."""
     written = text.line_of(call)
-    said = f"`{name}` is a tuple: `{written}` returns its output and its state"
+    message = f"`{name}` is a tuple: `{written}` returns its output and its state"
     fixes = []
     holder = text.parent(call)
     if isinstance(holder, ast.Assign) and holder.value is call:
@@ -220,7 +226,7 @@ def _explain_layer(text: SourceText, name: str, call: ast.expr) -> _Cause:
             Fix("fits", f"`{written}[0]`", (Edit(text.span(call).end, "[0]"),))
         )
     place = Related(text.span(call), "the tuple is made here")
-    return _Cause(TUPLE_AS_TENSOR, said, (place,), tuple(fixes))
+    return _Cause(TUPLE_AS_TENSOR, message, (place,), tuple(fixes))
 
 
 FIRST = '''class FirstOutput(nn.Module):
@@ -245,13 +251,15 @@ def _explain_sequence(values: FileValues) -> _Cause | None:
             for layer in node.args[:-1]:
                 if get_called_name(layer) not in LAYERS:
                     continue
-                said = f"`{text.line_of(layer)}` in `nn.Sequential` hands a tuple, its"
-                said += " output and its state, to the next layer"
+                message = (
+                    f"`{text.line_of(layer)}` in `nn.Sequential` hands a tuple, its"
+                )
+                message += " output and its state, to the next layer"
                 top = next(
-                    each
-                    for each in (text.tree.body if text.tree is not None else [])
-                    if not isinstance(each, ast.Import | ast.ImportFrom)
-                    and not (isinstance(each, ast.Expr))
+                    statement
+                    for statement in (text.tree.body if text.tree is not None else [])
+                    if not isinstance(statement, ast.Import | ast.ImportFrom)
+                    and not (isinstance(statement, ast.Expr))
                 )
                 start = text.span(top).start
                 if isinstance(top, ast.ClassDef) and top.decorator_list:
@@ -263,5 +271,5 @@ def _explain_sequence(values: FileValues) -> _Cause | None:
                 fix = Fix("fits", "`FirstOutput()`, a module that returns"
                           " `outputs[0]`, after it", edits)  # fmt: skip
                 place = Related(text.span(layer), "it returns a tuple")
-                return _Cause(TUPLE_AS_TENSOR, said, (place,), (fix,))
+                return _Cause(TUPLE_AS_TENSOR, message, (place,), (fix,))
     return None

@@ -64,11 +64,13 @@ def explain_devices(program: Program, finding: Finding) -> Finding:
     why, related = _describe(program, stray)
     here = stray.fact.device
     call = get_operation(program, stray.op)
-    said = f"{call} gets {stray.name} on `{here}`, the rest on `{stray.wanted}`: {why}"
+    message = (
+        f"{call} gets {stray.name} on `{here}`, the rest on `{stray.wanted}`: {why}"
+    )
     if " indexed by " in finding.message:
-        said = f"{stray.name} on `{here}` is indexed by a tensor on `{stray.wanted}`"
-        said += f": {why}"
-    return replace(finding, message=said, related=(*related, *finding.related))
+        message = f"{stray.name} on `{here}` is indexed by a tensor on `{stray.wanted}`"
+        message += f": {why}"
+    return replace(finding, message=message, related=(*related, *finding.related))
 
 
 def suggest_moves(program: Program, finding: Finding) -> Iterator[Fix]:
@@ -109,21 +111,21 @@ def _find_stray(program: Program, span: Span | None) -> _Stray | None:
 
 def _find_maker(program: Program, fact: Fact) -> Op | None:
     """Return the first call behind a tensor that stands in the program's own text."""
-    found = None
+    maker = None
     for _ in range(FOLLOWED):
         op = program.producers.get(fact.tensor)
         if op is None:
             break
-        found = op
-        inputs = [each for each in op.inputs if each.device == fact.device]
+        maker = op
+        inputs = [operand for operand in op.inputs if operand.device == fact.device]
         name = op.name.rpartition(".")[2]
         if not inputs or name in FACTORIES or len(inputs) != len(op.inputs):
             break
-        wide = [each for each in inputs if each.tensor not in program.states]
+        wide = [operand for operand in inputs if operand.tensor not in program.states]
         fact = wide[0] if wide else inputs[0]
         if fact.tensor in program.states:
             break
-    return found
+    return maker
 
 
 def _find_path(program: Program, maker: Op, device: str) -> str:
@@ -144,7 +146,7 @@ def _describe(program: Program, stray: _Stray) -> tuple[str, list[Related]]:
     maker = stray.maker
     if maker is None or maker.span is None:
         return "it was never moved", []
-    made = Related(maker.span, f"it is made by `{maker.name}`")
+    creation = Related(maker.span, f"it is made by `{maker.name}`")
     attribute = _find_attribute(program, stray)
     if attribute is not None:
         name = f"self.{attribute[2]}"
@@ -156,11 +158,11 @@ def _describe(program: Program, stray: _Stray) -> tuple[str, list[Related]]:
         text, call = dropped
         written = join_lines(text.written(call))
         why = f"`{written}` returns the moved tensor, and nothing keeps it"
-        return why, [Related(text.span(call), "the result is not assigned"), made]
+        return why, [Related(text.span(call), "the result is not assigned"), creation]
     if maker.name.rpartition(".")[2] in FACTORIES:
         why = f"`{maker.name}` at line {maker.span.line} makes it without `device`"
-        return why, [made]
-    return f"it comes from line {maker.span.line} and was never moved", [made]
+        return why, [creation]
+    return f"it comes from line {maker.span.line} and was never moved", [creation]
 
 
 def _describe_module(program: Program, stray: _Stray) -> tuple[str, list[Related]]:
@@ -188,8 +190,8 @@ def _get_function(
     program: Program, span: Span
 ) -> ast.FunctionDef | ast.AsyncFunctionDef | None:
     """Return the function around a span."""
-    found = program.node(span)
-    return _find_function(*found) if found is not None else None
+    text_and_node = program.node(span)
+    return _find_function(*text_and_node) if text_and_node is not None else None
 
 
 def _find_function(
@@ -206,10 +208,10 @@ def _find_holder(program: Program, span: Span) -> tuple[SourceText, ast.expr] | 
     """Return the Python list or dict in which a module is built, or to which it is
     appended, if it stands where the modules of a model are made.
     """
-    found = program.node(span)
-    if found is None:
+    text_and_node = program.node(span)
+    if text_and_node is None:
         return None
-    text, node = found
+    text, node = text_and_node
     for around in text.outwards(node):
         if isinstance(around, tuple(HOLDERS)):
             if isinstance(around, ast.expr) and _is_plain(text, around):
@@ -251,7 +253,7 @@ def _find_appended(text: SourceText, name: str) -> tuple[SourceText, ast.expr] |
     """Return the list to which a name is appended."""
     for node in text.nodes:
         appended = node.args[:1] if isinstance(node, ast.Call) else []
-        same = any(get_dotted_name(each) == name for each in appended)
+        same = any(get_dotted_name(argument) == name for argument in appended)
         if same and isinstance(node, ast.Call) and get_called_name(node) == "append":
             return _find_empty_holder(text, node)
     return None
@@ -271,25 +273,28 @@ def _find_attribute(
     program: Program, stray: _Stray
 ) -> tuple[SourceText, ast.stmt, str] | None:
     """Return the statement `self.pe = ...` that keeps a tensor as a plain attribute."""
-    found = program.node(stray.op.span)
-    if found is None:
+    text_and_node = program.node(stray.op.span)
+    if text_and_node is None:
         return None
-    text, node = found
+    text, node = text_and_node
     assert stray.maker is not None
     functions = [frame.function.rpartition(".")[2] for frame in stray.maker.frames]
     owner = text.around(node, ast.ClassDef)
     if owner is None or "forward" in functions or "__call__" in functions:
         return None
-    names = {get_own_attribute(each) for each in ast.walk(text.statement_of(node))}
+    names = {
+        get_own_attribute(attribute_node)
+        for attribute_node in ast.walk(text.statement_of(node))
+    }
     for name in sorted(filter(None, names)):
         statements = [
-            each
-            for each in ast.walk(owner)
-            if isinstance(each, ast.Assign)
-            and get_own_attribute(each.targets[0]) == name
+            assignment
+            for assignment in ast.walk(owner)
+            if isinstance(assignment, ast.Assign)
+            and get_own_attribute(assignment.targets[0]) == name
         ]
         lines = {frame.span.line for frame in stray.maker.frames}
-        if any(_has_line(each, lines) for each in statements) or (
+        if any(_has_line(assignment, lines) for assignment in statements) or (
             statements and name in stray.name
         ):
             return text, statements[-1], name
@@ -305,9 +310,9 @@ def _find_dropped_move(
     program: Program, stray: _Stray
 ) -> tuple[SourceText, ast.Call] | None:
     """Return the statement `x.to(device)` whose result nobody keeps."""
-    found = program.node(stray.op.span)
+    text_and_node = program.node(stray.op.span)
     lines = [frame.span for frame in stray.op.frames]
-    for span in lines if found is not None else ():
+    for span in lines if text_and_node is not None else ():
         text = program.text(span.file)
         for node in text.nodes if text is not None else ():
             call = node.value if isinstance(node, ast.Expr) else None
@@ -334,11 +339,11 @@ def _find_words(program: Program, stray: _Stray) -> set[str]:
     """Return the names by which a tensor is passed from function to function."""
     words = set()
     for frame in stray.op.frames:
-        found = program.node(frame.span)
-        if found is not None:
+        text_and_node = program.node(frame.span)
+        if text_and_node is not None:
             words |= {
                 get_dotted_name(node)
-                for node in ast.walk(found[1])
+                for node in ast.walk(text_and_node[1])
                 if isinstance(node, ast.Name | ast.Attribute)
             }
     return words
@@ -358,9 +363,9 @@ def _suggest_for_module(program: Program, stray: _Stray) -> Iterator[Fix]:
     ):
         if fix is not None:
             yield fix
-    found = program.node(built.span)
-    if found is not None:
-        text, node = found
+    text_and_node = program.node(built.span)
+    if text_and_node is not None:
+        text, node = text_and_node
         for move in _iter_moves(text, stray.wanted):
             new = join_lines(text.written(node)) + move
             shown = new if len(new) <= 60 else move.lstrip(".")
@@ -388,20 +393,22 @@ def find_own_module(program: Program, span: Span) -> Fix | None:
     """Return the fix that builds a module in `__init__`, if `forward` builds it anew in
     each call.
     """
-    found = program.call_at(span)
-    function = _find_function(*found) if found is not None else None
-    if found is None or function is None or function.name == "__init__":
+    text_and_call = program.call_at(span)
+    function = _find_function(*text_and_call) if text_and_call is not None else None
+    if text_and_call is None or function is None or function.name == "__init__":
         return None
-    text, call = found
+    text, call = text_and_call
     owner = text.around(function, ast.ClassDef)
-    inits = [each for each in owner.body if isinstance(each, ast.FunctionDef)
-             and each.name == "__init__"] if owner is not None else []  # fmt: skip
-    names = {each.id for each in ast.walk(call) if isinstance(each, ast.Name)}
-    own = {each.arg for each in function.args.args if each.arg != "self"}
+    inits = [method for method in owner.body if isinstance(method, ast.FunctionDef)
+             and method.name == "__init__"] if owner is not None else []  # fmt: skip
+    names = {
+        name_node.id for name_node in ast.walk(call) if isinstance(name_node, ast.Name)
+    }
+    own = {parameter.arg for parameter in function.args.args if parameter.arg != "self"}
     own |= {
-        each.id
-        for each in ast.walk(function)
-        if isinstance(each, ast.Name) and isinstance(each.ctx, ast.Store)
+        name_node.id
+        for name_node in ast.walk(function)
+        if isinstance(name_node, ast.Name) and isinstance(name_node.ctx, ast.Store)
     }
     if not inits or names & own:
         return None
@@ -426,9 +433,9 @@ def _iter_moves(text: SourceText, wanted: str) -> Iterator[str]:
     for node in text.nodes:
         if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
             if node.func.attr == "to" and len(node.args) == 1:
-                given = get_dotted_name(node.args[0])
-                if given and "." not in given:
-                    yield f".to({given})"
+                device = get_dotted_name(node.args[0])
+                if device and "." not in device:
+                    yield f".to({device})"
                     return
             if node.func.attr == "cuda" and not node.args:
                 yield ".cuda()"
@@ -461,36 +468,36 @@ def _suggest_buffers(text: SourceText, statement: ast.stmt, name: str) -> Iterat
     function = _find_function(text, statement)
     called = get_called_name(statement.value)
     alike = [
-        each
-        for each in (ast.walk(function) if function is not None else [statement])
-        if isinstance(each, ast.Assign)
-        and get_own_attribute(each.targets[0])
-        and type(each.value) is type(statement.value)
-        and get_called_name(each.value) == called
-        and not isinstance(each.value, ast.Constant)
+        assignment
+        for assignment in (ast.walk(function) if function is not None else [statement])
+        if isinstance(assignment, ast.Assign)
+        and get_own_attribute(assignment.targets[0])
+        and type(assignment.value) is type(statement.value)
+        and get_called_name(assignment.value) == called
+        and not isinstance(assignment.value, ast.Constant)
     ] or [statement]
     for chosen in (alike, [statement]):
         edits = tuple(
             Edit(
-                text.span(each),
-                f'self.register_buffer("{get_own_attribute(each.targets[0])}",'
-                f" {text.written(each.value)})",
+                text.span(assignment),
+                f'self.register_buffer("{get_own_attribute(assignment.targets[0])}",'
+                f" {text.written(assignment.value)})",
             )
-            for each in chosen
+            for assignment in chosen
         )
         more = f" and {len(chosen) - 1} more" if len(chosen) > 1 else ""
-        said = f'`self.register_buffer("{name}", ...)`{more}'
-        yield Fix("fits", said, edits)
+        message = f'`self.register_buffer("{name}", ...)`{more}'
+        yield Fix("fits", message, edits)
 
 
 def _suggest_device_argument(
     program: Program, stray: _Stray, maker: Op
 ) -> Iterator[Fix]:
     """Yield `device=x.device` for the factory that made a tensor."""
-    found = program.call_at(maker.span)
-    if found is None or maker.name.rpartition(".")[2] not in FACTORIES:
+    text_and_call = program.call_at(maker.span)
+    if text_and_call is None or maker.name.rpartition(".")[2] not in FACTORIES:
         return
-    text, call = found
+    text, call = text_and_call
     alike = [
         node
         for node in ast.walk(text.statement_of(call))
@@ -504,8 +511,8 @@ def _suggest_device_argument(
             if all(word.arg != "device" for word in node.keywords)
         )
         if edits:
-            said = with_keyword(text, call, f"device={device}").message
-            yield Fix("fits", said, edits)
+            message = with_keyword(text, call, f"device={device}").message
+            yield Fix("fits", message, edits)
 
 
 def _iter_devices(
@@ -518,7 +525,9 @@ def _iter_devices(
     if function is None or function.name == "__init__":
         yield from _iter_global_devices(text)
         return
-    parameters = [each.arg for each in function.args.args if each.arg != "self"]
+    parameters = [
+        parameter.arg for parameter in function.args.args if parameter.arg != "self"
+    ]
     places = find_tensor_expressions(program, stray.op)
     own = {
         place[1]
@@ -534,7 +543,7 @@ def _iter_devices(
     }
     for name in dict.fromkeys([*sorted(own & {*parameters, *stored}), *parameters]):
         yield f"{name}.device"
-    if any(isinstance(each, ast.ClassDef) for each in text.outwards(function)):
+    if any(isinstance(parent, ast.ClassDef) for parent in text.outwards(function)):
         yield "next(self.parameters()).device"
     yield from _iter_global_devices(text)
 
@@ -553,21 +562,21 @@ def _suggest_moving_operand(program: Program, stray: _Stray) -> Iterator[Fix]:
     """Yield `.to(device)` of the operand, at the call or where it is passed on."""
     maker = stray.maker
     for frame in stray.op.frames:
-        found = program.node(frame.span)
-        if found is None:
+        text_and_node = program.node(frame.span)
+        if text_and_node is None:
             continue
-        text, node = found
-        for each in _iter_operands(program, stray, node):
-            name = get_dotted_name(each)
-            if not name and not isinstance(each, ast.Subscript):
+        text, node = text_and_node
+        for operand in _iter_operands(program, stray, node):
+            name = get_dotted_name(operand)
+            if not name and not isinstance(operand, ast.Subscript):
                 continue
-            written = text.written(each)
+            written = text.written(operand)
             for move in _iter_moves(text, stray.wanted):
                 new = f"{written}{move}"
-                yield Fix("fits", f"`{new}`", (Edit(text.span(each).end, move),))
-    found = program.call_at(maker.span) if maker is not None else None
-    if found is not None and maker is not None:
-        text, call = found
+                yield Fix("fits", f"`{new}`", (Edit(text.span(operand).end, move),))
+    text_and_node = program.call_at(maker.span) if maker is not None else None
+    if text_and_node is not None and maker is not None:
+        text, call = text_and_node
         for move in _iter_moves(text, stray.wanted):
             new = join_lines(text.written(call)) + move
             shown = new if len(new) <= 60 else move.lstrip(".")

@@ -67,20 +67,20 @@ def suggest_definitions(program: Program, finding: Finding) -> Iterator[Fix]:
 
 def _find_cause(program: Program, finding: Finding) -> tuple[str, _Cause | None]:
     """Return the code and the cause of an error, or None for other errors."""
-    found = program.node(finding.span)
-    said = f"{finding.message} {finding.torch_message}"
-    if found is None:
+    text_and_node = program.node(finding.span)
+    messages = f"{finding.message} {finding.torch_message}"
+    if text_and_node is None:
         return "", None
-    text, node = found
-    if EMPTY in said:
+    text, node = text_and_node
+    if EMPTY in messages:
         return NOTHING_TO_TRAIN, _explain_empty(program, text, node)
-    if NON_LEAF in said:
+    if NON_LEAF in messages:
         return NOTHING_TO_TRAIN, _explain_result(program, text, node)
-    if TOO_EARLY in said or "has no attribute '_parameters'" in said:
+    if TOO_EARLY in messages or "has no attribute '_parameters'" in messages:
         return NOT_A_MODULE_YET, _explain_early(program, text, node)
-    if "leaf Variable that requires grad" in said:
+    if "leaf Variable that requires grad" in messages:
         return LEAF_WRITTEN, _explain_leaf(text, node)
-    if "object has no attribute '_modules'" in said:
+    if "object has no attribute '_modules'" in messages:
         return NOT_A_MODULE_YET, _explain_early(program, text, node)
     return "", None
 
@@ -90,19 +90,19 @@ def _find_cause(program: Program, finding: Finding) -> tuple[str, _Cause | None]
 
 def _explain_empty(program: Program, text: SourceText, node: ast.AST) -> _Cause | None:
     """Explain an optimizer that got no parameters."""
-    given = _get_parameters(node)
-    if given is None:
+    parameters = _get_parameters(node)
+    if parameters is None:
         return None
-    used = _find_used_generator(text, given)
+    used = _find_used_generator(text, parameters)
     if used is not None:
         return used
-    owner = given
-    if isinstance(given, ast.Call) and isinstance(given.func, ast.Attribute):
-        owner = given.func.value
-    if isinstance(given, ast.Call) and get_called_name(given) == "filter":
-        return _explain_frozen(program, text, given)
-    if isinstance(given, ast.ListComp | ast.GeneratorExp):
-        return _explain_frozen(program, text, given)
+    owner = parameters
+    if isinstance(parameters, ast.Call) and isinstance(parameters.func, ast.Attribute):
+        owner = parameters.func.value
+    if isinstance(parameters, ast.Call) and get_called_name(parameters) == "filter":
+        return _explain_frozen(program, text, parameters)
+    if isinstance(parameters, ast.ListComp | ast.GeneratorExp):
+        return _explain_frozen(program, text, parameters)
     definition = _find_class(program, text, owner)
     if definition is None:
         return None
@@ -110,7 +110,7 @@ def _explain_empty(program: Program, text: SourceText, node: ast.AST) -> _Cause 
     return (
         _explain_misspelt(where, kind)
         or _explain_containers(program, where, kind)
-        or _explain_other_weights(where, kind, text, given)
+        or _explain_other_weights(where, kind, text, parameters)
     )
 
 
@@ -132,8 +132,8 @@ def _find_class(
         if isinstance(node, ast.Assign) and any(
             get_dotted_name(target) == name for target in node.targets
         ):
-            for each in ast.walk(node.value):
-                kinds += [get_called_name(each)] if isinstance(each, ast.Call) else []
+            for value in ast.walk(node.value):
+                kinds += [get_called_name(value)] if isinstance(value, ast.Call) else []
     if name == "self":
         around = text.around(owner, ast.ClassDef)
         return (text, around) if around is not None else None
@@ -149,7 +149,7 @@ def _find_class(
 
 def _explain_misspelt(where: SourceText, kind: ast.ClassDef) -> _Cause | None:
     """Explain a constructor whose name Python does not call."""
-    methods = [each for each in kind.body if isinstance(each, ast.FunctionDef)]
+    methods = [method for method in kind.body if isinstance(method, ast.FunctionDef)]
     if any(method.name == "__init__" for method in methods):
         return None
     for method in methods:
@@ -158,11 +158,13 @@ def _explain_misspelt(where: SourceText, kind: ast.ClassDef) -> _Cause | None:
             column = line.index(method.name, method.col_offset) + 1
             end = column + len(method.name)
             span = Span(where.file, method.lineno, column, method.lineno, end)
-            said = f"`{kind.name}` has no `__init__`: Python never calls its"
-            said += f" `{method.name}` at line {method.lineno}, which makes the layers"
+            message = f"`{kind.name}` has no `__init__`: Python never calls its"
+            message += (
+                f" `{method.name}` at line {method.lineno}, which makes the layers"
+            )
             fix = Fix("fits", f"`def __init__` for `def {method.name}`",
                       (Edit(span, "__init__"),))  # fmt: skip
-            return _Cause(said, (Related(span, "this name has other underscores"),),
+            return _Cause(message, (Related(span, "this name has other underscores"),),
                           (fix,))  # fmt: skip
     return None
 
@@ -183,23 +185,23 @@ def _explain_containers(
         if fix is not None and fix.edits:
             place = fix.edits[0].span
             what = "dict" if "Dict" in fix.message else "list"
-            said = f"the layers of `{kind.name}` are in a Python {what}, at line"
-            said += f" {place.line}: its `parameters()` look into modules only"
-            return _Cause(said, (Related(place, f"a plain {what}"),), (fix,))
+            message = f"the layers of `{kind.name}` are in a Python {what}, at line"
+            message += f" {place.line}: its `parameters()` look into modules only"
+            return _Cause(message, (Related(place, f"a plain {what}"),), (fix,))
     return None
 
 
 def _explain_other_weights(
-    where: SourceText, kind: ast.ClassDef, text: SourceText, given: ast.expr
+    where: SourceText, kind: ast.ClassDef, text: SourceText, parameters: ast.expr
 ) -> _Cause:
     """Explain a model that registers no parameter; another method may list them."""
-    made = any(
+    has_attributes = any(
         get_own_attribute(node.targets[0])
         for node in ast.walk(kind)
         if isinstance(node, ast.Assign)
     )
-    said = f"`{kind.name}` registers no parameter"
-    said += ": its weights are plain tensors or buffers" if made else ""
+    message = f"`{kind.name}` registers no parameter"
+    message += ": its weights are plain tensors or buffers" if has_attributes else ""
     related = (Related(where.span(kind).start, f"`{kind.name}` is defined here"),)
     fixes = []
     methods = [
@@ -207,13 +209,13 @@ def _explain_other_weights(
         for name, node in where.functions()
         if "param" in name.rpartition(".")[2] and len(node.args.args) == 1
     ]
-    if isinstance(given, ast.Call) and isinstance(given.func, ast.Attribute):
+    if isinstance(parameters, ast.Call) and isinstance(parameters.func, ast.Attribute):
         for method in dict.fromkeys(methods):
-            if method != given.func.attr:
-                new = f"{text.written(given.func.value)}.{method}()"
-                edit = Edit(text.span(given), new)
+            if method != parameters.func.attr:
+                new = f"{text.written(parameters.func.value)}.{method}()"
+                edit = Edit(text.span(parameters), new)
                 fixes.append(Fix("fits", f"`{new}`", (edit,)))
-    return _Cause(said, related, tuple(fixes))
+    return _Cause(message, related, tuple(fixes))
 
 
 def _list_classes(where: SourceText) -> set[str]:
@@ -223,14 +225,14 @@ def _list_classes(where: SourceText) -> set[str]:
     }
 
 
-def _find_used_generator(text: SourceText, given: ast.expr) -> _Cause | None:
+def _find_used_generator(text: SourceText, parameters: ast.expr) -> _Cause | None:
     """Explain `model.parameters()` kept in a name and read before the optimizer."""
-    if not isinstance(given, ast.Name):
+    if not isinstance(parameters, ast.Name):
         return None
     for node in text.nodes:
         if (
             isinstance(node, ast.Assign)
-            and get_dotted_name(node.targets[0]) == given.id
+            and get_dotted_name(node.targets[0]) == parameters.id
         ):
             call = node.value
             if get_called_name(call) not in (
@@ -240,49 +242,51 @@ def _find_used_generator(text: SourceText, given: ast.expr) -> _Cause | None:
             ):
                 continue
             readers = [
-                each
-                for each in text.nodes
-                if isinstance(each, ast.Name)
-                and each.id == given.id
-                and isinstance(each.ctx, ast.Load)
-                and node.lineno < each.lineno < given.lineno
+                reader
+                for reader in text.nodes
+                if isinstance(reader, ast.Name)
+                and reader.id == parameters.id
+                and isinstance(reader.ctx, ast.Load)
+                and node.lineno < reader.lineno < parameters.lineno
             ]
             if readers:
                 line = readers[0].lineno
                 written = text.written(call)
                 new = f"list({written})"
-                said = f"`{given.id}` is a generator, and line {line} has used it up"
+                message = (
+                    f"`{parameters.id}` is a generator, and line {line} has used it up"
+                )
                 fix = Fix("fits", f"`{new}`", (Edit(text.span(call), new),))
                 related = (
                     Related(text.span(readers[0]), "it is read to its end here"),
                     Related(text.span(node), "it is made here"),
                 )
-                return _Cause(said, related, (fix,))
+                return _Cause(message, related, (fix,))
     return None
 
 
 def _explain_frozen(
-    program: Program, text: SourceText, given: ast.expr
+    program: Program, text: SourceText, parameters: ast.expr
 ) -> _Cause | None:
     """Explain a filter that leaves no parameter, because all are frozen."""
     from shapewright.analysis.autograd_errors.lost_graphs import find_freezing
 
     place = find_freezing(text)
-    if place is None or "requires_grad" not in text.written(given):
+    if place is None or "requires_grad" not in text.written(parameters):
         return None
     written = join_lines(text.written(place))
-    said = f"`{written}` at line {place.lineno} freezes every parameter"
+    message = f"`{written}` at line {place.lineno} freezes every parameter"
     flags = [
-        each
-        for each in ast.walk(place)
-        if isinstance(each, ast.Constant) and each.value is False
+        flag
+        for flag in ast.walk(place)
+        if isinstance(flag, ast.Constant) and flag.value is False
     ]
     fixes = [
         Fix("fits", f"`{written.replace('False', 'True')}`",
             (Edit(text.span(flag), "True"),))
         for flag in flags[:1]
     ]  # fmt: skip
-    return _Cause(said, (Related(text.span(place), "frozen here"),), tuple(fixes))
+    return _Cause(message, (Related(text.span(place), "frozen here"),), tuple(fixes))
 
 
 # -- a result in place of a parameter --------------------------------------------------
@@ -291,11 +295,11 @@ def _explain_frozen(
 def _explain_result(program: Program, text: SourceText, node: ast.AST) -> _Cause | None:
     """Explain a tensor in an optimizer that is the result of a call."""
     tensors = program.ending.tensors if program.ending is not None else {}
-    given = _get_parameters(node)
-    if given is None:
+    parameters = _get_parameters(node)
+    if parameters is None:
         return None
     causes = []
-    for name in dict.fromkeys(_iter_names(given)):
+    for name in dict.fromkeys(_iter_names(parameters)):
         fact = tensors.get(name)
         maker = program.producers.get(fact.tensor) if fact is not None else None
         if fact is None or fact.is_leaf or maker is None or maker.span is None:
@@ -303,27 +307,29 @@ def _explain_result(program: Program, text: SourceText, node: ast.AST) -> _Cause
         call = program.node(maker.span)
         written = join_lines(call[0].written(call[1])) if call is not None else ""
         shown = f"`{written}`" if 0 < len(written) <= 48 else f"`{maker.name}`"
-        said = f"`{name}` is no parameter but the result of {shown}, at line"
-        said += f" {maker.span.line}: an optimizer trains leaves only"
+        message = f"`{name}` is no parameter but the result of {shown}, at line"
+        message += f" {maker.span.line}: an optimizer trains leaves only"
         fixes = tuple(_iter_leaf_edits(*call)) if call is not None else ()
         place = Related(maker.span, f"`{name}` is computed here")
-        causes.append(_Cause(said, (place,), fixes))
+        causes.append(_Cause(message, (place,), fixes))
     if not causes:
         return None
     firsts = [cause.fixes[0] for cause in causes if cause.fixes]
     fixes = causes[0].fixes
     if len(firsts) > 1:
-        said = " and ".join(fix.message for fix in firsts)
-        fixes = (Fix("fits", said, tuple(e for fix in firsts for e in fix.edits)),)
+        message = " and ".join(fix.message for fix in firsts)
+        fixes = (Fix("fits", message, tuple(e for fix in firsts for e in fix.edits)),)
     related = tuple(place for cause in causes for place in cause.related)
     return _Cause(causes[0].message, related, fixes)
 
 
 def _iter_names(node: ast.AST) -> Iterator[str]:
     """Yield the dotted names in an expression."""
-    for each in ast.walk(node):
-        if isinstance(each, ast.Name | ast.Attribute) and get_dotted_name(each):
-            yield get_dotted_name(each)
+    for name_node in ast.walk(node):
+        if isinstance(name_node, ast.Name | ast.Attribute) and get_dotted_name(
+            name_node
+        ):
+            yield get_dotted_name(name_node)
 
 
 def _iter_leaf_edits(text: SourceText, node: ast.AST) -> Iterator[Fix]:
@@ -338,17 +344,17 @@ def _iter_leaf_edits(text: SourceText, node: ast.AST) -> Iterator[Fix]:
             tail = Span(
                 text.file, *_get_end(text.span(owner)), *_get_end(text.span(node))
             )
-            made = text.written(owner.args[0]) if owner.args else ""
-            new = f"{text.written(owner.func)}({made}{text.at(tail)})"
+            argument = text.written(owner.args[0]) if owner.args else ""
+            new = f"{text.written(owner.func)}({argument}{text.at(tail)})"
             yield Fix("fits", f"`{new}`", (Edit(text.span(node), new),))
             return
         inner = owner
-    for each in ast.walk(node):
-        words = each.keywords if isinstance(each, ast.Call) else []
+    for call in ast.walk(node):
+        words = call.keywords if isinstance(call, ast.Call) else []
         for word in words:
-            if word.arg == "requires_grad" and isinstance(each, ast.Call):
-                bare = _drop_keyword(text, each, word)
-                changed = written.replace(text.written(each), bare)
+            if word.arg == "requires_grad" and isinstance(call, ast.Call):
+                bare = _drop_keyword(text, call, word)
+                changed = written.replace(text.written(call), bare)
                 tight = isinstance(node, ast.Call | ast.Name)
                 new = f"{changed if tight else f'({changed})'}.requires_grad_()"
                 yield Fix("fits", f"`{join_lines(new)}`", (Edit(text.span(node), new),))
@@ -359,9 +365,9 @@ def _drop_keyword(text: SourceText, call: ast.Call, word: ast.keyword) -> str:
     """Return the text of a call without one of its keywords."""
     kept = [text.written(argument) for argument in call.args]
     kept += [
-        f"{each.arg}={text.written(each.value)}"
-        for each in call.keywords
-        if each is not word
+        f"{keyword.arg}={text.written(keyword.value)}"
+        for keyword in call.keywords
+        if keyword is not word
     ]
     return f"{text.written(call.func)}({', '.join(kept)})"
 
@@ -379,12 +385,14 @@ def _explain_leaf(text: SourceText, node: ast.AST) -> _Cause | None:
     edit = wrap_in_no_grad(text, statement)
     written = text.line_of(statement)
     shown = f"`{written}`" if len(written) <= 60 else "this"
-    said = f"{shown} writes to a parameter: outside `torch.no_grad()` torch allows no"
-    said += " write to it"
+    message = (
+        f"{shown} writes to a parameter: outside `torch.no_grad()` torch allows no"
+    )
+    message += " write to it"
     fixes: tuple[Fix, ...] = ()
     if edit is not None:
         fixes = (Fix("fits", f"`with torch.no_grad():` around {shown}", (edit,)),)
-    return _Cause(said, (), fixes)
+    return _Cause(message, (), fixes)
 
 
 # -- a module before its own constructor -----------------------------------------------
@@ -406,26 +414,28 @@ def _explain_early(program: Program, text: SourceText, node: ast.AST) -> _Cause 
         if not isinstance(method, ast.FunctionDef) or method.name != "__init__":
             continue
         calls = [
-            each
-            for each in ast.walk(method)
-            if isinstance(each, ast.Expr) and _is_super_call(each.value, where)
+            statement
+            for statement in ast.walk(method)
+            if isinstance(statement, ast.Expr)
+            and _is_super_call(statement.value, where)
         ]
         first = next(
-            (each for each in method.body if not _is_docstring(each)), method.body[0]
+            (statement for statement in method.body if not _is_docstring(statement)),
+            method.body[0],
         )
         related = [Related(where.span(first), "the first line of `__init__`")]
         if calls:
-            said = f"`{kind.name}` calls `super().__init__()` at line"
-            said += f" {calls[0].lineno}, after it has assigned modules"
+            message = f"`{kind.name}` calls `super().__init__()` at line"
+            message += f" {calls[0].lineno}, after it has assigned modules"
             edits = [cut_lines(where, calls[0])]
             related = [Related(where.span(calls[0]), "this call belongs first")]
             new = where.written(calls[0])
         else:
-            said = f"`{kind.name}.__init__` never calls `super().__init__()`"
+            message = f"`{kind.name}.__init__` never calls `super().__init__()`"
             edits, new = [], "super().__init__()"
         fix = Fix("fits", f"`{new}` first in `__init__`",
                   (write_before(where, first, new), *edits))  # fmt: skip
-        return _Cause(said, tuple(related), (fix,))
+        return _Cause(message, tuple(related), (fix,))
     return None
 
 

@@ -65,8 +65,10 @@ class Program:
         """Return a file of the program, parsed; None if its text is not known."""
         if file not in self._texts:
             source = self.trace.sources.get(file)
-            found = source.text if source else self.sources.get(file)
-            self._texts[file] = SourceText(file, found) if found is not None else None
+            source_text = source.text if source else self.sources.get(file)
+            self._texts[file] = (
+                SourceText(file, source_text) if source_text is not None else None
+            )
         return self._texts[file]
 
     def node(self, span: Span | None) -> tuple[SourceText, ast.expr | ast.stmt] | None:
@@ -87,21 +89,21 @@ class Program:
     @cached_property
     def producers(self) -> dict[int, Op]:
         """Return the op that first produced every tensor, by the tensor's number."""
-        found: dict[int, Op] = {}
+        producers: dict[int, Op] = {}
         for op in self.trace.ops:
-            given = {fact.tensor for fact in op.inputs}
+            input_tensors = {fact.tensor for fact in op.inputs}
             for fact in op.outputs:
-                if fact.tensor not in given:
-                    found.setdefault(fact.tensor, op)
-        return found
+                if fact.tensor not in input_tensors:
+                    producers.setdefault(fact.tensor, op)
+        return producers
 
     @cached_property
     def states(self) -> dict[int, str]:
         """Return the path of every parameter and buffer, by the tensor's number."""
-        found: dict[int, str] = {}
+        paths: dict[int, str] = {}
         for state in self.trace.states:
-            found.setdefault(state.fact.tensor, state.path)
-        return found
+            paths.setdefault(state.fact.tensor, state.path)
+        return paths
 
     @cached_property
     def inputs(self) -> dict[int, str]:
@@ -109,14 +111,14 @@ class Program:
         if not self.trace.calls:
             return {}
         args, kwargs = self.trace.calls[0].inputs
-        found: dict[int, str] = {}
+        names: dict[int, str] = {}
         for at, value in enumerate(args):
             for fact in collect_leaves(value):
-                found.setdefault(fact.tensor, f"input {at + 1}" if at else "the input")
+                names.setdefault(fact.tensor, f"input {at + 1}" if at else "the input")
         for name, value in kwargs.items():
             for fact in collect_leaves(value):
-                found.setdefault(fact.tensor, f"`{name}`")
-        return found
+                names.setdefault(fact.tensor, f"`{name}`")
+        return names
 
     def call_of(self, op: Op) -> ModuleCall | None:
         """Return the module call during which an op ran, or None."""

@@ -55,39 +55,39 @@ class FileValues:
         """Return the tensor of an expression, by its name or from the call at its
         place, or None.
         """
-        found = self.ending.tensors.get(self.written(node))
-        if found is not None:
-            return found
+        fact = self.ending.tensors.get(self.written(node))
+        if fact is not None:
+            return fact
         span = self.text.span(node)
-        made = [op for op in self.program.trace.ops if op.span == span and op.outputs]
-        return made[-1].outputs[0] if made else None
+        makers = [op for op in self.program.trace.ops if op.span == span and op.outputs]
+        return makers[-1].outputs[0] if makers else None
 
     def known(self, node: ast.expr) -> Known | None:
         """Return the value of an expression, or None if it is not known."""
-        found = self.read(node)
-        if found is None:
+        known = self.read(node)
+        if known is None:
             with suppress(UnknownValue, TypeError, ZeroDivisionError):
                 value = evaluate_node(node, self.value_read, ARITHMETIC)
-                found = Known(tuple(value) if isinstance(value, list) else value)
-        return found
+                known = Known(tuple(value) if isinstance(value, list) else value)
+        return known
 
     def value_read(self, node: ast.expr) -> Any:
         """Return the value of an expression that is read, or raise `UnknownValue` if it
         is not known.
         """
-        found = self.read(node)
-        if found is None:
+        known = self.read(node)
+        if known is None:
             raise UnknownValue
-        return found.value
+        return known.value
 
     def read(self, node: ast.expr) -> Known | None:
         """Return the value that a shape, a name or an item had, or None."""
-        found = self.shape(node)
-        if found is None and isinstance(node, ast.Name | ast.Attribute):
+        known = self.shape(node)
+        if known is None and isinstance(node, ast.Name | ast.Attribute):
             return self.named(node)
-        if found is None and isinstance(node, ast.Subscript):
+        if known is None and isinstance(node, ast.Subscript):
             return self.item(node)
-        return found
+        return known
 
     def shape(self, node: ast.expr) -> Known | None:
         """Evaluate `x.shape`, `x.size(1)`, `x.dim()`, `x.ndim` or `len(x)`."""
@@ -148,11 +148,11 @@ class FileValues:
         None.
         """
         holder = self.text.around(node, ast.FunctionDef, ast.AsyncFunctionDef)
-        found: Known | None = None
+        known: Known | None = None
         for target, value in iter_assignments(holder, before=node.lineno):
             read = self.from_target(target, value, node.id)
-            found = read if read is not None else found
-        return found
+            known = read if read is not None else known
+        return known
 
     def from_target(self, target: ast.expr, value: ast.expr, name: str) -> Known | None:
         """Find `name` in `a, name = x.shape` or `name = x.size(1)`."""
@@ -190,17 +190,17 @@ class FileValues:
 
     def shape_or_item(self, value: ast.expr) -> Known | None:
         """Return a size that an expression reads from a shape, or None."""
-        found = self.known(value) if not isinstance(value, ast.Name) else None
-        return found if found is not None and found.fact is not None else None
+        known = self.known(value) if not isinstance(value, ast.Name) else None
+        return known if known is not None and known.fact is not None else None
 
     def holds(self, test: ast.expr) -> bool | None:
         """Return whether a condition holds, or None if that is not known."""
         if isinstance(test, ast.BoolOp):
-            each = [self.holds(value) for value in test.values]
+            outcomes = [self.holds(value) for value in test.values]
             wanted = isinstance(test.op, ast.Or)
-            if wanted in each:
+            if wanted in outcomes:
                 return wanted
-            return None if None in each else not wanted
+            return None if None in outcomes else not wanted
         if isinstance(test, ast.UnaryOp) and isinstance(test.op, ast.Not):
             inner = self.holds(test.operand)
             return None if inner is None else not inner
@@ -240,10 +240,10 @@ def collect_operands(test: ast.expr) -> list[ast.expr]:
     sides = [test]
     if isinstance(test, ast.Compare):
         sides = [test.left, *test.comparators]
-    found: list[ast.expr] = []
+    operands: list[ast.expr] = []
     for side in sides:
         if isinstance(side, ast.BinOp) and isinstance(side.op, SIGNS):
-            found += collect_operands(side.left) + collect_operands(side.right)
+            operands += collect_operands(side.left) + collect_operands(side.right)
         elif not isinstance(side, ast.Constant):
-            found.append(side)
-    return found
+            operands.append(side)
+    return operands

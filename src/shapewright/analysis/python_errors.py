@@ -38,10 +38,10 @@ MOST = 4
 
 def explain_python_error(program: Program, finding: Finding) -> Finding:
     """Extend the finding on a program's own error by the sizes that led to it."""
-    found = program.node(finding.span)
-    if program.ending is None or found is None:
+    text_and_node = program.node(finding.span)
+    if program.ending is None or text_and_node is None:
         return finding
-    text, node = found
+    text, node = text_and_node
     frame = FileValues(program, text, program.ending)
     for way in (_explain_unpacking, _explain_assertion, _read_beyond, _explain_raise):
         better = way(frame, finding, node)
@@ -63,64 +63,66 @@ def _explain_unpacking(
         return _explain_inner_unpacking(frame, finding, node, holder)
     if not isinstance(holder, ast.Assign):
         return None
-    names, given = frame.written(node), holder.value
+    names, value = frame.written(node), holder.value
     starred = any(isinstance(item, ast.Starred) for item in node.elts)
     count = len(node.elts) - starred
     several = f"at least {count}" if starred else f"{count}"
-    part = frame.part(given)
+    part = frame.part(value)
     if part is not None:
         fact, read = part
-        owner = _find_owner(given)
-        name = frame.written(owner) if owner is not None else frame.written(given)
+        owner = _find_owner(value)
+        name = frame.written(owner) if owner is not None else frame.written(value)
         have = dims(len(fact.shape))
         whole = len(read) == len(fact.shape)
-        said = (
+        message = (
             f"`{names}` expects {several} sizes, but `{name}` {format_shape(fact)} has"
         )
-        said += f" {have}" if whole else f" {len(read)} in `{frame.written(given)}`"
-        return _as_finding(frame, finding, CODE, said, _find_maker(frame, fact, name))
-    return _explain_value_count(frame, finding, names, several, given)
+        message += f" {have}" if whole else f" {len(read)} in `{frame.written(value)}`"
+        return _as_finding(
+            frame, finding, CODE, message, _find_maker(frame, fact, name)
+        )
+    return _explain_value_count(frame, finding, names, several, value)
 
 
 def _explain_inner_unpacking(
     frame: FileValues, finding: Finding, node: ast.Tuple | ast.List, holder: ast.expr
 ) -> Finding | None:
     """Explain `out, (h, c) = rnn(x)` where the second item is a single tensor."""
-    given = frame.text.parent(holder)
-    if not isinstance(given, ast.Assign) or not isinstance(holder, ast.Tuple):
+    assignment = frame.text.parent(holder)
+    if not isinstance(assignment, ast.Assign) or not isinstance(holder, ast.Tuple):
         return None
-    span = frame.text.span(given.value)
+    span = frame.text.span(assignment.value)
     op = next((o for o in reversed(frame.program.trace.ops) if o.span == span), None)
     at = holder.elts.index(node)
     if op is None or at >= len(op.outputs) or not op.outputs[at].shape:
         return None
     fact = op.outputs[at]
-    said = f"`{frame.written(node)}` expects {len(node.elts)} values, but"
-    said += f" `{frame.written(given.value)}` gives one tensor there,"
-    said += f" {format_shape(fact)} with {fact.shape[0]} in dim 0"
-    return _as_finding(frame, finding, CODE, said, ())
+    message = f"`{frame.written(node)}` expects {len(node.elts)} values, but"
+    message += f" `{frame.written(assignment.value)}` gives one tensor there,"
+    message += f" {format_shape(fact)} with {fact.shape[0]} in dim 0"
+    return _as_finding(frame, finding, CODE, message, ())
 
 
 def _explain_value_count(
-    frame: FileValues, finding: Finding, names: str, several: str, given: ast.expr
+    frame: FileValues, finding: Finding, names: str, several: str, value: ast.expr
 ) -> Finding | None:
     """Explain `q, k, v = layer(x).chunk(2, -1)`, where the call returns fewer or more
     tensors.
     """
-    span = frame.text.span(given)
+    span = frame.text.span(value)
     op = next((o for o in reversed(frame.program.trace.ops) if o.span == span), None)
-    fact = frame.tensor(given)
+    fact = frame.tensor(value)
     if op is not None and len(op.outputs) > 1:
         shapes = ", ".join(map(format_shape, op.outputs[:3]))
-        said = f"`{names}` expects {several} values, but `{op.name}` gives"
-        said += f" {len(op.outputs)}: {shapes}"
-        return _as_finding(frame, finding, CODE, said, ())
+        message = f"`{names}` expects {several} values, but `{op.name}` gives"
+        message += f" {len(op.outputs)}: {shapes}"
+        return _as_finding(frame, finding, CODE, message, ())
     if fact is None or not fact.shape:
         return None
-    said = f"`{names}` expects {several} values, but `{frame.written(given)}`"
-    said += f" {format_shape(fact)} has {fact.shape[0]} in dim 0"
+    message = f"`{names}` expects {several} values, but `{frame.written(value)}`"
+    message += f" {format_shape(fact)} has {fact.shape[0]} in dim 0"
     related = trace_size_origin(frame.program, fact, 0)
-    return _as_finding(frame, finding, CODE, said, related)
+    return _as_finding(frame, finding, CODE, message, related)
 
 
 def _find_owner(node: ast.expr) -> ast.expr | None:
@@ -166,17 +168,17 @@ def _describe_comparison(
     return None.
     """
     parts = list(iter_reasons(frame, test, held))
-    said: list[str] = []
+    descriptions: list[str] = []
     related: list[Related] = []
     for part in parts:
-        each = _describe_values(frame, part)
-        if each is not None:
-            said.append(each)
+        description = _describe_values(frame, part)
+        if description is not None:
+            descriptions.append(description)
             related += _iter_sources(frame, part)
-    if not said or not any(_has_shape(frame, part) for part in parts):
+    if not descriptions or not any(_has_shape(frame, part) for part in parts):
         return None
     verb = "holds" if held else "does not hold"
-    message = f"`{frame.written(test)}` {verb}: {', '.join(said)}"
+    message = f"`{frame.written(test)}` {verb}: {', '.join(descriptions)}"
     own = frame.ending.message.strip().splitlines()
     if own and own[0]:
         message = f"{own[0].rstrip('.')}: {message}"
@@ -187,13 +189,13 @@ def _describe_comparison(
 
 def _describe_values(frame: FileValues, part: ast.expr) -> str | None:
     """Describe the values in a comparison: `h.shape[-1]` is 32, `self.n` is 64."""
-    said = []
+    descriptions = []
     for operand in collect_operands(part):
         known = frame.known(operand)
         if known is not None:
             shown = _format_value(known)
-            said.append(f"`{frame.written(operand)}` is {shown}")
-    return ", ".join(dict.fromkeys(said)) or None
+            descriptions.append(f"`{frame.written(operand)}` is {shown}")
+    return ", ".join(dict.fromkeys(descriptions)) or None
 
 
 def _format_value(known: Known) -> str:
@@ -204,7 +206,10 @@ def _format_value(known: Known) -> str:
 def _has_shape(frame: FileValues, part: ast.expr) -> bool:
     """Return whether a comparison involves the shape of a tensor."""
     known = [frame.known(operand) for operand in collect_operands(part)]
-    return any(each is not None and each.fact is not None for each in known)
+    return any(
+        known_value is not None and known_value.fact is not None
+        for known_value in known
+    )
 
 
 def _iter_sources(frame: FileValues, part: ast.expr) -> Iterator[Related]:
@@ -246,12 +251,12 @@ def _read_beyond(frame: FileValues, finding: Finding, node: ast.AST) -> Finding 
         return None
     fact = part[0]
     last = len(part[1]) - 1
-    said = f"`{frame.written(node)}` reads dim {place.value}, but"
-    said += f" `{frame.written(owner)}` {format_shape(fact)} has"
-    said += f" dims 0 to {last}" if last > 0 else f" {dims(len(fact.shape))}"
+    message = f"`{frame.written(node)}` reads dim {place.value}, but"
+    message += f" `{frame.written(owner)}` {format_shape(fact)} has"
+    message += f" dims 0 to {last}" if last > 0 else f" {dims(len(fact.shape))}"
     where = _find_maker(frame, fact, frame.written(owner))
-    found = _as_finding(frame, finding, DIM_OUT_OF_RANGE, said, where)
-    return replace(found, torch_message="")  # its words are Python's
+    better = _as_finding(frame, finding, DIM_OUT_OF_RANGE, message, where)
+    return replace(better, torch_message="")  # its words are Python's
 
 
 def _find_maker(
@@ -273,10 +278,10 @@ def _find_maker(
     what = frame.program.inputs.get(fact.tensor)
     if what is None or span is None:
         return []
-    said = f"{format_shape(fact)} is the shape of {what}"
+    label = f"{format_shape(fact)} is the shape of {what}"
     if dim is not None:
-        said = f"{fact.shape[dim]} is dim {dim} of {what} {format_shape(fact)}"
-    return [Related(span, said)]
+        label = f"{fact.shape[dim]} is dim {dim} of {what} {format_shape(fact)}"
+    return [Related(span, label)]
 
 
 def _as_finding(
@@ -287,9 +292,13 @@ def _as_finding(
     related: Iterable[Related],
 ) -> Finding:
     """Return the finding with a better message; Python's own message is kept."""
-    said = f"{frame.ending.error}: {frame.ending.message}".rstrip(": ")
+    torch_message = f"{frame.ending.error}: {frame.ending.message}".rstrip(": ")
     return replace(
-        finding, code=code, message=message, related=tuple(related), torch_message=said
+        finding,
+        code=code,
+        message=message,
+        related=tuple(related),
+        torch_message=torch_message,
     )
 
 
@@ -322,9 +331,9 @@ def explain_signature(program: Program, finding: Finding) -> Finding:
     """Explain an error about a call's arguments by the program's function that it
     concerns.
     """
-    found = _explain_arguments(program, finding)
-    if found is not None:
-        return found
+    explanation = _explain_arguments(program, finding)
+    if explanation is not None:
+        return explanation
     if program.ending is None or not program.ending.library:
         return finding
     named = [
@@ -342,15 +351,15 @@ def _explain_arguments(program: Program, finding: Finding) -> Finding | None:
     match = CALLED.match(finding.torch_message)
     if match is None:
         return None
-    name, said = match.groups()
-    found = [
+    name, refusal = match.groups()
+    definitions = [
         definition
         for definition in _iter_definitions(program, name)
-        if _is_refusal(definition.arguments, said)
+        if _is_refusal(definition.arguments, refusal)
     ]
-    if len(found) != 1 or found[0].span == finding.span:
+    if len(definitions) != 1 or definitions[0].span == finding.span:
         return None
-    (function,) = found
+    (function,) = definitions
     if _is_called_here(program, finding, name):
         there = Related(function.span, f"`{_shorten_name(name)}` is defined here")
         return replace(finding, related=(there, *finding.related))
@@ -365,9 +374,11 @@ def _is_called_here(program: Program, finding: Finding, name: str) -> bool:
     last = name.rpartition(".")[2]
     if last == "forward" or (last.startswith("__") and last.endswith("__")):
         return True  # called by torch or Python for the program's own call
-    found = program.call_at(finding.span)
+    text_and_call = program.call_at(finding.span)
     return (
-        last == get_called_name(found[1]) if found is not None else last != "<lambda>"
+        last == get_called_name(text_and_call[1])
+        if text_and_call is not None
+        else last != "<lambda>"
     )
 
 
@@ -385,17 +396,19 @@ def _iter_definitions(program: Program, name: str) -> Iterator[_Defined]:
                 yield _Defined(_get_head_span(text, node), node.args)
 
 
-def _is_refusal(arguments: ast.arguments, said: str) -> bool:
+def _is_refusal(arguments: ast.arguments, refusal: str) -> bool:
     """Return whether Python's message about arguments fits this signature."""
-    positional = [each.arg for each in (*arguments.posonlyargs, *arguments.args)]
+    positional = [
+        argument.arg for argument in (*arguments.posonlyargs, *arguments.args)
+    ]
     names = {*positional, *(argument.arg for argument in arguments.kwonlyargs)}
-    missing = MISSING.match(said)
+    missing = MISSING.match(refusal)
     if missing is not None:
         return set(re.findall(r"'(\w+)'", missing.group(1))) <= names
-    takes = TAKES.match(said)
+    takes = TAKES.match(refusal)
     if takes is not None:
         return len(positional) == int(takes.group(1)) and arguments.vararg is None
-    unexpected = UNEXPECTED.match(said)
+    unexpected = UNEXPECTED.match(refusal)
     if unexpected is not None:
         return unexpected.group(1) not in names and arguments.kwarg is None
     return False

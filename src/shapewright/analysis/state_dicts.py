@@ -18,68 +18,78 @@ from shapewright.program.spans import Span
 from shapewright.program.syntax_nodes import get_called_name
 
 
-def explain_load(span: Span, one: Misloaded) -> Finding:
+def explain_load(span: Span, misloaded: Misloaded) -> Finding:
     """Return the finding for a refused `load_state_dict`."""
     return Finding(
         STATE_DICT_MISMATCH,
         "error",
-        _describe_change(one),
+        _describe_change(misloaded),
         span,
-        torch_message=one.torch_message,
-        lines=tuple(_iter_details(one)),
+        torch_message=misloaded.torch_message,
+        lines=tuple(_iter_details(misloaded)),
     )
 
 
-def _describe_change(one: Misloaded) -> str:
+def _describe_change(misloaded: Misloaded) -> str:
     """Describe the change that explains all mismatches."""
-    if one.holds:
+    if misloaded.holds:
         return (
-            f"`{one.class_name}` is given the state of an {one.holds} (`state`,"
-            " `param_groups`), which holds none of its weights"
+            f"`{misloaded.class_name}` is given the state of an {misloaded.holds}"
+            " (`state`, `param_groups`), which holds none of its weights"
         )
-    if one.path == ".state_dict()":
+    if misloaded.path == ".state_dict()":
         return (
-            f"`{one.class_name}` is given a whole module where its state dict belongs"
+            f"`{misloaded.class_name}` is given a whole module where its state dict"
+            " belongs"
         )
-    if one.path:
+    if misloaded.path:
         return (
-            f"the weights of `{one.class_name}` are inside what is loaded,"
-            f" at `{one.path}`"
+            f"the weights of `{misloaded.class_name}` are inside what is loaded,"
+            f" at `{misloaded.path}`"
         )
-    theirs, ours = prefix_of(one)
+    theirs, ours = prefix_of(misloaded)
     if theirs:
         return (
             f"every key of the state dict begins with `{theirs}`, those of"
-            f" `{one.class_name}` do not"
+            f" `{misloaded.class_name}` do not"
         )
     if ours:
         return (
-            f"every key of `{one.class_name}` begins with `{ours}`, those of the state"
-            " dict do not"
+            f"every key of `{misloaded.class_name}` begins with `{ours}`, those of the"
+            " state dict do not"
         )
-    if one.resized:
-        modules = list(dict.fromkeys(_get_owner(key) for key, _, _ in one.resized))
+    if misloaded.resized:
+        modules = list(
+            dict.fromkeys(_get_owner(key) for key, _, _ in misloaded.resized)
+        )
         named = ", ".join(f"`{name}`" for name in modules[:3])
         more = f" and {len(modules) - 3} more" if len(modules) > 3 else ""
-        return f"{named}{more} of `{one.class_name}` has another size in the state dict"
-    if one.missing and one.unexpected:
         return (
-            f"the state dict has other keys than `{one.class_name}`:"
-            f" {len(one.missing)} are missing, {len(one.unexpected)} unexpected"
+            f"{named}{more} of `{misloaded.class_name}` has another size in the state"
+            " dict"
         )
-    if one.missing:
-        return f"the state dict lacks {len(one.missing)} of {one.keys} keys"
+    if misloaded.missing and misloaded.unexpected:
+        return (
+            f"the state dict has other keys than `{misloaded.class_name}`:"
+            f" {len(misloaded.missing)} are missing, {len(misloaded.unexpected)}"
+            " unexpected"
+        )
+    if misloaded.missing:
+        return f"the state dict lacks {len(misloaded.missing)} of {misloaded.keys} keys"
     return (
-        f"the state dict has {len(one.unexpected)} keys that"
-        f" `{one.class_name}` does not have"
+        f"the state dict has {len(misloaded.unexpected)} keys that"
+        f" `{misloaded.class_name}` does not have"
     )
 
 
-def _iter_details(one: Misloaded) -> Iterator[str]:
+def _iter_details(misloaded: Misloaded) -> Iterator[str]:
     """Yield lines with a few of the mismatched shapes and keys."""
-    for key, ours, theirs in one.resized[:6]:
+    for key, ours, theirs in misloaded.resized[:6]:
         yield f"`{key}`: {ours} in the model, {theirs} in the state dict"
-    for word, keys in (("missing", one.missing), ("unexpected", one.unexpected)):
+    for word, keys in (
+        ("missing", misloaded.missing),
+        ("unexpected", misloaded.unexpected),
+    ):
         if keys:
             more = f" and {len(keys) - 4} more" if len(keys) > 4 else ""
             yield f"{word}: {', '.join(keys[:4])}{more}"
@@ -90,42 +100,44 @@ def _get_owner(key: str) -> str:
     return key.rpartition(".")[0] or key
 
 
-def suggest_fixes(program: Program, span: Span, one: Misloaded) -> list[Fix]:
+def suggest_fixes(program: Program, span: Span, misloaded: Misloaded) -> list[Fix]:
     """Suggest renaming keys, or leaving out the keys that do not fit."""
-    found = program.call_at(span)
-    if found is None or not found[1].args:
+    text_and_call = program.call_at(span)
+    if text_and_call is None or not text_and_call[1].args:
         return []
-    text, call = found
-    theirs, ours = prefix_of(one)
-    given = call.args[0]
-    if one.holds:
+    text, call = text_and_call
+    theirs, ours = prefix_of(misloaded)
+    state = call.args[0]
+    if misloaded.holds:
         return []
-    renamed = _find_renaming(one)
+    renamed = _find_renaming(misloaded)
     key = f'f"{ours}{{k}}"' if ours else ""
     key = f'k.removeprefix("{theirs}")' if theirs else key
     if renamed and not key:
         key = f'k.replace("{renamed[0]}", "{renamed[1]}")'
     if key:
-        form = f"{{{key}: v for k, v in %s{one.path}.items()}}"
-        return [_rename_keys(text, given, form)]
-    if one.path and not (one.resized or one.missing or one.unexpected):
-        return [_rename_keys(text, given, f"%s{one.path}")]
-    if one.resized:
-        sizes = list(_suggest_constructor(program, one))
-        loose = [_load_without_resized(text, call, one)]
+        form = f"{{{key}: v for k, v in %s{misloaded.path}.items()}}"
+        return [_rename_keys(text, state, form)]
+    if misloaded.path and not (
+        misloaded.resized or misloaded.missing or misloaded.unexpected
+    ):
+        return [_rename_keys(text, state, f"%s{misloaded.path}")]
+    if misloaded.resized:
+        sizes = list(_suggest_constructor(program, misloaded))
+        loose = [_load_without_resized(text, call, misloaded)]
         return [*sizes, *loose] if ".step(" not in text.text else [*loose, *sizes]
-    loaded = one.keys - len(one.missing)
-    inner = _rename_keys(text, given, f"%s{one.path}") if one.path else None
-    return [_load_loosely(text, call, inner)] if 2 * loaded > one.keys else []
+    loaded = misloaded.keys - len(misloaded.missing)
+    inner = _rename_keys(text, state, f"%s{misloaded.path}") if misloaded.path else None
+    return [_load_loosely(text, call, inner)] if 2 * loaded > misloaded.keys else []
 
 
-def _find_renaming(one: Misloaded) -> tuple[str, str] | None:
+def _find_renaming(misloaded: Misloaded) -> tuple[str, str] | None:
     """Return the part of the keys to replace, and by what, if one change fits them all.
 
     Example: ``("features.", "backbone.")``.
     """
-    for theirs in one.unexpected[:1]:
-        for ours in one.missing:
+    for theirs in misloaded.unexpected[:1]:
+        for ours in misloaded.missing:
             parts, others = theirs.split("."), ours.split(".")
             while parts and others and parts[-1] == others[-1]:
                 parts, others = parts[:-1], others[:-1]
@@ -133,18 +145,18 @@ def _find_renaming(one: Misloaded) -> tuple[str, str] | None:
                 parts, others = parts[1:], others[1:]
             if parts and others:
                 old, new = ".".join(parts) + ".", ".".join(others) + "."
-                if {key.replace(old, new) for key in one.unexpected} == set(
-                    one.missing
+                if {key.replace(old, new) for key in misloaded.unexpected} == set(
+                    misloaded.missing
                 ):
                     return old, new
     return None
 
 
-def _suggest_constructor(program: Program, one: Misloaded) -> Iterator[Fix]:
+def _suggest_constructor(program: Program, misloaded: Misloaded) -> Iterator[Fix]:
     """Suggest the argument with which a model is built as it was when it was saved."""
     pairs = {
         (ours[d], theirs[d])
-        for _, ours, theirs in one.resized
+        for _, ours, theirs in misloaded.resized
         if len(ours) == len(theirs)
         for d in range(len(ours))
         if ours[d] != theirs[d]
@@ -152,46 +164,52 @@ def _suggest_constructor(program: Program, one: Misloaded) -> Iterator[Fix]:
     for file in program.trace.sources:
         text = program.text(file)
         for node in text.nodes if text is not None else ():
-            same = get_called_name(node) == one.class_name
+            same = get_called_name(node) == misloaded.class_name
             if text is not None and same and isinstance(node, ast.Call):
-                yield from _change_arguments(text, node, one.class_name, pairs)
+                yield from _change_arguments(text, node, misloaded.class_name, pairs)
 
 
 def _change_arguments(
     text: SourceText, call: ast.Call, kind: str, pairs: set[tuple[int, int]]
 ) -> Iterator[Fix]:
     """Suggest other numbers for the arguments of a constructor, given or default."""
-    given = {word.arg: word.value for word in call.keywords}
+    keywords = {word.arg: word.value for word in call.keywords}
     defined = [
         node.args
         for name, node in text.functions("__init__")
         if name.split(".")[-2:-1] == [kind]
     ]
     for ours, theirs in sorted(pairs):
-        for value in (*call.args, *given.values()):
+        for value in (*call.args, *keywords.values()):
             if evaluate_whole_number(value) == ours:
                 edit = Edit(text.span(value), str(theirs))
                 yield Fix("fits", f"`{theirs}` for `{ours}`", (edit,))
         for arguments in defined:
             last = arguments.args[len(arguments.args) - len(arguments.defaults) :]
             for name, value in zip(last, arguments.defaults, strict=True):
-                if evaluate_whole_number(value) == ours and name.arg not in given:
+                if evaluate_whole_number(value) == ours and name.arg not in keywords:
                     yield with_keyword(text, call, f"{name.arg}={theirs}")
 
 
-def _load_without_resized(text: SourceText, call: ast.Call, one: Misloaded) -> Fix:
+def _load_without_resized(
+    text: SourceText, call: ast.Call, misloaded: Misloaded
+) -> Fix:
     """Return the fix that loads all but what has another size."""
-    modules = tuple(dict.fromkeys(f"{_get_owner(key)}." for key, _, _ in one.resized))
+    modules = tuple(
+        dict.fromkeys(f"{_get_owner(key)}." for key, _, _ in misloaded.resized)
+    )
     names = repr(modules[0]) if len(modules) == 1 else repr(modules)
     names = names.replace("'", '"')
-    kept = f"{{k: v for k, v in %s{one.path}.items() if not k.startswith({names})}}"
+    kept = (
+        f"{{k: v for k, v in %s{misloaded.path}.items() if not k.startswith({names})}}"
+    )
     return _load_loosely(text, call, _rename_keys(text, call.args[0], kept))
 
 
-def _rename_keys(text: SourceText, given: ast.expr, form: str) -> Fix:
+def _rename_keys(text: SourceText, state: ast.expr, form: str) -> Fix:
     """Return the fix that renames the keys of the dict."""
-    new = form % text.written(given)
-    return Fix("fits", f"`{new}`", (Edit(text.span(given), new),))
+    new = form % text.written(state)
+    return Fix("fits", f"`{new}`", (Edit(text.span(state), new),))
 
 
 def _load_loosely(text: SourceText, call: ast.Call, fix: Fix | None) -> Fix:
@@ -205,7 +223,7 @@ def _load_loosely(text: SourceText, call: ast.Call, fix: Fix | None) -> Fix:
         span.end_line,
         span.end_column - 1,
     )
-    said = "`strict=False`" + (f" with {fix.message}" if fix is not None else "")
+    message = "`strict=False`" + (f" with {fix.message}" if fix is not None else "")
     if any(word.arg == "strict" for word in call.keywords):
-        return Fix("fits", said, edits)
-    return Fix("fits", said, (*edits, Edit(end, ", strict=False")))
+        return Fix("fits", message, edits)
+    return Fix("fits", message, (*edits, Edit(end, ", strict=False")))

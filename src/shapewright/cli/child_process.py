@@ -103,7 +103,7 @@ class Here(Generic[State]):
 
     folder: str | None = None  # the only one in which the work may write
 
-    def tell(self, told: State) -> None:
+    def tell(self, state: State) -> None:
         """Keep the last state, to be reported in case the process ends unexpectedly."""
 
     def show(self, text: str) -> None:
@@ -139,8 +139,8 @@ class _Distant(Here[State]):
         self.shared = shared
         self.write, self.place = os.write, os.pwrite  # as they are now
 
-    def tell(self, told: State) -> None:
-        kept = pickle.dumps(told)
+    def tell(self, state: State) -> None:
+        kept = pickle.dumps(state)
         self.place(self.shared, len(kept).to_bytes(8, "big") + kept, 0)
 
     def show(self, text: str) -> None:

@@ -20,7 +20,9 @@ if TYPE_CHECKING:
     from shapewright.views.drawing.drawing import Drawing
 
 PICTURES = tuple(
-    each.option for each in list_renderers("drawing") if each.medium != "text"
+    renderer.option
+    for renderer in list_renderers("drawing")
+    if renderer.medium != "text"
 )
 """Endings of files that are no text."""
 
@@ -105,8 +107,8 @@ def run(options: argparse.Namespace) -> int:
     def ended(child: child_process.Ended[None]) -> int:
         from shapewright.cli.child_process import build_ended_finding
 
-        said = build_ended_finding(child, options.timeout).message
-        print(f"error: {said}", file=sys.stderr)
+        message = build_ended_finding(child, options.timeout).message
+        print(f"error: {message}", file=sys.stderr)
         return 1
 
     return child_process.run(lambda parent: _draw_call(options, parent, True), ended)
@@ -158,13 +160,13 @@ def _check_writable(file: Path, code: bool) -> None:
     if file.suffix not in (("", ".txt", ".md") if code else ("", ".txt", ".svg")):
         from shapewright.views.drawing.drawing import explain_unsaved
 
-        said = explain_unsaved(file)
+        reason = explain_unsaved(file)
         if code:
-            said = (
+            reason = (
                 f"the page of a finding is text: name a .txt or .md file, not `{file}`"
             )
-        if said:
-            raise Unusable(said)
+        if reason:
+            raise Unusable(reason)
     output.check_writable(file)
 
 

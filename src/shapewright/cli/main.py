@@ -37,9 +37,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     Example: ``main(["trace", "-i", "f32[B=8, 3, 32, 32]", "model.py:Net"])`` prints the
     table and returns 0, or 1 with findings, 2 when the run could not start.
     """
-    given = list(sys.argv[1:] if arguments is None else arguments)
+    command_line = list(sys.argv[1:] if arguments is None else arguments)
     try:
-        return _run(given)
+        return _run(command_line)
     except Unusable as error:
         print(f"error: {error}", file=sys.stderr)
         return UNUSABLE
@@ -47,7 +47,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         print("interrupted", file=sys.stderr)
         return INTERRUPTED
     except Exception as error:  # a bug of ours is reported as one
-        _tell(error, given)
+        _tell(error, command_line)
         return OUR_BUG
 
 
@@ -67,8 +67,8 @@ def command() -> int:
     return code
 
 
-def _run(given: list[str]) -> int:
-    ours, theirs = split_arguments(given)
+def _run(command_line: list[str]) -> int:
+    ours, theirs = split_arguments(command_line)
     try:
         options = _build_parser().parse_args(ours)
     except SystemExit:  # argparse's --help has printed

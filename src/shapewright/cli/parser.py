@@ -47,7 +47,7 @@ class Unusable(Exception):
     """The command line cannot be used; the message is one sentence for the user."""
 
 
-def _get_no_hint(given: Sequence[str], index: int) -> str:
+def _get_no_hint(command_line: Sequence[str], index: int) -> str:
     return ""
 
 
@@ -72,7 +72,7 @@ class Parser(argparse.ArgumentParser):
 
     def parse_known_args(self, args=None, namespace=None):  # type: ignore[no-untyped-def]
         """Parse as argparse does; report an unknown option by its neighbours."""
-        found, unknown = super().parse_known_args(args, namespace)
+        namespace_read, unknown = super().parse_known_args(args, namespace)
         for option in unknown:
             if option.startswith("-"):
                 known = list(self._option_string_actions)
@@ -81,8 +81,8 @@ class Parser(argparse.ArgumentParser):
         if unknown and self.extra is not None:
             raise Unusable(f"`{unknown[0]}` {self.extra}")
         if unknown:
-            found.targets += unknown
-        return found, []
+            namespace_read.targets += unknown
+        return namespace_read, []
 
     def print_help(self, file: IO[str] | None = None) -> None:  # type: ignore[override]
         """Print help to stdout, as a result."""
@@ -101,20 +101,20 @@ def _format_message(message: str) -> str:
     choice = _CHOICE.fullmatch(message)
     if choice is None:
         return message
-    option, given, listed = choice.groups()
+    option, word, listed = choice.groups()
     known = [name.strip("' ") for name in listed.split(",")]
     what = "command" if option == "COMMAND" else f"`{option}`"
-    rest = _close(given, known) or f"; there is {', '.join(known)}"
-    return f"no {what} `{given}`{rest}"
+    rest = _close(word, known) or f"; there is {', '.join(known)}"
+    return f"no {what} `{word}`{rest}"
 
 
-def _close(given: str, known: Sequence[str]) -> str:
+def _close(word: str, known: Sequence[str]) -> str:
     """Return `; did you mean `--by`?` for the closest known name, or
     an empty string.
     """
     from difflib import get_close_matches
 
-    close = get_close_matches(given.partition("=")[0], known, n=1)
+    close = get_close_matches(word.partition("=")[0], known, n=1)
     return f"; did you mean `{close[0]}`?" if close else ""
 
 
@@ -124,10 +124,10 @@ class _HelpFormatter(argparse.RawDescriptionHelpFormatter):
     """
 
     def _format_action_invocation(self, action: argparse.Action) -> str:
-        said = super()._format_action_invocation(action)
+        invocation = super()._format_action_invocation(action)
         if not action.option_strings or action.nargs == 0:
-            return said
-        value = said.rpartition(action.option_strings[-1])[2]
+            return invocation
+        value = invocation.rpartition(action.option_strings[-1])[2]
         return ", ".join(action.option_strings) + value
 
 
@@ -139,10 +139,10 @@ def _build_formatter(prog: str) -> argparse.HelpFormatter:
 
 def seconds(text: str) -> float:
     """Return a number of seconds, as `--timeout` accepts it."""
-    found = _read_seconds(text)
-    if found is None or not 0 < found < float("inf"):
+    number = _read_seconds(text)
+    if number is None or not 0 < number < float("inf"):
         raise argparse.ArgumentTypeError(f"needs a number of seconds, got `{text}`")
-    return found
+    return number
 
 
 def _read_seconds(text: str) -> float | None:
@@ -160,13 +160,13 @@ _CALL = re.compile(r"-(?!-|o|i(?!\d))[^=]*\[", re.DOTALL)
 """A call of `explain` that begins with a minus: `-f32[3]`, but not `-if32[3]`."""
 
 
-def split_arguments(given: Sequence[str]) -> tuple[list[str], tuple[str, ...]]:
+def split_arguments(command_line: Sequence[str]) -> tuple[list[str], tuple[str, ...]]:
     """Return the arguments for argparse, and those of the script after `--`.
 
     Example: ``trace train.py --by op -- --epochs 3`` gives ``["trace", "train.py",
     "--by", "op"]`` and ``("--epochs", "3")``.
     """
-    ours = list(given)
+    ours = list(command_line)
     if not ours or ours[0] not in ANYWHERE:
         return ours, ()
     theirs: tuple[str, ...] = ()
@@ -176,7 +176,7 @@ def split_arguments(given: Sequence[str]) -> tuple[list[str], tuple[str, ...]]:
     if ours[0] == "explain":
         if theirs and _CALL.match(theirs[0]):
             ours, theirs = [*ours, theirs[0]], theirs[1:]
-        ours = [f" {each}" if _CALL.match(each) else each for each in ours]
+        ours = [f" {word}" if _CALL.match(word) else word for word in ours]
     if ours[0] == "solve":
         ours = _with_proof_time(ours)
     return ours, theirs
@@ -187,9 +187,9 @@ def _with_proof_time(ours: Sequence[str]) -> list[str]:
     following = [*ours[1:], ""]
     return [
         f"--prove={PROOF_SECONDS:g}"
-        if each == "--prove" and _read_seconds(behind) is None
-        else each
-        for each, behind in zip(ours, following, strict=True)
+        if word == "--prove" and _read_seconds(behind) is None
+        else word
+        for word, behind in zip(ours, following, strict=True)
     ]
 
 
@@ -272,9 +272,11 @@ def add_target(parser: Parser, *, several: bool = False) -> None:
     parser.hint = hint_at_dashes
 
 
-def hint_at_dashes(given: Sequence[str], index: int) -> str:
+def hint_at_dashes(command_line: Sequence[str], index: int) -> str:
     """Return a hint on where an unknown option belongs that may be the script's, or an
     empty string.
     """
-    script = any(each.partition(":")[0].endswith(".py") for each in given[:index])
+    script = any(
+        word.partition(":")[0].endswith(".py") for word in command_line[:index]
+    )
     return f"; {ARGUMENTS}" if script else ""

@@ -99,13 +99,18 @@ def add_arguments(parser: Parser) -> None:
     parser.hint = _hint_at_script
 
 
-def _hint_at_script(given: Sequence[str], index: int) -> str:
+def _hint_at_script(command_line: Sequence[str], index: int) -> str:
     """Return the hint that a script's own options belong after its name, or an empty
     string.
     """
-    for at in range(index + 1, len(given)):
-        if given[at].endswith(".py"):
-            words = *given[:index], given[at], *given[index:at], *given[at + 1 :]
+    for at in range(index + 1, len(command_line)):
+        if command_line[at].endswith(".py"):
+            words = (
+                *command_line[:index],
+                command_line[at],
+                *command_line[index:at],
+                *command_line[at + 1 :],
+            )
             line = shlex.join(("shapewright", "rehearse", *words))
             return f"; a script's own arguments follow it: `{line}`"
     return ""
@@ -173,12 +178,12 @@ def _build_unfinished_report(
     from shapewright.program.spans import Span
     from shapewright.record.report import Report
 
-    seen, span, told, sources = "", None, None, {}
+    seen, span, rehearsal, sources = "", None, None, {}
     if child.told is not None:
-        told, file, line = child.told
-        told = replace(told, seconds=child.seconds)
+        rehearsal, file, line = child.told
+        rehearsal = replace(rehearsal, seconds=child.seconds)
         sources = {
-            each: _read_source(each) for each in {file, *_iter_files(told.story)}
+            path: _read_source(path) for path in {file, *_iter_files(rehearsal.story)}
         }
         lines = (sources[file].text or "").splitlines()[line - 1 : line]
         if lines:
@@ -187,7 +192,7 @@ def _build_unfinished_report(
             span = Span(file, line, begin, line, len(lines[0]) + 1)
     finding = build_ended_finding(child, options.timeout, seen, span)
     trace = build_trace(options.script, finding, sources)
-    return Report(options.script, (finding,), (), False, trace, told)
+    return Report(options.script, (finding,), (), False, trace, rehearsal)
 
 
 def _iter_files(story: Moment) -> Iterator[str]:

@@ -146,7 +146,9 @@ def _save_outcome(
     mark = "" if rendered.startswith("{") else f"{output.MARK}trace\n"
     parent.save(file, mark + rendered)
     traces = outcome.parts or (trace,)
-    for finding in (each for one in traces for each in one.findings):
+    for finding in (
+        finding for part_trace in traces for finding in part_trace.findings
+    ):
         place = f"{finding.span}: " if finding.span else ""
         print(
             f"{place}{finding.severity}[{finding.code}]: {finding.message}",
@@ -154,7 +156,7 @@ def _save_outcome(
         )
     for skipped in outcome.skipped:
         print(f"not traced: {skipped}", file=sys.stderr)
-    whole = all(each.complete for each in traces)
+    whole = all(part.complete for part in traces)
     partial = "" if whole else ", as far as the program got"
-    count = sum(len(each.ops) for each in traces)
+    count = sum(len(part.ops) for part in traces)
     print(f"wrote {options.file}: {count} ops{partial}", file=sys.stderr)

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from shapewright.views.drawing.line_page import DrawnLine
 
 
-def draw_line(line: Line, made: Trace, watch: Watch) -> DrawnLine:
+def draw_line(line: Line, trace: Trace, watch: Watch) -> DrawnLine:
     """Draw the calls of a line, after running each of them again."""
     from shapewright.runtime.operator_calls.recorded_calls import replay_call
     from shapewright.views.drawing.line_calls import (
@@ -42,20 +42,21 @@ def draw_line(line: Line, made: Trace, watch: Watch) -> DrawnLine:
     )
 
     file = abspath(line.file).removeprefix(f"{getcwd()}{sep}")
-    calls = find_line_calls(made, file, line.text, line.number)
-    states = [state.fact.tensor for state in made.states]
+    calls = find_line_calls(trace, file, line.text, line.number)
+    states = [state.fact.tensor for state in trace.states]
     steps = []
     for step in calls.steps[:MOST_STEPS]:
-        done = replay_call(step.shown, watch.get_known(step.shown, made.ops))
+        done = replay_call(step.shown, watch.get_known(step.shown, trace.ops))
         drawn = name_tensors(step, done.drawn, done.order, done.known)
         steps.append(DrawnStep(step, drawn, tuple(find_variants(step, states))))
     text = line.text.splitlines()
-    near = [] if steps else find_nearest(made, file, line.number)
+    near = [] if steps else find_nearest(trace, file, line.number)
     return DrawnLine(
         f"{line.file}:{line.number}", file, line.target, calls, tuple(steps),
         near=tuple((number, text[number - 1].strip()) for number in near),
-        ended=None if made.complete else made.findings[-1],
-        assumed=tuple(one.message for one in made.assumptions if one.span is None),
+        ended=None if trace.complete else trace.findings[-1],
+        assumed=tuple(assumption.message for assumption in trace.assumptions
+                      if assumption.span is None),
     )  # fmt: skip
 
 
@@ -142,23 +143,23 @@ class Explaining(ContextDecorator):
 
 def add_note(error: BaseException) -> None:
     """Add the explanation to a torch error, or to the error that caused it."""
-    each: BaseException | None = error
+    cause: BaseException | None = error
     for _ in range(CAUSES):
-        if not isinstance(each, Exception) or "torch" not in sys.modules:
+        if not isinstance(cause, Exception) or "torch" not in sys.modules:
             return
-        if _is_noted(each):
+        if _is_noted(cause):
             return
-        text = _build_note(each)
+        text = _build_note(cause)
         if text:
-            each.add_note(text)
+            cause.add_note(text)
             return
-        each = each.__cause__
+        cause = cause.__cause__
 
 
 def _is_noted(error: Exception) -> bool:
     """Return whether an error already has its explanation."""
     notes = getattr(error, "__notes__", ())
-    return any(isinstance(one, str) and one.startswith(OURS) for one in notes)
+    return any(isinstance(note, str) and note.startswith(OURS) for note in notes)
 
 
 OURS = ("error[", "shapewright: ")
@@ -173,18 +174,18 @@ def _build_note(error: Exception) -> str:
         from shapewright.commands.check import explain_error, explain_script_error
         from shapewright.views.terminal.findings import format_note
 
-        found, tried = explain_error(error), "tried on this call only"
-        if found is None:
-            found, tried = explain_script_error(error), "checked by a rehearsal"
-        if found is None:
+        explanation, tried = explain_error(error), "tried on this call only"
+        if explanation is None:
+            explanation, tried = explain_script_error(error), "checked by a rehearsal"
+        if explanation is None:
             return ""
-        return format_note(*found, unicode=_can_show_unicode(), tried=tried)
+        return format_note(*explanation, unicode=_can_show_unicode(), tried=tried)
     except Exception as fault:  # ours: the program's own exception is what counts
         from shapewright.findings.faults import raise_in_tests
 
         raise_in_tests(fault)
-        said = " ".join(str(fault).split())
-        return f"shapewright: not explained ({type(fault).__name__}: {said:.60})"
+        message = " ".join(str(fault).split())
+        return f"shapewright: not explained ({type(fault).__name__}: {message:.60})"
 
 
 def _can_show_unicode() -> bool:

@@ -139,12 +139,13 @@ class _Script:
             if self.launch is not None:
                 os.environ.update(self.launch.environment)
             loaded = load_script(self.target, self.arguments, self.launch)
-            made = record_run(_ignore_clean_exit(loaded.callable), (), {}, request)
-            if made.rehearsed is not None:
-                made = replace(
-                    made, trace=add_process_notes(made.trace, made.rehearsed.layer)
+            result = record_run(_ignore_clean_exit(loaded.callable), (), {}, request)
+            if result.rehearsed is not None:
+                result = replace(
+                    result,
+                    trace=add_process_notes(result.trace, result.rehearsed.layer),
                 )
-        return made
+        return result
 
     def program(
         self,
@@ -162,10 +163,10 @@ class _Script:
 
         options = replace(request.options, going_on=plan_continuation(gone))
         seen = Constructions()
-        made = self.run(rehearsal, replace(request, options=options), seen)
+        result = self.run(rehearsal, replace(request, options=options), seen)
         if alone:
-            made = _with_loop_notes(made)
-        return build_program(made, seen)
+            result = _with_loop_notes(result)
+        return build_program(result, seen)
 
 
 def _ignore_clean_exit(script: Callable[[], object]) -> Callable[[], None]:
@@ -182,14 +183,14 @@ def _ignore_clean_exit(script: Callable[[], object]) -> Callable[[], None]:
     return run
 
 
-def _with_loop_notes(made: RunResult) -> RunResult:
+def _with_loop_notes(result: RunResult) -> RunResult:
     """Return the result with notes on its loops over elements and on cut loops."""
-    made = with_loops(made)
-    story = made.rehearsed.story if made.rehearsed is not None else None
-    told = tuple(Assumption(text) for text in build_cut_notes(story))
-    trace = made.trace
-    trace = replace(trace, assumptions=(*trace.assumptions, *told))
-    return replace(made, trace=trace)
+    result = with_loops(result)
+    story = result.rehearsed.story if result.rehearsed is not None else None
+    notes = tuple(Assumption(text) for text in build_cut_notes(story))
+    trace = result.trace
+    trace = replace(trace, assumptions=(*trace.assumptions, *notes))
+    return replace(result, trace=trace)
 
 
 CALLS_TRIED = 60_000
@@ -234,8 +235,8 @@ def rehearse_command(
     parsed = parse_target(script)
     if parsed.kind != "script":
         raise InputError(f"`{script}` is not a script; `rehearse` takes FILE.py")
-    made = _Script(parsed, arguments, device, full, files, launch, stand_ins)
-    return _check_run(made, script, timeout, _Wanted(), heard)
+    script_run = _Script(parsed, arguments, device, full, files, launch, stand_ins)
+    return _check_run(script_run, script, timeout, _Wanted(), heard)
 
 
 def check_script(
@@ -251,8 +252,8 @@ def check_script(
     """
     from shapewright.inputs.target import parse_target
 
-    made = _Script(parse_target(script), arguments, files=files)
-    report = _check_run(made, script, timeout, _Wanted(first, strict, alone=True))
+    script_run = _Script(parse_target(script), arguments, files=files)
+    report = _check_run(script_run, script, timeout, _Wanted(first, strict, alone=True))
     return replace(report, rehearsal=None)
 
 
@@ -298,9 +299,9 @@ def _check_run(
                 return soon
         return once(script.rehearsal(whole=whole), gone)
 
-    def ended(made: Rehearsed) -> None:
+    def ended(outcome: Rehearsed) -> None:
         nonlocal rehearsed
-        rehearsed = made
+        rehearsed = outcome
 
     def once(rehearsal: RehearsalRequest, gone: Place | None = None) -> Program:
         alone = wanted.alone and gone is None
@@ -315,8 +316,8 @@ def _check_run(
         report = session.report()
         if rehearsed is None or (wanted.first and report.findings):
             return report
-        told = replace(rehearsed.story, seconds=seconds)
-        return replace(report, rehearsal=told)
+        story = replace(rehearsed.story, seconds=seconds)
+        return replace(report, rehearsal=story)
 
     program: Program | None = None
     began, seconds = time.perf_counter(), 0.0
@@ -368,14 +369,16 @@ def trace_script(
     from shapewright.engine.failures.constructions import Constructions
     from shapewright.inputs.target import parse_target
 
-    made = _Script(parse_target(script), arguments, files=files)
-    result = made.run(made.rehearsal(), request, Constructions())
+    script_run = _Script(parse_target(script), arguments, files=files)
+    result = script_run.run(script_run.rehearsal(), request, Constructions())
     ended = limit is not None and limit.is_over
     jumped = result.rehearsed is not None and result.rehearsed.jumped is not None
     if not result.trace.complete and jumped and not ended:
         if limit is not None:
             limit.release()
-        result = made.run(made.rehearsal(whole=True), request, Constructions())
+        result = script_run.run(
+            script_run.rehearsal(whole=True), request, Constructions()
+        )
     return _with_loop_notes(result).trace
 
 
@@ -389,7 +392,7 @@ def _is_doubtful(program: Program, rehearsed: Rehearsed | None) -> bool:
     if jumped is None:
         return False
     met = [failure.op for failure in program.failures]
-    return not program.trace.complete or any(each >= jumped for each in met)
+    return not program.trace.complete or any(index >= jumped for index in met)
 
 
 def _is_late(program: Program, gone: Place, later: int | None) -> bool:
@@ -467,15 +470,15 @@ def rehearse_function(
         seen.watched(),
         change_functions(holds, with_loops_told),
     ):
-        made = record_run(run, args, kwargs, request)
-        if not made.trace.complete or made.failures:
+        result = record_run(run, args, kwargs, request)
+        if not result.trace.complete or result.failures:
             refuse_sizes("rehearse", target, args, kwargs)
-    program = build_program(made, seen)
+    program = build_program(result, seen)
     report = Session(program, ignored=ignored).report()
-    if made.rehearsed is None:
+    if result.rehearsed is None:
         return report
-    told = replace(made.rehearsed.story, seconds=made.trace.seconds)
-    return replace(report, rehearsal=told)
+    story = replace(result.rehearsed.story, seconds=result.trace.seconds)
+    return replace(report, rehearsal=story)
 
 
 def _build_file_test(file: str) -> Callable[[str], bool]:

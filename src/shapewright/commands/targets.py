@@ -85,8 +85,10 @@ class Outcome:
         """
         if self.parts:
             return max(Outcome(part).exit_code for part in self.parts)
-        found = any(finding.severity != "note" for finding in self.trace.findings)
-        return 1 if found or not self.trace.complete else 0
+        has_findings = any(
+            finding.severity != "note" for finding in self.trace.findings
+        )
+        return 1 if has_findings or not self.trace.complete else 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,10 +112,10 @@ def trace_command(target: str, spec: str | None, how: Manner) -> Outcome:
         return outcome
     from shapewright.record.report import Report
 
-    def report_of(name: str, one: Outcome) -> Report:
-        made = one.trace
-        found = tuple(made.findings)
-        return Report(name, found, (), made.complete, made, chosen=one.chosen)
+    def report_of(name: str, outcome: Outcome) -> Report:
+        trace = outcome.trace
+        findings = tuple(trace.findings)
+        return Report(name, findings, (), trace.complete, trace, chosen=outcome.chosen)
 
     whole = _with_definitions(
         report_of(target, outcome),
@@ -137,7 +139,7 @@ def _trace_one(
     from shapewright.inputs.target import parse_target
 
     parsed = parse_target(target, how.arguments)
-    given = parse_spec(spec) if spec is not None else None
+    input_spec = parse_spec(spec) if spec is not None else None
     if parsed.kind in ("file", "script"):
         read_source(parsed.place)  # a mistake in it is told before torch is loaded
     from shapewright.commands.rehearse import trace_script
@@ -155,9 +157,11 @@ def _trace_one(
 
         def last(stopped: Stopped) -> None:
             end()
-            made = (under_way.so_far or partial(make_early_trace, target))(stopped)
+            early_trace = (under_way.so_far or partial(make_early_trace, target))(
+                stopped
+            )
             if how.abandoned is not None:
-                how.abandoned(Outcome(made))
+                how.abandoned(Outcome(early_trace))
 
         with limit_time(how.timeout, hard=True, last=last) as limit:
             request = RunRequest(
@@ -168,7 +172,7 @@ def _trace_one(
                 under_way=under_way,
             )
             try:
-                if parsed.kind == "script" and given is None:
+                if parsed.kind == "script" and input_spec is None:
                     trace = trace_script(
                         target, request, how.arguments, how.files, limit
                     )
@@ -178,12 +182,12 @@ def _trace_one(
                     guard_surroundings(),
                     (how.files or ProgramFiles()).kept() as layer,
                 ):
-                    made = run_target(
-                        parsed, given, request, run_lettered, took, declared
+                    result = run_target(
+                        parsed, input_spec, request, run_lettered, took, declared
                     )
                     chosen = took[0].chosen if took else None
                     return Outcome(
-                        add_process_notes(with_loops(made).trace, layer), chosen
+                        add_process_notes(with_loops(result).trace, layer), chosen
                     )
             except ProgramError as error:
                 return Outcome(build_failed_trace(target, error))
@@ -220,8 +224,8 @@ def _with_definitions(
     if trace.complete and report.findings:
         under_way.parts.append(report)
     if _has_exited(trace):
-        said = trace.findings[-1].message
-        under_way.skipped.append(Skipped(target, f"run as a script, {said}"))
+        reason = trace.findings[-1].message
+        under_way.skipped.append(Skipped(target, f"run as a script, {reason}"))
     under_way.conduct()
     return under_way.report(report)
 
@@ -260,9 +264,11 @@ class _Checks:
         """
         declared = True
         roots = find_outermost(self.runnables)
-        rest = [each for each in reversed(self.runnables) if each not in roots]
+        rest = [
+            runnable for runnable in reversed(self.runnables) if runnable not in roots
+        ]
         for runnable in (*roots, *rest):
-            if self.first and any(each.findings for each in self.parts):
+            if self.first and any(part.findings for part in self.parts):
                 return
             root = runnable in roots
             if self._is_covered(runnable, root):
@@ -285,15 +291,15 @@ class _Checks:
         same way.
         """
         if runnable.kind == "class" and not runnable.needs and not root:
-            instances = [each for each in self.checked if each.kind == "instance"]
-            return any(runnable.name in each.uses for each in instances)
+            instances = [other for other in self.checked if other.kind == "instance"]
+            return any(runnable.name in other.uses for other in instances)
         if runnable.kind == "builder" and self._is_used(runnable):
             return True
         traces = [part.trace for part in self.parts if part.trace is not None]
         return any(_has_run(trace, self.file, runnable) for trace in traces)
 
     def _is_used(self, runnable: Runnable) -> bool:
-        return any(runnable.name in each.uses for each in self.checked)
+        return any(runnable.name in other.uses for other in self.checked)
 
     def _skip(self, runnable: Runnable, reason: str) -> None:
         self.skipped.append(Skipped(self._name(runnable), reason))
@@ -347,8 +353,8 @@ def _collect_choices(parts: Sequence[Report]) -> ChosenInputs | None:
     chosen = [(part.target, part.chosen) for part in parts if part.chosen is not None]
     if not chosen:
         return None
-    told = "; ".join(f"{name}: {each.inputs}" for name, each in chosen)
-    return ChosenInputs(told, chosen[0][1].again)
+    inputs = "; ".join(f"{name}: {choice.inputs}" for name, choice in chosen)
+    return ChosenInputs(inputs, chosen[0][1].again)
 
 
 def check_command(
@@ -364,11 +370,11 @@ def check_command(
     all its parts.
     """
 
-    def check_one(name: str, given: str | None, declared: bool) -> Report:
+    def check_one(name: str, inputs: str | None, declared: bool) -> Report:
         from shapewright.commands import check
 
         return check.check_one_target(
-            name, given, timeout, first, strict, arguments, files, declared
+            name, inputs, timeout, first, strict, arguments, files, declared
         )
 
     if spec is None and parse_target(target, arguments).kind == "script":

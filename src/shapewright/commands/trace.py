@@ -55,7 +55,7 @@ class Fed:
 
 def run_target(
     parsed: Target,
-    given: Spec | None,
+    spec: Spec | None,
     request: RunRequest,
     run: Given | None = None,
     took: list[Fed] | None = None,
@@ -73,39 +73,39 @@ def run_target(
 
     supposed: list[str] = []
     loaded = load_target(parsed, build_without_data(put_back=False, supposed=supposed))
-    made: list[str | Assumption] = [*supposed, *loaded.program.stand_ins]
-    request = request.with_assumptions(*dict.fromkeys(made))
+    assumptions: list[str | Assumption] = [*supposed, *loaded.program.stand_ins]
+    request = request.with_assumptions(*dict.fromkeys(assumptions))
     if not declared:
         loaded = replace(loaded, examples=())
     with loaded.program.running():
-        if given is not None:
-            bind_inputs(loaded, given)
+        if spec is not None:
+            bind_inputs(loaded, spec)
             if run is not None:
-                return run(loaded, given, request)
-            return run_once(loaded, given, request, took)
+                return run(loaded, spec, request)
+            return run_once(loaded, spec, request, took)
         if parsed.kind == "script":
             return record_run(loaded.callable, (), {}, request)
-        found = _find_first_running(loaded, request, took)
-    if found is None:
+        result = _find_first_running(loaded, request, took)
+    if result is None:
         raise InputError(f"no inputs are known for `{parsed}`; give some with -i")
-    return found
+    return result
 
 
 def run_once(
-    loaded: Loaded, given: Spec, request: RunRequest, took: list[Fed] | None = None
+    loaded: Loaded, spec: Spec, request: RunRequest, took: list[Fed] | None = None
 ) -> RunResult:
     """Run the target on a spec, at its stated and usual sizes."""
     from shapewright.inputs.call_mistakes import refuse_sizes
     from shapewright.inputs.spec import materialize_spec
     from shapewright.runtime.run import record_run
 
-    args, kwargs = materialize_spec(given, make_tensor)
-    request = replace(request, letters=dict(given.letters))
-    _record_run(took, loaded, args, kwargs, given)
-    made = record_run(loaded.callable, args, kwargs, request)
-    if not made.trace.complete or made.failures:
-        refuse_sizes("", loaded.callable, args, kwargs, given.text)
-    return made
+    args, kwargs = materialize_spec(spec, make_tensor)
+    request = replace(request, letters=dict(spec.letters))
+    _record_run(took, loaded, args, kwargs, spec)
+    result = record_run(loaded.callable, args, kwargs, request)
+    if not result.trace.complete or result.failures:
+        refuse_sizes("", loaded.callable, args, kwargs, spec.text)
+    return result
 
 
 def _record_run(
@@ -147,29 +147,29 @@ def _find_first_running(
     declared = _find_declared_inputs(loaded)
     best: RunResult | None = None
     for candidate in declared:
-        made = run_candidate(loaded, candidate, request, took)
-        trace = made.trace
+        result = run_candidate(loaded, candidate, request, took)
+        trace = result.trace
         if trace.complete or any(f.code == TIMEOUT for f in trace.findings):
-            return made
+            return result
         if best is None or len(trace.ops) > len(best.trace.ops):
-            best = made
+            best = result
     if declared:
         return best
     from shapewright.inputs.search import search_inputs
 
-    found = search_inputs(loaded)
-    if found is None:
+    search = search_inputs(loaded)
+    if search is None:
         return None
-    if not found.fits and not found.own:
-        raise InputError(_describe_failed_search(loaded, found))
-    return run_candidate(loaded, found.candidate, request, took)
+    if not search.fits and not search.own:
+        raise InputError(_describe_failed_search(loaded, search))
+    return run_candidate(loaded, search.candidate, request, took)
 
 
-def _describe_failed_search(loaded: Loaded, found: Found) -> str:
+def _describe_failed_search(loaded: Loaded, search: Found) -> str:
     """Return the sentence for a failed search, where the program may well be right."""
     return (
         f"no input was found that runs `{loaded.said}`; the best guess was"
-        f" {found.candidate.inputs}, which ended with: {found.failed};"
+        f" {search.candidate.inputs}, which ended with: {search.failed};"
         ' give inputs with -i, as in -i "f32[2, 3, 224, 224]"'
     )
 
@@ -195,8 +195,8 @@ def find_inputs(loaded: Loaded) -> Candidate | None:
             return candidate
     from shapewright.inputs.search import search_inputs
 
-    found = search_inputs(loaded)
-    return found.candidate if found is not None and found.fits else None
+    search = search_inputs(loaded)
+    return search.candidate if search is not None and search.fits else None
 
 
 def _find_declared_inputs(loaded: Loaded) -> tuple[Candidate, ...]:
@@ -284,25 +284,25 @@ def feed_arguments(
     return tuple(fed), named, letters
 
 
-def with_loops(made: RunResult) -> RunResult:
+def with_loops(result: RunResult) -> RunResult:
     """Add a finding for every loop over elements that the run met."""
-    if not made.stepped:
-        return made
+    if not result.stepped:
+        return result
     from shapewright.analysis.python_loops import find_python_loops
     from shapewright.runtime.operator_calls.loop_trials import is_same
 
-    trace = made.trace
-    found = find_python_loops(trace, is_same, made.stepped)
-    if not found:
-        return made
-    return replace(made, trace=replace(trace, findings=(*trace.findings, *found)))
+    trace = result.trace
+    findings = find_python_loops(trace, is_same, result.stepped)
+    if not findings:
+        return result
+    return replace(result, trace=replace(trace, findings=(*trace.findings, *findings)))
 
 
-def build_cut_notes(told: Rehearsal | None) -> tuple[str, ...]:
+def build_cut_notes(story: Rehearsal | None) -> tuple[str, ...]:
     """Return notes on cut loops, for a command that shows no story."""
-    if told is None:
+    if story is None:
         return ()
-    loops = list(_iter_cut_loops(told.story))
+    loops = list(_iter_cut_loops(story.story))
     places = tuple(  # each is said once
         f"{loop.removeprefix('the loop at ').rpartition(' had ')[0]}: "
         for loop in loops
@@ -311,7 +311,7 @@ def build_cut_notes(told: Rehearsal | None) -> tuple[str, ...]:
         *loops,
         *(
             definition
-            for definition in told.skipped
+            for definition in story.skipped
             if not definition.startswith(places)
         ),
     ]
@@ -343,10 +343,10 @@ def build_failed_trace(target: str, error: ProgramError) -> Trace:
     lines: tuple[str, ...] = ()
     file, colon, _ = target.partition(".py:")
     if colon and error.doing.startswith("importing") and code == PROGRAM_ERROR:
-        said = (
+        hint = (
             f"`shapewright check {file}.py` runs the file as a script and explains it"
         )
-        lines = (said,)
+        lines = (hint,)
     finding = Finding(code, "error", message, span, torch_message=text, lines=lines)
     return build_empty_trace(target, finding, source)
 
@@ -357,9 +357,11 @@ def _find_line_span(file: str, line: int) -> tuple[Span, Source | None]:
 
     source = get_source(file)
     text = source.text.split("\n") if source and source.text else []
-    found = text[line - 1] if line <= len(text) else ""
-    first = len(found) - len(found.lstrip()) + 1
-    return Span(file, line, first, line, max(len(found.rstrip()), first) + 1), source
+    source_line = text[line - 1] if line <= len(text) else ""
+    first = len(source_line) - len(source_line.lstrip()) + 1
+    return Span(
+        file, line, first, line, max(len(source_line.rstrip()), first) + 1
+    ), source
 
 
 def build_empty_trace(

@@ -124,8 +124,8 @@ def looks_for(*codes: str, **facts: bool) -> Callable[[Find], Find]:
 def list_lookers(kind: Kind) -> list[Looker]:
     """Return the lookers for findings of a kind, in the order of their codes."""
     order = list(CODES)
-    found = [each for each in LOOKERS if CODES[each.codes[0]].kind == kind]
-    return sorted(found, key=lambda each: order.index(each.codes[0]))
+    lookers = [looker for looker in LOOKERS if CODES[looker.codes[0]].kind == kind]
+    return sorted(lookers, key=lambda looker: order.index(looker.codes[0]))
 
 
 def _register_own(

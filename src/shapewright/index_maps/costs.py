@@ -63,24 +63,26 @@ class Costs:
 
 def compute_costs(drawn: Drawn) -> Costs:
     """Return the costs of a drawn call."""
-    made = Costs(_get_kind(drawn))
+    costs = Costs(_get_kind(drawn))
     values = {side.name: _build_reader(side) for side in drawn.inputs}
     known = all(side.values is not None for side in drawn.inputs)
-    for one in drawn.maps:
-        for stage in one.stages:
-            _add(made, stage.map, None)
-        _add(made, one, values if known and not one.stages else None)
-        if one.stages:  # written by each stage, and read again
-            made.calls = None
-    if made.kind == "in place":
-        made.moved = _count_bytes(drawn.outputs[0])
-    elif made.kind not in ("view", "same"):
-        made.moved = sum(map(_count_bytes, drawn.outputs))
-        made.moved += sum(_count_bytes_read(drawn, made, side) for side in drawn.inputs)
-    if made.kind == "view" and not is_dense(drawn.outputs[0]):
+    for index_map in drawn.maps:
+        for stage in index_map.stages:
+            _add(costs, stage.map, None)
+        _add(costs, index_map, values if known and not index_map.stages else None)
+        if index_map.stages:  # written by each stage, and read again
+            costs.calls = None
+    if costs.kind == "in place":
+        costs.moved = _count_bytes(drawn.outputs[0])
+    elif costs.kind not in ("view", "same"):
+        costs.moved = sum(map(_count_bytes, drawn.outputs))
+        costs.moved += sum(
+            _count_bytes_read(drawn, costs, side) for side in drawn.inputs
+        )
+    if costs.kind == "view" and not is_dense(drawn.outputs[0]):
         out = drawn.outputs[0]
-        made.copied = out.size * ITEMSIZE.get(out.dtype, 0)
-    return made
+        costs.copied = out.size * ITEMSIZE.get(out.dtype, 0)
+    return costs
 
 
 def is_dense(side: Side) -> bool:
@@ -99,14 +101,14 @@ def _count_bytes(side: Side) -> int:
     return cells * ITEMSIZE.get(side.dtype, 0)
 
 
-def _count_bytes_read(drawn: Drawn, made: Costs, side: Side) -> int:
+def _count_bytes_read(drawn: Drawn, costs: Costs, side: Side) -> int:
     """Return the bytes of an input that a call reads; a copy may read only some."""
-    if made.kind != "copy" or made.reads is None:
+    if costs.kind != "copy" or costs.reads is None:
         return _count_bytes(side)
-    reads = [read for one in drawn.maps for read in one.reads]
+    reads = [read for index_map in drawn.maps for read in index_map.reads]
     if any(read.when for read in reads) or side.name not in {r.tensor for r in reads}:
         return _count_bytes(side)
-    return min(_count_bytes(side), made.reads * ITEMSIZE.get(side.dtype, 0))
+    return min(_count_bytes(side), costs.reads * ITEMSIZE.get(side.dtype, 0))
 
 
 def _get_kind(drawn: Drawn) -> str:
@@ -118,19 +120,19 @@ def _get_kind(drawn: Drawn) -> str:
     outs = [side for side in drawn.outputs if side.size]
     if outs and all(side.shares for side in outs):
         inputs = {side.name: side for side in drawn.inputs}
-        given = inputs[str(outs[0].shares)]
-        same = [(s.shape, s.stride, s.offset, s.dtype) for s in (outs[0], given)]
+        source = inputs[str(outs[0].shares)]
+        same = [(s.shape, s.stride, s.offset, s.dtype) for s in (outs[0], source)]
         return "same" if len(outs) == 1 and same[0] == same[1] else "view"
-    if any(one.stages for one in drawn.maps):
+    if any(index_map.stages for index_map in drawn.maps):
         return "pass"
     moves = all(
-        one.term == "copy"
-        and one.value is None
-        and one.combine == "last"
-        and not (one.then or one.gives)
-        for one in drawn.maps
+        index_map.term == "copy"
+        and index_map.value is None
+        and index_map.combine == "last"
+        and not (index_map.then or index_map.gives)
+        for index_map in drawn.maps
     )
-    reads = any(one.reads for one in drawn.maps)
+    reads = any(index_map.reads for index_map in drawn.maps)
     return "copy" if moves and reads else "pass"
 
 
@@ -144,71 +146,80 @@ def _is_in_place(drawn: Drawn) -> bool:
 # -- the loop --------------------------------------------------------------------------
 
 
-def _add(made: Costs, one: IndexMap, values: Mapping[str, Any] | None) -> None:
+def _add(costs: Costs, index_map: IndexMap, values: Mapping[str, Any] | None) -> None:
     """Add the work of the naive loop for one output to the costs."""
-    elements = prod(one.shape)
-    passes = elements * prod(loop.size for loop in one.loops)
-    made.passes += passes
-    made.writes += elements
-    steps = _count_steps(one, passes, values)
-    conditional = any(read.when for read in one.reads)
-    if steps is None or made.reads is None or made.arithmetic is None:
-        made.reads = made.arithmetic = None
+    elements = prod(index_map.shape)
+    passes = elements * prod(loop.size for loop in index_map.loops)
+    costs.passes += passes
+    costs.writes += elements
+    steps = _count_steps(index_map, passes, values)
+    conditional = any(read.when for read in index_map.reads)
+    if steps is None or costs.reads is None or costs.arithmetic is None:
+        costs.reads = costs.arithmetic = None
     else:
-        each = 1 if one.term == "copy" else len(_list_tensor_reads(one))
-        starts = elements if isinstance(one.start, Read) else 0
-        after = elements * sum(len(then.reads) for then in one.then)
-        made.reads += steps * min(each, len(_list_tensor_reads(one))) + starts + after
-        for name, count in _count_arithmetic(one, elements, steps).items():
-            made.arithmetic[name] = made.arithmetic.get(name, 0) + count
-    each_call = None if conditional else _count_step_calls(one)
-    asking = _count_condition_calls(one)
-    if made.calls is None or each_call is None or asking is None or steps is None:
-        made.calls = None
+        reads_per_step = (
+            1 if index_map.term == "copy" else len(_list_tensor_reads(index_map))
+        )
+        starts = elements if isinstance(index_map.start, Read) else 0
+        after = elements * sum(len(then.reads) for then in index_map.then)
+        costs.reads += (
+            steps * min(reads_per_step, len(_list_tensor_reads(index_map)))
+            + starts
+            + after
+        )
+        for name, count in _count_arithmetic(index_map, elements, steps).items():
+            costs.arithmetic[name] = costs.arithmetic.get(name, 0) + count
+    each_call = None if conditional else _count_step_calls(index_map)
+    asking = _count_condition_calls(index_map)
+    if costs.calls is None or each_call is None or asking is None or steps is None:
+        costs.calls = None
     else:
-        made.calls += passes * asking + steps * each_call
-        made.calls += elements * _count_calls_around(one)
+        costs.calls += passes * asking + steps * each_call
+        costs.calls += elements * _count_calls_around(index_map)
 
 
 def _build_reader(side: Side) -> Callable[[tuple[int, ...]], Any]:
     """Return a function that reads an element of a tensor's values."""
 
     def element(place: tuple[int, ...]) -> Any:
-        found = side.values
+        element_value = side.values
         for index in place:
-            found = found[index]
-        return found
+            element_value = element_value[index]
+        return element_value
 
     return element
 
 
-def _list_tensor_reads(one: IndexMap) -> list[Read]:
+def _list_tensor_reads(index_map: IndexMap) -> list[Read]:
     """Return the reads of a step that read tensors."""
-    tables = {table.name for table in one.tables}
+    tables = {table.name for table in index_map.tables}
     return [
         read
-        for read in one.reads
+        for read in index_map.reads
         if not isinstance(read, CallNumber) and read.tensor not in tables
     ]
 
 
 def _count_steps(
-    one: IndexMap, passes: int, values: Mapping[str, Any] | None
+    index_map: IndexMap, passes: int, values: Mapping[str, Any] | None
 ) -> int | None:
     """Return the number of steps that apply, or None if it takes too long to count."""
-    conditional = any(read.when for read in one.reads)
-    if not one.conditions and not conditional:
+    conditional = any(read.when for read in index_map.reads)
+    if not index_map.conditions and not conditional:
         return passes
-    asked = [*one.conditions, *(when for read in one.reads for when in read.when)]
+    asked = [
+        *index_map.conditions,
+        *(when for read in index_map.reads for when in read.when),
+    ]
     if passes > MOST_STEPS or (
         values is None and any(map(_has_value_condition, asked))
     ):
         return None
     return sum(
         1
-        for index in product(*map(range, one.shape))
-        for step in one.steps({**(values or {}), **one.named(index)})
-        if not one.reads or any(read.applies(step) for read in one.reads)
+        for index in product(*map(range, index_map.shape))
+        for step in index_map.steps({**(values or {}), **index_map.named(index)})
+        if not index_map.reads or any(read.applies(step) for read in index_map.reads)
     )
 
 
@@ -218,67 +229,81 @@ def _has_value_condition(condition: object) -> bool:
     return any("[" in str(side) for side in sides)
 
 
-def _count_arithmetic(one: IndexMap, elements: int, steps: int) -> dict[str, int]:
+def _count_arithmetic(index_map: IndexMap, elements: int, steps: int) -> dict[str, int]:
     """Return the operations of the loop, by name."""
-    found: dict[str, int] = {}
+    operations: dict[str, int] = {}
 
     def note(name: str, count: int) -> None:
         if count:
-            found[name] = found.get(name, 0) + count
+            operations[name] = operations.get(name, 0) + count
 
-    if one.term == "product":
-        note("multiplications", steps * (len(one.reads) - 1))
-    elif one.term != "copy":
-        note(COUNTED.get(one.term, f"`{one.term}`"), steps)
-    if one.combine == "sum":
+    if index_map.term == "product":
+        note("multiplications", steps * (len(index_map.reads) - 1))
+    elif index_map.term != "copy":
+        note(COUNTED.get(index_map.term, f"`{index_map.term}`"), steps)
+    if index_map.combine == "sum":
         note("additions", steps)
-        note("divisions", elements if one.scale is not None else 0)
-    elif one.combine != "last":
-        name = one.combine.partition(".")[0]
-        note(f"`{name}` of {prod(loop.size for loop in one.loops)}", elements)
-    for then in one.then:
+        note("divisions", elements if index_map.scale is not None else 0)
+    elif index_map.combine != "last":
+        name = index_map.combine.partition(".")[0]
+        note(f"`{name}` of {prod(loop.size for loop in index_map.loops)}", elements)
+    for then in index_map.then:
         note(COUNTED.get(then.function, f"`{then.function}`"), elements)
-    return found
+    return operations
 
 
-def _count_step_calls(one: IndexMap) -> int | None:
+def _count_step_calls(index_map: IndexMap) -> int | None:
     """Return torch's calls in the innermost line, or None if it has no plain form."""
-    sign = SIGNS.get(one.term)
-    plain = one.term in ("copy", "product") or (
-        sign in ARITHMETIC and len(one.reads) == 2 and not one.options
+    sign = SIGNS.get(index_map.term)
+    plain = index_map.term in ("copy", "product") or (
+        sign in ARITHMETIC and len(index_map.reads) == 2 and not index_map.options
     )
-    simple = one.combine in ("sum", "last") and one.at is None and not one.tables
-    if not plain or not simple or one.then or one.truncated or one.value is not None:
+    simple = (
+        index_map.combine in ("sum", "last")
+        and index_map.at is None
+        and not index_map.tables
+    )
+    if (
+        not plain
+        or not simple
+        or index_map.then
+        or index_map.truncated
+        or index_map.value is not None
+    ):
         return None
-    indexed = [read for read in _list_tensor_reads(one) if read.indices]
+    indexed = [read for read in _list_tensor_reads(index_map) if read.indices]
     deciding = [_count_index_calls(index) for read in indexed for index in read.indices]
-    if None in deciding or tuple(_list_tensor_reads(one)) != one.reads:
+    if None in deciding or tuple(_list_tensor_reads(index_map)) != index_map.reads:
         return None
     reads = len(indexed) + sum(filter(None, deciding))
-    joined = len(one.reads) - 1
-    summed = one.combine == "sum"
-    written = 1 + 2 * bool(one.letters) if summed else int(bool(one.letters))
+    joined = len(index_map.reads) - 1
+    summed = index_map.combine == "sum"
+    written = (
+        1 + 2 * bool(index_map.letters) if summed else int(bool(index_map.letters))
+    )
     return reads + joined + written
 
 
-def _count_condition_calls(one: IndexMap) -> int | None:
+def _count_condition_calls(index_map: IndexMap) -> int | None:
     """Return torch's calls in `if index[u, j] == i:`: a read, `==`, and its bool."""
     asking = [
-        condition for condition in one.conditions if _has_value_condition(condition)
+        condition
+        for condition in index_map.conditions
+        if _has_value_condition(condition)
     ]
     if not asking:
         return 0
-    if len(one.conditions) > 1 or str(asking[0]).count("[") != 1:
+    if len(index_map.conditions) > 1 or str(asking[0]).count("[") != 1:
         return None
     return 3
 
 
-def _count_calls_around(one: IndexMap) -> int:
+def _count_calls_around(index_map: IndexMap) -> int:
     """Return torch's calls for each output element outside of the inner loops."""
-    starts = one.combine == "sum" or one.start is not None
-    read = isinstance(one.start, Read) and bool(one.start.indices)
-    scaled = 0 if one.scale is None else 3 if one.letters else 1
-    return (1 if starts and one.letters else 0) + int(read) + scaled
+    starts = index_map.combine == "sum" or index_map.start is not None
+    read = isinstance(index_map.start, Read) and bool(index_map.start.indices)
+    scaled = 0 if index_map.scale is None else 3 if index_map.letters else 1
+    return (1 if starts and index_map.letters else 0) + int(read) + scaled
 
 
 def _count_index_calls(index: Expression) -> int | None:
@@ -311,38 +336,44 @@ class RepeatedReads:
     chosen: bool = False
 
 
-def find_repeats(one: IndexMap, tensor: str, shape: tuple[int, ...]) -> RepeatedReads:
+def find_repeats(
+    index_map: IndexMap, tensor: str, shape: tuple[int, ...]
+) -> RepeatedReads:
     """Return how a tensor of this shape is reread: `other` in (3, 1) + (4,): dim 0."""
-    inside = [read for read in one.reads if read.tensor == tensor]
-    outside = [read for then in one.then for read in then.reads]
-    outside += [one.start] if isinstance(one.start, Read) else []
+    inside = [read for read in index_map.reads if read.tensor == tensor]
+    outside = [read for then in index_map.then for read in then.reads]
+    outside += [index_map.start] if isinstance(index_map.start, Read) else []
     outside = [read for read in outside if read.tensor == tensor]
     reads = [*inside, *outside]
-    if not reads or one.stages:
+    if not reads or index_map.stages:
         return RepeatedReads(times=None)
     chosen = any("[" in str(index) for read in reads for index in read.indices)
-    chosen = chosen or any(map(_has_value_condition, one.conditions))
+    chosen = chosen or any(map(_has_value_condition, index_map.conditions))
     used = frozenset[str]().union(
         *(index.letters() for read in reads for index in read.indices)
     )
-    sizes = zip(one.letters, one.shape, strict=True)
+    sizes = zip(index_map.letters, index_map.shape, strict=True)
     again = [(dim, n) for dim, (letter, n) in enumerate(sizes) if letter not in used]
     dims = tuple(dim for dim, size in again if size > 1)
-    own = [loop for loop in one.loops if loop.letter not in used and loop.size > 1]
+    own = [
+        loop for loop in index_map.loops if loop.letter not in used and loop.size > 1
+    ]
     own = own if inside else []
     loops = tuple(loop.letter for loop in own)
-    even = len(reads) == 1 and _is_whole(reads[0], one, shape)
-    even = even and not any(read.when for read in one.reads)
-    even = even and not (inside and one.conditions) and not chosen
-    even = even and not {loop.letter for loop in one.loops} & set(one.letters)
+    even = len(reads) == 1 and _is_whole(reads[0], index_map, shape)
+    even = even and not any(read.when for read in index_map.reads)
+    even = even and not (inside and index_map.conditions) and not chosen
+    even = even and not {loop.letter for loop in index_map.loops} & set(
+        index_map.letters
+    )
     times = prod(size for _, size in again) * prod(loop.size for loop in own)
     return RepeatedReads(dims, loops, times if even else None, chosen)
 
 
-def _is_whole(read: Read, one: IndexMap, shape: tuple[int, ...]) -> bool:
+def _is_whole(read: Read, index_map: IndexMap, shape: tuple[int, ...]) -> bool:
     """Return whether a read covers a tensor of this shape once, letter by letter."""
-    ranges = dict(zip(one.letters, one.shape, strict=True))
-    ranges |= {loop.letter: loop.size for loop in one.loops}
+    ranges = dict(zip(index_map.letters, index_map.shape, strict=True))
+    ranges |= {loop.letter: loop.size for loop in index_map.loops}
     letters = [str(index) for index in read.indices if isinstance(index, Letter)]
     return len(letters) == len(set(letters)) and all(
         ranges.get(str(index)) == size

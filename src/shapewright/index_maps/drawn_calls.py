@@ -235,8 +235,10 @@ def _rename_parts(value: Any, letters: Names, tensors: Names) -> Any:
     if not is_dataclass(value) or isinstance(value, type):
         return value
     changed = {
-        one.name: _rename_parts(getattr(value, one.name), letters, tensors)
-        for one in fields(value)
+        dataclass_field.name: _rename_parts(
+            getattr(value, dataclass_field.name), letters, tensors
+        )
+        for dataclass_field in fields(value)
     }
     if isinstance(value, Element | Read):
         changed["tensor"] = tensors.get(value.tensor, value.tensor)
@@ -263,7 +265,7 @@ def with_names(drawn: Drawn, names: Names) -> Drawn:
     unambiguous.
     """
     own = [side.name for side in (*drawn.inputs, *drawn.outputs)]
-    taken = {name for one in drawn.maps for name in _list_letters(one)}
+    taken = {name for index_map in drawn.maps for name in _list_letters(index_map)}
     taken |= {"steps", *own}
     fit: dict[str, str] = {}
     for old, new in names.items():
@@ -285,14 +287,15 @@ def with_names(drawn: Drawn, names: Names) -> Drawn:
 
 def _rename_notes(beside: PictureNotes, names: Names) -> PictureNotes:
     """Return the notes beside a picture with the inputs renamed."""
-    made = beside.autograd
+    notes = beside.autograd
     autograd = replace(
-        made,
-        kept=tuple(replace(o, name=names.get(o.name, o.name)) for o in made.kept),
+        notes,
+        kept=tuple(replace(o, name=names.get(o.name, o.name)) for o in notes.kept),
         gradients=tuple(
-            replace(one, name=names.get(one.name, one.name)) for one in made.gradients
+            replace(gradient, name=names.get(gradient.name, gradient.name))
+            for gradient in notes.gradients
         ),
-        written=tuple((names.get(n, n), old, new) for n, old, new in made.written),
+        written=tuple((names.get(n, n), old, new) for n, old, new in notes.written),
     )
     return replace(beside, autograd=autograd)
 
@@ -307,37 +310,41 @@ def with_letters(
 ) -> Drawn:
     """Return the call in the user's letters; `letters` has those of each input."""
     inputs = tuple(replace(s, letters=letters.get(s.name, ())) for s in drawn.inputs)
-    maps = tuple(_with_size_letters(one, letters, sizes) for one in drawn.maps)
+    maps = tuple(
+        _with_size_letters(index_map, letters, sizes) for index_map in drawn.maps
+    )
     outputs = [
-        replace(side, letters=_get_size_names(one, one.letters, one.shape))
-        for side, one in zip(drawn.outputs, maps, strict=False)
+        replace(
+            side, letters=_get_size_names(index_map, index_map.letters, index_map.shape)
+        )
+        for side, index_map in zip(drawn.outputs, maps, strict=False)
     ]
     rest = drawn.outputs[len(outputs) :]
     return replace(drawn, inputs=inputs, outputs=(*outputs, *rest), maps=maps)
 
 
 def _get_size_names(
-    one: IndexMap, letters: Iterable[str], shape: Iterable[int]
+    index_map: IndexMap, letters: Iterable[str], shape: Iterable[int]
 ) -> tuple[str | None, ...]:
     """Return the name of the size of each dim, if it has one."""
-    names = dict(one.sizes)
-    found = tuple(names.get(letter) for letter in letters)
-    return found if any(found) and tuple(shape) else ()
+    names = dict(index_map.sizes)
+    names_of_dims = tuple(names.get(letter) for letter in letters)
+    return names_of_dims if any(names_of_dims) and tuple(shape) else ()
 
 
 def _with_size_letters(
-    one: IndexMap,
+    index_map: IndexMap,
     letters: Mapping[str, tuple[str | None, ...]],
     sizes: Mapping[str, int],
 ) -> IndexMap:
     """Return a map whose letters are the names of the sizes that they run through."""
     runs: dict[str, int] = {}
-    for each in (one, *(stage.map for stage in one.stages)):
-        own = dict(zip(each.letters, each.shape, strict=True))
-        own |= {loop.letter: loop.size for loop in each.loops}
+    for part in (index_map, *(stage.map for stage in index_map.stages)):
+        own = dict(zip(part.letters, part.shape, strict=True))
+        own |= {loop.letter: loop.size for loop in part.loops}
         runs = own | runs
     size_of: dict[str, str] = {}
-    for letter, size in _iter_index_letters(one, letters):
+    for letter, size in _iter_index_letters(index_map, letters):
         size_of.setdefault(letter, size)
     new: dict[str, str] = {}
     taken = {*letters, *sizes, "out", "steps"}
@@ -356,31 +363,31 @@ def _with_size_letters(
         for letter, size in size_of.items()
         if sizes.get(size) == runs.get(letter)
     )
-    made: IndexMap = _rename_parts(one, new, {})
+    renamed_map: IndexMap = _rename_parts(index_map, new, {})
     stages = tuple(
         Stage(
             stage.name,
             replace(stage.map, sizes=_find_stage_sizes(stage.map, named, sizes)),
         )
-        for stage in made.stages
+        for stage in renamed_map.stages
     )
-    return replace(made, sizes=named, stages=stages)
+    return replace(renamed_map, sizes=named, stages=stages)
 
 
 def _find_stage_sizes(
-    one: IndexMap, named: tuple[tuple[str, str], ...], sizes: Mapping[str, int]
+    index_map: IndexMap, named: tuple[tuple[str, str], ...], sizes: Mapping[str, int]
 ) -> tuple[tuple[str, str], ...]:
     """Return the names of the sizes through which the letters of a stage run."""
-    own = dict(zip(one.letters, one.shape, strict=True))
-    own |= {loop.letter: loop.size for loop in one.loops}
+    own = dict(zip(index_map.letters, index_map.shape, strict=True))
+    own |= {loop.letter: loop.size for loop in index_map.loops}
     return tuple(pair for pair in named if own.get(pair[0]) == sizes.get(pair[1]))
 
 
 def _iter_index_letters(
-    one: IndexMap, letters: Mapping[str, tuple[str | None, ...]]
+    index_map: IndexMap, letters: Mapping[str, tuple[str | None, ...]]
 ) -> Iterator[tuple[str, str]]:
     """Yield each letter that alone indexes a dim, with the name of that dim's size."""
-    for read in _iter_reads(one):
+    for read in _iter_reads(index_map):
         for index, size in zip(
             read.indices, letters.get(read.tensor, ()), strict=False
         ):
@@ -396,14 +403,14 @@ def _iter_reads(value: Any) -> Iterator[Read | Element]:
         for item in value:
             yield from _iter_reads(item)
     elif is_dataclass(value) and not isinstance(value, type):
-        for one in fields(value):
-            yield from _iter_reads(getattr(value, one.name))
+        for dataclass_field in fields(value):
+            yield from _iter_reads(getattr(value, dataclass_field.name))
 
 
-def _list_letters(one: IndexMap) -> set[str]:
+def _list_letters(index_map: IndexMap) -> set[str]:
     """Return the letters of a map and the names of its tables and stages."""
-    loops = {loop.letter for loop in one.loops}
-    found = {*one.letters, *loops, *(table.name for table in one.tables)}
-    for stage in one.stages:
-        found |= {stage.name, *_list_letters(stage.map)}
-    return found
+    loops = {loop.letter for loop in index_map.loops}
+    letters = {*index_map.letters, *loops, *(table.name for table in index_map.tables)}
+    for stage in index_map.stages:
+        letters |= {stage.name, *_list_letters(stage.map)}
+    return letters

@@ -42,11 +42,11 @@ def compute_element(
 ) -> Any:
     """Return the element of the output at `index`, computed by the map."""
     letters = _bind_names(drawn, index, add_stages(drawn, tensors, functions))
-    made = _combine_steps(drawn, letters, functions)
+    element = _combine_steps(drawn, letters, functions)
     for then in drawn.then:
-        operands = [made, *(_read_value(read, letters) for read in then.reads)]
-        made = functions.of_elements(then.function, operands, dict(then.options))
-    return made
+        operands = [element, *(_read_value(read, letters) for read in then.reads)]
+        element = functions.of_elements(then.function, operands, dict(then.options))
+    return element
 
 
 def add_stages(drawn: IndexMap, tensors: Tensors, functions: _Functions) -> Tensors:
@@ -83,27 +83,27 @@ def _combine_steps(
     start = drawn.start
     if isinstance(start, Read):
         start = _read_value(start, letters)
-    found: list[Any] = []
+    values: list[Any] = []
     steps = []
     for step in drawn.steps(letters):
         value = _compute_term(drawn, step, functions)
         if value is not None:
-            found.append(value)
+            values.append(value)
             steps.append(step)
-    if drawn.combine == "last" or (not found and start is not None):
-        return found[-1] if found else start
-    made: Any
+    if drawn.combine == "last" or (not values and start is not None):
+        return values[-1] if values else start
+    result: Any
     if drawn.combine == "sum":
-        made = sum(found, start=0 if start is None else start)
+        result = sum(values, start=0 if start is None else start)
         if drawn.scale is not None:
-            made = made / drawn.scale
+            result = result / drawn.scale
     else:
         at = None if drawn.at is None else drawn.at.value(letters)
         options = dict(drawn.options) if drawn.term in PLAIN_TERMS else {}
-        made = functions.of_steps(drawn.combine, found, at, options)
+        result = functions.of_steps(drawn.combine, values, at, options)
     if drawn.gives is not None:
-        return drawn.gives.value(steps[int(made)])
-    return int(made) if drawn.truncated else made
+        return drawn.gives.value(steps[int(result)])
+    return int(result) if drawn.truncated else result
 
 
 def _bind_names(
@@ -119,8 +119,8 @@ def _compute_term(
 ) -> Any:
     """Return the value of a step, or None if no read applies."""
     if drawn.value is not None:
-        made = drawn.value
-        return made if isinstance(made, int | float) else made.value(step)
+        value = drawn.value
+        return value if isinstance(value, int | float) else value.value(step)
     if drawn.term == "copy":
         for read in drawn.reads:
             if read.applies(step):
@@ -151,16 +151,16 @@ def find_sources(drawn: IndexMap, index: Sequence[int], tensors: Tensors) -> lis
         return find_direct(drawn, index, tensors)
     known: dict[Any, dict[Any, None]] = {}
 
-    def inputs_of(one: IndexMap, at: Sequence[int]) -> dict[Any, None]:
-        found: dict[Any, None] = {}
-        for place in find_direct(one, at, tensors):
+    def inputs_of(index_map: IndexMap, at: Sequence[int]) -> dict[Any, None]:
+        sources: dict[Any, None] = {}
+        for place in find_direct(index_map, at, tensors):
             if place[0] not in stages:
-                found[place] = None
+                sources[place] = None
                 continue
             if place not in known:
                 known[place] = inputs_of(stages[place[0]], place[1])
-            found |= known[place]
-        return found
+            sources |= known[place]
+        return sources
 
     return list(inputs_of(drawn, index))
 
@@ -169,7 +169,7 @@ def find_direct(drawn: IndexMap, index: Sequence[int], tensors: Tensors) -> list
     """Return the elements that a map itself reads, of inputs and of stages."""
     letters = _bind_names(drawn, index, tensors)
     tables = {table.name for table in drawn.tables}
-    found: list[Any] = []
+    elements: list[Any] = []
     for step in drawn.steps(letters):
         applying = [
             read
@@ -178,12 +178,14 @@ def find_direct(drawn: IndexMap, index: Sequence[int], tensors: Tensors) -> list
         ]
         if drawn.term == "copy":
             applying = applying[:1]
-        found += [place for read in applying for place in _get_place(read, step)]
-    if isinstance(drawn.start, Read) and (drawn.combine == "sum" or not found):
-        found += _get_place(drawn.start, letters)
+        elements += [place for read in applying for place in _get_place(read, step)]
+    if isinstance(drawn.start, Read) and (drawn.combine == "sum" or not elements):
+        elements += _get_place(drawn.start, letters)
     for then in drawn.then:
-        found += [place for read in then.reads for place in _get_place(read, letters)]
-    return found
+        elements += [
+            place for read in then.reads for place in _get_place(read, letters)
+        ]
+    return elements
 
 
 def _get_place(read: Read, letters: Mapping[str, Any]) -> list[Any]:

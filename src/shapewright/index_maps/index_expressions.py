@@ -199,11 +199,11 @@ def index_at(
     expression: Expression, shape: Sequence[int], sizes: Sizes
 ) -> tuple[Expression, ...]:
     """Return the index of the element at a row-major position in this shape."""
-    found: list[Expression] = []
+    indices: list[Expression] = []
     for size, step in zip(shape, contiguous(tuple(shape)), strict=True):
         here = over(expression, step, sizes)
-        found.append(modulo(here, max(size, 1), sizes))
-    return tuple(found)
+        indices.append(modulo(here, max(size, 1), sizes))
+    return tuple(indices)
 
 
 SPACE = {1: ("w",), 2: ("h", "w"), 3: ("d", "h", "w")}

@@ -58,10 +58,10 @@ class Listed(Expression):
     indices: tuple[Expression, ...]
 
     def value(self, letters: Mapping[str, Any]) -> int:
-        found: Any = self.numbers
+        item: Any = self.numbers
         for index in self.indices:
-            found = found[index.value(letters)]
-        return int(found)
+            item = item[index.value(letters)]
+        return int(item)
 
     def letters(self) -> frozenset[str]:
         return frozenset[str]().union(*(index.letters() for index in self.indices))
@@ -231,10 +231,10 @@ class Table:
 
     def element(self, at: tuple[int, ...]) -> Any:
         """Return the number at an index."""
-        found: Any = self.values
+        item: Any = self.values
         for place in at:
-            found = found[place]
-        return found
+            item = item[place]
+        return item
 
 
 @dataclass(frozen=True, slots=True)

@@ -68,10 +68,10 @@ write_nest = TableWriter().nest
 
 def encode(drawn: Drawn | Stored, indent: int | None = None) -> str:
     """Return a drawn call or tensor as JSON text."""
-    told = _write_drawing(drawn) if isinstance(drawn, Drawn) else _write_tensor(drawn)
+    data = _write_drawing(drawn) if isinstance(drawn, Drawn) else _write_tensor(drawn)
     separators = (",", ":") if indent is None else None
     return json.dumps(
-        {"version": VERSION, **told},
+        {"version": VERSION, **data},
         indent=indent,
         separators=separators,
         ensure_ascii=False,
@@ -118,19 +118,19 @@ def _write_tensor(stored: Stored) -> Json:
     }
 
 
-def _write_side(one: Side) -> Json:
+def _write_side(side: Side) -> Json:
     """Return a tensor as JSON data; its values are null if there are too many."""
-    single = one.values if isinstance(one.values, int | float | complex) else None
+    single = side.values if isinstance(side.values, int | float | complex) else None
     return {
-        "name": one.name,
-        "shape": list(one.shape),
-        "dtype": one.dtype,
-        "stride": list(one.stride),
-        "offset": one.offset,
-        "shares": one.shares,
-        "letters": list(one.letters),
+        "name": side.name,
+        "shape": list(side.shape),
+        "dtype": side.dtype,
+        "stride": list(side.stride),
+        "offset": side.offset,
+        "shares": side.shares,
+        "letters": list(side.letters),
         "values": _write_numbers(
-            one.values if isinstance(one.values, list) else single
+            side.values if isinstance(side.values, list) else single
         ),
     }
 
@@ -145,43 +145,46 @@ def _write_numbers(values: Any) -> Json:
 # -- maps ------------------------------------------------------------------------------
 
 
-def _write_index_map(one: IndexMap) -> Json:
+def _write_index_map(index_map: IndexMap) -> Json:
     """Return a map as JSON data: shape, letters, reads, and non-default fields."""
-    row: dict[str, Json] = {"shape": list(one.shape), "letters": list(one.letters)}
+    row: dict[str, Json] = {
+        "shape": list(index_map.shape),
+        "letters": list(index_map.letters),
+    }
     for name, value in (
-        ("reads", list(map(_write_element_read, one.reads))),
-        ("loops", [[loop.letter, loop.size] for loop in one.loops]),
-        ("conditions", list(map(_write_condition, one.conditions))),
-        ("options", _write_options(one.options)),
-        ("then", list(map(_write_function, one.then))),
+        ("reads", list(map(_write_element_read, index_map.reads))),
+        ("loops", [[loop.letter, loop.size] for loop in index_map.loops]),
+        ("conditions", list(map(_write_condition, index_map.conditions))),
+        ("options", _write_options(index_map.options)),
+        ("then", list(map(_write_function, index_map.then))),
         (
             "tables",
             [
                 {"name": table.name, "values": _write_numbers(table.values)}
-                for table in one.tables
+                for table in index_map.tables
             ],
         ),
         (
             "stages",
             [
                 {"name": stage.name, "map": _write_index_map(stage.map)}
-                for stage in one.stages
+                for stage in index_map.stages
             ],
         ),
-        ("windows", [window._asdict() for window in one.windows]),
-        ("sizes", [list(pair) for pair in one.sizes]),
+        ("windows", [window._asdict() for window in index_map.windows]),
+        ("sizes", [list(pair) for pair in index_map.sizes]),
     ):
         if value:
             row[name] = value
     plain = {field.name: field.default for field in fields(IndexMap)}
     for name in ("term", "combine", "scale", "sentence", "truncated", "sizing"):
-        if getattr(one, name) != plain[name]:
-            row[name] = getattr(one, name)
+        if getattr(index_map, name) != plain[name]:
+            row[name] = getattr(index_map, name)
     for name in ("at", "gives"):
-        if (value := getattr(one, name)) is not None:
+        if (value := getattr(index_map, name)) is not None:
             row[name] = _write_expression(value)
     for name in ("start", "value", "missing"):
-        if (value := getattr(one, name)) is not None:
+        if (value := getattr(index_map, name)) is not None:
             row[name] = _write_operand(value)
     return row
 
@@ -203,26 +206,26 @@ def _write_operand(value: Read | Linear | Expression | float) -> Json:
     return write_nest(value)
 
 
-def _write_element_read(one: Read) -> Json:
+def _write_element_read(read: Read) -> Json:
     """Return a read of a tensor, or the number in its place, as JSON data."""
     row: dict[str, Json] = {}
-    if isinstance(one, CallNumber):
-        row["number"] = write_nest(one.number)
+    if isinstance(read, CallNumber):
+        row["number"] = write_nest(read.number)
     else:
-        row["tensor"] = one.tensor
-        row["at"] = list(map(_write_expression, one.indices))
-    if one.when:
-        row["when"] = list(map(_write_condition, one.when))
+        row["tensor"] = read.tensor
+        row["at"] = list(map(_write_expression, read.indices))
+    if read.when:
+        row["when"] = list(map(_write_condition, read.when))
     return row
 
 
-def _write_function(one: Then) -> Json:
+def _write_function(function: Then) -> Json:
     """Return a function that is applied afterwards as JSON data."""
-    row: dict[str, Json] = {"function": one.function}
-    if one.reads:
-        row["reads"] = list(map(_write_element_read, one.reads))
-    if one.options:
-        row["options"] = _write_options(one.options)
+    row: dict[str, Json] = {"function": function.function}
+    if function.reads:
+        row["reads"] = list(map(_write_element_read, function.reads))
+    if function.options:
+        row["options"] = _write_options(function.options)
     return row
 
 
@@ -231,19 +234,37 @@ def _write_options(every: tuple[tuple[str, Any], ...]) -> Json:
     return {name: write_nest(value) for name, value in every}
 
 
-def _write_condition(one: Condition) -> Json:
+def _write_condition(condition: Condition) -> Json:
     """Return `low <= a < high`, `a == b` or `a <= b`."""
-    if isinstance(one, Equal):
-        return {"equal": [_write_expression(one.left), _write_expression(one.right)]}
-    if isinstance(one, AtMost):
-        return {"at_most": [_write_expression(one.left), _write_expression(one.right)]}
-    high = one.high if isinstance(one.high, int) else _write_expression(one.high)
-    return {"within": _write_expression(one.expression), "low": one.low, "high": high}
+    if isinstance(condition, Equal):
+        return {
+            "equal": [
+                _write_expression(condition.left),
+                _write_expression(condition.right),
+            ]
+        }
+    if isinstance(condition, AtMost):
+        return {
+            "at_most": [
+                _write_expression(condition.left),
+                _write_expression(condition.right),
+            ]
+        }
+    high = (
+        condition.high
+        if isinstance(condition.high, int)
+        else _write_expression(condition.high)
+    )
+    return {
+        "within": _write_expression(condition.expression),
+        "low": condition.low,
+        "high": high,
+    }
 
 
-def _write_expression(one: Expression) -> Json:
+def _write_expression(expression: Expression) -> Json:
     """Return an expression by its kind."""
-    match one:
+    match expression:
         case Letter(name):
             return name
         case Total((), constant):
@@ -266,7 +287,7 @@ def _write_expression(one: Expression) -> Json:
                 "list": _write_numbers(values),
                 "at": list(map(_write_expression, indices)),
             }
-    raise AssertionError(f"no form for {type(one).__name__}")
+    raise AssertionError(f"no form for {type(expression).__name__}")
 
 
 NO_TABLES: dict[str, Json] = {
@@ -318,17 +339,17 @@ def _read_drawing(record: dict[str, Json]) -> Drawn:
 
 def _read_notes(record: dict[str, Json]) -> PictureNotes:
     """Read the notes of autograd and the dispatcher on a call."""
-    told = record["autograd"]
+    row = record["autograd"]
     autograd = Autograd(
-        nodes=tuple(told["nodes"]),
-        kept=tuple(Kept(**{**row, "shape": _read_shape(row)}) for row in told["kept"]),
+        nodes=tuple(row["nodes"]),
+        kept=tuple(Kept(**{**row, "shape": _read_shape(row)}) for row in row["kept"]),
         gradients=tuple(
             InputGradient(row["name"], _read_shape(row), row["reason"])
-            for row in told["gradients"]
+            for row in row["gradients"]
         ),
-        written=tuple((name, old, new) for name, old, new in told["written"]),
-        refused=tuple((what, said) for what, said in told["refused"]),
-        reason=told["reason"],
+        written=tuple((name, old, new) for name, old, new in row["written"]),
+        refused=tuple((what, reason) for what, reason in row["refused"]),
+        reason=row["reason"],
     )
     way = record["dispatch"]
     calls = tuple(Called(**{**row, "keys": tuple(row["keys"])}) for row in way["calls"])
@@ -410,16 +431,16 @@ def _read_index_map(row: Json) -> IndexMap:
         then=tuple(map(_read_function, row.get("then", ()))),
         sizes=tuple((letter, name) for letter, name in row.get("sizes", ())),
         tables=tuple(
-            Table(one["name"], _read_numbers(one["values"], tuple))
-            for one in row.get("tables", ())
+            Table(table["name"], _read_numbers(table["values"], tuple))
+            for table in row.get("tables", ())
         ),
         stages=tuple(
-            Stage(one["name"], _read_index_map(one["map"]))
-            for one in row.get("stages", ())
+            Stage(stage["name"], _read_index_map(stage["map"]))
+            for stage in row.get("stages", ())
         ),
         windows=tuple(
-            Window(*(one[name] for name in Window._fields))
-            for one in row.get("windows", ())
+            Window(*(window[name] for name in Window._fields))
+            for window in row.get("windows", ())
         ),
         **more,
     )

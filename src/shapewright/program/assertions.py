@@ -46,11 +46,11 @@ def find_demand_at(
     tests = _list_tested(node)
     if tests is None:
         now, other = (
-            _replace_value(node, operator, each) for each in (outcome, not outcome)
+            _replace_value(node, operator, value) for value in (outcome, not outcome)
         )
         return span, _find_between(text, node, now, other)
-    found = {_find_between(text, each, outcome, not outcome) for each in tests}
-    demand = found.pop() if len(found) == 1 else None
+    demands = {_find_between(text, test, outcome, not outcome) for test in tests}
+    demand = demands.pop() if len(demands) == 1 else None
     return (
         text.span(tests[0]) if len(tests) == 1 else _get_condition_span(text, node)
     ), demand
@@ -78,7 +78,7 @@ def _list_tested(node: ast.AST) -> list[ast.expr] | None:
 def _list_operands(node: ast.expr) -> list[ast.expr]:
     """Return the operands of `and`, `or` and `not` that are not comparisons."""
     if isinstance(node, ast.BoolOp):
-        return [each for value in node.values for each in _list_operands(value)]
+        return [operand for value in node.values for operand in _list_operands(value)]
     if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.Not):
         return _list_operands(node.operand)
     return [] if isinstance(node, ast.Compare) else [node]
@@ -133,8 +133,8 @@ def _follow_upwards(
             if get_called_name(parent) != "bool" and value is not None:
                 value = _is_decided(value, by=get_called_name(parent) == "any")
         elif isinstance(parent, ast.Assert):
-            given = parent.msg if node is parent.test else None
-            return _build_assertion("AssertionError", given, value, False)
+            text_node = parent.msg if node is parent.test else None
+            return _build_assertion("AssertionError", text_node, value, False)
         elif isinstance(parent, ast.If):
             return _read_branch(parent, value) if node is parent.test else None
         elif isinstance(parent, ast.GeneratorExp | ast.ListComp):

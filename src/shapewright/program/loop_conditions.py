@@ -127,14 +127,14 @@ class _Teller(ast.NodeTransformer):
             others = OTHERS.search(count + period)
             if not (counted and SETTING.search(period)) or others:
                 return node
-        elif {ast.unparse(each) for each in iter_atoms(node.left)} & self.heads:
+        elif {ast.unparse(atom) for atom in iter_atoms(node.left)} & self.heads:
             return node
         self.count += 1
-        told = (f"{count} % {period}", self.count, self.library)
-        words = [ast.Constant(each) for each in told]
+        details = (f"{count} % {period}", self.count, self.library)
+        words = [ast.Constant(detail) for detail in details]
         name = ast.Name(DUE, ast.Load())
-        made = ast.Call(name, [node.left, node.right, *words], [])
-        return ast.copy_location(made, node)
+        call = ast.Call(name, [node.left, node.right, *words], [])
+        return ast.copy_location(call, node)
 
 
 class _Bounds(ast.NodeTransformer):
@@ -151,13 +151,13 @@ class _Bounds(ast.NodeTransformer):
 
 def _is_training_part(node: ast.If) -> bool:
     """Return whether the body of a condition is only part of a training step."""
-    found = {
+    methods = {
         child.attr
         for part in (*node.body, *node.orelse)
         for child in ast.walk(part)
         if isinstance(child, ast.Attribute) and child.attr in TRAINS
     }
-    return bool(found) and found != WHOLE
+    return bool(methods) and methods != WHOLE
 
 
 ENDLESS = frozenset({"count", "cycle", "repeat", "iter"})
@@ -201,17 +201,17 @@ def find_waiting_at(tree: ast.Module, place: Place) -> Waiting:
     for number, node in enumerate(inside[:-1]):
         if not isinstance(node, Loop) or not _is_in_each_turn(node, inside[number + 1]):
             continue
-        found = [
+        exits = [
             test for test in _iter_exits(node) if NameFlow(node, read).touches(test)
         ]
-        if not found:
+        if not exits:
             continue
         if isinstance(node, ast.While) or _is_endless(node):
             endless = True
         else:
             bounded = True
         flow = NameFlow(node, read)
-        for test in found:
+        for test in exits:
             compared += _list_other_sides(test, flow)
     returned = bool(cuts) and NameFlow(inside[0], read).leaves()
     return Waiting(endless, bounded, returned, tuple(compared))
@@ -371,10 +371,10 @@ class NameFlow:
 
 def _list_other_sides(test: ast.expr, flow: NameFlow) -> list[ast.expr]:
     """Return the expressions with which a condition compares the value."""
-    found: list[ast.expr] = []
+    other_sides: list[ast.expr] = []
     for node in ast.walk(test):
         if isinstance(node, ast.Compare):
             sides = [node.left, *node.comparators]
             if any(flow.touches(side) for side in sides):
-                found += [side for side in sides if not flow.touches(side)]
-    return found
+                other_sides += [side for side in sides if not flow.touches(side)]
+    return other_sides

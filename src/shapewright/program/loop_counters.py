@@ -83,21 +83,21 @@ def find_counters(loop: Loop) -> Counting:
     """Find the counters of a loop and the conditions that depend on them."""
     heads = collect_names(loop.target) if isinstance(loop, ast.For) else set()
     own = list_counters(loop)
-    found = Counting()
+    counts = Counting()
     places: dict[str, int] = {}
 
     def place(name: str) -> int:
         if name not in places:
             number = own.get(name, ast.Name(name, ast.Load()))
-            places[name] = len(found.numbers)
-            found.numbers.append((number, name not in own))
+            places[name] = len(counts.numbers)
+            counts.numbers.append((number, name not in own))
         return places[name]
 
     for test, node, inner in _iter_tests(loop):
         waits: list[tuple[ast.expr, bool, str]] = []
         others: list[ast.expr] = []
         for left, value, divides in _iter_comparisons(test):
-            names = {ast.unparse(each) for each in iter_atoms(left)}
+            names = {ast.unparse(atom) for atom in iter_atoms(left)}
             known = [*sorted(names & own.keys()), *sorted(names & heads)]
             if known:
                 waits.append((value, divides, known[0]))
@@ -106,15 +106,15 @@ def find_counters(loop: Loop) -> Counting:
         alone = node if len(waits) == _count_conditions(test) else None
         about = test.lineno, ast.unparse(test)
         for value, divides, name in waits:
-            told = _Condition(*about, value, place(name), divides, alone)
-            found.conditions.append(told)
+            condition = _Condition(*about, value, place(name), divides, alone)
+            counts.conditions.append(condition)
         for value in others:
-            found.conditions.append(_Condition(*about, value, None, True, None))
+            counts.conditions.append(_Condition(*about, value, None, True, None))
     for name, target, test in _iter_guarded(loop, heads):
-        found.guarded.append(_Guarded(target, place(name), name, test))
+        counts.guarded.append(_Guarded(target, place(name), name, test))
     for name in own:  # they are right in the last turn as well
         place(name)
-    return found
+    return counts
 
 
 def _iter_guarded(
@@ -161,7 +161,7 @@ def _is_test(test: ast.expr) -> bool:
 
 def find_joined(loop: Loop) -> list[ast.expr]:
     """Return the targets that grow by concatenation: `x = torch.cat([x, y])`."""
-    found: dict[str, ast.expr] = {}
+    targets: dict[str, ast.expr] = {}
     waiting: list[ast.AST] = [*loop.body]
     while waiting:
         node = waiting.pop(0)
@@ -170,8 +170,8 @@ def find_joined(loop: Loop) -> list[ast.expr]:
         waiting += ast.iter_child_nodes(node)
         target = node.targets[0] if isinstance(node, ast.Assign) else None
         if isinstance(target, ast.Name | ast.Attribute) and _is_joining(node, target):
-            found.setdefault(ast.unparse(target), target)
-    return list(found.values())
+            targets.setdefault(ast.unparse(target), target)
+    return list(targets.values())
 
 
 def _is_joining(node: ast.AST, target: ast.expr) -> bool:
@@ -180,7 +180,7 @@ def _is_joining(node: ast.AST, target: ast.expr) -> bool:
     for call in ast.walk(node):
         if not isinstance(call, ast.Call) or not isinstance(call.func, ast.Attribute):
             continue
-        parts = [child for one in call.args for child in ast.walk(one)]
+        parts = [child for argument in call.args for child in ast.walk(argument)]
         exprs = [part for part in parts if isinstance(part, ast.expr)]
         if call.func.attr in JOINS and text in map(ast.unparse, exprs):
             return is_made_of(target, (*PLAIN, ast.Store))
@@ -247,16 +247,16 @@ def _iter_comparisons(test: ast.expr) -> Iterator[tuple[ast.expr, ast.expr, bool
         if not isinstance(child, ast.Compare) or len(child.ops) != 1:
             continue
         left, right = child.left, child.comparators[0]
-        if any(one in divided for one in ast.walk(child)):
+        if any(part in divided for part in ast.walk(child)):
             continue
-        for one, other in ((left, right), (right, left)):
-            if not isinstance(one, ast.Constant) and is_made_of(other, REACHED):
-                yield one, other, False
+        for side, other_side in ((left, right), (right, left)):
+            if not isinstance(side, ast.Constant) and is_made_of(other_side, REACHED):
+                yield side, other_side, False
 
 
 def list_counters(loop: Loop) -> dict[str, ast.expr]:
     """Return the targets to which each iteration of the body adds a number."""
-    found: dict[str, ast.expr] = {}
+    counters: dict[str, ast.expr] = {}
     bound: set[str] = set()
     counted: set[ast.AST] = set()
     inner: set[ast.AST] = set()
@@ -277,14 +277,14 @@ def list_counters(loop: Loop) -> dict[str, ast.expr]:
                 node.target if isinstance(node, ast.AugAssign) else node.targets[0]
             )
             counted.update(ast.walk(added))
-            found.setdefault(ast.unparse(added), added)
+            counters.setdefault(ast.unparse(added), added)
     heads = [loop.target] if isinstance(loop, ast.For) else []
     for top in [*heads, *loop.body]:
         for node in ast.walk(top):
             stores = isinstance(getattr(node, "ctx", None), ast.Store | ast.Del)
             if stores and node not in counted:
                 bound.add(ast.unparse(node))
-    return {name: node for name, node in found.items() if name not in bound}
+    return {name: node for name, node in counters.items() if name not in bound}
 
 
 def _is_addition(node: ast.AugAssign | ast.Assign) -> bool:
@@ -348,10 +348,10 @@ def _iter_in_order(nodes: Sequence[ast.AST]) -> Iterator[ast.Name]:
             continue
         inner = list(ast.iter_child_nodes(node))
         if isinstance(node, ast.Assign | ast.For | ast.comprehension):
-            inner.sort(key=lambda each: _rank_in_order(node, each))
+            inner.sort(key=lambda child: _rank_in_order(node, child))
         elif isinstance(node, ast.AugAssign):
             yield from (
-                ast.Name(each, ast.Load()) for each in collect_names(node.target)
+                ast.Name(name, ast.Load()) for name in collect_names(node.target)
             )
         yield from _iter_in_order(inner)
 

@@ -100,29 +100,33 @@ class _Teller(ast.NodeTransformer):
         if self.is_meant is not None and not self.is_meant(node):
             return self.generic_visit(node)
         counts = self.counting(node)
-        told = self.told(counts, is_uneven(node))
+        description = self.told(counts, is_uneven(node))
         self.within.append((node.lineno, counts))
         self.generic_visit(node)
         self.within.pop()
         head = _Counter().visit(node.iter)
-        node.iter = self.call(self.over, node.iter, [head, *self.place(node), told])
+        node.iter = self.call(
+            self.over, node.iter, [head, *self.place(node), description]
+        )
         set_on: list[ast.stmt] = [
             ast.Assign([_copy_node(number, ast.Store())], self.on(node, index, number))
             for index, number in counts.counters()
         ]
-        for place, each in enumerate(counts.guarded, len(counts.numbers)):
-            if isinstance(each.target, ast.Name):
-                made = self.on(node, place, each.target)
-                set_on.append(ast.Assign([_copy_node(each.target, ast.Store())], made))
+        for place, guard in enumerate(counts.guarded, len(counts.numbers)):
+            if isinstance(guard.target, ast.Name):
+                setting = self.on(node, place, guard.target)
+                set_on.append(
+                    ast.Assign([_copy_node(guard.target, ast.Store())], setting)
+                )
         set_on += self.joined(node, counts)
-        node.body[:0] = [self.at(each, node) for each in set_on]
+        node.body[:0] = [self.at(statement, node) for statement in set_on]
         return node
 
     def visit_While(self, node: ast.While) -> ast.AST | list[ast.stmt]:
         if self.is_meant is not None and not self.is_meant(node):
             return self.generic_visit(node)
         counts = self.counting(node)
-        told = self.told(counts, is_uneven(node))
+        description = self.told(counts, is_uneven(node))
         self.within.append((node.lineno, counts))
         self.generic_visit(node)
         self.within.pop()
@@ -130,16 +134,18 @@ class _Teller(ast.NodeTransformer):
         name = f"{self.going}_{self.count}"
         begun = ast.Assign(
             [ast.Name(name, ast.Store())],
-            self.call(self.going, node, [*self.place(node), told]),
+            self.call(self.going, node, [*self.place(node), description]),
         )
         test = node.test
         asked = [self.method(name, "ended")] if any(counts.counters()) else []
         for index, number in counts.counters():
             asked.append(self.kept(number, self.on(node, index, number)))
-        for each in asked:
-            self.at(each, test)
+        for question in asked:
+            self.at(question, test)
         node.test = self.call(name, test, [*asked, test])
-        node.body[:0] = [self.at(each, node) for each in self.joined(node, counts)]
+        node.body[:0] = [
+            self.at(statement, node) for statement in self.joined(node, counts)
+        ]
         ended = self.at(ast.Expr(self.method(name, "end")), node)
         whole = ast.copy_location(ast.Try([node], [], [], [ended]), node)
         return [ast.copy_location(begun, node), whole]
@@ -166,9 +172,9 @@ class _Teller(ast.NodeTransformer):
         """Rewrite `n += 1`, a count, and `found += x`, which may extend a list."""
         self.generic_visit(node)
         if self.is_meant is None and is_increment(node):
-            told = self.counts(node.target)
-            if told is not None:
-                return [self.at(ast.Expr(told), node.target), node]
+            report = self.counts(node.target)
+            if report is not None:
+                return [self.at(ast.Expr(report), node.target), node]
         named = isinstance(node.target, ast.Name | ast.Attribute)
         adds = isinstance(node.op, ast.Add) and not isinstance(node.value, ast.Constant)
         if self.is_meant is not None or not (named and adds and _is_plain(node.target)):
@@ -182,11 +188,15 @@ class _Teller(ast.NodeTransformer):
         """
         text = ast.unparse(target)
         guards: list[ast.expr] = []
-        for line, found in self.within:
+        for line, loop_counts in self.within:
             marks: dict[str, int | None] = {}
-            marks.update((ast.unparse(each), None) for _, each in found.counters())
-            for place, each in enumerate(found.guarded, len(found.numbers)):
-                marks[ast.unparse(each.target)] = place
+            marks.update(
+                (ast.unparse(counter), None) for _, counter in loop_counts.counters()
+            )
+            for place, guard in enumerate(
+                loop_counts.guarded, len(loop_counts.numbers)
+            ):
+                marks[ast.unparse(guard.target)] = place
             if text in marks:
                 pair: list[ast.expr] = [ast.Constant(line), ast.Constant(marks[text])]
                 guards.append(ast.Tuple(pair, ast.Load()))
@@ -200,7 +210,7 @@ class _Teller(ast.NodeTransformer):
         else:
             return None
         item = isinstance(target, ast.Subscript)
-        words = [ast.Constant(each) for each in (key, item, self.file)]
+        words = [ast.Constant(detail) for detail in (key, item, self.file)]
         args = [_copy_node(owner), *words, ast.Tuple(guards, ast.Load())]
         return ast.Call(ast.Name(COUNTS, ast.Load()), args, [])
 
@@ -210,13 +220,13 @@ class _Teller(ast.NodeTransformer):
         """
         if self.is_meant is not None:
             return []
-        made: list[ast.stmt] = []
+        extensions: list[ast.stmt] = []
         counted = {ast.unparse(number) for number, _ in counts.numbers}
-        counted |= {ast.unparse(each.target) for each in counts.guarded}
+        counted |= {ast.unparse(guard.target) for guard in counts.guarded}
         values = find_joined(node)
-        known = counted | {ast.unparse(each) for each in values}
+        known = counted | {ast.unparse(value) for value in values}
         values += [
-            each for each in find_carried(node) if ast.unparse(each) not in known
+            value for value in find_carried(node) if ast.unparse(value) not in known
         ]
         for index, value in enumerate(values):
             where = [*self.place(node), ast.Constant(index)]
@@ -226,9 +236,9 @@ class _Teller(ast.NodeTransformer):
             again = [*self.place(node), ast.Constant(index), _copy_node(value)]
             longer = ast.Call(ast.Name(LONGER, ast.Load()), again, [])
             kept = ast.Assign([_copy_node(value, ast.Store())], longer)
-            made.append(ast.If(grows, [kept], []))
+            extensions.append(ast.If(grows, [kept], []))
         carries = ast.Call(ast.Name(CARRIES, ast.Load()), self.place(node), [])
-        return [ast.If(carries, made, [])] if made else []
+        return [ast.If(carries, extensions, [])] if extensions else []
 
     def place(self, node: ast.stmt) -> list[ast.expr]:
         """Return the file and the line of a node as arguments."""
@@ -238,16 +248,16 @@ class _Teller(ast.NodeTransformer):
         """Return a call of one of our functions, at the place of the node that it
         replaces.
         """
-        made = ast.Call(ast.Name(name, ast.Load()), args, [])
-        for each in (made, made.func, *args):
-            if not hasattr(each, "lineno"):
-                ast.copy_location(each, at)
-        return made
+        call = ast.Call(ast.Name(name, ast.Load()), args, [])
+        for part in (call, call.func, *args):
+            if not hasattr(part, "lineno"):
+                ast.copy_location(part, at)
+        return call
 
     def method(self, name: str, method: str) -> ast.expr:
         """Return a method call without arguments on a loop's own object."""
-        told = ast.Attribute(ast.Name(name, ast.Load()), method, ast.Load())
-        return ast.Call(told, [], [])
+        attribute = ast.Attribute(ast.Name(name, ast.Load()), method, ast.Load())
+        return ast.Call(attribute, [], [])
 
     def on(self, loop: ast.For | ast.While, index: int, number: ast.expr) -> ast.expr:
         """Return an expression for the value of a count, including the iterations left
@@ -294,20 +304,22 @@ class _Teller(ast.NodeTransformer):
         ]
         conditions: list[ast.expr] = []
         for condition in counts.conditions:
-            told = [
+            details = [
                 condition.number, condition.divides, condition.node is not None,
                 condition.line, condition.test,
             ]  # fmt: skip
             value = ast.Lambda(nothing, _copy_node(condition.value))
-            words = [ast.Constant(one) for one in told]
+            words = [ast.Constant(detail) for detail in details]
             conditions.append(ast.Tuple([value, *words], ast.Load()))
         guards: list[ast.expr] = []
-        for one in counts.guarded:
-            given = ast.arguments([], [ast.arg(one.name)], None, [], [], None, [])
-            test = ast.Lambda(given, _copy_node(one.test))
-            guards.append(ast.Tuple([ast.Constant(one.number), test], ast.Load()))
+        for guard in counts.guarded:
+            parameters = ast.arguments(
+                [], [ast.arg(guard.name)], None, [], [], None, []
+            )
+            test = ast.Lambda(parameters, _copy_node(guard.test))
+            guards.append(ast.Tuple([ast.Constant(guard.number), test], ast.Load()))
         parts = (numbers, conditions, guards)
-        tuples: list[ast.expr] = [ast.Tuple(one, ast.Load()) for one in parts]
+        tuples: list[ast.expr] = [ast.Tuple(elements, ast.Load()) for elements in parts]
         return ast.Tuple([*tuples, ast.Constant(uneven)], ast.Load())
 
 

@@ -88,11 +88,14 @@ def find_runnables(tree: ast.Module) -> tuple[Runnable, ...]:
         elif isinstance(other, ast.ImportFrom) and not other.level:
             for name in other.names:
                 file.aliases[name.asname or name.name] = f"{other.module}.{name.name}"
-    found = {each.name: each for each in _find_runnables(file, tree)}
-    public = [each for each in found.values() if not each.name.startswith("_")]
-    kept = {each.name: each for each in public or found.values()}
+    runnables = {runnable.name: runnable for runnable in _find_runnables(file, tree)}
+    public = [
+        runnable for runnable in runnables.values() if not runnable.name.startswith("_")
+    ]
+    kept = {runnable.name: runnable for runnable in public or runnables.values()}
     return tuple(
-        replace(each, uses=_find_uses(tree, each, kept)) for each in kept.values()
+        replace(runnable, uses=_find_uses(tree, runnable, kept))
+        for runnable in kept.values()
     )
 
 
@@ -107,14 +110,14 @@ def _find_uses(
         names += [target.id for target in targets if isinstance(target, ast.Name)]
         for name in names:
             bodies.setdefault(name, set()).update(collect_names(node))
-    found: set[str] = set()
+    used_names: set[str] = set()
     queue = [runnable.name]
     while queue:
         for name in bodies.get(queue.pop(), ()):
-            if name not in found and name in bodies:
-                found.add(name)
+            if name not in used_names and name in bodies:
+                used_names.add(name)
                 queue.append(name)
-    return frozenset((found & known.keys()) - {runnable.name})
+    return frozenset((used_names & known.keys()) - {runnable.name})
 
 
 def find_outermost(runnables: Iterable[Runnable]) -> list[Runnable]:
@@ -122,9 +125,9 @@ def find_outermost(runnables: Iterable[Runnable]) -> list[Runnable]:
     functions last.
     """
     listed = list(runnables)
-    used = {name for each in listed for name in each.uses}
-    roots = [each for each in reversed(listed) if each.name not in used]
-    return sorted(roots, key=lambda each: each.kind == "function")
+    used = {name for runnable in listed for name in runnable.uses}
+    roots = [runnable for runnable in reversed(listed) if runnable.name not in used]
+    return sorted(roots, key=lambda runnable: runnable.kind == "function")
 
 
 def _iter_statements(body: list[ast.stmt]) -> Iterator[ast.stmt]:
@@ -172,8 +175,8 @@ def _count_lines(node: ast.stmt) -> tuple[int, int]:
 def _is_module_class(file: _File, node: ast.ClassDef) -> bool:
     """Return whether a class is an `nn.Module` that has, or inherits, a `forward`."""
     family = list(_find_family(file, node))
-    own = any(_find_method(each, "forward") is not None for each in family)
-    bases = [file.full_name(base) for each in family for base in each.bases]
+    own = any(_find_method(ancestor, "forward") is not None for ancestor in family)
+    bases = [file.full_name(base) for ancestor in family for base in ancestor.bases]
     outside = [name for name in bases if name and name not in file.classes]
     layers = [name for name in outside if _is_layer(name)]
     if any(not name.endswith(PLAIN_BASES) for name in layers):
@@ -216,17 +219,19 @@ def _find_family(file: _File, node: ast.ClassDef) -> Iterator[ast.ClassDef]:
 
 
 def _find_method(node: ast.ClassDef, name: str) -> ast.FunctionDef | None:
-    found = [
+    methods = [
         statement
         for statement in node.body
         if isinstance(statement, ast.FunctionDef) and statement.name == name
     ]
-    return found[-1] if found else None
+    return methods[-1] if methods else None
 
 
 def _find_initializer(file: _File, node: ast.ClassDef) -> ast.FunctionDef | None:
-    methods = (_find_method(each, "__init__") for each in _find_family(file, node))
-    return next((each for each in methods if each is not None), None)
+    methods = (
+        _find_method(ancestor, "__init__") for ancestor in _find_family(file, node)
+    )
+    return next((method for method in methods if method is not None), None)
 
 
 def list_required_arguments(
@@ -237,12 +242,16 @@ def list_required_arguments(
     """
     if node is None:
         return ()
-    given = node.args
-    positional = [each.arg for each in (*given.posonlyargs, *given.args)]
-    positional = positional[: len(positional) - len(given.defaults)]
+    arguments = node.args
+    positional = [
+        argument.arg for argument in (*arguments.posonlyargs, *arguments.args)
+    ]
+    positional = positional[: len(positional) - len(arguments.defaults)]
     keywords = [
-        each.arg
-        for each, default in zip(given.kwonlyargs, given.kw_defaults, strict=True)
+        argument.arg
+        for argument, default in zip(
+            arguments.kwonlyargs, arguments.kw_defaults, strict=True
+        )
         if default is None
     ]
     return (*positional[bound:], *keywords)
@@ -288,13 +297,17 @@ def _get_function_kind(file: _File, node: ast.FunctionDef) -> Kind | None:
 def _is_module_factory(file: _File, node: ast.FunctionDef) -> bool:
     """Return whether a function returns a module that it builds."""
     if node.returns is not None:
-        said = ast.unparse(node.returns).strip("'\"")
-        name = said if said in file.classes else file.full_name(node.returns) or said
+        annotation = ast.unparse(node.returns).strip("'\"")
+        name = (
+            annotation
+            if annotation in file.classes
+            else file.full_name(node.returns) or annotation
+        )
         if name in file.classes:
             return _is_module_class(file, file.classes[name])
         if _is_layer(name):
             return True
-    made = {
+    module_names = {
         target.id
         for child in iter_own_nodes(node)
         if isinstance(child, ast.Assign) and _is_module_call(file, child.value)
@@ -305,7 +318,7 @@ def _is_module_factory(file: _File, node: ast.FunctionDef) -> bool:
         if isinstance(child, ast.Return) and child.value is not None:
             if _is_module_call(file, child.value):
                 return True
-            if isinstance(child.value, ast.Name) and child.value.id in made:
+            if isinstance(child.value, ast.Name) and child.value.id in module_names:
                 return True
     return False
 
@@ -313,10 +326,10 @@ def _is_module_factory(file: _File, node: ast.FunctionDef) -> bool:
 def _is_tensor_function(file: _File, node: ast.FunctionDef) -> bool:
     """Return whether a function does arithmetic on arguments that are tensors."""
     arguments = [*node.args.posonlyargs, *node.args.args, *node.args.kwonlyargs]
-    said = [
+    argument_types = [
         argument.annotation for argument in arguments if argument.annotation is not None
     ]
-    if any("Tensor" in ast.unparse(each) for each in said):
+    if any("Tensor" in ast.unparse(annotation) for annotation in argument_types):
         return True
     names = {argument.arg for argument in arguments if argument.annotation is None}
     return any(_is_tensor_work(file, child, names) for child in iter_own_nodes(node))
@@ -336,10 +349,10 @@ def _is_tensor_work(file: _File, node: ast.AST, names: set[str]) -> bool:
         return False
     name = file.full_name(node.func)
     of_torch = name.startswith(("torch.", "einops."))
-    given: list[ast.expr] = list(node.args)
+    arguments: list[ast.expr] = list(node.args)
     for argument in node.args:
         if isinstance(argument, ast.List | ast.Tuple):
-            given += argument.elts
+            arguments += argument.elts
     called = name.rpartition(".")[2]
     is_operator = of_torch and called not in TRACKS_NO_SHAPES and called[:1].islower()
-    return is_operator and any(map(is_named, given))
+    return is_operator and any(map(is_named, arguments))

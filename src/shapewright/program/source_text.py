@@ -51,11 +51,11 @@ class _Index:
     @cached_property
     def places(self) -> dict[int, list[ast.expr | ast.stmt]]:
         """Return the nodes by the lines on which they begin."""
-        found: dict[int, list[ast.expr | ast.stmt]] = {}
+        places: dict[int, list[ast.expr | ast.stmt]] = {}
         for node in self.nodes:
             if isinstance(node, ast.expr | ast.stmt):
-                found.setdefault(node.lineno, []).append(node)
-        return found
+                places.setdefault(node.lineno, []).append(node)
+        return places
 
     @cached_property
     def definitions(self) -> tuple[tuple[str, Definition], ...]:
@@ -155,12 +155,18 @@ class SourceText:
         `name`, only those that are called so, whatever they stand in.
         """
         every = self._index.definitions
-        return [each for each in every if name in ("", each[0].rpartition(".")[2])]
+        return [
+            definition
+            for definition in every
+            if name in ("", definition[0].rpartition(".")[2])
+        ]
 
     def functions(self, name: str = "") -> list[tuple[str, Function]]:
         """Return the definitions that are functions written with `def`."""
-        found = self.definitions(name)
-        return [(full, node) for full, node in found if isinstance(node, Function)]
+        definitions = self.definitions(name)
+        return [
+            (full, node) for full, node in definitions if isinstance(node, Function)
+        ]
 
     @property
     def function(self) -> ast.FunctionDef | None:
@@ -242,14 +248,14 @@ class SourceText:
         Of a method call over several lines Python tells the stretch from the method's
         name on.
         """
-        found = self.exact_node(span)
-        return found if found is not None else self._chained(span)
+        exact = self.exact_node(span)
+        return exact if exact is not None else self._chained(span)
 
     def exact_node(self, span: Span) -> ast.expr | ast.stmt | None:
         """Return the outermost expression, or else statement, at exactly this span."""
-        found = [node for node in self.near(span.line) if self.span(node) == span]
-        exprs = [node for node in found if isinstance(node, ast.expr)]
-        return exprs[0] if exprs else found[-1] if found else None
+        matches = [node for node in self.near(span.line) if self.span(node) == span]
+        exprs = [node for node in matches if isinstance(node, ast.expr)]
+        return exprs[0] if exprs else matches[-1] if matches else None
 
     def _chained(self, span: Span) -> ast.Call | None:
         """Return the method call whose name begins at this span, on a line below its
@@ -274,8 +280,8 @@ class SourceText:
             for name, value in ast.iter_fields(parent):
                 if value is node:
                     steps.append((name, -1))
-                elif isinstance(value, list) and any(each is node for each in value):
-                    at = next(n for n, each in enumerate(value) if each is node)
+                elif isinstance(value, list) and any(item is node for item in value):
+                    at = next(n for n, item in enumerate(value) if item is node)
                     steps.append((name, at))
             node = parent
         return tuple(reversed(steps))
@@ -338,13 +344,15 @@ def _iter_given(text: SourceText, name: str) -> Iterator[ast.expr]:
         if isinstance(node, ast.FunctionDef):
             arguments = node.args
             named = [*arguments.posonlyargs, *arguments.args]
-            given = arguments.defaults
-            pairs = list(zip(named[len(named) - len(given) :], given, strict=True))
-            for each, value in zip(
+            defaults = arguments.defaults
+            pairs = list(
+                zip(named[len(named) - len(defaults) :], defaults, strict=True)
+            )
+            for parameter, value in zip(
                 arguments.kwonlyargs, arguments.kw_defaults, strict=True
             ):
                 if value is not None:
-                    pairs.append((each, value))
+                    pairs.append((parameter, value))
             for argument, value in pairs:
                 if argument.arg == name:
                     yield value
@@ -367,7 +375,7 @@ def _iter_given(text: SourceText, name: str) -> Iterator[ast.expr]:
 
 def _get_parameter_place(node: ast.FunctionDef, name: str) -> int | None:
     """Return a parameter's position in calls of the function, not counting `self`."""
-    names = [each.arg for each in (*node.args.posonlyargs, *node.args.args)]
+    names = [argument.arg for argument in (*node.args.posonlyargs, *node.args.args)]
     if name not in names:
         return None
     return names.index(name) - (1 if names[:1] == ["self"] else 0)
@@ -383,6 +391,6 @@ def _iter_handed(
         name = owner.name
     for call in text.nodes:
         if isinstance(call, ast.Call) and 0 <= place < len(call.args):
-            given = call.args[place]
-            if get_called_name(call) == name and not isinstance(given, ast.Starred):
-                yield given
+            argument = call.args[place]
+            if get_called_name(call) == name and not isinstance(argument, ast.Starred):
+                yield argument

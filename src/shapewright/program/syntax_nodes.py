@@ -100,7 +100,7 @@ def is_made_of(node: ast.AST, kinds: tuple[type[ast.AST], ...]) -> bool:
 def get_first_line(node: ast.stmt) -> int:
     """Return the line on which a statement begins, with its decorators."""
     decorators: list[ast.expr] = getattr(node, "decorator_list", [])
-    return min([node.lineno, *(each.lineno for each in decorators)])
+    return min([node.lineno, *(decorator.lineno for decorator in decorators)])
 
 
 def get_last_line(node: ast.expr | ast.stmt) -> int:
@@ -167,8 +167,10 @@ def build_call(name: str, *args: ast.expr) -> ast.Call:
 
 def build_method(node: ast.expr, name: str, *args: int | ast.expr) -> ast.Call:
     """Build `node.name(*args)`."""
-    given = [arg if isinstance(arg, ast.expr) else build_number(arg) for arg in args]
-    return ast.Call(ast.Attribute(node, name, ast.Load()), given, [])
+    arguments = [
+        arg if isinstance(arg, ast.expr) else build_number(arg) for arg in args
+    ]
+    return ast.Call(ast.Attribute(node, name, ast.Load()), arguments, [])
 
 
 def build_number(value: int) -> ast.expr:

@@ -31,7 +31,7 @@ def get_words(file: str) -> tuple[str, ...]:
     """Return the words that mark loops over epochs in a library's file."""
     parts = PurePath(file).parts
     return tuple(
-        each.word
-        for each in TRAINING_LIBRARIES
-        if not each.package or each.package in parts
+        library.word
+        for library in TRAINING_LIBRARIES
+        if not library.package or library.package in parts
     )

@@ -90,8 +90,8 @@ class Formulas:
         ranges = ", ".join(letter.text(name) for name, letter in self.letters.items())
         if self.exact:
             sizes = self.derived + self.runs
-            told = f"exact: by rules at all {sizes} sizes, {self.runs} of them run"
-            return f"{ranges}; {told}"
+            statement = f"exact: by rules at all {sizes} sizes, {self.runs} of them run"
+            return f"{ranges}; {statement}"
         rules = f", by rules at {self.derived} more" if self.derived else ""
         return f"{ranges}; checked at {self.runs} sizes{rules}"
 

@@ -135,8 +135,10 @@ class Guard:
     demand: AssertedComparison | None = None
 
     def __str__(self) -> str:
-        said = f"{self.left} {self.operator} {self.right}: {str(self.outcome).lower()}"
-        return said if self.span is None else f"{self.span}: {said}"
+        comparison = (
+            f"{self.left} {self.operator} {self.right}: {str(self.outcome).lower()}"
+        )
+        return comparison if self.span is None else f"{self.span}: {comparison}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -191,7 +193,7 @@ def evaluate_guard(guard: Guard, values: Mapping[SizeRead, int]) -> bool:
 def iter_reads(*expressions: Expression) -> Iterator[SizeRead]:
     """Yield every read in the expressions, each once."""
     yield from dict.fromkeys(
-        leaf for each in expressions for leaf in _iter_leaves(each)
+        leaf for expression in expressions for leaf in _iter_leaves(expression)
     )
 
 

@@ -67,13 +67,13 @@ def read_formulas(row: Json) -> Formulas | None:
     if row is None:
         return None
     return Formulas(
-        {name: Checked(**each) for name, each in row["letters"].items()},
+        {name: Checked(**letter) for name, letter in row["letters"].items()},
         row["runs"],
         row["tried"],
         row.get("derived", 0),
-        {name: _read_branch(each) for name, each in row["varying"].items()},
-        tuple(_read_branch(each) for each in row["branches"]),
-        tuple(Named(**each) for each in row.get("names", ())),
+        {name: _read_branch(branch) for name, branch in row["varying"].items()},
+        tuple(_read_branch(branch) for branch in row["branches"]),
+        tuple(Named(**name_row) for name_row in row.get("names", ())),
     )
 
 
@@ -105,9 +105,9 @@ class TableReader:
         if kind == "size":
             return attach_formula(inner[0], read(inner[1]))
         if kind == "dict":
-            return {self.nest(key): self.nest(each) for key, each in inner}
+            return {self.nest(key): self.nest(item) for key, item in inner}
         if kind in _SEQUENCES:
-            return _SEQUENCES[kind]([self.nest(each) for each in inner])
+            return _SEQUENCES[kind]([self.nest(item) for item in inner])
         return self._scalar(kind, inner)
 
     def _scalar(self, kind: str, inner: Json) -> Any:
@@ -191,13 +191,13 @@ def _read_fact(row: Json) -> Fact:
     stride = row.get("stride", ())
     if "stride" not in row:
         stride = compute_contiguous(shape)
-    given = {name: row[name] for name in _FACT_FIELDS if name in row}
-    if given.get("grad_shape") is not None:
-        given["grad_shape"] = tuple(given["grad_shape"])
+    known_fields = {name: row[name] for name in _FACT_FIELDS if name in row}
+    if known_fields.get("grad_shape") is not None:
+        known_fields["grad_shape"] = tuple(known_fields["grad_shape"])
     stride = None if stride is None else tuple(stride)
     shape = _attach_formulas(shape, row.get("formulas"))
     stride = _attach_formulas(stride, row.get("stride_formulas"))
-    return Fact(shape, row["dtype"], stride, **given)
+    return Fact(shape, row["dtype"], stride, **known_fields)
 
 
 def _attach_formulas(sizes: Any, formulas: Json) -> Any:
@@ -225,7 +225,7 @@ def read_finding(row: Json) -> Finding:
         span=_read_span(row["span"]),
         module=row["module"],
         torch_message=row["torch_message"],
-        related=tuple(_read_related(each) for each in row["related"]),
+        related=tuple(_read_related(place) for place in row["related"]),
         count=row["count"],
     )
 

@@ -28,8 +28,8 @@ def schema() -> dict[str, Any]:
     Example: ``jsonschema.validate(json.loads(trace.to_json()), schema())``.
     """
     text = files("shapewright.record").joinpath("schema.json").read_text("utf-8")
-    made: dict[str, Any] = json.loads(text)
-    return made
+    whole: dict[str, Any] = json.loads(text)
+    return whole
 
 
 Json = Any
@@ -97,7 +97,7 @@ class TableWriter:
             return {"dict": pairs}
         for kind, name in _SEQUENCES:
             if isinstance(value, kind):
-                return {name: [self.nest(each) for each in value]}
+                return {name: [self.nest(item) for item in value]}
         return self._scalar(value)
 
     def _scalar(self, value: Any) -> Json:
@@ -297,8 +297,12 @@ def write_formulas(formulas: Formulas) -> Json:
         },
         "branches": [_write_branch(branch) for branch in formulas.branches],
         "names": [
-            {"value": each.value, "name": each.name, "module": each.module}
-            for each in formulas.names
+            {
+                "value": name_record.value,
+                "name": name_record.name,
+                "module": name_record.module,
+            }
+            for name_record in formulas.names
         ],
     }
 

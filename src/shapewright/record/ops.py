@@ -223,10 +223,10 @@ def find_module(
     calls: Sequence[ModuleCall], states: Sequence[State], path: str, call: int
 ) -> ModuleCall:
     """Return the `call`-th call of the module at `path`, or raise `NotInTrace`."""
-    of_path = [made for made in calls if made.path == path]
-    for made in of_path:
-        if made.call == call:
-            return made
+    of_path = [module_call for module_call in calls if module_call.path == path]
+    for module_call in of_path:
+        if module_call.call == call:
+            return module_call
     if of_path:
         times = "once" if len(of_path) == 1 else f"{len(of_path)} times"
         raise NotInTrace(f"`{path}` was called {times}: there is no call {call}")
@@ -236,7 +236,9 @@ def find_module(
 def _describe_missing_module(
     calls: Sequence[ModuleCall], states: Sequence[State], path: str
 ) -> str:
-    known = list(dict.fromkeys(made.path for made in calls if made.path))
+    known = list(
+        dict.fromkeys(module_call.path for module_call in calls if module_call.path)
+    )
     inside = [name for name in known if name.startswith(f"{path}.")]
     if inside:
         few = _list_names(inside)
@@ -253,7 +255,9 @@ def _describe_missing_module(
 
 def find_modules(calls: Iterable[ModuleCall], pattern: str) -> tuple[ModuleCall, ...]:
     """Return all calls whose path matches a shell-style pattern, in run order."""
-    return tuple(made for made in calls if fnmatchcase(made.path, pattern))
+    return tuple(
+        module_call for module_call in calls if fnmatchcase(module_call.path, pattern)
+    )
 
 
 def find_op(ops: Iterable[Op], name: str | int, module: str | None, nth: int) -> Op:

@@ -203,8 +203,8 @@ class Report:
         """Return the exit code: 0 if clean, 1 with errors or warnings or if
         incomplete.
         """
-        told = [finding for finding in self.findings if finding.severity != "note"]
-        return 1 if told or not self.complete else 0
+        problems = [finding for finding in self.findings if finding.severity != "note"]
+        return 1 if problems or not self.complete else 0
 
     def __repr__(self) -> str:
         count = len(self.findings)

@@ -159,9 +159,9 @@ class Solution:
         Raises `LookupError` where no demand held and these sizes were not tried.
         """
         if self.tried:
-            for one in self.tried:
-                if dict(one.sizes) == sizes:
-                    return not one.message
+            for trial in self.tried:
+                if dict(trial.sizes) == sizes:
+                    return not trial.message
             raise LookupError(f"no demand held, and {sizes} were not tried")
         return all(demand.demand.holds(sizes) for demand in self.demands)
 

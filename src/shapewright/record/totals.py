@@ -148,7 +148,9 @@ class _Work:
 
     def is_hidden(self, path: str) -> bool:
         """Return whether a parameter belongs to an opaque (scripted) module."""
-        return any(not each or path.startswith(f"{each}.") for each in self.opaque)
+        return any(
+            not prefix or path.startswith(f"{prefix}.") for prefix in self.opaque
+        )
 
     def _allocate(self, op: Op) -> int:
         storages: dict[int, int] = {}
@@ -193,7 +195,9 @@ def count_storage_bytes(fact: Fact) -> int:
 
 
 def _is_new_storage(op: Op, fact: Fact) -> bool:
-    return not fact.storage or all(fact.storage != given.storage for given in op.inputs)
+    return not fact.storage or all(
+        fact.storage != source.storage for source in op.inputs
+    )
 
 
 def _count_elements(facts: Iterable[Fact]) -> int:
@@ -206,12 +210,12 @@ def _compute_subtotals(
     flops = [0, *accumulate(work.flops)]
     written = [0, *accumulate(work.written)]
     sizes = count_parameters_under(states)
-    made = []
+    subtotals = []
     for call in calls:
         begin, end = call.ops
         end = min(end, len(work.flops))
         own, elsewhere = sizes.get(call.path, (0, 0))
-        made.append(
+        subtotals.append(
             Subtotal(
                 own + elsewhere,
                 flops[end] - flops[begin],
@@ -219,7 +223,7 @@ def _compute_subtotals(
                 elsewhere=elsewhere > 0 and own == 0,
             )
         )
-    return tuple(made)
+    return tuple(subtotals)
 
 
 def count_parameters_under(states: Iterable[State]) -> dict[str, tuple[int, int]]:

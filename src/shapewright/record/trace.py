@@ -122,7 +122,9 @@ class Trace:
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Trace):
             return NotImplemented
-        names = (each.name for each in fields(self) if each.name != "by")
+        names = (
+            trace_field.name for trace_field in fields(self) if trace_field.name != "by"
+        )
         return all(_is_same(self, other, name) for name in names)
 
     __hash__ = None  # type: ignore[assignment]
@@ -149,8 +151,8 @@ class Trace:
         return None if render is None else render(self)
 
 
-def _is_same(one: Trace, other: Trace, name: str) -> bool:
-    mine, theirs = getattr(one, name), getattr(other, name)
+def _is_same(trace: Trace, other: Trace, name: str) -> bool:
+    mine, theirs = getattr(trace, name), getattr(other, name)
     if name in ("ops", "calls", "states", "findings", "assumptions", "notes"):
         return tuple(mine) == tuple(theirs)
     if name in ("sources", "letters"):

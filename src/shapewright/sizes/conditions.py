@@ -134,17 +134,17 @@ def _join_parts(
     return _Pattern(letters, lcm(*under) if added else prod(under))
 
 
-def compare_formulas(one: Expression, two: Expression, ladders: Ladders) -> Decision:
+def compare_formulas(left: Expression, right: Expression, ladders: Ladders) -> Decision:
     """Whether two formulas are equal at all sizes of their letters.
 
     False comes with sizes at which they differ; None where that would be more work
     than `WORK` points, or endless.
     """
-    difference = settle_choices(one, ladders) - settle_choices(two, ladders)
+    difference = settle_choices(left, ladders) - settle_choices(right, ladders)
     letters = difference.letters()
     if not letters:
         differ = difference.value({}) != 0
-        low = {name: ladders[name].low for name in one.letters() | two.letters()}
+        low = {name: ladders[name].low for name in left.letters() | right.letters()}
         return Decision(not differ, low if differ else None)
     whole = count_points(ladders, letters)
     few = _find_enough_sizes(difference, ladders)
@@ -154,10 +154,10 @@ def compare_formulas(one: Expression, two: Expression, ladders: Ladders) -> Deci
         return _compare_points(difference, iter_points(ladders, letters), ladders)
     if prod(map(len, few.values())) > WORK:
         return _probe_points(difference, ladders)
-    found = _compare_points(difference, _build_grid(few), ladders)
-    if found.holds is None and whole is not None and whole <= WORK:
+    decision = _compare_points(difference, _build_grid(few), ladders)
+    if decision.holds is None and whole is not None and whole <= WORK:
         return _compare_points(difference, iter_points(ladders, letters), ladders)
-    return found
+    return decision
 
 
 def _find_enough_sizes(
@@ -238,8 +238,8 @@ class Compared:
     two: Expression
 
     def holds(self, sizes: Mapping[str, int]) -> bool:
-        one, two = self.one.value(sizes), self.two.value(sizes)
-        return bool(RELATIONS[self.relation](one, two))
+        left, right = self.one.value(sizes), self.two.value(sizes)
+        return bool(RELATIONS[self.relation](left, right))
 
     def letters(self) -> frozenset[str]:
         return self.one.letters() | self.two.letters()
@@ -287,8 +287,8 @@ def _add_brackets(part: Condition) -> str:
 def negate_condition(condition: Condition) -> Condition:
     """Return the negation. Raises `TypeError` for a condition of another kind."""
     match condition:
-        case Compared(one, relation, two):
-            return Compared(one, OPPOSITE[relation], two)
+        case Compared(left, relation, right):
+            return Compared(left, OPPOSITE[relation], right)
         case Every(parts):
             return Some(tuple(map(negate_condition, parts)))
         case Some(parts):
@@ -301,18 +301,18 @@ def decide_condition(condition: Condition, ladders: Ladders) -> Decision:
     not.
     """
     match condition:
-        case Compared(one, "==", two):
-            found = compare_formulas(one, two, ladders)
-        case Compared(one, relation, two):
-            found = _decide_inequality(one, relation, two, ladders)
+        case Compared(left, "==", right):
+            decision = compare_formulas(left, right, ladders)
+        case Compared(left, relation, right):
+            decision = _decide_inequality(left, relation, right, ladders)
         case Every(parts):
             return _join_all([decide_condition(part, ladders) for part in parts])
         case Some(parts):
             any_ = any(decide_condition(part, ladders).holds for part in parts)
-            found = Decision(True if any_ else None)
+            decision = Decision(True if any_ else None)
         case _:
-            found = Decision(None)
-    return found if found.holds is not None else _try_each(condition, ladders)
+            decision = Decision(None)
+    return decision if decision.holds is not None else _try_each(condition, ladders)
 
 
 def _join_all(parts: list[Decision]) -> Decision:
@@ -335,10 +335,10 @@ def _try_each(condition: Condition, ladders: Ladders) -> Decision:
 
 
 def _decide_inequality(
-    one: Expression, relation: str, two: Expression, ladders: Ladders
+    left: Expression, relation: str, right: Expression, ladders: Ladders
 ) -> Decision:
     """Decide an inequality by the bounds of the difference, or by its slope."""
-    difference = settle_choices(one, ladders) - settle_choices(two, ladders)
+    difference = settle_choices(left, ladders) - settle_choices(right, ladders)
     if relation in ("<", "<="):
         difference, relation = -difference, ">" if relation == "<" else ">="
     low, high = find_bounds(difference, ladders)

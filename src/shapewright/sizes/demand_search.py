@@ -77,26 +77,26 @@ class SizeEvidence:
 
 def find_demands(evidence: SizeEvidence, most: int) -> list[Demand]:
     """Return demands that agree with the evidence, the likeliest first."""
-    found: list[Demand] = []
+    demands: list[Demand] = []
     for family in FAMILIES:
         own = 0
-        for each in islice(family(evidence), MANY):
-            if each not in found and evidence.agrees(each):
-                found.append(each)
+        for demand in islice(family(evidence), MANY):
+            if demand not in demands and evidence.agrees(demand):
+                demands.append(demand)
                 own += 1
-                if len(found) == most:
-                    return found
+                if len(demands) == most:
+                    return demands
                 if own == OF_A_FAMILY:
                     break
-    return found
+    return demands
 
 
 def find_plain_demand(evidence: SizeEvidence) -> Demand | None:
     """Return a plain demand on letters that fully explains the evidence, or None."""
     for family in (_iter_single_demands, _iter_letter_demands, _iter_pair_demands):
-        for each in islice(family(evidence), MANY):
-            if evidence.agrees(each):
-                return each
+        for demand in islice(family(evidence), MANY):
+            if evidence.agrees(demand):
+                return demand
     return None
 
 
@@ -116,9 +116,9 @@ def _iter_letter_demands(evidence: SizeEvidence) -> Iterator[Demand]:
             for atom in evidence.atoms(letter)[: 1 if plain else None]:
                 own += _iter_size_demands(atom, evidence.passed, refused)
             own = [
-                each
-                for each in dict.fromkeys(own)
-                if evidence.allows(each) and not any(map(each.holds, refused))
+                demand
+                for demand in dict.fromkeys(own)
+                if evidence.allows(demand) and not any(map(demand.holds, refused))
             ]
             if not own and refused and not plain:
                 own = _iter_doubles(evidence, letter, refused)
@@ -144,12 +144,12 @@ def _iter_doubles(
     """Yield two demands on one letter at once: a multiple and a bound."""
     parts: list[Demand] = []
     for atom in evidence.atoms(letter):
-        passed = {atom.value(each) for each in evidence.passed}
+        passed = {atom.value(sizes) for sizes in evidence.passed}
         if not passed:
             continue
         parts += [AtLeast(atom, min(passed)), SizeAtMost(atom, max(passed))]
         for divisor in range(2, LARGEST + 1):
-            rests = {each % divisor for each in passed}
+            rests = {size % divisor for size in passed}
             if len(rests) == 1:
                 parts.append(_build_multiple(atom, divisor, rests.pop()))
     return [
@@ -173,20 +173,20 @@ def _iter_size_demands(
     size: Expression, passed: Sequence[Sizes], refused: Sequence[Sizes]
 ) -> Iterator[Demand]:
     """Yield bounds and multiples of one size."""
-    good = sorted({size.value(each) for each in passed})
-    bad = sorted({size.value(each) for each in refused})
+    good = sorted({size.value(sizes) for sizes in passed})
+    bad = sorted({size.value(sizes) for sizes in refused})
     if not good or not bad:
         return
     yield from _iter_bounds(size, good, bad)
-    found = 0
+    multiples = 0
     for divisor in range(2, LARGEST + 1):
-        rests = {each % divisor for each in good}
+        rests = {good_size % divisor for good_size in good}
         if len(rests) == 1:
             (rest,) = rests
-            if not any(each % divisor == rest for each in bad):
+            if not any(bad_size % divisor == rest for bad_size in bad):
                 yield _build_multiple(size, divisor, rest)
-                found += 1
-                if found == WIDEST:
+                multiples += 1
+                if multiples == WIDEST:
                     return
 
 
@@ -200,16 +200,18 @@ def _build_multiple(size: Expression, divisor: int, rest: int) -> Demand:
     return Multiple(size, divisor, rest)
 
 
-def _build_equal(one: Expression, two: Expression) -> Demand:
-    """Return `one == two` without a factor that both sides share."""
-    sides = [each if isinstance(each, Total) else None for each in (one, two)]
+def _build_equal(left_size: Expression, right_size: Expression) -> Demand:
+    """Return `left_size == right_size` without a factor that both sides share."""
+    sides = [
+        side if isinstance(side, Total) else None for side in (left_size, right_size)
+    ]
     left, right = sides
     if left is not None and right is not None and not left.constant and left.terms:
         factors = [factor for side in sides if side for _, factor in side.terms]
         scale = gcd(right.constant, *factors)
         if scale > 1:
             return EqualSizes(_shrink_size(left, scale), _shrink_size(right, scale))
-    return EqualSizes(one, two)
+    return EqualSizes(left_size, right_size)
 
 
 def _shrink_size(size: Total, scale: int) -> Expression:
@@ -220,8 +222,8 @@ def _shrink_size(size: Total, scale: int) -> Expression:
 
 def _iter_bounds(size: Expression, good: list[int], bad: list[int]) -> Iterator[Demand]:
     """Yield `>=`, `<=` and both, with the bounds that the evidence leaves open."""
-    below = [each for each in bad if each < good[0]]
-    above = [each for each in bad if each > good[-1]]
+    below = [size_below for size_below in bad if size_below < good[0]]
+    above = [size_above for size_above in bad if size_above > good[-1]]
     if len(below) + len(above) < len(bad):
         return
     lows = _iter_ends(below[-1] + 1, good[0]) if below else []
@@ -244,41 +246,41 @@ def _iter_ends(open_end: int, seen: int) -> list[int]:
 
 def _iter_named_demands(evidence: SizeEvidence) -> Iterator[Demand]:
     """Yield demands that the sizes named by the refused call fit."""
-    for one, two in evidence.stated:
-        if len(one.letters() | two.letters()) > 1:
-            yield _build_equal(one, two)
-            yield Fits(one, two)
+    for left, right in evidence.stated:
+        if len(left.letters() | right.letters()) > 1:
+            yield _build_equal(left, right)
+            yield Fits(left, right)
 
 
 def _iter_pair_demands(evidence: SizeEvidence) -> Iterator[Demand]:
     """Yield demands on two letters: equality, order, integer ratios, differences."""
     letters = [Letter(name) for name in evidence.letters]
-    for one, two in combinations(letters, 2):
-        yield EqualSizes(one, two)
-        yield NoMore(one, two)
-        yield NoMore(two, one)
-        yield Fits(one, two)
+    for left, right in combinations(letters, 2):
+        yield EqualSizes(left, right)
+        yield NoMore(left, right)
+        yield NoMore(right, left)
+        yield Fits(left, right)
         for scale in (2, 3, 4):
-            yield EqualSizes(one * scale, two)
-            yield EqualSizes(one, two * scale)
+            yield EqualSizes(left * scale, right)
+            yield EqualSizes(left, right * scale)
         for step in (1, 2, -1, -2):
-            yield EqualSizes(one + step, two)
-            yield NoMore(one + step, two)
-        yield Divides(one, two)
-        yield Divides(two, one)
+            yield EqualSizes(left + step, right)
+            yield NoMore(left + step, right)
+        yield Divides(left, right)
+        yield Divides(right, left)
 
 
 def _iter_aligned(evidence: SizeEvidence) -> Iterator[Demand]:
     """Yield demands that corresponding sizes of the call fit, one pair or all."""
     pairs = [pair for pair in evidence.pairs if pair[0].letters() | pair[1].letters()]
     for kind in (EqualSizes, Fits, NoMore):
-        for one, two in pairs:
-            yield kind(one, two)
+        for left, right in pairs:
+            yield kind(left, right)
             if kind is NoMore:
-                yield kind(two, one)
+                yield kind(right, left)
     for kind in (EqualSizes, Fits):
-        some: list[Demand] = [kind(one, two) for one, two in pairs]
-        some = [each for each in some if evidence.allows(each)]
+        some: list[Demand] = [kind(left, right) for left, right in pairs]
+        some = [demand for demand in some if evidence.allows(demand)]
         if len(some) > 1:
             yield Both(tuple(some))
         yield from (Both(two) for two in combinations(some, 2) if len(some) > 2)
@@ -288,20 +290,20 @@ def _iter_call_demands(evidence: SizeEvidence) -> Iterator[Demand]:
     """Yield conditions on the sizes that the refused call got."""
     for size in evidence.sizes:
         yield from _iter_size_demands(size, evidence.passed, evidence.refused)
-    for one, two in combinations(evidence.sizes, 2):
-        yield EqualSizes(one, two)
-        yield Fits(one, two)
-        yield NoMore(one, two)
-        yield NoMore(two, one)
-        yield Divides(one, two)
-        yield Divides(two, one)
+    for left, right in combinations(evidence.sizes, 2):
+        yield EqualSizes(left, right)
+        yield Fits(left, right)
+        yield NoMore(left, right)
+        yield NoMore(right, left)
+        yield Divides(left, right)
+        yield Divides(right, left)
 
 
 def _iter_joined_demands(evidence: SizeEvidence) -> Iterator[Demand]:
     """Yield demands on sums, differences and products of letters."""
     letters = [Letter(name) for name in evidence.letters]
-    for one, two in combinations(letters, 2):
-        for size in (one + two, one - two, product([one, two])):
+    for left, right in combinations(letters, 2):
+        for size in (left + right, left - right, product([left, right])):
             yield from _iter_size_demands(size, evidence.passed, evidence.refused)
 
 

@@ -166,7 +166,7 @@ class Fits(Demand):
         return self.one.letters() | self.two.letters()
 
     def __str__(self) -> str:
-        sides = [f"{each} == 1" for each in (self.one, self.two) if each.letters()]
+        sides = [f"{side} == 1" for side in (self.one, self.two) if side.letters()]
         return " or ".join([f"{self.one} == {self.two}", *sides])
 
 
@@ -195,8 +195,8 @@ class Square(Demand):
     size: Expression
 
     def holds(self, sizes: Sizes) -> bool:
-        found = self.size.value(sizes)
-        return found >= 0 and isqrt(found) ** 2 == found
+        number = self.size.value(sizes)
+        return number >= 0 and isqrt(number) ** 2 == number
 
     def letters(self) -> frozenset[str]:
         return self.size.letters()

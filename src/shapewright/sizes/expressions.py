@@ -182,10 +182,10 @@ class Clamped(Expression):
     high: int | None = None
 
     def value(self, letters: Values) -> int:
-        found = self.over.value(letters)
+        quotient = self.over.value(letters)
         if self.low is not None:
-            found = max(found, self.low)
-        return found if self.high is None else min(found, self.high)
+            quotient = max(quotient, self.low)
+        return quotient if self.high is None else min(quotient, self.high)
 
     def letters(self) -> frozenset[str]:
         return self.over.letters()
@@ -298,7 +298,7 @@ def product(parts: Iterable[Expression]) -> Expression:
         factors += rest
     if constant == 0 or not factors:
         return number(constant)
-    factors.sort(key=lambda each: (not isinstance(each, Letter), str(each)))
+    factors.sort(key=lambda factor: (not isinstance(factor, Letter), str(factor)))
     whole = factors[0] if len(factors) == 1 else Product(tuple(factors))
     return total([(whole, constant)])
 
@@ -339,9 +339,9 @@ class Size(int):
     formula: Expression
 
     def __new__(cls, value: int, formula: Expression) -> Size:
-        made = super().__new__(cls, value)
-        made.formula = formula
-        return made
+        size = super().__new__(cls, value)
+        size.formula = formula
+        return size
 
     def __repr__(self) -> str:
         return str(self.formula)

@@ -126,36 +126,36 @@ def simplify_multiples(formula: Expression, steps: Mapping[str, int]) -> Express
         case Remainder(over, divisor):
             inner = simplify_multiples(over, steps)
             parts, beside = _split_parts(inner)
-            if all(own * _find_step(each, steps) % divisor == 0 for each, own in parts):
+            if all(own * _find_step(part, steps) % divisor == 0 for part, own in parts):
                 return number(beside % divisor)
             return inner % divisor
         case Product(factors):
-            return product([simplify_multiples(each, steps) for each in factors])
+            return product([simplify_multiples(factor, steps) for factor in factors])
         case Clamped(over, low, high):
             return Clamped(simplify_multiples(over, steps), low, high)
         case Absolute(over):
             return Absolute(simplify_multiples(over, steps))
         case Least(some):
-            return least([simplify_multiples(each, steps) for each in some])
+            return least([simplify_multiples(part, steps) for part in some])
         case Most(some):
-            return most([simplify_multiples(each, steps) for each in some])
+            return most([simplify_multiples(part, steps) for part in some])
     return formula
 
 
 def _gather_division(formula: Expression, steps: Mapping[str, int]) -> Expression:
     """Write `2*(H//2)` as `H` if the division is exact."""
     terms, constant = _split_parts(formula)
-    made: list[tuple[Expression | int, int]] = [(constant, 1)]
+    gathered_terms: list[tuple[Expression | int, int]] = [(constant, 1)]
     for term, factor in terms:
         if isinstance(term, Quotient) and factor % term.divisor == 0:
             inner, beside = _split_parts(term.over)
             if beside == 0 and all(
-                own * _find_step(each, steps) % term.divisor == 0 for each, own in inner
+                own * _find_step(part, steps) % term.divisor == 0 for part, own in inner
             ):
-                made.append((term.over, factor // term.divisor))
+                gathered_terms.append((term.over, factor // term.divisor))
                 continue
-        made.append((term, factor))
-    return shift_sum(total(made), 0)
+        gathered_terms.append((term, factor))
+    return shift_sum(total(gathered_terms), 0)
 
 
 def _drop_constant(

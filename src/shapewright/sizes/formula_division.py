@@ -75,12 +75,12 @@ def carry_out_divisions(formula: Expression, ladders: Ladders) -> Expression:
     """Return the formula with all exact divisions by formulas carried out."""
     match formula:
         case Total(terms, constant):
-            made = [
+            new_terms = [
                 (carry_out_divisions(term, ladders), factor) for term, factor in terms
             ]
-            return total([(constant, 1), *made])
+            return total([(constant, 1), *new_terms])
         case Product(factors):
-            return product([carry_out_divisions(each, ladders) for each in factors])
+            return product([carry_out_divisions(factor, ladders) for factor in factors])
         case Quotient(over, divisor):
             return divide_floor(carry_out_divisions(over, ladders), divisor)
         case Remainder(over, divisor):
@@ -94,28 +94,38 @@ def carry_out_divisions(formula: Expression, ladders: Ladders) -> Expression:
         case Most(parts):
             return Most(tuple(carry_out_divisions(part, ladders) for part in parts))
         case Over(over, by):
-            one, two = (
+            numerator, denominator = (
                 carry_out_divisions(over, ladders),
                 carry_out_divisions(by, ladders),
             )
-            if not two.letters():
-                divisor = two.value({})
-                return divide_floor(one, divisor) if divisor > 0 else Over(one, two)
-            even = _divide_evenly(one, two, ladders)
-            return Over(one, two) if even is None else even
-        case Rest(over, by):
-            one, two = (
-                carry_out_divisions(over, ladders),
-                carry_out_divisions(by, ladders),
-            )
-            if not two.letters():
-                divisor = two.value({})
+            if not denominator.letters():
+                divisor = denominator.value({})
                 return (
-                    compute_remainder(one, divisor) if divisor > 0 else Rest(one, two)
+                    divide_floor(numerator, divisor)
+                    if divisor > 0
+                    else Over(numerator, denominator)
                 )
-            if _divide_evenly(one, two, ladders) is not None:
+            even = _divide_evenly(numerator, denominator, ladders)
+            return Over(numerator, denominator) if even is None else even
+        case Rest(over, by):
+            numerator, denominator = (
+                carry_out_divisions(over, ladders),
+                carry_out_divisions(by, ladders),
+            )
+            if not denominator.letters():
+                divisor = denominator.value({})
+                return (
+                    compute_remainder(numerator, divisor)
+                    if divisor > 0
+                    else Rest(numerator, denominator)
+                )
+            if _divide_evenly(numerator, denominator, ladders) is not None:
                 return number(0)
-            return one if _is_smaller(one, two, ladders) else Rest(one, two)
+            return (
+                numerator
+                if _is_smaller(numerator, denominator, ladders)
+                else Rest(numerator, denominator)
+            )
     return formula
 
 
@@ -126,9 +136,9 @@ def _divide_evenly(
     low, _ = find_bounds(by, ladders)
     if low is None or low < 1:
         return None
-    one, two = _cancel_factors(over, by, ladders)
-    if not two.letters() and two.value({}) == 1:
-        return one
+    numerator, denominator = _cancel_factors(over, by, ladders)
+    if not denominator.letters() and denominator.value({}) == 1:
+        return numerator
     first = {name: ladders[name].low for name in over.letters() | by.letters()}
     times = over.value(first) // by.value(first)
     return number(times) if compare_formulas(over, by * times, ladders).holds else None
@@ -152,9 +162,9 @@ def _cancel_factors(
     )
 
 
-def _is_smaller(one: Expression, two: Expression, ladders: Ladders) -> bool:
-    """Return whether `one` is never negative and always less than `two`."""
-    low, _ = find_bounds(one, ladders)
-    first, second = _cancel_factors(one, two, ladders)
+def _is_smaller(left: Expression, right: Expression, ladders: Ladders) -> bool:
+    """Return whether `left` is never negative and always less than `right`."""
+    low, _ = find_bounds(left, ladders)
+    first, second = _cancel_factors(left, right, ladders)
     least, _ = find_bounds(second - first, ladders)
     return low is not None and low >= 0 and least is not None and least > 0

@@ -74,37 +74,37 @@ def _iter_windows(
     if len(seen) == 2 and min(seen.values()) == 1 and len(column) > SEEN:
         return
     scale, base = _find_common_step(column)
-    hinted = [each for each in dict.fromkeys(hints) if each > 1]
-    found = [*_iter_windows_through(known, column, hinted, 1, 0)]
-    shrunk = tuple((each - base) // scale for each in column)
-    if not found and scale > 1 and len(set(column)) > 2:  # rounded to a multiple
-        found = [*_iter_windows_through(known, shrunk, [scale, *hinted], scale, base)]
-    if not found and len(set(column)) >= SEEN:
-        found = [
+    hinted = [hint for hint in dict.fromkeys(hints) if hint > 1]
+    windows = [*_iter_windows_through(known, column, hinted, 1, 0)]
+    shrunk = tuple((size - base) // scale for size in column)
+    if not windows and scale > 1 and len(set(column)) > 2:  # rounded to a multiple
+        windows = [*_iter_windows_through(known, shrunk, [scale, *hinted], scale, base)]
+    if not windows and len(set(column)) >= SEEN:
+        windows = [
             *_filter_guessed(_iter_windows_through(known, column, list(STRIDES), 1, 0))
         ]
-    if not found and scale > 1 and len(set(column)) >= SEEN:
-        found = [
+    if not windows and scale > 1 and len(set(column)) >= SEEN:
+        windows = [
             *_filter_guessed(
                 _iter_windows_through(known, shrunk, [*STRIDES], scale, base)
             )
         ]
-    yield from found
+    yield from windows
 
 
-def _filter_guessed(found: Iterator[_Window]) -> Iterator[_Window]:
+def _filter_guessed(windows: Iterator[_Window]) -> Iterator[_Window]:
     """Filter windows found without hints to those that are usual in programs."""
-    for each in found:
-        plain = each.slope == 1 or each.stride <= 4
-        if plain and each.step < 2 * each.stride:
-            yield replace(each, likely=False)
+    for window in windows:
+        plain = window.slope == 1 or window.stride <= 4
+        if plain and window.step < 2 * window.stride:
+            yield replace(window, likely=False)
 
 
 def _find_common_step(column: Column) -> tuple[int, int]:
     """Return the greatest common step of the values seen, and their offset."""
     step = 0
-    for each in column:
-        step = gcd(step, each - column[0])
+    for size in column:
+        step = gcd(step, size - column[0])
     return (step, column[0] % step) if step > 1 else (1, 0)
 
 
@@ -181,18 +181,26 @@ class Fitter:
             return Fit(number(column[0]))
         if column in self.known:
             return self.known[column]
-        others = [each for each in dict.fromkeys(near) if self.known.get(each)]
-        recent = [each for each in self.pool if each not in others]
+        others = [
+            other_column
+            for other_column in dict.fromkeys(near)
+            if self.known.get(other_column)
+        ]
+        recent = [
+            column_of_pool
+            for column_of_pool in self.pool
+            if column_of_pool not in others
+        ]
         pool = [
             *others,
             *recent[: len(self.letters)],
             *recent[len(self.letters) :][-POOL:],
         ]
-        found = self.search(column, pool, len(others), tuple(dict.fromkeys(hints)))
-        self.known[column] = found
-        if found is not None:
+        fit = self.search(column, pool, len(others), tuple(dict.fromkeys(hints)))
+        self.known[column] = fit
+        if fit is not None:
             self.pool.append(column)
-        return found
+        return fit
 
     def search(
         self, column: Column, pool: Sequence[Column], near: int, hints: tuple[int, ...]
@@ -200,9 +208,9 @@ class Fitter:
         """Try each family in turn, the plainest first."""
         first = pool[: max(near, len(self.letters))]
         for simple in (self.linear, self.summed, self.limited, self.multiplied):
-            found = simple(column, first)
-            if found is not None:
-                return found
+            fit = simple(column, first)
+            if fit is not None:
+                return fit
         return (
             self.windowed(column, first, hints)
             or self.linear(column, pool)
@@ -233,17 +241,21 @@ class Fitter:
             base = self.known[known]
             if base is None:
                 continue
-            found = list(_iter_windows(known, column, hints))
-            if found:
-                self.guessed += not found[0].likely
-                return self.of_windows(base, found)
+            windows = list(_iter_windows(known, column, hints))
+            if windows:
+                self.guessed += not windows[0].likely
+                return self.of_windows(base, windows)
         return None
 
-    def of_windows(self, base: Fit, found: list[_Window]) -> Fit:
+    def of_windows(self, base: Fit, windows: list[_Window]) -> Fit:
         """Return the first window as the fit, the others as its rivals."""
-        made = [each.of(base.formula) for each in found]
-        others = [each for one in base.rivals for each in (found[0].of(one),)]
-        return Fit(made[0], (*made[1:], *others))
+        formulas = [window.of(base.formula) for window in windows]
+        others = [
+            rival_formula
+            for rival in base.rivals
+            for rival_formula in (windows[0].of(rival),)
+        ]
+        return Fit(formulas[0], (*formulas[1:], *others))
 
     def limited(self, column: Column, pool: Sequence[Column]) -> Fit | None:
         """Fit `min(u, c)` and `max(u, c)`, both sides seen, and `min(u, v)` of two
@@ -257,11 +269,11 @@ class Fitter:
                 return self.made(known, lambda of: clamp_formula(of, None, high))
             if above and column == tuple(max(u, low) for u in known):
                 return self.made(known, lambda of: clamp_formula(of, low, None))
-        for one, two in _iter_pairs(pool):
-            joined = list(zip(one, two, strict=True))
+        for left, right in _iter_pairs(pool):
+            joined = list(zip(left, right, strict=True))
             for choose, expression in ((min, least), (max, most)):
                 if column == tuple(choose(pair) for pair in joined):
-                    a, b = self.known[one], self.known[two]
+                    a, b = self.known[left], self.known[right]
                     if a and b:
                         return Fit(expression([a.formula, b.formula]))
         return None
@@ -330,12 +342,12 @@ class Fitter:
             return Fit(number(rest[0]))
         if self.known.get(rest):
             return self.known[rest]
-        found = self.linear(rest, pool)
-        if found is None and depth < DEEPEST:
-            found = self.multiplied(rest, pool, depth + 1)
-        if found is None and hints:
-            found = self.windowed(rest, pool, hints)
-        return found
+        fit = self.linear(rest, pool)
+        if fit is None and depth < DEEPEST:
+            fit = self.multiplied(rest, pool, depth + 1)
+        if fit is None and hints:
+            fit = self.windowed(rest, pool, hints)
+        return fit
 
     def summed(
         self, column: Column, pool: Sequence[Column], hints: tuple[int, ...] = ()
@@ -357,7 +369,7 @@ class Fitter:
         self, column: Column, pool: Sequence[Column], hints: tuple[int, ...]
     ) -> Fit | None:
         """Fit `((u + q)//r) * ((v + s)//t)`: the number of windows of an image."""
-        strides = [1, *(each for each in hints if each <= 64)]
+        strides = [1, *(hint for hint in hints if hint <= 64)]
         for known in pool:
             base = self.known[known]
             for stride in strides if base else ():
@@ -368,14 +380,16 @@ class Fitter:
                     if any(v % u for u, v in zip(beside, column, strict=True)):
                         continue
                     rest = tuple(v // u for u, v in zip(beside, column, strict=True))
-                    others = [each for each in pool if each != known]
+                    others = [
+                        other_column for other_column in pool if other_column != known
+                    ]
                     left = self.linear(rest, others) or self.windowed(
                         rest, others, tuple(strides)
                     )
                     if left is not None and base is not None:
                         mine = _Window(1, step, stride).of(base.formula)
-                        made = [product([mine, rival]) for rival in left.rivals]
-                        return Fit(product([mine, left.formula]), tuple(made))
+                        rivals = [product([mine, rival]) for rival in left.rivals]
+                        return Fit(product([mine, left.formula]), tuple(rivals))
         return None
 
     def remaining(
@@ -404,12 +418,18 @@ class Fitter:
     def of_letters(self, column: Column) -> Fit | None:
         """Fit `a*S + b*T + c` to two letters."""
         names = list(self.letters)
-        for at, one in enumerate(names):
-            for two in names[at + 1 :]:
-                plane = _fit_plane(self.letters[one], self.letters[two], column)
+        for at, first_name in enumerate(names):
+            for second_name in names[at + 1 :]:
+                plane = _fit_plane(
+                    self.letters[first_name], self.letters[second_name], column
+                )
                 if plane is not None:
                     a, b, c = plane
-                    return Fit(total([(Letter(one), a), (Letter(two), b), (c, 1)]))
+                    return Fit(
+                        total(
+                            [(Letter(first_name), a), (Letter(second_name), b), (c, 1)]
+                        )
+                    )
         return None
 
     def made(self, known: Column, make: object) -> Fit | None:
@@ -448,13 +468,15 @@ def _fit_line(known: Column, column: Column) -> tuple[int, int] | None:
     return None
 
 
-def _fit_plane(one: Column, two: Column, column: Column) -> tuple[int, int, int] | None:
+def _fit_plane(
+    left: Column, right: Column, column: Column
+) -> tuple[int, int, int] | None:
     """Return integers `a, b, c` with `a*u + b*v + c` in every run; five points are
     needed.
     """
-    if len(set(zip(one, two, strict=True))) < 5:
+    if len(set(zip(left, right, strict=True))) < 5:
         return None
-    points = list(zip(one, two, column, strict=True))
+    points = list(zip(left, right, column, strict=True))
     u0, v0, w0 = points[0]
     for i, (u1, v1, w1) in enumerate(points[1:], 1):
         for u2, v2, w2 in points[i + 1 :]:
@@ -475,6 +497,6 @@ def _fit_plane(one: Column, two: Column, column: Column) -> tuple[int, int, int]
 def _iter_pairs(pool: Sequence[Column]) -> Iterator[tuple[Column, Column]]:
     """Yield all pairs of the first columns."""
     first = pool[:6]
-    for at, one in enumerate(first):
-        for two in first[at + 1 :]:
-            yield one, two
+    for at, left in enumerate(first):
+        for right in first[at + 1 :]:
+            yield left, right

@@ -83,7 +83,9 @@ Ladders = Mapping[str, Ladder]
 def count_points(ladders: Ladders, letters: frozenset[str]) -> int | None:
     """Return the number of points of some letters; None if infinite."""
     counts = [ladders[name].count for name in letters]
-    return None if None in counts else prod(each for each in counts if each is not None)
+    return (
+        None if None in counts else prod(count for count in counts if count is not None)
+    )
 
 
 def iter_points(ladders: Ladders, letters: frozenset[str]) -> Iterator[dict[str, int]]:
@@ -130,14 +132,14 @@ def find_bounds(formula: Expression, ladders: Ladders) -> Bounds:
                 return low, high
             return 0, None if low is None or high is None else max(-low, high)
         case Clamped(over, least, most):
-            found = find_bounds(over, ladders)
+            bounds = find_bounds(over, ladders)
             if least is not None:
-                found = _bound_maximum([found, (least, least)])
-            return found if most is None else _bound_minimum([found, (most, most)])
+                bounds = _bound_maximum([bounds, (least, least)])
+            return bounds if most is None else _bound_minimum([bounds, (most, most)])
         case Least(some):
-            return _bound_minimum([find_bounds(each, ladders) for each in some])
+            return _bound_minimum([find_bounds(part, ladders) for part in some])
         case Most(some):
-            return _bound_maximum([find_bounds(each, ladders) for each in some])
+            return _bound_maximum([find_bounds(part, ladders) for part in some])
     return None, None
 
 
@@ -159,19 +161,22 @@ def _bound_remainder(over: Bounds, divisor: int) -> Bounds:
     return 0, divisor - 1
 
 
-def _multiply_bounds(one: Bounds, two: Bounds) -> Bounds:
+def _multiply_bounds(left: Bounds, right: Bounds) -> Bounds:
     """Return the bounds of a product."""
-    if None not in one and None not in two:
-        ends = [a * b for a in one for b in two if a is not None and b is not None]
+    if None not in left and None not in right:
+        ends = [a * b for a in left for b in right if a is not None and b is not None]
         return min(ends), max(ends)
-    for few, many in ((one, two), (two, one)):  # a number in front of an open interval
+    for few, many in (
+        (left, right),
+        (right, left),
+    ):  # a number in front of an open interval
         if few[0] is not None and few[0] == few[1]:
             factor = few[0]
-            low, high = (None if each is None else each * factor for each in many)
+            low, high = (None if end is None else end * factor for end in many)
             if factor == 0:
                 return 0, 0
             return (low, high) if factor > 0 else (high, low)
-    low, other = one[0], two[0]
+    low, other = left[0], right[0]
     if low is not None and other is not None and low >= 0 and other >= 0:
         return low * other, None
     return None, None
@@ -180,7 +185,7 @@ def _multiply_bounds(one: Bounds, two: Bounds) -> Bounds:
 def _bound_minimum(parts: list[Bounds]) -> Bounds:
     """Return the bounds of a minimum."""
     lows, highs = [a for a, _ in parts], [b for _, b in parts if b is not None]
-    known = [each for each in lows if each is not None]
+    known = [low for low in lows if low is not None]
     return (
         min(known) if len(known) == len(lows) else None,
         min(highs) if highs else None,
@@ -190,7 +195,7 @@ def _bound_minimum(parts: list[Bounds]) -> Bounds:
 def _bound_maximum(parts: list[Bounds]) -> Bounds:
     """Return the bounds of a maximum."""
     lows, highs = [a for a, _ in parts if a is not None], [b for _, b in parts]
-    known = [each for each in highs if each is not None]
+    known = [high for high in highs if high is not None]
     return (
         max(lows) if lows else None,
         max(known) if len(known) == len(highs) else None,
@@ -203,10 +208,12 @@ def settle_choices(formula: Expression, ladders: Ladders) -> Expression:
         return number(formula.value({}))
     match formula:
         case Total(terms, constant):
-            made = [(settle_choices(term, ladders), factor) for term, factor in terms]
-            return total([(constant, 1), *made])
+            settled_terms = [
+                (settle_choices(term, ladders), factor) for term, factor in terms
+            ]
+            return total([(constant, 1), *settled_terms])
         case Product(factors):
-            return product([settle_choices(each, ladders) for each in factors])
+            return product([settle_choices(factor, ladders) for factor in factors])
         case Quotient(over, divisor):
             return Quotient(settle_choices(over, ladders), divisor)
         case Remainder(over, divisor):
@@ -229,10 +236,10 @@ def settle_choices(formula: Expression, ladders: Ladders) -> Expression:
                 some = [_choose_parts([some[0], number(most)], ladders, most=False)]
             return some[0]
         case Least(some_):
-            inside = [settle_choices(each, ladders) for each in some_]
+            inside = [settle_choices(part, ladders) for part in some_]
             return _choose_parts(inside, ladders, most=False)
         case Most(some_):
-            inside = [settle_choices(each, ladders) for each in some_]
+            inside = [settle_choices(part, ladders) for part in some_]
             return _choose_parts(inside, ladders, most=True)
     return formula
 

@@ -103,15 +103,17 @@ def suggest_format(shape: Shape, stride: Stride) -> str:
     return "channels_last" if len(shape) == 4 else "channels_last_3d"
 
 
-def compute_hinted_strides(made: Shape, shape: Shape, stride: Stride) -> Stride | None:
+def compute_hinted_strides(
+    output_shape: Shape, shape: Shape, stride: Stride
+) -> Stride | None:
     """Return the strides of an output that keeps a channels-last input's format, or
     None.
     """
-    if len(made) < 4 or len(made) != len(shape):
+    if len(output_shape) < 4 or len(output_shape) != len(shape):
         return None
     if suggest_format(shape, stride) == "contiguous_format":
         return None
-    return channels_last(made)
+    return channels_last(output_shape)
 
 
 @lru_cache(_REMEMBERED)
@@ -265,17 +267,17 @@ def compute_viewed(shape: Shape, stride: Stride, wanted: Shape) -> Stride | None
     if 0 in shape:
         return stride if shape == wanted else contiguous(wanted)
     strides = [0] * len(wanted)
-    at, base, had, made = len(wanted) - 1, stride[-1], 1, 1
+    at, base, had, reached = len(wanted) - 1, stride[-1], 1, 1
     for dim in range(len(shape) - 1, -1, -1):
         had *= shape[dim]
         if dim and (shape[dim - 1] == 1 or stride[dim - 1] == had * base):
             continue  # the next dim goes on where this one ends
-        while at >= 0 and (made < had or wanted[at] == 1):
-            strides[at] = made * base
-            made *= wanted[at]
+        while at >= 0 and (reached < had or wanted[at] == 1):
+            strides[at] = reached * base
+            reached *= wanted[at]
             at -= 1
-        if made != had:
+        if reached != had:
             return None
         if dim:
-            base, had, made = stride[dim - 1], 1, 1
+            base, had, reached = stride[dim - 1], 1, 1
     return tuple(strides) if at == -1 else None

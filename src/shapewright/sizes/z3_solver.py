@@ -38,24 +38,24 @@ def ask_solver(
         return Decision(None)
     asking = _Asking(z3, ladders)
     try:
-        conditions = [asking.condition(each) for each in live]
+        conditions = [asking.condition(part) for part in live]
         conditions.append(z3.Not(asking.condition(condition)))
     except TypeError:  # a condition of another kind
         return Decision(None)
     solver = z3.Solver()
     solver.set("rlimit", STEPS)
     solver.add(*asking.ranges, *conditions)
-    said = solver.check()
-    if said == z3.unsat:
+    answer = solver.check()
+    if answer == z3.unsat:
         return Decision(True)
-    if said != z3.sat:
+    if answer != z3.sat:
         return Decision(None)
     model = solver.model()
     sizes = {
         name: model.eval(letter, model_completion=True).as_long()
         for name, letter in asking.letters.items()
     }
-    refuted = not condition.holds(sizes) and all(each.holds(sizes) for each in live)
+    refuted = not condition.holds(sizes) and all(part.holds(sizes) for part in live)
     return Decision(False, sizes) if refuted else Decision(None)
 
 
@@ -73,17 +73,17 @@ class _Asking:
                 self.ranges.append(rung < ladder.count)
             self.letters[name] = ladder.low + ladder.step * rung
 
-    def formula(self, found: Expression) -> Any:
+    def formula(self, formula: Expression) -> Any:
         """Convert a formula; for positive numbers z3's `/` and `%` equal Python's."""
         z3 = self.z3
-        match found:
+        match formula:
             case Letter(name):
                 return self.letters[name]
             case Total(terms, constant):
                 parts = [self.formula(term) * factor for term, factor in terms]
                 return z3.Sum([z3.IntVal(constant), *parts])
             case Product(factors):
-                return z3.Product([self.formula(each) for each in factors])
+                return z3.Product([self.formula(factor) for factor in factors])
             case Quotient(over, divisor) if divisor > 0:
                 return self.formula(over) / divisor
             case Remainder(over, divisor) if divisor > 0:
@@ -100,26 +100,32 @@ class _Asking:
                 return inner
             case Least(parts_) | Most(parts_):
                 first, *rest = [self.formula(part) for part in parts_]
-                for each in rest:
-                    less = each < first if isinstance(found, Least) else each > first
-                    first = z3.If(less, each, first)
+                for other in rest:
+                    less = (
+                        other < first if isinstance(formula, Least) else other > first
+                    )
+                    first = z3.If(less, other, first)
                 return first
             case Over(over, by):
-                one, two = self.formula(over), self.formula(by)
-                negative = z3.If(two < 0, (-one) / (-two), z3.IntVal(0))
-                return z3.If(two > 0, one / two, negative)
+                numerator, denominator = self.formula(over), self.formula(by)
+                negative = z3.If(
+                    denominator < 0, (-numerator) / (-denominator), z3.IntVal(0)
+                )
+                return z3.If(denominator > 0, numerator / denominator, negative)
             case Rest(over, by):
-                one, two = self.formula(over), self.formula(by)
-                negative = z3.If(two < 0, -((-one) % (-two)), z3.IntVal(0))
-                return z3.If(two > 0, one % two, negative)
-        raise TypeError(found)
+                numerator, denominator = self.formula(over), self.formula(by)
+                negative = z3.If(
+                    denominator < 0, -((-numerator) % (-denominator)), z3.IntVal(0)
+                )
+                return z3.If(denominator > 0, numerator % denominator, negative)
+        raise TypeError(formula)
 
-    def condition(self, found: Condition) -> Any:
+    def condition(self, condition: Condition) -> Any:
         """Convert a condition."""
         z3 = self.z3
-        match found:
-            case Compared(one, relation, two):
-                left, right = self.formula(one), self.formula(two)
+        match condition:
+            case Compared(left_side, relation, right_side):
+                left, right = self.formula(left_side), self.formula(right_side)
                 return {
                     "==": left == right, "!=": left != right, ">=": left >= right,
                     ">": left > right, "<=": left <= right, "<": left < right,
@@ -128,4 +134,4 @@ class _Asking:
                 return z3.And([self.condition(part) for part in parts])
             case Some(parts):
                 return z3.Or([self.condition(part) for part in parts])
-        raise TypeError(found)
+        raise TypeError(condition)

@@ -81,58 +81,60 @@ def _build_chosen_data(chosen: ChosenInputs | None) -> dict[str, str] | None:
 
 def _build_rehearsal_data(report: Report) -> dict[str, Any]:
     """Return what a rehearsal adds: the costs of the run and its story."""
-    told, trace = report.rehearsal, report.trace
-    assert told is not None
+    rehearsal, trace = report.rehearsal, report.trace
+    assert rehearsal is not None
     totals = trace.totals if trace is not None else None
     return {
         "cost": {
             "parameters": totals.parameters if totals is not None else None,
             "flops": totals.flops if totals is not None else None,
-            "steps": told.steps,
-            "seconds": round(told.seconds, 3),
+            "steps": rehearsal.steps,
+            "seconds": round(rehearsal.seconds, 3),
         },
-        "device": told.device,
-        "arguments": list(told.arguments),
-        "story": _build_moment_data(told.story),
-        "gradients": [_build_gradient_data(gradient) for gradient in told.gradients],
-        "skipped": list(told.skipped),
+        "device": rehearsal.device,
+        "arguments": list(rehearsal.arguments),
+        "story": _build_moment_data(rehearsal.story),
+        "gradients": [
+            _build_gradient_data(gradient) for gradient in rehearsal.gradients
+        ],
+        "skipped": list(rehearsal.skipped),
     }
 
 
-def _build_gradient_data(each: Gradient) -> dict[str, Any]:
+def _build_gradient_data(gradient: Gradient) -> dict[str, Any]:
     """Return a value with its gradient, or null if it received none."""
     came = None
-    if each.gradient is not None:
+    if gradient.gradient is not None:
         came = {
-            "shape": list(each.gradient),
-            "dtype": each.gradient_dtype,
-            "layout": each.layout,
+            "shape": list(gradient.gradient),
+            "dtype": gradient.gradient_dtype,
+            "layout": gradient.layout,
         }
     return {
-        "path": each.path,
-        "kind": each.kind,
-        "shape": list(each.shape),
-        "dtype": each.dtype,
+        "path": gradient.path,
+        "kind": gradient.kind,
+        "shape": list(gradient.shape),
+        "dtype": gradient.dtype,
         "gradient": came,
     }
 
 
 def _build_moment_data(moment: Moment) -> dict[str, Any]:
     """Return a moment of the story, without the fields that have their default."""
-    found: dict[str, Any] = {"kind": moment.kind}
+    data: dict[str, Any] = {"kind": moment.kind}
     if moment.file:
-        found |= {"file": moment.file, "line": moment.line}
+        data |= {"file": moment.file, "line": moment.line}
     if moment.text:
-        found["text"] = moment.text
+        data["text"] = moment.text
     if moment.count:
-        found["count"] = moment.count
+        data["count"] = moment.count
     if moment.turns:
-        found |= {"turns": list(moment.turns), "total": moment.total}
+        data |= {"turns": list(moment.turns), "total": moment.total}
     if moment.shapes:
-        found["shapes"] = list(moment.shapes)
+        data["shapes"] = list(moment.shapes)
     if moment.inner:
-        found["inner"] = [_build_moment_data(each) for each in moment.inner]
-    return found
+        data["inner"] = [_build_moment_data(event) for event in moment.inner]
+    return data
 
 
 def _build_fix_data(fix: Fix) -> dict[str, Any]:
@@ -182,43 +184,43 @@ def _build_solution_data(solution: Solution) -> dict[str, Any]:
         "fails": _build_example_data(solution.fails),
         "needed": _build_needed_data(solution.needed),
         "want": solution.want or None,
-        "wanted": [_build_example_data(each) for each in solution.wanted],
+        "wanted": [_build_example_data(example) for example in solution.wanted],
         "runs": solution.runs,
         "sure": solution.sure,
         "tried": [
-            {"sizes": dict(one.sizes), "taken": not one.message}
-            for one in solution.tried
+            {"sizes": dict(trial.sizes), "taken": not trial.message}
+            for trial in solution.tried
         ],
         "stopped": solution.stopped or None,
     }
 
 
-def _build_demand_data(each: Demanded) -> dict[str, Any]:
+def _build_demand_data(demand: Demanded) -> dict[str, Any]:
     """Return a demand: a Python condition on the letters, its line, and its reason."""
     return {
-        "condition": each.text,
-        "says": format_demand(each.demand),
-        "why": each.why,
-        "span": write_span(each.span),
-        "refused": _build_example_data(each.refused),
-        "calls": each.calls,
-        "implied": each.implied,
+        "condition": demand.text,
+        "says": format_demand(demand.demand),
+        "why": demand.why,
+        "span": write_span(demand.span),
+        "refused": _build_example_data(demand.refused),
+        "calls": demand.calls,
+        "implied": demand.implied,
     }
 
 
-def _build_needed_data(each: Needed | None) -> dict[str, Any] | None:
+def _build_needed_data(argument: Needed | None) -> dict[str, Any] | None:
     """Return the argument of a layer that would have to be different, or None."""
-    if each is None:
+    if argument is None:
         return None
     return {
-        "layer": each.layer,
-        "class": each.class_name,
-        "argument": each.argument,
-        "has": each.has,
-        "formula": each.formula or None,
-        "value": each.value,
-        "sizes": dict(each.sizes),
-        "span": write_span(each.span),
+        "layer": argument.layer,
+        "class": argument.class_name,
+        "argument": argument.argument,
+        "has": argument.has,
+        "formula": argument.formula or None,
+        "value": argument.value,
+        "sizes": dict(argument.sizes),
+        "span": write_span(argument.span),
     }
 
 
@@ -244,7 +246,7 @@ def format_traces_json(
         "target": target,
         "traces": [json.loads(trace.to_json()) for trace in traces],
         "not_checked": [
-            {"target": one.target, "reason": one.reason} for one in skipped
+            {"target": part.target, "reason": part.reason} for part in skipped
         ],
     }
     return json.dumps(whole, separators=(",", ":"), ensure_ascii=False)
@@ -366,21 +368,21 @@ def _build_notifications(report: Report) -> dict[str, Any]:
 
 def _build_result(finding: Finding) -> dict[str, Any]:
     """Return a finding as a SARIF result."""
-    made: dict[str, Any] = {
+    result: dict[str, Any] = {
         "ruleId": finding.code,
         "level": finding.severity,
         "message": {"text": finding.message},
     }
     if finding.span is not None:
-        made["locations"] = [_build_location(finding.span)]
+        result["locations"] = [_build_location(finding.span)]
     if finding.related:
-        made["relatedLocations"] = [
+        result["relatedLocations"] = [
             {**_build_location(place.span), "message": {"text": place.message}}
             for place in finding.related
         ]
     if finding.fixes:
-        made["fixes"] = [_build_fix(fix) for fix in finding.fixes]
-    return made
+        result["fixes"] = [_build_fix(fix) for fix in finding.fixes]
+    return result
 
 
 def _build_location(span: Span) -> dict[str, Any]:
@@ -404,11 +406,11 @@ def _build_region(span: Span) -> dict[str, Any]:
     }
 
 
-def _build_fix(one: Fix) -> dict[str, Any]:
+def _build_fix(fix: Fix) -> dict[str, Any]:
     """Return a fix, with its edits grouped by file."""
     files: dict[str, list[dict[str, Any]]] = {}
     spans: dict[str, Span] = {}
-    for edit in one.edits:
+    for edit in fix.edits:
         spans[edit.span.file] = edit.span
         files.setdefault(edit.span.file, []).append(
             {
@@ -417,7 +419,7 @@ def _build_fix(one: Fix) -> dict[str, Any]:
             }
         )
     return {
-        "description": {"text": one.message},
+        "description": {"text": fix.message},
         "artifactChanges": [
             {"artifactLocation": _build_artifact(spans[name]), "replacements": edits}
             for name, edits in files.items()

@@ -116,10 +116,10 @@ def _format_nest(value: Any, leaf: Callable[[Fact], str]) -> str:
     if isinstance(value, Fact):
         return leaf(value)
     if isinstance(value, dict):
-        pairs = [f"{key}: {_format_nest(each, leaf)}" for key, each in value.items()]
+        pairs = [f"{key}: {_format_nest(item, leaf)}" for key, item in value.items()]
         return f"{{{', '.join(pairs)}}}"
     if isinstance(value, list | tuple):
-        parts = fold_parts([_format_nest(each, leaf) for each in value])
+        parts = fold_parts([_format_nest(item, leaf) for item in value])
         inner = ", ".join(parts)
         if isinstance(value, list):
             return f"[{inner}]"
@@ -129,15 +129,15 @@ def _format_nest(value: Any, leaf: Callable[[Fact], str]) -> str:
 
 def fold_parts(parts: list[str]) -> list[str]:
     """Fold equal neighbors: three ``(2, 3)`` become ``3 x (2, 3)``."""
-    made: list[str] = []
+    folded_parts: list[str] = []
     at = 0
     while at < len(parts):
         end = at
         while end < len(parts) and parts[end] == parts[at]:
             end += 1
-        made.append(parts[at] if end == at + 1 else f"{end - at} x {parts[at]}")
+        folded_parts.append(parts[at] if end == at + 1 else f"{end - at} x {parts[at]}")
         at = end
-    return made
+    return folded_parts
 
 
 _DECIMAL = ("", " k", " M", " G", " T", " P", " E", " Z", " Y")
@@ -177,9 +177,9 @@ def format_times(number: int) -> str:
     return {1: "once", 2: "twice"}.get(number, f"{number} times")
 
 
-def format_plural(number: int, one: str, many: str = "") -> str:
+def format_plural(number: int, singular: str, many: str = "") -> str:
     """Return ``1 op``, ``12 ops`` or ``0 ops``."""
-    return f"{number:,} {one if number == 1 else many or one + 's'}"
+    return f"{number:,} {singular if number == 1 else many or singular + 's'}"
 
 
 def _scale_number(number: int, base: int, units: tuple[str, ...]) -> str:
@@ -214,8 +214,8 @@ def format_demand(demand: Demand) -> str:
             return f"{size} is at least {bound}"
         case SizeAtMost(size, bound):
             return f"{size} is at most {bound}"
-        case EqualSizes(one, two):
-            return f"{one} equals {two}"
+        case EqualSizes(left, right):
+            return f"{left} equals {right}"
         case Square(size):
             return f"{size} is a square number"
     return str(demand)
@@ -327,14 +327,14 @@ def _render_plain(line: Line) -> str:
 
 def _render_coloured(line: Line) -> str:
     width = len(_render_plain(line))
-    made = []
+    pieces = []
     for text, style in line:
         text = text[:width]
         width -= len(text)
         code = CODES.get(style)
         painted = code and text.strip()
-        made.append(f"\x1b[{code}m{text}\x1b[0m" if painted else text)
-    return "".join(made).rstrip()
+        pieces.append(f"\x1b[{code}m{text}\x1b[0m" if painted else text)
+    return "".join(pieces).rstrip()
 
 
 def count_cells(text: str) -> int:

@@ -126,10 +126,10 @@ def _render_table(heads: Iterable[tuple[str, str]], rows: Iterable[str]) -> str:
 
 
 def _render_cell(text: str, kind: str = "", share: float = 0.0) -> str:
-    given = f' class="{kind}"' if kind else ""
+    attributes = f' class="{kind}"' if kind else ""
     if share >= 0.005:
-        given += f' style="--share:{share:.2f}"'
-    return f"<td{given}>{escape(text)}</td>"
+        attributes += f' style="--share:{share:.2f}"'
+    return f"<td{attributes}>{escape(text)}</td>"
 
 
 def _render_modules(trace: Trace, totals: Totals) -> str:
@@ -149,7 +149,7 @@ def _render_module(row: ModuleRow, totals: Totals) -> str:
     first = f'<td><span class="g">{tree}</span>{name}</td>'
     if not tree:
         first = f'<td class="root">{name}</td>'
-    made = "e" if row.output == STOPPED else "s"
+    style = "e" if row.output == STOPPED else "s"
     share = row.count / max(totals.flops, 1)
     room = row.count / max(totals.activation_bytes, 1)
     size = 0.0 if row.again else row.count / max(totals.parameters, 1)
@@ -159,7 +159,7 @@ def _render_module(row: ModuleRow, totals: Totals) -> str:
             first,
             _render_cell(row.kind, "c"),
             _render_cell(row.input),
-            _render_cell(row.output, made),
+            _render_cell(row.output, style),
             _render_cell(row.parameters, "n", bar * size * row.subtotal.parameters),
             _render_cell(row.flops, "n", bar * share * row.subtotal.flops),
             _render_cell(row.allocated, "n", bar * room * row.subtotal.written),
@@ -198,7 +198,7 @@ def _render_op(row: OpRow) -> str:
 
 
 def _render_lines(trace: Trace) -> str:
-    made = []
+    tables = []
     for blocks in iter_files(trace, UNICODE.arrow):
         rows = []
         for block in blocks:
@@ -206,8 +206,8 @@ def _render_lines(trace: Trace) -> str:
             title = f'{place} <span class="soft">{name}</span>'
             rows.append(f'<td colspan="4" class="file">{title}</td>')
             rows += [_render_line(row) for row in block.rows]
-        made.append(f"<table>{''.join(f'<tr>{row}</tr>' for row in rows)}</table>")
-    return "".join(made)
+        tables.append(f"<table>{''.join(f'<tr>{row}</tr>' for row in rows)}</table>")
+    return "".join(tables)
 
 
 def _render_line(row: LineRow | None) -> str:
@@ -250,13 +250,13 @@ def _render_notes(trace: Trace) -> str:
     lines += [("note", note, None) for note in trace.notes]
     if not lines:
         return ""
-    made = "".join(
+    rows = "".join(
         f'<div><span class="w">{kind}</span> {escape(text)}'
         + (f' <span class="soft">{escape(str(span))}</span>' if span else "")
         + "</div>"
         for kind, text, span in lines
     )
-    return f'<div class="notes">{made}</div>'
+    return f'<div class="notes">{rows}</div>'
 
 
 def _render_footer(trace: Trace, totals: Totals) -> str:

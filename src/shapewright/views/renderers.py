@@ -98,7 +98,7 @@ def renders(
 
 def list_renderers(shows: str) -> list[_Renderer]:
     """Return the renderers of a result, the default one first."""
-    return [each for each in RENDERERS if each.shows == shows]
+    return [renderer for renderer in RENDERERS if renderer.shows == shows]
 
 
 def render(shows: str, option: str, result: Any, display: Display) -> Any:
@@ -106,9 +106,9 @@ def render(shows: str, option: str, result: Any, display: Display) -> Any:
 
     Example: ``render("report", "json", report, Display())``.
     """
-    for each in list_renderers(shows):
-        if each.option == option:
-            return each.render(result, display)
+    for renderer in list_renderers(shows):
+        if renderer.option == option:
+            return renderer.render(result, display)
     raise LookupError(f"no `{option}` of a {shows}")
 
 

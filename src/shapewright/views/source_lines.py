@@ -41,7 +41,7 @@ def collect_visits(
     reached by the same chain of calls. If the line or a caller of it stands in a loop,
     an expression that comes again begins a new visit.
     """
-    made: dict[tuple[str, int], list[list[_Event]]] = {}
+    visits: dict[tuple[str, int], list[list[_Event]]] = {}
     last: dict[tuple[str, int], tuple[Any, set[tuple[Span, str]]]] = {}
     for event in _iter_events(trace):
         place = (event.span.file, event.span.end_line)
@@ -51,10 +51,10 @@ def collect_visits(
         if seen_key != key or again:
             seen = set()
             last[place] = (key, seen)
-            made.setdefault(place, []).append([])
+            visits.setdefault(place, []).append([])
         seen.add(mark)
-        made[place][-1].append(event)
-    return made
+        visits[place][-1].append(event)
+    return visits
 
 
 def _is_loop(event: _Event, loops: Loops) -> bool:
@@ -214,15 +214,15 @@ def _chain_events(events: Sequence[_Event], arrow: str) -> str:
             steps[-1] = (text, event.span)
         elif text:
             steps.append((text, event.span))
-    made = ""
+    chain = ""
     for at, (text, span) in enumerate(steps):
         after = steps[at + 1] if at + 1 < len(steps) else None
         if after is None:
-            return made + text
+            return chain + text
         stem, _, dtype = text.rpartition(" ")
-        made += stem if stem and after[0].endswith(f" {dtype}") else text
-        made += f" {arrow} " if _is_inside(span, after[1]) else ", "
-    return made
+        chain += stem if stem and after[0].endswith(f" {dtype}") else text
+        chain += f" {arrow} " if _is_inside(span, after[1]) else ", "
+    return chain
 
 
 def _is_inside(inner: Span, outer: Span) -> bool:
@@ -245,14 +245,14 @@ def _find_block(trace: Trace, part: _Part) -> FunctionRows:
 
 def _build_bare_rows(seen: Seen, arrow: str) -> list[Row | None]:
     """Return the rows of a file whose text was not recorded: calls and facts."""
-    made: list[Row | None] = []
+    rows: list[Row | None] = []
     for line in sorted(seen):
         names = dict.fromkeys(e.name for visit in seen[line] for e in visit)
         what = ", ".join(name for name in names if name != CALL) or "a module"
-        made.append(
+        rows.append(
             Row(line, what, _summarise_line(seen[line], arrow), len(seen[line]))
         )
-    return made
+    return rows
 
 
 def _fill_parts(trace: Trace, source: Source, seen: Seen, arrow: str) -> list[_Part]:

@@ -90,15 +90,15 @@ class _Tree:
             group = siblings[at:end]
             first, last = self.calls[group[0]], self.calls[group[-1]]
             if first.path == last.path and len(group) < FOLD_CALLS:
-                yield from ([one] for one in group)
+                yield from ([index] for index in group)
             else:
                 yield group
             at = end
 
-    def _alike(self, one: int, other: int) -> bool:
-        if self.kind[one] != self.kind[other]:
+    def _alike(self, index: int, other_index: int) -> bool:
+        if self.kind[index] != self.kind[other_index]:
             return False
-        before, after = self.calls[one], self.calls[other]
+        before, after = self.calls[index], self.calls[other_index]
         if before.path == after.path:
             return after.call == before.call + 1
         return before.call == after.call and _get_successor(before.path) == after.path
@@ -169,14 +169,14 @@ def build_module_rows(trace: Trace, totals: Totals) -> list[ModuleRow]:
 
 def _find_stopped_calls(trace: Trace) -> frozenset[int]:
     """Return the module calls that never returned in a run that ended early."""
-    made: set[int] = set()
+    stopped_calls: set[int] = set()
     at = None if trace.complete or not trace.calls else len(trace.calls) - 1
     while at is not None:
         call = trace.calls[at]
         if call.output is None:
-            made.add(at)
+            stopped_calls.add(at)
         at = call.parent
-    return frozenset(made)
+    return frozenset(stopped_calls)
 
 
 def _make_module_row(
@@ -250,7 +250,7 @@ def build_op_rows(trace: Trace) -> list[OpRow]:
     """Return a row for each op, in the order of the run."""
     ops = tuple(trace.ops)
     several = len({op.span.file for op in ops if op.span is not None}) > 1
-    made = {state.fact.tensor: state.path for state in trace.states}
+    origins = {state.fact.tensor: state.path for state in trace.states}
     wrong = {
         finding.span: f"error[{finding.code}]"
         for finding in trace.findings
@@ -258,11 +258,11 @@ def build_op_rows(trace: Trace) -> list[OpRow]:
     }
     rows = []
     for op in ops:
-        rows.append(_make_op_row(op, several, made, wrong))
+        rows.append(_make_op_row(op, several, origins, wrong))
         if op.kind in ("same", "inplace"):
             continue
         for fact in op.outputs:
-            made[fact.tensor] = f"op {op.index}"
+            origins[fact.tensor] = f"op {op.index}"
     return rows
 
 
@@ -306,7 +306,7 @@ def _format_index(value: object) -> str:
 
 
 def _make_op_row(
-    op: Op, several: bool, made: dict[int, str], wrong: dict[Span, str]
+    op: Op, several: bool, origins: dict[int, str], wrong: dict[Span, str]
 ) -> OpRow:
     failed = "" if op.outputs or op.span is None else wrong.get(op.span, "")
     return OpRow(
@@ -317,7 +317,7 @@ def _make_op_row(
         input=formatting.format_shapes(op.inputs),
         output=failed or formatting.format_results(op.outputs),
         stride=formatting.format_strides(op.outputs),
-        kind=_get_kind(op, made),
+        kind=_get_kind(op, origins),
         flops=formatting.format_count(op.flops) if op.flops else "",
         read=formatting.format_nbytes(op.bytes_read) if op.bytes_read else "",
         written=formatting.format_nbytes(op.bytes_written) if op.bytes_written else "",
@@ -325,10 +325,10 @@ def _make_op_row(
     )
 
 
-def _get_kind(op: Op, made: dict[int, str]) -> str:
+def _get_kind(op: Op, origins: dict[int, str]) -> str:
     """Return the op's effect on memory; for a view, also the op or state it views."""
     if op.kind == "view":
-        return f"view of {made.get(op.view_of or 0, 'input')}"
+        return f"view of {origins.get(op.view_of or 0, 'input')}"
     return _KINDS.get(op.kind, op.kind)
 
 

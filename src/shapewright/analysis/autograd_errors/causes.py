@@ -121,11 +121,11 @@ def _describe_freed(
     ]
     where = _format_line(first)
     if not edges:
-        said = f"{call} is the second backward pass through the graph of {loss}"
+        explanation = f"{call} is the second backward pass through the graph of {loss}"
         if again:
-            said += ", which the same line freed in the previous iteration"
+            explanation += ", which the same line freed in the previous iteration"
         else:
-            said += f", which {_quote(program, first)} {where} freed"
+            explanation += f", which {_quote(program, first)} {where} freed"
         kind = "same-loss"
         related = [_make_place(first, "the graph is freed here")]
         maker = history.find_maker(failing.inputs[0], failing.index)
@@ -133,8 +133,8 @@ def _describe_freed(
             kind = "before-loop"
             related.append(_make_place(maker, f"{loss} is computed here, once"))
         return Cause(
-            GRAPH_FREED, kind, said, failing, failing.inputs[0], maker, failing, first,
-            (loss.strip("`"),), tuple(_drop_repeated(related)),
+            GRAPH_FREED, kind, explanation, failing, failing.inputs[0], maker, failing,
+            first, (loss.strip("`"),), tuple(_drop_repeated(related)),
         )  # fmt: skip
     edge = edges[0]
     carried = find_carried_names(history, edge, failing)
@@ -142,27 +142,28 @@ def _describe_freed(
     if name.startswith("`self."):
         carried = _strip_quotes(name)
     name = f"`{carried[0]}`" if carried else name
-    made = _make_place(edge.maker, f"{name} is made by `{edge.maker.name}`")
+    maker_place = _make_place(edge.maker, f"{name} is made by `{edge.maker.name}`")
     used = _make_place(edge.user, f"{name} is used again here")
     freed = _make_place(first, "its graph is freed here")
     kind = "two-losses"
     if again and is_before_loop(history, edge.maker, failing):
         kind = "before-loop"
-        said = (
+        explanation = (
             f"{name} is computed once, before the loop, and its graph is freed by the"
         )
-        said += f" first {_quote(program, first)}"
+        explanation += f" first {_quote(program, first)}"
     elif again or (edge.maker.index < first.index < edge.user.index and carried):
         kind = "carried" if again else "two-losses"
-        said = f"{name} carries the graph of the previous iteration, which"
-        said += f" {_quote(program, first)} freed"
+        explanation = f"{name} carries the graph of the previous iteration, which"
+        explanation += f" {_quote(program, first)} freed"
     if kind == "two-losses":
         other = get_name_of_loss(program, first)
-        said = f"{loss} and {other} share the graph of {name}, which"
-        said += f" {_quote(program, first)} {where} freed"
+        explanation = f"{loss} and {other} share the graph of {name}, which"
+        explanation += f" {_quote(program, first)} {where} freed"
     return Cause(
-        GRAPH_FREED, kind, said, failing, edge.fact, edge.maker, edge.user, first,
-        carried or _strip_quotes(name), tuple(_drop_repeated([made, used, freed])),
+        GRAPH_FREED, kind, explanation, failing, edge.fact, edge.maker, edge.user,
+        first, carried or _strip_quotes(name),
+        tuple(_drop_repeated([maker_place, used, freed])),
     )  # fmt: skip
 
 
@@ -172,10 +173,10 @@ def _describe_freed(
 def _explain_written(history: History, failing: Op, message: str) -> Cause | None:
     """Explain a write to a tensor that a backward pass needs."""
     program = history.program
-    found = find_write(history, failing, message)
-    if found is None:
+    write_found = find_write(history, failing, message)
+    if write_found is None:
         return None
-    edge, write = found
+    edge, write = write_found
     name = find_name(history, edge)
     call = _quote(program, write)
     loss = get_name_of_loss(program, failing)
@@ -183,22 +184,24 @@ def _explain_written(history: History, failing: Op, message: str) -> Cause | Non
     saved = _make_place(edge.user, f"{name} is saved here, by `{edge.user.name}`")
     wrote = _make_place(write, f"{name} is written here")
     if path is not None or edge.fact.is_leaf:
-        said = f"{call} {_format_line(write)} changes {name}, which"
-        said += f" {_quote(program, failing)} still needs: the graph of {loss} was"
-        said += " made before"
+        explanation = f"{call} {_format_line(write)} changes {name}, which"
+        explanation += (
+            f" {_quote(program, failing)} still needs: the graph of {loss} was"
+        )
+        explanation += " made before"
         kind = "step" if "step" in call else "written"
         related = [saved, wrote]
     else:
         kind = "written"
         own = edge.user.index == edge.maker.index
         what = f"the output of `{edge.user.name}`" if own else name
-        said = f"{call} {_format_line(write)} writes to {what}"
+        explanation = f"{call} {_format_line(write)} writes to {what}"
         needs = "" if own else f" of `{edge.user.name}`"
-        said += f", which the backward pass{needs} needs unchanged"
+        explanation += f", which the backward pass{needs} needs unchanged"
         related = [wrote, saved]
     return Cause(
-        SAVED_TENSOR_WRITTEN, kind, said, failing, edge.fact, edge.maker, edge.user,
-        write, _strip_quotes(name), tuple(_drop_repeated(related)),
+        SAVED_TENSOR_WRITTEN, kind, explanation, failing, edge.fact, edge.maker,
+        edge.user, write, _strip_quotes(name), tuple(_drop_repeated(related)),
     )  # fmt: skip
 
 
@@ -212,13 +215,13 @@ def _explain_cut(history: History, failing: Op) -> Cause | None:
     if cut is None:
         return None
     loss = get_name_of_loss(program, failing)
-    said = f"{loss} has no graph: {cut.reason}"
+    explanation = f"{loss} has no graph: {cut.reason}"
     related = [_make_place(cut.op, cut.label)] if cut.op is not None else []
     if cut.span is not None:
         related.append(Related(cut.span, cut.label))
     return Cause(
-        GRAPH_CUT, "frozen" if cut.op is None else "cut", said, failing, other=cut.op,
-        names=cut.names, related=tuple(_drop_repeated(related)),
+        GRAPH_CUT, "frozen" if cut.op is None else "cut", explanation, failing,
+        other=cut.op, names=cut.names, related=tuple(_drop_repeated(related)),
     )  # fmt: skip
 
 
@@ -236,21 +239,23 @@ def _explain_frozen(history: History, failing: Op) -> Cause | None:
     name = (
         f"`{path}`" if path is not None else find_name_of(history, wanted[0], failing)
     )
-    said = f"{_quote(program, failing)} asks for the gradient of {name}, which requires"
-    said += " none"
+    explanation = (
+        f"{_quote(program, failing)} asks for the gradient of {name}, which requires"
+    )
+    explanation += " none"
     related: list[Related | None] = []
     for file in program.trace.sources:
         text = program.text(file)
         place = find_freezing(text) if text is not None else None
         if text is not None and place is not None and path is not None:
             related.append(Related(text.span(place), "it is frozen here"))
-            said += f" since line {place.lineno}"
+            explanation += f" since line {place.lineno}"
             break
-    made = program.producers.get(failing.inputs[0].tensor)
-    if made is not None:
-        related.append(_make_place(made, "the graph is recorded here"))
+    maker = program.producers.get(failing.inputs[0].tensor)
+    if maker is not None:
+        related.append(_make_place(maker, "the graph is recorded here"))
     return Cause(
-        GRAPH_CUT, "not-required", said, failing, wanted[0], made,
+        GRAPH_CUT, "not-required", explanation, failing, wanted[0], maker,
         related=tuple(_drop_repeated(related)),
     )  # fmt: skip
 
@@ -266,15 +271,17 @@ def _explain_leaf(program: Program, op: Op, message: str) -> Cause:
     path = program.states.get(op.inputs[0].tensor) if op.inputs else None
     what = "a parameter" if path is not None else "a tensor created with gradients on"
     of = "a view of " if "view of" in message else ""
-    said = f"{call} writes to {of}{name}, {what}: outside `torch.no_grad()` torch"
-    said += " allows no write to it"
+    explanation = (
+        f"{call} writes to {of}{name}, {what}: outside `torch.no_grad()` torch"
+    )
+    explanation += " allows no write to it"
     related = []
-    made = program.producers.get(op.inputs[0].tensor) if op.inputs else None
-    if made is not None:
-        related.append(_make_place(made, f"{name} is made by `{made.name}`"))
+    maker = program.producers.get(op.inputs[0].tensor) if op.inputs else None
+    if maker is not None:
+        related.append(_make_place(maker, f"{name} is made by `{maker.name}`"))
     return Cause(
-        LEAF_WRITTEN, "leaf", said, op, op.inputs[0] if op.inputs else None, made,
-        names=_strip_quotes(name), related=tuple(_drop_repeated(related)),
+        LEAF_WRITTEN, "leaf", explanation, op, op.inputs[0] if op.inputs else None,
+        maker, names=_strip_quotes(name), related=tuple(_drop_repeated(related)),
     )  # fmt: skip
 
 
@@ -283,10 +290,10 @@ def _explain_leaf(program: Program, op: Op, message: str) -> Cause:
 
 def _quote(program: Program, op: Op) -> str:
     """Return the text of a call in backquotes, or the call's name if it is long."""
-    found = program.node(op.span)
-    if found is None:
+    text_and_node = program.node(op.span)
+    if text_and_node is None:
         return f"`{op.name}`"
-    text, node = found
+    text, node = text_and_node
     written = _get_written(text, node)
     return f"`{written}`" if len(written) <= 48 else f"`{op.name}`"
 
@@ -304,9 +311,9 @@ def _format_line(op: Op) -> str:
     return f"at line {op.span.line}" if op.span is not None else ""
 
 
-def _make_place(op: Op, said: str) -> Related | None:
+def _make_place(op: Op, label: str) -> Related | None:
     """Return the place of a call, with what happens there."""
-    return Related(op.span, said) if op.span is not None else None
+    return Related(op.span, label) if op.span is not None else None
 
 
 def _drop_repeated(places: Iterable[Related | None]) -> Iterator[Related]:

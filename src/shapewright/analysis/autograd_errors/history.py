@@ -49,21 +49,21 @@ class History:
         """Return the calls that computed tensors, by index, as far as their gradients
         are followed.
         """
-        found: dict[int, Op] = {}
+        graph: dict[int, Op] = {}
         waiting = [fact for fact in facts if fact.requires_grad]
         seen: set[int] = set()
-        while waiting and len(found) < MOST_CALLS:
+        while waiting and len(graph) < MOST_CALLS:
             fact = waiting.pop()
             if fact.tensor in seen:
                 continue
             seen.add(fact.tensor)
             for op in self.makers.get(fact.tensor, ()):
-                made = next(o for o in op.outputs if o.tensor == fact.tensor)
-                if op.index >= before or not made.requires_grad or made.is_leaf:
+                output = next(o for o in op.outputs if o.tensor == fact.tensor)
+                if op.index >= before or not output.requires_grad or output.is_leaf:
                     continue
-                found[op.index] = op
-                waiting += [each for each in op.inputs if each.requires_grad]
-        return found
+                graph[op.index] = op
+                waiting += [source for source in op.inputs if source.requires_grad]
+        return graph
 
     def iter_edges(self, users: dict[int, Op], makers: dict[int, Op]) -> Iterator[Edge]:
         """Yield the tensors that calls of `makers` made and calls of `users` alone use,
@@ -79,8 +79,8 @@ class History:
 
     def find_maker(self, fact: Fact, before: int) -> Op | None:
         """Return the last call before an index that made or wrote a tensor."""
-        made = [op for op in self.makers.get(fact.tensor, ()) if op.index < before]
-        return made[-1] if made else None
+        ops = [op for op in self.makers.get(fact.tensor, ()) if op.index < before]
+        return ops[-1] if ops else None
 
     def find_text(self, span: Span | None) -> tuple[SourceText, ast.stmt] | None:
         """Return the statement at a span, with the text of its file."""
@@ -99,16 +99,16 @@ def _is_backward_pass(op: Op) -> bool:
 
 def is_graph_kept(op: Op) -> bool:
     """Return whether a backward pass was told to keep its graph."""
-    given = dict(op.arguments)
-    return bool(given.get("retain_graph") or given.get("create_graph"))
+    arguments = dict(op.arguments)
+    return bool(arguments.get("retain_graph") or arguments.get("create_graph"))
 
 
-def find_common_frames(one: Op, other: Op) -> Iterator[tuple[str, Span, Span]]:
+def find_common_frames(first_op: Op, second_op: Op) -> Iterator[tuple[str, Span, Span]]:
     """Yield each function that two calls were called from, the innermost first, with
     the spans of both in it.
     """
-    first = [*one.frames]
-    for frame in reversed(other.frames):
+    first = [*first_op.frames]
+    for frame in reversed(second_op.frames):
         for mine in reversed(first):
             if (mine.function, mine.span.file) == (frame.function, frame.span.file):
                 yield frame.function, mine.span, frame.span

@@ -73,35 +73,35 @@ def _describe_cut(history: History, op: Op) -> _GraphEnd:
     block = _find_block(history, op)
     if block is not None:
         words, span = block
-        said = f"{call}{line} runs under `{words}`"
-        return _GraphEnd(op, said, f"`{words}`", span=span)
+        reason = f"{call}{line} runs under `{words}`"
+        return _GraphEnd(op, reason, f"`{words}`", span=span)
     if op.outputs and name in INDICES:
-        said = f"`{name}`{line} gives indices, which have no gradient"
-        return _GraphEnd(op, said, "the graph ends here")
+        reason = f"`{name}`{line} gives indices, which have no gradient"
+        return _GraphEnd(op, reason, "the graph ends here")
     if op.outputs and not op.outputs[0].dtype.startswith(
         ("float", "bfloat", "complex")
     ):
-        said = f"{call}{line} gives {op.outputs[0].dtype}, which has no gradient"
-        return _GraphEnd(op, said, "the graph ends here")
+        reason = f"{call}{line} gives {op.outputs[0].dtype}, which has no gradient"
+        return _GraphEnd(op, reason, "the graph ends here")
     return _GraphEnd(op, f"{call}{line} takes it away", "the graph ends here")
 
 
 def _describe_copy(history: History, op: Op) -> _GraphEnd | None:
     """Describe a tensor that was made anew from the values of others."""
-    found = history.program.node(op.span)
+    text_and_node = history.program.node(op.span)
     name = op.name.rpartition(".")[2]
-    if found is None or name not in COPIES:
+    if text_and_node is None or name not in COPIES:
         return None
-    text, node = found
+    text, node = text_and_node
     if not isinstance(node, ast.Call) or not node.args:
         return None
     if not any(
-        isinstance(each, ast.Name | ast.Call) for each in ast.walk(node.args[0])
+        isinstance(child, ast.Name | ast.Call) for child in ast.walk(node.args[0])
     ):
         return None
     line = f" at line {op.span.line}" if op.span is not None else ""
-    said = f"{_write_call(history, op)}{line} copies values into a new tensor"
-    return _GraphEnd(op, said, "the graph ends here", (text.written(node.args[0]),))
+    reason = f"{_write_call(history, op)}{line} copies values into a new tensor"
+    return _GraphEnd(op, reason, "the graph ends here", (text.written(node.args[0]),))
 
 
 def _describe_frozen(history: History, frozen: list[str]) -> _GraphEnd:
@@ -113,9 +113,9 @@ def _describe_frozen(history: History, frozen: list[str]) -> _GraphEnd:
             place = find_freezing(text)
             if place is not None:
                 span, words = text.span(place), join_lines(text.written(place))
-    said = f"no parameter that it is computed from requires a gradient: `{frozen[0]}`"
-    said += f" and {len(frozen) - 1} more" if len(frozen) > 1 else ""
-    return _GraphEnd(None, said, "the parameters are frozen here", (words,), span)
+    reason = f"no parameter that it is computed from requires a gradient: `{frozen[0]}`"
+    reason += f" and {len(frozen) - 1} more" if len(frozen) > 1 else ""
+    return _GraphEnd(None, reason, "the parameters are frozen here", (words,), span)
 
 
 def find_freezing(text: SourceText) -> ast.stmt | ast.expr | None:
@@ -127,8 +127,8 @@ def find_freezing(text: SourceText) -> ast.stmt | ast.expr | None:
             if named and value.value is False:
                 return node
         if get_called_name(node) == "requires_grad_" and isinstance(node, ast.Call):
-            given = node.args[0] if node.args else None
-            if isinstance(given, ast.Constant) and given.value is False:
+            argument = node.args[0] if node.args else None
+            if isinstance(argument, ast.Constant) and argument.value is False:
                 return node
     return None
 
@@ -136,10 +136,10 @@ def find_freezing(text: SourceText) -> ast.stmt | ast.expr | None:
 def _find_block(history: History, op: Op) -> tuple[str, Span] | None:
     """Return the `with torch.no_grad()` or the decorator that a call runs under."""
     for frame in reversed(op.frames):
-        found = history.find_text(frame.span)
-        if found is None:
+        text_and_statement = history.find_text(frame.span)
+        if text_and_statement is None:
             continue
-        text, statement = found
+        text, statement = text_and_statement
         for around in [statement, *text.outwards(statement)]:
             heads: list[ast.expr] = []
             if isinstance(around, ast.With | ast.AsyncWith):
@@ -155,9 +155,9 @@ def _find_block(history: History, op: Op) -> tuple[str, Span] | None:
 
 def _write_call(history: History, op: Op) -> str:
     """Return the text of a call, or its name if that is long."""
-    found = history.program.node(op.span)
-    if found is not None:
-        written = join_lines(found[0].written(found[1]))
+    text_and_node = history.program.node(op.span)
+    if text_and_node is not None:
+        written = join_lines(text_and_node[0].written(text_and_node[1]))
         if len(written) <= 48:
             return f"`{written}`"
     return f"`{op.name}`"

@@ -34,8 +34,8 @@ def find_name(history: History, edge: Edge | None, op: Op | None = None) -> str:
     assert user is not None
     fact = edge.fact if edge is not None else user.inputs[0]
     names = find_tensor_names(program, user)
-    for each, name in zip(user.inputs, names, strict=False):
-        if each.tensor == fact.tensor and name.startswith("`"):
+    for operand, name in zip(user.inputs, names, strict=False):
+        if operand.tensor == fact.tensor and name.startswith("`"):
             return name
     assigned = list(_iter_assigned_names(history, edge.maker)) if edge else []
     if assigned:
@@ -46,17 +46,17 @@ def find_name(history: History, edge: Edge | None, op: Op | None = None) -> str:
 def find_name_of(history: History, fact: Fact, user: Op) -> str:
     """Return the program's expression for a tensor that a call was given."""
     names = find_tensor_names(history.program, user)
-    for each, name in zip(user.inputs, names, strict=False):
-        if each.tensor == fact.tensor and name.startswith("`"):
+    for operand, name in zip(user.inputs, names, strict=False):
+        if operand.tensor == fact.tensor and name.startswith("`"):
             return name
     return f"a tensor {format_shape(fact)}"
 
 
 def _iter_assigned_names(history: History, op: Op) -> Iterator[str]:
     """Yield the names that the statement of a call assigns, if it is an assignment."""
-    found = history.find_text(op.span)
-    if found is not None:
-        yield from _iter_targets(found[1])
+    text_and_statement = history.find_text(op.span)
+    if text_and_statement is not None:
+        yield from _iter_targets(text_and_statement[1])
 
 
 def _iter_targets(statement: ast.stmt) -> Iterator[str]:
@@ -93,14 +93,14 @@ def find_carrier(
     tells which functions run all the while.
     """
     running = {(frame.function, frame.span.file) for frame in failing.frames}
-    for function, one, other in find_common_frames(edge.maker, edge.user):
-        first, second = history.find_text(one), history.find_text(other)
+    for function, maker_span, user_span in find_common_frames(edge.maker, edge.user):
+        first, second = history.find_text(maker_span), history.find_text(user_span)
         if first is None or second is None:
             continue
         text, maker = first
         names = [n for n in _iter_targets(maker) if n not in ("_",)]
         names = list(_with_aliases(text, maker, names))
-        if (function, one.file) not in running:
+        if (function, maker_span.file) not in running:
             names = [name for name in names if "." in name]
         read = {
             get_dotted_name(node)
@@ -130,8 +130,8 @@ def _with_aliases(
 
 def is_before_loop(history: History, maker: Op, user: Op) -> bool:
     """Return whether a call ran once, above the loop in which another one repeats."""
-    for _, one, other in find_common_frames(maker, user):
-        first, second = history.find_text(one), history.find_text(other)
+    for _, maker_span, user_span in find_common_frames(maker, user):
+        first, second = history.find_text(maker_span), history.find_text(user_span)
         if first is None or second is None:
             continue
         text = first[0]
@@ -143,7 +143,7 @@ def is_before_loop(history: History, maker: Op, user: Op) -> bool:
 
 def is_inside(text: SourceText, node: ast.AST, outer: ast.AST) -> bool:
     """Return whether a node stands within another one."""
-    return node is outer or any(each is outer for each in text.outwards(node))
+    return node is outer or any(parent is outer for parent in text.outwards(node))
 
 
 def _find_handed_name(
@@ -152,15 +152,19 @@ def _find_handed_name(
     """Return the argument by which a tensor is handed on, under the name that the
     statement of its maker gives it, in the outermost function that knows it.
     """
-    for _, one, other in reversed(list(find_common_frames(edge.maker, op))):
-        first = history.find_text(one)
-        found = history.program.node(other)
-        if first is None or found is None or not isinstance(found[1], ast.Call):
+    for _, maker_span, user_span in reversed(list(find_common_frames(edge.maker, op))):
+        first = history.find_text(maker_span)
+        text_and_node = history.program.node(user_span)
+        if (
+            first is None
+            or text_and_node is None
+            or not isinstance(text_and_node[1], ast.Call)
+        ):
             continue
         names = list(_with_aliases(first[0], first[1], list(_iter_targets(first[1]))))
-        for argument in found[1].args:
+        for argument in text_and_node[1].args:
             if get_dotted_name(argument) in names:
-                return found[0], argument, other
+                return text_and_node[0], argument, user_span
     return None
 
 
@@ -176,10 +180,10 @@ def iter_uses(
         if named is not None:
             yield named
             continue
-        found = program.node(op.span)
-        if found is None or op.span is None:
+        text_and_node = program.node(op.span)
+        if text_and_node is None or op.span is None:
             continue
         places = find_tensor_expressions(program, op)
         for fact, place in zip(op.inputs, places, strict=False):
             if fact.tensor == edge.fact.tensor and place is not None:
-                yield found[0], place[0], op.span
+                yield text_and_node[0], place[0], op.span

@@ -21,21 +21,21 @@ def find_write(history: History, failing: Op, message: str) -> tuple[Edge, Op] |
     made it to the call that saved it, and the call that wrote to it afterwards.
     """
     graph = history.collect_graph(failing.inputs, failing.index)
-    found = re.search(MESSAGE, message)
-    sizes = found["sizes"] if found is not None else ""
+    match = re.search(MESSAGE, message)
+    sizes = match["sizes"] if match is not None else ""
     shape = tuple(int(size) for size in sizes.split(",") if size.strip())
-    node = (found["node"] or "") if found is not None else ""
+    node = (match["node"] or "") if match is not None else ""
     candidates = []
     for index in sorted(graph):
         op = graph[index]
         for fact, maker in _iter_saved(history, op):
             write = _find_later_write(history, fact, index, failing.index)
             if write is not None:
-                rank = _rank(fact, op, shape, node, found is not None)
+                rank = _rank(fact, op, shape, node, match is not None)
                 candidates.append((rank, -index, Edge(fact, maker, op), write))
     if not candidates:
         return None
-    _, _, edge, write = min(candidates, key=lambda each: each[:2])
+    _, _, edge, write = min(candidates, key=lambda candidate: candidate[:2])
     return edge, write
 
 

@@ -65,20 +65,20 @@ def find_failing_sizes(context: EdgeContext) -> Iterator[Finding]:
     other = Request((), not training)
     batch, steps, sides = _split_dims(free)
     wanted = [other]
-    for each in batch:
-        wanted += get_batch_requests(each)
-    for each in steps:
-        wanted += get_sequence_requests(each)
+    for dim in batch:
+        wanted += get_batch_requests(dim)
+    for dim in steps:
+        wanted += get_sequence_requests(dim)
     runs.ask([*wanted, *get_larger_requests(sides)])
     if runs.at(other).state == "fails":
         severity: Severity = "warning" if training else "note"
         cause = runs.cause(other)
         yield from [add_sizes(cause, severity, (), not training)] if cause else []
         return
-    for each in batch:
-        yield from check_batch(each, runs, program)
-    for each in steps:
-        yield from check_sequence(each, runs, program)
+    for dim in batch:
+        yield from check_batch(dim, runs, program)
+    for dim in steps:
+        yield from check_sequence(dim, runs, program)
     if sides:
         yield from check_sides(sides, runs, program)
 

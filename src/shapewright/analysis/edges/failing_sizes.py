@@ -40,7 +40,7 @@ def get_batch_requests(free: Free) -> list[Request]:
 def check_batch(free: Free, runs: Runs, program: Program) -> Iterator[Finding]:
     """Find failures and unexpected outputs at other batch sizes."""
     small = {n: runs.at(Request(((free, n),), False)) for n in SMALL if n != free.size}
-    fails = [n for n, each in small.items() if each.state == "fails"]
+    fails = [n for n, outcome in small.items() if outcome.state == "fails"]
     if fails:
         finding = _report_failing_batch(free, runs, small, fails)
         yield from [finding] if finding is not None else []
@@ -62,30 +62,30 @@ def _report_failing_batch(
     multiples of a number, as windows do, or where it is not known which inputs belong
     together.
     """
-    runs_at = [n for n, each in small.items() if each.state == "runs"]
+    runs_at = [n for n, outcome in small.items() if outcome.state == "runs"]
     severity: Severity = "warning" if 1 in fails else "note"
     if {*fails, 1} >= set(small):
         more = [free.size + 1, 2 * free.size]
         runs.ask([Request(((free, n),), False) for n in more])
         larger = {n: runs.at(Request(((free, n),), False)) for n in more}
-        if all(each.state == "fails" for each in larger.values()):
+        if all(outcome.state == "fails" for outcome in larger.values()):
             if free.guessed:
                 return None
             return _report_hard_coded(free, runs, [*fails, *more], severity)
         if larger[more[0]].state != "runs" and len(fails) > 1:
             return None
-        runs_at += [n for n, each in larger.items() if each.state == "runs"]
+        runs_at += [n for n, outcome in larger.items() if outcome.state == "runs"]
     first = runs.cause(Request(((free, fails[0]),), False))
     if first is None:
         return None
-    made = add_sizes(first, severity, [(free, fails[0])], False)
+    finding = add_sizes(first, severity, [(free, fails[0])], False)
     others = list(fails[1:])
-    said = []
+    notes = []
     if others:
         verb = "fails" if len(others) == 1 else "fail"
-        said = [f"{format_sizes(free, others)} {verb} too"]
-    lines = (*made.lines, *said, *_format_runs(free, runs_at))
-    return replace(made, lines=lines)
+        notes = [f"{format_sizes(free, others)} {verb} too"]
+    lines = (*finding.lines, *notes, *_format_runs(free, runs_at))
+    return replace(finding, lines=lines)
 
 
 def _format_runs(free: Free, sizes: Sequence[int]) -> list[str]:
@@ -105,14 +105,14 @@ def _report_hard_coded(
         return None
     place = _find_constant_call(free.size, runs.steps(asked))
     related = move_finding(finding, place).related if place is not None else ()
-    said = f"runs only with {free.at(free.size)}: at {free.at(free.size + 1)},"
+    condition = f"runs only with {free.at(free.size)}: at {free.at(free.size + 1)},"
     sizes = ", ".join(f"{free.letter}={n}" for n in fails)
     tried = f"{format_sizes(free, sorted(fails))} fail"
     return replace(
         finding,
         code=BATCH_HARD_CODED,
         severity=severity,
-        message=f"{said} {finding.message}",
+        message=f"{condition} {finding.message}",
         sizes=sizes,
         lines=(*finding.lines, tried),
         related=(*related, *finding.related)[:MOST_RELATED],
@@ -124,16 +124,18 @@ def _find_constant_call(size: int, runs: Sequence[Sequence[RunStep]]) -> Place |
     """Return the first call whose output keeps the given batch size in runs with other
     batch sizes.
     """
-    for given, *others in zip(*runs, strict=False):
-        if any((given.name, given.place) != (o.name, o.place) for o in others):
+    for step, *others in zip(*runs, strict=False):
+        if any((step.name, step.place) != (o.name, o.place) for o in others):
             break
-        shapes = (given.shapes, *(other.shapes for other in others))
+        shapes = (step.shapes, *(other.shapes for other in others))
         for shape, *rest in zip(*shapes, strict=False):
-            same = all(len(each) == len(shape) for each in rest)
-            first = bool(shape) and {each[:1] for each in rest} == {(size,)}
+            same = all(len(other_shape) == len(shape) for other_shape in rest)
+            first = bool(shape) and {other_shape[:1] for other_shape in rest} == {
+                (size,)
+            }
             if same and first and shape[0] == size and shape not in rest:
-                said = f"dim 0 is {size} here whatever the batch is:"
-                return given, f"{said} {format_shape(rest[0])}"
+                label = f"dim 0 is {size} here whatever the batch is:"
+                return step, f"{label} {format_shape(rest[0])}"
     return None
 
 
@@ -142,12 +144,14 @@ def _find_constant_call(size: int, runs: Sequence[Sequence[RunStep]]) -> Place |
 
 def _report_lost_batch(free: Free, runs: Runs) -> Iterator[Finding]:
     """Report outputs that lose the batch dim when the batch is 1."""
-    one, two, three = (runs.at(Request(((free, n),), False)) for n in SMALL)
-    if any(each.state != "runs" for each in (one, two, three)):
+    at_one, at_two, at_three = (runs.at(Request(((free, n),), False)) for n in SMALL)
+    if any(outcome.state != "runs" for outcome in (at_one, at_two, at_three)):
         return
-    if not len(one.output) == len(two.output) == len(three.output):
+    if not len(at_one.output) == len(at_two.output) == len(at_three.output):
         return
-    for out, second, third in zip(one.output, two.output, three.output, strict=True):
+    for out, second, third in zip(
+        at_one.output, at_two.output, at_three.output, strict=True
+    ):
         wanted = _compute_expected_shape(second, third)
         if wanted is None or len(out) == len(wanted):
             continue
@@ -155,8 +159,8 @@ def _report_lost_batch(free: Free, runs: Runs) -> Iterator[Finding]:
         message = f"the output is {format_shape(out)}, not {format_shape(wanted)}"
         lines = (f"at {free.at(2)} it is {format_shape(second)}",)
         finding = Finding(LOST_BATCH, "warning", message, lines=lines)
-        made = add_sizes(finding, "warning", [(free, 1)], False)
-        yield move_finding(made, find_rank_change(*steps))
+        finding_at_one = add_sizes(finding, "warning", [(free, 1)], False)
+        yield move_finding(finding_at_one, find_rank_change(*steps))
         return
 
 
@@ -177,14 +181,14 @@ def _report_constant_output(
     """
     from shapewright.record.ops import collect_leaves
 
-    given = [fact.shape for fact in collect_leaves(program.trace.output)]
+    shapes = [fact.shape for fact in collect_leaves(program.trace.output)]
     seen = [runs.at(Request(((free, n),), False)) for n in (2, 3)]
-    if free.size in SMALL or any(each.state != "runs" for each in seen):
+    if free.size in SMALL or any(outcome.state != "runs" for outcome in seen):
         return
-    for at, shape in enumerate(given):
-        if any(len(each.output) != len(given) for each in seen):
+    for at, shape in enumerate(shapes):
+        if any(len(outcome.output) != len(shapes) for outcome in seen):
             return
-        two, three = (each.output[at] for each in seen)
+        two, three = (outcome.output[at] for outcome in seen)
         ranks = {len(shape), len(two), len(three)}
         if len(ranks) > 1 or not shape or two == three:
             continue
@@ -198,8 +202,8 @@ def _report_constant_output(
             )
             asked = [Request(((free, n),), False) for n in (free.size, 2, 3)]
             place = _find_constant_call(free.size, runs.steps(asked))
-            made = add_sizes(finding, "warning", [(free, 2)], False)
-            yield move_finding(made, place)
+            finding_at_two = add_sizes(finding, "warning", [(free, 2)], False)
+            yield move_finding(finding_at_two, place)
             return
 
 
@@ -223,7 +227,7 @@ def _find_failing_dims(free: Sequence[Free], runs: Runs) -> list[Free]:
     if runs.at(get_larger_requests(free)[-1]).state != "fails":
         return []
     alone = zip(free, get_larger_requests(free), strict=False)
-    return [each for each, request in alone if runs.at(request).state == "fails"]
+    return [dim for dim, request in alone if runs.at(request).state == "fails"]
 
 
 def _find_multiple(free: Sequence[Free], runs: Runs) -> int | None:
@@ -262,10 +266,12 @@ def check_sides(
     step = _find_multiple(failing, runs) if failing else None
     if step is not None:
         cause = runs.cause(Request(((failing[0], failing[0].size + 1),), False))
-        sizes = [(each, each.size + 1) for each in failing]
+        sizes = [(dim, dim.size + 1) for dim in failing]
         if cause is not None:
-            made = add_sizes(cause, "note", sizes, False, " or ")
-            yield replace(made, lines=(*made.lines, _format_multiples(failing, step)))
+            finding = add_sizes(cause, "note", sizes, False, " or ")
+            yield replace(
+                finding, lines=(*finding.lines, _format_multiples(failing, step))
+            )
         return
     yield from _report_smallest_sizes(free, runs, program)
 
@@ -279,7 +285,7 @@ def _report_smallest_sizes(
     for _ in range(HALVES):
         sizes = [max(1, size // 2) for size in sizes]
         requests.append(Request(tuple(zip(free, sizes, strict=True)), False))
-    requests = [each for each in dict.fromkeys(requests) if each.sizes]
+    requests = [request for request in dict.fromkeys(requests) if request.sizes]
     runs.ask(requests)
     ran = [request for request in requests if runs.at(request).state == "runs"]
     if len(ran) > 1:
@@ -290,11 +296,13 @@ def _report_lost_dim(
     small: Request, large: Request, runs: Runs, program: Program
 ) -> Iterator[Finding]:
     """Report an output whose rank at one size differs from its rank at other sizes."""
-    given = [fact.shape for fact in collect_leaves(program.trace.output)]
-    one, other = runs.at(small).output, runs.at(large).output
-    if not len(given) == len(one) == len(other):
+    known_shapes = [fact.shape for fact in collect_leaves(program.trace.output)]
+    small_shapes, large_shapes = runs.at(small).output, runs.at(large).output
+    if not len(known_shapes) == len(small_shapes) == len(large_shapes):
         return
-    for out, wanted, known in zip(one, other, given, strict=True):
+    for out, wanted, known in zip(
+        small_shapes, large_shapes, known_shapes, strict=True
+    ):
         if len(wanted) == len(known) != len(out):
             steps = runs.steps([small, large])
             yield _report_rank_change(
@@ -308,52 +316,59 @@ def _report_rank_change(
 ) -> Finding:
     """Return the finding for an output whose rank changes."""
     finding = Finding(LOST_DIM, "note", f"the output is {format_shape(out)}")
-    made = add_sizes(finding, "note", small.sizes, False)
+    sized_finding = add_sizes(finding, "note", small.sizes, False)
     where = " and ".join(free.at(size) for free, size in large.sizes)
-    made = replace(made, lines=(f"at {where} it is {format_shape(wanted)}",))
-    return move_finding(made, place)
+    sized_finding = replace(
+        sized_finding, lines=(f"at {where} it is {format_shape(wanted)}",)
+    )
+    return move_finding(sized_finding, place)
 
 
 def check_sequence(free: Free, runs: Runs, program: Program) -> Iterator[Finding]:
     """Check a sequence at length 1, and at the given length plus 1."""
-    one, more = Request(((free, 1),), False), Request(((free, free.size + 1),), False)
+    shortest, more = (
+        Request(((free, 1),), False),
+        Request(((free, free.size + 1),), False),
+    )
     beyond = runs.at(more).state == "fails"
     step = _find_multiple([free], runs) if beyond else None
-    if runs.at(one).state == "fails":
+    if runs.at(shortest).state == "fails":
         others = [Request(((free, n),), False) for n in (2, free.size - 1)]
         if beyond and step is None:
             runs.ask(others)
         if step is not None or any(
-            runs.at(each).state == "runs" for each in (more, *others)
+            runs.at(request).state == "runs" for request in (more, *others)
         ):
-            yield from _report_short_sequence(free, runs, one, step)
+            yield from _report_short_sequence(free, runs, shortest, step)
         return
     if step is not None:
         cause = runs.cause(more)
         if cause is not None:
-            made = add_sizes(cause, "note", more.sizes, False)
-            yield replace(made, lines=(*made.lines, _format_multiples([free], step)))
+            finding = add_sizes(cause, "note", more.sizes, False)
+            yield replace(
+                finding, lines=(*finding.lines, _format_multiples([free], step))
+            )
         return
     if not beyond:
-        yield from _report_lost_dim(one, more, runs, program)
-    trained = replace(one, training=True)
+        yield from _report_lost_dim(shortest, more, runs, program)
+    trained = replace(shortest, training=True)
     cause = runs.cause(trained) if runs.at(trained).state == "fails" else None
     if cause is not None:
-        yield add_sizes(cause, "note", one.sizes, True)
+        yield add_sizes(cause, "note", shortest.sizes, True)
 
 
 def _report_short_sequence(
-    free: Free, runs: Runs, one: Request, step: int | None
+    free: Free, runs: Runs, shortest: Request, step: int | None
 ) -> Iterator[Finding]:
     """Report what fails at sequence length 1."""
-    cause = runs.cause(one)
+    cause = runs.cause(shortest)
     if cause is None:
         return
-    made = add_sizes(cause, "note", one.sizes, False)
+    finding = add_sizes(cause, "note", shortest.sizes, False)
     more: tuple[str, ...] = ()
     if step is not None:
         more = (f"{free.at(free.size + 1)} fails too", _format_multiples([free], step))
-    yield replace(made, lines=(*made.lines, *more))
+    yield replace(finding, lines=(*finding.lines, *more))
 
 
 def get_sequence_requests(free: Free) -> list[Request]:

@@ -96,15 +96,15 @@ def find_free_dims(scene: HazardContext, letters: Letters = ()) -> list[Free]:
             first = role != "batch" or dim == 0
             if role is not None and first and (at, dim) not in roles:
                 roles[at, dim] = role
-    found: list[Free] = []
+    dims: list[Free] = []
     for place, role in roles.items():
-        if any(place in each.places for each in found):
+        if any(place in dim.places for dim in dims):
             continue
-        found.append(_group_dims(place, role, roles, facts, letters))
+        dims.append(_group_dims(place, role, roles, facts, letters))
     order = list(LETTERS)
-    found.sort(key=lambda each: order.index(each.role))
-    firsts = {each.role: each for each in reversed(found)}
-    return [each for each in firsts.values() if each in found][::-1]
+    dims.sort(key=lambda dim: order.index(dim.role))
+    firsts = {dim.role: dim for dim in reversed(dims)}
+    return [dim for dim in firsts.values() if dim in dims][::-1]
 
 
 def _collect_inputs(scene: HazardContext) -> list[Fact]:
@@ -113,10 +113,10 @@ def _collect_inputs(scene: HazardContext) -> list[Fact]:
     if not calls:
         return []
     args, kwargs = calls[0].inputs
-    found: dict[int, Fact] = {}
+    inputs: dict[int, Fact] = {}
     for fact in collect_leaves([*args, *kwargs.values()]):
-        found.setdefault(fact.tensor, fact)
-    return list(found.values())
+        inputs.setdefault(fact.tensor, fact)
+    return list(inputs.values())
 
 
 def _group_dims(
@@ -136,8 +136,8 @@ def _group_dims(
         own = [
             (n, d)
             for n, names in enumerate(letters)
-            for d, each in enumerate(names)
-            if each == name
+            for d, letter in enumerate(names)
+            if letter == name
         ]
         return Free(role, name, size, tuple(own), True)
     places: list[InputDim] = []
@@ -146,8 +146,8 @@ def _group_dims(
         own = [(n, d) for d in range(fact.ndim) if roles.get((n, d)) == role]
         more = [
             (n, d)
-            for d, each in enumerate(fact.shape)
-            if each == size and (n, d) not in roles
+            for d, other_size in enumerate(fact.shape)
+            if other_size == size and (n, d) not in roles
         ]
         own = [(n, d) for n, d in own if fact.shape[d] == size]
         if own and own[0] == place:
@@ -155,10 +155,10 @@ def _group_dims(
         more = more if own else _match_other_dims(more, role, size, roles, facts)
         places += own + more
         guessed |= bool(more)
-    found = tuple(dict.fromkeys(places))
-    alone = {n for n, fact in enumerate(facts) if fact.shape} - {n for n, _ in found}
+    members = tuple(dict.fromkeys(places))
+    alone = {n for n, fact in enumerate(facts) if fact.shape} - {n for n, _ in members}
     guessed |= role == "batch" and bool(alone)  # which may go with it by a formula
-    return Free(role, LETTERS[role], size, found, guessed=guessed)
+    return Free(role, LETTERS[role], size, members, guessed=guessed)
 
 
 def _match_other_dims(
@@ -172,9 +172,9 @@ def _match_other_dims(
     image, only the side of that role.
     """
     peers = [
-        each
-        for each in SIDES[3]
-        if any(facts[n].shape[d] == size for (n, d), r in roles.items() if r == each)
+        side
+        for side in SIDES[3]
+        if any(facts[n].shape[d] == size for (n, d), r in roles.items() if r == side)
     ]
     if role in peers and len(peers) == len(more):
         return [more[peers.index(role)]]
@@ -191,13 +191,13 @@ def _iter_roles(
             if len(axes) == 1:
                 where.setdefault(id(axes[0]), []).append((at, dim))
     batch = scene.batch
-    told: dict[int, Role] = {}
+    axis_roles: dict[int, Role] = {}
     if batch is not None and id(batch) in where and _has_batch_axis(scene):
-        told[id(batch)] = "batch"
+        axis_roles[id(batch)] = "batch"
     for axis, role in (*_find_sequence_dims(scene, facts), *_find_side_dims(scene)):
         if axis is not batch:
-            told.setdefault(id(axis), role)
-    for key, role in told.items():
+            axis_roles.setdefault(id(axis), role)
+    for key, role in axis_roles.items():
         for place in where.get(key, ()):
             yield place, role
 
@@ -293,7 +293,9 @@ def summarise_run(program: Program, whole: bool) -> RunOutcome:
         drawn = finding.code == INDEX_OUT_OF_RANGE and len(trace.assumptions) > 0
         unsure = drawn or finding.code in OF_VALUES
         return RunOutcome("unsure" if unsure else "fails", finding, (), passed)
-    ended = next((each for each in trace.findings if each.severity == "error"), None)
+    ended = next(
+        (finding for finding in trace.findings if finding.severity == "error"), None
+    )
     if ended is not None:
         return replace(_get_outcome(program, ended), steps=passed)
     if not trace.complete:
@@ -305,8 +307,8 @@ def summarise_run(program: Program, whole: bool) -> RunOutcome:
 
 def _explain_refusal(program: Program) -> Finding | None:
     """Return the explained finding for the first call that torch refused."""
-    found = explain_failures(program) if program.failures else []
-    return found[0][0] if found else None
+    explanations = explain_failures(program) if program.failures else []
+    return explanations[0][0] if explanations else None
 
 
 def _get_outcome(program: Program, finding: Finding) -> RunOutcome:
@@ -315,12 +317,12 @@ def _get_outcome(program: Program, finding: Finding) -> RunOutcome:
     """
     if finding.code != PROGRAM_ERROR:
         return RunOutcome("fails", finding) if finding.code == TORCH_ERROR else UNSURE
-    told = python_errors.explain_python_error(program, finding)
-    if told.code == SIZE_CHECK or _is_own_check(program, finding):
-        return RunOutcome("refuses", told)
+    explanation = python_errors.explain_python_error(program, finding)
+    if explanation.code == SIZE_CHECK or _is_own_check(program, finding):
+        return RunOutcome("refuses", explanation)
     python = finding.torch_message.startswith(OF_PYTHON)
     unpacks = "to unpack (expected" in finding.torch_message
-    return RunOutcome("fails" if unpacks or python else "refuses", told)
+    return RunOutcome("fails" if unpacks or python else "refuses", explanation)
 
 
 def _is_own_check(program: Program, finding: Finding) -> bool:
@@ -371,18 +373,20 @@ class Runs:
 
     def ask(self, requests: Sequence[Request]) -> None:
         """Perform the requested runs that are still missing, within the budget."""
-        new = [each for each in dict.fromkeys(requests) if each not in self.known]
-        if not any(each.look for each in new):
+        new = [
+            request for request in dict.fromkeys(requests) if request not in self.known
+        ]
+        if not any(request.look for request in new):
             new = new[: self.left]
             self.left -= len(new)
-        for request, found in zip(new, self.make(new) if new else (), strict=True):
-            self.known[request] = found or UNSURE
+        for request, outcome in zip(new, self.make(new) if new else (), strict=True):
+            self.known[request] = outcome or UNSURE
 
     def steps(self, requests: Sequence[Request]) -> list[tuple[RunStep, ...]]:
         """Return the calls of each of the requested runs."""
         asked = [replace(request, look="steps") for request in requests]
         self.ask(asked)
-        return [self.at(each).steps for each in asked]
+        return [self.at(request).steps for request in asked]
 
     def cause(self, request: Request) -> Finding | None:
         """Return the finding that explains why a run fails, or None if it does not fail
@@ -450,9 +454,11 @@ def format_shape(shape: Shape) -> str:
     return f"({inner},)" if len(shape) == 1 else f"({inner})"
 
 
-def find_rank_change(one: Sequence[RunStep], other: Sequence[RunStep]) -> Place | None:
+def find_rank_change(
+    steps: Sequence[RunStep], other_steps: Sequence[RunStep]
+) -> Place | None:
     """Return the first call whose outputs differ in rank between two runs, or None."""
-    for mine, theirs in zip(one, other, strict=False):
+    for mine, theirs in zip(steps, other_steps, strict=False):
         if (mine.name, mine.place) != (theirs.name, theirs.place):
             return None
         for a, b in zip(mine.shapes, theirs.shapes, strict=False):
@@ -468,9 +474,9 @@ def move_finding(finding: Finding, place: Place | None) -> Finding:
     """Move a finding to the call at which two runs differ."""
     if place is None or place[0].place is None:
         return finding
-    step, said = place
+    step, label = place
     assert step.place is not None
-    related = (Related(step.place, said),)
+    related = (Related(step.place, label),)
     return replace(finding, span=step.place, module=step.module, related=related)
 
 

@@ -61,8 +61,8 @@ def find_fixes(program: Program, failure: Failure) -> list[FixOption]:
     """Return the fixes to try, without duplicates, the likeliest first."""
     if failure.of_history:
         cause = find_cause(program, failure)
-        found = suggest_graph_edits(program, cause) if cause is not None else ()
-        return _sort_fixes(program, iter_options("graph", 1.0, found))
+        fixes = suggest_graph_edits(program, cause) if cause is not None else ()
+        return _sort_fixes(program, iter_options("graph", 1.0, fixes))
     return _sort_fixes(
         program,
         [*_find_call_fixes(program, failure), *_find_line_fixes(program, failure)],
@@ -120,14 +120,16 @@ def fix_error(program: Program, finding: Finding) -> list[FixOption]:
     )
 
 
-def _sort_fixes(program: Program, found: Iterable[FixOption]) -> list[FixOption]:
+def _sort_fixes(program: Program, options: Iterable[FixOption]) -> list[FixOption]:
     """Return the fixes sorted by cost, without those that change the inputs or repeat a
     result.
     """
     seen: dict[object, FixOption] = {}
-    for option in sorted(found, key=lambda option: option.cost):
+    for option in sorted(options, key=lambda option: option.cost):
         seen.setdefault(_apply_edits(program, option.fix), option)
-    return [each for each in seen.values() if not _is_input_fix(program, each.fix)]
+    return [
+        option for option in seen.values() if not _is_input_fix(program, option.fix)
+    ]
 
 
 def _apply_edits(program: Program, fix: Fix) -> frozenset[tuple[str, str]]:

@@ -54,7 +54,7 @@ DIFFERENCES = operators_with("subtracts") | {"neg"}
 def suggest_family_fixes(program: Program, failure: Failure) -> Iterator[Fix]:
     """Yield the usual fixes for the failing function."""
     op = program.trace.ops[failure.op]
-    found = program.node(op.span)
+    text_and_node = program.node(op.span)
     name = op.name.rpartition(".")[2]
     code = failure.unmet.code if failure.unmet is not None else ""
     if code == INDEX_OUT_OF_RANGE and name in CLASSES:
@@ -73,9 +73,9 @@ def suggest_family_fixes(program: Program, failure: Failure) -> Iterator[Fix]:
         yield from _suggest_layer_kinds(program, op)
     if code == ATTENTION_MASK_SHAPE:
         yield from _suggest_mask_per_head(program, failure, op)
-    if found is None:
+    if text_and_node is None:
         return
-    text, node = found
+    text, node = text_and_node
     if name == "einsum" and isinstance(node, ast.Call):
         yield from _suggest_einsum_letters(text, node, op)
     if name in JOINS and isinstance(node, ast.Call):
@@ -137,9 +137,9 @@ def _replace_sizes(program: Program, old: int, new: int) -> Iterator[Fix]:
     for file in program.trace.sources:
         text = program.text(file)
         nodes = text.nodes if text is not None else ()
-        found = [n for n in nodes if isinstance(n, ast.Constant) and n.value == old]
-        if text is not None and found and len(found) < 6:
-            edits = tuple(Edit(text.span(node), str(new)) for node in found)
+        constants = [n for n in nodes if isinstance(n, ast.Constant) and n.value == old]
+        if text is not None and constants and len(constants) < 6:
+            edits = tuple(Edit(text.span(node), str(new)) for node in constants)
             yield Fix("fits", f"`{new}` for `{old}`", edits)
 
 
@@ -147,30 +147,30 @@ def _suggest_flat_size(program: Program, op: Op) -> Iterator[Fix]:
     """Suggest `x.view(-1, 16 * 2 * 2)`, and the layer that takes so many features,
     where the flattened size is another one.
     """
-    found = program.call_at(op.span)
-    if found is None or not op.inputs or len(op.inputs[0].shape) < 3:
+    text_and_call = program.call_at(op.span)
+    if text_and_call is None or not op.inputs or len(op.inputs[0].shape) < 3:
         return
-    text, call = found
-    given = list(call.args)
-    if len(given) == 1 and isinstance(given[0], ast.Tuple | ast.List):
-        given = list(given[0].elts)
+    text, call = text_and_call
+    arguments = list(call.args)
+    if len(arguments) == 1 and isinstance(arguments[0], ast.Tuple | ast.List):
+        arguments = list(arguments[0].elts)
     numbers = [value for key, value in op.arguments if key.isdecimal()]
     if len(numbers) == 1 and isinstance(numbers[0], tuple):
         numbers = list(numbers[0])
     shape = op.inputs[0].shape
-    if len(given) != 2 or len(numbers) != 2 or type(numbers[1]) is not int:
+    if len(arguments) != 2 or len(numbers) != 2 or type(numbers[1]) is not int:
         return
     old, new = numbers[1], prod(shape[1:])
     if numbers[0] not in (-1, shape[0]) or old in (new, -1):
         return
     written = " * ".join(map(str, shape[1:]))
-    edits = [Edit(text.span(given[1]), written)]
+    edits = [Edit(text.span(arguments[1]), written)]
     for node in text.nodes:
         linear = get_called_name(node) == "Linear" and isinstance(node, ast.Call)
         first = node.args[0] if linear and node.args else None  # type: ignore[attr-defined]
         if first is not None and evaluate_whole_number(first) == old:
             edits.append(Edit(text.span(first), written))
-    shown = f"`{text.written(call.func)}({text.written(given[0])}, {written})`"
+    shown = f"`{text.written(call.func)}({text.written(arguments[0])}, {written})`"
     more = f" and `nn.Linear({written}, ...)`" if len(edits) > 1 else ""
     yield Fix("fits", shown + more, tuple(edits))
 
@@ -204,12 +204,12 @@ def _suggest_labels_from_zero(program: Program, failure: Failure) -> Iterator[Fi
     shift = {-1: " + 1", last + 1: " - 1"}.get(wrong)
     op = program.trace.ops[failure.op]
     places = find_tensor_expressions(program, op)
-    found = program.node(op.span)
-    if shift is None or found is None or len(places) < 2 or places[1] is None:
+    text_and_node = program.node(op.span)
+    if shift is None or text_and_node is None or len(places) < 2 or places[1] is None:
         return
     node = places[1][0]
-    new = found[0].written(node) + shift
-    yield Fix("fits", f"`{new}`", (Edit(found[0].span(node).end, shift),))
+    new = text_and_node[0].written(node) + shift
+    yield Fix("fits", f"`{new}`", (Edit(text_and_node[0].span(node).end, shift),))
 
 
 def _suggest_trailing_dims(program: Program, failure: Failure, op: Op) -> Iterator[Fix]:
@@ -227,14 +227,14 @@ def _move_channels_last(program: Program, op: Op) -> Iterator[Fix]:
     """Move the channels to the last dim before a norm of the last dim, and back
     afterwards.
     """
-    found = program.call_at(op.span)
+    text_and_call = program.call_at(op.span)
     rank = len(op.inputs[0].shape)
     there, back = (".permute(0, 2, 3, 1)", ".permute(0, 3, 1, 2)")
     if rank == 3:
         there = back = ".transpose(1, 2)"
-    if found is None or rank not in (3, 4):
+    if text_and_call is None or rank not in (3, 4):
         return
-    text, call = found
+    text, call = text_and_call
     if call.args and program.layer(op) is not None:
         inner = append_method(text, call.args[0], there)
         shown = text.written(call.func) + f"({inner.message.strip('`')}){back}"
@@ -245,10 +245,10 @@ def _move_channels_last(program: Program, op: Op) -> Iterator[Fix]:
 def _suggest_layer_kinds(program: Program, op: Op) -> Iterator[Fix]:
     """Suggest `nn.BatchNorm1d` for `nn.BatchNorm2d`, according to the input's rank."""
     layer = program.layer(op)
-    found = find_constructor(program, layer.path) if layer is not None else None
-    if found is None or not op.inputs:
+    constructor = find_constructor(program, layer.path) if layer is not None else None
+    if constructor is None or not op.inputs:
         return
-    text, call = found
+    text, call = constructor
     name, spaces = get_last_name(call.func), max(1, len(op.inputs[0].shape) - 2)
     if name[-2:] in ("1d", "2d", "3d") and spaces < 4 and name[-2] != str(spaces):
         span = text.span(call.func).end
@@ -267,23 +267,25 @@ def _suggest_einsum_letters(text: SourceText, call: ast.Call, op: Op) -> Iterato
     if len(terms) != len(op.inputs) or not all(term.isalpha() for term in terms):
         return
     longest = max(map(len, terms))
-    for one in range(longest):
-        for other in range(one + 1, longest):
-            turned = [_exchange_letters(term, one, other) for term in terms]
+    for first_place in range(longest):
+        for second_place in range(first_place + 1, longest):
+            turned = [
+                _exchange_letters(term, first_place, second_place) for term in terms
+            ]
             for new in (turned, *_iter_single_turns(terms, turned)):
                 if new != terms and _has_fitting_letters(new, op):
-                    said = ",".join(new) + arrow + right
+                    equation = ",".join(new) + arrow + right
                     quote = text.written(first)[0]
-                    edit = Edit(text.span(first), f"{quote}{said}{quote}")
-                    yield Fix("fits", f"`{said}`", (edit,))
+                    edit = Edit(text.span(first), f"{quote}{equation}{quote}")
+                    yield Fix("fits", f"`{equation}`", (edit,))
 
 
-def _exchange_letters(term: str, one: int, other: int) -> str:
+def _exchange_letters(term: str, first_place: int, second_place: int) -> str:
     """Return an einsum term with two of its letters exchanged."""
-    if other >= len(term):
+    if second_place >= len(term):
         return term
     row = list(term)
-    row[one], row[other] = row[other], row[one]
+    row[first_place], row[second_place] = row[second_place], row[first_place]
     return "".join(row)
 
 
@@ -311,8 +313,8 @@ def _suggest_cat_dim(text: SourceText, call: ast.Call) -> Iterator[Fix]:
         place = text.span(call).end
         place = replace(place, column=place.column - 1, end_column=place.column - 1)
         for dim in (1, -1, 2):
-            said = f"`{text.written(call)[:-1]}, dim={dim})`"
-            yield Fix("fits", said, (Edit(place, f", dim={dim}"),))
+            message = f"`{text.written(call)[:-1]}, dim={dim})`"
+            yield Fix("fits", message, (Edit(place, f", dim={dim}"),))
 
 
 SIGNS = {
@@ -359,10 +361,10 @@ def _suggest_index_dims(
 ) -> Iterator[Fix]:
     """Suggest an index with one more dim: dropped by a gather, spread for a scatter."""
     places = find_tensor_expressions(program, op)
-    found = program.call_at(op.span)
-    if found is None or len(places) < 2:
+    text_and_call = program.call_at(op.span)
+    if text_and_call is None or len(places) < 2:
         return
-    text, call = found
+    text, call = text_and_call
     index, ranks = op.inputs[1], [len(fact.shape) for fact in op.inputs]
     place = places[1]
     if place is None or ranks[1] >= ranks[0]:
@@ -384,12 +386,12 @@ def _suggest_index_dims(
             method = f".unsqueeze(-1).expand_as({source[1]})"
             yield append_method(text, place[0], method)
     if name == "gather" and index.shape == op.inputs[0].shape[: ranks[1]]:
-        one = append_method(text, place[0], f".unsqueeze({dim})")
+        unsqueeze = append_method(text, place[0], f".unsqueeze({dim})")
         back = Edit(text.span(call).end, f".squeeze({dim})")
         shown = text.written(call).replace(
-            text.written(place[0]), one.message.strip("`"), 1
+            text.written(place[0]), unsqueeze.message.strip("`"), 1
         )
-        yield Fix("fits", f"`{shown}.squeeze({dim})`", (*one.edits, back))
+        yield Fix("fits", f"`{shown}.squeeze({dim})`", (*unsqueeze.edits, back))
 
 
 def _suggest_sizes(text: SourceText, call: ast.Call, op: Op) -> Iterator[Fix]:
@@ -400,24 +402,24 @@ def _suggest_sizes(text: SourceText, call: ast.Call, op: Op) -> Iterator[Fix]:
         return
     shape = op.inputs[0].shape
     whole = prod(shape)
-    given = list(call.args)
-    if len(given) == 1 and isinstance(given[0], ast.Tuple | ast.List):
-        given = list(given[0].elts)
+    arguments = list(call.args)
+    if len(arguments) == 1 and isinstance(arguments[0], ast.Tuple | ast.List):
+        arguments = list(arguments[0].elts)
     values = dict(op.arguments)
-    known: list[Any] = [values.get(str(n)) for n in range(len(given))]
+    known: list[Any] = [values.get(str(n)) for n in range(len(arguments))]
     if all(type(value) is int and value != -1 for value in known):
-        for n, node in enumerate(given):
-            rest = prod(each for m, each in enumerate(known) if m != n)
+        for n, node in enumerate(arguments):
+            rest = prod(number for m, number in enumerate(known) if m != n)
             if rest and whole % rest == 0:
                 size = whole // rest
                 yield Fix("fits", f"`{size}`", (_edit_number(text, node, size),))
-    if len(given) == 2 and len(shape) > 2 and shape[0]:
+    if len(arguments) == 2 and len(shape) > 2 and shape[0]:
         rows = prod(shape[1:])
-        if isinstance(given[1], ast.Constant) and known[1] not in (-1, rows):
+        if isinstance(arguments[1], ast.Constant) and known[1] not in (-1, rows):
             yield Fix(
                 "fits",
-                f"`{text.written(call.func)}({text.written(given[0])}, {rows})`",
-                (_edit_number(text, given[1], rows),),
+                f"`{text.written(call.func)}({text.written(arguments[0])}, {rows})`",
+                (_edit_number(text, arguments[1], rows),),
             )
 
 
@@ -430,33 +432,35 @@ def _suggest_number_count(
     text: SourceText, call: ast.Call, op: Op, name: str
 ) -> Iterator[Fix]:
     """Suggest passing as many numbers as the tensor has dims."""
-    given = list(call.args)
-    if len(given) == 1 and isinstance(given[0], ast.Tuple | ast.List):
-        given = list(given[0].elts)
-    if not op.inputs or not given:
+    arguments = list(call.args)
+    if len(arguments) == 1 and isinstance(arguments[0], ast.Tuple | ast.List):
+        arguments = list(arguments[0].elts)
+    if not op.inputs or not arguments:
         return
-    rank, written = len(op.inputs[0].shape), [text.written(node) for node in given]
-    lacking = rank - len(given)
+    rank, written = len(op.inputs[0].shape), [text.written(node) for node in arguments]
+    lacking = rank - len(arguments)
     if lacking > 0 and name != "permute":
         words = ["1" if name != "expand" else "-1"] * lacking
         for new in ([*words, *written], [*written, *words]):
-            yield _replace_numbers(text, call, given, new)
+            yield _replace_numbers(text, call, arguments, new)
     if name == "permute":
-        dims = [node.value for node in given if isinstance(node, ast.Constant)]
-        if len(dims) == len(given) and lacking:
+        dims = [node.value for node in arguments if isinstance(node, ast.Constant)]
+        if len(dims) == len(arguments) and lacking:
             kept = [dim for dim in dims if isinstance(dim, int) and dim < rank]
             missing = [d for d in range(rank) if d not in kept]
             orders = [[*kept, *missing], [*missing, *kept]]
             for order in orders:
                 if sorted(order) == list(range(rank)):
-                    yield _replace_numbers(text, call, given, [str(d) for d in order])
+                    yield _replace_numbers(
+                        text, call, arguments, [str(d) for d in order]
+                    )
 
 
 def _replace_numbers(
-    text: SourceText, call: ast.Call, given: list[ast.expr], words: list[str]
+    text: SourceText, call: ast.Call, arguments: list[ast.expr], words: list[str]
 ) -> Fix:
     """Return the fix that replaces all numbers of a call."""
-    span = text.span(given[0]).until(text.span(given[-1]))
+    span = text.span(arguments[0]).until(text.span(arguments[-1]))
     new = ", ".join(words)
     name = get_last_name(call.func)
     return Fix("fits", f"`{name}({new})`", (Edit(span, new),))
@@ -524,9 +528,9 @@ def suggest_drop_last(program: Program, at: int) -> Iterator[Fix]:
         for text, node in iter_nodes_on(program, [(short.file, short.line)], ast.Call):
             if get_called_name(node) != short.name:
                 continue
-            given = {word.arg: word.value for word in node.keywords}
-            if "drop_last" in given:
-                edit = Edit(text.span(given["drop_last"]), "True")
+            keywords = {word.arg: word.value for word in node.keywords}
+            if "drop_last" in keywords:
+                edit = Edit(text.span(keywords["drop_last"]), "True")
                 yield Fix("fits", "`drop_last=True`", (edit,))
             else:
                 yield with_keyword(text, node, "drop_last=True")
@@ -534,7 +538,7 @@ def suggest_drop_last(program: Program, at: int) -> Iterator[Fix]:
 
 def suggest_collate(program: Program, finding: Finding) -> Iterator[Fix]:
     """Suggest `collate_fn=...` where the program defines such a function."""
-    for related in [finding.span, *(each.span for each in finding.related)]:
+    for related in [finding.span, *(place_note.span for place_note in finding.related)]:
         text = program.text(related.file) if related is not None else None
         for node in text.nodes if text is not None else ():
             if text is None or get_called_name(node) != "DataLoader":
@@ -552,10 +556,10 @@ def suggest_collate(program: Program, finding: Finding) -> Iterator[Fix]:
 def suggest_any_batch(program: Program, failure: Failure) -> Iterator[Fix]:
     """Suggest `x.view(-1, 20, 5)` for a view with a hard-coded batch size."""
     op = program.trace.ops[failure.op]
-    found = program.call_at(op.span)
-    if op.name.rpartition(".")[2] not in VIEWS or found is None:
+    text_and_call = program.call_at(op.span)
+    if op.name.rpartition(".")[2] not in VIEWS or text_and_call is None:
         return
-    text, call = found
+    text, call = text_and_call
     if call.keywords or not call.args:
         return
     first = call.args[0]

@@ -48,8 +48,8 @@ def fix_consumer(program: Program, failure: Failure) -> Iterator[Fix]:
     op = program.trace.ops[failure.op]
     needs, has = (op.inputs[at].shape[dim] for at, dim in (wanted, got))
     at, dim = wanted
-    for module, found in _iter_modules(program, op.inputs[at], dim):
-        size = has if found == needs else None
+    for module, layer_size in _iter_modules(program, op.inputs[at], dim):
+        size = has if layer_size == needs else None
         if size is not None:
             written = _as_product(program, op.inputs[got[0]], got[1])
             yield from change_layer_size(program, module, needs, size, written)
@@ -109,8 +109,8 @@ def fix_producer(program: Program, failure: Failure) -> Iterator[Fix]:
     op = program.trace.ops[failure.op]
     needs, has = (op.inputs[at].shape[dim] for at, dim in (wanted, got))
     at, dim = got
-    for module, found in _iter_modules(program, op.inputs[at], dim):
-        if found == has:
+    for module, layer_size in _iter_modules(program, op.inputs[at], dim):
+        if layer_size == has:
             yield from change_layer_size(program, module, has, needs, "")
 
 
@@ -126,7 +126,9 @@ def fix_shuffle(program: Program, failure: Failure) -> Iterator[Fix]:
     if type(has) is not int or type(needs) is not int or needs < 2:
         return
     for module, size in _iter_modules(program, op.inputs[0], unmet.got.dim or 1):
-        factors = [each for _, each in op.arguments if type(each) is int and each > 1]
+        factors = [
+            factor for _, factor in op.arguments if type(factor) is int and factor > 1
+        ]
         squared = [has * factor for factor in factors if has % factor == 0]
         near = (*squared, needs, lcm(has, needs), -(-has // needs) * needs)
         for new in dict.fromkeys(near):
@@ -155,12 +157,12 @@ def _iter_modules(program: Program, fact: Fact, dim: int) -> Iterator[tuple[str,
     """Yield the layers whose parameters set the size of a dim, together with that
     size.
     """
-    found = trace_dim(program, fact, dim)
-    if found.why != "parameter":
+    origin = trace_dim(program, fact, dim)
+    if origin.why != "parameter":
         return
-    path = program.states.get(found.fact.tensor)
+    path = program.states.get(origin.fact.tensor)
     if path is not None:
-        yield path.rpartition(".")[0], found.fact.shape[found.dim]
+        yield path.rpartition(".")[0], origin.fact.shape[origin.dim]
 
 
 def change_layer_size(
@@ -219,12 +221,12 @@ def _replace_argument(
 ) -> Fix:
     """Replace an argument of a call; the fix's message shows the call."""
     span, outer = text.span(node), text.span(call)
-    said = f"`{name}={shown}`"
+    message = f"`{name}={shown}`"
     if span.line == outer.line == outer.end_line:
         whole, left = text.written(call), span.column - outer.column
         whole = whole[:left] + shown + whole[left + len(text.written(node)) :]
-        said = f"`{join_lines(whole)}`"
-    return Fix("fits", said, (Edit(span, shown),))
+        message = f"`{join_lines(whole)}`"
+    return Fix("fits", message, (Edit(span, shown),))
 
 
 def _write_size(text: SourceText, node: ast.expr, old: int, new: int) -> str:
@@ -246,10 +248,10 @@ def _as_product(program: Program, fact: Fact, dim: int) -> str:
     """Return a size that a flatten made as a product, `16 * 4 * 4`, or an empty
     string.
     """
-    found = trace_dim(program, fact, dim)
-    if found.why != "product" or found.op is None:
+    origin = trace_dim(program, fact, dim)
+    if origin.why != "product" or origin.op is None:
         return ""
-    sizes = [found.op.inputs[at].shape[d] for at, d in found.places]
+    sizes = [origin.op.inputs[at].shape[d] for at, d in origin.places]
     return " * ".join(map(str, sizes))
 
 
@@ -267,16 +269,16 @@ def fix_created_tensor(program: Program, failure: Failure) -> Iterator[Fix]:
             continue
         yield from _resize_tensor(program, failure, maker, fact.shape, shape)
     for at, dim, size in _iter_wanted_sizes(failure):
-        found = trace_dim(program, op.inputs[at], dim)
-        if found.why == "parameter" and found.fact.tensor in program.states:
-            yield from _resize_state(program, failure, found.fact, found.dim, size)
-        maker = found.op
-        if maker is None or maker.inputs or found.dim >= len(found.fact.shape):
+        origin = trace_dim(program, op.inputs[at], dim)
+        if origin.why == "parameter" and origin.fact.tensor in program.states:
+            yield from _resize_state(program, failure, origin.fact, origin.dim, size)
+        maker = origin.op
+        if maker is None or maker.inputs or origin.dim >= len(origin.fact.shape):
             continue
-        if maker.name.rpartition(".")[2] in MAKERS and found.steps:
-            before = found.fact.shape
-            if before[found.dim] == op.inputs[at].shape[dim]:
-                after = (*before[: found.dim], size, *before[found.dim + 1 :])
+        if maker.name.rpartition(".")[2] in MAKERS and origin.steps:
+            before = origin.fact.shape
+            if before[origin.dim] == op.inputs[at].shape[dim]:
+                after = (*before[: origin.dim], size, *before[origin.dim + 1 :])
                 yield from _resize_tensor(program, failure, maker, before, after)
 
 
@@ -341,9 +343,9 @@ def _resize_tensor(
     after: tuple[int, ...],
 ) -> Iterator[Fix]:
     """Rewrite the call that creates a tensor so that the tensor has another shape."""
-    found = program.call_at(maker.span)
-    if found is not None:
-        yield from _rewrite_sizes(program, failure, *found, before, after)
+    text_and_call = program.call_at(maker.span)
+    if text_and_call is not None:
+        yield from _rewrite_sizes(program, failure, *text_and_call, before, after)
 
 
 def _rewrite_sizes(
@@ -368,7 +370,14 @@ def _rewrite_sizes(
         if same and before[place] == size:
             words.append(written[place])
             continue
-        kept = next((each for each in left if each[0] == size and size != 1), None)
+        kept = next(
+            (
+                size_and_text
+                for size_and_text in left
+                if size_and_text[0] == size and size != 1
+            ),
+            None,
+        )
         if kept is not None and (sorted(before) == sorted(after) or not same):
             left.remove(kept)
             words.append(kept[1])
@@ -392,10 +401,12 @@ def _find_size_nodes(
         if isinstance(value, ast.Tuple | ast.List):
             sure = not any(isinstance(item, ast.Starred) for item in value.elts)
             return list(value.elts) if len(value.elts) == rank and sure else None
-    given = list(call.args)
-    if len(given) != rank or any(isinstance(each, ast.Starred) for each in given):
+    arguments = list(call.args)
+    if len(arguments) != rank or any(
+        isinstance(argument, ast.Starred) for argument in arguments
+    ):
         return None
-    return given
+    return arguments
 
 
 def _find_value(text: SourceText, node: ast.expr) -> ast.expr:
@@ -403,9 +414,9 @@ def _find_value(text: SourceText, node: ast.expr) -> ast.expr:
     the node itself.
     """
     scope = text.around(node, *FUNCTIONS)
-    for each in iter_own_nodes(scope) if isinstance(node, ast.Name) else ():
-        if isinstance(each, ast.Assign) and each.lineno < node.lineno:
-            target, value = each.targets[0], each.value
+    for statement in iter_own_nodes(scope) if isinstance(node, ast.Name) else ():
+        if isinstance(statement, ast.Assign) and statement.lineno < node.lineno:
+            target, value = statement.targets[0], statement.value
             same = isinstance(target, ast.Name) and get_last_name(
                 target
             ) == get_last_name(node)
@@ -422,9 +433,9 @@ def _with_words(
     span = first.until(last)
     new = ", ".join(words)
     whole, outer = text.written(call), text.span(call)
-    said = f"`{new}`" if len(words) < 2 else f"`({new})`"
+    message = f"`{new}`" if len(words) < 2 else f"`({new})`"
     inside = outer.line == outer.end_line == span.line
     if inside and outer.column < span.column < outer.end_column:
         start, end = span.column - outer.column, span.end_column - outer.column
-        said = f"`{whole[:start]}{new}{whole[end:]}`"
-    return Fix("fits", said, (Edit(span, new),))
+        message = f"`{whole[:start]}{new}{whole[end:]}`"
+    return Fix("fits", message, (Edit(span, new),))

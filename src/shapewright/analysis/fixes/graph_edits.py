@@ -95,14 +95,14 @@ def _suggest_detaching_carried(history: History, cause: Cause) -> Iterator[Fix]:
 
 def _collect_carried(edge: Edge) -> list[Fact]:
     """Return the tensors that the later call reads of those the earlier one made."""
-    made = {fact.tensor for fact in edge.maker.outputs}
-    return [fact for fact in edge.user.inputs if fact.tensor in made]
+    outputs = {fact.tensor for fact in edge.maker.outputs}
+    return [fact for fact in edge.user.inputs if fact.tensor in outputs]
 
 
-def _is_same_function(text: SourceText, one: ast.stmt, other: ast.stmt) -> bool:
+def _is_same_function(text: SourceText, statement: ast.stmt, other: ast.stmt) -> bool:
     """Return whether two statements stand in the same function, or in none."""
     kinds = (ast.FunctionDef, ast.AsyncFunctionDef)
-    return text.around(one, *kinds) is text.around(other, *kinds)
+    return text.around(statement, *kinds) is text.around(other, *kinds)
 
 
 def _suggest_own_loss(
@@ -122,11 +122,13 @@ def _suggest_own_loss(
 
 def _suggest_moving_into_loop(history: History, cause: Cause) -> Iterator[Fix]:
     """Suggest computing in each iteration what is computed once before the loop."""
-    found = history.find_text(cause.maker.span if cause.maker is not None else None)
+    text_and_statement = history.find_text(
+        cause.maker.span if cause.maker is not None else None
+    )
     failing = history.find_text(cause.failing.span)
-    if found is None or failing is None:
+    if text_and_statement is None or failing is None:
         return
-    text, statement = found
+    text, statement = text_and_statement
     loop: ast.For | ast.While | None = None
     for around in text.outwards(failing[1]):
         if isinstance(around, ast.For | ast.While):
@@ -140,9 +142,9 @@ def _suggest_moving_into_loop(history: History, cause: Cause) -> Iterator[Fix]:
     written = text.written(statement)
     if "\n" in written:
         return
-    said = f"`{join_lines(written)}` inside the loop"
+    message = f"`{join_lines(written)}` inside the loop"
     edits = (cut_lines(text, statement), write_before(text, first, written))
-    yield Fix("fits", said, edits)
+    yield Fix("fits", message, edits)
 
 
 def _suggest_single_pass(history: History, cause: Cause) -> Iterator[Fix]:
@@ -153,18 +155,20 @@ def _suggest_single_pass(history: History, cause: Cause) -> Iterator[Fix]:
         return
     if first[1] is not second[1]:
         text, statement = second
-        said = f"without `{join_lines(text.written(statement))}` at line"
-        said += f" {statement.lineno}"
-        yield Fix("fits", said, (cut_lines(text, statement),))
+        message = f"without `{join_lines(text.written(statement))}` at line"
+        message += f" {statement.lineno}"
+        yield Fix("fits", message, (cut_lines(text, statement),))
     yield from _suggest_retaining(history, cause)
 
 
 def _suggest_retaining(history: History, cause: Cause) -> Iterator[Fix]:
     """Suggest `retain_graph=True` for the first of two passes."""
     other = cause.other
-    found = history.program.call_at(other.span) if other is not None else None
-    if found is not None and all(w.arg != "retain_graph" for w in found[1].keywords):
-        yield with_keyword(*found, "retain_graph=True")
+    text_and_call = history.program.call_at(other.span) if other is not None else None
+    if text_and_call is not None and all(
+        w.arg != "retain_graph" for w in text_and_call[1].keywords
+    ):
+        yield with_keyword(*text_and_call, "retain_graph=True")
 
 
 def _suggest_for_two_losses(history: History, cause: Cause) -> Iterator[Fix]:
@@ -227,11 +231,11 @@ def _suggest_sum(history: History, cause: Cause) -> Iterator[Fix]:
     if first is None or second is None or first[0].file != second[0].file:
         return
     text = first[0]
-    names = [_get_loss(each[1]) for each in (first, second)]
+    names = [_get_loss(text_and_statement[1]) for text_and_statement in (first, second)]
     if None in names or not _is_same_function(text, first[1], second[1]):
         return
-    one, other = (text.written(name) for name in names if name is not None)
-    new = f"({one} + {other}).backward()"
+    first_loss, second_loss = (text.written(name) for name in names if name is not None)
+    new = f"({first_loss} + {second_loss}).backward()"
     edits = (cut_lines(text, first[1]), Edit(text.span(second[1]), new))
     yield Fix("fits", f"`{new}`, once", edits)
 
@@ -250,10 +254,10 @@ def _get_loss(statement: ast.stmt) -> ast.expr | None:
 def _suggest_out_of_place(history: History, cause: Cause) -> Iterator[Fix]:
     """Suggest the form of a write that gives a new tensor."""
     program, write = history.program, cause.other
-    found = program.node(write.span) if write is not None else None
-    if found is None or write is None:
+    text_and_node = program.node(write.span) if write is not None else None
+    if text_and_node is None or write is None:
         return
-    text, node = found
+    text, node = text_and_node
     statement = text.statement_of(node)
     yield from _suggest_without_flag(program, write, text, node)
     if isinstance(statement, ast.AugAssign):
@@ -316,8 +320,8 @@ def _suggest_clone(
     name = get_dotted_name(owner)
     if name:
         new = f"{name} = {name}.clone()"
-        said = f"`{new}` before `{join_lines(text.written(statement))}`"
-        yield Fix("fits", said, (write_before(text, statement, new),))
+        message = f"`{new}` before `{join_lines(text.written(statement))}`"
+        yield Fix("fits", message, (write_before(text, statement, new),))
 
 
 def _suggest_without_flag(
@@ -327,17 +331,17 @@ def _suggest_without_flag(
     layer = program.layer(write)
     places = [(text, node)]
     if layer is not None and layer.path in program.built:
-        found = program.call_at(program.built[layer.path].span)
-        if found is not None:
-            places.append(found)
+        text_and_call = program.call_at(program.built[layer.path].span)
+        if text_and_call is not None:
+            places.append(text_and_call)
     for where, call in places:
         if not isinstance(call, ast.Call):
             continue
         for word in call.keywords:
             if word.arg == "inplace":
                 span = where.span(word.value)
-                said = "`inplace=False`"
-                yield Fix("fits", said, (Edit(span, "False"),))
+                message = "`inplace=False`"
+                yield Fix("fits", message, (Edit(span, "False"),))
         last = call.args[-1] if layer is not None and call.args else None
         if isinstance(last, ast.Constant) and last.value is True:
             span = where.span(last)
@@ -357,11 +361,11 @@ def _suggest_later_step(history: History, cause: Cause) -> Iterator[Fix]:
     if not _is_same_function(text, statement, failing[1]):
         return
     written = text.written(statement)
-    said = f"`{join_lines(written)}` after"
-    said += f" `{join_lines(text.written(failing[1]))}`"
+    message = f"`{join_lines(written)}` after"
+    message += f" `{join_lines(text.written(failing[1]))}`"
     if statement.lineno < failing[1].lineno and "\n" not in written:
         edits = (cut_lines(text, statement), write_after(text, failing[1], written))
-        yield Fix("fits", said, edits)
+        yield Fix("fits", message, edits)
 
 
 def _suggest_detaching_boundary(history: History, cause: Cause) -> Iterator[Fix]:
@@ -421,14 +425,14 @@ def _suggest_detaching_boundary(history: History, cause: Cause) -> Iterator[Fix]
 def _suggest_uncut_graph(history: History, cause: Cause) -> Iterator[Fix]:
     """Suggest to leave out the call that took a graph away."""
     program, cut = history.program, cause.other
-    found = program.node(cut.span) if cut is not None else None
-    if any(each.message.startswith("`torch.") for each in cause.related):
+    text_and_node = program.node(cut.span) if cut is not None else None
+    if any(place_note.message.startswith("`torch.") for place_note in cause.related):
         yield from _suggest_enabling(history, cause)
     for related in cause.related:
         yield from _suggest_without_block(program, related.span)
-    if found is None or cut is None:
+    if text_and_node is None or cut is None:
         return
-    text, node = found
+    text, node = text_and_node
     name = cut.name.rpartition(".")[2]
     if name == "data" and isinstance(node, ast.Attribute):
         span = text.span(node)
@@ -455,16 +459,17 @@ def _suggest_enabling(history: History, cause: Cause) -> Iterator[Fix]:
     """Suggest `@torch.enable_grad()` for the function that goes backward, if another
     one runs it without gradients.
     """
-    found = history.find_text(cause.failing.span)
-    if found is None:
+    text_and_statement = history.find_text(cause.failing.span)
+    if text_and_statement is None:
         return
-    text, statement = found
+    text, statement = text_and_statement
     function = text.around(statement, ast.FunctionDef)
     own = function is not None and any(
-        function.lineno <= each.span.line <= get_last_line(function)
-        or each.span.line in [d.lineno for d in function.decorator_list]
-        for each in cause.related
-        if each.span.file == text.file and each.message.startswith("`torch.")
+        function.lineno <= place_note.span.line <= get_last_line(function)
+        or place_note.span.line in [d.lineno for d in function.decorator_list]
+        for place_note in cause.related
+        if place_note.span.file == text.file
+        and place_note.message.startswith("`torch.")
     )
     if function is not None and not own:
         new = "@torch.enable_grad()"
@@ -473,10 +478,10 @@ def _suggest_enabling(history: History, cause: Cause) -> Iterator[Fix]:
 
 def _suggest_without_block(program: Program, span: Span) -> Iterator[Fix]:
     """Suggest `torch.enable_grad()` for a `torch.no_grad()` around a computation."""
-    found = program.node(span)
-    if found is None:
+    text_and_node = program.node(span)
+    if text_and_node is None:
         return
-    text, node = found
+    text, node = text_and_node
     name = get_called_name(node)
     if name in ("no_grad", "inference_mode") and isinstance(node, ast.Call):
         holder = text.parent(node)
@@ -492,10 +497,10 @@ def _suggest_without_block(program: Program, span: Span) -> Iterator[Fix]:
 def _suggest_training(history: History, cause: Cause) -> Iterator[Fix]:
     """Suggest `requires_grad = True` for parameters that are all frozen."""
     for related in cause.related:
-        found = history.program.node(related.span)
-        if found is None:
+        text_and_node = history.program.node(related.span)
+        if text_and_node is None:
             continue
-        text, node = found
+        text, node = text_and_node
         flags = [n for n in ast.walk(node) if isinstance(n, ast.Constant)]
         for flag in flags:
             if flag.value is False:
@@ -505,10 +510,12 @@ def _suggest_training(history: History, cause: Cause) -> Iterator[Fix]:
 
 def _suggest_requiring(history: History, cause: Cause) -> Iterator[Fix]:
     """Suggest to ask for gradients before the forward pass that records them."""
-    found = history.find_text(cause.maker.span if cause.maker is not None else None)
-    if found is None:
+    text_and_statement = history.find_text(
+        cause.maker.span if cause.maker is not None else None
+    )
+    if text_and_statement is None:
         return
-    text, statement = found
+    text, statement = text_and_statement
     for node in ast.walk(statement):
         called = node.func if isinstance(node, ast.Call) else None
         name = get_dotted_name(called) if isinstance(called, ast.Name) else ""
@@ -519,10 +526,10 @@ def _suggest_requiring(history: History, cause: Cause) -> Iterator[Fix]:
 
 def _suggest_no_grad(history: History, cause: Cause) -> Iterator[Fix]:
     """Suggest `with torch.no_grad():` around a write to a leaf."""
-    found = history.find_text(cause.failing.span)
-    if found is None:
+    text_and_statement = history.find_text(cause.failing.span)
+    if text_and_statement is None:
         return
-    text, statement = found
+    text, statement = text_and_statement
     edit = wrap_in_no_grad(text, statement)
     if edit is None:
         return

@@ -42,17 +42,21 @@ def suggest_keywords(program: Program, lines: list[Line]) -> Iterator[Fix]:
         name = get_last_name(node.func)
         if _is_layer_call(node.func):
             continue
-        given = {word.arg for word in node.keywords}
-        if name in RECURRENT and "batch_first" not in given:
+        keywords = {word.arg for word in node.keywords}
+        if name in RECURRENT and "batch_first" not in keywords:
             yield with_keyword(text, node, "batch_first=True")
-        if name in REDUCING and "keepdim" not in given and (node.args or node.keywords):
+        if (
+            name in REDUCING
+            and "keepdim" not in keywords
+            and (node.args or node.keywords)
+        ):
             yield with_keyword(text, node, "keepdim=True")
         pools = name.startswith(("MaxPool", "AvgPool", "max_pool", "avg_pool"))
-        if pools and "ceil_mode" not in given:
+        if pools and "ceil_mode" not in keywords:
             yield with_keyword(text, node, "ceil_mode=True")
-        if name.startswith(("Conv", "conv")) and "padding" not in given:
+        if name.startswith(("Conv", "conv")) and "padding" not in keywords:
             yield with_keyword(text, node, "padding=1")
-        if name.startswith("ConvTranspose") and "output_padding" not in given:
+        if name.startswith("ConvTranspose") and "output_padding" not in keywords:
             yield with_keyword(text, node, "output_padding=1")
 
 
@@ -72,8 +76,8 @@ def suggest_flags(program: Program, lines: list[Line]) -> Iterator[Fix]:
             span = text.span(node)
             new = str(not node.value)
             word = text.parent(node)
-            said = f"{word.arg}={new}" if isinstance(word, ast.keyword) else new
-            yield Fix("fits", f"`{said}`", (Edit(span, new),))
+            setting = f"{word.arg}={new}" if isinstance(word, ast.keyword) else new
+            yield Fix("fits", f"`{setting}`", (Edit(span, new),))
 
 
 FAMILIES = (
@@ -91,13 +95,13 @@ def copy_settings(program: Program, lines: list[Line]) -> Iterator[Fix]:
         if not _is_layer_call(node.func)
     ]
     for names, settings in FAMILIES:
-        found = [
+        family_calls = [
             (text, node)
             for text, node in calls
             if any(name in get_last_name(node.func).lower() for name in names)
         ]
-        for text, node in found:
-            for other, model in found:
+        for text, node in family_calls:
+            for other, model in family_calls:
                 if text.file == other.file:
                     yield from _replace_settings(text, node, model, settings)
 
@@ -106,16 +110,16 @@ def _replace_settings(
     text: SourceText, node: ast.Call, model: ast.Call, settings: tuple[str, ...]
 ) -> Iterator[Fix]:
     """Yield fixes that copy the settings of another call."""
-    given = {word.arg: word.value for word in node.keywords}
+    keywords = {word.arg: word.value for word in node.keywords}
     for word in model.keywords:
         if word.arg not in settings:
             continue
-        old, value = given.get(word.arg), text.written(word.value)
+        old, value = keywords.get(word.arg), text.written(word.value)
         if old is None:
             yield with_keyword(text, node, f"{word.arg}={value}")
         elif text.written(old) != value:
-            said = f"`{word.arg}={value}`"
-            yield Fix("fits", said, (Edit(text.span(old), value),))
+            message = f"`{word.arg}={value}`"
+            yield Fix("fits", message, (Edit(text.span(old), value),))
 
 
 def drop_methods(program: Program, lines: list[Line]) -> Iterator[Fix]:
@@ -136,8 +140,8 @@ def drop_methods(program: Program, lines: list[Line]) -> Iterator[Fix]:
             kept = text.at(inner)
             if kept.startswith("torch") or len(kept) > 60:
                 continue
-            said = f"`{kept}` without `{gone}`"
-            yield Fix("fits", said, (Edit(cut, ""),))
+            message = f"`{kept}` without `{gone}`"
+            yield Fix("fits", message, (Edit(cut, ""),))
 
 
 SHAPING = operators_with("may_be_superfluous")
@@ -153,8 +157,8 @@ def suggest_methods(program: Program, lines: list[Line]) -> Iterator[Fix]:
             span = Span(
                 whole.file, whole.end_line, start, whole.end_line, whole.end_column
             )
-            said = f"`{TURNED[name]}` for `{name}`"
-            yield Fix("fits", said, (Edit(span, TURNED[name]),))
+            message = f"`{TURNED[name]}` for `{name}`"
+            yield Fix("fits", message, (Edit(span, TURNED[name]),))
 
 
 def _suggest_unpacking(program: Program, lines: list[Line]) -> Iterator[Fix]:
@@ -172,9 +176,9 @@ def _suggest_unpacking(program: Program, lines: list[Line]) -> Iterator[Fix]:
                 start = Span(
                     first.file, first.line, first.column, first.line, first.column
                 )
-                said = text.written(node)
+                assignment = text.written(node)
                 for names in ("_, ", "*_, "):
-                    yield Fix("fits", f"`{names}{said}`", (Edit(start, names),))
+                    yield Fix("fits", f"`{names}{assignment}`", (Edit(start, names),))
                 last = text.span(target.elts[-1])
                 end = Span(
                     last.file,
@@ -194,9 +198,9 @@ def _suggest_chunks(text: SourceText, call: ast.Call, parts: int) -> Iterator[Fi
     if name not in PARTS or not isinstance(call.func, ast.Attribute):
         return
     words = {word.arg: text.written(word.value) for word in call.keywords}
-    given = [text.written(argument) for argument in call.args]
+    arguments = [text.written(argument) for argument in call.args]
     at = 0 if name == "unbind" else 1
-    dim = words.get("dim") or (given[at] if len(given) > at else "0")
+    dim = words.get("dim") or (arguments[at] if len(arguments) > at else "0")
     kept = text.written(call.func.value)
     span = text.span(call.func.value).end.until(text.span(call))
     new = f".chunk({parts}, dim={dim})"
@@ -217,5 +221,5 @@ def with_keyword(text: SourceText, node: ast.Call, word: str) -> Fix:
     shown = join_lines(text.written(node))
     if text.written(node).rstrip(")").rstrip().endswith(","):
         comma = " "
-    said = f"`{shown[:-1]}{comma}{word})`" if len(shown) <= 60 else f"`{word}`"
-    return Fix("fits", said, (Edit(end, f"{comma}{word}"),))
+    message = f"`{shown[:-1]}{comma}{word})`" if len(shown) <= 60 else f"`{word}`"
+    return Fix("fits", message, (Edit(end, f"{comma}{word}"),))

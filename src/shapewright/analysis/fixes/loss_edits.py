@@ -28,19 +28,19 @@ def suggest_loss_edits(
     if loss is None:
         return
     name = loss.name.rpartition(".")[2]
-    given = finding.message.rpartition(" holds ")[2].partition(" of ")[0]
+    kind = finding.message.rpartition(" holds ")[2].partition(" of ")[0]
     if "has applied it" in finding.message:
-        given = "log-probabilities"
+        kind = "log-probabilities"
     makers = [
         op
         for related in finding.related
         for op in program.trace.ops
         if op.span == related.span and op.index < loss.index
     ]
-    ways = [_suggest_other_loss(program, loss, name, given)]
-    if makers and given == "probabilities" and name in ("nll_loss", "kl_div"):
+    ways = [_suggest_other_loss(program, loss, name, kind)]
+    if makers and kind == "probabilities" and name in ("nll_loss", "kl_div"):
         ways = [_suggest_log_softmax(program, makers[-1])]
-    elif makers and given != "logits":
+    elif makers and kind != "logits":
         ways.insert(0, _suggest_without(program, makers[-1]))
     for way in ways:
         yield from way
@@ -49,7 +49,7 @@ def suggest_loss_edits(
 def _suggest_without(program: Program, maker: Op) -> Iterator[Fix]:
     """Suggest to leave out an activation: a call, or a layer of a container."""
     layer = program.layer(maker)
-    found = program.node(maker.span)
+    text_and_node = program.node(maker.span)
     if layer is not None and layer.path in program.built:
         built = program.call_at(program.built[layer.path].span)
         if built is not None:
@@ -59,15 +59,15 @@ def _suggest_without(program: Program, maker: Op) -> Iterator[Fix]:
             added = isinstance(holder, ast.Call) and get_called_name(holder)
             if added in ("add_module", "append") and isinstance(holder, ast.Call):
                 statement = text.statement_of(holder)
-                said = f"without `{text.line_of(statement)}`"
-                yield Fix("fits", said, (cut_lines(text, statement),))
+                message = f"without `{text.line_of(statement)}`"
+                yield Fix("fits", message, (cut_lines(text, statement),))
             elif call in rows:
                 yield _cut_item(text, rows, call)
-            elif isinstance(holder, ast.Assign) and found is not None:
-                yield from _suggest_argument(*found)
+            elif isinstance(holder, ast.Assign) and text_and_node is not None:
+                yield from _suggest_argument(*text_and_node)
                 return
-    if found is not None and layer is None:
-        yield from _suggest_argument(*found)
+    if text_and_node is not None and layer is None:
+        yield from _suggest_argument(*text_and_node)
 
 
 def _get_items(holder: ast.AST | None) -> list[ast.expr]:
@@ -113,8 +113,8 @@ def _suggest_argument(text: SourceText, node: ast.AST) -> Iterator[Fix]:
     if isinstance(statement, ast.Assign) and statement.value is node:
         target = text.written(statement.targets[0])
         if target == new:
-            said = f"without `{text.line_of(statement)}`"
-            yield Fix("fits", said, (cut_lines(text, statement),))
+            message = f"without `{text.line_of(statement)}`"
+            yield Fix("fits", message, (cut_lines(text, statement),))
             return
     yield Fix("fits", f"`{join_lines(new)}`", (Edit(text.span(node), new),))
 
@@ -125,10 +125,10 @@ def _suggest_log_softmax(program: Program, maker: Op) -> Iterator[Fix]:
     span = maker.span
     if layer is not None and layer.path in program.built:
         span = program.built[layer.path].span
-    found = program.call_at(span)
-    if found is None:
+    text_and_call = program.call_at(span)
+    if text_and_call is None:
         return
-    text, call = found
+    text, call = text_and_call
     name = get_last_name(call.func)
     new = {"Softmax": "LogSoftmax", "softmax": "log_softmax"}.get(name)
     if new is not None:
@@ -138,20 +138,20 @@ def _suggest_log_softmax(program: Program, maker: Op) -> Iterator[Fix]:
 
 
 def _suggest_other_loss(
-    program: Program, loss: Op, name: str, given: str
+    program: Program, loss: Op, name: str, kind: str
 ) -> Iterator[Fix]:
     """Suggest the loss that fits what is given, as a function or as a layer."""
-    other = OTHER_LOSSES.get(name, {}).get(given)
+    other = OTHER_LOSSES.get(name, {}).get(kind)
     if other is None:
         return
     layer = program.layer(loss)
     span = loss.span
     if layer is not None and layer.path in program.built:
         span = program.built[layer.path].span
-    found = program.call_at(span)
-    if found is None:
+    text_and_call = program.call_at(span)
+    if text_and_call is None:
         return
-    text, call = found
+    text, call = text_and_call
     old = get_last_name(call.func)
     new = CLASSES[other] if old == CLASSES.get(name) else other
     if old in (name, CLASSES.get(name)):

@@ -39,10 +39,10 @@ def _fix_names(
     program: Program, failure: Failure, pairs: list[tuple[int, int]]
 ) -> Iterator[Fix]:
     """Suggest `n_classes + 1` for a name in the failing call that is off by 1."""
-    found = program.call_at(program.trace.ops[failure.op].span)
-    if found is None:
+    text_and_call = program.call_at(program.trace.ops[failure.op].span)
+    if text_and_call is None:
         return
-    text, call = found
+    text, call = text_and_call
     rows = [(text, argument) for argument in list_arguments(call)]
     for place, node in iter_definitions(program, [(text.file, call.lineno)]):
         if isinstance(node, ast.List | ast.Tuple):
@@ -60,10 +60,10 @@ def fix_dims(program: Program, failure: Failure) -> Iterator[Fix]:
         return
     op = program.trace.ops[failure.op]
     rank = max((len(fact.shape) for fact in op.inputs), default=0)
-    found = program.call_at(op.span)
-    if found is None:
+    text_and_call = program.call_at(op.span)
+    if text_and_call is None:
         return
-    text, call = found
+    text, call = text_and_call
     for node in list_arguments(call):
         if isinstance(node, ast.Tuple | ast.List):
             values = [evaluate_whole_number(item, SIGNED) for item in node.elts]
@@ -85,7 +85,7 @@ def change_numbers(
     """Change every number on these lines, then every number that these lines depend
     on.
     """
-    found = [
+    constants = [
         *iter_nodes_on(program, lines, ast.Constant),
         *(
             (text, inner)
@@ -101,7 +101,7 @@ def change_numbers(
             for has, needs in pairs[:1]:
                 for new in (needs, has):
                     likely.append((50 + place, replace_number(text, node, str(new))))
-    for place, (text, node) in enumerate(found):
+    for place, (text, node) in enumerate(constants):
         value = evaluate_whole_number(node)
         if value is None:
             continue
@@ -134,11 +134,16 @@ def _iter_other_numbers(
         if value == needs:
             yield 0, has
     for has, needs in pairs:
-        for one, other in ((has, needs), (needs, has)):
-            if one and value > 1 and value * other % one == 0 and other != one:
-                yield 1, value * other // one
-            if value > 2 and value + other - one > 0 and other != one:
-                yield 2, value + other - one
+        for old_size, new_size in ((has, needs), (needs, has)):
+            if (
+                old_size
+                and value > 1
+                and value * new_size % old_size == 0
+                and new_size != old_size
+            ):
+                yield 1, value * new_size // old_size
+            if value > 2 and value + new_size - old_size > 0 and new_size != old_size:
+                yield 2, value + new_size - old_size
     word = text.parent(node)
     dim = isinstance(word, ast.keyword) and word.arg in ("dim", "axis", "start_dim")
     if value in (-2, -1, 0, 1, 2, 3) or dim:
@@ -182,10 +187,10 @@ MOST = 6
 
 def swap_operands(program: Program, failure: Failure) -> Iterator[Fix]:
     """Swap the first two operands of the failing call."""
-    found = program.node(program.trace.ops[failure.op].span)
-    if found is None:
+    text_and_node = program.node(program.trace.ops[failure.op].span)
+    if text_and_node is None:
         return
-    text, node = found
+    text, node = text_and_node
     if isinstance(node, ast.BinOp):
         yield from _swap_nodes(text, node, node.left, node.right)
     elif isinstance(node, ast.Call):
@@ -205,28 +210,28 @@ def _swap_call_arguments(text: SourceText, call: ast.Call) -> Iterator[Fix]:
     rows: list[list[ast.expr]] = [list(call.args)]
     rows += [list(e.elts) for e in call.args if isinstance(e, ast.Tuple | ast.List)]
     for row in rows:
-        for one, other in pairwise(row):
-            if not isinstance(one, ast.Starred) and not isinstance(other, ast.Starred):
-                yield from _swap_nodes(text, call, one, other)
+        for left, right in pairwise(row):
+            if not isinstance(left, ast.Starred) and not isinstance(right, ast.Starred):
+                yield from _swap_nodes(text, call, left, right)
 
 
 def _swap_nodes(
-    text: SourceText, whole: ast.expr, one: ast.expr, other: ast.expr
+    text: SourceText, whole: ast.expr, left: ast.expr, right: ast.expr
 ) -> Iterator[Fix]:
     """Swap two expressions."""
-    first, second = text.written(one), text.written(other)
+    first, second = text.written(left), text.written(right)
     if first == second or "\n" in first + second:
         return
-    edits = (Edit(text.span(one), second), Edit(text.span(other), first))
+    edits = (Edit(text.span(left), second), Edit(text.span(right), first))
     span = text.span(whole)
-    said = f"`{second}` and `{first}` swapped"
+    message = f"`{second}` and `{first}` swapped"
     if span.line == span.end_line and len(text.written(whole)) <= 72:
         line, shift = text.written(whole), span.column
         for edit in reversed(edits):
             start, end = edit.span.column - shift, edit.span.end_column - shift
             line = line[:start] + edit.text + line[end:]
-        said = f"`{line}`"
-    yield Fix("fits", said, edits)
+        message = f"`{line}`"
+    yield Fix("fits", message, edits)
 
 
 def suggest_orders(program: Program, failure: Failure, keeping: bool) -> Iterator[Fix]:
@@ -245,28 +250,30 @@ def suggest_orders(program: Program, failure: Failure, keeping: bool) -> Iterato
         if maker is None or not maker.inputs or maker.inputs[0].shape != fact.shape:
             break
         fact = maker.inputs[0]
-    found = program.node(maker.span) if maker is not None and maker.inputs else None
-    if found is None or maker is None or not maker.name.endswith(".permute"):
+    text_and_node = (
+        program.node(maker.span) if maker is not None and maker.inputs else None
+    )
+    if text_and_node is None or maker is None or not maker.name.endswith(".permute"):
         return
-    text, call = found
-    given = list(call.args) if isinstance(call, ast.Call) else []
-    before = [evaluate_whole_number(node, SIGNED) for node in given]
+    text, call = text_and_node
+    arguments = list(call.args) if isinstance(call, ast.Call) else []
+    before = [evaluate_whole_number(node, SIGNED) for node in arguments]
     shape = maker.inputs[0].shape
     for order in permutations(range(len(shape))) if len(shape) < 5 else ():
-        fits = shape[order[got[1]]] == needs and len(given) == len(shape)
+        fits = shape[order[got[1]]] == needs and len(arguments) == len(shape)
         if fits and (before[0] != 0 and order[0] == 0) == keeping:
             new = ", ".join(map(str, order))
-            span = text.span(given[0]).until(text.span(given[-1]))
+            span = text.span(arguments[0]).until(text.span(arguments[-1]))
             yield Fix("fits", f"`permute({new})`", (Edit(span, new),))
 
 
 def replace_tensors(program: Program, failure: Failure) -> Iterator[Fix]:
     """Replace a mismatched tensor by another tensor in scope."""
     op = program.trace.ops[failure.op]
-    found = program.node(op.span)
-    if found is None:
+    text_and_node = program.node(op.span)
+    if text_and_node is None:
         return
-    text = found[0]
+    text = text_and_node[0]
     wanted: dict[int, list[tuple[int, ...]]] = {}
     for at, shape in iter_wanted_shapes(program, failure):
         wanted.setdefault(at, []).append(shape)
@@ -281,7 +288,7 @@ def replace_tensors(program: Program, failure: Failure) -> Iterator[Fix]:
             for name, other in others.items()
             if name != node.id and other.dtype.rstrip("0123456789") == kind
         ]
-        there = collect_names(found[1])
+        there = collect_names(text_and_node[1])
         exact = [
             name
             for name in same
@@ -304,15 +311,17 @@ def replace_names(program: Program, lines: list[Line]) -> Iterator[Fix]:
         if not isinstance(inside, ast.Call) or inside.func is node:
             continue
         written = text.written(node)
-        for name in [each for each in _iter_other_names(text, node) if each != written][
-            :MOST
-        ]:
+        for name in [
+            other_name
+            for other_name in _iter_other_names(text, node)
+            if other_name != written
+        ][:MOST]:
             shown = text.written(inside)
-            said = f"`{name}` for `{written}`"
+            message = f"`{name}` for `{written}`"
             if "\n" not in shown and len(shown) <= 72:
                 start = text.span(node).column - text.span(inside).column
-                said = f"`{shown[:start]}{name}{shown[start + len(written) :]}`"
-            yield Fix("fits", said, (Edit(text.span(node), name),))
+                message = f"`{shown[:start]}{name}{shown[start + len(written) :]}`"
+            yield Fix("fits", message, (Edit(text.span(node), name),))
 
 
 def _iter_other_names(text: SourceText, node: ast.expr) -> Iterator[str]:
@@ -325,7 +334,10 @@ def _iter_other_names(text: SourceText, node: ast.expr) -> Iterator[str]:
     if scope is None:
         return
     if isinstance(node, ast.Name) and scope.name == "__init__":
-        own = [each.arg for each in (*scope.args.args[1:], *scope.args.kwonlyargs)]
+        own = [
+            parameter.arg
+            for parameter in (*scope.args.args[1:], *scope.args.kwonlyargs)
+        ]
         own += [name for name, _ in _iter_number_names(scope, ast.Name, node.lineno)]
         if node.id in own:
             yield from dict.fromkeys(own)

@@ -57,11 +57,11 @@ def with_method(
 ) -> Iterator[Fix]:
     """Append `method` to an operand, at the call or where the tensor is passed in."""
     op = program.trace.ops[failure.op]
-    found = program.node(op.span)
+    text_and_node = program.node(op.span)
     expressions = find_tensor_expressions(program, op)
     place = expressions[tensor] if tensor < len(expressions) else None
-    if found is not None and place is not None:
-        yield append_method(found[0], place[0], method)
+    if text_and_node is not None and place is not None:
+        yield append_method(text_and_node[0], place[0], method)
     for text, node in _iter_handed_arguments(program, op, op.inputs[tensor]):
         yield append_method(text, node, method)
 
@@ -74,15 +74,15 @@ def with_method_where_made(
     """
     yield from with_method(program, failure, tensor, method)
     op = program.trace.ops[failure.op]
-    given = op.inputs[tensor].tensor
+    number = op.inputs[tensor].tensor
     before = program.trace.ops[: op.index]
-    makers = [o for o in before if any(out.tensor == given for out in o.outputs)]
+    makers = [o for o in before if any(out.tensor == number for out in o.outputs)]
     for maker in reversed(makers):  # the last handed it on unchanged
-        found = program.node(maker.span)
-        if found is None or maker.span == op.span:
+        text_and_node = program.node(maker.span)
+        if text_and_node is None or maker.span == op.span:
             continue
-        if isinstance(found[1], ast.Call):
-            yield append_method(found[0], found[1], method)
+        if isinstance(text_and_node[1], ast.Call):
+            yield append_method(text_and_node[0], text_and_node[1], method)
 
 
 def _iter_handed_arguments(
@@ -94,20 +94,22 @@ def _iter_handed_arguments(
     """
     same = {fact.tensor}
     for _ in range(FOLLOWED):
-        made = program.producers.get(fact.tensor)
-        before = made.inputs[0] if made is not None and made.inputs else None
+        maker = program.producers.get(fact.tensor)
+        before = maker.inputs[0] if maker is not None and maker.inputs else None
         if before is None or before.shape != fact.shape:
             break
         fact = before
         same.add(fact.tensor)
     call = program.call_of(op)
     while call is not None and call.parent is not None:
-        found = program.call_at(call.span)
-        if found is not None:
+        text_and_call = program.call_at(call.span)
+        if text_and_call is not None:
             values = [*call.inputs[0], *call.inputs[1].values()]
-            for value, node in zip(values, list_arguments(found[1]), strict=False):
+            for value, node in zip(
+                values, list_arguments(text_and_call[1]), strict=False
+            ):
                 if isinstance(value, Fact) and value.tensor in same:
-                    yield found[0], node
+                    yield text_and_call[0], node
         call = program.trace.calls[call.parent]
 
 
@@ -141,10 +143,10 @@ def fix_for_numpy(program: Program, failure: Failure) -> Iterator[Fix]:
     method = ".detach()" if fact.requires_grad else ""
     method += ".cpu()" if fact.device != "cpu" else ""
     method += ".float()" if fact.dtype == "bfloat16" else ""
-    found = program.node(op.span)
-    if found is None:
+    text_and_node = program.node(op.span)
+    if text_and_node is None:
         return
-    text, node = found
+    text, node = text_and_node
     func = node.func if isinstance(node, ast.Call) else None
     if op.name.endswith(".numpy") and isinstance(func, ast.Attribute):
         yield append_method(text, func.value, method)
@@ -170,9 +172,9 @@ def fix_storage(program: Program, failure: Failure) -> Iterator[Fix]:
     op = program.trace.ops[failure.op]
     if not any(repair.kind == "contiguous" for repair in failure.repairs):
         return
-    found = program.call_at(op.span)
-    if found is not None:
-        text, node = found
+    text_and_call = program.call_at(op.span)
+    if text_and_call is not None:
+        text, node = text_and_call
         if isinstance(node.func, ast.Attribute) and node.func.attr == "view":
             end = text.span(node.func)
             start = end.end_column - len("view")
@@ -198,7 +200,7 @@ def _suggest_split_dim(
     shape = program.trace.ops[failure.op].inputs[0].shape
     outputs = program.trace.ops[failure.op].outputs
     after = outputs[0].shape if outputs else ()
-    written = [text.written(each) for each in node.args]
+    written = [text.written(argument) for argument in node.args]
     if len(after) != len(shape) + 1 or len(written) != len(after):
         return
     for at in range(1, len(shape) - 1):
@@ -265,17 +267,19 @@ def fix_rank(program: Program, failure: Failure) -> Iterator[Fix]:
     op = program.trace.ops[failure.op]
     first = _get_batch_size(program)
     for kind in RANK_KINDS:
-        found = [r for r in failure.repairs if r.kind == kind and not r.parameter]
+        repairs = [r for r in failure.repairs if r.kind == kind and not r.parameter]
         if kind == "squeeze":  # dim 0 may be a batch of one
-            found.sort(key=lambda r: r.dim == 0)
+            repairs.sort(key=lambda r: r.dim == 0)
         if kind == "unsqueeze":
             most = max((len(fact.shape) for fact in op.inputs), default=0)
             alone = len(op.inputs) < 2 or program.layer(op) is not None
-            found = [
-                r for r in found if alone or len(op.inputs[r.tensor].shape) < most
+            repairs = [
+                r for r in repairs if alone or len(op.inputs[r.tensor].shape) < most
             ]  # of two operands with as many dims it would make every pair
-            found.sort(key=lambda r: _rank_new_dim(op.inputs[r.tensor].shape, r, first))
-        for repair in found:
+            repairs.sort(
+                key=lambda r: _rank_new_dim(op.inputs[r.tensor].shape, r, first)
+            )
+        for repair in repairs:
             method = f".{kind}({repair.dim})"
             if repair.new is not None:
                 rank = len(op.inputs[repair.tensor].shape) + 2
@@ -340,14 +344,14 @@ def _is_table(program: Program, fact: Fact) -> bool:
     """
     waiting, seen = [fact], {fact.tensor}
     while waiting:
-        one = waiting.pop()
-        if one.tensor in program.inputs:
+        ancestor = waiting.pop()
+        if ancestor.tensor in program.inputs:
             return False
-        maker = program.producers.get(one.tensor)
-        if one.tensor in program.states or maker is None:
+        maker = program.producers.get(ancestor.tensor)
+        if ancestor.tensor in program.states or maker is None:
             continue
-        new = [each for each in maker.inputs if each.tensor not in seen]
-        seen.update(each.tensor for each in new)
+        new = [operand for operand in maker.inputs if operand.tensor not in seen]
+        seen.update(operand.tensor for operand in new)
         waiting += new
     return True
 
@@ -356,15 +360,15 @@ def _find_larger_dims(mine: Fact, other: Fact) -> list[int]:
     """Return the dims that are longer than another tensor's; empty if any of them is
     shorter.
     """
-    found = []
+    larger_dims = []
     for back in range(1, min(len(mine.shape), len(other.shape)) + 1):
-        one, two = mine.shape[-back], other.shape[-back]
-        if one == two or 1 in (one, two):
+        own_size, other_size = mine.shape[-back], other.shape[-back]
+        if own_size == other_size or 1 in (own_size, other_size):
             continue
-        if one < two:
+        if own_size < other_size:
             return []
-        found.append(len(mine.shape) - back)
-    return found
+        larger_dims.append(len(mine.shape) - back)
+    return larger_dims
 
 
 def suggest_evaluation(program: Program, failure: Failure) -> Iterator[Fix]:
@@ -374,19 +378,19 @@ def suggest_evaluation(program: Program, failure: Failure) -> Iterator[Fix]:
     if unmet is None or unmet.code != ONE_VALUE_PER_CHANNEL:
         return
     for frame in op.frames:
-        found = program.node(frame.span)
-        call = found[1] if found is not None else None
-        if found is None or not isinstance(call, ast.Call):
+        text_and_node = program.node(frame.span)
+        call = text_and_node[1] if text_and_node is not None else None
+        if text_and_node is None or not isinstance(call, ast.Call):
             continue
         name = get_dotted_name(call.func)
-        inside = found[0].around(call, ast.FunctionDef)
+        inside = text_and_node[0].around(call, ast.FunctionDef)
         if not name or name.startswith("self.") or "." in name:
             continue
         if inside is not None and inside.name == name:
             continue
-        statement = found[0].statement_of(call)
+        statement = text_and_node[0].statement_of(call)
         new = f"{name}.eval()"
-        edit = write_before(found[0], statement, new)
+        edit = write_before(text_and_node[0], statement, new)
         yield Fix("fits", f"`{new}`", (edit,))
 
 
@@ -399,13 +403,13 @@ def drop_norm(program: Program, failure: Failure) -> Iterator[Fix]:
     if not op.inputs or op.inputs[0].shape[:1] == (1,):
         return
     layer = program.layer(op)
-    found = find_constructor(program, layer.path) if layer is not None else None
-    if found is not None:
-        text, call = found
+    text_and_call = find_constructor(program, layer.path) if layer is not None else None
+    if text_and_call is not None:
+        text, call = text_and_call
         yield Fix("fits", "`nn.Identity()`", (Edit(text.span(call), "nn.Identity()"),))
-    found = program.call_at(op.span)
-    if found is not None:
-        yield from _drop_call(*found)
+    text_and_call = program.call_at(op.span)
+    if text_and_call is not None:
+        yield from _drop_call(*text_and_call)
 
 
 def _drop_call(text: SourceText, call: ast.Call) -> Iterator[Fix]:
@@ -427,8 +431,8 @@ def suggest_flatten_dim(program: Program, lines: list[Line]) -> Iterator[Fix]:
         inside = text.span(node).end
         place = replace(inside, column=inside.column - 1, end_column=inside.column - 1)
         word = ", 1" if function else "1"
-        said = f"`{text.written(node)[:-1]}{word})`"
-        yield Fix("fits", said, (Edit(place, word),))
+        message = f"`{text.written(node)[:-1]}{word})`"
+        yield Fix("fits", message, (Edit(place, word),))
 
 
 def fix_lost_batch(program: Program, op: Op) -> Iterator[Fix]:
@@ -456,17 +460,18 @@ def add_batch(program: Program, failure: Failure) -> Iterator[Fix]:
         if rank is None or len(op.inputs[0].shape) != rank:
             continue
         for frame in op.frames:
-            found = program.node(frame.span)
-            for node in ast.walk(found[1]) if found is not None else ():
-                given = node.args[:1] if isinstance(node, ast.Call) else []
+            text_and_node = program.node(frame.span)
+            for node in ast.walk(text_and_node[1]) if text_and_node is not None else ():
+                arguments = node.args[:1] if isinstance(node, ast.Call) else []
                 if (
-                    found is not None
-                    and given
+                    text_and_node is not None
+                    and arguments
                     and isinstance(
-                        given[0], ast.Name | ast.Subscript | ast.Attribute | ast.Call
+                        arguments[0],
+                        ast.Name | ast.Subscript | ast.Attribute | ast.Call,
                     )
                 ):
-                    yield append_method(found[0], given[0], ".unsqueeze(0)")
+                    yield append_method(text_and_node[0], arguments[0], ".unsqueeze(0)")
         return
 
 
@@ -484,11 +489,11 @@ def fix_last_squeeze(program: Program) -> Iterator[Fix]:
 
 def _suggest_kept_batch(program: Program, maker: Op) -> Iterator[Fix]:
     """Suggest another `squeeze`, or none, for one that removed a batch of one."""
-    found = program.call_at(maker.span)
-    if maker.name.rpartition(".")[2] != "squeeze" or found is None:
+    text_and_call = program.call_at(maker.span)
+    if maker.name.rpartition(".")[2] != "squeeze" or text_and_call is None:
         return
     shape, after = maker.inputs[0].shape, maker.outputs[0].shape
-    text, call = found
+    text, call = text_and_call
     func = call.func
     if shape[:1] != (1,) or not isinstance(func, ast.Attribute):
         return
@@ -496,14 +501,14 @@ def _suggest_kept_batch(program: Program, maker: Op) -> Iterator[Fix]:
     tail = Span(
         whole.file, owner.end_line, owner.end_column, whole.end_line, whole.end_column
     )
-    given = [text.written(each) for each in call.args]
-    given += [text.written(word.value) for word in call.keywords]
-    if given == ["0"] and after == shape[1:]:
-        said = f"`{join_lines(text.at(owner))}` without `{text.at(tail)}`"
-        yield Fix("fits", said, (Edit(tail, ""),))
+    arguments = [text.written(argument) for argument in call.args]
+    arguments += [text.written(word.value) for word in call.keywords]
+    if arguments == ["0"] and after == shape[1:]:
+        message = f"`{join_lines(text.at(owner))}` without `{text.at(tail)}`"
+        yield Fix("fits", message, (Edit(tail, ""),))
         return
     ones = [dim for dim, size in enumerate(shape) if size == 1 and dim > 0]
-    if given or len(shape) - len(after) <= len(ones):
+    if arguments or len(shape) - len(after) <= len(ones):
         return
     methods = [f".squeeze({dim})" for dim in ones]
     if len(ones) != 1:
@@ -528,10 +533,12 @@ def suggest_squeeze_dim(program: Program, lines: list[Line]) -> Iterator[Fix]:
         span = text.span(node)
         kept = text.written(func.value)
         for dim in (1, -1, 0, 2):
-            said = f"`{kept}.squeeze({dim})`" if len(kept) < 50 else f"`squeeze({dim})`"
+            message = (
+                f"`{kept}.squeeze({dim})`" if len(kept) < 50 else f"`squeeze({dim})`"
+            )
             inside = replace(span.end, column=span.end_column - 1)
             place = replace(inside, end_column=inside.column)
-            yield Fix("fits", said, (Edit(place, str(dim)),))
+            yield Fix("fits", message, (Edit(place, str(dim)),))
 
 
 FEWER = (".flatten(2).transpose(1, 2)", ".flatten(1)", ".squeeze(1)", ".squeeze(0)")
@@ -555,10 +562,10 @@ def fix_unpacking(program: Program, finding: Finding) -> Iterator[Fix]:
         if source is None:
             continue
         assert text is not None
-        made = list(_iter_sources(text, source, node.lineno, DEEP))
+        sources = list(_iter_sources(text, source, node.lineno, DEEP))
         for methods in (FEWER, FEWER_STILL) if too_many else (MORE,):
             for method in methods:
-                for place in made:
+                for place in sources:
                     yield append_method(text, place, method)
 
 
@@ -567,18 +574,18 @@ def fix_sources(program: Program, failure: Failure) -> Iterator[Fix]:
     defined.
     """
     op = program.trace.ops[failure.op]
-    found = program.node(op.span)
-    if found is None:
+    text_and_node = program.node(op.span)
+    if text_and_node is None:
         return
-    text, node = found
-    made: dict[int, ast.expr] = {}
+    text, node = text_and_node
+    sources: dict[int, ast.expr] = {}
     for child in ast.walk(node):
         if isinstance(child, ast.Name) and isinstance(child.ctx, ast.Load):
             for place in _iter_sources(text, child, child.lineno, 2):
                 if not isinstance(place, ast.Constant):
-                    made.setdefault(id(place), place)
+                    sources.setdefault(id(place), place)
     for method in TURNS:
-        for place in list(made.values())[:MOST]:
+        for place in list(sources.values())[:MOST]:
             yield append_method(text, place, method)
 
 
@@ -600,10 +607,17 @@ def _iter_sources(
                 yield from _iter_sources(text, item, line, deep - 1)
     if not isinstance(node, ast.Name) or not deep:
         return
-    found = list(find_defining(text, node.id))
-    near = [each for each in found if each.lineno < line]
-    for each in [*reversed(near), *(each for each in found if each not in near)][:6]:
-        if isinstance(each, ast.Name) and each.id == node.id and each.lineno == line:
+    sources = list(find_defining(text, node.id))
+    near = [source for source in sources if source.lineno < line]
+    for source in [
+        *reversed(near),
+        *(source for source in sources if source not in near),
+    ][:6]:
+        if (
+            isinstance(source, ast.Name)
+            and source.id == node.id
+            and source.lineno == line
+        ):
             continue
-        yield each
-        yield from _iter_sources(text, each, each.lineno, deep - 1)
+        yield source
+        yield from _iter_sources(text, source, source.lineno, deep - 1)

@@ -51,12 +51,12 @@ def wrap_in_no_grad(text: SourceText, statement: ast.stmt) -> Edit | None:
     return Edit(span, new)
 
 
-def _is_alike(one: ast.stmt, other: ast.stmt) -> bool:
+def _is_alike(statement: ast.stmt, other: ast.stmt) -> bool:
     """Return whether two statements write in place in the same way."""
-    if isinstance(one, ast.AugAssign) and isinstance(other, ast.AugAssign):
+    if isinstance(statement, ast.AugAssign) and isinstance(other, ast.AugAssign):
         return True
-    if isinstance(one, ast.Assign) and isinstance(other, ast.Assign):
-        kinds = {type(each.targets[0]) for each in (one, other)}
+    if isinstance(statement, ast.Assign) and isinstance(other, ast.Assign):
+        kinds = {type(assignment.targets[0]) for assignment in (statement, other)}
         return kinds == {ast.Subscript}
     return False
 

@@ -45,29 +45,29 @@ def find_suspects(program: Program, failure: Failure) -> list[Line]:
         dims = [got[1]] if got is not None and got[0] == at else range(len(fact.shape))
         for dim in dims:
             steps = trace_dim(program, fact, dim)
-            for each in [*(step.op for step in steps.steps[:6]), steps.op]:
-                if each is not None:
-                    spans += _iter_spans(program, each)
-    for each in _iter_lineage(program, op):
-        spans += _iter_spans(program, each)
+            for origin in [*(step.op for step in steps.steps[:6]), steps.op]:
+                if origin is not None:
+                    spans += _iter_spans(program, origin)
+    for origin in _iter_lineage(program, op):
+        spans += _iter_spans(program, origin)
     for frame in reversed(op.frames):
         spans.append(frame.span)
-    found = dict.fromkeys(line for span in spans for line in _iter_lines(span))
-    for text, node in iter_definitions(program, list(found)):
+    lines = dict.fromkeys(line for span in spans for line in _iter_lines(span))
+    for text, node in iter_definitions(program, list(lines)):
         if not isinstance(node, ast.Constant):
-            found.setdefault((text.file, node.lineno))
-    return list(found)
+            lines.setdefault((text.file, node.lineno))
+    return list(lines)
 
 
 def find_error_suspects(program: Program, span: Span | None) -> list[Line]:
     """Return the line of an error in the program itself, and the lines that define its
     names.
     """
-    found = dict.fromkeys(_iter_lines(span))
+    lines = dict.fromkeys(_iter_lines(span))
     for _ in range(2):
-        for text, node in iter_definitions(program, list(found)):
-            found.setdefault((text.file, node.lineno))
-    return list(found)
+        for text, node in iter_definitions(program, list(lines)):
+            lines.setdefault((text.file, node.lineno))
+    return list(lines)
 
 
 def _iter_lineage(program: Program, op: Op) -> Iterator[Op]:
@@ -150,7 +150,9 @@ def write_size(
     op = program.trace.ops[failure.op]
     if size > 1:
         for name, fact in iter_named_facts(program, op, text, node).items():
-            dims = [dim for dim, each in enumerate(fact.shape) if each == size]
+            dims = [
+                dim for dim, other_size in enumerate(fact.shape) if other_size == size
+            ]
             if len(dims) == 1 and [*fact.shape].count(size) == 1:
                 return f"{name}.size({dims[0]})"
     return str(size)
@@ -165,7 +167,7 @@ def iter_named_facts(
     scope = text.around(node, *FUNCTIONS)
     if scope is None:
         return {}
-    found: dict[str, Fact] = {}
+    named_facts: dict[str, Fact] = {}
     call = program.call_of(op)
     if call is not None and isinstance(scope, ast.FunctionDef):
         args, kwargs = call.inputs
@@ -175,11 +177,11 @@ def iter_named_facts(
         if scope.name == call.method:
             for name, value in [*zip(names, args, strict=False), *kwargs.items()]:
                 if isinstance(value, Fact):
-                    found[name] = value
-    made = {}
+                    named_facts[name] = value
+    makers = {}
     for before in program.trace.ops[: op.index]:
         if before.span is not None and before.module == op.module and before.outputs:
-            made[before.span] = before
+            makers[before.span] = before
     for statement in iter_own_nodes(scope):
         if not isinstance(statement, ast.Assign) or statement.lineno >= node.lineno:
             continue
@@ -188,18 +190,18 @@ def iter_named_facts(
             made_by = _find_module_call(program, op, text, statement.value)
             output = made_by.output if made_by is not None else None
             if isinstance(output, tuple | list) and len(output) == len(target.elts):
-                for each, value in zip(target.elts, output, strict=True):
-                    if isinstance(each, ast.Name) and isinstance(value, Fact):
-                        found[each.id] = value
+                for element, value in zip(target.elts, output, strict=True):
+                    if isinstance(element, ast.Name) and isinstance(value, Fact):
+                        named_facts[element.id] = value
         if isinstance(target, ast.Name):
-            maker = made.get(text.span(statement.value))
+            maker = makers.get(text.span(statement.value))
             if maker is not None:
-                found[target.id] = maker.outputs[0]
+                named_facts[target.id] = maker.outputs[0]
             else:
                 fact = _find_call_result(program, op, text, statement.value)
                 if fact is not None:
-                    found[target.id] = fact
-    return found
+                    named_facts[target.id] = fact
+    return named_facts
 
 
 def _find_call_result(
@@ -229,9 +231,9 @@ def iter_other_operands(
 ) -> tuple[ast.expr, str, Fact] | None:
     """Return another input of the failing call that is a plain name, or None."""
     op = program.trace.ops[failure.op]
-    for n, found in enumerate(find_tensor_expressions(program, op)):
-        if n != at and found is not None and isinstance(found[0], ast.Name):
-            return found[0], found[1], op.inputs[n]
+    for n, expression in enumerate(find_tensor_expressions(program, op)):
+        if n != at and expression is not None and isinstance(expression[0], ast.Name):
+            return expression[0], expression[1], op.inputs[n]
     return None
 
 
@@ -242,16 +244,18 @@ def iter_names_for(text: SourceText, node: ast.expr, value: int) -> Iterator[str
     """
     if isinstance(node, ast.Attribute):
         base = text.written(node.value)
-        for each in text.nodes:
-            if not isinstance(each, ast.Attribute) or each.attr == node.attr:
+        for attribute in text.nodes:
+            if not isinstance(attribute, ast.Attribute) or attribute.attr == node.attr:
                 continue
-            if text.written(each.value) == base and _is_constant_name(
-                text, each.attr, value
+            if text.written(attribute.value) == base and _is_constant_name(
+                text, attribute.attr, value
             ):
-                yield f"{base}.{each.attr}"
+                yield f"{base}.{attribute.attr}"
     scope = text.around(node, *FUNCTIONS)
     if isinstance(node, ast.Name) and isinstance(scope, ast.FunctionDef):
-        own = [each.arg for each in (*scope.args.args, *scope.args.kwonlyargs)]
+        own = [
+            parameter.arg for parameter in (*scope.args.args, *scope.args.kwonlyargs)
+        ]
         for name in own:
             if name not in (node.id, "self") and _is_constant_name(text, name, value):
                 yield name
@@ -259,5 +263,7 @@ def iter_names_for(text: SourceText, node: ast.expr, value: int) -> Iterator[str
 
 def _is_constant_name(text: SourceText, name: str, value: int) -> bool:
     """Return whether a name has this value wherever its value is known."""
-    known = [evaluate_whole_number(each) for each in find_defining(text, name)]
-    return value in known and all(each in (None, value) for each in known)
+    known = [
+        evaluate_whole_number(definition) for definition in find_defining(text, name)
+    ]
+    return value in known and all(number in (None, value) for number in known)

@@ -27,10 +27,10 @@ def suggest_last_states(
 ) -> Iterator[Fix]:
     """Suggest the last state of each direction, from the output or the states."""
     for related in finding.related:
-        found = program.call_at(related.span)
-        if found is None or not isinstance(node, ast.Subscript):
+        text_and_call = program.call_at(related.span)
+        if text_and_call is None or not isinstance(node, ast.Subscript):
             continue
-        where, call = found
+        where, call = text_and_call
         names = _get_state_names(where, call)
         if names and where is text:
             new = f"torch.cat([{names}[-2], {names}[-1]], dim=-1)"
@@ -100,12 +100,14 @@ def _make_module(text: SourceText, node: ast.AST) -> Fix | None:
     """Return the fix that makes a class a module, or None if it has a `__call__`."""
     kind = node if isinstance(node, ast.ClassDef) else text.around(node, ast.ClassDef)
     init = next(
-        (each for each in (kind.body if kind is not None else ())
-         if isinstance(each, ast.FunctionDef) and each.name == "__init__"), None,
+        (method for method in (kind.body if kind is not None else ())
+         if isinstance(method, ast.FunctionDef) and method.name == "__init__"), None,
     )  # fmt: skip
     if kind is None or init is None:
         return None
-    words = {each.id for each in text.nodes if isinstance(each, ast.Name)}
+    words = {
+        name_node.id for name_node in text.nodes if isinstance(name_node, ast.Name)
+    }
     base = "nn.Module" if "nn" in words else "torch.nn.Module"
     line = text.lines[kind.lineno - 1]
     column = line.index(kind.name) + len(kind.name) + 1
@@ -124,17 +126,17 @@ def suggest_classes(
 ) -> Iterator[Fix]:
     """Suggest the indices of `max` for its values, and `argmax` of scores."""
     for related in finding.related:
-        found = program.call_at(related.span)
-        if found is None:
+        text_and_call = program.call_at(related.span)
+        if text_and_call is None:
             continue
-        where, call = found
+        where, call = text_and_call
         parent = where.parent(call)
         if isinstance(parent, ast.Subscript) and where.written(parent.slice) == "0":
             span = where.span(parent.slice)
             yield Fix("fits", f"`{where.written(call)}[1]`", (Edit(span, "1"),))
         target = parent.targets[0] if isinstance(parent, ast.Assign) else None
         if isinstance(target, ast.Tuple) and len(target.elts) == 2:
-            first, second = (where.written(each) for each in target.elts)
+            first, second = (where.written(element) for element in target.elts)
             new = f"{second}, {first}"
             edits = (
                 Edit(where.span(target.elts[0]), second),
@@ -162,8 +164,8 @@ def suggest_one_order(
         if call is None or not isinstance(call.func, ast.Attribute):
             continue
         owner = text.written(call.func.value)
-        given = ", ".join(text.written(each) for each in call.args)
-        new = f"{owner}.transpose(0, 1).reshape({given or '-1'})"
+        arguments = ", ".join(text.written(argument) for argument in call.args)
+        new = f"{owner}.transpose(0, 1).reshape({arguments or '-1'})"
         yield Fix("fits", f"`{join_lines(new)}`", (Edit(text.span(call), new),))
 
 
@@ -174,12 +176,12 @@ def _find_flattening(text: SourceText, node: ast.expr) -> ast.Call | None:
     if isinstance(node, ast.Call):
         return node if get_called_name(node) in FLATTENING else None
     function = text.around(node, ast.FunctionDef, ast.Module)
-    found = None
+    flattening = None
     for target, value in iter_assignments(function, before=node.lineno):
         same = isinstance(target, ast.Name) and isinstance(node, ast.Name)
         if same and target.id == node.id and isinstance(value, ast.Call):  # type: ignore[attr-defined]
-            found = value if get_called_name(value) in FLATTENING else None
-    return found
+            flattening = value if get_called_name(value) in FLATTENING else None
+    return flattening
 
 
 def _find_op(program: Program, finding: Finding) -> Op | None:

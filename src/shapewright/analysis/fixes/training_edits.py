@@ -31,12 +31,12 @@ def suggest_value(
         return
     value = getattr(statement, "value", None)
     uses = [
-        each
-        for each in ast.walk(value if value is not None else statement)
-        if isinstance(each, ast.Name)
-        and each.id == name
-        and isinstance(each.ctx, ast.Load)
-        and not isinstance(text.parent(each), ast.Attribute)
+        name_node
+        for name_node in ast.walk(value if value is not None else statement)
+        if isinstance(name_node, ast.Name)
+        and name_node.id == name
+        and isinstance(name_node.ctx, ast.Load)
+        and not isinstance(text.parent(name_node), ast.Attribute)
     ]
     use: ast.expr | None = uses[-1] if uses else None
     while use is not None and isinstance(text.parent(use), ast.Subscript):
@@ -68,10 +68,10 @@ def suggest_count_of_batches(
                 new = f"len({text.written(inner.value)}.sampler)"
             yield Fix("fits", f"`{new}`", (Edit(text.span(divisor), new),))
     for related in finding.related:
-        found = program.node(related.span)
-        if found is None:
+        text_and_node = program.node(related.span)
+        if text_and_node is None:
             continue
-        where, statement = found
+        where, statement = text_and_node
         loop = where.around(statement, *LOOPS)
         value = getattr(statement, "value", None)
         batch = _find_batch(loop)
@@ -85,9 +85,9 @@ def _find_batch(loop: ast.AST | None) -> str:
     """Return the name of the first tensor that a loop over batches unpacks."""
     target = getattr(loop, "target", None)
     names = [
-        each.id
-        for each in ast.walk(target if target is not None else ast.Pass())
-        if isinstance(each, ast.Name)
+        name_node.id
+        for name_node in ast.walk(target if target is not None else ast.Pass())
+        if isinstance(name_node, ast.Name)
     ]
     plain = [
         name for name in names if name not in ("i", "idx", "step", "batch_idx", "_")
@@ -104,8 +104,8 @@ def suggest_inside_loop(
         return
     first, last = statement.lineno, get_last_line(statement)
     rows = [f"    {row}" for row in text.lines[first - 1 : last]]
-    said = f"`{join_lines(text.written(statement))}` inside the loop"
-    yield Fix("fits", said, (replace_lines(text, statement, "\n".join(rows)),))
+    message = f"`{join_lines(text.written(statement))}` inside the loop"
+    yield Fix("fits", message, (replace_lines(text, statement, "\n".join(rows)),))
 
 
 def suggest_clearing(
@@ -121,7 +121,7 @@ def suggest_clearing(
 
 def _find_owners(text: SourceText, method: str) -> list[str]:
     """Return the names whose method a file calls, schedulers left out."""
-    found = [
+    owners = [
         text.written(node.func.value)
         for node in text.nodes
         if isinstance(node, ast.Call)
@@ -129,7 +129,7 @@ def _find_owners(text: SourceText, method: str) -> list[str]:
         and node.func.attr == method
         and "sched" not in text.written(node.func.value)
     ]
-    return list(dict.fromkeys(found))
+    return list(dict.fromkeys(owners))
 
 
 def suggest_later_clearing(
@@ -143,14 +143,14 @@ def suggest_later_clearing(
         return
     written = text.written(statement)
     for related in finding.related:
-        found = program.node(related.span)
-        if found is None or found[0].file != text.file:
+        text_and_node = program.node(related.span)
+        if text_and_node is None or text_and_node[0].file != text.file:
             continue
-        backward = text.statement_of(found[1])
+        backward = text.statement_of(text_and_node[1])
         if backward.lineno < statement.lineno:
             edits = (write_before(text, backward, written), cut_lines(text, statement))
-            said = f"`{written}` before `{join_lines(text.written(backward))}`"
-            yield Fix("fits", said, edits)
+            message = f"`{written}` before `{join_lines(text.written(backward))}`"
+            yield Fix("fits", message, edits)
         owner = written.partition(".zero_grad")[0]
         new = f"{owner}.step()"
         yield Fix("fits", f"`{new}`", (write_after(text, backward, new),))
@@ -191,8 +191,13 @@ def suggest_last_batch(
         for call in where.near(short.line) if where is not None else ():
             own = isinstance(call, ast.Call) and get_called_name(call) == short.name
             words = call.keywords if own and isinstance(call, ast.Call) else []
-            told = any(word.arg == "drop_last" for word in words)
-            if own and not told and where is not None and isinstance(call, ast.Call):
+            is_given = any(word.arg == "drop_last" for word in words)
+            if (
+                own
+                and not is_given
+                and where is not None
+                and isinstance(call, ast.Call)
+            ):
                 yield with_keyword(where, call, "drop_last=True")
 
 
@@ -209,20 +214,25 @@ def suggest_registration(
             fix = find(program, related.span)
             if fix is not None:
                 yield fix
-        found = program.node(related.span)
-        if found is None or found[0].file != text.file:
+        text_and_node = program.node(related.span)
+        if text_and_node is None or text_and_node[0].file != text.file:
             continue
-        made = text.statement_of(found[1])
+        model_statement = text.statement_of(text_and_node[1])
         built = text.statement_of(node) if isinstance(node, ast.expr) else node
-        if not isinstance(built, ast.stmt) or text.parent(made) is not text.parent(
-            built
-        ):
+        if not isinstance(built, ast.stmt) or text.parent(
+            model_statement
+        ) is not text.parent(built):
             continue
-        if built.lineno < made.lineno and isinstance(made, ast.Assign):
+        if built.lineno < model_statement.lineno and isinstance(
+            model_statement, ast.Assign
+        ):
             written = text.written(built)
-            edits = (cut_lines(text, built), write_after(text, made, written))
-            said = f"`{join_lines(written)}` after line {made.lineno}"
-            yield Fix("fits", said, edits)
+            edits = (
+                cut_lines(text, built),
+                write_after(text, model_statement, written),
+            )
+            message = f"`{join_lines(written)}` after line {model_statement.lineno}"
+            yield Fix("fits", message, edits)
 
 
 def suggest_no_grad(
@@ -271,18 +281,18 @@ def suggest_order_of_steps(
     if not isinstance(statement, ast.stmt):
         return
     written = text.written(statement)
-    for each in text.nodes:
-        if isinstance(each, ast.Expr) and each.lineno > statement.lineno:
-            call = each.value
+    for expression in text.nodes:
+        if isinstance(expression, ast.Expr) and expression.lineno > statement.lineno:
+            call = expression.value
             if isinstance(call, ast.Call) and get_called_name(call) == "step":
                 named = text.written(call.func)
                 if "sched" not in named:
                     edits = (
                         cut_lines(text, statement),
-                        write_after(text, each, written),
+                        write_after(text, expression, written),
                     )
-                    said = f"`{written}` after `{text.written(each)}`"
-                    yield Fix("fits", said, edits)
+                    message = f"`{written}` after `{text.written(expression)}`"
+                    yield Fix("fits", message, edits)
                     return
 
 
@@ -293,8 +303,12 @@ def suggest_step(
     statement = text.statement_of(node) if isinstance(node, ast.expr) else node
     owners = _find_owners(text, "zero_grad")
     for related in finding.related:
-        found = program.node(related.span)
-        built = found[0].statement_of(found[1]) if found is not None else None
+        text_and_node = program.node(related.span)
+        built = (
+            text_and_node[0].statement_of(text_and_node[1])
+            if text_and_node is not None
+            else None
+        )
         if isinstance(built, ast.Assign):
             owners.append(text.written(built.targets[0]))
     for owner in dict.fromkeys(owners):
@@ -325,8 +339,8 @@ def suggest_count_of_samples(
         if count is None or not isinstance(place, ast.BinOp):
             return
         edits = (*count, Edit(where.span(place.right), f"len({loader}.dataset)"))
-        said = "the correct answers, added up, divided by the number of samples"
-        yield Fix("fits", said, edits)
+        message = "the correct answers, added up, divided by the number of samples"
+        yield Fix("fits", message, edits)
 
 
 def _get_loader(divisor: ast.AST | None) -> str:
@@ -344,16 +358,20 @@ def _iter_sums(
     of them.
     """
     for related in finding.related:
-        found = program.node(related.span)
-        if found is None or found[0].file != text.file:
+        text_and_node = program.node(related.span)
+        if text_and_node is None or text_and_node[0].file != text.file:
             continue
-        for one, other in ((node, found[1]), (found[1], node)):
-            statement = text.statement_of(one) if isinstance(one, ast.expr) else one
+        for addition, division in ((node, text_and_node[1]), (text_and_node[1], node)):
+            statement = (
+                text.statement_of(addition)
+                if isinstance(addition, ast.expr)
+                else addition
+            )
             adds = isinstance(statement, ast.AugAssign | ast.Assign)
             inside = text.around(statement, *LOOPS) is not None
-            if adds and inside and isinstance(other, ast.BinOp):
+            if adds and inside and isinstance(division, ast.BinOp):
                 assert isinstance(statement, ast.stmt)
-                yield text, statement, other
+                yield text, statement, division
                 return
 
 

@@ -91,17 +91,17 @@ MOST = 6
 def suggest_edits(program: Program, finding: Finding) -> list[Fix]:
     """Return the edits that may mend a warning, the likeliest first."""
     suggest = WAYS.get(finding.code)
-    found = program.node(finding.span)
+    text_and_node = program.node(finding.span)
     if suggest is None or finding.span is None:
         return []
-    if found is None:
+    if text_and_node is None:
         text = program.text(finding.span.file)
         near = text.near(finding.span.line) if text is not None else ()
         if text is None or not near:
             return []
-        found = text, near[0]
+        text_and_node = text, near[0]
     seen: dict[object, Fix] = {}
-    for fix in suggest(program, finding, *found):
+    for fix in suggest(program, finding, *text_and_node):
         seen.setdefault(tuple((e.span, e.text) for e in fix.edits), fix)
     return list(seen.values())[:MOST]
 
@@ -124,12 +124,12 @@ def _suggest_equal_ranks(
     for op in program.trace.ops:
         if op.span != finding.span or len(op.inputs) < 2:
             continue
-        one, other = op.inputs[0].shape, op.inputs[1].shape
-        if len(one) == len(other):
+        left_shape, right_shape = op.inputs[0].shape, op.inputs[1].shape
+        if len(left_shape) == len(right_shape):
             continue
-        long = 0 if len(one) > len(other) else 1
+        long = 0 if len(left_shape) > len(right_shape) else 1
         shape = op.inputs[long].shape
-        if abs(len(one) - len(other)) > 1 and set(shape[2:]) == {1}:
+        if abs(len(left_shape) - len(right_shape)) > 1 and set(shape[2:]) == {1}:
             places = find_tensor_expressions(program, op)
             place = places[long] if len(places) > long else None
             if place is not None:
@@ -202,23 +202,29 @@ def _suggest_transpose(
                 if len(moved) == 2:
                     new = f".transpose({moved[0]}, {moved[1]})"
                 yield Fix("fits", f"`{text.at(owner)}{new}`", (Edit(tail, new),))
-    given = text.at(tail).partition("(")[2]
+    sizes = text.at(tail).partition("(")[2]
     for source, target in ((1, rank - 1), (rank - 1, 1)) if rank == 4 else ():
         moved = [d for d in range(rank) if d != source]
         moved.insert(target, source)
-        new = f".permute({', '.join(map(str, moved))}).reshape({given}"
+        new = f".permute({', '.join(map(str, moved))}).reshape({sizes}"
         yield Fix("fits", f"`{join_lines(text.at(owner) + new)}`", (Edit(tail, new),))
-    for one, other in combinations(range(len(before)), 2):
-        if (one, other) != (0, rank - 1) or rank == 2:
-            new = f".transpose({one}, {other}).reshape({given}"
+    for first_dim, second_dim in combinations(range(len(before)), 2):
+        if (first_dim, second_dim) != (0, rank - 1) or rank == 2:
+            new = f".transpose({first_dim}, {second_dim}).reshape({sizes}"
             shown = join_lines(text.at(owner) + new)
             yield Fix("fits", f"`{shown}`", (Edit(tail, new),))
     written = [text.written(argument) for argument in node.args]
     if len(written) == len(after) and len(written) > 2:
-        for one, other in combinations(range(len(written)), 2):
+        for first_dim, second_dim in combinations(range(len(written)), 2):
             turned = list(written)
-            turned[one], turned[other] = turned[other], turned[one]
-            new = f".{node.func.attr}({', '.join(turned)}).transpose({one}, {other})"
+            turned[first_dim], turned[second_dim] = (
+                turned[second_dim],
+                turned[first_dim],
+            )
+            new = (
+                f".{node.func.attr}({', '.join(turned)}).transpose({first_dim},"
+                f" {second_dim})"
+            )
             shown = join_lines(text.at(owner) + new)
             yield Fix("fits", f"`{shown}`", (Edit(tail, new),))
 
@@ -261,14 +267,14 @@ def _suggest_other_dim(
     for where, call in _iter_calls_with_dim(program, op, text, node):
         place = _find_dim_argument(where, call)
         shape = op.inputs[0].shape
-        told = re.search(r"along dim (\d+)$", finding.message)
+        match = re.search(r"along dim (\d+)$", finding.message)
         own = re.search(r"along dim (\d+)", finding.message)
         wide = [dim for dim in range(rank - 1, -1, -1) if shape[dim] > 1]
         dims = [-1, *wide[1:]] if wide[:1] == [rank - 1] else wide
         if own is not None:
             dims = [dim for dim in dims if dim % rank != int(own[1]) % rank]
-        if told is not None and told.start() != (own.start() if own else -1):
-            right = int(told[1])
+        if match is not None and match.start() != (own.start() if own else -1):
+            right = int(match[1])
             dims = [-1 if right == rank - 1 else right, *dims]
         alone = "has size 1" in finding.message
         if (op.name.rpartition(".")[2] in SUMMING or alone) and rank > 2:
@@ -286,8 +292,8 @@ def _suggest_other_dim(
                 shown = join_lines(where.written(call))
                 old = where.written(place)
                 shown = shown.replace(old, str(dim)) if shown.count(old) == 1 else ""
-                said = f"`{shown}`" if shown else f"`dim={dim}`"
-                yield Fix("fits", said, (Edit(span, str(dim)),))
+                message = f"`{shown}`" if shown else f"`dim={dim}`"
+                yield Fix("fits", message, (Edit(span, str(dim)),))
 
 
 def _iter_calls_with_dim(
@@ -296,9 +302,9 @@ def _iter_calls_with_dim(
     """Yield the call that has a dim: of the function, or where its layer is built."""
     layer = program.layer(op)
     if layer is not None and layer.path in program.built:
-        found = program.call_at(program.built[layer.path].span)
-        if found is not None:
-            yield found
+        text_and_call = program.call_at(program.built[layer.path].span)
+        if text_and_call is not None:
+            yield text_and_call
     elif isinstance(node, ast.Call):
         yield text, node
 
@@ -349,24 +355,24 @@ def _suggest_batch_first(
     layer = program.layer(op) if op is not None else None
     path = layer.path if layer is not None else ""
     while path:
-        found = program.built.get(path)
-        call = program.call_at(found.span) if found is not None else None
+        build_call = program.built.get(path)
+        call = program.call_at(build_call.span) if build_call is not None else None
         if call is not None:
-            given = {word.arg: word.value for word in call[1].keywords}
-            if "batch_first" not in given and found is not None:
+            keywords = {word.arg: word.value for word in call[1].keywords}
+            if "batch_first" not in keywords and build_call is not None:
                 yield with_keyword(*call, "batch_first=True")
-            elif isinstance(given.get("batch_first"), ast.Constant):
-                edit = Edit(call[0].span(given["batch_first"]), "True")
+            elif isinstance(keywords.get("batch_first"), ast.Constant):
+                edit = Edit(call[0].span(keywords["batch_first"]), "True")
                 yield Fix("fits", "`batch_first=True`", (edit,))
         path = path.rpartition(".")[0]
     for file in program.trace.sources:
         where = program.text(file)
-        for each in where.nodes if where is not None else ():
-            named = get_called_name(each) in ORDERED
-            if where is None or not named or not isinstance(each, ast.Call):
+        for call_node in where.nodes if where is not None else ():
+            named = get_called_name(call_node) in ORDERED
+            if where is None or not named or not isinstance(call_node, ast.Call):
                 continue
-            if all(word.arg != "batch_first" for word in each.keywords):
-                yield with_keyword(where, each, "batch_first=True")
+            if all(word.arg != "batch_first" for word in call_node.keywords):
+                yield with_keyword(where, call_node, "batch_first=True")
     if isinstance(node, ast.Call) and len(node.args) > 0:
         first = node.args[0]
         yield append_method(text, first, ".transpose(0, 1)")

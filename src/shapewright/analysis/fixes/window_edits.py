@@ -38,16 +38,20 @@ def suggest_adaptive_pooling(program: Program, failure: Failure) -> Iterator[Fix
     if layer is not None:
         built = program.built.get(layer.path)
         span = built.span if built is not None else None
-    found = program.call_at(span)
-    if found is None:
+    text_and_call = program.call_at(span)
+    if text_and_call is None:
         return
-    text, call = found
+    text, call = text_and_call
     name = get_called_name(call)
     new = FUNCTIONS.get(name) or LAYERS.get(name)
     if new is None or not isinstance(call.func, ast.Attribute | ast.Name):
         return
     owner = text.written(call.func).removesuffix(name)
-    given = [text.written(each) for each in call.args[:1]] if name in FUNCTIONS else []
-    written = f"{owner}{new}({', '.join([*given, '1'])})"
+    arguments = (
+        [text.written(argument) for argument in call.args[:1]]
+        if name in FUNCTIONS
+        else []
+    )
+    written = f"{owner}{new}({', '.join([*arguments, '1'])})"
     edit = Edit(text.span(call), written)
     yield Fix("fits", f"`{join_lines(written)}`", (edit,))

@@ -61,18 +61,18 @@ def find_turns(
     `known` are the formulas of tensors by the numbers that reads have; a slice is the
     number of its call, that of the tensor it cuts, and its constant ends.
     """
-    found: dict[Any, Turn] = {}
+    turns: dict[Any, Turn] = {}
     known = _Free(free, known)
     for guard in guards.guards:
         formulas = {read: _find_formula(read, known) for read in _iter_reads(guard)}
         letters = frozenset[str]().union(
-            *(each.letters() for each in formulas.values() if each is not None)
+            *(formula.letters() for formula in formulas.values() if formula is not None)
         )
         if letters:
             shown = str(guard.left), guard.operator, str(guard.right)
             key: Any = (guard.span, tuple(map(str, formulas.values())), shown[1:])
             periodic = any("%" in side for side in shown)
-            found.setdefault(
+            turns.setdefault(
                 key,
                 Turn(letters, guard.span, periodic, _build_outcome(guard, formulas)),
             )
@@ -87,8 +87,8 @@ def find_turns(
                         _build_end_test(formula, end),
                         call,
                     )
-                    found.setdefault((str(formula), end), turn)
-    return list(found.values())
+                    turns.setdefault((str(formula), end), turn)
+    return list(turns.values())
 
 
 class _Free(Mapping[int, Dims]):
@@ -166,7 +166,7 @@ def find_points(
     Of a periodic one only the first size is told that comes out unlike the base's.
     Every size is looked at where there are no more than `fine`.
     """
-    found: list[Point] = []
+    points: list[Point] = []
     for letter in sorted(turn.letters & set(base)):
         step = max(steps[letter], 1)
         sizes: Sequence[int] = range(low[letter], high[letter] + 1, step)
@@ -176,15 +176,15 @@ def find_points(
         if turn.periodic:
             usual = turn.outcome(base)
             other = [s for s, out in zip(sizes, outcomes, strict=True) if out != usual]
-            found += [Point(letter, other[0], turn)] if other else []
+            points += [Point(letter, other[0], turn)] if other else []
             continue
         for at in range(1, len(sizes)):
             if outcomes[at] != outcomes[at - 1]:
                 first = _find_edge(
                     turn, {**base}, letter, sizes[at - 1], sizes[at], step
                 )
-                found.append(Point(letter, first, turn))
-    return found
+                points.append(Point(letter, first, turn))
+    return points
 
 
 def _find_edge(
@@ -211,11 +211,11 @@ def _build_grid(low: int, high: int, step: int) -> list[int]:
 
 
 def find_unseen(
-    found: Sequence[Point], sampled: Sequence[Sizes], steps: Sizes
+    points: Sequence[Point], sampled: Sequence[Sizes], steps: Sizes
 ) -> list[Point]:
     """Return the points for which no run covers the size on one of the two sides."""
     left = []
-    for point in found:
+    for point in points:
         seen = {sizes[point.letter] for sizes in sampled}
         step = max(steps[point.letter], 1)
         wanted = (

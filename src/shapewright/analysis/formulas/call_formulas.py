@@ -45,20 +45,22 @@ def _align_calls(base: Sample, other: Sample) -> Sequence[int | None]:
     for at, key in enumerate(other.keys):
         places.setdefault(key, []).append(at)
     counts: dict[Any, int] = {}
-    found: list[int | None] = []
+    indices: list[int | None] = []
     for key in base.keys:
         nth = counts[key] = counts.get(key, -1) + 1
         there = places.get(key, ())
-        found.append(there[nth] if nth < len(there) else None)
-    return found
+        indices.append(there[nth] if nth < len(there) else None)
+    return indices
 
 
 def find_parting(base: Sample, other: Sample) -> int | None:
     """Return the first call of `base` after which the two runs diverge, or None."""
     if base.keys == other.keys:
         return None
-    for at, (one, two) in enumerate(zip(base.keys, other.keys, strict=False)):
-        if one != two:
+    for at, (base_key, other_key) in enumerate(
+        zip(base.keys, other.keys, strict=False)
+    ):
+        if base_key != other_key:
             return at
     return min(len(base.keys), len(other.keys)) - 1
 
@@ -144,10 +146,10 @@ class Work:
         """
         for at in range(len(self.samples[0].keys)):
             kind = self.classes[at] if at < len(self.classes) else -1 - at
-            found = self.of_class.get(kind)
-            if found is None:
-                found = self.of_class[kind] = self.call(at)
-            self.result.calls.append(found)
+            formulas = self.of_class.get(kind)
+            if formulas is None:
+                formulas = self.of_class[kind] = self.call(at)
+            self.result.calls.append(formulas)
         self.result.guessed = sum(fitter.guessed for fitter in self.fitters.values())
         return self.result
 
@@ -164,17 +166,19 @@ class Work:
             for sample, place in zip(self.samples, places, strict=True)
             if place is not None
         ]
-        given = tuple([sample.given[place] for sample, place in runs])
+        shapes = tuple([sample.given[place] for sample, place in runs])
         taken = tuple([sample.taken[place] for sample, place in runs])
         steps = tuple([sample.steps[place] for sample, place in runs])
         numbers = tuple([sample.numbers[place] for sample, place in runs])
         if len(runs) < ENOUGH and self.left_out(present):
             return _build_unknown(self.samples[0], at)
-        key = (present, given, taken, steps, numbers)
-        found = self.made.get(key)
-        if found is None:
-            found = self.made[key] = self.fit(at, present, given, taken, steps, numbers)
-        return found
+        key = (present, shapes, taken, steps, numbers)
+        formulas = self.made.get(key)
+        if formulas is None:
+            formulas = self.made[key] = self.fit(
+                at, present, shapes, taken, steps, numbers
+            )
+        return formulas
 
     def left_out(self, present: tuple[bool, ...]) -> bool:
         """Return whether a run that reached its end lacks this call."""
@@ -194,29 +198,31 @@ class Work:
         self,
         at: int,
         present: tuple[bool, ...],
-        given: tuple[tuple[Column, ...], ...],
+        outputs: tuple[tuple[Column, ...], ...],
         taken: tuple[tuple[Column, ...], ...],
         steps: tuple[tuple[Column, ...], ...],
         numbers: tuple[Column, ...],
     ) -> CallFormulas:
         fitter = self.fitter(present)
-        near = [column for each in _build_columns(taken) for column in each]
+        near = [column for dims in _build_columns(taken) for column in dims]
         hints = [n for n in numbers[0] if 1 < n <= 4096]
         wholes = _build_columns(taken)
         shapes = []
-        for nth, one in enumerate(_build_columns(given)):
-            dims: list[Formula] = [UNKNOWN] * (0 if one else len(given[0][nth]))
-            for column in one:
+        for nth, columns in enumerate(_build_columns(outputs)):
+            dims: list[Formula] = [UNKNOWN] * (0 if columns else len(outputs[0][nth]))
+            for column in columns:
                 dims.append(self.formula(present, at, column, near, hints, wholes))
                 near.append(column)
             shapes.append(tuple(dims))
         strides = []
-        for one, own in zip(_build_columns(steps), _build_columns(given), strict=False):
+        for columns, own in zip(
+            _build_columns(steps), _build_columns(outputs), strict=False
+        ):
             beside = [*own, *near]
             strides.append(
                 tuple(
                     self.stride(present, step, size, beside)
-                    for step, size in zip(one, own, strict=False)
+                    for step, size in zip(columns, own, strict=False)
                 )
             )
         lined = {len(row) for row in numbers}
@@ -224,7 +230,7 @@ class Work:
         return CallFormulas(
             tuple(shapes),
             tuple(strides),
-            tuple(self.plain(fitter, each, near, hints) for each in each_number),
+            tuple(self.plain(fitter, column, near, hints) for column in each_number),
         )
 
     def entering(self, at: int) -> list[Dims]:
@@ -239,29 +245,29 @@ class Work:
             for sample, place in zip(self.samples, places, strict=True)
             if place is not None
         )
-        found: list[Dims] = []
-        for each in _build_columns(taken):
-            fits = [fitter.fit(column) for column in each]
-            found.append(tuple(fit.formula if fit else None for fit in fits))
-        return found
+        shapes: list[Dims] = []
+        for columns in _build_columns(taken):
+            fits = [fitter.fit(column) for column in columns]
+            shapes.append(tuple(fit.formula if fit else None for fit in fits))
+        return shapes
 
     def fitter(self, present: tuple[bool, ...]) -> Fitter:
         """Return the fitter for the runs that made a call; it starts with what fitters
         over more runs know.
         """
-        found = self.fitters.get(present)
-        if found is None:
-            found = Fitter(
+        fitter = self.fitters.get(present)
+        if fitter is None:
+            fitter = Fitter(
                 {n: _restrict_column(all_, present) for n, all_ in self.columns.items()}
             )
-            self.fitters[present] = found
+            self.fitters[present] = fitter
         for runs, wider in self.fitters.items():
-            if wider is not found and all(map(le, present, runs)):
+            if wider is not fitter and all(map(le, present, runs)):
                 inner = tuple(
                     here for here, there in zip(present, runs, strict=True) if there
                 )
-                _learn(found, wider, inner)
-        return found
+                _learn(fitter, wider, inner)
+        return fitter
 
     def formula(
         self,
@@ -320,7 +326,7 @@ class Work:
         return self.plain(
             self.fitter(fewer),
             _restrict_column(column, several),
-            [_restrict_column(each, several) for each in near],
+            [_restrict_column(dim, several) for dim in near],
         )
 
     def compare(self, fit: Fit) -> None:
@@ -346,14 +352,14 @@ def _fit_share(
 ) -> Fit | None:
     """Fit a size that is a fixed share of a tensor's element count: `view(-1, 128)`."""
     for dims in wholes:
-        if not dims or any(0 in each for each in (column, *dims)):
+        if not dims or any(0 in dim for dim in (column, *dims)):
             continue
         known = [fitter.fit(dim) for dim in dims]
-        whole = [prod(each) for each in zip(*dims, strict=True)]
+        whole = [prod(row) for row in zip(*dims, strict=True)]
         ratios = {Fraction(v, u) for u, v in zip(whole, column, strict=True)}
         if len(ratios) == 1 and all(known):
             (ratio,) = ratios
-            formula = product([each.formula for each in known if each is not None])
+            formula = product([fit.formula for fit in known if fit is not None])
             fit = Fit(divide_floor(formula * ratio.numerator, ratio.denominator))
             fitter.known[column] = fit
             fitter.pool.append(column)
@@ -383,11 +389,11 @@ def _build_columns(runs: tuple[tuple[Column, ...], ...]) -> list[list[Column]]:
 
     A tensor whose rank is not the same in all runs has none.
     """
-    found = []
+    tensors = []
     for shapes in zip(*runs, strict=False):
         ranks = {len(shape) for shape in shapes}
-        found.append(list(zip(*shapes, strict=True)) if len(ranks) == 1 else [])
-    return found
+        tensors.append(list(zip(*shapes, strict=True)) if len(ranks) == 1 else [])
+    return tensors
 
 
 def fit_operands(
@@ -401,27 +407,27 @@ def fit_operands(
     first = samples[0]
     work = Work(samples)
     work.done()
-    found = work.entering(call)
+    operands = work.entering(call)
     places = [_align_calls(first, check)[call] for check in checks]
-    made = [
-        (each, at) for each, at in zip(checks, places, strict=True) if at is not None
+    checks_with_call = [
+        (check, at) for check, at in zip(checks, places, strict=True) if at is not None
     ]
     known = set(first.letters)
 
     def kept(formula: Formula, nth: int, dim: int) -> Formula:
-        if formula is None or not made or not formula.letters() <= known:
+        if formula is None or not checks_with_call or not formula.letters() <= known:
             return None
-        for each, at in made:
-            shapes = each.taken[at]
+        for check, at in checks_with_call:
+            shapes = check.taken[at]
             if nth >= len(shapes) or dim >= len(shapes[nth]):
                 return None
-            if formula.value(each.letters) != shapes[nth][dim]:
+            if formula.value(check.letters) != shapes[nth][dim]:
                 return None
         return formula
 
     return [
         tuple(kept(formula, nth, dim) for dim, formula in enumerate(dims))
-        for nth, dims in enumerate(found)
+        for nth, dims in enumerate(operands)
     ]
 
 

@@ -103,8 +103,10 @@ class _Wording:
                 self.assigned[target.id] = [value]
         elif isinstance(target, ast.Tuple):
             if isinstance(value, ast.Tuple) and len(value.elts) == len(target.elts):
-                for one, other in zip(target.elts, value.elts, strict=True):
-                    self.assign(one, other)
+                for target_part, value_part in zip(
+                    target.elts, value.elts, strict=True
+                ):
+                    self.assign(target_part, value_part)
         elif self.function.name == "__init__" and get_own_attribute(target):
             self.kept.setdefault(ast.unparse(value), []).append(
                 get_own_attribute(target)
@@ -121,14 +123,14 @@ class _Wording:
         unpacked, `C` of ``C // self.n_head``, can only be one of them.
         """
         for part, within in self.parts(size):
-            found = self.value(part)
-            if found is not None and not _has_name(found[1]):
-                if found[0] in constants and not within:
-                    yield found
+            pair = self.value(part)
+            if pair is not None and not _has_name(pair[1]):
+                if pair[0] in constants and not within:
+                    yield pair
                 continue
-            if found is not None and found[0] in constants and self.alone(*found):
-                yield found
-            elif found is None and isinstance(part, ast.BinOp):
+            if pair is not None and pair[0] in constants and self.alone(*pair):
+                yield pair
+            elif pair is None and isinstance(part, ast.BinOp):
                 below = self.value(part.right)
                 if not isinstance(part.op, ast.FloorDiv) or below is None:
                     continue
@@ -157,8 +159,8 @@ class _Wording:
         elif isinstance(size, ast.Name):
             set_to = self.set_to(size)
             inner = [set_to] if set_to is not None else []
-        for each in inner if steps else ():
-            yield from self.parts(each, within, steps - 1)
+        for part in inner if steps else ():
+            yield from self.parts(part, within, steps - 1)
 
     def set_to(self, name: ast.Name) -> ast.expr | None:
         """Return the value of a local name that the function assigns only once."""
@@ -214,8 +216,8 @@ class _Wording:
         """
         if node is None or not isinstance(node, ast.Name | ast.Attribute):
             return ""
-        found = self.kept.get(ast.unparse(node), [])
-        return found[0] if len(found) == 1 else ""
+        attributes = self.kept.get(ast.unparse(node), [])
+        return attributes[0] if len(attributes) == 1 else ""
 
     def alone(self, value: int, text: str) -> bool:
         """Return whether a text is the only name of a number, or computes a number
@@ -231,14 +233,14 @@ class _Wording:
         """Return the only attribute, or else the only config entry, with this value;
         empty if none is.
         """
-        found = self.names(value)
-        return found[0] if len(found) == 1 else ""
+        names = self.names(value)
+        return names[0] if len(names) == 1 else ""
 
     def names(self, value: int) -> list[str]:
         """Return the attributes with this value or, if there are none, the config
         entries.
         """
-        own = [name for name, each in self.numbers.own.items() if each == value]
+        own = [name for name, number in self.numbers.own.items() if number == value]
         configs = self.numbers.configs.values()
         theirs = {n for config in configs for n, v in config.items() if v == value}
         return own or sorted(theirs)
@@ -259,7 +261,7 @@ def _add_brackets(text: str) -> str:
 
 def _has_name(text: str) -> bool:
     """Return whether a text contains a name."""
-    return any(each.isalpha() for each in text)
+    return any(character.isalpha() for character in text)
 
 
 FACTOR = re.compile(r"(?<!\w)(\d+)(?=\*)")
@@ -277,13 +279,13 @@ def find_constant_names(
     value is written as a bare number beside it.
     """
     naming = _Naming(trace, numbers)
-    found: dict[Told, Named] = {}
-    for owner, told in naming.read().items():
-        for value, texts in told.items():
+    names: dict[Told, Named] = {}
+    for owner, constants in naming.read().items():
+        for value, texts in constants.items():
             (text, *others) = texts
             if not others and _has_name(text):
-                found.setdefault((value, text), Named(value, text, owner))
-    return tuple(found.values())
+                names.setdefault((value, text), Named(value, text, owner))
+    return tuple(names.values())
 
 
 Written = tuple[ast.FunctionDef, str, list[ast.expr]]
@@ -304,7 +306,7 @@ class _Naming:
         """Return the names of every constant, by module and value."""
         letters = set(self.trace.letters.values())
         classes = {call.path: call.class_name for call in self.trace.calls}
-        told: dict[str, dict[int, dict[str, None]]] = {}
+        texts: dict[str, dict[int, dict[str, None]]] = {}
         dims: dict[str, set[int]] = {}
         known: set[tuple[object, ...]] = set()
         alike: dict[str, str] = {}
@@ -325,8 +327,8 @@ class _Naming:
             known.add(key)
             for wording, size in self.sizes(op, owner, layer):
                 for value, text in wording.told(size, constants, dims[owner]):
-                    told.setdefault(owner, {}).setdefault(value, {})[text] = None
-        return told
+                    texts.setdefault(owner, {}).setdefault(value, {})[text] = None
+        return texts
 
     def owner(self, path: str) -> tuple[str, str]:
         """Return the program's innermost module around an op, and the
@@ -357,7 +359,7 @@ class _Naming:
             written = self.written[op.span]
             if written is not None and written[1] in classes:
                 wording = self.wording(written[0], owner)
-                yield from ((wording, each) for each in written[2])
+                yield from ((wording, size) for size in written[2])
 
     def look(self, span: Span) -> Written | None:
         """Return the sizes passed to the call at a span inside a method, or None."""
@@ -387,15 +389,15 @@ class _Naming:
     def constructors(self, name: str) -> list[ast.FunctionDef]:
         """Return the constructors of a class, if only one class has this name."""
         if name not in self.made:
-            found: list[ast.ClassDef] = []
+            classes: list[ast.ClassDef] = []
             for source in self.trace.sources.values():
                 text = SourceText(source.file, source.text or "")
                 for _, node in text.definitions(name):
                     if isinstance(node, ast.ClassDef):
-                        found.append(node)
+                        classes.append(node)
             self.made[name] = [
                 node
-                for node in (found[0].body if len(found) == 1 else ())
+                for node in (classes[0].body if len(classes) == 1 else ())
                 if isinstance(node, ast.FunctionDef) and node.name == "__init__"
             ]
         return self.made[name]
@@ -405,11 +407,11 @@ def _find_constants(op: Op) -> set[int]:
     """Return the constant sizes of an op's outputs, and the constant factors of the
     other sizes.
     """
-    found: set[int] = set()
+    constants: set[int] = set()
     for fact in op.outputs:
         for size in fact.shape:
             if isinstance(size, Size):
-                found.update(map(int, FACTOR.findall(str(size.formula))))
+                constants.update(map(int, FACTOR.findall(str(size.formula))))
             else:
-                found.add(size)
-    return {each for each in found if each >= 2}
+                constants.add(size)
+    return {constant for constant in constants if constant >= 2}

@@ -23,16 +23,16 @@ from shapewright.sizes.floor_division import is_rounded, simplify_multiples
 def attach_formulas(
     trace: Trace,
     calls: Sequence[CallFormulas],
-    given: Sequence[Dims],
+    input_dims: Sequence[Dims],
     strides: Sequence[Dims] | None = None,
 ) -> Trace:
     """Return the trace with a formula for every size that has one.
 
-    `calls` are the formulas of its ops in order, `given` those of the tensors that the
-    target was given, in the order of its arguments. `strides` are those of what was
+    `calls` are the formulas of its ops in order, `input_dims` those of the tensors that
+    the target was given, in the order of its arguments. `strides` are those of what was
     returned, where it is known of which calls that came; else the record is looked up.
     """
-    letters = _Letters(trace, calls, given, strides)
+    letters = _Letters(trace, calls, input_dims, strides)
     return replace(
         trace,
         ops=Lazy(len(trace.ops), letters.ops),
@@ -48,7 +48,7 @@ class _Letters:
         self,
         trace: Trace,
         calls: Sequence[CallFormulas],
-        given: Sequence[Dims],
+        input_dims: Sequence[Dims],
         strides: Sequence[Dims] | None = None,
     ) -> None:
         self.trace = trace
@@ -56,7 +56,7 @@ class _Letters:
         self.known: dict[tuple[int, tuple[int, ...]], tuple[Dims, Dims]] = {}
         self.facts: dict[Fact, Fact] = {}
         self.read = False
-        self.given = given
+        self.given = input_dims
         self.strides = strides
         self.states = {state.fact.tensor for state in trace.states}
 
@@ -81,16 +81,16 @@ class _Letters:
 
     def fact(self, fact: Fact) -> Fact:
         """Return the fact with formulas for its sizes."""
-        found = self.facts.get(fact)
-        if found is None:
+        lettered_fact = self.facts.get(fact)
+        if lettered_fact is None:
             shapes, strides = self.known.get((fact.tensor, fact.shape), ((), ()))
-            found = replace(
+            lettered_fact = replace(
                 fact,
                 shape=_with_formulas(fact.shape, shapes),
                 stride=_with_formulas(fact.stride, strides),
             )
-            self.facts[fact] = found
-        return found
+            self.facts[fact] = lettered_fact
+        return lettered_fact
 
     def ops(self) -> Iterator[Op]:
         """Yield the ops, with formulas for their numbers too."""
@@ -143,12 +143,12 @@ class _Letters:
             return replace(fact, shape=_with_formulas(plain, dims)) if dims else fact
         if isinstance(value, dict):
             return {
-                key: self.returned(each, shapes, strides) for key, each in value.items()
+                key: self.returned(item, shapes, strides) for key, item in value.items()
             }
         if isinstance(value, list):
-            return [self.returned(each, shapes, strides) for each in value]
+            return [self.returned(item, shapes, strides) for item in value]
         if isinstance(value, tuple):
-            return tuple(self.returned(each, shapes, strides) for each in value)
+            return tuple(self.returned(item, shapes, strides) for item in value)
         return value
 
     def nest(self, value: Any) -> Any:
@@ -158,11 +158,11 @@ class _Letters:
         if isinstance(value, Fact):
             return self.fact(value)
         if isinstance(value, dict):
-            return {key: self.nest(each) for key, each in value.items()}
+            return {key: self.nest(item) for key, item in value.items()}
         if isinstance(value, list):
-            return [self.nest(each) for each in value]
+            return [self.nest(item) for item in value]
         if isinstance(value, tuple):
-            return tuple(self.nest(each) for each in value)
+            return tuple(self.nest(item) for item in value)
         return value
 
 
@@ -179,9 +179,9 @@ def _with_formulas(sizes: Any, formulas: Dims) -> Any:
 def _attach_to_numbers(value: Any, formulas: Iterator[Any]) -> Any:
     """Attach formulas to the integers of an argument, in order."""
     if isinstance(value, tuple):
-        return tuple(_attach_to_numbers(each, formulas) for each in value)
+        return tuple(_attach_to_numbers(item, formulas) for item in value)
     if isinstance(value, list):
-        return [_attach_to_numbers(each, formulas) for each in value]
+        return [_attach_to_numbers(item, formulas) for item in value]
     if isinstance(value, int) and not isinstance(value, bool):
         return attach_formula(value, next(formulas, None))
     return value
@@ -221,26 +221,28 @@ def _change_formulas(
 ) -> list[CallFormulas]:
     """Apply a change to all formulas, once per distinct formula."""
     known: dict[Expression, Expression] = {}
-    made: dict[int, CallFormulas] = {}
+    changed_calls: dict[int, CallFormulas] = {}
 
     def dims(formulas: Dims) -> Dims:
-        return tuple(None if each is None else short(each) for each in formulas)
+        return tuple(
+            None if formula is None else short(formula) for formula in formulas
+        )
 
     def short(formula: Expression) -> Expression:
-        found = known.get(formula)
-        if found is None:
-            found = known[formula] = change(formula)
-        return found
+        short_formula = known.get(formula)
+        if short_formula is None:
+            short_formula = known[formula] = change(formula)
+        return short_formula
 
     def of(call: CallFormulas) -> CallFormulas:
-        found = made.get(id(call))
-        if found is None:
-            found = made[id(call)] = CallFormulas(
+        formulas = changed_calls.get(id(call))
+        if formulas is None:
+            formulas = changed_calls[id(call)] = CallFormulas(
                 tuple(map(dims, call.shapes)),
                 tuple(map(dims, call.strides)),
                 dims(call.numbers),
             )
-        return found
+        return formulas
 
     return [of(call) for call in calls]
 
@@ -301,11 +303,11 @@ def _pair_formulas(call: CallFormulas, sample: Sample, at: int) -> Iterator[Pair
 
 def is_plain(calls: Sequence[CallFormulas], classes: Sequence[int]) -> bool:
     """Return whether all formulas are sums and products, without rounding or bounds."""
-    found = {
+    formulas = {
         formula
         for at in _iter_first_calls(calls, classes)
         for dims in (*calls[at].shapes, *calls[at].strides, calls[at].numbers)
         for formula in dims
         if formula is not None
     }
-    return not any(map(is_rounded, found))
+    return not any(map(is_rounded, formulas))

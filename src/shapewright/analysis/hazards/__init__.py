@@ -53,10 +53,10 @@ def is_ignored_here(program: Program, finding: Finding) -> bool:
 def _find_statement_line(program: Program, finding: Finding) -> int:
     """Return the first line of the statement that contains a finding."""
     assert finding.span is not None
-    found = program.node(finding.span)
-    if found is None:
+    text_and_node = program.node(finding.span)
+    if text_and_node is None:
         return finding.span.line
-    text, node = found
+    text, node = text_and_node
     return text.statement_of(node).lineno
 
 
@@ -78,7 +78,7 @@ def find_hazards(
     """
     scene = HazardContext(program)
     unsure = _find_dependent_places(program)
-    found: dict[tuple[object, ...], Finding] = {}
+    findings: dict[tuple[object, ...], Finding] = {}
     firsts: dict[tuple[object, ...], Looker] = {}  # what reported it first
     for looker in list_lookers("hazard"):
         if all(_is_off(code, ignored, strict) for code in looker.codes):
@@ -89,13 +89,13 @@ def find_hazards(
             if finding.span in unsure and CODES[finding.code].of_shapes:
                 continue
             key = finding.code, finding.span, strip_numbers(finding.module)
-            old = found.get(key)
+            old = findings.get(key)
             if old is None:
-                found[key] = finding
+                findings[key] = finding
             elif firsts[key] is looker:
-                found[key] = replace(old, count=old.count + 1)
+                findings[key] = replace(old, count=old.count + 1)
             firsts.setdefault(key, looker)
-    return sorted(found.values(), key=_get_place)
+    return sorted(findings.values(), key=_get_place)
 
 
 def _is_off(code: str, ignored: Collection[str], strict: bool) -> bool:
@@ -112,14 +112,14 @@ def _find_dependent_places(program: Program) -> set[Span]:
     """
     failed = {failure.op for failure in program.failures}
     supposed: set[int] = set()
-    found: set[Span] = set()
+    spans: set[Span] = set()
     for index, op in enumerate(program.trace.ops if failed else ()):
         behind = any(fact.tensor in supposed for fact in op.inputs)
         if behind and op.span is not None:
-            found.add(op.span)
+            spans.add(op.span)
         if behind or index in failed:
             supposed |= {fact.tensor for fact in op.outputs}
-    return found
+    return spans
 
 
 def _run_looker(looker: Looker, scene: HazardContext) -> list[Finding]:
@@ -131,8 +131,8 @@ def _run_looker(looker: Looker, scene: HazardContext) -> list[Finding]:
         return list(looker.find(scene))
     except Exception as error:  # ours: the other hazards are reported
         raise_in_tests(error)
-        said = f"{type(error).__name__}: {error}"
-        message = f"could not check for `{code}` ({said})"
+        failure = f"{type(error).__name__}: {error}"
+        message = f"could not check for `{code}` ({failure})"
         return [Finding(code, "note", message)]
 
 

@@ -19,7 +19,7 @@ def find_modules_built_in_forward(scene: HazardContext) -> Iterator[Finding]:
               if not state.buffer}  # fmt: skip
     seen: set[Span] = set()
     for path, built in program.built.items():
-        own = any(each == path or each.startswith(f"{path}.") for each in owners)
+        own = any(owner == path or owner.startswith(f"{path}.") for owner in owners)
         if not own or built.span in seen or not _is_built_in_forward(scene, built.span):
             continue
         seen.add(built.span)
@@ -32,10 +32,10 @@ def find_modules_built_in_forward(scene: HazardContext) -> Iterator[Finding]:
 
 def _is_built_in_forward(scene: HazardContext, span: Span) -> bool:
     """Return whether a module is built in `forward` and not assigned to `self`."""
-    found = scene.program.node(span)
-    if found is None:
+    text_and_node = scene.program.node(span)
+    if text_and_node is None:
         return False
-    text, node = found
+    text, node = text_and_node
     function = text.around(node, ast.FunctionDef)
     if function is None or function.name != "forward":
         return False

@@ -40,8 +40,8 @@ def _find_mask_order(scene: HazardContext, fact: Fact) -> str | None:
         if name in TRIANGLES:
             if not _is_ones(scene, first):
                 return None
-            found = "past" if name.startswith("tril") else "future"
-            return OTHER[found] if turned else found
+            side = "past" if name.startswith("tril") else "future"
+            return OTHER[side] if turned else side
         if name in ("<", "<=", ">", ">=", "lt", "le", "gt", "ge"):
             compared = _find_comparison_order(scene, call)
             return OTHER[compared] if turned else compared
@@ -91,10 +91,10 @@ def _find_comparison_order(scene: HazardContext, call: OperatorCall) -> str | No
     """
     if len(call.op.inputs) != 2:
         return None
-    one, other = call.op.inputs
-    if not all(is_range(scene, fact) for fact in (one, other)):
+    left, right = call.op.inputs
+    if not all(is_range(scene, fact) for fact in (left, right)):
         return None
-    rows = [len(f.shape) > 1 and f.shape[-1] == 1 for f in (one, other)]
+    rows = [len(f.shape) > 1 and f.shape[-1] == 1 for f in (left, right)]
     if rows[0] == rows[1]:
         return None
     less = call.name in ("<", "<=", "lt", "le")
@@ -384,7 +384,7 @@ def _report_reversed_mask(
         " the query"
     )
     maker = scene.program.producers.get(fact.tensor)
-    said = (
+    reason = (
         "`attn_mask` is true where a key is seen"
         if verb == "shows"
         else "`masked_fill` hides where the mask is true"
@@ -393,6 +393,6 @@ def _report_reversed_mask(
         MASK_AXIS,
         call.op,
         message,
-        (call.op, said),
+        (call.op, reason),
         (maker, "the mask was made here"),
     )

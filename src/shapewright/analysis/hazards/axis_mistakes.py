@@ -207,9 +207,11 @@ def _report_move(
         f" {format_shape(after)} moves no elements: dim {new} is as long as dim {old}"
         " was, but counts others"
     )
-    said = f"{axis.size} is {axis.words}" if axis.words else f"{axis.size} is dim {old}"
+    reason = (
+        f"{axis.size} is {axis.words}" if axis.words else f"{axis.size} is dim {old}"
+    )
     return scene.finding(
-        VIEW_MIXES_DIMS, op, message, (op, f"{said}; transpose or permute moves it")
+        VIEW_MIXES_DIMS, op, message, (op, f"{reason}; transpose or permute moves it")
     )
 
 
@@ -251,7 +253,7 @@ def _report_parts(scene: HazardContext, cat: Op, op: Op) -> Finding:
 def _find_input_dim(scene: HazardContext, op: Op, axis: Axis) -> int:
     """Return the dim of the input that holds an axis."""
     for at, dim in enumerate(scene.flow.of(op.inputs[0])):
-        if any(each is axis for each in dim):
+        if any(part is axis for part in dim):
             return at
     return 0
 
@@ -276,12 +278,12 @@ def find_wrong_axes(scene: HazardContext) -> Iterator[Finding]:
     yield from _find_default_dims(scene)
     yield from find_classes_along_batch(scene)
     by_index = {call.op.index: call for call in scene.calls}
-    told: set[int] = set()
+    reported: set[int] = set()
     for call in scene.calls if scene.flow.weights else ():
         for summed, weights, values in _iter_weighted_sums(scene, call):
             at = _find_misused_softmax(scene, by_index, summed, weights, values)
-            if at is not None and at not in told and at in by_index:
-                told.add(at)
+            if at is not None and at not in reported and at in by_index:
+                reported.add(at)
                 yield _report_softmax(scene, by_index[at], call, summed)
 
 
@@ -322,10 +324,10 @@ def _find_default_dims(scene: HazardContext) -> Iterator[Finding]:
 
 def _has_default_dim(scene: HazardContext, call: OperatorCall, place: int) -> bool:
     """Return whether the program's text calls a function without a `dim` argument."""
-    found = scene.program.call_at(call.op.span)
-    if found is None or scene.program.layer(call.op) is not None:
+    text_and_call = scene.program.call_at(call.op.span)
+    if text_and_call is None or scene.program.layer(call.op) is not None:
         return False
-    node = found[1]
+    node = text_and_call[1]
     keywords = {keyword.arg for keyword in node.keywords}
     return len(node.args) <= place and not is_starred(node) and "dim" not in keywords
 
@@ -343,9 +345,9 @@ def _find_softmax_of_one(scene: HazardContext) -> Iterator[Finding]:
         at, fact = find_softmax_dim(call), call.op.inputs[0]
         if at is None or len(fact.shape) < 2 or fact.shape[at] != 1:
             continue
-        made = trace_dim(scene.program, fact, at)
+        origin = trace_dim(scene.program, fact, at)
         own = call.dims[0][at]
-        if made.why == "parameter" or all(
+        if origin.why == "parameter" or all(
             axis.kind == "one" and not axis.data and not axis.root.data for axis in own
         ):
             shape = format_shape(fact)
@@ -353,7 +355,7 @@ def _find_softmax_of_one(scene: HazardContext) -> Iterator[Finding]:
                 f"{scene.operation(call.op)} of {shape} runs along dim {at}, which has"
                 " size 1: every weight is 1"
             )
-            maker = made.op or (made.steps[-1].op if made.steps else None)
+            maker = origin.op or (origin.steps[-1].op if origin.steps else None)
             why = f"{format_shape(fact)} has one value along dim {at}, by its layer"
             yield scene.finding(WRONG_AXIS, call.op, message, (maker, why))
 
@@ -380,9 +382,9 @@ def _iter_weighted_sums(
             if gone is None or len(gone) != 1:
                 continue
             back = gone[0] - len(call.shape)
-            for one, other in (call.dims, call.dims[::-1]):
-                if -back <= len(one) and -back <= len(other):
-                    yield one[back], one, other
+            for weights, values in (call.dims, call.dims[::-1]):
+                if -back <= len(weights) and -back <= len(values):
+                    yield weights[back], weights, values
 
 
 def _is_transposed(scene: HazardContext, call: OperatorCall, at: int) -> bool:
@@ -475,12 +477,12 @@ def _report_softmax(
     )
     which = f"dim {at} of {rank}"
     where = describe_axis(own[0]) if len(own) == 1 else ""
-    said = f"{which} is {where}" if where else f"{which} is normalised here"
+    label = f"{which} is {where}" if where else f"{which} is normalised here"
     size = get_length(summed)
     return scene.finding(
         code,
         call.op,
         message,
-        (call.op, said),
+        (call.op, label),
         (use.op, f"the {size} weights that are summed here do not sum to one"),
     )

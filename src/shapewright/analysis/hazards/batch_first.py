@@ -46,7 +46,7 @@ TIME_FIRST = re.compile(
 @looks_for(LAYOUT)
 def find_wrong_layouts(scene: HazardContext) -> Iterator[Finding]:
     """Report evidence that a layer takes the wrong dim for the batch."""
-    told: set[object] = set()
+    reported: set[object] = set()
     for claim in scene.claims:
         if claim.role != "batch" or not _is_sequence(claim) or claim.axis.size < 2:
             continue
@@ -54,8 +54,8 @@ def find_wrong_layouts(scene: HazardContext) -> Iterator[Finding]:
         if evidence is None:
             continue
         finding, key = evidence
-        if key not in told:
-            told.add(key)
+        if key not in reported:
+            reported.add(key)
             yield finding
 
 
@@ -258,7 +258,7 @@ def _find_attended(scene: HazardContext, axis: Axis) -> Op | None:
         elif call.name == "softmax" and call.dims:
             at = find_softmax_dim(call)
             dims = call.dims[0][at : at + 1] if at is not None else ()
-        if any(each.root is axis.root for dim in dims for each in dim):
+        if any(part.root is axis.root for dim in dims for part in dim):
             return call.op
     return None
 
@@ -268,23 +268,23 @@ def _find_unpacking(scene: HazardContext, claim: Claim) -> str:
     empty if there is none.
     """
     op = claim.call.op
-    found = scene.program.node(op.span)
-    if found is None:
+    text_and_node = scene.program.node(op.span)
+    if text_and_node is None:
         return ""
-    text, node = found
+    text, node = text_and_node
     if not isinstance(node, ast.Call) or not node.args:
         return ""
-    given = node.args[0]
+    argument = node.args[0]
     inside = text.around(node, ast.FunctionDef)
-    if not isinstance(given, ast.Name) or inside is None:
+    if not isinstance(argument, ast.Name) or inside is None:
         return ""
-    told, line, start = "", 0, 0
+    unpacking, line, start = "", 0, 0
     for target, value in iter_assignments(inside, before=node.lineno + 1):
-        if isinstance(target, ast.Name) and target.id == given.id:
+        if isinstance(target, ast.Name) and target.id == argument.id:
             line = max(line, target.lineno)
         if (
             isinstance(target, ast.Tuple)
-            and get_dotted_name(get_shape_owner(value)) == given.id
+            and get_dotted_name(get_shape_owner(value)) == argument.id
         ):
             names = [getattr(part, "id", "") for part in target.elts]
             if (
@@ -292,9 +292,9 @@ def _find_unpacking(scene: HazardContext, claim: Claim) -> str:
                 and BATCH.fullmatch(names[0])
                 and TIME.fullmatch(names[1])
             ):
-                told = text.written(text.statement_of(target))
+                unpacking = text.written(text.statement_of(target))
                 start = target.lineno
-    return told if told and line < start else ""
+    return unpacking if unpacking and line < start else ""
 
 
 BATCH = re.compile(r"batch\w*|bsz|bs|b", re.IGNORECASE)
@@ -321,8 +321,8 @@ def _find_comment(scene: HazardContext, claim: Claim) -> str:
             return ""
         for line in text.lines:
             mark = line.find("#")
-            found = BATCH_FIRST.search(line, mark) if mark >= 0 else None
-            if found is not None:
+            match = BATCH_FIRST.search(line, mark) if mark >= 0 else None
+            if match is not None:
                 return line[mark + 1 :].strip()
         return ""
     return ""
@@ -384,17 +384,17 @@ def _report_state(
         f" layer: {_get_outer_name(scene, claim.call.op)} has the layers in dim 0, then"
         " the batch"
     )
-    said = "its states are (layers, batch, features), whatever `batch_first` says"
-    finding = scene.finding(WRONG_AXIS, call.op, message, (claim.call.op, said))
+    reason = "its states are (layers, batch, features), whatever `batch_first` says"
+    finding = scene.finding(WRONG_AXIS, call.op, message, (claim.call.op, reason))
     return finding, (call.op.span, "state")
 
 
 def _report_positions(
     scene: HazardContext, claim: Claim, call: OperatorCall
 ) -> tuple[Finding, object]:
-    one, other = (format_shape(fact) for fact in call.op.inputs[:2])
+    left_shape, right_shape = (format_shape(fact) for fact in call.op.inputs[:2])
     message = (
-        f"positions are added along dim 0 of {one} + {other}, which"
+        f"positions are added along dim 0 of {left_shape} + {right_shape}, which"
         f" {_get_outer_name(scene, claim.call.op)} takes for the batch"
     )
     finding = scene.finding(

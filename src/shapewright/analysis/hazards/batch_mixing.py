@@ -103,12 +103,12 @@ def _find_summed_letter(scene: HazardContext, call: OperatorCall) -> str | None:
     or None.
     """
     states = scene.program.states
-    found, letters = parse_equation(call), find_einsum_letters(call)
-    if found is None or letters is None or found[1] is None:
+    equation, letters = parse_equation(call), find_einsum_letters(call)
+    if equation is None or letters is None or equation[1] is None:
         return None  # without an arrow `einsum-reduction` tells it
     if not any(f.tensor in states and len(f.shape) > 1 for f in call.op.inputs):
         return None
-    kept = infer_output_letters(*found)
+    kept = infer_output_letters(*equation)
     for letter, dim in letters.items():
         if letter not in kept and scene.is_batch(dim) and get_length(dim) > 1:
             return letter if kept else None
@@ -263,11 +263,11 @@ def _collect_ancestors(scene: HazardContext, fact: Fact) -> set[int]:
     """Return a tensor, and the tensor that it was made from by a subtraction, `abs` or
     `clone`.
     """
-    found = {fact.tensor}
+    ancestors = {fact.tensor}
     maker = scene.maker(fact)
     if maker is not None and maker.name in COMPARABLE and maker.dims:
-        found.add(maker.op.inputs[0].tensor)
-    return found
+        ancestors.add(maker.op.inputs[0].tensor)
+    return ancestors
 
 
 def _is_rounded(scene: HazardContext, call: OperatorCall) -> bool:
@@ -284,20 +284,23 @@ def _is_rounded(scene: HazardContext, call: OperatorCall) -> bool:
 
 
 def _report_batch_dependence(
-    scene: HazardContext, call: OperatorCall, found: OperatorCall
+    scene: HazardContext, call: OperatorCall, reduction: OperatorCall
 ) -> Finding:
     batch = scene.batch
     assert batch is not None
-    whole = format_shape(found.op.inputs[0])
+    whole = format_shape(reduction.op.inputs[0])
     message = (
-        f"each of the {batch.size} samples is divided by the `{found.name}` of all of"
-        f" them, {whole}: the result depends on the rest of the batch"
+        f"each of the {batch.size} samples is divided by the `{reduction.name}` of all"
+        f" of them, {whole}: the result depends on the rest of the batch"
     )
     return scene.finding(
         BATCH_DEPENDENCE,
-        found.op,
+        reduction.op,
         message,
-        (found.op, f"`{found.op.name}` without `dim` reduces the batch as well"),
+        (
+            reduction.op,
+            f"`{reduction.op.name}` without `dim` reduces the batch as well",
+        ),
         (call.op, "every sample is divided here"),
     )
 

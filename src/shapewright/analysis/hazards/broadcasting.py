@@ -47,8 +47,8 @@ def find_implicit_broadcasts(scene: HazardContext) -> Iterator[Finding]:
         op = call.op
         if call.name not in ARITHMETIC | LOSSES or len(op.inputs) < 2:
             continue
-        one, other = op.inputs[0], op.inputs[1]
-        if one.shape == other.shape or not one.shape or not other.shape:
+        left, right = op.inputs[0], op.inputs[1]
+        if left.shape == right.shape or not left.shape or not right.shape:
             continue
         if op.span is None or not scene.in_user_code(op):
             continue
@@ -92,7 +92,7 @@ def _find_loss_pairs(ops: Sequence[Op], producers: Mapping[int, Op]) -> Iterator
     """
     if not any(_get_short_name(op) == "backward" for op in ops):
         return
-    found: dict[Span, list[_Pair]] = {}
+    pairs_by_span: dict[Span, list[_Pair]] = {}
     refused: set[Span] = set()
     inside: dict[int, set[Span]] = {}  # what is made of pairs alone
     reached: dict[Span, Op] = {}
@@ -110,14 +110,14 @@ def _find_loss_pairs(ops: Sequence[Op], producers: Mapping[int, Op]) -> Iterator
             faced = _find_column(op)
             pair = _find_pair(op, faced, producers) if faced is not None else None
             if pair is not None:
-                found.setdefault(op.span, []).append(pair)
+                pairs_by_span.setdefault(op.span, []).append(pair)
                 own.add(op.span)
             elif faced is not None:
                 refused.add(op.span)
         for out in op.outputs if own else ():
             if out.requires_grad:
                 inside[out.tensor] = own
-    for span, pairs in found.items():
+    for span, pairs in pairs_by_span.items():
         origins = {pair.origin.index for pair in pairs}
         again = len(pairs) > 1 and len(origins) == len(pairs)
         if again and span in reached and span not in refused:
@@ -170,7 +170,7 @@ def _find_maker(fact: Fact, producers: Mapping[int, Op]) -> Op | None:
         if before is not None and op.index >= before:
             return None  # written again since
         before = op.index
-        alike = [each for each in op.inputs if each.shape == fact.shape]
+        alike = [operand for operand in op.inputs if operand.shape == fact.shape]
         keeps = _get_short_name(op) in PAIRING or _get_short_name(op) in ALONG - {
             "stack",
             "cat",
@@ -195,10 +195,10 @@ def find_outer_broadcasts(scene: HazardContext) -> Iterator[Finding]:
                 continue
             if loss and _has_one_target(call):
                 yield _report_one_target(scene, call)
-            found = _find_paired_axis(scene, call.dims[0], call.dims[1], loss)
-            if found is not None:
+            paired_axis = _find_paired_axis(scene, call.dims[0], call.dims[1], loss)
+            if paired_axis is not None:
                 seen.add(call.op.span)
-                yield _report_broadcast(scene, call, *found, loss)
+                yield _report_broadcast(scene, call, *paired_axis, loss)
     for pair in _find_loss_pairs(scene.program.trace.ops, scene.program.producers):
         if pair.op.span not in seen:
             yield _report_pair(scene, pair)
@@ -208,11 +208,17 @@ def _has_one_target(call: OperatorCall) -> bool:
     """Return whether a loss compares several outputs of a sample with its one
     target: (N, 3) with (N, 1).
     """
-    one, other = (fact.shape for fact in call.op.inputs[:2])
-    if len(one) != len(other) or len(one) < 2 or one[:-1] != other[:-1]:
+    output_shape, target_shape = (fact.shape for fact in call.op.inputs[:2])
+    if (
+        len(output_shape) != len(target_shape)
+        or len(output_shape) < 2
+        or output_shape[:-1] != target_shape[:-1]
+    ):
         return False
     dim = call.dims[0][-1]
-    return other[-1] == 1 < one[-1] and all(axis.kind == "feature" for axis in dim)
+    return target_shape[-1] == 1 < output_shape[-1] and all(
+        axis.kind == "feature" for axis in dim
+    )
 
 
 def _report_one_target(scene: HazardContext, call: OperatorCall) -> Finding:
@@ -228,14 +234,14 @@ def _report_one_target(scene: HazardContext, call: OperatorCall) -> Finding:
 
 
 def _find_paired_axis(
-    scene: HazardContext, one: Dims, other: Dims, loss: bool
+    scene: HazardContext, left: Dims, right: Dims, loss: bool
 ) -> tuple[Axis, int] | None:
     """Return the axis that two tensors hold in different dims, and which tensor has
     more dims (0 or 1).
     """
-    if len(one) == len(other):
+    if len(left) == len(right):
         return None
-    longer, shorter = (one, other) if len(one) > len(other) else (other, one)
+    longer, shorter = (left, right) if len(left) > len(right) else (right, left)
     back = len(longer) - len(shorter)
     for at, dim in enumerate(shorter):
         facing = longer[at + back]
@@ -248,7 +254,7 @@ def _find_paired_axis(
             own = front - back
             alone = own < 0 or get_length(shorter[own]) == 1
             if alone and len(before) == 1 and before[0].root is dim[0].root:
-                return dim[0], 0 if longer is one else 1
+                return dim[0], 0 if longer is left else 1
     return None
 
 
@@ -338,13 +344,13 @@ def find_one_samples(scene: HazardContext) -> Iterator[Finding]:
         loss = call.name in LOSSES
         if not (loss or call.name in ARITHMETIC) or len(op.inputs) < 2:
             continue
-        one, other = op.inputs[0].shape, op.inputs[1].shape
-        if op.span is None or not one or not other:
+        left_shape, right_shape = op.inputs[0].shape, op.inputs[1].shape
+        if op.span is None or not left_shape or not right_shape:
             continue
-        if one == other:
-            alike.setdefault(op.span, set()).add(one[0])
-        elif one[1:] == other[1:] and 1 in (one[0], other[0]):
-            many = max(one[0], other[0])
+        if left_shape == right_shape:
+            alike.setdefault(op.span, set()).add(left_shape[0])
+        elif left_shape[1:] == right_shape[1:] and 1 in (left_shape[0], right_shape[0]):
+            many = max(left_shape[0], right_shape[0])
             if {1, many} <= set(scene.flow.samples) and many in alike.get(op.span, ()):
                 yield _report_last_batch(scene, call, many)
         elif loss:
@@ -358,19 +364,19 @@ def _find_pick(scene: HazardContext, call: OperatorCall) -> tuple[int, Axis, Op]
     the index op, or None.
     """
     for at in (0, 1):
-        one, other = call.dims[at], call.dims[1 - at]
+        single, batch = call.dims[at], call.dims[1 - at]
         shape = call.op.inputs[at].shape
         if (
-            len(one) >= len(other)
+            len(single) >= len(batch)
             or shape != call.op.inputs[1 - at].shape[-len(shape) :]
         ):
             continue
-        back = len(other) - len(one)
-        if back != 1 or not _is_sample(scene, other[0]):
+        back = len(batch) - len(single)
+        if back != 1 or not _is_sample(scene, batch[0]):
             continue
-        index = _find_index(scene, call, at, other[0][0])
+        index = _find_index(scene, call, at, batch[0][0])
         if index is not None:
-            return at, other[0][0], index
+            return at, batch[0][0], index
     return None
 
 

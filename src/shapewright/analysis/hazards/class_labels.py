@@ -40,19 +40,22 @@ def find_compared_scores(scene: HazardContext) -> Iterator[Finding]:
         if sum(kinds) != 1 or sum(labels) != 1 or call.op.span is None:
             continue
         at = kinds.index(True)
-        made = _find_scores(scene, call.op.inputs[at])
-        if made is None:
+        scores_call = _find_scores(scene, call.op.inputs[at])
+        if scores_call is None:
             continue
         name = scene.names(call.op)[at].rsplit(" (", 1)[0]
         label = scene.names(call.op)[1 - at].rsplit(" (", 1)[0]
-        what = f"scores of {scene.operation(made.op)}"
-        if made.name in CHOOSING:
-            what = f"the values of {scene.operation(made.op)}, not its indices"
+        what = f"scores of {scene.operation(scores_call.op)}"
+        if scores_call.name in CHOOSING:
+            what = f"the values of {scene.operation(scores_call.op)}, not its indices"
         message = (
             f"{name} holds {what}, and {label} holds classes: they are never equal"
         )
         yield scene.finding(
-            COMPARED_SCORES, call.op, message, (made.op, "the scores are made here")
+            COMPARED_SCORES,
+            call.op,
+            message,
+            (scores_call.op, "the scores are made here"),
         )
 
 
@@ -89,15 +92,17 @@ def find_classes_along_batch(scene: HazardContext) -> Iterator[Finding]:
         dims, gone = call.dims[0], find_reduced_dims(call)
         if gone is None or list(gone) != [0] or not scene.is_batch(dims[0]):
             continue
-        made = _find_scores(scene, call.op.inputs[0])
-        if get_length(dims[0]) < 2 or get_length(dims[1]) < 2 or made is None:
+        scores_call = _find_scores(scene, call.op.inputs[0])
+        if get_length(dims[0]) < 2 or get_length(dims[1]) < 2 or scores_call is None:
             continue
         shape = format_shape(call.op.inputs[0])
         message = (
             f"{scene.operation(call.op)} of {shape} runs along dim 0, the batch: it"
             f" finds a sample for each of the {get_length(dims[1])} classes"
         )
-        yield scene.finding(WRONG_AXIS, call.op, message, (made.op, "the scores"))
+        yield scene.finding(
+            WRONG_AXIS, call.op, message, (scores_call.op, "the scores")
+        )
 
 
 def _has_used_indices(scene: HazardContext, call: OperatorCall) -> bool:
@@ -118,14 +123,19 @@ def find_paired_rows(scene: HazardContext) -> Iterator[Finding]:
             continue
         if not (call.dims[0] and call.dims[1]):
             continue
-        one, other = (_get_sizes(dims[0]) for dims in call.dims[:2])
-        if one == other or sorted(one) != sorted(other) or len(one) < 2:
+        row_counts, target_counts = (_get_sizes(dims[0]) for dims in call.dims[:2])
+        if (
+            row_counts == target_counts
+            or sorted(row_counts) != sorted(target_counts)
+            or len(row_counts) < 2
+        ):
             continue
         names = scene.names(call.op)
         message = (
-            f"row by row, {names[0]} counts {' x '.join(map(str, one))} and {names[1]}"
-            f" counts {' x '.join(map(str, other))}: predictions meet targets of other"
-            " places"
+            f"row by row, {names[0]} counts {' x '.join(map(str, row_counts))} and"
+            f" {names[1]}"
+            f" counts {' x '.join(map(str, target_counts))}: predictions meet targets"
+            " of other places"
         )
         makers = [scene.maker(fact) for fact in call.op.inputs[:2]]
         places = tuple(

@@ -113,12 +113,14 @@ class HazardContext:
         """Return the axis of the samples; None if it is unknown."""
         if any(call.name in GRAPHS for call in self.calls):
             return None
-        found = [claim.axis.root for claim in self.claims if claim.role == "batch"]
+        batch_axes = [claim.axis.root for claim in self.claims if claim.role == "batch"]
         time = {id(claim.axis.root) for claim in self.claims if claim.role == "time"}
-        sure = [axis for axis in found if id(axis) not in time and axis.data]
+        sure = [axis for axis in batch_axes if id(axis) not in time and axis.data]
         first = self.first_of_inputs
         if sure:
-            best = max(sure, key=lambda axis: sum(axis is each for each in sure))
+            best = max(
+                sure, key=lambda axis: sum(axis is candidate for candidate in sure)
+            )
             return best
         return first if first is not None and id(first) not in time else None
 

@@ -30,10 +30,10 @@ def find_cpu_tensors(scene: HazardContext) -> Iterator[Finding]:
     device.
     """
     program = scene.program
-    given = set(program.inputs) or _find_model_inputs(program)
-    if not scene.model or not given:
+    inputs = set(program.inputs) or _find_model_inputs(program)
+    if not scene.model or not inputs:
         return
-    home = given | set(program.states)
+    home = inputs | set(program.states)
     nowhere: dict[int, Op] = {}
     seen = set(home)
     for op in program.trace.ops:

@@ -31,10 +31,10 @@ def find_constant_dropout(scene: HazardContext) -> Iterator[Finding]:
 
 def _is_without_mode(scene: HazardContext, op: Op) -> bool:
     """Return whether a method calls dropout and says nothing of training."""
-    found = scene.program.call_at(op.span)
-    if found is None or is_starred(found[1]):
+    text_and_call = scene.program.call_at(op.span)
+    if text_and_call is None or is_starred(text_and_call[1]):
         return False
-    text, node = found
+    text, node = text_and_call
     function = text.around(node, ast.FunctionDef)
     words = {word.arg for word in node.keywords}
     return (

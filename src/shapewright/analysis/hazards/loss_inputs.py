@@ -53,12 +53,12 @@ def _iter_loss_inputs(scene: HazardContext) -> Iterator[_LossInput]:
         maker = _find_maker(scene, call.op.inputs[0])
         if maker is None:
             continue
-        given = ACTIVATIONS.get(maker.name)
-        if given is None and maker.name in LINEAR:
-            given = "logits"
-        if given is not None and given != expected:
-            yield _LossInput(call.op, maker.op, given, expected)
-        elif given in HALVED:
+        kind = ACTIVATIONS.get(maker.name)
+        if kind is None and maker.name in LINEAR:
+            kind = "logits"
+        if kind is not None and kind != expected:
+            yield _LossInput(call.op, maker.op, kind, expected)
+        elif kind in HALVED:
             before = _find_maker(scene, maker.op.inputs[0])
             if before is not None and before.name in ("relu", "relu_"):
                 yield _LossInput(call.op, before.op, maker.name, "")
@@ -79,20 +79,30 @@ def _find_maker(scene: HazardContext, fact: Fact) -> OperatorCall | None:
 @looks_for(LOSS_INPUT)
 def find_loss_inputs(scene: HazardContext) -> Iterator[Finding]:
     """Find losses of probabilities where logits belong, and the reverse."""
-    for each in _iter_loss_inputs(scene):
-        name = scene.names(each.loss)[0].rsplit(" (", 1)[0]
-        loss = scene.operation(each.loss)
-        made = each.maker.name.rpartition(".")[2]
-        line = f" at line {each.maker.span.line}" if each.maker.span else ""
-        message = f"{loss} expects {each.expected}, but {name} holds {each.given}"
-        message += f" of `{made}`{line}"
-        if not each.expected:
+    for loss_input in _iter_loss_inputs(scene):
+        name = scene.names(loss_input.loss)[0].rsplit(" (", 1)[0]
+        loss = scene.operation(loss_input.loss)
+        activation = loss_input.maker.name.rpartition(".")[2]
+        line = f" at line {loss_input.maker.span.line}" if loss_input.maker.span else ""
+        message = (
+            f"{loss} expects {loss_input.expected}, but {name} holds {loss_input.given}"
+        )
+        message += f" of `{activation}`{line}"
+        if not loss_input.expected:
             message = (
-                f"{loss} of {name}: the `{each.given}` of a `relu`{line} is never below"
-                " 0.5"
+                f"{loss} of {name}: the `{loss_input.given}` of a `relu`{line} is never"
+                " below 0.5"
             )
-        if each.given == "log-probabilities" and each.expected == "logits":
-            message = f"{loss} applies log-softmax, and `{made}`{line} has applied it"
+        if loss_input.given == "log-probabilities" and loss_input.expected == "logits":
+            message = (
+                f"{loss} applies log-softmax, and `{activation}`{line} has applied it"
+            )
             message += f" to {name} already"
-        said = f"{each.given} are made here" if each.expected else "no number below 0"
-        yield scene.finding(LOSS_INPUT, each.loss, message, (each.maker, said))
+        label = (
+            f"{loss_input.given} are made here"
+            if loss_input.expected
+            else "no number below 0"
+        )
+        yield scene.finding(
+            LOSS_INPUT, loss_input.loss, message, (loss_input.maker, label)
+        )

@@ -48,10 +48,10 @@ def find_plain_weights(scene: HazardContext) -> Iterator[Finding]:
                 continue
             if not asks and _is_fixed_projection(scene, call):
                 continue
-            found = _find_attribute(scene, call, place, fact)
-            if found is None:
+            attribute = _find_attribute(scene, call, place, fact)
+            if attribute is None:
                 continue
-            text, value, name = found
+            text, value, name = attribute
             span = text.span(text.statement_of(value))
             kind = _find_plain_class(text, value) if asks else None
             if span in seen or (
@@ -112,7 +112,7 @@ def _is_fixed_projection(scene: HazardContext, call: OperatorCall) -> bool:
     """Return whether waves or signs are taken of a product, as of random features."""
     waiting = [fact.tensor for fact in call.op.outputs]
     for _ in range(4):
-        users = [user for each in waiting for user in scene.users.get(each, ())]
+        users = [user for tensor in waiting for user in scene.users.get(tensor, ())]
         if any(user.name in WAVES for user in users):
             return True
         waiting = [fact.tensor for user in users for fact in user.op.outputs]
@@ -130,8 +130,12 @@ def _find_attribute(
         return None
     if any(word in name.lower() for word in FIXED):
         return None
-    found = scene.program.node(call.op.span)
-    kind = text.around(found[1], ast.ClassDef) if found is not None else None
+    text_and_node = scene.program.node(call.op.span)
+    kind = (
+        text.around(text_and_node[1], ast.ClassDef)
+        if text_and_node is not None
+        else None
+    )
     for where, function in text.functions("__init__"):
         if kind is None or text.around(function, ast.ClassDef) is not kind:
             continue

@@ -73,8 +73,8 @@ def _count_places(op: Op, target: Fact) -> int:
     if not isinstance(written, tuple) or written.count("tensor") != 1:
         return 0
     before = written[: written.index("tensor")]
-    plain = all(isinstance(each, int) or each == ":" for each in before)
-    is_bool = any(isinstance(each, bool) for each in before)
+    plain = all(isinstance(index, int) or index == ":" for index in before)
+    is_bool = any(isinstance(index, bool) for index in before)
     at = len(before)
     return target.shape[at] if plain and not is_bool and at < len(target.shape) else 0
 
@@ -127,4 +127,4 @@ def _iter_makers(fact: Fact, producers: Mapping[int, Op]) -> Iterator[Op]:
             continue
         seen.add(number)
         yield op
-        waiting += [each.tensor for each in op.inputs]
+        waiting += [operand.tensor for operand in op.inputs]

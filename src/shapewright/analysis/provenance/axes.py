@@ -115,13 +115,13 @@ class Cutter:
         same pieces.
         """
         key = id(axis), high
-        found = self.pieces.get(key)
-        if found is None:
+        pieces = self.pieces.get(key)
+        if pieces is None:
             slow = Axis(high, "part", axis.words, axis.data, axis)
             fast = Axis(axis.size // high, "part", axis.words, axis.data, axis)
-            found = self.pieces[key] = slow, fast
+            pieces = self.pieces[key] = slow, fast
             self.whole[id(slow), id(fast)] = axis
-        return found
+        return pieces
 
     def joined(self, axes: list[Axis]) -> Dim:
         """Join adjacent pieces; pieces of the same cut become their axis again."""
@@ -139,7 +139,7 @@ class Cutter:
         self, dims: Dims, shape: tuple[int, ...]
     ) -> tuple[Dims, list[RegroupedDims]]:
         """Return the dims after a reshape, and the blocks that changed."""
-        found: list[Dim] = []
+        new_dims: list[Dim] = []
         blocks: list[RegroupedDims] = []
         i = j = 0
         sizes = [prod(axis.size for axis in dim) for dim in dims]
@@ -147,16 +147,16 @@ class Cutter:
             return make_dims(shape), []
         while i < len(dims) or j < len(shape):
             if i < len(dims) and j < len(shape) and sizes[i] == shape[j]:
-                found.append(dims[i])
+                new_dims.append(dims[i])
                 i, j = i + 1, j + 1
                 continue
             if j < len(shape) and shape[j] == 1:
                 front = dims[i][0] if i < len(dims) and len(dims[i]) > 1 else None
                 if front is not None and front.size == 1:
-                    found.append((front,))
+                    new_dims.append((front,))
                     dims = (*dims[:i], dims[i][1:], *dims[i + 1 :])
                 else:
-                    found.append((Axis(1, "one", explicit=True),))
+                    new_dims.append((Axis(1, "one", explicit=True),))
                 j += 1
                 continue
             if i < len(dims) and sizes[i] == 1:
@@ -175,12 +175,14 @@ class Cutter:
                 else:
                     return make_dims(shape), blocks
             axes = [a for dim in dims[start:i] for a in dim if a.size != 1]
-            made, aligned = self.cut_up(axes, shape[place:j])
-            found += made
+            cut_dims, aligned = self.cut_up(axes, shape[place:j])
+            new_dims += cut_dims
             blocks.append(
-                RegroupedDims((start, i), (place, j), tuple(axes), tuple(made), aligned)
+                RegroupedDims(
+                    (start, i), (place, j), tuple(axes), tuple(cut_dims), aligned
+                )
             )
-        return tuple(found), blocks
+        return tuple(new_dims), blocks
 
     def cut_up(
         self, axes: list[Axis], shape: tuple[int, ...]
@@ -189,7 +191,7 @@ class Cutter:
         crosses an axis.
         """
         left = list(reversed(axes))
-        made: list[Dim] = []
+        cut_dims: list[Dim] = []
         for size in shape:
             need, taken = size, list[Axis]()
             while need > 1:
@@ -206,7 +208,7 @@ class Cutter:
                     need = 1
                 else:
                     return list(make_dims(shape)), False
-            made.append(
+            cut_dims.append(
                 self.joined(taken) if taken else (Axis(1, "one", explicit=True),)
             )
-        return made, True
+        return cut_dims, True

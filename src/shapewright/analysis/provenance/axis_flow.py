@@ -68,11 +68,11 @@ class OperatorCall:
         first = self.given(place, *names)
         if isinstance(first, list | tuple):
             return tuple(first)
-        found = []
+        numbers = []
         while str(place) in self.arguments:
-            found.append(self.arguments[str(place)])
+            numbers.append(self.arguments[str(place)])
             place += 1
-        return tuple(found) if found else None if first is None else (first,)
+        return tuple(numbers) if numbers else None if first is None else (first,)
 
     @property
     def shape(self) -> tuple[int, ...]:
@@ -105,14 +105,14 @@ class AxisFlow:
 
     def of(self, fact: Fact) -> Dims:
         """Return the dims of a tensor."""
-        found = self.dims.get(fact.tensor)
-        if found is None or len(found) != len(fact.shape):
+        dims = self.dims.get(fact.tensor)
+        if dims is None or len(dims) != len(fact.shape):
             if fact.tensor in self.program.batches and fact.shape:
-                found = self.of_loader(fact)
+                dims = self.of_loader(fact)
             else:
-                found = self.first_sight(fact)
-            self.dims[fact.tensor] = found
-        return found
+                dims = self.first_sight(fact)
+            self.dims[fact.tensor] = dims
+        return dims
 
     def of_loader(self, fact: Fact) -> Dims:
         """Return the dims of a batch from a loader; dim 0 counts the samples."""
@@ -120,9 +120,9 @@ class AxisFlow:
         axis = self.samples.get(first)
         if axis is None:
             axis = self.samples[first] = Axis(first, "input", "the samples", True)
-        made = ((axis,), *((Axis(size, "input", "", True),) for size in rest))
-        self.inputs.append(made)
-        return made
+        dims = ((axis,), *((Axis(size, "input", "", True),) for size in rest))
+        self.inputs.append(dims)
+        return dims
 
     # -- where axes begin ----------------------------------------------------------
 
@@ -138,20 +138,20 @@ class AxisFlow:
         for fact in collect_leaves([*args, *kwargs.values()]):
             if fact.tensor not in self.dims:
                 name = words.get(fact.tensor, "the input")
-                made = self.named(fact, name)
-                self.dims[fact.tensor] = made
-                self.inputs.append(made)
+                dims = self.named(fact, name)
+                self.dims[fact.tensor] = dims
+                self.inputs.append(dims)
 
     def named(self, fact: Fact, name: str) -> Dims:
         """Return new axes for a tensor, or existing axes of the same size."""
-        made: list[Dim] = []
+        dims: list[Dim] = []
         for at, size in enumerate(fact.shape):
             axis = self.known(size, fact.shape.count(size), at)
             if axis is None:
                 axis = Axis(size, "input", f"dim {at} of {name}", True)
                 self.note(axis)
-            made.append((axis,))
-        return tuple(made)
+            dims.append((axis,))
+        return tuple(dims)
 
     def known(self, size: int, count: int, at: int) -> Axis | None:
         """Return the input axis that a dim shares, by its size and place, or None."""
@@ -181,15 +181,15 @@ class AxisFlow:
 
     def source(self, shape: tuple[int, ...], data: bool = True) -> Dims:
         """Return dims of data that is not an input; equal sizes share an axis."""
-        made: list[Dim] = []
+        dims: list[Dim] = []
         for at, size in enumerate(shape):
             axis = self.known(size, shape.count(size), at) if size > 2 else None
             if axis is None:
                 axis = Axis(size, "source" if data else "made", "", data)
                 if data and not self.inputs:
                     self.note(axis)
-            made.append((axis,))
-        return tuple(made)
+            dims.append((axis,))
+        return tuple(dims)
 
     # -- one op --------------------------------------------------------------------
 
@@ -202,32 +202,33 @@ class AxisFlow:
             for fact in op.outputs:
                 self.dims[fact.tensor] = self.first_sight(fact)
             return
-        given = [self.of(fact) for fact in op.inputs]
+        input_dims = [self.of(fact) for fact in op.inputs]
         if _is_in_place(op):
-            self.written(op, given)
+            self.written(op, input_dims)
             return
         name = op.name.rpartition(".")[2]
         if self.is_data(op, name):
             fact = op.outputs[0]
-            made = self.named(fact, f"what `{op.name}` made")
-            self.dims[fact.tensor] = made
-            self.inputs.append(made)
+            drawn = self.named(fact, f"what `{op.name}` made")
+            self.dims[fact.tensor] = drawn
+            self.inputs.append(drawn)
             return
         follow = FOLLOWERS.get(name)
-        call = OperatorCall(op, name, given)
-        found: Outputs = None
+        call = OperatorCall(op, name, input_dims)
+        outputs: Outputs = None
         if follow is not None:
             try:
-                found = follow(self, call)
+                outputs = follow(self, call)
             except (IndexError, KeyError, TypeError, ValueError, ZeroDivisionError):
-                found = None  # arguments in a form that is not known: nothing is said
+                # Arguments in a form that is not known: nothing is said.
+                outputs = None
         every: list[Dims] = []
-        if found is not None:
-            every = found if isinstance(found, list) else [found]
+        if outputs is not None:
+            every = outputs if isinstance(outputs, list) else [outputs]
         for at, fact in enumerate(op.outputs):
             dims = every[at] if at < len(every) else None
             if dims is None or not _is_fitting(dims, fact.shape):
-                dims = self.lined_up(given, fact.shape, bool(op.inputs))
+                dims = self.lined_up(input_dims, fact.shape, bool(op.inputs))
             if self.weights and name not in KEEPS:
                 dims = tuple(map(_strip_mark, dims))
             if fact.tensor in self.program.batches and fact.shape:
@@ -241,26 +242,30 @@ class AxisFlow:
         drawn = not self.rooted and name in RANDOM and not op.inputs
         return drawn and op.index not in self.initial
 
-    def written(self, op: Op, given: list[Dims]) -> None:
+    def written(self, op: Op, input_dims: list[Dims]) -> None:
         """Update the dims of a tensor that is written in place."""
-        if len(given) < 2 or not given[1] or len(given[1]) != len(given[0]):
+        if (
+            len(input_dims) < 2
+            or not input_dims[1]
+            or len(input_dims[1]) != len(input_dims[0])
+        ):
             return
-        if any(rank_dim(dim) > 5 for dim in given[0]):
+        if any(rank_dim(dim) > 5 for dim in input_dims[0]):
             out = op.outputs[0]
-            self.dims[out.tensor] = self.lined_up(given[:2], out.shape, True)
+            self.dims[out.tensor] = self.lined_up(input_dims[:2], out.shape, True)
 
     def lined_up(
-        self, given: list[Dims], shape: tuple[int, ...], any_inputs: bool
+        self, input_dims: list[Dims], shape: tuple[int, ...], any_inputs: bool
     ) -> Dims:
         """Return the dims of a pointwise op, aligning its inputs from the right."""
         if not any_inputs:
             return self.source(shape, data=False)
-        made: list[Dim] = []
+        joined_dims: list[Dim] = []
         rank = len(shape)
         for at, size in enumerate(shape):
             best: Dim | None = None
             near: Dim | None = None
-            for dims in given:
+            for dims in input_dims:
                 place = at - rank + len(dims)
                 if place < 0 or len(dims) > rank:
                     continue
@@ -276,16 +281,16 @@ class AxisFlow:
                     if near is not None
                     else make_dims((size,))[0]
                 )
-            made.append(best)
-        return tuple(made)
+            joined_dims.append(best)
+        return tuple(joined_dims)
 
     def recut(self, op: Op, dims: Dims, shape: tuple[int, ...]) -> Dims:
         """Return the dims after a reshape, and record the blocks that the reshape
         cut.
         """
-        made, blocks = self.cutter.recut(dims, shape)
+        new_dims, blocks = self.cutter.recut(dims, shape)
         self.recuts += [(op, block) for block in blocks]
-        return made
+        return new_dims
 
 
 def _find_state_makers(program: Program) -> frozenset[int]:
@@ -303,15 +308,15 @@ def _find_state_makers(program: Program) -> frozenset[int]:
             readers.setdefault(fact.tensor, set()).add(op.index)
         if any(fact.tensor in computed for fact in op.inputs):
             computed.update(fact.tensor for fact in op.outputs)
-    made: set[int] = set()
+    state_makers: set[int] = set()
     for op in reversed(ops):
         read = [readers.get(fact.tensor, set()) for fact in op.outputs]
         kept = [fact.shape in shapes for fact in op.outputs]
         if any(fact.tensor in computed for fact in op.outputs) or not read:
             continue
-        if all(r <= made and (r or k) for r, k in zip(read, kept, strict=True)):
-            made.add(op.index)
-    return frozenset(made)
+        if all(r <= state_makers and (r or k) for r, k in zip(read, kept, strict=True)):
+            state_makers.add(op.index)
+    return frozenset(state_makers)
 
 
 def _is_in_place(op: Op) -> bool:
@@ -320,8 +325,8 @@ def _is_in_place(op: Op) -> bool:
     """
     if op.kind != "inplace" or not op.inputs:
         return False
-    one, out = op.inputs[0], op.outputs[0]
-    return one.tensor == out.tensor and one.shape == out.shape
+    target, out = op.inputs[0], op.outputs[0]
+    return target.tensor == out.tensor and target.shape == out.shape
 
 
 def _strip_mark(dim: Dim) -> Dim:

@@ -26,8 +26,10 @@ def get_operation(program: Program, op: Op) -> str:
 def find_tensor_names(program: Program, op: Op) -> list[str]:
     """Return a name for every input of an op; paths and code are in backquotes."""
     exprs = find_tensor_expressions(program, op)
-    given = (n for n, each in enumerate(op.inputs) if each.tensor not in program.states)
-    first, names = next(given, 0), []
+    given_inputs = (
+        n for n, operand in enumerate(op.inputs) if operand.tensor not in program.states
+    )
+    first, names = next(given_inputs, 0), []
     for at, fact in enumerate(op.inputs):
         node = exprs[at] if at < len(exprs) else None
         path = program.states.get(fact.tensor)
@@ -45,10 +47,10 @@ def find_tensor_expressions(
 ) -> list[tuple[ast.expr, str] | None]:
     """Return the program's expression for every input of an op, with its text."""
     none: list[tuple[ast.expr, str] | None] = [None] * len(op.inputs)
-    found = program.node(op.span)
-    if found is None:
+    text_and_node = program.node(op.span)
+    if text_and_node is None:
         return none
-    text, node = found
+    text, node = text_and_node
     layer = program.layer(op)
     if layer is not None:
         return _find_layer_expressions(
@@ -58,14 +60,14 @@ def find_tensor_expressions(
         return none
     around = text.parent(node)
     written = isinstance(node, ast.Subscript) and isinstance(node.ctx, ast.Store)
-    given = _collect_operands(
+    operands = _collect_operands(
         around if written and isinstance(around, ast.Assign) else node
     )
     if len(op.inputs) == 1 and isinstance(node, ast.BinOp) and _is_number(node.left):
-        given = given[::-1]  # `1 - mask`
+        operands = operands[::-1]  # `1 - mask`
     result = list(none)
-    for at, place in enumerate(_get_tensor_places(op, len(given))[: len(op.inputs)]):
-        expr = _get_expression_at(given, place)
+    for at, place in enumerate(_get_tensor_places(op, len(operands))[: len(op.inputs)]):
+        expr = _get_expression_at(operands, place)
         if expr is not None:
             result[at] = (expr, _quote_expression(text, expr))
     return result
@@ -110,9 +112,9 @@ def _find_layer_expressions(
             if name in named:
                 by_tensor.setdefault(fact.tensor, named[name])
     for at, fact in enumerate(op.inputs):
-        given = by_tensor.get(fact.tensor)
-        if given is not None:
-            result[at] = (given, _quote_expression(text, given))
+        expression = by_tensor.get(fact.tensor)
+        if expression is not None:
+            result[at] = (expression, _quote_expression(text, expression))
     return result
 
 
@@ -182,18 +184,18 @@ def _get_tensor_places(op: Op, count: int) -> Sequence[str]:
 
 
 def _get_expression_at(
-    given: list[ast.expr | tuple[str, ast.expr]], place: str
+    operands: list[ast.expr | tuple[str, ast.expr]], place: str
 ) -> ast.expr | None:
     """Return the expression at a position of a call, or None if it is not known."""
     name, *path = place.split(".")
     expr: ast.expr | None = None
-    for at, each in enumerate(given):
-        if isinstance(each, ast.Starred):
+    for at, operand in enumerate(operands):
+        if isinstance(operand, ast.Starred):
             return None  # how many there are is not known
-        if isinstance(each, tuple) and name in (each[0], str(at)):
-            expr = each[1]
-        elif not isinstance(each, tuple) and name == str(at):
-            expr = each
+        if isinstance(operand, tuple) and name in (operand[0], str(at)):
+            expr = operand[1]
+        elif not isinstance(operand, tuple) and name == str(at):
+            expr = operand
     for step in path:
         items = expr.elts if isinstance(expr, ast.List | ast.Tuple) else []
         if not step.isdecimal() or int(step) >= len(items):
@@ -227,12 +229,12 @@ def _collect_keywords(program: Program, op: Op) -> dict[str, str]:
     """Return the keyword arguments in the text of a call; a layer may pass on copies of
     them.
     """
-    found = program.node(op.span)
-    if found is None:
+    text_and_node = program.node(op.span)
+    if text_and_node is None:
         return {}
-    text, node = found
-    given = node.keywords if isinstance(node, ast.Call) else []
+    text, node = text_and_node
+    keywords = node.keywords if isinstance(node, ast.Call) else []
     words = {
-        word.arg: _quote_expression(text, word.value) for word in given if word.arg
+        word.arg: _quote_expression(text, word.value) for word in keywords if word.arg
     }
     return {name: f"`{written}`" for name, written in words.items() if written}

@@ -31,22 +31,22 @@ def find_contraction(call: OperatorCall) -> _Contraction | None:
         return _find_einsum_contraction(call)
     if call.name not in PRODUCTS or len(call.dims) < 2:
         return None
-    one, other = call.dims[0], call.dims[1]
-    if not one or not other:
+    left, right = call.dims[0], call.dims[1]
+    if not left or not right:
         return None
-    row = other[-2] if len(other) > 1 else other[-1]
-    return _Contraction((one[-1],), (row,))
+    row = right[-2] if len(right) > 1 else right[-1]
+    return _Contraction((left[-1],), (row,))
 
 
 @follows(*PRODUCTS)
 def product(flow: AxisFlow, call: OperatorCall) -> Outputs:
-    one, other = call.dims[0], call.dims[1]
-    rows = one[:-1] if len(one) == 1 else one[-2:-1]
-    columns = other[-1:] if len(other) > 1 else ()
-    made = (*rows, *columns)
-    batch = call.shape[: len(call.shape) - len(made)]
-    fronts = [dims[:-2] for dims in (one, other)]
-    return (*flow.lined_up(fronts, batch, True), *made)
+    left, right = call.dims[0], call.dims[1]
+    rows = left[:-1] if len(left) == 1 else left[-2:-1]
+    columns = right[-1:] if len(right) > 1 else ()
+    last_dims = (*rows, *columns)
+    batch = call.shape[: len(call.shape) - len(last_dims)]
+    fronts = [dims[:-2] for dims in (left, right)]
+    return (*flow.lined_up(fronts, batch, True), *last_dims)
 
 
 @follows("linear")
@@ -56,8 +56,8 @@ def linear(flow: AxisFlow, call: OperatorCall) -> Outputs:
 
 @follows("addmm", "baddbmm")
 def addmm(flow: AxisFlow, call: OperatorCall) -> Outputs:
-    one, other = call.dims[1], call.dims[2]
-    return (*one[:-1], other[-1])
+    left, right = call.dims[1], call.dims[2]
+    return (*left[:-1], right[-1])
 
 
 @follows("outer", "ger")
@@ -67,9 +67,9 @@ def outer(flow: AxisFlow, call: OperatorCall) -> Outputs:
 
 @follows("cdist")
 def cdist(flow: AxisFlow, call: OperatorCall) -> Outputs:
-    one, other = call.dims[:2]
-    fronts = flow.lined_up([one[:-2], other[:-2]], call.shape[:-2], True)
-    return (*fronts, one[-2], other[-2])
+    left, right = call.dims[:2]
+    fronts = flow.lined_up([left[:-2], right[:-2]], call.shape[:-2], True)
+    return (*fronts, left[-2], right[-2])
 
 
 def _create_feature_dim(call: OperatorCall, at: int, dim: int, size: int) -> Dim:
@@ -134,10 +134,10 @@ def find_einsum_letters(call: OperatorCall) -> dict[str, Dim] | None:
 
 @follows("einsum")
 def einsum(flow: AxisFlow, call: OperatorCall) -> Outputs:
-    found, letters = parse_equation(call), find_einsum_letters(call)
-    if found is None or letters is None:
+    equation, letters = parse_equation(call), find_einsum_letters(call)
+    if equation is None or letters is None:
         return None
-    return tuple(letters[letter] for letter in infer_output_letters(*found))
+    return tuple(letters[letter] for letter in infer_output_letters(*equation))
 
 
 def infer_output_letters(terms: list[str], out: str | None) -> str:
@@ -154,10 +154,10 @@ def _find_einsum_contraction(call: OperatorCall) -> _Contraction | None:
     equation = parse_equation(call)
     if equation is None or len(equation[0]) != 2:
         return None
-    (one, other), out = equation[0], infer_output_letters(*equation)
-    gone = [c for c in one if c in other and c not in out]
-    first = dict(zip(one, call.dims[0], strict=True))
-    second = dict(zip(other, call.dims[1], strict=True))
+    (left, right), out = equation[0], infer_output_letters(*equation)
+    gone = [c for c in left if c in right and c not in out]
+    first = dict(zip(left, call.dims[0], strict=True))
+    second = dict(zip(right, call.dims[1], strict=True))
     return _Contraction(tuple(first[c] for c in gone), tuple(second[c] for c in gone))
 
 
@@ -184,15 +184,15 @@ def convolution(flow: AxisFlow, call: OperatorCall) -> Outputs:
 )  # fmt: skip
 def resized(flow: AxisFlow, call: OperatorCall) -> Outputs:
     pairs = zip(call.dims[0], call.shape, strict=True)
-    made = tuple(_resize_dim(call, dim, size) for dim, size in pairs)
-    return [made] * len(call.op.outputs)
+    dims = tuple(_resize_dim(call, dim, size) for dim, size in pairs)
+    return [dims] * len(call.op.outputs)
 
 
 def _resize_dim(call: OperatorCall, dim: Dim, size: int) -> Dim:
-    made = resize_dim(dim, size)
-    if call.name == "pad" and made is not dim:
-        made[0].explicit = True  # longer by what the program asks for
-    return made
+    resized_dim = resize_dim(dim, size)
+    if call.name == "pad" and resized_dim is not dim:
+        resized_dim[0].explicit = True  # longer by what the program asks for
+    return resized_dim
 
 
 def is_sequence_first(call: OperatorCall) -> bool | None:
@@ -221,8 +221,8 @@ def recurrent(flow: AxisFlow, call: OperatorCall) -> Outputs:
 
 @follows("lstm_cell", "gru_cell", "rnn_tanh_cell", "rnn_relu_cell")
 def cell(flow: AxisFlow, call: OperatorCall) -> Outputs:
-    made = (*call.dims[0][:-1], (Axis(call.shape[-1], "feature"),))
-    return [made] * len(call.op.outputs)
+    dims = (*call.dims[0][:-1], (Axis(call.shape[-1], "feature"),))
+    return [dims] * len(call.op.outputs)
 
 
 @follows("multi_head_attention_forward")
@@ -259,18 +259,18 @@ def find_reduced_dims(call: OperatorCall) -> tuple[int, ...] | None:
     """
     rank = len(call.dims[0])
     if "dim" in call.arguments or "axis" in call.arguments:
-        found = call.arguments.get("dim", call.arguments.get("axis"))
+        dims = call.arguments.get("dim", call.arguments.get("axis"))
     elif call.name == "norm":
-        found = call.arguments.get("2")
+        dims = call.arguments.get("2")
     else:
-        found = call.arguments.get("1")
-    if isinstance(found, bool):
+        dims = call.arguments.get("1")
+    if isinstance(dims, bool):
         return tuple(range(rank))
-    if found is None:
+    if dims is None:
         if len(call.op.inputs) > 1:
             return None  # the larger of two tensors
         return tuple(range(rank))
-    every = found if isinstance(found, list | tuple) else (found,)
+    every = dims if isinstance(dims, list | tuple) else (dims,)
     return tuple(dim % rank for dim in every) if rank else ()
 
 
@@ -284,22 +284,26 @@ def reduction(flow: AxisFlow, call: OperatorCall) -> Outputs:
         gone = tuple(range(len(dims)))
     if len(call.shape) == len(dims):
         explicit = call.name not in PICKS
-        one: Dim = (Axis(1, "one", "keepdim", explicit=explicit),)
-        made = tuple(one if at in gone else dim for at, dim in enumerate(dims))
+        kept_dim: Dim = (Axis(1, "one", "keepdim", explicit=explicit),)
+        kept_dims = tuple(
+            kept_dim if at in gone else dim for at, dim in enumerate(dims)
+        )
     else:
-        made = tuple(dim for at, dim in enumerate(dims) if at not in gone)
-    return [made] * len(call.op.outputs)
+        kept_dims = tuple(dim for at, dim in enumerate(dims) if at not in gone)
+    return [kept_dims] * len(call.op.outputs)
 
 
 @follows("topk", "sort", "kthvalue")
 def picked(flow: AxisFlow, call: OperatorCall) -> Outputs:
     if len(call.shape) != len(call.dims[0]):
         return None
-    made = []
+    picked_dims = []
     for dim, size in zip(call.dims[0], call.shape, strict=True):
-        one = size == 1 and get_length(dim) != 1
-        made.append((Axis(1, "one", "topk"),) if one else resize_dim(dim, size))
-    return [tuple(made)] * len(call.op.outputs)
+        is_single = size == 1 and get_length(dim) != 1
+        picked_dims.append(
+            (Axis(1, "one", "topk"),) if is_single else resize_dim(dim, size)
+        )
+    return [tuple(picked_dims)] * len(call.op.outputs)
 
 
 @follows("gather", "take_along_dim")
@@ -307,15 +311,17 @@ def gather(flow: AxisFlow, call: OperatorCall) -> Outputs:
     """Return the input's dims where their sizes are kept, else the dims of the
     index.
     """
-    made: list[Dim] = []
+    gathered_dims: list[Dim] = []
     for own, index, size in zip(call.dims[0], call.dims[1], call.shape, strict=True):
         if get_length(own) == size and size != 1:
-            made.append(own)
+            gathered_dims.append(own)
         elif size == 1:
-            made.append((Axis(1, "one", "gather"),))
+            gathered_dims.append((Axis(1, "one", "gather"),))
         else:
-            made.append(index if get_length(index) == size else resize_dim(own, size))
-    return tuple(made)
+            gathered_dims.append(
+                index if get_length(index) == size else resize_dim(own, size)
+            )
+    return tuple(gathered_dims)
 
 
 @follows("cosine_similarity", "pairwise_distance")

@@ -41,11 +41,11 @@ JOINS = operators_with("concatenates")
 
 def find_origin(op: Op, out: Fact, dim: int) -> _Origin | None:
     """Return the origin of an output dim, or None if it is not known."""
-    found = _follow_rule(op, out, dim)
-    for at, place in found.places if found is not None else ():
+    origin = _follow_rule(op, out, dim)
+    for at, place in origin.places if origin is not None else ():
         if not 0 <= place < len(op.inputs[at].shape):
             return None  # of a call that torch refused
-    return found
+    return origin
 
 
 def _follow_rule(op: Op, out: Fact, dim: int) -> _Origin | None:
@@ -82,20 +82,20 @@ def _follow_rule(op: Op, out: Fact, dim: int) -> _Origin | None:
 def _match_shaping(before: Fact, after: Fact, dim: int) -> _Origin | None:
     """Find the dims that a reshape multiplied or split, matching from the left."""
     i = j = 0
-    one, two = before.shape, after.shape
-    while i < len(one) and j < len(two):
+    before_shape, after_shape = before.shape, after.shape
+    while i < len(before_shape) and j < len(after_shape):
         start, place = i, j
-        left, right = one[i], two[j]
+        left, right = before_shape[i], after_shape[j]
         i, j = i + 1, j + 1
         while left != right:
-            if left < right and i < len(one):
-                left, i = left * one[i], i + 1
-            elif left > right and j < len(two):
-                right, j = right * two[j], j + 1
+            if left < right and i < len(before_shape):
+                left, i = left * before_shape[i], i + 1
+            elif left > right and j < len(after_shape):
+                right, j = right * after_shape[j], j + 1
             else:
                 return None
         if place <= dim < j:
-            dims = [d for d in range(start, i) if one[d] != 1] or [start]
+            dims = [d for d in range(start, i) if before_shape[d] != 1] or [start]
             if j - place == 1:
                 how = "same" if len(dims) == 1 else "product"
                 return _Origin(how, tuple((0, d) for d in dims))
@@ -132,16 +132,16 @@ def _match_convolution(op: Op, out: Fact, dim: int, transposed: bool) -> _Origin
     return _Origin("same" if same else "changed", ((0, dim),))
 
 
-def _match_product(one: Fact, other: Fact, out: Fact, dim: int) -> _Origin | None:
+def _match_product(left: Fact, right: Fact, out: Fact, dim: int) -> _Origin | None:
     rank = len(out.shape)
-    if len(other.shape) > 1 and dim == rank - 1:
-        return _Origin("same", ((1, len(other.shape) - 1),))
-    if len(other.shape) == 1 or dim == rank - 2:
-        rows = len(one.shape) - (1 if len(other.shape) == 1 else 2)
-        if dim == rank - (1 if len(other.shape) == 1 else 2) and rows >= 0:
+    if len(right.shape) > 1 and dim == rank - 1:
+        return _Origin("same", ((1, len(right.shape) - 1),))
+    if len(right.shape) == 1 or dim == rank - 2:
+        rows = len(left.shape) - (1 if len(right.shape) == 1 else 2)
+        if dim == rank - (1 if len(right.shape) == 1 else 2) and rows >= 0:
             return _Origin("same", ((0, rows),))
     back = rank - dim
-    for at, fact in ((0, one), (1, other)):
+    for at, fact in ((0, left), (1, right)):
         place = len(fact.shape) - back
         if place >= 0 and fact.shape[place] == out.shape[dim]:
             return _Origin("same", ((at, place),))
@@ -171,7 +171,7 @@ def _match_others(op: Op, out: Fact, dim: int) -> _Origin | None:
     first = op.inputs[0]
     if len(first.shape) == len(out.shape):
         return _Origin("changed", ((0, dim),))
-    same = [d for d, each in enumerate(first.shape) if each == size]
+    same = [d for d, other_size in enumerate(first.shape) if other_size == size]
     return _Origin("same", ((0, same[0]),)) if len(same) == 1 else None
 
 
@@ -223,20 +223,24 @@ def iter_definitions(program: Program, failure: Failure) -> Iterator[Related]:
     set.
     """
     op = program.trace.ops[failure.op]
-    found = program.node(op.span)
-    if found is None:
+    text_and_node = program.node(op.span)
+    if text_and_node is None:
         return
-    text, node = found
+    text, node = text_and_node
     yield from _iter_assignments(text, node)
     yield from _iter_attribute_origins(program, op)
     for fact in op.inputs:
         maker = program.producers.get(fact.tensor)
-        made = program.node(maker.span) if maker is not None else None
-        if made is not None and maker is not None and len(maker.inputs) < 2:
-            yield from _iter_assignments(*made)
+        maker_text_and_node = program.node(maker.span) if maker is not None else None
+        if (
+            maker_text_and_node is not None
+            and maker is not None
+            and len(maker.inputs) < 2
+        ):
+            yield from _iter_assignments(*maker_text_and_node)
     unmet = failure.unmet
     wanted = (unmet.has, unmet.needs) if unmet is not None else ()
-    numbers = {each for each in wanted if type(each) is int and each > 1}
+    numbers = {number for number in wanted if type(number) is int and number > 1}
     yield from _iter_number_origins(text, node, numbers)
 
 
@@ -249,8 +253,8 @@ def iter_line_definitions(program: Program, span: Span | None) -> Iterator[Relat
         yield from _iter_assignments(text, node)
         for name in _collect_names(node):
             for place in _iter_sources(text, name, None, DEEP):
-                said = f"`{name}` is {evaluate_whole_number(place)} from here"
-                yield Related(text.span(place), said)
+                label = f"`{name}` is {evaluate_whole_number(place)} from here"
+                yield Related(text.span(place), label)
         return
 
 
@@ -259,13 +263,13 @@ def drop_repeated(
 ) -> list[Related]:
     """Return the first entry per line, without lines that are already known."""
     lines = {(span.file, span.line) for span in known if span is not None}
-    found = []
-    for each in related:
-        place = each.span.file, each.span.line
+    kept = []
+    for place_note in related:
+        place = place_note.span.file, place_note.span.line
         if place not in lines:
             lines.add(place)
-            found.append(each)
-    return found
+            kept.append(place_note)
+    return kept
 
 
 def _iter_assignments(text: SourceText, node: ast.AST) -> Iterator[Related]:
@@ -285,12 +289,12 @@ def _iter_assignments(text: SourceText, node: ast.AST) -> Iterator[Related]:
 
 def _collect_names(node: ast.AST) -> list[str]:
     """Return the names that an expression reads, without duplicates."""
-    found = [
+    names = [
         child.id
         for child in ast.walk(node)
         if isinstance(child, ast.Name) and isinstance(child.ctx, ast.Load)
     ]
-    return list(dict.fromkeys(found))
+    return list(dict.fromkeys(names))
 
 
 def _quote_value(text: SourceText, node: ast.expr) -> str:
@@ -340,8 +344,8 @@ def _iter_number_origins(
         if isinstance(child, ast.Name | ast.Attribute) and wanted:
             name = get_last_name(child)
             for place in _iter_sources(text, name, wanted, DEEP):
-                said = f"{evaluate_whole_number(place)} comes from here"
-                yield Related(text.span(place), said)
+                label = f"{evaluate_whole_number(place)} comes from here"
+                yield Related(text.span(place), label)
                 break
 
 

@@ -34,9 +34,9 @@ def permute(flow: AxisFlow, call: OperatorCall) -> Outputs:
 
 @follows("transpose", "swapaxes", "swapdims", "transpose_")
 def transpose(flow: AxisFlow, call: OperatorCall) -> Outputs:
-    one, other = call.given(1, "dim0", "axis0"), call.given(2, "dim1", "axis1")
+    first, second = call.given(1, "dim0", "axis0"), call.given(2, "dim1", "axis1")
     dims = list(call.dims[0])
-    dims[one], dims[other] = dims[other], dims[one]
+    dims[first], dims[second] = dims[second], dims[first]
     return tuple(dims)
 
 
@@ -80,7 +80,7 @@ def squeeze(flow: AxisFlow, call: OperatorCall) -> Outputs:
 
 @follows("expand", "expand_as", "broadcast_to", "broadcast_tensors")
 def expand(flow: AxisFlow, call: OperatorCall) -> Outputs:
-    made = []
+    outputs = []
     for dims, out in zip(call.dims, call.op.outputs, strict=False):
         new: list[Dim] = []
         back = len(out.shape) - len(dims)
@@ -88,8 +88,8 @@ def expand(flow: AxisFlow, call: OperatorCall) -> Outputs:
             own = dims[at - back] if at >= back else None
             kept = own is not None and get_length(own) == size
             new.append(own if kept and own else (Axis(size, "expanded"),))
-        made.append(tuple(new))
-    return made
+        outputs.append(tuple(new))
+    return outputs
 
 
 @follows("repeat", "tile")
@@ -98,13 +98,13 @@ def repeat(flow: AxisFlow, call: OperatorCall) -> Outputs:
     dims = call.dims[0]
     back = len(call.shape) - len(dims)
     counts = (1,) * (len(call.shape) - len(counts)) + tuple(counts)
-    made: list[Dim] = []
+    out_dims: list[Dim] = []
     for at, count in enumerate(counts):
         own = dims[at - back] if at >= back else ()
         own = tuple(axis for axis in own if axis.size != 1 or count == 1)
         again = (Axis(count, "repeat"),) if count != 1 or not own else ()
-        made.append((*again, *own))
-    return tuple(made)
+        out_dims.append((*again, *own))
+    return tuple(out_dims)
 
 
 @follows("repeat_interleave")
@@ -162,14 +162,14 @@ def indexed(flow: AxisFlow, call: OperatorCall) -> Outputs:
     room = len(dims) - used
     if "..." not in items:
         items = (*items, "...")
-    made: list[Dim] = []
+    indexed_dims: list[Dim] = []
     at = tensors = 0
     lists = sum(1 for item in items if item == "tensor" or isinstance(item, list))
     for item in items:
         if item is None:
-            made.append(_create_explicit_one())
+            indexed_dims.append(_create_explicit_one())
         elif item == "...":
-            made += dims[at : at + room]
+            indexed_dims += dims[at : at + room]
             at += room
         elif isinstance(item, bool):
             return None
@@ -178,20 +178,22 @@ def indexed(flow: AxisFlow, call: OperatorCall) -> Outputs:
         elif isinstance(item, list):
             if lists > 1:
                 return None
-            made.append(resize_dim(dims[at], len(item)))
+            indexed_dims.append(resize_dim(dims[at], len(item)))
             at += 1
         elif item == "tensor":
             tensors += 1
             fact = call.op.inputs[tensors]
             if lists > 1 or fact.dtype == "bool":
                 return None
-            made += call.dims[tensors]
+            indexed_dims += call.dims[tensors]
             at += 1
         else:
-            size = call.shape[len(made)]
-            made.append(dims[at] if item == ":" else _slice_dims(dims, at, size)[at])
+            size = call.shape[len(indexed_dims)]
+            indexed_dims.append(
+                dims[at] if item == ":" else _slice_dims(dims, at, size)[at]
+            )
             at += 1
-    return tuple(made)
+    return tuple(indexed_dims)
 
 
 def get_items(call: OperatorCall) -> tuple[Any, ...] | None:
@@ -204,11 +206,11 @@ def get_items(call: OperatorCall) -> tuple[Any, ...] | None:
 
 def _find_best(dims: list[Dim]) -> Dim:
     """Return the most informative dim."""
-    found = dims[0]
+    best = dims[0]
     for dim in dims[1:]:
-        if is_better(dim, found):
-            found = dim
-    return found
+        if is_better(dim, best):
+            best = dim
+    return best
 
 
 @follows("cat", "concat", "concatenate")
@@ -216,13 +218,13 @@ def cat(flow: AxisFlow, call: OperatorCall) -> Outputs:
     rank = len(call.shape)
     at = call.given(1, "dim", "axis", default=0) % rank
     parts = [dims for dims in call.dims if len(dims) == rank]
-    made: list[Dim] = []
+    out_dims: list[Dim] = []
     for dim in range(rank):
         own = [dims[dim] for dims in parts]
-        made.append(
+        out_dims.append(
             _join_dims(flow, own, call.shape[dim]) if dim == at else _find_best(own)
         )
-    return tuple(made)
+    return tuple(out_dims)
 
 
 def _join_dims(flow: AxisFlow, dims: list[Dim], size: int) -> Dim:

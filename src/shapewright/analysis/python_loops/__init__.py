@@ -81,7 +81,7 @@ def find_element_loops(search: _LoopSearch) -> Iterator[Finding]:
     trace, tried, places = search.trace, search.tried, search.places
     suspects = _find_stepping(trace.ops) if places is None else places
     seen: set[tuple[str, int, int]] = set()
-    made: dict[Span, list[Op]] = {}
+    ops_by_span: dict[Span, list[Op]] = {}
     for span in suspects:
         source = trace.sources.get(span.file)
         if source is None or not source.text:
@@ -95,8 +95,8 @@ def find_element_loops(search: _LoopSearch) -> Iterator[Finding]:
             if root in seen:
                 break
             seen.add(root)
-            made = made or _group_ops(trace.ops)
-            finding = _report_loop(text, nest, Recorded(text, made), tried)
+            ops_by_span = ops_by_span or _group_ops(trace.ops)
+            finding = _report_loop(text, nest, Recorded(text, ops_by_span), tried)
             if finding is not None:
                 yield finding
                 break
@@ -111,8 +111,8 @@ def _find_stepping(ops: Iterable[Op]) -> list[Span]:
         if op.name.endswith("unbind") and len(op.outputs) >= AT_LEAST:
             reached.setdefault(op.span, set()).update(range(len(op.outputs)))
         if op.name.startswith("[]"):
-            given = dict(op.arguments).get("1")
-            items = given if isinstance(given, tuple) else (given,)
+            index = dict(op.arguments).get("1")
+            items = index if isinstance(index, tuple) else (index,)
             where = tuple((n, i) for n, i in enumerate(items) if type(i) is int)
             if where:
                 reached.setdefault(op.span, set()).add(where)
@@ -121,11 +121,11 @@ def _find_stepping(ops: Iterable[Op]) -> list[Span]:
 
 def _group_ops(ops: Iterable[Op]) -> dict[Span, list[Op]]:
     """Group the ops by the expression that called them."""
-    found: dict[Span, list[Op]] = {}
+    groups: dict[Span, list[Op]] = {}
     for op in ops:
         if op.span is not None:
-            found.setdefault(op.span, []).append(op)
-    return found
+            groups.setdefault(op.span, []).append(op)
+    return groups
 
 
 def _report_loop(

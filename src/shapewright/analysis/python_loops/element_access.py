@@ -67,13 +67,13 @@ def _get_base_node(node: ast.expr) -> ast.expr:
 
 
 def _classify_items(
-    reader: Vectoriser, name: str, given: list[ast.expr]
+    reader: Vectoriser, name: str, indices: list[ast.expr]
 ) -> list[_Item]:
     """Return the classified indices, one for every dim of the tensor."""
     fact = reader.facts.get(name)
-    if fact is None or len(given) > fact.ndim:
+    if fact is None or len(indices) > fact.ndim:
         raise Unread
-    items = [_classify_item(reader, node) for node in given]
+    items = [_classify_item(reader, node) for node in indices]
     return items + [_Item(ALL)] * (fact.ndim - len(items))
 
 
@@ -121,8 +121,8 @@ def vectorise_read(reader: Vectoriser, node: ast.Subscript) -> Vec:
     """Vectorise the reading of an element: `x[i, j]`,
     `x[index[i, j], j]`, `x[:, i]`.
     """
-    name, given = flatten_index(node)
-    items, base = _classify_items(reader, name, given), _get_base_node(node)
+    name, indices = flatten_index(node)
+    items, base = _classify_items(reader, name, indices), _get_base_node(node)
     shape = reader.facts[name].shape
     letters = [item.letter for item in items if item.letter]
     if len(set(letters)) < len(letters):
@@ -181,10 +181,10 @@ def _gather(
     reader: Vectoriser, base: ast.expr, items: list[_Item], fact: Fact
 ) -> Vec | None:
     """Build `torch.gather(x, dim, index)`, if all other dims are those of the index."""
-    found = _gather_dim(items)
-    if found is None:
+    gathered_dim = _gather_dim(items)
+    if gathered_dim is None:
         return None
-    dim, index = found
+    dim, index = gathered_dim
     for d, item in enumerate(items):
         if d == dim:
             continue
@@ -313,8 +313,8 @@ def _vectorise_elements(
     reader: Vectoriser, step: NestStatement, target: ast.Subscript, fresh: str
 ) -> Iterator[list[ast.stmt]]:
     """Vectorise `out[i, j] = ...` and `out[index[i], j] += ...`."""
-    name, given = flatten_index(target)
-    items = _classify_items(reader, name, given)
+    name, indices = flatten_index(target)
+    items = _classify_items(reader, name, indices)
     if any(item.value is not None for item in items):
         yield from _vectorise_scatter(reader, step, target, items)
         return
@@ -333,7 +333,7 @@ def _vectorise_elements(
             other = Vec(build_index(base, where), tuple(axes))
         value = reader.together(
             [reader.read(step.condition), value, other],
-            lambda *given: build_call("torch.where", *given),
+            lambda *operands: build_call("torch.where", *operands),
         )
     value = reader.summed(value, over)
     node = reader.aligned(value, axes)
@@ -372,9 +372,9 @@ def _vectorise_scatter(
     if step.operator == "-":
         value = replace(value, node=ast.UnaryOp(ast.USub(), value.node), factors=())
     add = step.operator != "="
-    found = _gather_dim(items)
-    if found is not None and _is_plain(reader, items):
-        dim, index = found
+    gathered_dim = _gather_dim(items)
+    if gathered_dim is not None and _is_plain(reader, items):
+        dim, index = gathered_dim
         name = "scatter_add_" if add else "scatter_"
         source = value.node
         ok = value.axes == index.axes or (value.number and not add)
@@ -394,8 +394,8 @@ def _vectorise_scatter(
         if free and set(step.letters) == {*only.axes, *others}:
             if not value.number and set(value.axes) == set(axes) and add:
                 node = reader.aligned(value, axes)
-                made = build_method(base, "index_add_", dim, only.node, node)
-                yield [_build_expression(made)]
+                call = build_method(base, "index_add_", dim, only.node, node)
+                yield [_build_expression(call)]
             if not add:
                 where = [i.value.node if i.value else ALL for i in items]
                 node = reader.aligned(value, axes)
@@ -409,13 +409,13 @@ def _vectorise_scatter(
         return
     if value.number:
         dtype = ast.Attribute(base, "dtype", ast.Load())
-        made = build_call("torch.tensor", value.node)
-        made.keywords.append(ast.keyword("dtype", dtype))
-        node = made
+        call = build_call("torch.tensor", value.node)
+        call.keywords.append(ast.keyword("dtype", dtype))
+        node = call
     indices = ast.Tuple(where, ast.Load())
-    made = build_method(base, "index_put_", indices, node)
-    made.keywords.append(ast.keyword("accumulate", ast.Constant(True)))
-    yield [_build_expression(made)]
+    call = build_method(base, "index_put_", indices, node)
+    call.keywords.append(ast.keyword("accumulate", ast.Constant(True)))
+    yield [_build_expression(call)]
 
 
 def _add_one(step: NestStatement) -> bool:
@@ -455,12 +455,12 @@ def stack_elements(
     """Stack the elements of a list comprehension, with its letters as
     the first dims.
     """
-    made = reader.read(value)
-    ends = sorted((x for x in made.axes if x[0] == "~"), key=reader.place)
+    element = reader.read(value)
+    ends = sorted((x for x in element.axes if x[0] == "~"), key=reader.place)
     axes = (*letters, *ends)
-    if made.number or set(made.axes) != set(axes):
+    if element.number or set(element.axes) != set(axes):
         raise Unread
-    return Vec(reader.aligned(made, axes), axes)
+    return Vec(reader.aligned(element, axes), axes)
 
 
 def assign(target: ast.expr, value: ast.expr) -> ast.stmt:

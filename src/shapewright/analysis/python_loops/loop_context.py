@@ -100,8 +100,8 @@ class Recorded:
         self.tell(node.value, own[0].inputs[0])
         items = node.slice.elts if isinstance(node.slice, ast.Tuple) else [node.slice]
         for op in own:
-            given = dict(op.arguments).get("1")
-            places = given if isinstance(given, tuple) else (given,)
+            index = dict(op.arguments).get("1")
+            places = index if isinstance(index, tuple) else (index,)
             if len(places) != len(items):
                 continue
             for item, place in zip(items, places, strict=True):
@@ -159,7 +159,7 @@ def _find_function(text: SourceText, node: ast.AST) -> ast.AST | None:
 def _find_loops_around(text: SourceText, node: ast.AST) -> list[ast.AST]:
     """Return the nodes around a node in the same function, the innermost first."""
     above = text.outwards(node)
-    return list(takewhile(lambda each: not isinstance(each, SCOPES), above))
+    return list(takewhile(lambda parent: not isinstance(parent, SCOPES), above))
 
 
 def iter_nests_around(text: SourceText, node: ast.AST) -> Iterator[Nest]:

@@ -77,16 +77,16 @@ class Nest:
 
 def collect_names_read(node: ast.AST) -> set[str]:
     """Return every dotted name that a tree reads, and all prefixes of these names."""
-    found = set()
+    names = set()
     for child in ast.walk(node):
         if isinstance(child, ast.Name | ast.Attribute) and isinstance(
             child.ctx, ast.Load
         ):
             name = get_dotted_name(child)
             while name:
-                found.add(name)
+                names.add(name)
                 name = name.rpartition(".")[0]
-    return found
+    return names
 
 
 def substitute_names(node: ast.expr, bound: dict[str, ast.expr]) -> ast.expr:
@@ -98,8 +98,8 @@ def substitute_names(node: ast.expr, bound: dict[str, ast.expr]) -> ast.expr:
                 return deepcopy(bound[node.id])
             return node
 
-    made: ast.expr = Replace().visit(deepcopy(node))
-    return made
+    expression: ast.expr = Replace().visit(deepcopy(node))
+    return expression
 
 
 def _build_element(tensor: ast.expr, index: ast.expr) -> ast.Subscript:
@@ -313,10 +313,10 @@ def _substitute_in_target(
     """Return a target in whose indices names are replaced by their definitions."""
     if get_dotted_name(target.value) in bound:
         raise Unread
-    made = ast.Subscript(
+    subscript = ast.Subscript(
         target.value, substitute_names(target.slice, bound), ast.Load()
     )
-    return ast.copy_location(made, target)
+    return ast.copy_location(subscript, target)
 
 
 # -- what may be said ------------------------------------------------------------------

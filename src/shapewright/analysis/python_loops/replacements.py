@@ -75,14 +75,14 @@ def _shrink_sizes(sizes: Iterable[int]) -> dict[int, int]:
         >>> _shrink_sizes([64, 66, 1000, 3])
         {3: 3, 64: 5, 66: 7, 1000: 9}
     """
-    made: dict[int, int] = {}
+    small_sizes: dict[int, int] = {}
     before, small = 0, 0
     for size in sorted(set(sizes)):
         kept = size <= UNTOUCHED or size - before <= 3
         small += size - before if kept else 2
         before = size
-        made[size] = small
-    return made
+        small_sizes[size] = small
+    return small_sizes
 
 
 STYLES = ("matmul", "einsum", "sum")
@@ -136,7 +136,7 @@ def iter_proposals(case: Case) -> Iterator[Proposal]:
         },
         {letter: _shrink_range(known, small) for letter, known in real.ranges.items()},
     )
-    said: set[str] = set()
+    texts: set[str] = set()
     for style in STYLES:
         try:
             both = list(
@@ -150,8 +150,8 @@ def iter_proposals(case: Case) -> Iterator[Proposal]:
             continue
         for written, instead in both:
             text = "; ".join(ast.unparse(stmt) for stmt in written)
-            if text not in said:
-                said.add(text)
+            if text not in texts:
+                texts.add(text)
                 yield _build_proposal(case, tiny, small, written, instead)
 
 
@@ -295,7 +295,7 @@ def _split_offset(node: ast.expr) -> tuple[str, int]:
 
 def _find_bounds(nest: Nest, tiny: _World) -> dict[str, int]:
     """Return the exclusive upper bounds for the values of index tensors."""
-    found: dict[str, int] = {}
+    bounds: dict[str, int] = {}
     for step in nest.steps:
         for root in (step.target, step.value):
             for node in ast.walk(root):
@@ -310,8 +310,8 @@ def _find_bounds(nest: Nest, tiny: _World) -> dict[str, int]:
                     continue
                 for item, size in zip(items, fact.shape, strict=False):
                     for read in _collect_tensors(item, tiny):
-                        found[read] = min(found.get(read, size), size)
-    return found
+                        bounds[read] = min(bounds.get(read, size), size)
+    return bounds
 
 
 def _collect_tensors(node: ast.AST, world: _World) -> set[str]:

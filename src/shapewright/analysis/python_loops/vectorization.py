@@ -102,8 +102,8 @@ class Vectoriser:
         if isinstance(node, ast.UnaryOp):
             if isinstance(node.op, ast.Not):
                 raise Unread
-            made = self.read(node.operand)
-            return replace(made, node=ast.UnaryOp(node.op, made.node), factors=())
+            operand = self.read(node.operand)
+            return replace(operand, node=ast.UnaryOp(node.op, operand.node), factors=())
         if isinstance(node, ast.BinOp):
             return self.binary(node)
         if isinstance(node, ast.Compare) and len(node.ops) == 1:
@@ -116,11 +116,11 @@ class Vectoriser:
                 [left, right], lambda x, y: ast.Compare(x, node.ops, [y])
             )
         if isinstance(node, ast.IfExp):
-            chosen = [self.read(each) for each in (node.test, node.body, node.orelse)]
+            chosen = [self.read(part) for part in (node.test, node.body, node.orelse)]
             if chosen[0].number:
                 raise Unread
             return self.together(
-                chosen, lambda *given: build_call("torch.where", *given)
+                chosen, lambda *operands: build_call("torch.where", *operands)
             )
         if isinstance(node, ast.Call):
             return self.called(node)
@@ -180,14 +180,14 @@ class Vectoriser:
         bits = (ast.BitAnd, ast.BitOr)
         if not isinstance(node.op, (*allowed, *bits)):
             raise Unread
-        made = self.together([left, right], lambda x, y: ast.BinOp(x, node.op, y))
+        result = self.together([left, right], lambda x, y: ast.BinOp(x, node.op, y))
         if isinstance(node.op, ast.Mult):
             both = (*_split_factors(left), *_split_factors(right))
             over = (*left.over, *right.over)
-            if over and not made.number:
-                return self.contracted(both, over, made.axes)
-            return replace(made, factors=both)
-        return made
+            if over and not result.number:
+                return self.contracted(both, over, result.axes)
+            return replace(result, factors=both)
+        return result
 
     def product(self, left: Vec, right: Vec) -> Vec:
         """Vectorise a matrix product of rows or matrices, which sums over their inner
@@ -262,7 +262,7 @@ class Vectoriser:
         vecs = [self.read(arg) for arg in args]
         if all(vec.number for vec in vecs):
             raise Unread
-        return self.together(vecs, lambda *given: ast.Call(func, list(given), []))
+        return self.together(vecs, lambda *operands: ast.Call(func, list(operands), []))
 
     def transposed(self, vec: Vec) -> Vec:
         """Transpose the matrix of every iteration by exchanging the names of its
@@ -279,12 +279,12 @@ class Vectoriser:
         one.
         """
         inner = [axis for axis in vec.axes if axis.startswith("~")]
-        given = [*node.args, *(k.value for k in node.keywords if k.arg == "dim")]
-        if len(given) != len(node.args) + len(node.keywords) or len(given) > 1:
+        dims = [*node.args, *(k.value for k in node.keywords if k.arg == "dim")]
+        if len(dims) != len(node.args) + len(node.keywords) or len(dims) > 1:
             raise Unread
         over = inner
-        if given:
-            at = evaluate_whole_number(given[0], SIGNED)
+        if dims:
+            at = evaluate_whole_number(dims[0], SIGNED)
             if at is None or not -len(inner) <= at < len(inner):
                 raise Unread
             over = [inner[at]]
@@ -311,10 +311,10 @@ class Vectoriser:
         wanted = tuple(axis for axis in vec.axes if axis not in over)
         if len(vec.factors) > 1 and self.style != "sum":
             return self.contracted(vec.factors, (*over, *vec.over), wanted)
-        made = self.over_dims(vec, over, "sum")
+        total = self.over_dims(vec, over, "sum")
         if self.style == "einsum" and not vec.over:
-            return replace(made, factors=(vec,), over=over)
-        return made
+            return replace(total, factors=(vec,), over=over)
+        return total
 
     def unused(self) -> str:
         """Return an unused name for a dim that is summed."""
@@ -337,15 +337,15 @@ class Vectoriser:
         return Vec(build_method(vec.node, name, dims), tuple(left))
 
     def contracted(
-        self, given: Sequence[Vec], over: tuple[str, ...], wanted: tuple[str, ...]
+        self, vecs: Sequence[Vec], over: tuple[str, ...], wanted: tuple[str, ...]
     ) -> Vec:
         """Multiply several tensors and sum the product over dims."""
-        numbers = [vec for vec in given if vec.number]
-        tensors = [vec for vec in given if not vec.number]
+        numbers = [vec for vec in vecs if vec.number]
+        tensors = [vec for vec in vecs if not vec.number]
         if self.style == "matmul":
-            made = _build_matrix_product(tensors, over, wanted)
+            product = _build_matrix_product(tensors, over, wanted)
         elif self.style == "einsum":
-            made = _build_einsum(tensors, wanted)
+            product = _build_einsum(tensors, wanted)
         else:
             names = [*over, *wanted]
             order = {axis: n for n, axis in enumerate(names)}
@@ -364,12 +364,14 @@ class Vectoriser:
             node = nodes[0]
             for other in nodes[1:]:
                 node = ast.BinOp(node, ast.Mult(), other)
-            made = self.over_dims(Vec(node, tuple(names)), over, "sum")
+            product = self.over_dims(Vec(node, tuple(names)), over, "sum")
         for number in numbers:
-            made = replace(made, node=ast.BinOp(number.node, ast.Mult(), made.node))
+            product = replace(
+                product, node=ast.BinOp(number.node, ast.Mult(), product.node)
+            )
         if self.style != "einsum":
-            return made
-        return replace(made, factors=tuple(given), over=over)
+            return product
+        return replace(product, factors=tuple(vecs), over=over)
 
 
 def _split_factors(vec: Vec) -> tuple[Vec, ...]:

@@ -21,7 +21,7 @@ def find_mistakes(
 ) -> list[Finding]:
     """Return the findings of all kinds, without repeating one at the same place."""
     scene = RehearsalContext(program, rehearsal)
-    found: dict[object, Finding] = {}
+    findings: dict[object, Finding] = {}
     unfinished = bool(program.failures) or not program.trace.complete
     stopped = any(finding.code == TIMEOUT for finding in program.trace.findings)
     alone = stopped and not program.failures  # nothing else ended the run
@@ -32,5 +32,7 @@ def find_mistakes(
             continue
         for finding in looker.find(scene):
             if finding.code not in ignored and not is_ignored_here(program, finding):
-                found.setdefault((finding.code, finding.span, finding.message), finding)
-    return list(found.values())
+                findings.setdefault(
+                    (finding.code, finding.span, finding.message), finding
+                )
+    return list(findings.values())

@@ -126,14 +126,14 @@ def _has_matches(loop: StoryLoop, value: ast.expr) -> bool:
     """Return whether a value is made of a comparison of predictions and labels."""
     names = {node.id for node in ast.walk(value) if isinstance(node, ast.Name)}
     values = [value]
-    for target, given in iter_assignments(loop.node):
+    for target, expression in iter_assignments(loop.node):
         if isinstance(target, ast.Name) and target.id in names:
-            values.append(given)
+            values.append(expression)
     return any(
         (isinstance(node, ast.Compare) and isinstance(node.ops[0], ast.Eq))
         or get_called_name(node) in MATCHES
-        for each in values
-        for node in ast.walk(each)
+        for expression in values
+        for node in ast.walk(expression)
     )
 
 
@@ -167,7 +167,8 @@ def _is_fixed(loop: StoryLoop, divisor: ast.expr | None) -> bool:
 def _is_training(moment: Moment) -> bool:
     """Return whether a loop trains: its running accuracy is only looked at."""
     return any(
-        each.kind in ("backward", "step") or _is_training(each) for each in moment.inner
+        event.kind in ("backward", "step") or _is_training(event)
+        for event in moment.inner
     )
 
 
@@ -175,8 +176,12 @@ def _get_batch_sizes(loop: StoryLoop) -> list[int]:
     """Return the sizes of the batches of a loop, in the order of first sight."""
     shapes = [
         shape
-        for each in loop.moment.inner
-        if each.kind == "batches" and each.line == loop.moment.line
-        for shape in each.shapes
+        for event in loop.moment.inner
+        if event.kind == "batches" and event.line == loop.moment.line
+        for shape in event.shapes
     ]
-    return [int(found[1]) for each in shapes if (found := re.search(r"\((\d+)", each))]
+    return [
+        int(match[1])
+        for size_text in shapes
+        if (match := re.search(r"\((\d+)", size_text))
+    ]

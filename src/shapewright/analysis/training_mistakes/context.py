@@ -59,8 +59,8 @@ class RehearsalContext:
         """Return the span where the module that holds a parameter was constructed, or
         None.
         """
-        found = self.program.built.get(path.rpartition(".")[0])
-        return found.span if found is not None else None
+        construction = self.program.built.get(path.rpartition(".")[0])
+        return construction.span if construction is not None else None
 
     def loops(self) -> Iterator[StoryLoop]:
         """Yield the `for` loops over loaders, each with its text."""
@@ -68,15 +68,16 @@ class RehearsalContext:
 
     def _loops(self, moment: Moment, outer: tuple[Moment, ...]) -> Iterator[StoryLoop]:
         own = any(
-            each.kind == "batches" and each.line == moment.line for each in moment.inner
+            event.kind == "batches" and event.line == moment.line
+            for event in moment.inner
         )
         text = self.program.text(moment.file) if moment.kind == "loop" and own else None
         for node in text.for_loops(moment.line) if text is not None else ():
             assert text is not None
             yield StoryLoop(moment, text, node, outer)
         within = (*outer, moment) if moment.kind == "loop" else outer
-        for each in moment.inner:
-            yield from self._loops(each, within)
+        for event in moment.inner:
+            yield from self._loops(event, within)
 
 
 def build_finding(
@@ -89,9 +90,9 @@ def build_finding(
 ) -> Finding:
     """Return a finding at a place, with the places that explain it."""
     places = tuple(
-        Related(each, words)
-        for each, words in related
-        if each is not None and each != span
+        Related(place, words)
+        for place, words in related
+        if place is not None and place != span
     )
     severity = severity or CODES[code].severity
     return Finding(code, severity, message, span, module, related=places)

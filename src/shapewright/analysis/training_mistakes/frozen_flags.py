@@ -44,19 +44,19 @@ def find_idle_flags(scene: RehearsalContext) -> Iterator[Finding]:
                 continue
             written = text.written(target)
             if target.attr in MISSPELT:
-                said = (
+                message = (
                     f"`{written}` is an attribute that torch never reads: the flag is"
                 )
-                said += " `requires_grad`"
+                message += " `requires_grad`"
             elif target.attr == "requires_grad" and _is_module(text, target.value):
-                said = (
+                message = (
                     f"`{written} = {value.value}` sets an attribute of a module, which"
                 )
-                said += " its parameters do not have: they train on"
+                message += " its parameters do not have: they train on"
             else:
                 continue
             statement = text.statement_of(target)
-            yield build_finding(FLAG_WITHOUT_EFFECT, said, text.span(statement))
+            yield build_finding(FLAG_WITHOUT_EFFECT, message, text.span(statement))
 
 
 def _is_module(text: SourceText, node: ast.expr) -> bool:
@@ -68,7 +68,9 @@ def _is_module(text: SourceText, node: ast.expr) -> bool:
             return get_called_name(loop.iter) in OF_MODULES
     kinds = [get_called_name(value) for value in find_defining(text, name) if name]
     classes = {
-        each.name for _, each in text.definitions() if isinstance(each, ast.ClassDef)
+        definition.name
+        for _, definition in text.definitions()
+        if isinstance(definition, ast.ClassDef)
     }
     known = {"Sequential", "Linear", "Conv1d", "Conv2d", "Conv3d", "Embedding", "LSTM"}
     return bool(kinds) and all(kind in known | classes for kind in kinds)
@@ -88,7 +90,7 @@ def find_recorded_evaluations(scene: RehearsalContext) -> Iterator[Finding]:
         for node in text.nodes if text is not None else ():
             if text is None or not isinstance(node, ast.For):
                 continue
-            inside = any(each in reported for each in text.outwards(node))
+            inside = any(parent in reported for parent in text.outwards(node))
             if (
                 inside
                 or (file, node.lineno) in training
@@ -113,9 +115,9 @@ def find_recorded_evaluations(scene: RehearsalContext) -> Iterator[Finding]:
 
 def _iter_kinds(moment: Moment) -> Iterator[str]:
     """Yield the kinds of all events within an event."""
-    for each in moment.inner:
-        yield each.kind
-        yield from _iter_kinds(each)
+    for event in moment.inner:
+        yield event.kind
+        yield from _iter_kinds(event)
 
 
 def _is_after_eval(text: SourceText, loop: ast.For) -> bool:

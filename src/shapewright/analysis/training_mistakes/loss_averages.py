@@ -65,9 +65,9 @@ def _is_of_single_samples(loop: StoryLoop) -> bool:
     """Return whether every batch of a loop holds a single sample."""
     shapes = [
         shape
-        for each in loop.moment.inner
-        if each.kind == "batches" and each.line == loop.moment.line
-        for shape in each.shapes
+        for event in loop.moment.inner
+        if event.kind == "batches" and event.line == loop.moment.line
+        for shape in event.shapes
     ]
     firsts = re.findall(r"\((\d+)", " ".join(shapes))
     return bool(firsts) and set(firsts) == {"1"}
@@ -129,12 +129,12 @@ def _is_sum_of(node: ast.expr, total: str) -> bool:
         return False
     if node.args:
         return ast.unparse(node.args[0]) == total
-    made = node.func.value if isinstance(node.func, ast.Attribute) else None
+    collection = node.func.value if isinstance(node.func, ast.Attribute) else None
     return (
-        isinstance(made, ast.Call)
-        and bool(made.args)
-        and get_called_name(made) in COLLECTING
-        and ast.unparse(made.args[0]) == total
+        isinstance(collection, ast.Call)
+        and bool(collection.args)
+        and get_called_name(collection) in COLLECTING
+        and ast.unparse(collection.args[0]) == total
     )
 
 
@@ -166,27 +166,27 @@ def _find_mean(
             break
         if isinstance(inner, ast.Attribute) and inner.attr == "data":
             inner = inner.value
-    made: ast.expr | None = None
+    loss: ast.expr | None = None
     if isinstance(inner, ast.Name):
         for target, value in iter_assignments(loop):
             if isinstance(target, ast.Name) and target.id == inner.id:
-                made = value
+                loss = value
     elif isinstance(inner, ast.Call):
-        made = inner
-    return made if made is not None and _is_mean(scene, text, made) else None
+        loss = inner
+    return loss if loss is not None and _is_mean(scene, text, loss) else None
 
 
 VALUES = operators_with("leaves_graph")
 
 
-def _is_mean(scene: RehearsalContext, text: SourceText, made: ast.expr) -> bool:
+def _is_mean(scene: RehearsalContext, text: SourceText, loss: ast.expr) -> bool:
     """Return whether a call is one of torch's losses with mean reduction."""
-    if isinstance(made, ast.BinOp) and isinstance(made.op, ast.Add):
-        return _is_mean(scene, text, made.left)
-    if not isinstance(made, ast.Call):
+    if isinstance(loss, ast.BinOp) and isinstance(loss.op, ast.Add):
+        return _is_mean(scene, text, loss.left)
+    if not isinstance(loss, ast.Call):
         return False
-    lines = range(made.lineno, get_last_line(made) + 1)
-    found = [
+    lines = range(loss.lineno, get_last_line(loss) + 1)
+    loss_ops = [
         op
         for op in scene.program.trace.ops
         if op.name.rpartition(".")[2] in LOSSES
@@ -195,18 +195,18 @@ def _is_mean(scene: RehearsalContext, text: SourceText, made: ast.expr) -> bool:
             for frame in op.frames
         )
     ]
-    if not found:
+    if not loss_ops:
         return _is_own_mean(scene, text, lines)
-    return bool(found) and all(
+    return bool(loss_ops) and all(
         _is_mean_loss(op)
         and (op.span is None or op.span.line in lines or _is_returned(scene, op))
-        for op in found
+        for op in loss_ops
     )
 
 
 def _is_own_mean(scene: RehearsalContext, text: SourceText, lines: range) -> bool:
     """Return whether a loss that the program writes itself ends in a mean."""
-    made = [
+    scalar_ops = [
         op
         for op in scene.program.trace.ops
         if op.outputs
@@ -218,7 +218,7 @@ def _is_own_mean(scene: RehearsalContext, text: SourceText, lines: range) -> boo
             for frame in op.frames
         )
     ]
-    names = {op.name.rpartition(".")[2] for op in made}
+    names = {op.name.rpartition(".")[2] for op in scalar_ops}
     return "mean" in names and "sum" not in names
 
 
@@ -234,23 +234,26 @@ def _is_returned(scene: RehearsalContext, op: Op) -> bool:
         function = text.around(holder, ast.FunctionDef)
         inside = list(ast.walk(function)) if function is not None else []
         set_at = [
-            each
-            for each in inside
-            if isinstance(each, ast.Name)
-            and each.id == name
-            and isinstance(each.ctx, ast.Store)
+            name_node
+            for name_node in inside
+            if isinstance(name_node, ast.Name)
+            and name_node.id == name
+            and isinstance(name_node.ctx, ast.Store)
         ]
-        back = [each.value for each in inside if isinstance(each, ast.Return)]
+        back = [
+            statement.value for statement in inside if isinstance(statement, ast.Return)
+        ]
         return len(set_at) == 1 and any(
-            isinstance(each, ast.Name) and each.id == name for each in back
+            isinstance(returned_value, ast.Name) and returned_value.id == name
+            for returned_value in back
         )
     return isinstance(holder, ast.Return)
 
 
 def _is_mean_loss(op: Op) -> bool:
     """Return whether a loss is the mean over its samples."""
-    given = dict(op.arguments)
-    return given.get("reduction", "mean") == "mean" and not op.outputs[0].shape
+    arguments = dict(op.arguments)
+    return arguments.get("reduction", "mean") == "mean" and not op.outputs[0].shape
 
 
 def _is_sample_count(
@@ -279,10 +282,10 @@ def _is_sample_count(
     if _is_counted(text, ast.unparse(value), *grown_in):
         return True
     function = text.around(at, ast.FunctionDef, ast.Module)
-    for target, given in iter_assignments(function):
+    for target, expression in iter_assignments(function):
         if ast.unparse(target) == ast.unparse(value):
-            own = not isinstance(given, ast.Name | ast.Attribute)
-            return own and _is_sample_count(text, given, target, grown_in)
+            own = not isinstance(expression, ast.Name | ast.Attribute)
+            return own and _is_sample_count(text, expression, target, grown_in)
     return False
 
 
@@ -299,48 +302,48 @@ def _is_counted(text: SourceText, name: str, loop: ast.For, beside: ast.stmt) ->
     return False
 
 
-def _is_size(value: ast.expr | None, made: set[str]) -> bool:
+def _is_size(value: ast.expr | None, loop_names: set[str]) -> bool:
     """Return whether a node is `len(x)`, `x.size(0)` or `x.shape[0]`, where a loop sets
     `x`.
     """
     if isinstance(value, ast.Call) and get_called_name(value) == "len" and value.args:
-        return _is_of(value.args[0], made)
+        return _is_of(value.args[0], loop_names)
     if isinstance(value, ast.Call) and get_called_name(value) == "size":
         first = ast.unparse(value.args[0]) if value.args else ""
         func = value.func
         return (
             first == "0"
             and isinstance(func, ast.Attribute)
-            and _is_of(func.value, made)
+            and _is_of(func.value, loop_names)
         )
     if isinstance(value, ast.Subscript) and ast.unparse(value.slice) == "0":
         shape = value.value
         is_shape = isinstance(shape, ast.Attribute) and shape.attr == "shape"
-        return is_shape and _is_of(shape.value, made)  # type: ignore[attr-defined]
+        return is_shape and _is_of(shape.value, loop_names)  # type: ignore[attr-defined]
     return False
 
 
-def _is_of(value: ast.expr, made: set[str]) -> bool:
+def _is_of(value: ast.expr, names: set[str]) -> bool:
     """Return whether a node is one of these names, or an item of one of them."""
     while isinstance(value, ast.Subscript):
         value = value.value
-    return isinstance(value, ast.Name) and value.id in made
+    return isinstance(value, ast.Name) and value.id in names
 
 
 def _find_data_sets(text: SourceText) -> set[str]:
     """Return the data sets that are passed to a `DataLoader`, as written in the
     text.
     """
-    given = [
+    data_sets = [
         (node.args or [k.value for k in node.keywords if k.arg == "dataset"])[:1]
         for node in text.nodes
         if isinstance(node, ast.Call) and get_called_name(node) == "DataLoader"
     ]
-    named = [each for one in given for each in one]
+    named = [argument for arguments in data_sets for argument in arguments]
     return {
-        ast.unparse(each)
-        for each in named
-        if isinstance(each, ast.Name | ast.Attribute)
+        ast.unparse(data_set)
+        for data_set in named
+        if isinstance(data_set, ast.Name | ast.Attribute)
     }
 
 
@@ -404,15 +407,15 @@ def _find_larger_data_set(loop: StoryLoop) -> Iterator[Finding]:
 def _find_sum_after(loop: StoryLoop) -> Iterator[Finding]:
     """Find `total += loss.item()` after the loop, which counts only the last batch."""
     block = _find_block(loop.text, loop.node)
-    at = next((n for n, each in enumerate(block) if each is loop.node), None)
+    at = next((n for n, statement in enumerate(block) if statement is loop.node), None)
     if at is None:
         return
     names = collect_names(loop.node, ast.Store)
     started = {
         name
-        for each in block[:at]
-        if isinstance(each, ast.Assign)
-        for target in each.targets
+        for statement in block[:at]
+        if isinstance(statement, ast.Assign)
+        for target in statement.targets
         for name in collect_names(target)
     }
     grown = {
@@ -420,18 +423,20 @@ def _find_sum_after(loop: StoryLoop) -> Iterator[Finding]:
         for child in ast.walk(loop.node)
         if isinstance(child, ast.AugAssign) and isinstance(child.target, ast.Name)
     }
-    for each in block[at + 1 :]:
-        if not isinstance(each, ast.AugAssign) or not isinstance(each.op, ast.Add):
+    for statement in block[at + 1 :]:
+        if not isinstance(statement, ast.AugAssign) or not isinstance(
+            statement.op, ast.Add
+        ):
             continue
-        name = each.target.id if isinstance(each.target, ast.Name) else ""
-        used = collect_names(each.value) & names
+        name = statement.target.id if isinstance(statement.target, ast.Name) else ""
+        used = collect_names(statement.value) & names
         if name in started - grown and used:
-            batch = ", ".join(f"`{one}`" for one in sorted(used))
+            batch = ", ".join(f"`{used_name}`" for used_name in sorted(used))
             yield build_finding(
                 SUM_AFTER_LOOP,
                 f"`{name}` is increased after the loop over batches, so only the last "
                 f"batch counts: {batch} is of that batch",
-                loop.text.span(each),
+                loop.text.span(statement),
                 (loop.text.span(loop.node.target), "the loop that it follows"),
             )
 
@@ -443,10 +448,12 @@ def _find_block(text: SourceText, node: ast.stmt) -> list[ast.stmt]:
     parent = text.parent(node)
     for name in ("body", "orelse", "finalbody"):
         block = getattr(parent, name, None)
-        if isinstance(block, list) and any(each is node for each in block):
+        if isinstance(block, list) and any(statement is node for statement in block):
             if isinstance(parent, ast.With | ast.AsyncWith):
                 around = _find_block(text, parent)
-                place = next(n for n, each in enumerate(around) if each is parent)
+                place = next(
+                    n for n, statement in enumerate(around) if statement is parent
+                )
                 return [*around[:place], *block, *around[place + 1 :]]
             return block
     return []

@@ -84,10 +84,10 @@ def find_missing_steps(scene: RehearsalContext) -> Iterator[Finding]:
 
 def _iter_kind(moment: Moment, kind: str) -> Iterator[Moment]:
     """Yield the events of a kind within an event."""
-    for each in moment.inner:
-        if each.kind == kind:
-            yield each
-        yield from _iter_kind(each, kind)
+    for event in moment.inner:
+        if event.kind == kind:
+            yield event
+        yield from _iter_kind(event, kind)
 
 
 @looks_for(GRADIENTS_CLEARED_UNUSED)
@@ -100,10 +100,10 @@ def find_unused_gradients(scene: RehearsalContext) -> Iterator[Finding]:
             continue  # under a condition that did not come
         if _is_in_optimizer(scene, met.place):
             continue  # its own methods use the gradients
-        said = f": this `{met.name}` never steps" if met.name else ""
+        optimizer_note = f": this `{met.name}` never steps" if met.name else ""
         yield build_finding(
             GRADIENTS_CLEARED_UNUSED,
-            f"the gradients that are cleared here were used by no step{said}",
+            f"the gradients that are cleared here were used by no step{optimizer_note}",
             scene.span(met.place, "zero_grad"),
             (scene.span(met.other, "backward"), "they are computed here"),
         )
@@ -143,11 +143,11 @@ def find_kept_graphs(scene: RehearsalContext) -> Iterator[Finding]:
         if text is not None:
             name, keeper = _find_keeper(text, met.place[1])
         kept = text.span(keeper) if text is not None and keeper is not None else span
-        said = f"`{name}`" if name else "the result of an iteration"
+        subject = f"`{name}`" if name else "the result of an iteration"
         yield build_finding(
             GRAPH_KEPT,
-            f"{said} is kept with its graph: the memory of each step is held until the "
-            "loop ends",
+            f"{subject} is kept with its graph: the memory of each step is held until"
+            " the loop ends",
             kept,
             (span, "its graph is built for this backward pass"),
             (kept, f"`{name}.item()` or `{name}.detach()` keeps only the value"),
@@ -220,7 +220,7 @@ def find_forgotten_parameters(scene: RehearsalContext) -> Iterator[Finding]:
     strangers = [
         optimizer for optimizer in scene.training.optimizers if optimizer.strangers
     ]
-    if any(_is_of_inputs(each) for each in scene.training.optimizers):
+    if any(_is_of_inputs(optimizer) for optimizer in scene.training.optimizers):
         return
     for outside in _join_by_line(scene):
         many = len(outside.paths)
@@ -259,40 +259,40 @@ def _is_of_inputs(optimizer: Optimized) -> bool:
 
 def _join_by_line(scene: RehearsalContext) -> list[Outside]:
     """Return the forgotten parameters, those of modules that one line builds as one."""
-    found: dict[object, Outside] = {}
+    by_place: dict[object, Outside] = {}
     for outside in scene.training.outside:
         whole = len(outside.paths) == outside.of
         built = scene.built(outside.paths[0]) if whole else None
         key: object = built if built is not None else outside.paths
-        first = found.get(key)
+        first = by_place.get(key)
         if first is None:
-            found[key] = outside
+            by_place[key] = outside
         else:
             paths = (*first.paths, *outside.paths)
-            found[key] = replace(first, paths=paths, of=first.of + outside.of)
-    return list(found.values())
+            by_place[key] = replace(first, paths=paths, of=first.of + outside.of)
+    return list(by_place.values())
 
 
 @looks_for(NO_GRADIENT, of_whole_runs=True)
 def find_idle_parameters(scene: RehearsalContext) -> Iterator[Finding]:
     """Find parameters of an optimizer that never receive a gradient."""
-    for each in scene.training.optimizers:
-        if each.stepped is None or not each.never:
+    for group in scene.training.optimizers:
+        if group.stepped is None or not group.never:
             continue
         by_layer: dict[str, list[str]] = {}
-        for path in each.never:
+        for path in group.never:
             by_layer.setdefault(path.rpartition(".")[0], []).append(path)
         layers = list(by_layer)
-        many = len(each.never)
-        first = scene.built(each.never[0])
-        optimizer = scene.span(each.built, each.name)
+        many = len(group.never)
+        first = scene.built(group.never[0])
+        optimizer = scene.span(group.built, group.name)
         yield build_finding(
             NO_GRADIENT,
-            f"{many} of the {each.parameters} parameters of `{each.name}` never get a "
-            f"gradient: {_list_names(layers)}",
+            f"{many} of the {group.parameters} parameters of `{group.name}` never get a"
+            f" gradient: {_list_names(layers)}",
             first or optimizer,
             (optimizer, "the optimizer holds them"),
-            (scene.span(each.stepped, "step"), "its steps do not change them"),
+            (scene.span(group.stepped, "step"), "its steps do not change them"),
             module=layers[0],
         )
 
@@ -320,14 +320,16 @@ def find_wrong_modes(scene: RehearsalContext) -> Iterator[Finding]:
 
 def _iter_observations(scene: RehearsalContext, kind: str) -> Iterator[Observation]:
     """Yield the observations of a kind."""
-    return (each for each in scene.training.met if each.kind == kind)
+    return (
+        observation for observation in scene.training.met if observation.kind == kind
+    )
 
 
 def _list_names(names: Sequence[str], most: int = 4) -> str:
     """Return names as text: `a`, `b` and 3 more."""
-    told = ", ".join(f"`{name}`" for name in names[:most])
+    text = ", ".join(f"`{name}`" for name in names[:most])
     more = len(names) - most
-    return f"{told} and {more} more" if more > 0 else told
+    return f"{text} and {more} more" if more > 0 else text
 
 
 ADDS = operators_with("adds_terms")
@@ -348,8 +350,8 @@ def find_graphless_penalties(scene: RehearsalContext) -> Iterator[Finding]:
         return
     for op in ops:
         if op.name.rpartition(".")[2] == "backward":
-            for made, added in terms.reached(op):
-                yield _report_penalty(scene, made, added, op)
+            for gradient_op, added in terms.reached(op):
+                yield _report_penalty(scene, gradient_op, added, op)
         else:
             terms.follow(op)
 
@@ -385,9 +387,17 @@ class _Terms:
 
     def differentiated(self, op: Op) -> None:
         """Record the differentiation of a tensor."""
-        given = list(zip(op.places, op.inputs, strict=False))
-        wanted = [fact for place, fact in given if place.startswith(("1", "inputs"))]
-        ends = [fact for place, fact in given if place.startswith(("0", "outputs"))]
+        inputs_with_places = list(zip(op.places, op.inputs, strict=False))
+        wanted = [
+            fact
+            for place, fact in inputs_with_places
+            if place.startswith(("1", "inputs"))
+        ]
+        ends = [
+            fact
+            for place, fact in inputs_with_places
+            if place.startswith(("0", "outputs"))
+        ]
         self.moved |= {fact.tensor for fact in wanted}
         if dict(op.arguments).get("create_graph"):
             return
@@ -410,10 +420,10 @@ class _Terms:
         others = [fact for fact in trained if fact.tensor not in self.moved]
         if not bare or not others or name not in ADDS:
             return
-        made = self.bare[bare[0].tensor]
+        gradient_op = self.bare[bare[0].tensor]
         numbers = not any(fact.shape for fact in (*bare, *others))
-        if numbers or made.index in come:
-            self.losses[out.tensor] = made, op
+        if numbers or gradient_op.index in come:
+            self.losses[out.tensor] = gradient_op, op
 
     def reached(self, backward: Op) -> Iterator[tuple[Op, Op]]:
         """Yield each gradient in a loss that a backward pass reaches, with the op that
@@ -430,14 +440,14 @@ def _is_smooth(fact: Fact) -> bool:
 
 
 def _report_penalty(
-    scene: RehearsalContext, made: Op, added: Op, backward: Op
+    scene: RehearsalContext, gradient_op: Op, added: Op, backward: Op
 ) -> Finding:
     """Return the finding for a gradient used as a term of a loss."""
     return build_finding(
         GRADIENT_WITHOUT_GRAPH,
         "this gradient is made without a graph, so the term of the loss that comes of "
         "it trains nothing: `create_graph=True` gives it one",
-        made.span,
+        gradient_op.span,
         (added.span, "the term is added to the loss here, as a constant"),
         (backward.span, "the backward pass of that loss"),
     )
@@ -474,9 +484,9 @@ def _find_short_schedule(
     if moment.kind == "loop":
         known = known and moment.total is not None
         times *= moment.total or 1
-    for each in moment.inner:
-        regular = each.kind != "schedule" or each.count >= max(moment.ran, 1)
-        yield from _find_short_schedule(scene, each, times, known and regular)
+    for event in moment.inner:
+        regular = event.kind != "schedule" or event.count >= max(moment.ran, 1)
+        yield from _find_short_schedule(scene, event, times, known and regular)
 
 
 @looks_for(STATE_NOT_COPIED)

@@ -71,20 +71,26 @@ def check_model(target: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> R
     request = RunRequest(options=EngineOptions(going_on=GoingOn()))
     took: list[Fed] = []
     if not args and not kwargs:
-        found = trace_found_inputs(target, request, took)
-        made = found if found is not None else record_run(target, (), {}, request)
+        search_result = trace_found_inputs(target, request, took)
+        result = (
+            search_result
+            if search_result is not None
+            else record_run(target, (), {}, request)
+        )
     else:
         spec = parse_spec(args[0]) if _is_one_spec(args, kwargs) else None
         args, kwargs, letters = feed_arguments(args, kwargs)
         took.append(Fed(target, find_module(target), args, kwargs, spec))
-        made = record_run(target, args, kwargs, replace(request, letters=letters))
-        if not made.trace.complete or made.failures:
+        result = record_run(target, args, kwargs, replace(request, letters=letters))
+        if not result.trace.complete or result.failures:
             refuse_sizes("check", target, args, kwargs)
     ignored = read_ignored_codes(find_folder(target))
-    program = build_program(with_loops(made), None)
+    program = build_program(with_loops(result), None)
     report = _with_choice(Session(program, ignored=ignored).report(), took)
     report = add_letter_lines(report, program, took)
-    run = build_runner(took, lambda made: build_program(made, None), True)
+    run = build_runner(
+        took, lambda sized_result: build_program(sized_result, None), True
+    )
     report = add_fitting_sizes(report, took, lambda asked: [*map(run, asked)])
     return with_edges(report, program, took, lambda asked: [*map(run, asked)], ignored)
 
@@ -131,14 +137,14 @@ def check_one_target(
     from shapewright.runtime.run_record import RunRequest, RunResult
 
     parsed = parse_target(target, arguments)
-    given = parse_spec(spec) if spec is not None else None
+    input_spec = parse_spec(spec) if spec is not None else None
     if parsed.kind in ("file", "script"):
         read_source(parsed.place)
     ignored = read_ignored_codes(get_target_folder(parsed))
 
     took: list[Fed] = []
     seen = Constructions()
-    inputs = given
+    inputs = input_spec
 
     def run(gone: Place | None = None, loops: bool = False) -> Program:
         nonlocal seen, inputs
@@ -152,13 +158,13 @@ def check_one_target(
             inputs = _get_chosen_spec(took)
         try:
             with guard_surroundings(), seen.watched():
-                made = run_target(parsed, inputs, request, None, took, declared)
+                result = run_target(parsed, inputs, request, None, took, declared)
         except ProgramError as error:
-            made = RunResult(build_failed_trace(target, error))
+            result = RunResult(build_failed_trace(target, error))
         if loops:
-            made = with_loops(made)
-            made = replace(made, trace=add_process_notes(made.trace, layer))
-        return build_program(made, seen)
+            result = with_loops(result)
+            result = replace(result, trace=add_process_notes(result.trace, layer))
+        return build_program(result, seen)
 
     kept = (files or ProgramFiles()).kept()
     program: Program | None = None
@@ -175,7 +181,9 @@ def check_one_target(
                 program, trying.again, trying.attempt, first, ignored, strict
             )
             report = _with_choice(session.report(), took)
-            sized = build_runner(took, lambda made: build_program(made, seen))
+            sized = build_runner(
+                took, lambda sized_result: build_program(sized_result, seen)
+            )
             if first and report.findings:
                 return report
             report = add_letter_lines(report, program, took)
@@ -247,18 +255,18 @@ def plan_continuation(gone: Place | None) -> GoingOn:
     return GoingOn(quick=True, gone=(os.path.abspath(gone[0]), gone[1]))
 
 
-def build_program(made: RunResult, seen: Constructions | None) -> Program:
+def build_program(result: RunResult, seen: Constructions | None) -> Program:
     """Return the program to analyse; `seen` holds the modules that it constructed."""
-    ending = made.ending() if made.ending is not None else None
+    ending = result.ending() if result.ending is not None else None
     if seen is None:
-        return Program(made.trace, made.failures, ending=ending)
-    built, sources, loads = seen.places(made.modules, os.getcwd())
+        return Program(result.trace, result.failures, ending=ending)
+    built, sources, loads = seen.places(result.modules, os.getcwd())
     texts = {
         name: source.text for name, source in sources.items() if source.text is not None
     }
-    program = Program(made.trace, made.failures, built, texts, tuple(loads), ending)
-    program.batches = made.batches
-    if made.rehearsed is not None:
-        program.remainders = made.rehearsed.remainders
-        program.rehearsal = made.rehearsed.story
+    program = Program(result.trace, result.failures, built, texts, tuple(loads), ending)
+    program.batches = result.batches
+    if result.rehearsed is not None:
+        program.remainders = result.rehearsed.remainders
+        program.rehearsal = result.rehearsed.story
     return program

@@ -40,8 +40,8 @@ LEAST = 6
 def add_fitting_sizes(report: Report, took: Sequence[Fed], make: Make) -> Report:
     """Add to the first error of a size the inputs with which the program runs."""
     at = next(
-        (n for n, each in enumerate(report.findings)
-         if each.severity == "error" and each.code in OF_SIZES), None,
+        (n for n, candidate in enumerate(report.findings)
+         if candidate.severity == "error" and candidate.code in OF_SIZES), None,
     )  # fmt: skip
     tensors = _find_tensors(took[0]) if took and at is not None else []
     if at is None or not tensors:
@@ -51,8 +51,8 @@ def add_fitting_sizes(report: Report, took: Sequence[Fed], make: Make) -> Report
         if outcome is not None and outcome.state == "runs":
             line = f"it runs with {_format_inputs(tensors, request)} (checked)"
             finding = report.findings[at]
-            told = replace(finding, lines=(*finding.lines, line))
-            rest = (*report.findings[:at], told, *report.findings[at + 1 :])
+            extended_finding = replace(finding, lines=(*finding.lines, line))
+            rest = (*report.findings[:at], extended_finding, *report.findings[at + 1 :])
             return replace(report, findings=rest)
     return report
 

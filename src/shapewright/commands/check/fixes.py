@@ -64,9 +64,9 @@ def summarise_run(program: Program, gone: Place) -> Tried:
     notes: tuple[Place, ...] = ()
     samples = None
     if trace.complete and all(place[:2] != gone[:2] for place in failures):
-        found = [*find_hazards(program), *_find_mistakes(program)]
-        warnings = _collect_places(found, "warning")
-        notes = _collect_places(found, "note")
+        findings = [*find_hazards(program), *_find_mistakes(program)]
+        warnings = _collect_places(findings, "warning")
+        notes = _collect_places(findings, "note")
         samples = HazardContext(program).keeps_samples
     ops, output = len(trace.ops), get_output(program)
     layers = count_layers(program)
@@ -107,14 +107,14 @@ def get_output(program: Program) -> tuple[tuple[int, ...], ...]:
 
 def list_failures(program: Program) -> tuple[Place, ...]:
     """Return the places of failed calls, in order, and of the program's own errors."""
-    found = [(span.file, span.line, LOAD) for span, _ in program.loads]
-    found += [get_place(program, failure) for failure in program.failures]
-    lines = {place[:2] for place in found}
+    places = [(span.file, span.line, LOAD) for span, _ in program.loads]
+    places += [get_place(program, failure) for failure in program.failures]
+    lines = {place[:2] for place in places}
     for finding in program.trace.findings:
         place = get_finding_place(finding)
         if finding.severity == "error" and place[:2] not in lines:
-            found.append(place)
-    return tuple(found)
+            places.append(place)
+    return tuple(places)
 
 
 def get_finding_place(finding: Finding) -> Place:
@@ -133,11 +133,15 @@ def get_place(program: Program, failure: Failure) -> Place:
     op = program.trace.ops[failure.op]
     if op.span is None:
         return ("", 0, op.name)
-    layer, found = program.layer(op), program.node(op.span)
+    layer, text_and_node = program.layer(op), program.node(op.span)
     if layer is not None:
         call = _get_own_name(layer.path)
     else:
-        call = found[0].written(found[1]) if found is not None else op.name
+        call = (
+            text_and_node[0].written(text_and_node[1])
+            if text_and_node is not None
+            else op.name
+        )
     return (op.span.file, op.span.line, call)
 
 
@@ -225,11 +229,11 @@ class Trying:
         if self.children.late >= MOST_LATE:
             return [Tried() for _ in requests]
         if not apart:
-            return [each or Tried() for each in self.children.each(requests)]
+            return [outcome or Tried() for outcome in self.children.each(requests)]
         with Children(self.tried, self.allowed, len(many)) as fresh:
-            made = [each or Tried() for each in fresh.each(requests)]
+            runs = [outcome or Tried() for outcome in fresh.each(requests)]
         self.children.late += fresh.late
-        return made
+        return runs
 
     def tried(self, request: tuple[Overlay, Place]) -> Tried:
         """Return the outcome of a single run."""
@@ -247,12 +251,12 @@ def choose_fixes(report: Report, unsafe: bool) -> list[Fix]:
     """Return the fix to write for each finding: a `safe` one or, with `unsafe`, the
     best one.
     """
-    found = []
+    fixes = []
     for finding in report.findings:
         fix = _find_best_fix(finding, unsafe)
         if fix is not None:
-            found.append(fix)
-    return found
+            fixes.append(fix)
+    return fixes
 
 
 def _find_best_fix(finding: Finding, unsafe: bool) -> Fix | None:
@@ -271,16 +275,16 @@ def apply_fixes(fixes: Iterable[Fix]) -> dict[str, tuple[str, str]]:
             others = by_file.setdefault(edit.span.file, [])
             if not any(_is_overlapping(edit, other) for other in others):
                 others.append(edit)
-    found = {}
+    changes = {}
     for file, edits in by_file.items():
         old = _read(file)
-        found[file] = old, apply_edits(old, [(e.span, e.text) for e in edits])
-    return found
+        changes[file] = old, apply_edits(old, [(e.span, e.text) for e in edits])
+    return changes
 
 
-def _is_overlapping(one: Edit, other: Edit) -> bool:
+def _is_overlapping(edit: Edit, other: Edit) -> bool:
     """Return whether two edits touch the same text, or insert at the same place."""
-    a, b = one.span, other.span
+    a, b = edit.span, other.span
     starts, ends = (a.line, a.column), (a.end_line, a.end_column)
     return not (
         ends < (b.line, b.column)

@@ -39,17 +39,19 @@ def with_edges(
     if not took or wrong or not report.complete or not _can_vary(took[0]):
         return report
     fed = took[0]
-    found = [
-        each
-        for each in _find_edge_failures(program, make, fed)
-        if each.code not in ignored and not is_ignored_here(program, each)
+    edge_findings = [
+        finding
+        for finding in _find_edge_failures(program, make, fed)
+        if finding.code not in ignored and not is_ignored_here(program, finding)
     ]
-    if not found:
+    if not edge_findings:
         return report
     kept = tuple(
-        finding for finding in report.findings if not _is_superseded(finding, found)
+        finding
+        for finding in report.findings
+        if not _is_superseded(finding, edge_findings)
     )
-    return replace(report, findings=(*kept, *found))
+    return replace(report, findings=(*kept, *edge_findings))
 
 
 def _find_edge_failures(program: Program, make: Make, fed: Fed) -> list[Finding]:
@@ -59,19 +61,19 @@ def _find_edge_failures(program: Program, make: Make, fed: Fed) -> list[Finding]
         return find_edge_failures(program, make, letters)
     except Exception as error:  # ours: the findings of the given sizes are reported
         raise_in_tests(error)
-        said = f"{type(error).__name__}: {error}"
-        message = f"other sizes could not be tried ({said})"
+        failure = f"{type(error).__name__}: {error}"
+        message = f"other sizes could not be tried ({failure})"
         return [Finding(TORCH_ERROR, "note", message)]
 
 
-def _is_superseded(finding: Finding, found: Sequence[Finding]) -> bool:
+def _is_superseded(finding: Finding, edge_findings: Sequence[Finding]) -> bool:
     """Return whether a run confirmed what a note only predicted."""
     if finding.code != LOST_BATCH or finding.severity != "note":
         return False
     lines = {
         (span.file, span.line)
-        for each in found
-        for span in (each.span, *(other.span for other in each.related))
+        for edge_finding in edge_findings
+        for span in (edge_finding.span, *(other.span for other in edge_finding.related))
         if span is not None
     }
     span = finding.span
@@ -108,16 +110,16 @@ def build_runner(
     memo = Memo()
 
     def run(request: Request) -> RunOutcome:
-        found = once(request)
-        if found.state == "refuses" and request.look != "cause":
+        outcome = once(request)
+        if outcome.state == "refuses" and request.look != "cause":
             # torch's own Python raises too; what is its call, only this run tells.
-            found = once(replace(request, look="cause"))
-        return found
+            outcome = once(replace(request, look="cause"))
+        return outcome
 
     def once(request: Request) -> RunOutcome:
         (fed,) = took
-        made = _resize_arguments(fed, request)
-        if made is None:
+        arguments = _resize_arguments(fed, request)
+        if arguments is None:
             return RunOutcome("unsure")
         why = request.look == "cause"
         going_on = GoingOn(most=1, quick=True) if why else None
@@ -129,7 +131,7 @@ def build_runner(
             mode = None
         evaluated = run_as_evaluated(fed.module, mode)
         with fed.running(), set_mode(fed.module, mode), evaluated:
-            result = record_run(fed.callable, *made, how)
+            result = record_run(fed.callable, *arguments, how)
             return summarise_run(as_program(result), request.look == "steps")
 
     return run
@@ -179,17 +181,19 @@ def add_letter_lines(report: Report, program: Program, took: Sequence[Fed]) -> R
         (finding.code, finding.span): failures[0].op
         for finding, failures in explain_failures(program)
     }
-    wanted = [(each.code, each.span) for each in report.findings]
-    if not any(each in calls for each in wanted):
+    wanted = [(finding.code, finding.span) for finding in report.findings]
+    if not any(key in calls for key in wanted):
         return report
     first, *others = _collect_samples(took[0], list(spec.letters_free))
     if first is None:
         return report
     findings = []
-    for each in report.findings:
-        call = calls.get((each.code, each.span))
+    for finding in report.findings:
+        call = calls.get((finding.code, finding.span))
         line = "" if call is None else _format_letters(program, call, first, others)
-        findings.append(replace(each, lines=(*each.lines, line)) if line else each)
+        findings.append(
+            replace(finding, lines=(*finding.lines, line)) if line else finding
+        )
     return replace(report, findings=tuple(findings))
 
 
@@ -218,7 +222,7 @@ def _format_letters(
 def _has_letters(dims: Dims) -> bool:
     """Return whether every dim has a formula, and some depend on letters."""
     known = [dim for dim in dims if dim is not None]
-    return len(known) == len(dims) and any(each.letters() for each in known)
+    return len(known) == len(dims) and any(formula.letters() for formula in known)
 
 
 def _collect_samples(fed: Fed, free: Sequence[str]) -> list[Sample | None]:
@@ -238,14 +242,14 @@ def _collect_samples(fed: Fed, free: Sequence[str]) -> list[Sample | None]:
     usual = {name: fed.spec.letters[name] for name in free}
     memo, taken = Memo(), take_snapshot(fed.callable, fed.args, fed.kwargs)
     draw = random.Random(0)
-    found: list[Sample | None] = []
+    samples: list[Sample | None] = []
     failing: set[Any] = set()
     for nth in range(1 + FITTED + CHECKED):
         sizes = _draw_sizes(usual, nth, draw) if nth else usual
         try:
             args, kwargs = materialize_spec(fed.spec.with_sizes(**sizes), make_tensor)
         except InputError:
-            found.append(None)
+            samples.append(None)
             continue
         request = RunRequest(
             letters={**fed.spec.letters, **sizes},
@@ -255,22 +259,22 @@ def _collect_samples(fed: Fed, free: Sequence[str]) -> list[Sample | None]:
             sampled=True,
         )
         with fed.running():
-            made = record_run(fed.callable, args, kwargs, request)
-        if any(finding.code == TIMEOUT for finding in made.trace.findings):
+            result = record_run(fed.callable, args, kwargs, request)
+        if any(finding.code == TIMEOUT for finding in result.trace.findings):
             return [None]
-        sample = made.sample
+        sample = result.sample
         if sample is None:
-            found.append(None)
+            samples.append(None)
             continue
         sample = replace(sample, letters=sizes)
-        keys = [sample.keys[failure.op] for failure in made.failures]
+        keys = [sample.keys[failure.op] for failure in result.failures]
         if nth == 0:
             failing = set(keys)
         if failing.issuperset(keys):
-            found.append(sample)
+            samples.append(sample)
         else:  # what it went on with at the first is not to be trusted either
-            found.append(cut_sample(sample, made.failures[0].op))
-    return found
+            samples.append(cut_sample(sample, result.failures[0].op))
+    return samples
 
 
 def _draw_sizes(usual: dict[str, int], nth: int, draw: random.Random) -> dict[str, int]:

@@ -149,10 +149,12 @@ def _is_same(
     or where sizes may rest on values that were drawn anew, torch's words have the same
     numbers.
     """
-    said = str(error)
+    message = str(error)
     if not program.failures:
-        found = program.trace.findings[:1]
-        return any(each.code == DEVICES for each in found) and "device" in said
+        findings = program.trace.findings[:1]
+        return (
+            any(finding.code == DEVICES for finding in findings) and "device" in message
+        )
     failure = program.failures[0]
     span = program.trace.ops[failure.op].span
     if span != at and not _is_line_of(span, at):
@@ -160,13 +162,13 @@ def _is_same(
     finding = explain_failure(program, failure)
     drawn = any(DRAWS.search(op.name) for op in program.trace.ops)
     sizes = sizes or drawn or bool(program.trace.assumptions)
-    if sizes and _parse_numbers(failure.torch_message) != _parse_numbers(said):
+    if sizes and _parse_numbers(failure.torch_message) != _parse_numbers(message):
         return False
-    if finding.code == DTYPE_MISMATCH and not OF_DTYPES.search(said):
+    if finding.code == DTYPE_MISMATCH and not OF_DTYPES.search(message):
         return False
     if failure.unmet is not None:
         return True
-    if finding.code == INDEX_OUT_OF_RANGE and not OF_VALUES.search(said):
+    if finding.code == INDEX_OUT_OF_RANGE and not OF_VALUES.search(message):
         return False
     return bool(failure.repairs) and type(error).__name__ == failure.error
 
@@ -222,9 +224,9 @@ def _build_finding(met: _Met) -> Finding:
     program, failure = met.program, met.failure
     finding = explain_failure(program, failure)
     session = Session(program, attempt=partial(_try_texts, met))
-    told = Told(finding, place_of_failure(program, failure))
-    session.tries(program, told, _find_likely_fixes(met))
-    finding = session.shown(told)
+    reported = Told(finding, place_of_failure(program, failure))
+    session.tries(program, reported, _find_likely_fixes(met))
+    finding = session.shown(reported)
     alike = {(fix.message, fix.edits[0].span.line): fix for fix in finding.fixes}
     return replace(
         finding,
@@ -241,7 +243,7 @@ def _find_likely_fixes(met: _Met) -> list[FixOption]:
     missing. Many fixes make a single call run.
     """
     missed = met.failure.unmet is None or met.failure.unmet.code == MISSING_TRANSPOSE
-    found = []
+    options = []
     for option in find_fixes(met.program, met.failure):
         if option.kind in FAR:
             if not (missed and ORDER.search(option.fix.message)):
@@ -249,8 +251,8 @@ def _find_likely_fixes(met: _Met) -> list[FixOption]:
         elif _is_guess(met, option.fix):
             continue
         if _can_be_tried(met, option.fix):
-            found.append(option)
-    return found
+            options.append(option)
+    return options
 
 
 FAR = frozenset({"number", "swapped", "argument", "source", "larger?", "order?"})
@@ -295,16 +297,20 @@ def _find_operands(program: Program, failure: Failure, finding: Finding) -> list
     """
     op = program.trace.ops[failure.op]
     layer = program.layer(op)
-    said = " ".join([finding.message, *finding.lines])
-    found = []
+    text = " ".join([finding.message, *finding.lines])
+    operands = []
     for name, fact in list(zip(find_tensor_names(program, op), op.inputs, strict=True)):
         own = layer is not None and fact.tensor in program.states
         shape = format_shape(fact)
-        told = any(each in said for each in (f"{name} {shape}", f"{name} is {shape}"))
-        told = told or any(line.endswith(f"  {name}") for line in finding.lines)
-        if name != "a tensor" and not (own or told):
-            found.append(f"{name} is {fact}")
-    return list(dict.fromkeys(found))[:MOST]
+        is_mentioned = any(
+            mention in text for mention in (f"{name} {shape}", f"{name} is {shape}")
+        )
+        is_mentioned = is_mentioned or any(
+            line.endswith(f"  {name}") for line in finding.lines
+        )
+        if name != "a tensor" and not (own or is_mentioned):
+            operands.append(f"{name} is {fact}")
+    return list(dict.fromkeys(operands))[:MOST]
 
 
 def _can_be_tried(met: _Met, fix: Fix) -> bool:
@@ -330,12 +336,14 @@ def _try_texts(
     met: _Met, many: Sequence[Overlay], gone: Sequence[Line], alone: bool
 ) -> list[Tried]:
     """Run the call with each of these texts, as `Session` requires."""
-    runs = [partial(_try_text, met, *each) for each in zip(many, gone, strict=True)]
+    runs = [
+        partial(_try_text, met, *request) for request in zip(many, gone, strict=True)
+    ]
     if not met.every:
         return [run() for run in runs]
     from shapewright.runtime.real_errors.second_run import run_apart
 
-    return [each or Tried() for each in run_apart(runs, SECONDS)]
+    return [outcome or Tried() for outcome in run_apart(runs, SECONDS)]
 
 
 def _try_text(met: _Met, texts: Overlay, gone: Line) -> Tried:
@@ -365,10 +373,10 @@ def _explain_load(place: FailedPlace, load: Load) -> tuple[Finding, Trace] | Non
     trace = build_empty_trace("", finding, source)
     program = Program(trace, loads=[(span, load.refused)])
     session = Session(program, attempt=partial(_try_loads, place, load))
-    told = Told(finding, (span.file, span.line, LOAD))
+    reported = Told(finding, (span.file, span.line, LOAD))
     fixes = state_dicts.suggest_fixes(program, span, load.refused)
-    session.tries(program, told, list(iter_options("load", 1.0, fixes)))
-    return replace(session.shown(told), torch_message=""), trace
+    session.tries(program, reported, list(iter_options("load", 1.0, fixes)))
+    return replace(session.shown(reported), torch_message=""), trace
 
 
 def _try_loads(

@@ -97,11 +97,11 @@ def _rehearse(script: Path) -> dict[str, Any] | None:
 def _read_finding(data: dict[str, Any]) -> Finding:
     """Return a finding from its data."""
     related = tuple(
-        Related(_read_span(each["span"]), each["message"])
-        for each in data["related"]
-        if each["span"]
+        Related(_read_span(place["span"]), place["message"])
+        for place in data["related"]
+        if place["span"]
     )
-    fixes = tuple(_read_fix(each) for each in data["fixes"])
+    fixes = tuple(_read_fix(fix) for fix in data["fixes"])
     span = _read_span(data["span"]) if data["span"] else None
     return Finding(
         data["code"], data["severity"], data["message"], span, data["module"] or "",
@@ -119,8 +119,8 @@ def _read_span(data: dict[str, Any]) -> Span:
 def _read_fix(data: dict[str, Any]) -> Fix:
     """Return a fix from its data."""
     edits = tuple(
-        Edit(Span(each["file"], *each["start"], *each["end"]), each["text"])
-        for each in data["edits"]
+        Edit(Span(edit["file"], *edit["start"], *edit["end"]), edit["text"])
+        for edit in data["edits"]
     )
     return Fix(data["grade"], data["message"], edits, data["checked"])
 

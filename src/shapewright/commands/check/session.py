@@ -155,8 +155,8 @@ class Session:
         self.repeat()
         self.confirm(complete)
         trace = self.program.trace
-        shown = (self.shown(each) for each in self.told)
-        findings = tuple(each for each in shown if not self.is_ignored(each))
+        shown = (self.shown(reported) for reported in self.told)
+        findings = tuple(finding for finding in shown if not self.is_ignored(finding))
         if not (self.first and findings):
             warnings = find_hazards(self.program, self.ignored, self.strict)
             if self.program.rehearsal is not None:
@@ -165,8 +165,12 @@ class Session:
             trials = WarningTrials(
                 self.program, self.edit_original, self.attempt, self.room()
             )
-            told = {each.span for each in findings if each.severity == "error"}
-            warnings = [each for each in warnings if each.span not in told]
+            error_spans = {
+                finding.span for finding in findings if finding.severity == "error"
+            }
+            warnings = [
+                warning for warning in warnings if warning.span not in error_spans
+            ]
             findings += tuple(mend_warnings(trials, warnings))
         if self.first:
             findings = findings[:1]
@@ -178,19 +182,23 @@ class Session:
         Behind a mend only the first is told, `alone`: the mend may not be what was
         meant, and then the rest follows from it.
         """
-        known = {told.place for told in self.told}
-        found: list[Told] = []
+        known = {reported.place for reported in self.told}
+        fresh: list[Told] = []
         lines = set()
-        for span, one in program.loads:
+        for span, misloaded in program.loads:
             place = (span.file, span.line, LOAD)
             if place not in known:
-                load = explain_load(span, one)
+                load = explain_load(span, misloaded)
                 load = replace(load, related=_collect_places(program, load))
-                found.append(Told(load, place))
+                fresh.append(Told(load, place))
                 self.tries(
                     program,
-                    found[-1],
-                    list(iter_options("load", 1.0, suggest_fixes(program, span, one))),
+                    fresh[-1],
+                    list(
+                        iter_options(
+                            "load", 1.0, suggest_fixes(program, span, misloaded)
+                        )
+                    ),
                 )
         explained = [
             (finding, failures, get_place(program, failures[0]))
@@ -198,49 +206,49 @@ class Session:
         ]
         places = {place for *_, place in explained}
         mixed = [f for f in program.trace.findings if f.code == MIXED_DEVICES]
-        places |= {get_finding_place(each) for each in mixed}
+        places |= {get_finding_place(device_finding) for device_finding in mixed}
         explained = [
-            each for each in explained if not _is_of_guessed_batch(program, each[1])
+            entry for entry in explained if not _is_of_guessed_batch(program, entry[1])
         ]
         calls = Counter(place[:2] for place in places)
         self.crowded |= {line for line, count in calls.items() if count > 1}
         for finding, failures, place in explained:
             lines.add(place[:2])
-            before = (*self.told, *found)
-            follows = any(told.removes(place, self.crowded) for told in before)
+            before = (*self.told, *fresh)
+            follows = any(reported.removes(place, self.crowded) for reported in before)
             mine = _get_sizes(failures[0])
             if program is not self.program and mine:
                 # The mend chose one of two sizes, and this call wants the other.
-                follows |= any(told.numbers == mine for told in before)
-            if place not in known and not follows and not (alone and found):
+                follows |= any(reported.numbers == mine for reported in before)
+            if place not in known and not follows and not (alone and fresh):
                 if finding.code == TORCH_ERROR:
                     finding = python_errors.explain_signature(program, finding)
-                found.append(Told(finding, place, numbers=mine))
-                self.tries(program, found[-1], find_fixes(program, failures[0]))
+                fresh.append(Told(finding, place, numbers=mine))
+                self.tries(program, fresh[-1], find_fixes(program, failures[0]))
         lines |= {get_place(program, failure)[:2] for failure in program.failures}
         for finding in program.trace.findings:
             place = get_finding_place(finding)
             line = place[:2]
             if finding.code == ITEMS_DO_NOT_STACK and place not in known:
-                found.append(Told(finding, place))
+                fresh.append(Told(finding, place))
                 collate = iter_options("load", 1.0, suggest_collate(program, finding))
-                self.tries(program, found[-1], list(collate))
+                self.tries(program, fresh[-1], list(collate))
                 continue
             if finding.code == MIXED_DEVICES and not (
-                place in known or (alone and found)
+                place in known or (alone and fresh)
             ):
                 shown = explain_devices(program, finding)
-                if any(_is_same_stray(shown, each.finding) for each in found):
+                if any(_is_same_stray(shown, reported.finding) for reported in fresh):
                     continue
-                found.append(Told(shown, place))
+                fresh.append(Told(shown, place))
                 moves = iter_options("move", 1.0, suggest_moves(program, finding))
-                self.tries(program, found[-1], list(moves))
+                self.tries(program, fresh[-1], list(moves))
                 continue
             ended = finding.code in (TORCH_ERROR, PROGRAM_ERROR)
-            if (ended and line in lines) or place in known or (alone and found):
+            if (ended and line in lines) or place in known or (alone and fresh):
                 continue
             if not ended or finding.severity == "note":  # rests on what was supposed
-                found.append(Told(finding, place))
+                fresh.append(Told(finding, place))
                 continue
             if _is_left_by_backward(program, finding):
                 continue
@@ -253,20 +261,20 @@ class Session:
             shown = explain_einops(program, shown)
             shown = explain_missing_value(program, shown)
             shown = replace(shown, related=_collect_places(program, shown))
-            found.append(Told(shown, place))
-            self.tries(program, found[-1], fix_error(program, finding))
-        return found
+            fresh.append(Told(shown, place))
+            self.tries(program, fresh[-1], fix_error(program, finding))
+        return fresh
 
-    def tries(self, program: Program, told: Told, found: list[FixOption]) -> None:
+    def tries(self, program: Program, reported: Told, options: list[FixOption]) -> None:
         """Try fixes in small batches until enough of them help."""
         if self.attempt is None:
             return
         before = list_failures(program)
-        doubtful = any(each.kind == "flattened" for each in found)
+        doubtful = any(option.kind == "flattened" for option in options)
         sure = is_output_sure(program) and not doubtful
         wanted = get_output(program) if sure else None
-        pairs = [(each, self.edited(program, each.fix)) for each in found]
-        known = [(each, texts) for each, texts in pairs if texts is not None]
+        pairs = [(option, self.edited(program, option.fix)) for option in options]
+        known = [(option, texts) for option, texts in pairs if texts is not None]
         start, enough, began = 0, False, self.seconds
         for turn, count in enumerate(AT_ONCE):
             some = known[start : start + min(count, self.room())]
@@ -274,32 +282,34 @@ class Session:
             while some and self.seconds < limit:
                 part, some = some[:TOGETHER], some[TOGETHER:]
                 start += len(part)
-                self.try_part(program, told, part, before)
+                self.try_part(program, reported, part, before)
             short = len(known[start:]) > 0 and bool(some)
-            told.mends.sort(key=lambda mend: rank_repair(mend, before, wanted))
-            enough = bool(told.mends) and is_enough(told.mends[0], before, wanted, turn)
-            if enough and told.mends[0].tried.samples is False:
+            reported.mends.sort(key=lambda mend: rank_repair(mend, before, wanted))
+            enough = bool(reported.mends) and is_enough(
+                reported.mends[0], before, wanted, turn
+            )
+            if enough and reported.mends[0].tried.samples is False:
                 enough = not HazardContext(program).keeps_samples
             if enough:
                 break
             if short or start >= len(known) or not self.room():
                 break
-        told.untried = 0 if enough else len(known) - start
-        loses = any(mend.tried.samples is False for mend in told.mends)
+        reported.untried = 0 if enough else len(known) - start
+        loses = any(mend.tried.samples is False for mend in reported.mends)
         if loses and HazardContext(program).keeps_samples:
             # What drops or merges the samples is no fix.
-            told.mends = [m for m in told.mends if m.tried.samples is not False]
-        ranks = [rank_repair(mend, before, wanted)[:GROUNDS] for mend in told.mends]
-        told.mends = [
+            reported.mends = [m for m in reported.mends if m.tried.samples is not False]
+        ranks = [rank_repair(mend, before, wanted)[:GROUNDS] for mend in reported.mends]
+        reported.mends = [
             mend
-            for mend, each in zip(told.mends, ranks, strict=True)
-            if each == ranks[0]
+            for mend, rank in zip(reported.mends, ranks, strict=True)
+            if rank == ranks[0]
         ][:SHOWN]
 
     def try_part(
         self,
         program: Program,
-        told: Told,
+        reported: Told,
         part: list[tuple[FixOption, dict[str, str]]],
         before: tuple[Place, ...],
     ) -> None:
@@ -307,16 +317,16 @@ class Session:
         assert self.attempt is not None
         began = time.perf_counter()
         self.left -= len(part)
-        gone = [self.ending(told)] * len(part)
+        gone = [self.ending(reported)] * len(part)
         runs = self.attempt([texts for _, texts in part], gone, False)
-        self.calls += sum(each.ops for each in runs)
+        self.calls += sum(run.ops for run in runs)
         self.tried += len(runs)
         self.seconds += time.perf_counter() - began
         layers = count_layers(program)
         for (option, texts), run in zip(part, runs, strict=True):
             least = 0 if option.kind in ("left-out", "definition") else layers
-            if is_helpful(run, told.place, before, program, self.crowded, least):
-                told.mends.append(Mend(option, texts, run))
+            if is_helpful(run, reported.place, before, program, self.crowded, least):
+                reported.mends.append(Mend(option, texts, run))
 
     def room(self) -> int:
         """Return how many trials the budget of calls allows, judging by past trials."""
@@ -327,11 +337,11 @@ class Session:
             calls = max(1, self.calls // self.tried)
         return max(0, min(self.left, (most - self.calls) // calls))
 
-    def ending(self, told: Told) -> Place:
+    def ending(self, reported: Told) -> Place:
         """Return the failure at which a trial may stop, or `NOWHERE` if its line has
         several.
         """
-        return NOWHERE if told.place[:2] in self.crowded else told.place
+        return NOWHERE if reported.place[:2] in self.crowded else reported.place
 
     def edited(self, program: Program, fix: Fix) -> dict[str, str] | None:
         """Return the texts with a fix applied on top of the repairs so far, or None."""
@@ -351,11 +361,11 @@ class Session:
         for edit in fix.edits:
             edits.setdefault(edit.span.file, []).append((edit.span, edit.text))
         changed = {}
-        for file, each in edits.items():
+        for file, replacements in edits.items():
             text = self.program.text(file)
             if text is None:
                 return None
-            changed[os.path.abspath(file)] = apply_edits(text.text, each)
+            changed[os.path.abspath(file)] = apply_edits(text.text, replacements)
         return changed
 
     def mended(self, program: Program, fresh: list[Told]) -> Program | None:
@@ -364,9 +374,9 @@ class Session:
             return None
         last = list_failures(program)[-1] if list_failures(program) else None
         ended = [
-            told
-            for told in fresh
-            if told.mends and last and is_at(told.place, last, self.crowded)
+            reported
+            for reported in fresh
+            if reported.mends and last and is_at(reported.place, last, self.crowded)
         ]
         if not ended:
             return None
@@ -382,28 +392,36 @@ class Session:
         What only seemed to follow from another error, and fails without it too, is an
         error of its own.
         """
-        told = [each for each in fresh if each.mends and each.mends[0].tried.complete]
-        if self.again is None or not self.left or not told:
+        mended_findings = [
+            reported
+            for reported in fresh
+            if reported.mends and reported.mends[0].tried.complete
+        ]
+        if self.again is None or not self.left or not mended_findings:
             return None
-        lines = {each.place[:2] for each in self.told}
+        lines = {reported.place[:2] for reported in self.told}
         left = set.intersection(
             *(
-                {p for p in each.mends[0].tried.failures if p[:2] not in lines}
-                for each in told
+                {p for p in reported.mends[0].tried.failures if p[:2] not in lines}
+                for reported in mended_findings
             )
         )
-        overlay = self.together([each.mends[0].fix for each in told]) if left else None
+        overlay = (
+            self.together([reported.mends[0].fix for reported in mended_findings])
+            if left
+            else None
+        )
         if overlay is None:
             return None
-        made = self.again(overlay)
-        if made is None or not made.trace.complete:
+        rerun = self.again(overlay)
+        if rerun is None or not rerun.trace.complete:
             return None
-        if not {place[:2] for place in list_failures(made)} & {
-            each[:2] for each in left
+        if not {place[:2] for place in list_failures(rerun)} & {
+            place[:2] for place in left
         }:
             return None
         self.texts = overlay
-        return made
+        return rerun
 
     def together(self, fixes: list[Fix]) -> dict[str, str] | None:
         """Return the texts with several fixes applied, or None if these touch the same
@@ -414,12 +432,12 @@ class Session:
         for fix in fixes:
             for edit in fix.edits:
                 edits.setdefault(edit.span.file, []).append((edit.span, edit.text))
-        for file, each in edits.items():
+        for file, replacements in edits.items():
             path, text = os.path.abspath(file), self.program.text(file)
             if text is None or path in overlay:
                 return None
             try:
-                overlay[path] = apply_edits(text.text, dict.fromkeys(each))
+                overlay[path] = apply_edits(text.text, dict.fromkeys(replacements))
             except AssertionError:
                 return None
         return overlay
@@ -429,18 +447,18 @@ class Session:
 
         One that gives something else there is left out.
         """
-        waiting = [told for told in self.told if told.mends]
+        waiting = [reported for reported in self.told if reported.mends]
         while waiting and self.attempt is not None:
-            firsts = [told.mends[0] for told in waiting]
-            gone = [self.ending(told) for told in waiting]
-            runs = self.attempt([each.texts for each in firsts], gone, True)
+            firsts = [reported.mends[0] for reported in waiting]
+            gone = [self.ending(reported) for reported in waiting]
+            runs = self.attempt([mend.texts for mend in firsts], gone, True)
             again = []
-            for told, mend, run in zip(waiting, firsts, runs, strict=True):
+            for reported, mend, run in zip(waiting, firsts, runs, strict=True):
                 tried = mend.tried
                 if (run.complete, run.failures) != (tried.complete, tried.failures):
-                    del told.mends[0]
-                    again.append(told)
-            waiting = [told for told in again if told.mends]
+                    del reported.mends[0]
+                    again.append(reported)
+            waiting = [reported for reported in again if reported.mends]
 
     def confirm(self, complete: bool) -> None:
         """Determine whether the best fixes of all findings together let the program run
@@ -448,8 +466,8 @@ class Session:
         """
         if self.attempt is None or len(self.told) < 2:
             return
-        firsts = [told.mends[0] for told in self.told if told.mends]
-        if all(m.tried.complete for told in self.told for m in told.mends[:1]):
+        firsts = [reported.mends[0] for reported in self.told if reported.mends]
+        if all(m.tried.complete for reported in self.told for m in reported.mends[:1]):
             return
         if len(firsts) < len(self.told):
             return
@@ -458,28 +476,30 @@ class Session:
             return
         (tried,) = self.attempt([overlay], [NOWHERE], True)
         if tried.complete and not tried.failures:
-            for told in self.told:
-                first = told.mends[0]
-                told.mends[0] = replace(
+            for reported in self.told:
+                first = reported.mends[0]
+                reported.mends[0] = replace(
                     first, tried=replace(first.tried, complete=True)
                 )
 
-    def shown(self, told: Told) -> Finding:
+    def shown(self, reported: Told) -> Finding:
         """Return the finding with its fixes, as edits of the original program."""
         fixes = [
             replace(mend.fix, checked=True)
-            for mend in told.mends
+            for mend in reported.mends
             if mend.tried.complete and self.is_of_original(mend.fix)
         ]
-        made = replace(told.finding, fixes=tuple(fixes[:SHOWN]))
-        if told.untried:
-            ways = "1 way" if told.untried == 1 else f"{told.untried} ways"
-            said = f"{ways} to fix it were not tried: the limit of tries was reached"
-            made = replace(made, lines=(*made.lines, said))
-        if made.severity == "error" and is_ignored_here(self.program, made):
-            said = f"`ignore[{made.code}]` has no effect: errors cannot be switched off"
-            made = replace(made, lines=(*made.lines, said))
-        return made
+        finding = replace(reported.finding, fixes=tuple(fixes[:SHOWN]))
+        if reported.untried:
+            ways = "1 way" if reported.untried == 1 else f"{reported.untried} ways"
+            note = f"{ways} to fix it were not tried: the limit of tries was reached"
+            finding = replace(finding, lines=(*finding.lines, note))
+        if finding.severity == "error" and is_ignored_here(self.program, finding):
+            note = (
+                f"`ignore[{finding.code}]` has no effect: errors cannot be switched off"
+            )
+            finding = replace(finding, lines=(*finding.lines, note))
+        return finding
 
     def is_ignored(self, finding: Finding) -> bool:
         """Return whether a finding noted by a run, such as a loop over elements, is
@@ -521,12 +541,12 @@ def _is_of_guessed_batch(program: Program, failures: list[Failure]) -> bool:
     return False
 
 
-def _is_same_stray(one: Finding, other: Finding) -> bool:
+def _is_same_stray(finding: Finding, other: Finding) -> bool:
     """Return whether one tensor is on the wrong device in two calls on a line."""
     return (
-        one.code == other.code == MIXED_DEVICES
-        and one.related[:1] == other.related[:1] != ()
-        and (one.span is None) == (other.span is None)
+        finding.code == other.code == MIXED_DEVICES
+        and finding.related[:1] == other.related[:1] != ()
+        and (finding.span is None) == (other.span is None)
     )
 
 
@@ -534,7 +554,7 @@ def _get_sizes(failure: Failure) -> frozenset[int]:
     """Return the two sizes that do not match."""
     unmet = failure.unmet
     both = (unmet.has, unmet.needs) if unmet is not None else ()
-    return frozenset(each for each in both if type(each) is int)
+    return frozenset(size for size in both if type(size) is int)
 
 
 def _collect_places(program: Program, finding: Finding) -> tuple[Related, ...]:

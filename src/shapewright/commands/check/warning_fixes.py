@@ -36,7 +36,9 @@ class WarningTrials:
 
 def mend_warnings(trials: WarningTrials, findings: Sequence[Finding]) -> list[Finding]:
     """Return the findings, warnings among them with the edits that mend them."""
-    before = Counter(each.code for each in findings if each.severity != "error")
+    before = Counter(
+        finding.code for finding in findings if finding.severity != "error"
+    )
     mended = 0
     shown: list[Finding] = []
     for finding in findings:
@@ -69,7 +71,7 @@ def _try_edits(
     loses = any(run.samples is False for run in runs) and (
         HazardContext(trials.program).keeps_samples is True
     )
-    found = [
+    helpful_fixes = [
         (replace(fix, checked=True), run.samples)
         for (fix, _), run in zip(known, runs, strict=True)
         if run.complete >= complete
@@ -78,13 +80,13 @@ def _try_edits(
         and not (loses and run.samples is False)
         and _has_gone(finding.code, run, before)
     ]
-    better = any(samples for _, samples in found)
-    return [fix for fix, samples in found if samples or not better][:SHOWN]
+    better = any(samples for _, samples in helpful_fixes)
+    return [fix for fix, samples in helpful_fixes if samples or not better][:SHOWN]
 
 
 def _has_gone(code: str, run: Tried, before: Counter[str]) -> bool:
     """Return whether a run has fewer findings of a code, and no more of any other."""
     after = Counter(place[2] for place in (*run.warnings, *run.notes))
     return after[code] < before[code] and all(
-        after[each] <= before[each] for each in after
+        after[other_code] <= before[other_code] for other_code in after
     )

@@ -47,7 +47,7 @@ def solve_command(
     from shapewright.runtime.restore.process_state import guard_surroundings
 
     parsed = parse_target(target, arguments)
-    given = parse_spec(spec) if spec is not None else None
+    input_spec = parse_spec(spec) if spec is not None else None
     wanted = _parse_wanted_shapes(want)
     if parsed.kind == "script":
         raise InputError(
@@ -68,7 +68,7 @@ def solve_command(
             with seen.watched():
                 loaded = load_target(parsed, build_without_data(put_back=False))
             with loaded.program.running():
-                feeding = _find_feeding(loaded, given)
+                feeding = _find_feeding(loaded, input_spec)
                 if training is not None and loaded.module is not None:
                     loaded.module.train(training)
                 return find_solution(
@@ -99,15 +99,15 @@ def solve_model(
     )
 
 
-def run_lettered(loaded: Loaded, given: Spec, request: RunRequest) -> RunResult:
+def run_lettered(loaded: Loaded, spec: Spec, request: RunRequest) -> RunResult:
     """Run a target on a spec; compute formulas if the spec has letters without a
     size.
     """
     from shapewright.commands.trace import run_once
 
-    if not given.letters_free:
-        return run_once(loaded, given, request)
-    return _compute_formulas(loaded.callable, from_spec(given), request)
+    if not spec.letters_free:
+        return run_once(loaded, spec, request)
+    return _compute_formulas(loaded.callable, from_spec(spec), request)
 
 
 def trace_call(
@@ -131,10 +131,10 @@ def trace_call(
         return _compute_formulas(target, feeding, request)
     fed_args, fed_kwargs = feeding.arguments({})
     request = replace(request, letters=dict(feeding.letters))
-    made = record_run(target, fed_args, fed_kwargs, request)
-    if not made.trace.complete:
+    result = record_run(target, fed_args, fed_kwargs, request)
+    if not result.trace.complete:
         refuse_sizes("formulas" if freed else "trace", target, fed_args, fed_kwargs)
-    return made
+    return result
 
 
 def _compute_formulas(
@@ -150,7 +150,7 @@ def _compute_formulas(
     return RunResult(trace, stepped=runner.stepped)
 
 
-def _find_feeding(loaded: Loaded, given: Spec | None) -> Feeding:
+def _find_feeding(loaded: Loaded, spec: Spec | None) -> Feeding:
     """Return the target's inputs: those of the spec, or else declared inputs or inputs
     found by search.
     """
@@ -159,18 +159,18 @@ def _find_feeding(loaded: Loaded, given: Spec | None) -> Feeding:
     from shapewright.inputs.errors import InputError
     from shapewright.inputs.spec import Spec, parse_spec
 
-    if given is None:
+    if spec is None:
         inputs = find_inputs(loaded)
         if inputs is None or not isinstance(inputs.inputs, Spec):
             raise InputError(
                 f"`{loaded.said}` needs a spec with letters: what may vary, as in"
                 ' -i "f32[B, 3, H, W]"'
             )
-        given = inputs.inputs
-        if not given.letters:
-            given = parse_spec(_with_letters(str(given)))
-    bind_inputs(loaded, given)
-    feeding = from_spec(given)
+        spec = inputs.inputs
+        if not spec.letters:
+            spec = parse_spec(_with_letters(str(spec)))
+    bind_inputs(loaded, spec)
+    feeding = from_spec(spec)
     return feeding if feeding.free else feeding.freed()
 
 
@@ -185,8 +185,8 @@ def _with_letters(text: str) -> str:
     'f32[B=1, 3, H=224, W=224]'
     """
 
-    def lettered(found: re.Match[str]) -> str:
-        dtype, sizes = found[1], [each.strip() for each in found[2].split(",")]
+    def lettered(match: re.Match[str]) -> str:
+        dtype, sizes = match[1], [size.strip() for size in match[2].split(",")]
         names = ["B"]
         if len(sizes) == 4 and dtype.startswith(("f", "b")):
             names = ["B", "", "H", "W"]

@@ -81,9 +81,9 @@ class RefusingLine:
     @property
     def refusal(self) -> Refusal:
         """Return the refusal to report."""
-        found = self.refusals[0].refusal
-        assert found is not None
-        return found
+        refusal = self.refusals[0].refusal
+        assert refusal is not None
+        return refusal
 
 
 class Domain:
@@ -269,7 +269,7 @@ class Domain:
                 if not all(other.demand.holds(sizes) for other in before):
                     continue
                 first, *rest = [demand.holds(sizes) for demand in place.demands]
-                if any(each != first for each in rest):
+                if any(other != first for other in rest):
                     return sizes
         return None
 
@@ -349,8 +349,8 @@ class Domain:
                     }
                 )
             ]  # fmt: skip
-        found = self.pairs[part]
-        yield from self.draw.sample(found, min(len(found), TOGETHER))
+        moves = self.pairs[part]
+        yield from self.draw.sample(moves, min(len(moves), TOGETHER))
 
     def rare(self) -> Iterator[dict[str, int]]:
         """Yield sizes other than the witness's that satisfy demands which hold at few
@@ -377,9 +377,9 @@ class Domain:
         return tuple(sizes[name] for name in self.letters)
 
 
-def _has_same_start(one: tuple[Any, ...], two: tuple[Any, ...]) -> bool:
+def _has_same_start(calls: tuple[Any, ...], start: tuple[Any, ...]) -> bool:
     """Return whether a run began with the calls of another."""
-    return one[: len(two)] == two
+    return calls[: len(start)] == start
 
 
 def _split_equalities(demands: Sequence[Demand]) -> list[Demand]:
@@ -387,9 +387,9 @@ def _split_equalities(demands: Sequence[Demand]) -> list[Demand]:
     demands.
     """
     rare = (EqualSizes, Fits, Square)
-    found: list[Demand] = []
+    rare_demands: list[Demand] = []
     for demand in demands:
         parts = demand.parts if isinstance(demand, Both) else (demand,)
         if any(isinstance(part, rare) for part in parts):
-            found += [demand, *parts]
-    return list(dict.fromkeys(found))
+            rare_demands += [demand, *parts]
+    return list(dict.fromkeys(rare_demands))

@@ -56,18 +56,22 @@ class _Derived:
         from shapewright.engine.recipes.replay import Deriving
 
         base = self.base
-        fresh = {_get_key(each): dict(each) for each in wanted}
-        fresh = {key: each for key, each in fresh.items() if key not in self.made}
+        fresh = {_get_key(wanted_sizes): dict(wanted_sizes) for wanted_sizes in wanted}
+        fresh = {
+            key: letter_sizes
+            for key, letter_sizes in fresh.items()
+            if key not in self.made
+        }
         if not fresh:
             return True
         sizes = [dict(base.sizes), *fresh.values()]
         shapes = [self.feeding.shapes(size) for size in sizes]
         deriving = Deriving(self.recipe, base.recorded.keys, shapes)
         try:
-            found = deriving.samples(sizes)
+            derived_samples = deriving.samples(sizes)
         except Underivable:
             return False
-        self.made |= dict(zip(fresh, found[1:], strict=True))
+        self.made |= dict(zip(fresh, derived_samples[1:], strict=True))
         own = deriving.classes
         pairs = list(zip(self.classes, own, strict=True)) if self.classes else own
         numbers: dict[Any, int] = {}
@@ -93,7 +97,7 @@ class _Derived:
     @property
     def complete(self) -> list[Sample]:
         """Return the samples that reach the end."""
-        return [each for each in self.made.values() if self.full(each)]
+        return [sample for sample in self.made.values() if self.full(sample)]
 
     def agrees(self, run: SizedRun) -> bool:
         """Return whether a plain run agrees with the sample derived for its sizes."""
@@ -118,7 +122,7 @@ def _get_key(sizes: Sizes) -> tuple[int, ...]:
 
 def derive_samples(recipe: Recipe, base: SizedRun, feeding: Feeding) -> _Derived | None:
     """Return the samples of a recipe, or None if it has inputs other than the specs."""
-    shapes = [tuple(map(int, each)) for each in feeding.shapes(base.sizes)]
+    shapes = [tuple(map(int, shape)) for shape in feeding.shapes(base.sizes)]
     if shapes != [info.meta.shape for info in recipe.given]:
         return None
     return _Derived(recipe, base, feeding)
@@ -235,8 +239,8 @@ class Evidence:
             self.few = False
             self.settle()
             self.scatter()
-        made = self.runner.made
-        others = [run for run in made.values() if run is not self.base]
+        runs_by_key = self.runner.made
+        others = [run for run in runs_by_key.values() if run is not self.base]
         self.runs = [
             self.base,
             *(r for r in others if r.sample is not None and self.within(r.sizes)),
@@ -245,13 +249,13 @@ class Evidence:
             self.runs = [run for run in self.runs if run.accepted]
         self.samples = [run.recorded for run in self.runs]
         if self.derived is not None:
-            told = self.derived.made.items()
+            derived_samples = self.derived.made.items()
             self.samples += [
-                each
-                for key, each in told
-                if key not in made
-                and self.within(each.letters)
-                and (not self.few or self.derived.full(each))
+                sample
+                for key, sample in derived_samples
+                if key not in runs_by_key
+                and self.within(sample.letters)
+                and (not self.few or self.derived.full(sample))
             ]
 
     def classes(self) -> Sequence[int]:
@@ -265,8 +269,8 @@ class Evidence:
     @property
     def accepted(self) -> list[SizedRun]:
         """Return the runs that reached their end."""
-        made = self.runner.made.values()
-        return [run for run in made if run.accepted and self.within(run.sizes)]
+        runs = self.runner.made.values()
+        return [run for run in runs if run.accepted and self.within(run.sizes)]
 
     def within(self, sizes: Mapping[str, int]) -> bool:
         """Return whether sizes are on the same side of all excluded regions as the
@@ -321,11 +325,13 @@ class Evidence:
 
     def anywhere(self, draw: random.Random) -> dict[str, int]:
         """Draw random sizes between all accepted sizes, on the base's side."""
-        made = [run.sizes for run in self.runner.made.values() if run.accepted]
+        accepted_sizes = [
+            run.sizes for run in self.runner.made.values() if run.accepted
+        ]
         sizes = {}
         for name, lattice in self.lattices.items():
-            low = min(run[name] for run in made)
-            high = max(run[name] for run in made)
+            low = min(run[name] for run in accepted_sizes)
+            high = max(run[name] for run in accepted_sizes)
             step = max(lattice.step, 1)
             for letter, size, above in self.clipped:
                 if letter == name and above:
@@ -351,9 +357,9 @@ class Evidence:
         for same in self.somewhere(draw).values():  # `H == W` is seldom met by chance
             sizes.append({n: draw.choice([2, 3]) if is_batch(n) else same for n in low})
         return [
-            each
-            for each in sizes
-            if all(low[name] <= size <= high[name] for name, size in each.items())
+            point
+            for point in sizes
+            if all(low[name] <= size <= high[name] for name, size in point.items())
         ]
 
     def count_of_range(self) -> int:
@@ -372,7 +378,10 @@ class Evidence:
             for name, lattice in self.lattices.items()
         ]
         names = list(self.lattices)
-        return [dict(zip(names, each, strict=True)) for each in product(*sizes)]
+        return [
+            dict(zip(names, combination, strict=True))
+            for combination in product(*sizes)
+        ]
 
     def each(self) -> Iterator[dict[str, int]]:
         """Yield the sizes of every letter in the range, at most `EVERY` of each."""
@@ -391,8 +400,8 @@ class Evidence:
         fitter = Fitter(columns)
         fed = [self.runner.feeding.shapes(sample.letters) for sample in self.samples]
         shapes = zip(*fed, strict=True)
-        found: list[Dims] = []
+        dims: list[Dims] = []
         for shape in shapes:
             fits = [fitter.fit(column) for column in zip(*shape, strict=True)]
-            found.append(tuple(fit.formula if fit else None for fit in fits))
-        return found
+            dims.append(tuple(fit.formula if fit else None for fit in fits))
+        return dims

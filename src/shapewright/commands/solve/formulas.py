@@ -63,7 +63,7 @@ class _Telling(Evidence):
             len(self.accepted),
             self.runner.tried,
             len(self.within_range(low, high)),
-            {each.name: self.seen(each) for each in self.fitted.varying},
+            {letter.name: self.seen(letter) for letter in self.fitted.varying},
             self.branches(),
         )
         steps = {
@@ -73,9 +73,11 @@ class _Telling(Evidence):
         }
         calls = drop_uncertain(self.fitted.calls, self.open())
         calls = shorten_formulas(calls, steps) if steps else calls
-        made = attach_formulas(trace, calls, self.given(), self.returned(calls))
-        names = find_constant_names(made, self.runner.numbers())
-        return replace(made, formulas=replace(formulas, names=names))
+        lettered_trace = attach_formulas(
+            trace, calls, self.given(), self.returned(calls)
+        )
+        names = find_constant_names(lettered_trace, self.runner.numbers())
+        return replace(lettered_trace, formulas=replace(formulas, names=names))
 
     def returned(self, calls: Sequence[CallFormulas]) -> list[Dims] | None:
         """Return the strides of the target's output, if its run was watched."""
@@ -92,12 +94,12 @@ class _Telling(Evidence):
     def within_range(self, low: Sizes, high: Sizes) -> list[Sample]:
         """Return complete derived samples within the range, at sizes without a run."""
         return [
-            each
-            for key, each in (self.derived.made if self.derived else {}).items()
+            sample
+            for key, sample in (self.derived.made if self.derived else {}).items()
             if self.derived is not None
-            and self.derived.full(each)
+            and self.derived.full(sample)
             and key not in self.runner.made
-            and all(low[n] <= size <= high[n] for n, size in each.letters.items())
+            and all(low[n] <= size <= high[n] for n, size in sample.letters.items())
         ]
 
     def seen(self, varying: Varying) -> Branch:
@@ -112,7 +114,7 @@ class _Telling(Evidence):
 
     def branches(self) -> Sequence[Branch]:
         """Return the lines after which runs take different paths."""
-        found: dict[object, Branch] = {each.span: each for each in self.parted}
+        branches: dict[object, Branch] = {branch.span: branch for branch in self.parted}
         for run in self.runs[1:]:
             at = (
                 find_parting(self.base.recorded, run.recorded) if run.accepted else None
@@ -122,14 +124,14 @@ class _Telling(Evidence):
             span = self.turned(run.sizes) or self.span_of(at)
             sizes = ", ".join(f"{n}={v}" for n, v in run.sizes.items())
             text = f"the program goes another way at {sizes}"
-            found.setdefault(span, Branch(text, span))
-        return tuple(found.values())
+            branches.setdefault(span, Branch(text, span))
+        return tuple(branches.values())
 
     def turned(self, sizes: Mapping[str, int]) -> Span | None:
         """Return the first line whose comparison has another outcome at these sizes."""
         base = self.base.sizes
         differ = (t for t in self.turns if t.outcome(sizes) != t.outcome(base))
-        return next((self.span_at(each) for each in differ), None)
+        return next((self.span_at(turn) for turn in differ), None)
 
     def span_at(self, turn: Turn) -> Span | None:
         """Return the line of a comparison or a slice."""
@@ -217,12 +219,14 @@ class _Solving(_Telling):
             slices = self.watched.seen.slices
             self.turns = find_turns(self.base.trace.letters, known, guards, slices)
         steps = {name: lattice.step for name, lattice in self.lattices.items()}
-        found = self.not_seen(steps)
-        self.work_out([s for p in found if p.turn.call is not None for s in self.at(p)])
-        for point in found:
+        points = self.not_seen(steps)
+        self.work_out(
+            [s for p in points if p.turn.call is not None for s in self.at(p)]
+        )
+        for point in points:
             for sizes in self.at(point):
-                told = point.turn.call is not None and self.told_at(sizes)
-                if not told and self.runner.count < self.most + EDGES:
+                is_known = point.turn.call is not None and self.told_at(sizes)
+                if not is_known and self.runner.count < self.most + EDGES:
                     self.runner.at(sizes)
         self.gather()
         self.tell_apart()
@@ -244,10 +248,10 @@ class _Solving(_Telling):
     def known_tensors(self) -> dict[int, Dims]:
         """Return the formulas of tensors, by their numbers in the watched run."""
         assert self.watched is not None
-        given, calls = self.given(), self.fitted.calls
+        input_dims, calls = self.given(), self.fitted.calls
         known: dict[int, Dims] = {}
         for number, (call, nth) in self.watched.seen.places.items():
-            shapes = given if call < 0 else calls[call].shapes
+            shapes = input_dims if call < 0 else calls[call].shapes
             if nth < len(shapes):
                 known[number] = shapes[nth]
         return known
@@ -271,7 +275,7 @@ class _Solving(_Telling):
     def not_seen(self, steps: Mapping[str, int]) -> list[Point]:
         """Return the branch points that do not have runs on both sides."""
         sampled: list[Sizes] = [run.sizes for run in self.accepted]
-        sampled += [each.letters for each in self.told_by_rules]
+        sampled += [sample.letters for sample in self.told_by_rules]
         return find_unseen(self.edges(steps), sampled, steps)
 
     def stay_before(self, point: Point) -> None:
@@ -310,8 +314,8 @@ class _Solving(_Telling):
             checks = CHECKS + few + (GUESSED if before.guessed else 0)
             sizes = [self.somewhere(draw) for _ in range(1 if self.few else checks)]
             self.ask_rules(draw, sizes)
-            for each in [*sizes, *self.not_led()]:
-                self.runner.at(each)
+            for point in [*sizes, *self.not_led()]:
+                self.runner.at(point)
             self.collect()
             classes = self.classes()
             fresh = [sample for sample in self.samples if id(sample) not in known]
@@ -330,19 +334,19 @@ class _Solving(_Telling):
         if self.derived is None or not self.few:
             return []
         low, high = self.bounds()
-        found = [
-            each.letters
-            for key, each in self.derived.made.items()
+        diverging_sizes = [
+            sample.letters
+            for key, sample in self.derived.made.items()
             if key not in self.runner.made
-            and not self.derived.full(each)
-            and self.within(each.letters)
-            and all(low[n] <= size <= high[n] for n, size in each.letters.items())
+            and not self.derived.full(sample)
+            and self.within(sample.letters)
+            and all(low[n] <= size <= high[n] for n, size in sample.letters.items())
             and all(
                 (size - low[n]) % max(self.lattices[n].step, 1) == 0
-                for n, size in each.letters.items()
+                for n, size in sample.letters.items()
             )
         ]
-        return found[:EDGES]
+        return diverging_sizes[:EDGES]
 
     def ask_rules(self, draw: random.Random, sizes: Sequence[Sizes]) -> None:
         """Derive samples at unused sizes, more of them where formulas round."""
@@ -359,7 +363,7 @@ class _Solving(_Telling):
         before = self.samples
         self.collect()
         if len(before) != len(self.samples) or any(
-            one is not two for one, two in zip(before, self.samples, strict=True)
+            old is not new for old, new in zip(before, self.samples, strict=True)
         ):
             self.fitted = fit_calls(self.samples, self.classes())
 
@@ -380,11 +384,13 @@ class _Solving(_Telling):
         if self.derived is not None and key not in self.derived.made:
             pairs = [[pair] for pair in self.fitted.rivals[:AT_ONCE]]
             base = self.base.sizes
-            found = (
+            candidates = (
                 find_distinguishing_sizes(p, base, self.lattices, low, high)
                 for p in pairs
             )
-            self.work_out([sizes, *(each for each in found if each)])
+            self.work_out(
+                [sizes, *(candidate for candidate in candidates if candidate)]
+            )
             if self.told_at(sizes):
                 return True
         if key in self.runner.made:

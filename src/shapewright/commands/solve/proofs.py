@@ -49,17 +49,19 @@ class _Demanding:
         }
         usual = {**explorer.feeding.letters, **trace.letters}
         self.base = {name: usual[name] for name in self.ladders}
-        found = (find_region(run, self.ladders) for run in explorer.runs)
-        self.regions: list[Region] = [each for each in found if each is not None]
+        found_regions = (find_region(run, self.ladders) for run in explorer.runs)
+        self.regions: list[Region] = [
+            region for region in found_regions if region is not None
+        ]
         ladders = self.ladders.items()
-        self.extent = "for " + ", ".join(each.text(name) for name, each in ladders)
+        self.extent = "for " + ", ".join(ladder.text(name) for name, ladder in ladders)
 
     def statements(self, demands: Sequence[Condition]) -> list[Statement]:
         """Return a statement for each demand, and a statement that there are no further
         demands.
         """
-        found = [self.needed(demand) for demand in demands]
-        return [*found, self.enough(demands)]
+        statements = [self.needed(demand) for demand in demands]
+        return [*statements, self.enough(demands)]
 
     def needed(self, demand: Condition) -> Statement:
         """Decide whether the program refuses all sizes that violate a demand."""
@@ -87,8 +89,8 @@ class _Demanding:
         rest = _Together(tuple(e for e in demands if not narrow_box(ladders, e)))
         if any(not ladder.count for ladder in ladders.values()):
             return Statement(text, "", UNDECIDED, "no sizes satisfy the demands")
-        made = (find_region(run, ladders) for run in self.explorer.runs)
-        regions = [each for each in made if each is not None]
+        found_regions = (find_region(run, ladders) for run in self.explorer.runs)
+        regions = [region for region in found_regions if region is not None]
         base = dict(self.base)
         base |= {n: e.low for n, e in ladders.items() if not e.holds(base[n])}
         left = self.explorer.explore(ladders, base, regions, rest)
@@ -101,8 +103,8 @@ class _Demanding:
             elif not decision.holds:
                 sizes = {**base, **(decision.at or {})}
                 if not self.explorer.plain(sizes).accepted:
-                    said = where.run.refused or ""
-                    return Statement(text, "", REFUTED, said, sizes)
+                    reason = where.run.refused or ""
+                    return Statement(text, "", REFUTED, reason, sizes)
                 left = f"torch's symbolic run differs at {format_sizes(sizes)}"
         if left:
             return Statement(text, "", UNDECIDED, left)
@@ -200,20 +202,20 @@ class _Prover:
     def statements(self) -> list[Statement]:
         """Return a statement for every output of the target and every module call."""
         left = self.explorer.explore(self.ladders, self.base(), self.regions)
-        return [self.statement(each, left) for each in _collect_shapes(self.trace)]
+        return [self.statement(stated, left) for stated in _collect_shapes(self.trace)]
 
     def base(self) -> dict[str, int]:
         """Return the sizes to begin with: those of the trace, but at least 2."""
-        found = {}
+        sizes = {}
         for name, ladder in self.ladders.items():
             size = self.trace.letters.get(name, ladder.low)
             second = ladder.low + ladder.step
             if size < 2 and ladder.holds(second):
                 size = second
-            found[name] = size if ladder.holds(size) else ladder.low
-        return found
+            sizes[name] = size if ladder.holds(size) else ladder.low
+        return sizes
 
-    def statement(self, each: _Stated, left: str) -> Statement:
+    def statement(self, stated: _Stated, left: str) -> Statement:
         """Decide whether the formulas of a value hold; `left` is why some sizes are in
         no region.
         """
@@ -221,24 +223,26 @@ class _Prover:
         for where in self.regions:
             if not where.done:
                 continue
-            theirs = each.of(where.run)
-            if theirs is None or list(map(len, theirs)) != list(map(len, each.shapes)):
+            theirs = stated.of(where.run)
+            if theirs is None or list(map(len, theirs)) != list(
+                map(len, stated.shapes)
+            ):
                 why = why or "torch's symbolic run has no such value"
                 continue
-            for mine, found in zip(
-                _flatten_sizes(each.shapes), _flatten_sizes(theirs), strict=True
+            for mine, their_size in zip(
+                _flatten_sizes(stated.shapes), _flatten_sizes(theirs), strict=True
             ):
-                decision, far = self.compared(mine, found, where)
+                decision, far = self.compared(mine, their_size, where)
                 beyond = beyond and far
                 if decision.holds is False:
-                    return self.refuted(each, decision.at or {})
+                    return self.refuted(stated, decision.at or {})
                 if decision.holds is None:
-                    why = why or _explain_undecided(mine, found)
+                    why = why or _explain_undecided(mine, their_size)
         if why:
-            return Statement(each.text, each.place, UNDECIDED, left or why)
+            return Statement(stated.text, stated.place, UNDECIDED, left or why)
         if left:
-            return Statement(each.text, each.place, UNDECIDED, self.partly(left))
-        return Statement(each.text, each.place, PROVEN, self.extent(beyond))
+            return Statement(stated.text, stated.place, UNDECIDED, self.partly(left))
+        return Statement(stated.text, stated.place, PROVEN, self.extent(beyond))
 
     def compared(
         self, mine: int, theirs: Expression | None, where: Region
@@ -254,24 +258,25 @@ class _Prover:
             self.known[key] = where.equal(formula, theirs)
         return self.known[key]
 
-    def refuted(self, each: _Stated, sizes: dict[str, int]) -> Statement:
+    def refuted(self, stated: _Stated, sizes: dict[str, int]) -> Statement:
         """Report a formula as refuted if a plain run contradicts it too, else as
         undecided.
         """
         plain = self.explorer.plain(sizes)
         there = {other.place: other for other in _collect_shapes(plain.trace)}.get(
-            each.place
+            stated.place
         )
         mine = tuple(
-            tuple(_evaluate_size(size, sizes) for size in one) for one in each.shapes
+            tuple(_evaluate_size(size, sizes) for size in shape)
+            for shape in stated.shapes
         )
         if plain.accepted and there is not None and there.shapes != mine:
             detail = f"it is {there.text} there"
-            return Statement(each.text, each.place, REFUTED, detail, sizes)
+            return Statement(stated.text, stated.place, REFUTED, detail, sizes)
         detail = (
             f"torch's symbolic run differs from a plain one at {format_sizes(sizes)}"
         )
-        return Statement(each.text, each.place, UNDECIDED, detail)
+        return Statement(stated.text, stated.place, UNDECIDED, detail)
 
     def partly(self, why: str) -> str:
         """Return why a formula is undecided, and the sizes for which it is shown
@@ -288,23 +293,25 @@ class _Prover:
             known = format_regions([region for region in self.regions if region.done])
             return "for " + " and ".join(known)
         ladders = self.ladders.items()
-        return "for " + ", ".join(each.text(name) for name, each in ladders)
+        return "for " + ", ".join(ladder.text(name) for name, ladder in ladders)
 
 
 def _collect_shapes(trace: Trace) -> list[_Stated]:
     """Return the recorded shapes of the target's outputs and of its module calls."""
-    found = []
+    stated_shapes = []
     facts = collect_leaves(trace.output)
     for index, fact in enumerate(facts):
         place = "output" if len(facts) == 1 else f"output[{index}]"
-        found.append(_Stated(place, (fact.shape,), partial(_get_output, index)))
+        stated_shapes.append(_Stated(place, (fact.shape,), partial(_get_output, index)))
     for call in trace.calls:
         shapes = tuple(fact.shape for fact in collect_leaves(call.output))
         if call.path and call.method == "forward" and shapes:
             place = call.path if call.call == 1 else f"{call.path} ({call.call})"
             key = (call.path, call.call)
-            found.append(_Stated(place, shapes, partial(_get_module_output, key)))
-    return found
+            stated_shapes.append(
+                _Stated(place, shapes, partial(_get_module_output, key))
+            )
+    return stated_shapes
 
 
 def _get_output(index: int, run: Symbolic) -> tuple[Dims, ...] | None:

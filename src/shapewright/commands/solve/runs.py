@@ -138,7 +138,7 @@ def from_arguments(args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Feeding:
 
 
 def build_symbolic_arguments(
-    feeding: Feeding, given: Mapping[str, Any]
+    feeding: Feeding, sizes: Mapping[str, Any]
 ) -> tuple[tuple[Any, ...], dict[str, Any]]:
     """Return the arguments of a call, with tensors of symbolic sizes."""
     from shapewright.inputs import spec_syntax
@@ -146,7 +146,7 @@ def build_symbolic_arguments(
     from shapewright.inputs.spec_parser import Written
     from shapewright.runtime.symbolic_run import make_symbolic_input
 
-    letters = {**feeding.letters, **given}
+    letters = {**feeding.letters, **sizes}
 
     def leaf(value: Any, name: str) -> Any:
         if isinstance(value, Written):
@@ -257,10 +257,10 @@ class Runner:
     def at(self, sizes: Sizes) -> SizedRun:
         """Return the run at these sizes of the free letters."""
         key = tuple(sizes[name] for name in self.free)
-        found = self.made.get(key)
-        if found is None:
-            found = self.made[key] = self.run(dict(zip(self.free, key, strict=True)))
-        return found
+        run = self.made.get(key)
+        if run is None:
+            run = self.made[key] = self.run(dict(zip(self.free, key, strict=True)))
+        return run
 
     def watch(
         self, sizes: Sizes, stand_ins: bool = True
@@ -270,11 +270,11 @@ class Runner:
 
         watching = Watching(stand_ins, own=True)
         self.watched += 1
-        made = self.result(dict(sizes), watching)
-        run = SizedRun(dict(sizes), made.trace, made.sample, True)
-        if made.guards is None or made.watched is None:
+        result = self.result(dict(sizes), watching)
+        run = SizedRun(dict(sizes), result.trace, result.sample, True)
+        if result.guards is None or result.watched is None:
             return run, None
-        return run, Watched(made.guards, made.watched())
+        return run, Watched(result.guards, result.watched())
 
     def keep(self, run: SizedRun) -> None:
         """Keep a watched run in place of the plain run of its sizes."""
@@ -297,8 +297,8 @@ class Runner:
 
     def run(self, sizes: dict[str, int]) -> SizedRun:
         """Make a plain run that is not kept."""
-        made = self.result(sizes)
-        return SizedRun(sizes, made.trace, made.sample)
+        result = self.result(sizes)
+        return SizedRun(sizes, result.trace, result.sample)
 
     def result(
         self, sizes: dict[str, int], watching: Watching | None = None
@@ -321,26 +321,28 @@ class Runner:
             guards=watching,
             letters={**self.feeding.letters, **sizes},
         )
-        made = record_run(self.target, args, kwargs, request)
-        for finding in made.trace.findings:
+        result = record_run(self.target, args, kwargs, request)
+        for finding in result.trace.findings:
             if finding.code == TIMEOUT:  # for all runs, not for this one
                 raise Stopped(finding.message)
         if not self.ran:
-            self.stepped = made.stepped
+            self.stepped = result.stepped
         self.ran += 1
-        if made.failures:
+        if result.failures:
             key = tuple(sizes[name] for name in self.free)
-            self.failures[key] = list(made.failures)
-        self.modules.update(made.modules)
-        sample = made.sample
-        return replace(made, sample=replace(sample, letters=sizes) if sample else None)
+            self.failures[key] = list(result.failures)
+        self.modules.update(result.modules)
+        sample = result.sample
+        return replace(
+            result, sample=replace(sample, letters=sizes) if sample else None
+        )
 
 
-def has_same_result(one: SizedRun, other: SizedRun) -> bool:
+def has_same_result(run: SizedRun, other: SizedRun) -> bool:
     """Return whether two runs of the same sizes have the same result."""
-    mine, theirs = one.trace, other.trace
+    mine, theirs = run.trace, other.trace
     return (
-        one.sample == other.sample
+        run.sample == other.sample
         and mine.complete == theirs.complete
         and mine.findings == theirs.findings
         and mine.assumptions == theirs.assumptions

@@ -110,16 +110,16 @@ def _scan_apart(
     """Return a lattice for every letter; letters of equal size are first changed
     together.
     """
-    made: dict[str, Lattice] = {}
+    lattices: dict[str, Lattice] = {}
     for size in dict.fromkeys(base.sizes[name] for name in names):
         equal = [name for name in names if base.sizes[name] == size]
         lattice = _scan_lattice(runner, base, equal) if len(equal) > 1 else None
         for name in equal:
             alone = lattice is not None and _is_independent(runner, base, name, lattice)
-            made[name] = (
+            lattices[name] = (
                 lattice if alone and lattice else _scan_lattice(runner, base, [name])
             )
-    return made
+    return lattices
 
 
 def _is_independent(
@@ -134,7 +134,7 @@ def _is_independent(
     def takes(size: int) -> bool:
         return size >= 1 and runner.at({**base.sizes, name: size}).accepted
 
-    ends = [each for each in (lattice.low, lattice.high) if each is not None]
+    ends = [end for end in (lattice.low, lattice.high) if end is not None]
     inside = [*ends, lattice.base + lattice.step][:2]
     beyond = [] if lattice.high is None else [lattice.high + lattice.step]
     return all(map(takes, inside)) and not any(map(takes, beyond))
@@ -223,17 +223,17 @@ def find_lattices(runner: Runner, base: SizedRun, most: int) -> dict[str, Lattic
 def find_separate_lattices(runner: Runner, base: SizedRun) -> dict[str, Lattice]:
     """Return a lattice per letter, found one by one; a batch is tried once."""
     varied = [name for name in runner.free if not is_batch(name)]
-    found = _scan_apart(runner, base, varied)
+    lattices = _scan_apart(runner, base, varied)
     for name in runner.free:
         if is_batch(name):
             more = {**base.sizes, name: base.sizes[name] + 1}
             wide = runner.at(more).accepted
-            found[name] = (
+            lattices[name] = (
                 Lattice(base.sizes[name], 1)
                 if wide
                 else _scan_lattice(runner, base, [name])
             )
-    return {name: found[name] for name in runner.free}
+    return {name: lattices[name] for name in runner.free}
 
 
 def spread_sizes(lattices: Mapping[str, Lattice]) -> Iterator[dict[str, int]]:

@@ -44,14 +44,14 @@ def find_sizes_giving(
     shapes = _pair_sizes(outputs, wanted)
     if shapes is None:
         return []
-    found: list[Trial] = []
+    accepted_trials: list[Trial] = []
     for sizes in _iter_candidates(shapes, domain):
         trial = trials.at(sizes)
         if trial.taken and _has_wanted_shape(trial, wanted, sizes):
-            found.append(trial)
-        if len(found) == MOST_EXAMPLES:
+            accepted_trials.append(trial)
+        if len(accepted_trials) == MOST_EXAMPLES:
             break
-    return found
+    return accepted_trials
 
 
 def _pair_sizes(
@@ -109,10 +109,14 @@ def _has_wanted_shape(
     """Return whether the output of a trial has the wanted shape."""
     outputs = [fact.shape for fact in collect_leaves(trial.trace.output)]
     for shape, want in zip(outputs, wanted, strict=False):
-        for size, one in zip(shape, want, strict=True):
-            if isinstance(one, int) and size != one:
+        for size, wanted_size in zip(shape, want, strict=True):
+            if isinstance(wanted_size, int) and size != wanted_size:
                 return False
-            if isinstance(one, str) and one in sizes and size != sizes[one]:
+            if (
+                isinstance(wanted_size, str)
+                and wanted_size in sizes
+                and size != sizes[wanted_size]
+            ):
                 return False
     return True
 
@@ -176,15 +180,15 @@ class _Search:
             if self.trials.count >= MOST_RUNS:
                 return None
             new = tuple(sizes[name] for name in self.letters) not in self.trials.made
-            found = self.trials.at(sizes)
-            if found.taken:
-                return found
-            further = _count_calls(found), _count_equal_pairs(call, sizes)
+            next_trial = self.trials.at(sizes)
+            if next_trial.taken:
+                return next_trial
+            further = _count_calls(next_trial), _count_equal_pairs(call, sizes)
             if new and further > (
                 _count_calls(trial),
                 _count_equal_pairs(call, trial.sizes),
             ):
-                self.better.append(found)
+                self.better.append(next_trial)
                 return None
         return None
 
@@ -200,17 +204,17 @@ class _Search:
         """
         if self.better:
             return self.better.pop()
-        left = [each for each in self.trials.all if id(each) not in self.opened]
+        left = [trial for trial in self.trials.all if id(trial) not in self.opened]
         return max(left, key=_count_calls, default=None)
 
     def call(self, trial: Trial) -> RefusedSizes:
         """Return the inputs of the refused call of a trial, as formulas."""
         alike = [
-            each
-            for each in self.trials.all
+            other
+            for other in self.trials.all
             if trial.refusal is not None
-            and each.refusal is not None
-            and each.refusal.place == trial.refusal.place
+            and other.refusal is not None
+            and other.refusal.place == trial.refusal.place
         ]
         return fit_refused_call(self.letters, [trial, *alike], self.trials.all)
 
@@ -229,26 +233,26 @@ class _Search:
         Where no letter does it alone, two are moved: an image of 224 x 448 in patches
         of 16 is 392 of them, and no height is, beside the width that was tried.
         """
-        for one, two in dict.fromkeys([*call.stated, *call.pairs]):
-            names = sorted(one.letters() | two.letters())
+        for left, right in dict.fromkeys([*call.stated, *call.pairs]):
+            names = sorted(left.letters() | right.letters())
             alone = [
                 moved
                 for name in names
-                for moved in self.equal(trial.sizes, one, two, name)
+                for moved in self.equal(trial.sizes, left, right, name)
             ]
             yield from alone
             for pair in () if alone else combinations(names, 2):
-                yield from self.equal_together(trial.sizes, one, two, pair)
+                yield from self.equal_together(trial.sizes, left, right, pair)
 
     def equal(
-        self, sizes: Mapping[str, int], one: Expression, two: Expression, name: str
+        self, sizes: Mapping[str, int], left: Expression, right: Expression, name: str
     ) -> Iterator[dict[str, int]]:
         """Yield up to three sizes of a letter at which two formulas are equal."""
         now = sizes[name]
         fits = []
         for size in range(1, LARGEST_TRIED):
             moved = {**sizes, name: size}
-            if one.value(moved) == two.value(moved):
+            if left.value(moved) == right.value(moved):
                 fits.append(size)
         fits.sort(key=lambda size: abs(size - now))
         yield from ({**sizes, name: size} for size in fits[:3])
@@ -256,8 +260,8 @@ class _Search:
     def equal_together(
         self,
         sizes: Mapping[str, int],
-        one: Expression,
-        two: Expression,
+        left: Expression,
+        right: Expression,
         names: tuple[str, str],
     ) -> Iterator[dict[str, int]]:
         """Yield up to three sizes of two letters at which two formulas are equal.
@@ -268,7 +272,7 @@ class _Search:
         fits = []
         for pair in product(ROUND, repeat=2):
             moved = {**sizes, **dict(zip(names, pair, strict=True))}
-            if one.value(moved) == two.value(moved):
+            if left.value(moved) == right.value(moved):
                 fits.append(pair)
         fits.sort(key=lambda pair: (max(pair) / min(pair), -min(pair)))
         for pair in fits[:3]:
@@ -282,4 +286,4 @@ def _count_calls(trial: Trial) -> int:
 
 def _count_equal_pairs(call: RefusedSizes, sizes: Mapping[str, int]) -> int:
     """Return how many pairs of a call are equal at these sizes."""
-    return sum(one.value(sizes) == two.value(sizes) for one, two in call.pairs)
+    return sum(left.value(sizes) == right.value(sizes) for left, right in call.pairs)

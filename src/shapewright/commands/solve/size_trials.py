@@ -84,13 +84,13 @@ class Trials:
     def at(self, sizes: Mapping[str, int]) -> Trial:
         """Return the trial at these sizes."""
         key = tuple(sizes[name] for name in self.runner.free)
-        found = self.made.get(key)
-        if found is None:
+        trial = self.made.get(key)
+        if trial is None:
             run = self.runner.at(sizes)
-            found = self.made[key] = _build_trial(
+            trial = self.made[key] = _build_trial(
                 run, self.runner.failures.get(key, [])
             )
-        return found
+        return trial
 
     @property
     def all(self) -> list[Trial]:
@@ -164,18 +164,18 @@ def fit_refused_call(
     work.done()
     known = set(letters)
     dims = [
-        tuple(e if e is not None and e.letters() <= known else None for e in one)
-        for one in work.entering(first.refusal.call)
+        tuple(e if e is not None and e.letters() <= known else None for e in shape)
+        for shape in work.entering(first.refusal.call)
     ]
-    flat = dict.fromkeys(e for one in dims for e in one if e is not None)
-    sizes = [each for each in flat if each.letters()]
-    for one in dims[:1]:
-        for last in (one, one[1:], one[2:]):  # all elements, those of one image
-            known_dims = [each for each in last if each is not None]
+    flat = dict.fromkeys(e for shape in dims for e in shape if e is not None)
+    sizes = [formula for formula in flat if formula.letters()]
+    for shape in dims[:1]:
+        for last in (shape, shape[1:], shape[2:]):  # all elements, those of one image
+            known_dims = [size for size in last if size is not None]
             whole = product(known_dims)
             if len(known_dims) == len(last) and whole.letters() and whole not in sizes:
                 sizes.append(whole)
-    constants = [each for each in flat if not each.letters()]
+    constants = [formula for formula in flat if not formula.letters()]
     return RefusedSizes(
         tuple(sizes),
         tuple(_pair_from_end(dims)),
@@ -198,12 +198,12 @@ def _has_call(trial: Trial) -> bool:
 
 def _pair_from_end(dims: Sequence[tuple[Expression | None, ...]]) -> list[Pair]:
     """Pair the sizes of two tensors from the last dim on."""
-    found: list[Pair] = []
-    for one, two in combinations(dims, 2):
-        for a, b in zip(reversed(one), reversed(two), strict=False):
+    pairs: list[Pair] = []
+    for left, right in combinations(dims, 2):
+        for a, b in zip(reversed(left), reversed(right), strict=False):
             if a is not None and b is not None and a != b:
-                found.append((a, b))
-    return list(dict.fromkeys(found))
+                pairs.append((a, b))
+    return list(dict.fromkeys(pairs))
 
 
 def _find_stated_sizes(
@@ -221,11 +221,15 @@ def _find_stated_sizes(
         return []
 
     def meaning(at: int) -> list[Expression]:
-        values = [each[at] for each in seen]
+        values = [case[at] for case in seen]
         plain = [number(values[0])] if len(set(values)) == 1 else []  # type: ignore[arg-type]
         fitting = [
-            size for size in sizes if all(size.value(one[0]) == one[at] for one in seen)
+            size
+            for size in sizes
+            if all(size.value(case[0]) == case[at] for case in seen)
         ]
         return fitting or plain
 
-    return [(one, two) for one in meaning(1) for two in meaning(2) if one != two][:4]
+    return [(has, needs) for has in meaning(1) for needs in meaning(2) if has != needs][
+        :4
+    ]

@@ -106,8 +106,16 @@ def _find_formula(
         for nth in range(FITTED + CHECKED)
     ]
     before = set(map(id, known))
-    checks = {id(each) for each in more[FITTED:] if id(each) not in before}
-    others = [each for each in _find_alike(trials, trial, refusal) if each is not trial]
+    checks = {
+        id(other_trial)
+        for other_trial in more[FITTED:]
+        if id(other_trial) not in before
+    }
+    others = [
+        other_trial
+        for other_trial in _find_alike(trials, trial, refusal)
+        if other_trial is not trial
+    ]
     if not any(id(other) in checks for other in others):
         checks = {id(other) for other in others[::3]}
     fitted = [other.recorded for other in others if id(other) not in checks]
@@ -124,13 +132,13 @@ def _find_formula(
 def _find_alike(trials: Trials, trial: Trial, refusal: Refusal) -> list[Trial]:
     """Return the runs refused at the same call, as a line may contain several calls."""
     return [
-        each
-        for each in trials.all
-        if each.refusal is not None
-        and each.refusal.place == refusal.place
-        and each.refusal.call is not None
-        and each.sample
-        and each.sample.keys[-1] == trial.recorded.keys[-1]
+        other
+        for other in trials.all
+        if other.refusal is not None
+        and other.refusal.place == refusal.place
+        and other.refusal.call is not None
+        and other.sample
+        and other.sample.keys[-1] == trial.recorded.keys[-1]
     ]
 
 
@@ -142,8 +150,8 @@ def _draw_sizes(
     """
     sizes = {}
     for name, size in trial.sizes.items():
-        seen = [each.sizes[name] for each in known]
-        step = gcd(*(each - size for each in seen)) or 1
+        seen = [other.sizes[name] for other in known]
+        step = gcd(*(other_size - size for other_size in seen)) or 1
         low = max(min(seen) - NEAR * step, size % step or step)
         high = max(seen) + NEAR * step
         if beyond:
@@ -162,7 +170,7 @@ EACH = 6
 def _build_lettered_trace(trials: Trials, witness: Trial, feeding: Feeding) -> Trace:
     """Return the witness's trace, with formulas on which all chosen runs agree."""
     runs = _choose_runs(trials, witness)
-    found = fit_calls([trial.recorded for trial in runs])
+    fitted_calls = fit_calls([trial.recorded for trial in runs])
     taken = [trial for trial in runs if trial.taken]
     letters = {
         name: Checked(
@@ -172,10 +180,10 @@ def _build_lettered_trace(trials: Trials, witness: Trial, feeding: Feeding) -> T
         for name in trials.runner.free
     }
     formulas = Formulas(letters, len(taken), trials.count)
-    made = attach_formulas(
-        witness.trace, found.calls, _get_input_formulas(runs, feeding)
+    lettered_trace = attach_formulas(
+        witness.trace, fitted_calls.calls, _get_input_formulas(runs, feeding)
     )
-    return replace(made, formulas=formulas)
+    return replace(lettered_trace, formulas=formulas)
 
 
 def _choose_runs(trials: Trials, witness: Trial) -> list[Trial]:
@@ -211,11 +219,11 @@ def _get_input_formulas(runs: list[Trial], feeding: Feeding) -> list[Dims]:
     names = runs[0].sizes
     fitter = Fitter({name: tuple(run.sizes[name] for run in runs) for name in names})
     fed = [feeding.shapes(run.sizes) for run in runs]
-    found: list[Dims] = []
-    for each in zip(*fed, strict=True):
-        fits = [fitter.fit(column) for column in zip(*each, strict=True)]
-        found.append(tuple(fit.formula if fit else None for fit in fits))
-    return found
+    input_dims: list[Dims] = []
+    for columns in zip(*fed, strict=True):
+        fits = [fitter.fit(column) for column in zip(*columns, strict=True)]
+        input_dims.append(tuple(fit.formula if fit else None for fit in fits))
+    return input_dims
 
 
 VALUES = 1 << 20
@@ -261,8 +269,8 @@ def find_solution(
     trace = _build_lettered_trace(trials, witness, feeding)
     wanted: list[Example] = []
     if want:
-        found = find_sizes_giving(trace, want, domain, trials)
-        wanted = [_build_accepted_run(trial) for trial in found]
+        wanted_trials = find_sizes_giving(trace, want, domain, trials)
+        wanted = [_build_accepted_run(trial) for trial in wanted_trials]
     demands = _mark_implied(
         [_build_demand(place, witness) for place in _sort_places(domain)], domain
     )
@@ -309,17 +317,17 @@ def _mark_implied(demands: list[Demanded], domain: Domain) -> list[Demanded]:
     """Return the demands, marking those that the others together imply."""
     points = _collect_points(domain)
     kept = list(demands)
-    for each in [d for d in demands if not isinstance(d.demand, Always)]:
-        others = [other for other in kept if other is not each]
+    for candidate in [d for d in demands if not isinstance(d.demand, Always)]:
+        others = [other for other in kept if other is not candidate]
         if all(
-            each.demand.holds(sizes)
+            candidate.demand.holds(sizes)
             for sizes in points
             if all(other.demand.holds(sizes) for other in others)
         ):
-            kept.remove(each)
-    for each in [d for d in demands if isinstance(d.demand, Always)]:
-        if not domain.takes(each.refused.sizes):
-            kept.remove(each)
+            kept.remove(candidate)
+    for candidate in [d for d in demands if isinstance(d.demand, Always)]:
+        if not domain.takes(candidate.refused.sizes):
+            kept.remove(candidate)
     return [
         demand if demand in kept else replace(demand, implied=True)
         for demand in demands
@@ -341,16 +349,18 @@ def _collect_points(domain: Domain) -> list[Sizes]:
 def _combine_demands(demands: Sequence[Demanded], domain: Domain) -> Demand | None:
     """Combine several demands on letters into one plain demand, or return None."""
     several = [demand for demand in demands if not demand.implied]
-    if len(several) < 2 and not any("//" in each.text for each in several):
+    if len(several) < 2 and not any("//" in demand.text for demand in several):
         return None
     all_ = domain.trials.all
     taken = [trial.sizes for trial in all_ if trial.taken]
     refused = [trial.sizes for trial in all_ if not trial.taken]
-    found = find_plain_demand(SizeEvidence(domain.letters, taken, refused))
+    plain_demand = find_plain_demand(SizeEvidence(domain.letters, taken, refused))
     points = _collect_points(domain)
-    if found is None or any(found.holds(s) != domain.takes(s) for s in points):
+    if plain_demand is None or any(
+        plain_demand.holds(s) != domain.takes(s) for s in points
+    ):
         return None
-    return found
+    return plain_demand
 
 
 def _find_nearest(witness: Trial, trials: Sequence[Trial]) -> Trial | None:

@@ -57,12 +57,12 @@ class Region:
     @property
     def letters(self) -> frozenset[str]:
         """Return the letters in the live conditions."""
-        return frozenset[str]().union(*(each.letters() for each in self.live))
+        return frozenset[str]().union(*(condition.letters() for condition in self.live))
 
     def holds(self, sizes: Sizes) -> bool:
         """Return whether sizes are in the region."""
         inside = all(self.box[name].holds(size) for name, size in sizes.items())
-        return inside and all(each.holds(sizes) for each in self.live)
+        return inside and all(condition.holds(sizes) for condition in self.live)
 
     def text(self) -> str:
         """Return the region as text: ``B >= 2, H >= 16``."""
@@ -73,21 +73,21 @@ class Region:
         """Return the smallest size of every letter."""
         return {name: ladder.low for name, ladder in self.box.items()}
 
-    def equal(self, one: Expression, two: Expression) -> tuple[Decision, bool]:
+    def equal(self, left: Expression, right: Expression) -> tuple[Decision, bool]:
         """Decide whether formulas are equal in the region, and whether also in its
         reach beyond.
         """
-        if not self.live and compare_formulas(one, two, self.reach).holds:
+        if not self.live and compare_formulas(left, right, self.reach).holds:
             return Decision(True), True
-        found = compare_formulas(one, two, self.box)
-        if found.holds is False and found.at is not None:
-            at = {**self.first(), **found.at}
+        decision = compare_formulas(left, right, self.box)
+        if decision.holds is False and decision.at is not None:
+            at = {**self.first(), **decision.at}
             if self.holds(at):
                 return Decision(False, at), False
-            return self.everywhere(Compared(one, "==", two)), False
-        if found.holds is None:
-            return ask_solver(Compared(one, "==", two), self.live, self.box), False
-        return found, False
+            return self.everywhere(Compared(left, "==", right)), False
+        if decision.holds is None:
+            return ask_solver(Compared(left, "==", right), self.live, self.box), False
+        return decision, False
 
     def everywhere(self, condition: Condition) -> Decision:
         """Decide whether a condition holds in the whole region."""
@@ -127,8 +127,10 @@ def find_region(run: Symbolic, ladders: Ladders) -> Region | None:
         ]
     if any(ladder.count == 0 for ladder in box.values()):
         return None
-    live = [_carry_out_divisions(each, box) for each in live]
-    live = [each for each in live if not decide_condition(each, box).holds]
+    live = [_carry_out_divisions(condition, box) for condition in live]
+    live = [
+        condition for condition in live if not decide_condition(condition, box).holds
+    ]
     return Region(
         run, box, tuple(live), box if live else _extend_box(run, box, ladders)
     )
@@ -137,7 +139,7 @@ def find_region(run: Symbolic, ladders: Ladders) -> Region | None:
 def _split_conjunction(condition: Condition) -> list[Condition]:
     """Return the parts of a conjunction, or the condition itself."""
     if isinstance(condition, Every):
-        return [part for each in condition.parts for part in _split_conjunction(each)]
+        return [part for inner in condition.parts for part in _split_conjunction(inner)]
     return [condition]
 
 
@@ -172,9 +174,11 @@ def narrow_box(box: dict[str, Ladder], condition: Condition) -> bool:
 def _carry_out_divisions(condition: Condition, box: Ladders) -> Condition:
     """Return the condition with its exact divisions by formulas carried out."""
     match condition:
-        case Compared(one, relation, two):
+        case Compared(left, relation, right):
             return Compared(
-                carry_out_divisions(one, box), relation, carry_out_divisions(two, box)
+                carry_out_divisions(left, box),
+                relation,
+                carry_out_divisions(right, box),
             )
         case Every(parts):
             return Every(tuple(_carry_out_divisions(part, box) for part in parts))
@@ -185,14 +189,14 @@ def _carry_out_divisions(condition: Condition, box: Ladders) -> Condition:
 
 def _extend_box(run: Symbolic, box: Ladders, ladders: Ladders) -> Ladders:
     """Return the box, unbounded for letters where every condition continues to hold."""
-    found = dict(box)
+    wide_box = dict(box)
     for name, ladder in box.items():
         if name in run.fixed or ladder.high != ladders[name].high:
             continue  # a condition ended it
-        wider = {**found, name: ladder.endless}
+        wider = {**wide_box, name: ladder.endless}
         if all(_is_always_true(guard, wider) for guard in run.guards):
-            found = wider
-    return found
+            wide_box = wider
+    return wide_box
 
 
 def _is_always_true(guard: SymbolicGuard, ladders: Ladders) -> bool:
@@ -236,20 +240,20 @@ def _choose_telling_sizes(
     """
     single = [atom for condition in conditions for atom in _collect_atoms(condition)]
     mixed = {name for e in single if len(e.letters()) > 1 for name in e.letters()}
-    found = {}
+    sizes = {}
     for name, ladder in ladders.items():
         every = ladder.first(ladder.count or 0)
         if name in mixed:
-            found[name] = list(every)
+            sizes[name] = list(every)
             continue
-        own = [each for each in single if each.letters() == {name}]
+        own = [condition for condition in single if condition.letters() == {name}]
         ways: dict[tuple[bool, ...], int] = {}
         for size in every:
-            said = [box[name].holds(size) for box in boxes]
-            said += [each.holds({name: size}) for each in own]
-            ways.setdefault(tuple(said), size)
-        found[name] = sorted(ways.values())
-    return found
+            outcomes = [box[name].holds(size) for box in boxes]
+            outcomes += [condition.holds({name: size}) for condition in own]
+            ways.setdefault(tuple(outcomes), size)
+        sizes[name] = sorted(ways.values())
+    return sizes
 
 
 def _collect_atoms(condition: Condition) -> list[Condition]:
@@ -271,8 +275,8 @@ def _iter_samples(ranges: Mapping[str, Sequence[int]]) -> Iterator[dict[str, int
     draw = random.Random(0)
     for at in range(2_000):
         yield {
-            name: draw.choice((each[0], each[-1]) if at < 64 else each)
-            for name, each in ranges.items()
+            name: draw.choice((choices[0], choices[-1]) if at < 64 else choices)
+            for name, choices in ranges.items()
         }
 
 
@@ -282,28 +286,28 @@ def format_regions(regions: Sequence[Region]) -> list[str]:
     joined = True
     while joined:
         joined = False
-        for one, two in combinations(boxes, 2):
-            both = _merge_boxes(one, two) or _merge_boxes(two, one)
+        for first, second in combinations(boxes, 2):
+            both = _merge_boxes(first, second) or _merge_boxes(second, first)
             if both is not None:
-                boxes = [each for each in boxes if each not in (one, two)] + [both]
+                boxes = [box for box in boxes if box not in (first, second)] + [both]
                 joined = True
                 break
-    found = [", ".join(ladder.text(name) for name, ladder in b.items()) for b in boxes]
-    return found + [region.text() for region in regions if region.live]
+    texts = [", ".join(ladder.text(name) for name, ladder in b.items()) for b in boxes]
+    return texts + [region.text() for region in regions if region.live]
 
 
-def _merge_boxes(one: Ladders, two: Ladders) -> dict[str, Ladder] | None:
+def _merge_boxes(first: Ladders, second: Ladders) -> dict[str, Ladder] | None:
     """Merge two boxes if the second begins where the first ends, else return None."""
-    differ = [name for name in one if one[name] != two[name]]
+    differ = [name for name in first if first[name] != second[name]]
     if len(differ) != 1:
         return None
-    low, high = one[differ[0]], two[differ[0]]
+    low, high = first[differ[0]], second[differ[0]]
     step = high.step if high.count != 1 else low.step
     if low.high is None or low.high + step != high.low:
         return None
     if low.count != 1 and low.step != step:
         return None
-    return {**one, differ[0]: Ladder(low.low, high.high, step)}
+    return {**first, differ[0]: Ladder(low.low, high.high, step)}
 
 
 MOST_RUNS = 40
@@ -339,11 +343,11 @@ class Explorer:
         make = partial(build_symbolic_arguments, self.feeding)
         left = max(self.ends - time.monotonic(), 0.1)
         assert self.runner.taken is not None, "a plain run has taken it"
-        made = run_symbolically(
+        run = run_symbolically(
             self.target, make, sizes, self.runner.taken, left, self.kernels
         )
-        self.runs.append(made)
-        return made
+        self.runs.append(run)
+        return run
 
     def explore(
         self,
@@ -391,9 +395,9 @@ class Explorer:
             self.reason = f"{within}{run.undecided}"
             return
         if self.plain(sizes).accepted is not (run.refused is None):
-            said = run.refused or "refuses nothing"
+            difference = run.refused or "refuses nothing"
             self.reason = (
-                f"torch's symbolic run differs at {format_sizes(sizes)}: {said}"
+                f"torch's symbolic run differs at {format_sizes(sizes)}: {difference}"
             )
             return
         region = find_region(run, ladders)

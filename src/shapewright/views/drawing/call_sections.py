@@ -30,9 +30,9 @@ from shapewright.views.drawing.new_tensors import format_making_lines
 def _describe_costs(drawn: Drawn) -> list[str]:
     """Return the cost of a call in a line or two."""
     costs = compute_costs(drawn)
-    said = f"cost: {_describe_memory(drawn, costs)}"
+    cost = f"cost: {_describe_memory(drawn, costs)}"
     loop = _describe_loop(costs)
-    return [said] if costs.kind in ("view", "same") or not loop else [said, loop]
+    return [cost] if costs.kind in ("view", "same") or not loop else [cost, loop]
 
 
 def _describe_reading(drawn: Drawn) -> list[str]:
@@ -50,24 +50,24 @@ def _describe_reading(drawn: Drawn) -> list[str]:
     return []
 
 
-def _describe_memory(drawn: Drawn, made: Costs) -> str:
+def _describe_memory(drawn: Drawn, costs: Costs) -> str:
     """Return the effect on memory, and the arithmetic operations if there are any."""
-    if made.kind == "same":
+    if costs.kind == "same":
         return "free, the same elements in the same storage: 0 bytes are moved"
-    if made.kind == "view":
+    if costs.kind == "view":
         later = "`out.contiguous()` copies nothing either"
-        if made.copied is not None:
-            later = f"a later `out.contiguous()` copies {made.copied:,} bytes"
+        if costs.copied is not None:
+            later = f"a later `out.contiguous()` copies {costs.copied:,} bytes"
         return f"free, 0 bytes are moved; {later}"
-    if made.kind == "new":
+    if costs.kind == "new":
         done = "allocated" if _is_empty(drawn) else "written"
-        return f"{made.moved:,} bytes are {done}"
-    if made.kind == "copy":
-        return f"a copy, {made.moved:,} bytes are read and written"
-    work = _format_sums(made)
-    if made.kind == "in place":
-        return f"a pass in place over {made.moved:,} bytes, none are new{work}"
-    return f"a pass over {made.moved:,} bytes of inputs and outputs{work}"
+        return f"{costs.moved:,} bytes are {done}"
+    if costs.kind == "copy":
+        return f"a copy, {costs.moved:,} bytes are read and written"
+    work = _format_sums(costs)
+    if costs.kind == "in place":
+        return f"a pass in place over {costs.moved:,} bytes, none are new{work}"
+    return f"a pass over {costs.moved:,} bytes of inputs and outputs{work}"
 
 
 def _is_empty(drawn: Drawn) -> bool:
@@ -75,18 +75,18 @@ def _is_empty(drawn: Drawn) -> bool:
     return drawn.name.rpartition(".")[2].startswith("empty")
 
 
-def _format_sums(made: Costs) -> str:
+def _format_sums(costs: Costs) -> str:
     """Return `: 24 multiplications, 24 additions` if the numbers are few and known."""
-    parts = [f"{count:,} {name}" for name, count in (made.arithmetic or {}).items()]
+    parts = [f"{count:,} {name}" for name, count in (costs.arithmetic or {}).items()]
     return f": {', '.join(parts)}" if 0 < len(parts) <= 3 else ""
 
 
-def _describe_loop(made: Costs) -> str:
+def _describe_loop(costs: Costs) -> str:
     """Return a comparison of the naive loop with the single call."""
-    if not made.passes:
+    if not costs.passes:
         return ""
-    calls = f"{made.calls:,} calls of torch in " if made.calls is not None else ""
-    passes = formatting.format_plural(made.passes, "pass", "passes")
+    calls = f"{costs.calls:,} calls of torch in " if costs.calls is not None else ""
+    passes = formatting.format_plural(costs.passes, "pass", "passes")
     return f"1 call of torch; the loop makes {calls}{passes} of Python"
 
 
@@ -125,12 +125,12 @@ def format_cost_lines(drawn: Drawn) -> list[str]:
     return lines
 
 
-def _count_reads(drawn: Drawn, made: Costs) -> str:
+def _count_reads(drawn: Drawn, costs: Costs) -> str:
     """Return how many elements torch reads, which is at least each input once."""
-    if made.kind in ("view", "same", "new"):
+    if costs.kind in ("view", "same", "new"):
         return "0"
-    if made.kind == "copy":
-        return _format_number(made.reads)
+    if costs.kind == "copy":
+        return _format_number(costs.reads)
     return f"{sum(side.size for side in drawn.inputs):,}+"
 
 
@@ -175,58 +175,70 @@ MOVES = frozenset(
 
 def _describe_backward(drawn: Drawn) -> list[str]:
     """Return a line on autograd, and a line for each input that is read repeatedly."""
-    made = drawn.beside.autograd if drawn.beside else None
-    if made is None or not (made.nodes or made.reason or made.gradients):
+    autograd = drawn.beside.autograd if drawn.beside else None
+    if autograd is None or not (
+        autograd.nodes or autograd.reason or autograd.gradients
+    ):
         return []
-    if made.reason:
-        return [f"no gradient: {made.reason}"]
-    if not made.nodes:
+    if autograd.reason:
+        return [f"no gradient: {autograd.reason}"]
+    if not autograd.nodes:
         return ["backward: the input itself comes back, and gets the gradient"]
-    kept = _list_parts(_format_kept(one) for one in made.kept) or "nothing"
-    having = [one for one in made.gradients if one.shape is not None]
-    given = _list_parts(f"`{one.name}` {one.shape}" for one in having)
-    said = (
-        f"backward: {_find_main_node(made)} keeps {kept}; gradients: {given or 'none'}"
+    kept = (
+        _list_parts(_format_kept(kept_tensor) for kept_tensor in autograd.kept)
+        or "nothing"
+    )
+    having = [gradient for gradient in autograd.gradients if gradient.shape is not None]
+    gradients = _list_parts(
+        f"`{gradient.name}` {gradient.shape}" for gradient in having
+    )
+    summary = (
+        f"backward: {_find_main_node(autograd)} keeps {kept}; gradients:"
+        f" {gradients or 'none'}"
     )
     return [
-        said,
-        *(line for one in having for line in _describe_broadcast(drawn, one.name)),
+        summary,
+        *(
+            line
+            for gradient in having
+            for line in _describe_broadcast(drawn, gradient.name)
+        ),
     ]
 
 
 def _describe_broadcast(drawn: Drawn, name: str) -> list[str]:
     """Return a line on an input that is read repeatedly: its gradient is a sum."""
-    made = _find_repeated_dims(drawn, name)
-    if made is None or made.loops or not made.dims or not made.times:
+    repeats = _find_repeated_dims(drawn, name)
+    if repeats is None or repeats.loops or not repeats.dims or not repeats.times:
         return []
     if len(drawn.maps) != 1 or any(
         read.tensor == name for read in _find_looped_reads(drawn)
     ):
         return []
     return [
-        f"`{name}` is read {formatting.format_times(made.times)}, 0 copies: its"
-        f" gradient sums over {_format_out_dims(made)}"
+        f"`{name}` is read {formatting.format_times(repeats.times)}, 0 copies: its"
+        f" gradient sums over {_format_out_dims(repeats)}"
     ]
 
 
 def _find_looped_reads(drawn: Drawn) -> tuple[Read, ...]:
     """Return the reads that are inside a loop of the map."""
-    one = drawn.maps[0]
-    return one.reads if one.loops else ()
+    first_map = drawn.maps[0]
+    return first_map.reads if first_map.loops else ()
 
 
-def _find_main_node(made: Autograd) -> str:
+def _find_main_node(autograd: Autograd) -> str:
     """Return the node that does the main work."""
-    names = [name.partition("Backward")[0] for name in made.nodes]
+    names = [name.partition("Backward")[0] for name in autograd.nodes]
     place = next((n for n, name in enumerate(names) if name not in MOVES), 0)
-    return made.nodes[place]
+    return autograd.nodes[place]
 
 
-def _format_kept(one: Kept) -> str:
+def _format_kept(kept_tensor: Kept) -> str:
     """Return a short description of a kept tensor."""
-    if one.name:
-        return f"`{one.name}`"
-    return f"{one.shape} {one.dtype} of its own"
+    if kept_tensor.name:
+        return f"`{kept_tensor.name}`"
+    return f"{kept_tensor.shape} {kept_tensor.dtype} of its own"
 
 
 def _list_parts(parts: Iterable[str]) -> str:
@@ -247,10 +259,10 @@ def _find_repeated_dims(drawn: Drawn, name: str) -> RepeatedReads | None:
     return find_repeats(drawn.maps[0], name, shapes[name])
 
 
-def _format_out_dims(made: RepeatedReads) -> str:
+def _format_out_dims(repeats: RepeatedReads) -> str:
     """Return `dim 0 of `out`` or `dims 0 and 1 of `out``."""
-    many = "s" if made.dims[1:] else ""
-    return f"dim{many} {_list_parts(map(str, made.dims))} of `out`"
+    many = "s" if repeats.dims[1:] else ""
+    return f"dim{many} {_list_parts(map(str, repeats.dims))} of `out`"
 
 
 # -- the section -----------------------------------------------------------------------
@@ -259,76 +271,80 @@ def _format_out_dims(made: RepeatedReads) -> str:
 def format_backward_lines(drawn: Drawn) -> list[str]:
     """Return the autograd section: graph, kept tensors, gradients, writes."""
     assert drawn.beside is not None
-    made = drawn.beside.autograd
-    lines = _format_versions(made)
-    if made.reason:
-        return [f"no gradient: {made.reason}", *lines]
-    lines = [_format_graph(made), *_format_kept_lines(made), *lines]
+    autograd = drawn.beside.autograd
+    lines = _format_versions(autograd)
+    if autograd.reason:
+        return [f"no gradient: {autograd.reason}", *lines]
+    lines = [_format_graph(autograd), *_format_kept_lines(autograd), *lines]
     lines.append("gradients, if every input requires one:")
-    wide = max((len(one.name) for one in made.gradients), default=0)
-    for one in made.gradients:
-        lines.append(f"  {one.name:{wide}}  {_describe_gradient(drawn, one)}")
-    for what, said in made.refused:
-        lines.append(f"{what}: torch refuses: {said}")
+    wide = max((len(gradient.name) for gradient in autograd.gradients), default=0)
+    for gradient in autograd.gradients:
+        lines.append(f"  {gradient.name:{wide}}  {_describe_gradient(drawn, gradient)}")
+    for what, reason in autograd.refused:
+        lines.append(f"{what}: torch refuses: {reason}")
     return lines
 
 
-def _format_graph(made: Autograd) -> str:
+def _format_graph(autograd: Autograd) -> str:
     """Return the nodes that backward runs, in order."""
-    if not made.nodes:
+    if not autograd.nodes:
         return "no grad_fn: the input itself comes back"
-    rest = f", then {', '.join(made.nodes[1:])}" if made.nodes[1:] else ""
-    return f"grad_fn: {made.nodes[0]}{rest}"
+    rest = f", then {', '.join(autograd.nodes[1:])}" if autograd.nodes[1:] else ""
+    return f"grad_fn: {autograd.nodes[0]}{rest}"
 
 
-def _format_kept_lines(made: Autograd) -> list[str]:
+def _format_kept_lines(autograd: Autograd) -> list[str]:
     """Return the tensors that stay in memory until backward, with their costs."""
-    if not made.kept:
+    if not autograd.kept:
         return ["kept until backward: nothing"]
-    wide = max(len(one.name or "another") for one in made.kept)
+    wide = max(len(kept_tensor.name or "another") for kept_tensor in autograd.kept)
     lines = ["kept until backward:"]
-    for one in made.kept:
-        cost = f"{one.nbytes:,} bytes of its own"
-        if one.name:
-            seen = "a view of it, " if one.view else ""
+    for kept_tensor in autograd.kept:
+        cost = f"{kept_tensor.nbytes:,} bytes of its own"
+        if kept_tensor.name:
+            seen = "a view of it, " if kept_tensor.view else ""
             cost = f"{seen}no memory of its own"
-        name = one.name or "another"
-        lines.append(f"  {name:{wide}}  {one.shape} {one.dtype}: {cost}")
-    named = _list_parts(f"`{one.name}`" for one in made.kept if one.name)
+        name = kept_tensor.name or "another"
+        lines.append(
+            f"  {name:{wide}}  {kept_tensor.shape} {kept_tensor.dtype}: {cost}"
+        )
+    named = _list_parts(
+        f"`{kept_tensor.name}`" for kept_tensor in autograd.kept if kept_tensor.name
+    )
     if named:
         lines.append(f"{named} must not be written in place before backward")
     return lines
 
 
-def _format_versions(made: Autograd) -> list[str]:
+def _format_versions(autograd: Autograd) -> list[str]:
     """Return the version counters of the tensors that were written."""
     return [
         f"written in place: `{name}._version` goes from {before} to {after}"
-        for name, before, after in made.written
+        for name, before, after in autograd.written
     ]
 
 
-def _describe_gradient(drawn: Drawn, one: InputGradient) -> str:
+def _describe_gradient(drawn: Drawn, gradient: InputGradient) -> str:
     """Return the shape and sum of an input's gradient, or why it has none."""
-    if one.shape is None:
-        return f"none: {one.reason}"
-    text = str(one.shape)
-    if one.reason:
-        text += f", {one.reason}"
-    return f"{text}{_describe_terms(_find_repeated_dims(drawn, one.name))}"
+    if gradient.shape is None:
+        return f"none: {gradient.reason}"
+    text = str(gradient.shape)
+    if gradient.reason:
+        text += f", {gradient.reason}"
+    return f"{text}{_describe_terms(_find_repeated_dims(drawn, gradient.name))}"
 
 
-def _describe_terms(made: RepeatedReads | None) -> str:
+def _describe_terms(repeats: RepeatedReads | None) -> str:
     """Return what the backward pass adds up for an element of an input's gradient."""
-    if made is None or made.times == 1:
+    if repeats is None or repeats.times == 1:
         return ""
-    if made.chosen:
+    if repeats.chosen:
         return ": 0 where nothing was read, a sum where something was read again"
-    if made.times is None:
+    if repeats.times is None:
         return ": the sum over all elements of `out` that read it"
-    over = [_format_out_dims(made)] if made.dims else []
-    over += [f"the loop of `{letter}`" for letter in made.loops]
-    read = f"each element is read {formatting.format_times(made.times)}, 0 copies"
+    over = [_format_out_dims(repeats)] if repeats.dims else []
+    over += [f"the loop of `{letter}`" for letter in repeats.loops]
+    read = f"each element is read {formatting.format_times(repeats.times)}, 0 copies"
     return f": {read}; it sums over {_list_parts(over)}"
 
 
@@ -346,10 +362,10 @@ def _find_steps(drawn: Drawn, calls: tuple[Called, ...]) -> list[str]:
     """Return the steps to the kernels, as far as they form a single path."""
     first = calls[0]
     parts = [_shorten_name(drawn.name), first.name]
-    if len(every := [one for one in calls if one.depth == 0]) > 1:
+    if len(every := [call for call in calls if call.depth == 0]) > 1:
         return [parts[0], _format_calls(every)]
     while first.composite:
-        inner = [one for one in _find_children(calls, first) if not _is_check(one)]
+        inner = [call for call in _find_children(calls, first) if not _is_check(call)]
         if len(inner) != 1:
             named = _format_calls(inner)
             return [*parts, named] if named else parts
@@ -358,27 +374,27 @@ def _find_steps(drawn: Drawn, calls: tuple[Called, ...]) -> list[str]:
     return [*parts, *first.keys]
 
 
-def _is_check(one: Called) -> bool:
+def _is_check(call: Called) -> bool:
     """Return whether a call only checks if there is something to do."""
-    return one.name in ("aten::to", "aten::_nnpack_available")
+    return call.name in ("aten::to", "aten::_nnpack_available")
 
 
 def _format_calls(calls: list[Called]) -> str:
     """Return `aten::t, aten::addmm`."""
-    names = list(dict.fromkeys(one.name for one in calls))
+    names = list(dict.fromkeys(call.name for call in calls))
     return ", ".join(names[:6]) + (", ..." if names[6:] else "")
 
 
-def _find_children(calls: tuple[Called, ...], one: Called) -> list[Called]:
+def _find_children(calls: tuple[Called, ...], caller: Called) -> list[Called]:
     """Return the calls that a call makes."""
-    found = []
-    place = next(n for n, other in enumerate(calls) if other is one)
+    children = []
+    place = next(n for n, other in enumerate(calls) if other is caller)
     for other in calls[place + 1 :]:
-        if other.depth <= one.depth:
+        if other.depth <= caller.depth:
             break
-        if other.depth == one.depth + 1:
-            found.append(other)
-    return found
+        if other.depth == caller.depth + 1:
+            children.append(other)
+    return children
 
 
 def _shorten_name(name: str) -> str:
@@ -389,21 +405,21 @@ def _shorten_name(name: str) -> str:
 def format_dispatch_lines(drawn: Drawn) -> list[str]:
     """Return the dispatch section: operators with keys, inner calls indented."""
     assert drawn.beside is not None
-    made = drawn.beside.dispatch
-    if made.reason or not made.calls:
-        return [made.reason or "not known"]
-    shown = made.calls[:MOST]
+    dispatch = drawn.beside.dispatch
+    if dispatch.reason or not dispatch.calls:
+        return [dispatch.reason or "not known"]
+    shown = dispatch.calls[:MOST]
     lines = [_shorten_name(drawn.name)]
-    wide = max(len(one.name) + 2 * one.depth for one in shown)
-    for one in shown:
-        name = f"{'  ' * one.depth}{one.name}"
-        keys = " -> ".join(one.keys)
-        node = _format_node(one, drawn.beside.autograd)
+    wide = max(len(call.name) + 2 * call.depth for call in shown)
+    for call in shown:
+        name = f"{'  ' * call.depth}{call.name}"
+        keys = " -> ".join(call.keys)
+        node = _format_node(call, drawn.beside.autograd)
         lines.append(f"  {name:{wide}}  {keys}{node}".rstrip())
-    if made.calls[MOST:]:
-        lines.append(f"  … {len(made.calls) - MOST} more calls")
-    said = {key for one in shown for key in one.keys}
-    return [*lines, *(f"{key}: {MEANS[key]}" for key in MEANS if key in said)]
+    if dispatch.calls[MOST:]:
+        lines.append(f"  … {len(dispatch.calls) - MOST} more calls")
+    keys_shown = {key for call in shown for key in call.keys}
+    return [*lines, *(f"{key}: {MEANS[key]}" for key in MEANS if key in keys_shown)]
 
 
 MEANS = {
@@ -415,13 +431,13 @@ MEANS = {
 """Explanations of dispatch keys that are not the name of a device."""
 
 
-def _format_node(one: Called, made: Autograd) -> str:
+def _format_node(call: Called, autograd: Autograd) -> str:
     """Return the node that autograd made for an operator: ` (GatherBackward0)`."""
-    if not any(key.startswith("Autograd") for key in one.keys):
+    if not any(key.startswith("Autograd") for key in call.keys):
         return ""
-    plain = one.name.removeprefix("aten::").partition(".")[0].strip("_")
+    plain = call.name.removeprefix("aten::").partition(".")[0].strip("_")
     due = "".join(part.capitalize() for part in plain.split("_")).lower()
-    for name in made.nodes:
+    for name in autograd.nodes:
         if name.partition("Backward")[0].lower() == due:
             return f"  ({name})"
     return ""
@@ -433,11 +449,11 @@ def format_page_lines(drawn: Drawn) -> list[str]:
         return []
     if not drawn.outputs:
         return _describe_reading(drawn)
-    made = format_making_lines(drawn)
-    lines = [*made, *_describe_costs(drawn)]
+    making_lines = format_making_lines(drawn)
+    lines = [*making_lines, *_describe_costs(drawn)]
     return (
         lines
-        if made
+        if making_lines
         else [*lines, *_describe_backward(drawn), *_describe_dispatch(drawn)]
     )
 
@@ -446,11 +462,11 @@ def format_sections(drawn: Drawn) -> list[list[str]]:
     """Return the sections that are shown on request."""
     if drawn.error or not drawn.outputs:
         return []
-    found = [_format_section("costs", format_cost_lines(drawn))]
+    sections = [_format_section("costs", format_cost_lines(drawn))]
     if drawn.beside is not None:
-        found.append(_format_section("autograd", format_backward_lines(drawn)))
-        found.append(_format_section("dispatch", format_dispatch_lines(drawn)))
-    return found
+        sections.append(_format_section("autograd", format_backward_lines(drawn)))
+        sections.append(_format_section("dispatch", format_dispatch_lines(drawn)))
+    return sections
 
 
 def _format_section(name: str, lines: list[str]) -> list[str]:

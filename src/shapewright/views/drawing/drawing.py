@@ -198,9 +198,9 @@ class Drawing:
 
     def saved(self, path: Path) -> bytes:
         """Return the bytes that `save` writes."""
-        said = explain_unsaved(path)
-        if said:
-            raise ValueError(said)
+        refusal = explain_unsaved(path)
+        if refusal:
+            raise ValueError(refusal)
         if path.suffix == ".png":
             return self.png()
         text = self.svg() if path.suffix == ".svg" else f"{TEXT_MARK}{self.text()}\n"
@@ -240,8 +240,8 @@ def explain_unsaved(path: Path) -> str:
     """Return why a drawing cannot be saved under a file name, or "" if it can be."""
     if path.suffix not in ENDINGS:
         return f"`{path}`: a drawing is written to .svg, .png or .txt"
-    said = _find_missing() if path.suffix == ".png" else ""
-    return f"{said}, or write `{path.with_suffix('.svg')}`" if said else ""
+    reason = _find_missing() if path.suffix == ".png" else ""
+    return f"{reason}, or write `{path.with_suffix('.svg')}`" if reason else ""
 
 
 def _build_theme() -> str:

@@ -152,7 +152,7 @@ def build_grid(side: Side, marked: Collection[Index], most: int = 24) -> Grid:
     )
     if slices := prod(side.shape[:-2]) - 1:
         cut.append(f"{slices} other slice{'s' if slices > 1 else ''}")
-    seen = sum(one.marked for row in cells for one in row)
+    seen = sum(cell.marked for row in cells for cell in row)
     if unseen := len(set(marked)) - seen:
         cut.append(f"{unseen} more marked, not shown")
     return Grid(_format_title(side, outer), cells, tuple(cut))
@@ -194,20 +194,20 @@ def _select_plane(
     return outer, {(index[-2], index[-1]) for index in padded}
 
 
-def draw_box(one: Grid, strokes: Strokes = BOXES, style: str = "read") -> list[str]:
+def draw_box(grid: Grid, strokes: Strokes = BOXES, style: str = "read") -> list[str]:
     """Return a grid as lines of equal width, marked elements in brackets and in a
     style."""
     colour = strokes.colour
-    wide = max((len(c.text) for row in one.rows for c in row), default=1) + 2
-    columns = len(one.rows[0]) if one.rows else 0
+    wide = max((len(c.text) for row in grid.rows for c in row), default=1) + 2
+    columns = len(grid.rows[0]) if grid.rows else 0
     across = strokes.across * (wide * columns)
     left, right, low_left, low_right = tuple(strokes.corners)
     side = add_ink(strokes.down, "dim", colour)
     lines = [
-        add_ink(one.title, style, colour),
+        add_ink(grid.title, style, colour),
         add_ink(f"{left}{across}{right}", "dim", colour),
     ]
-    for row in one.rows:
+    for row in grid.rows:
         body = "".join(
             add_ink(f"[{c.text}]".rjust(wide), f"{style}-cell", colour)
             if c.marked
@@ -216,7 +216,7 @@ def draw_box(one: Grid, strokes: Strokes = BOXES, style: str = "read") -> list[s
         )
         lines.append(f"{side}{body}{side}")
     lines.append(add_ink(f"{low_left}{across}{low_right}", "dim", colour))
-    lines += [add_ink(f"{strokes.cut} {text}", "dim", colour) for text in one.left_out]
+    lines += [add_ink(f"{strokes.cut} {text}", "dim", colour) for text in grid.left_out]
     wide = max(map(count_columns, lines))
     return [_fill_width(line, wide) for line in lines]
 

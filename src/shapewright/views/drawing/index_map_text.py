@@ -51,10 +51,10 @@ class Followed:
 
 def follow(drawn: Drawn, number: int = 0) -> Followed | None:
     """Follow an element of an output, or return None if there are no values to show."""
-    out, one = drawn.outputs[number], drawn.maps[number]
+    out, index_map = drawn.outputs[number], drawn.maps[number]
     if out.values is None or any(side.values is None for side in drawn.inputs):
         return None
-    steps = prod(loop.size for loop in one.loops)
+    steps = prod(loop.size for loop in index_map.loops)
     if steps > MOST_STEPS:
         return None
     lookup = {side.name: build_reader(side.values) for side in drawn.inputs}
@@ -62,22 +62,24 @@ def follow(drawn: Drawn, number: int = 0) -> Followed | None:
     best: tuple[int, Index, list[Any]] | None = None
     most = min(40, MOST_STEPS // max(steps, 1))
     for index in islice(_iter_candidates(out.shape), 1 + most):
-        found = list(dict.fromkeys(find_direct(one, index, lookup)))
-        if best is None or len(found) > best[0]:
-            best = len(found), index, found
+        elements = list(dict.fromkeys(find_direct(index_map, index, lookup)))
+        if best is None or len(elements) > best[0]:
+            best = len(elements), index, elements
     assert best is not None
-    _, index, found = best
+    _, index, elements = best
     marked: dict[str, list[Index]] = {}
-    if one.stages:
-        marks_of = [*find_sources(one, index, lookup), *found]
-        found = [place for place in found if place[0] in {*lookup, *shown}]
+    if index_map.stages:
+        marks_of = [*find_sources(index_map, index, lookup), *elements]
+        elements = [place for place in elements if place[0] in {*lookup, *shown}]
     else:
-        marks_of = found
-    for name, place in [*marks_of, *_find_deciding(one, index, lookup)]:
+        marks_of = elements
+    for name, place in [*marks_of, *_find_deciding(index_map, index, lookup)]:
         marked.setdefault(name, []).append(place)
     every = (*drawn.inputs, *(side for side in drawn.stages if side.name in shown))
     marks = [(side, marked.get(side.name, [])) for side in every]
-    return Followed(out, index, found, [*marks, (out, [index])], bool(one.stages))
+    return Followed(
+        out, index, elements, [*marks, (out, [index])], bool(index_map.stages)
+    )
 
 
 def find_kinds(drawn: Drawn, followed: Followed | None) -> dict[str, str]:
@@ -85,13 +87,13 @@ def find_kinds(drawn: Drawn, followed: Followed | None) -> dict[str, str]:
 
     `where` also marks tensors that are read only on the way to a stage.
     """
-    found = {side.name: "read" for side in (*drawn.inputs, *drawn.stages)}
+    kinds = {side.name: "read" for side in (*drawn.inputs, *drawn.stages)}
     if followed is not None:
         read = {name for name, _ in followed.found}
         for side, marks in followed.marks:
             if marks and side.name not in read:
-                found[side.name] = "where"
-    return found | {side.name: "out" for side in drawn.outputs}
+                kinds[side.name] = "where"
+    return kinds | {side.name: "out" for side in drawn.outputs}
 
 
 def explain_missing_values(drawn: Drawn) -> str:
@@ -117,25 +119,27 @@ def _iter_candidates(shape: Index) -> Iterator[Index]:
     yield from product(*(range(size) for size in shape))
 
 
-def _find_deciding(one: IndexMap, index: Index, lookup: Any) -> list[tuple[str, Index]]:
+def _find_deciding(
+    index_map: IndexMap, index: Index, lookup: Any
+) -> list[tuple[str, Index]]:
     """Return the elements of index tensors that decide which elements are read."""
-    letters = {**lookup, **one.named(index)}
-    steps = list(islice(one.steps(letters), 64))
-    found = []
-    for read in one.reads:
+    letters = {**lookup, **index_map.named(index)}
+    steps = list(islice(index_map.steps(letters), 64))
+    elements = []
+    for read in index_map.reads:
         for expression in read.indices:
             for inner in _iter_elements(expression):
                 for step in steps:
                     place = tuple(part.value(step) for part in inner.indices)
-                    found.append((inner.tensor, place))
-    chosen = [condition for read in one.reads for condition in read.when]
-    for condition in (*one.conditions, *chosen):
+                    elements.append((inner.tensor, place))
+    chosen = [condition for read in index_map.reads for condition in read.when]
+    for condition in (*index_map.conditions, *chosen):
         for part in (getattr(condition, "left", None),):
             for inner in _iter_elements(part) if part is not None else ():
                 for step in steps:
                     place = tuple(p.value(step) for p in inner.indices)
-                    found.append((inner.tensor, place))
-    return list(dict.fromkeys(found))
+                    elements.append((inner.tensor, place))
+    return list(dict.fromkeys(elements))
 
 
 def _iter_elements(expression: Expression) -> Iterator[Element]:
@@ -164,8 +168,8 @@ def describe_sizes(drawn: Drawn) -> list[str]:
 
 def _describe_product(drawn: Drawn) -> list[str]:
     """Return a convolution as a matrix product, between unfold and fold."""
-    one, sides = drawn.maps[0], {side.name: side.shape for side in drawn.inputs}
-    if one.term != "product" or "weight" not in sides:
+    index_map, sides = drawn.maps[0], {side.name: side.shape for side in drawn.inputs}
+    if index_map.term != "product" or "weight" not in sides:
         return []
     first, second, *kernel = sides["weight"]
     groups = drawn.arguments.get("groups", 1)
@@ -173,17 +177,20 @@ def _describe_product(drawn: Drawn) -> list[str]:
         side.shape for side in drawn.inputs if side.name not in ("weight", "bias")
     )  # by the program's own name where a line is drawn
     batch = prod(data[: -len(kernel) - 1])
-    if one.sizing == "spread":
+    if index_map.sizing == "spread":
         rows, inner = second * prod(kernel), first // groups
         places = prod(data[-len(kernel) :])
         how = "product, fold"
     else:
         rows, inner = first // groups, second * prod(kernel)
-        places = prod(window.places for window in one.windows)
+        places = prod(window.places for window in index_map.windows)
         how = "unfold, product, fold"
-    each = [f"{count} {what}" for count, what in ((batch, "images"), (groups, "groups"))
-            if count > 1]  # fmt: skip
-    more = f", for each of {' and '.join(each)}" if each else ""
+    counts = [
+        f"{count} {what}"
+        for count, what in ((batch, "images"), (groups, "groups"))
+        if count > 1
+    ]
+    more = f", for each of {' and '.join(counts)}" if counts else ""
     return [f"as {how}: ({rows}, {inner}) @ ({inner}, {places}){more}"]
 
 
@@ -193,8 +200,8 @@ WRITERS = operators_with("writes_by_index")
 
 def describe_keys_read(drawn: Drawn) -> list[str]:
     """Return how many of the keys each query of an attention reads."""
-    one = drawn.maps[0]
-    *rows, _ = one.shape
+    index_map = drawn.maps[0]
+    *rows, _ = index_map.shape
     if (
         any(side.values is None for side in drawn.inputs)
         or prod(rows) > MOST_STEPS_COUNTED
@@ -202,10 +209,10 @@ def describe_keys_read(drawn: Drawn) -> list[str]:
         return []
     lookup = {side.name: build_reader(side.values) for side in drawn.inputs}
     counts = [
-        sum(1 for _ in one.steps({**lookup, **one.named((*index, 0))}))
+        sum(1 for _ in index_map.steps({**lookup, **index_map.named((*index, 0))}))
         for index in product(*map(range, rows))
     ]
-    keys = one.loops[0].size
+    keys = index_map.loops[0].size
     return [
         f"a query reads {_format_range(counts)} of {keys} keys: {sum(counts)} of "
         f"{len(counts) * keys} pairs are allowed"
@@ -214,37 +221,38 @@ def describe_keys_read(drawn: Drawn) -> list[str]:
 
 def _describe_collisions(drawn: Drawn) -> list[str]:
     """Return how many positions of a scatter receive more than one element."""
-    one = drawn.maps[0]
+    index_map = drawn.maps[0]
     known = all(side.values is not None for side in drawn.inputs)
     if (
         not known
-        or prod(one.shape) * prod(n.size for n in one.loops) > MOST_STEPS_COUNTED
+        or prod(index_map.shape) * prod(n.size for n in index_map.loops)
+        > MOST_STEPS_COUNTED
     ):
         return []
     lookup = {side.name: build_reader(side.values) for side in drawn.inputs}
     counts = [
-        sum(1 for _ in one.steps({**lookup, **one.named(index)}))
-        for index in product(*map(range, one.shape))
+        sum(1 for _ in index_map.steps({**lookup, **index_map.named(index)}))
+        for index in product(*map(range, index_map.shape))
     ]
     several, none = sum(count > 1 for count in counts), counts.count(0)
     text = f"of {len(counts)} places of `out`, {several} get{'s' * (several == 1)} "
     text += "more than one element"
-    if several and one.combine == "last":
+    if several and index_map.combine == "last":
         text += " (torch does not say which of them stays)"
     return [f"{text} and {none} get{'s' * (none == 1)} none"]
 
 
 def _describe_reads(drawn: Drawn) -> list[str]:
     """Return how often each input element is read, or reaches each output element."""
-    one = drawn.maps[0]
-    steps = prod(one.shape) * prod(loop.size for loop in one.loops)
-    if steps > MOST_STEPS_COUNTED or one.tables:
+    index_map = drawn.maps[0]
+    steps = prod(index_map.shape) * prod(loop.size for loop in index_map.loops)
+    if steps > MOST_STEPS_COUNTED or index_map.tables:
         return []
     if drawn.name.endswith("fold") and not drawn.name.endswith("unfold"):
-        met = count_meetings(one)
+        met = count_meetings(index_map)
         range_ = _format_range(met.values())
         return [f"{range_} are summed into each element of `out`"]
-    read = count_reads(one, drawn.inputs[0].name)
+    read = count_reads(index_map, drawn.inputs[0].name)
     counts = [read[index] for index in product(*map(range, drawn.inputs[0].shape))]
     often = "once" if set(counts) == {1} else f"{_format_range(counts)} times"
     return [f"each element of `{drawn.inputs[0].name}` is read {often}"]
@@ -291,8 +299,8 @@ def _format_call(name: str, operands: list[str], options: Options) -> str:
     sign = SIGNS.get(function)
     if sign and len(operands) == 2 and not options:
         return f"{operands[0]} {sign} {operands[1]}"
-    given = ", ".join([*operands, *(f"{key}={value}" for key, value in options)])
-    return f"{function}({given}){'.' + part if part else ''}"
+    arguments = ", ".join([*operands, *(f"{key}={value}" for key, value in options)])
+    return f"{function}({arguments}){'.' + part if part else ''}"
 
 
 def _collect_options(drawn: IndexMap) -> Options:
@@ -385,19 +393,21 @@ def _format_cases(drawn: IndexMap, left: str) -> list[str]:
 
 
 def format_formulas(
-    drawn: IndexMap, name: str = "out", told: Collection[str] = ()
+    drawn: IndexMap, name: str = "out", shown: Collection[str] = ()
 ) -> Lines:
     """Return the formulas of the stages not shown yet, then the element's own."""
-    stages = [stage for stage in drawn.stages if stage.name not in told]
+    stages = [stage for stage in drawn.stages if stage.name not in shown]
     lines = [line for stage in stages for line in format_formula(stage.map, stage.name)]
     return [*lines, *format_formula(drawn, name)]
 
 
 def format_loop(
-    drawn: IndexMap, name: str = "out", told: Collection[str] = ()
+    drawn: IndexMap, name: str = "out", shown: Collection[str] = ()
 ) -> Lines:
     """Return the equivalent naive loop in Python, without the stages shown already."""
-    stages = [(one.name, one.map) for one in drawn.stages if one.name not in told]
+    stages = [
+        (stage.name, stage.map) for stage in drawn.stages if stage.name not in shown
+    ]
     return _nest_loops([*stages, (name, drawn)], 0)
 
 
@@ -430,11 +440,11 @@ def _count_shared(every: list[Named], depth: int) -> int:
         return 1
     letter = first.letters[depth], first.shape[depth]
     names: set[str] = set()
-    for count, (name, one) in enumerate(every):
-        same = len(one.letters) > depth and letter == (
-            one.letters[depth], one.shape[depth]
+    for count, (name, index_map) in enumerate(every):
+        same = len(index_map.letters) > depth and letter == (
+            index_map.letters[depth], index_map.shape[depth]
         )  # fmt: skip
-        own = (read for read in one.reads if read.tensor in names)
+        own = (read for read in index_map.reads if read.tensor in names)
         if not same or any(str(read.indices[depth]) != letter[0] for read in own):
             return count
         names.add(name)
@@ -456,8 +466,8 @@ def _format_body(drawn: IndexMap, name: str) -> Lines:
         add("steps = []")
     elif sums or drawn.start is not None:
         add(f"{left} = {_format_start(drawn)}")
-    for one in drawn.loops:
-        add(f"for {one.letter} in range({_format_bound(drawn, one)}):")
+    for loop in drawn.loops:
+        add(f"for {loop.letter} in range({_format_bound(drawn, loop)}):")
         depth += 1
     if drawn.conditions:
         add(f"if {' and '.join(map(str, drawn.conditions))}:")
@@ -480,8 +490,8 @@ def _format_body(drawn: IndexMap, name: str) -> Lines:
     depth = 0
     if gathered:
         at = f"[{drawn.at}]" if drawn.at is not None else ""
-        made = _format_call(drawn.combine, ["steps"], _collect_options(drawn))
-        add(f"{left} = {made}{at}")
+        call = _format_call(drawn.combine, ["steps"], _collect_options(drawn))
+        add(f"{left} = {call}{at}")
     if sums and drawn.scale is not None:
         add(f"{left} /= {drawn.scale}")
     if drawn.then:

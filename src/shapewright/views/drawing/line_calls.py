@@ -24,10 +24,10 @@ def _find_operands(
     if layer is not None:
         return _find_layer_operands(text, op, node, layer)
     places = op.places or _find_free_places(op)
-    found = []
+    operands = []
     for place in places:
-        found.append(_get_text(text, _find_operand(node, op, place)))
-    return found if len(found) == len(op.inputs) else [""] * len(op.inputs)
+        operands.append(_get_text(text, _find_operand(node, op, place)))
+    return operands if len(operands) == len(op.inputs) else [""] * len(op.inputs)
 
 
 def _find_layer_operands(
@@ -38,10 +38,12 @@ def _find_layer_operands(
     if isinstance(node, ast.Call) and not is_starred(node):
         args, kwargs = layer.inputs
         pairs = [*zip(args, node.args, strict=False)]
-        pairs += [(kwargs.get(one.arg or ""), one.value) for one in node.keywords]
-        for given, said in pairs:
-            if isinstance(given, Fact):
-                named[given.tensor] = _get_text(text, said)
+        pairs += [
+            (kwargs.get(keyword.arg or ""), keyword.value) for keyword in node.keywords
+        ]
+        for value, argument in pairs:
+            if isinstance(value, Fact):
+                named[value.tensor] = _get_text(text, argument)
     return [named.get(fact.tensor, "") for fact in op.inputs]
 
 
@@ -53,26 +55,26 @@ def _get_text(text: SourceText, node: ast.AST | None) -> str:
 def _find_operand(node: ast.AST | None, op: Op, place: str) -> ast.AST | None:
     """Return the expression at a position in the arguments of a call."""
     first, *way = place.split(".")
-    found: ast.AST | None = None
+    expression: ast.AST | None = None
     match node:
         case ast.Call() if not is_starred(node):
-            found = _find_argument(node, op, first)
+            expression = _find_argument(node, op, first)
         case ast.BinOp(left, _, right) | ast.Compare(left, [_], [right]):
-            found = _find_side(left, right, op, first)
+            expression = _find_side(left, right, op, first)
         case ast.AugAssign(target, _, value):
-            found = _find_side(target, value, op, first)
+            expression = _find_side(target, value, op, first)
         case ast.UnaryOp(_, value) | ast.Attribute(value):
-            found = value if first == "0" else None
+            expression = value if first == "0" else None
         case ast.Subscript(value, index):
-            found = value if first == "0" else index if first == "1" else None
-        case ast.Assign([ast.Subscript(value, index)], given):
-            found = {"0": value, "1": index, "2": given}.get(first)
+            expression = value if first == "0" else index if first == "1" else None
+        case ast.Assign([ast.Subscript(value, index)], source):
+            expression = {"0": value, "1": index, "2": source}.get(first)
     for step in way:
-        items = found.elts if isinstance(found, ast.List | ast.Tuple) else []
+        items = expression.elts if isinstance(expression, ast.List | ast.Tuple) else []
         plain = not any(isinstance(item, ast.Starred) for item in items)
         at = int(step) if step.isdecimal() else len(items)
-        found = items[at] if plain and at < len(items) else None
-    return found
+        expression = items[at] if plain and at < len(items) else None
+    return expression
 
 
 def _find_argument(node: ast.Call, op: Op, place: str) -> ast.AST | None:
@@ -80,7 +82,9 @@ def _find_argument(node: ast.Call, op: Op, place: str) -> ast.AST | None:
     if get_called_name(node) != (op.function or op.name).rpartition(".")[2]:
         return None
     if not place.isdecimal():
-        return next((one.value for one in node.keywords if one.arg == place), None)
+        return next(
+            (keyword.value for keyword in node.keywords if keyword.arg == place), None
+        )
     at = int(place)
     method = op.name.startswith("Tensor.") or op.function.startswith("torch.Tensor.")
     if method and isinstance(node.func, ast.Attribute):
@@ -93,7 +97,7 @@ def _find_argument(node: ast.Call, op: Op, place: str) -> ast.AST | None:
 def _find_side(left: ast.expr, right: ast.expr, op: Op, place: str) -> ast.AST | None:
     """Return the operand at a position; beside a number, return the tensor."""
     if len(op.inputs) == 1:
-        numbers = [isinstance(one, ast.Constant) for one in (left, right)]
+        numbers = [isinstance(side, ast.Constant) for side in (left, right)]
         return (left, right)[numbers.index(False)] if sum(numbers) == 1 else None
     turned = op.function.rpartition(".")[2].startswith("__r")
     return {"0": left, "1": right}.get(place) if not turned else None
@@ -192,11 +196,13 @@ def find_line_calls(trace: Trace, file: str, text: str, line: int) -> LineCalls:
             step = steps[key] = run.step(op, owner, layer, path)
         step.ops.append(op)
     times = _count_runs(trace, read, lines)
-    found = tuple(steps.values())
-    spans = Counter(step.ops[0].span for step in found)
-    for step in found:
+    line_steps = tuple(steps.values())
+    spans = Counter(step.ops[0].span for step in line_steps)
+    for step in line_steps:
         step.inside = spans[step.ops[0].span] > 1
-    return LineCalls(lines, code, times, tuple(owners), found, tuple(sorted(inside)))
+    return LineCalls(
+        lines, code, times, tuple(owners), line_steps, tuple(sorted(inside))
+    )
 
 
 def _is_within(span: Span, file: str, lines: Range) -> bool:
@@ -224,12 +230,12 @@ def _count_runs(trace: Trace, text: SourceText, lines: Range) -> int:
 
 def find_nearest(trace: Trace, file: str, line: int, most: int = 4) -> list[int]:
     """Return the lines of a file that make tensor calls, the nearest ones, in order."""
-    made = {
+    lines_with_calls = {
         op.span.line
         for op in trace.ops
         if op.span is not None and op.span.file == file and op.outputs
     }
-    return sorted(sorted(made, key=lambda at: (abs(at - line), at))[:most])
+    return sorted(sorted(lines_with_calls, key=lambda at: (abs(at - line), at))[:most])
 
 
 @dataclass(frozen=True, slots=True)
@@ -255,8 +261,8 @@ def find_variants(step: LineStep, states: Iterable[int]) -> list[Variant]:
 
 def _format_shapes(op: Op, states: set[int]) -> str:
     """Return `(2, 9, 8) -> (2, 9, 8)`, without the shapes of parameters."""
-    given = [fact for fact in op.inputs if fact.tensor not in states]
-    before = _list_shapes(given or op.inputs)
+    inputs = [fact for fact in op.inputs if fact.tensor not in states]
+    before = _list_shapes(inputs or op.inputs)
     after = _list_shapes(op.outputs) if op.outputs else "fails"
     return f"{before} -> {after}" if before else f"-> {after}"
 

@@ -24,22 +24,22 @@ def name_tensors(
     those that have the values of the run. A tensor without a name, such as the result
     of another call, is described below the shapes.
     """
-    said: dict[str, str] = {}
+    names: dict[str, str] = {}
     for old, new in zip(order, step.names, strict=True):
         if new:
-            said.setdefault(old, new)
-    made = with_names(drawn, said)
-    now = dict(zip((s.name for s in drawn.inputs), made.inputs, strict=True))
+            names.setdefault(old, new)
+    renamed_call = with_names(drawn, names)
+    now = dict(zip((s.name for s in drawn.inputs), renamed_call.inputs, strict=True))
     notes = [
         f"`{now[old].name}` is `{new}`"
-        for old, new in said.items()
+        for old, new in names.items()
         if old in now and now[old].name != new
     ]
     valued = {now[order[at]].name for at in known if order[at] in now}
     return replace(
-        made,
+        renamed_call,
         text=step.title if step.inside else step.code,
-        notes=(*made.notes, *notes, *_describe_values(made, valued)),
+        notes=(*renamed_call.notes, *notes, *_describe_values(renamed_call, valued)),
     )
 
 
@@ -90,9 +90,9 @@ class DrawnLine:
     @property
     def error(self) -> str:
         """Return the error on the line, or the error before it was reached."""
-        for one in self.steps:
-            if one.drawn.error:
-                return one.drawn.error
+        for step in self.steps:
+            if step.drawn.error:
+                return step.drawn.error
         if self.ended is None or (self.steps and not self.ended_here):
             return ""
         return self.ended.message
@@ -119,12 +119,14 @@ def format_line_text(line: DrawnLine, width: int = 80, strokes: Strokes = BOXES)
         *(add_ink(c, "title", colour) for c in code),
     ]
     parts = ["\n".join(where), _wrap_sentences(_describe_head(line), width)]
-    for number, one in enumerate(line.steps, 1):
-        title = _format_heading(line, number, one)
+    for number, step in enumerate(line.steps, 1):
+        title = _format_heading(line, number, step)
         under = add_ink("-" * min(len(title), width), "dim", colour)
         parts.append(f"{add_ink(title, 'title', colour)}\n{under}")
-        parts.append(_wrap_sentences(_describe_step(one), width))
-        parts.append("\n".join(format_page(one.drawn, width, strokes).splitlines()[2:]))
+        parts.append(_wrap_sentences(_describe_step(step), width))
+        parts.append(
+            "\n".join(format_page(step.drawn, width, strokes).splitlines()[2:])
+        )
     parts.append(_wrap_sentences(_describe_tail(line), width))
     return "\n\n".join(part for part in parts if part) + "\n"
 
@@ -136,14 +138,14 @@ def draw_line_svg(line: DrawnLine, width: float = 760) -> str:
     code = _indent_code(line.calls.code).splitlines()
     canvas.lines(code, "text mono bold", 15, after=6)
     canvas.lines(_describe_head(line), "soft sans", 13, after=14)
-    for number, one in enumerate(line.steps, 1):
+    for number, step in enumerate(line.steps, 1):
         canvas.path(_draw_rule(canvas), "frame")
         canvas.y += 8
         canvas.lines(
-            [_format_heading(line, number, one)], "name mono bold", 14, after=4
+            [_format_heading(line, number, step)], "name mono bold", 14, after=4
         )
-        canvas.lines(_describe_step(one), "soft sans", 13, after=6)
-        paint_call(canvas, one.drawn, titled=False)
+        canvas.lines(_describe_step(step), "soft sans", 13, after=6)
+        paint_call(canvas, step.drawn, titled=False)
         canvas.y += 6
     canvas.lines(_describe_tail(line), "soft sans", 13)
     return canvas.page(line.place, " ".join(_describe_head(line)))
@@ -162,7 +164,9 @@ def _indent_code(code: str) -> str:
 def _wrap_sentences(sentences: Sequence[str], width: int) -> str:
     """Return sentences on one line if they fit, else one line for each."""
     return "\n".join(
-        part for one in sentences for part in wrap(one, width, subsequent_indent="  ")
+        part
+        for sentence in sentences
+        for part in wrap(sentence, width, subsequent_indent="  ")
     )
 
 
@@ -174,9 +178,9 @@ def _describe_head(line: DrawnLine) -> list[str]:
     times = _format_count(max(calls.times, 1), "time")
     owners = [owner for owner in calls.owners if owner]
     where = f" in {_list_few(owners)}" if owners else ""
-    found = [f"ran {times}{where}, in a run of {line.target}"]
-    found += [f"assumed {one}" for one in line.assumed]
-    return found
+    sentences = [f"ran {times}{where}, in a run of {line.target}"]
+    sentences += [f"assumed {assumption}" for assumption in line.assumed]
+    return sentences
 
 
 def _iter_reasons(line: DrawnLine) -> Iterator[str]:
@@ -199,48 +203,52 @@ def _iter_reasons(line: DrawnLine) -> Iterator[str]:
             yield f"  {number}: {code}"
 
 
-def _format_heading(line: DrawnLine, number: int, one: DrawnStep) -> str:
+def _format_heading(line: DrawnLine, number: int, drawn_step: DrawnStep) -> str:
     """Return `2 of 3: F.relu(self.conv1(x))`."""
-    return f"{number} of {len(line.calls.steps)}: {one.step.title}"
+    return f"{number} of {len(line.calls.steps)}: {drawn_step.step.title}"
 
 
-def _describe_step(one: DrawnStep) -> list[str]:
+def _describe_step(drawn_step: DrawnStep) -> list[str]:
     """Return the operator, its layer, and the shapes of its inputs and outputs."""
-    found = []
-    step = one.step
+    sentences = []
+    step = drawn_step.step
     if step.class_name:
         own = step.shown
-        found.append(
+        sentences.append(
             f"layer `{step.module}` ({step.class_name}) calls"
             f" {own.name if own.name[0].isalpha() else f'`{own.name}`'}"
         )
-    if len(one.variants) > 1:
-        for kind in one.variants[:MOST_VARIANTS]:
+    if len(drawn_step.variants) > 1:
+        for kind in drawn_step.variants[:MOST_VARIANTS]:
             modules = [name for name in kind.modules if name]
             where = f" in {_list_few(modules)}" if modules else ""
-            found.append(f"{_format_count(kind.times, 'time')} {kind.text}{where}")
-        if rest := len(one.variants) - MOST_VARIANTS:
-            found += [f"and on {rest} other sets of shapes"] if rest > 0 else []
-        found.append(f"drawn: the {'last' if step.failed else 'first'}")
+            sentences.append(f"{_format_count(kind.times, 'time')} {kind.text}{where}")
+        if rest := len(drawn_step.variants) - MOST_VARIANTS:
+            sentences += [f"and on {rest} other sets of shapes"] if rest > 0 else []
+        sentences.append(f"drawn: the {'last' if step.failed else 'first'}")
     elif len(step.ops) > 1:
-        found.append(f"{_format_count(len(step.ops), 'time')}, each on these shapes")
-    return found
+        sentences.append(
+            f"{_format_count(len(step.ops), 'time')}, each on these shapes"
+        )
+    return sentences
 
 
 def _describe_tail(line: DrawnLine) -> list[str]:
     """Return what else the line did and how the run ended."""
-    found = []
+    sentences = []
     for step in line.calls.steps[len(line.steps) :]:
-        found.append(f"not drawn, the {len(line.steps) + 1}th and later: {step.code}")
+        sentences.append(
+            f"not drawn, the {len(line.steps) + 1}th and later: {step.code}"
+        )
         break
     if line.calls.steps and line.calls.inside:
         places = [f"{file}:{number}" for file, number in line.calls.inside]
-        found.append(
+        sentences.append(
             f"it also calls code that makes tensor calls: {_list_few(places, 8)}"
         )
     if line.calls.steps and line.ended is not None and not line.steps[-1].drawn.error:
-        found.append(f"the run ended at {line.ended.span}: {line.ended.message}")
-    return found
+        sentences.append(f"the run ended at {line.ended.span}: {line.ended.message}")
+    return sentences
 
 
 def _format_count(count: int, what: str) -> str:

@@ -106,14 +106,14 @@ def _explain_by_value(drawn: Drawn, name: str, default: str) -> str:
 
 def _iter_numbers(drawn: Drawn, name: str) -> Any:
     """Yield the numbers of the call that decide the dtype."""
-    given = drawn.arguments
+    arguments = drawn.arguments
     if name == "full":
-        yield given.get("fill_value")
+        yield arguments.get("fill_value")
     elif name in ("arange", "range"):
         keys = ("start", "end", "step")
-        yield from (given[key] for key in keys if given.get(key) is not None)
+        yield from (arguments[key] for key in keys if arguments.get(key) is not None)
     else:
-        yield from _iter_flat(next(iter(given.values()), ()))
+        yield from _iter_flat(next(iter(arguments.values()), ()))
 
 
 def _iter_flat(nest: Any) -> Any:
@@ -187,27 +187,31 @@ def _format_literal(value: Any) -> Any:
 
 def _format_range(drawn: Drawn) -> list[Any]:
     """Return the start, the end and any step of `arange` or `range`."""
-    given = drawn.arguments
-    start, end = given.get("start", 0), given.get("end")
+    arguments = drawn.arguments
+    start, end = arguments.get("start", 0), arguments.get("end")
     if end is None:
         start, end = 0, start
-    step = [_format_literal(given["step"])] if given.get("step") is not None else []
+    step = (
+        [_format_literal(arguments["step"])]
+        if arguments.get("step") is not None
+        else []
+    )
     return [_format_literal(start), _format_literal(end), *step]
 
 
 def _format_ends(drawn: Drawn) -> list[Any]:
     """Return the arguments of `linspace` and `logspace`."""
-    given = drawn.arguments
-    found = [_format_literal(given.get(key)) for key in ("start", "end", "steps")]
+    arguments = drawn.arguments
+    ends = [_format_literal(arguments.get(key)) for key in ("start", "end", "steps")]
     if drawn.name.endswith("logspace"):
-        found.append(_format_literal(given.get("base", 10.0)))
-    return found
+        ends.append(_format_literal(arguments.get("base", 10.0)))
+    return ends
 
 
 def _format_bounds(drawn: Drawn) -> list[Any]:
     """Return the arguments of `randint`: an optional low and high before the size."""
-    given = drawn.arguments
-    every = [*given.get("args", ()), given.get("low"), given.get("high")]
+    arguments = drawn.arguments
+    every = [*arguments.get("args", ()), arguments.get("low"), arguments.get("high")]
     bounds = [value for value in every if type(value) is int]
     if not 1 <= len(bounds) <= 2:
         return [None]

@@ -28,8 +28,10 @@ def get_places(side: Side) -> list[str]:
     """Return a letter for each dim: that of its size if it has one, else `i, j, k`."""
     own = [(letter or "").lower() for letter in side.letters or ("",) * len(side.shape)]
     named = [
-        one if one and own.count(one) == 1 and one not in side.letters else ""
-        for one in own
+        letter
+        if letter and own.count(letter) == 1 and letter not in side.letters
+        else ""
+        for letter in own
     ]
     free = (letter for letter in LETTERS if letter not in named)
     return [letter or next(free, "?") for letter in named]
@@ -110,9 +112,9 @@ def _explain_order(side: Side) -> str:
         inner = prod(side.shape[d + 1 :])
         if side.stride[d] != inner:
             more = side.stride[d] > inner
-            said = "cells between are left out" if more else "cells are met again"
+            reason = "cells between are left out" if more else "cells are met again"
             step = _format_count(side.stride[d], "cell")
-            return f"a step along dim {d} is {step}, {inner} would be dense: {said}"
+            return f"a step along dim {d} is {step}, {inner} would be dense: {reason}"
     raise AssertionError(side)
 
 
@@ -220,14 +222,14 @@ def draw_tensor_svg(stored: Stored, width: float = 760) -> str:
         int((canvas.room - PAD) / get_cell_width(_count_most_characters(stored))),
     )
     if row is not None:
-        every = [one for line in row.rows for one in line]
-        kinds = {one.index: "read" for one in every if one.marked}
+        every = [cell for line in row.rows for cell in line]
+        kinds = {cell.index: "read" for cell in every if cell.marked}
         put(canvas, [Box("storage", row, kinds)])
         canvas.y -= 10
         canvas.lines([_format_legend(stored)], "soft sans", 12)
     canvas.lines([*_format_facts(stored), *describe_tensor_costs(stored)], after=14)
-    said = " ".join([f"{side.shape_text} {side.dtype}.", *_format_facts(stored)])
-    return canvas.page(_format_title(stored), said)
+    description = " ".join([f"{side.shape_text} {side.dtype}.", *_format_facts(stored)])
+    return canvas.page(_format_title(stored), description)
 
 
 def _format_title(stored: Stored) -> str:

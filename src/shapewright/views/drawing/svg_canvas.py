@@ -130,7 +130,7 @@ class Canvas:
                 self.text(x, self.y - size * 0.4, line, kinds, size)
         self.y += after
 
-    def page(self, title: str, told: str) -> str:
+    def page(self, title: str, description: str) -> str:
         """Return the whole document at its final height."""
         height = round(self.y + PAD - 12)
         back = Canvas(self.width)
@@ -140,7 +140,7 @@ class Canvas:
             f'<svg xmlns="http://www.w3.org/2000/svg" width="{self.width:g}" '
             f'height="{height}" viewBox="0 0 {self.width:g} {height}" role="img" '
             'style="max-width:100%;height:auto">'
-            f"<title>{_escape_text(title)}</title><desc>{_escape_text(told)}</desc>"
+            f"<title>{_escape_text(title)}</title><desc>{_escape_text(description)}</desc>"
             f"<style>{SHEET}</style>\n"
             + "\n".join([*back.parts, *self.parts])
             + "\n</svg>\n"
@@ -227,7 +227,7 @@ class Box:
     def cell(self) -> float:
         """Return a cell's width."""
         rows = self.grid.rows
-        longest = max((len(one.text) for row in rows for one in row), default=1)
+        longest = max((len(cell.text) for row in rows for cell in row), default=1)
         return get_cell_width(longest)
 
     @property
@@ -282,8 +282,8 @@ def put(canvas: Canvas, boxes: Sequence[Box], gap: float = GAP) -> Places:
         for n, box in enumerate(row):
             left = x + box.gutter
             right = left + box.cell * len(box.grid.rows[0] if box.grid.rows else ())
-            edge, told = x + box.width, bool(box.grid.left_out)
-            frame = _Frame(box.name, left, right, edge, told, top, bottom, r, n)
+            edge, has_note = x + box.width, bool(box.grid.left_out)
+            frame = _Frame(box.name, left, right, edge, has_note, top, bottom, r, n)
             places |= _draw_box(canvas, box, x, frame)
             x += box.width + gap
         canvas.y = bottom + 18
@@ -301,20 +301,20 @@ def _draw_box(canvas: Canvas, box: Box, x: float, frame: _Frame) -> Places:
         if box.gutter:
             at = str(row[0].index[-2])
             canvas.text(left - 5, middle, at, "soft mono", SMALL, "end")
-        for c, one in enumerate(row):
+        for c, cell in enumerate(row):
             place = _Place(left + c * wide, top + r * HIGH, wide, frame)
-            places[box.name, one.index] = place
-            if r == 0 and one.index:
-                at, mid = str(one.index[-1]), place.x + wide / 2
+            places[box.name, cell.index] = place
+            if r == 0 and cell.index:
+                at, mid = str(cell.index[-1]), place.x + wide / 2
                 canvas.text(mid, top - 5, at, "soft mono", SMALL, "middle")
-            if one.index in box.kinds:
-                marked.append((place, one))
+            if cell.index in box.kinds:
+                marked.append((place, cell))
             else:
                 canvas.box(place.x, place.y, wide, HIGH, "cell", 0)
-                _draw_value(canvas, place, one.text)
-    for place, one in marked:
-        canvas.box(place.x, place.y, wide, HIGH, box.kinds[one.index])
-        _draw_value(canvas, place, one.text, "text mono bold")
+                _draw_value(canvas, place, cell.text)
+    for place, cell in marked:
+        canvas.box(place.x, place.y, wide, HIGH, box.kinds[cell.index])
+        _draw_value(canvas, place, cell.text, "text mono bold")
     end = top + len(box.grid.rows) * HIGH + 4
     for n, text in enumerate(box.grid.left_out):
         canvas.text(x, end + 12 + 16 * n, f"… {text}", "soft mono", 11)
@@ -349,28 +349,28 @@ def draw_arrow(canvas: Canvas, start: _Place, end: _Place) -> None:
 
 def _find_corners(start: _Place, end: _Place) -> list[Point]:
     """Return the corners of the path of an arrow."""
-    one, other = start.frame, end.frame
-    if one.row == other.row:
+    start_frame, end_frame = start.frame, end.frame
+    if start_frame.row == end_frame.row:
         above = start.y > end.y
         x0, y0 = start.end, start.y + INSET if above else start.foot - INSET
         x1, y1 = end.x, end.foot - INSET if start.y >= end.y else end.y + INSET
-        turn = other.left - PAD
-        if one.number + 1 == other.number:
+        turn = end_frame.left - PAD
+        if start_frame.number + 1 == end_frame.number:
             return [(x0, y0), (turn, y0), (turn, y1), (x1, y1)]
-        out, lane = one.edge + 8, one.bottom + 6
+        out, lane = start_frame.edge + 8, start_frame.bottom + 6
         return [(x0, y0), (out, y0), (out, lane), (turn, lane), (turn, y1), (x1, y1)]
     # Below: along the gap between the rows, and in from the left of the other grid.
-    lane = one.bottom + 6
+    lane = start_frame.bottom + 6
     x0, y0 = start.end - INSET, start.foot
     down = [(x0, y0), (x0, lane)]
-    if one.told:  # beside the text below the cells, not through it
+    if start_frame.told:  # beside the text below the cells, not through it
         x0, y0 = start.end, start.foot - INSET
-        down = [(x0, y0), (one.edge + 8, y0), (one.edge + 8, lane)]
-    turn, side, y1 = max(8.0, other.left - PAD), PAD / 2, end.y + INSET
+        down = [(x0, y0), (start_frame.edge + 8, y0), (start_frame.edge + 8, lane)]
+    turn, side, y1 = max(8.0, end_frame.left - PAD), PAD / 2, end.y + INSET
     way_in = [(turn, y1), (end.x, y1)]
-    if one.row + 1 == other.row or abs(turn - side) < 8:
+    if start_frame.row + 1 == end_frame.row or abs(turn - side) < 8:
         return [*down, (turn, lane), *way_in]
-    low = other.top - 6
+    low = end_frame.top - 6
     return [*down, (side, lane), (side, low), (turn, low), *way_in]
 
 

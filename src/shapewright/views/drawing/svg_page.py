@@ -50,8 +50,8 @@ MOST_ARROWS = 12
 def draw_svg(drawn: Drawn, width: float = WIDTH) -> str:
     """Return the whole drawing of a call."""
     canvas = Canvas(max(width, 240))
-    told = paint_call(canvas, drawn)
-    return canvas.page(drawn.text or drawn.name, told or "shapes only")
+    description = paint_call(canvas, drawn)
+    return canvas.page(drawn.text or drawn.name, description or "shapes only")
 
 
 def paint_call(canvas: Canvas, drawn: Drawn, titled: bool = True) -> str:
@@ -60,45 +60,49 @@ def paint_call(canvas: Canvas, drawn: Drawn, titled: bool = True) -> str:
         canvas.lines([drawn.text or drawn.name], "text mono bold", 15, after=6)
     canvas.lines(format_sides(drawn), after=10)
     canvas.lines(drawn.notes, "soft sans", 12, after=10 if drawn.notes else 0)
-    told = ""
+    description = ""
     if drawn.error:
         canvas.lines(list(drawn.refusal), "text mono", 13)
         canvas.lines([f"torch: {drawn.error}"], "error sans bold", 13)
-        told = f"torch: {drawn.error}"
+        description = f"torch: {drawn.error}"
     elif drawn.reason:
-        told = f"not drawn: {drawn.reason}"
-        canvas.lines([told], "soft sans", 13)
+        description = f"not drawn: {drawn.reason}"
+        canvas.lines([description], "soft sans", 13)
     if drawn.maps:
-        told = _draw_maps(canvas, drawn)
+        description = _draw_maps(canvas, drawn)
     canvas.lines(format_page_lines(drawn), "soft mono", 12)
     if drawn.maps:
         canvas.lines([describe_checks(drawn)], "soft sans", 12)
-    return told
+    return description
 
 
 def _draw_maps(canvas: Canvas, drawn: Drawn) -> str:
     """Draw sentence, picture, formula and storage, and return their content as text."""
     every = find_explained_maps(drawn)
-    sentences = list(dict.fromkeys(one.sentence for one, _ in every if one.sentence))
+    sentences = list(
+        dict.fromkeys(
+            index_map.sentence for index_map, _ in every if index_map.sentence
+        )
+    )
     canvas.lines(sentences, "text sans", 14, after=14)
     followed = follow(drawn)
     if followed is None:
-        said = explain_missing_values(drawn)
-        canvas.lines([said], "soft sans", 13)
+        text = explain_missing_values(drawn)
+        canvas.lines([text], "soft sans", 13)
     else:
         parts = read_out(drawn, followed)
-        said = " ".join(parts)
+        text = " ".join(parts)
         _draw_picture(canvas, followed)
         most = int(canvas.room / (12 * MONO))
         canvas.lines(join_parts(parts, most), "text mono", 12, after=2)
         canvas.lines(describe_pictured_output(drawn), "soft sans", 12, after=12)
     known: set[str] = set()
-    for one, side in every:
-        above = format_formulas(one, side.name, known)
-        _draw_panel(canvas, above, format_loop(one, side.name, known))
-        known |= {stage.name for stage in one.stages}
+    for index_map, side in every:
+        above = format_formulas(index_map, side.name, known)
+        _draw_panel(canvas, above, format_loop(index_map, side.name, known))
+        known |= {stage.name for stage in index_map.stages}
     canvas.lines([*describe_sizes(drawn), *describe_storage(drawn)], "soft mono", 12)
-    return " ".join([*sentences, said])
+    return " ".join([*sentences, text])
 
 
 def _draw_panel(canvas: Canvas, above: list[str], below: list[str]) -> None:

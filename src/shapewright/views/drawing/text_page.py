@@ -56,12 +56,12 @@ def _find_clashes(drawn: Drawn) -> list[Clash]:
     if last in PRODUCTS:
         return list(_iter_product_clashes(*drawn.inputs[-2:]))
     if last == "linear":
-        one, other = drawn.inputs[:2]
-        return list(_iter_differing([(one, -1), (other, -1)]))
+        left, right = drawn.inputs[:2]
+        return list(_iter_differing([(left, -1), (right, -1)]))
     if last in CONVOLUTIONS and drawn.arguments.get("groups", 1) == 1:
-        one, other = drawn.inputs[:2]
-        if len(one.shape) >= len(other.shape) - 1 > 1:
-            return list(_iter_differing([(one, 1 - len(other.shape)), (other, 1)]))
+        left, right = drawn.inputs[:2]
+        if len(left.shape) >= len(right.shape) - 1 > 1:
+            return list(_iter_differing([(left, 1 - len(right.shape)), (right, 1)]))
     if last in JOINS:
         return list(_iter_joining_clashes(drawn, None if last == "stack" else "dim"))
     if drawn.broadcast:
@@ -69,22 +69,22 @@ def _find_clashes(drawn: Drawn) -> list[Clash]:
     return []
 
 
-def _iter_product_clashes(one: Side, other: Side) -> Iterator[Clash]:
+def _iter_product_clashes(left: Side, right: Side) -> Iterator[Clash]:
     """Yield mismatches of columns with rows of the second, then of batch dims."""
-    if not one.shape or not other.shape:
+    if not left.shape or not right.shape:
         return
-    rows = -1 if len(other.shape) == 1 else -2
-    yield from _iter_differing([(one, -1), (other, rows)])
-    for back in range(3, min(len(one.shape), len(other.shape)) + 1):
-        if 1 not in (one.shape[-back], other.shape[-back]):
-            yield from _iter_differing([(one, -back), (other, -back)])
+    rows = -1 if len(right.shape) == 1 else -2
+    yield from _iter_differing([(left, -1), (right, rows)])
+    for back in range(3, min(len(left.shape), len(right.shape)) + 1):
+        if 1 not in (left.shape[-back], right.shape[-back]):
+            yield from _iter_differing([(left, -back), (right, -back)])
 
 
-def _iter_broadcast_clashes(one: Side, other: Side) -> Iterator[Clash]:
+def _iter_broadcast_clashes(left: Side, right: Side) -> Iterator[Clash]:
     """Yield pairs of sizes, aligned from the right, that do not broadcast."""
-    for back in range(1, min(len(one.shape), len(other.shape)) + 1):
-        if 1 not in (one.shape[-back], other.shape[-back]):
-            yield from _iter_differing([(one, -back), (other, -back)])
+    for back in range(1, min(len(left.shape), len(right.shape)) + 1):
+        if 1 not in (left.shape[-back], right.shape[-back]):
+            yield from _iter_differing([(left, -back), (right, -back)])
 
 
 def _iter_joining_clashes(drawn: Drawn, along: str | None) -> Iterator[Clash]:
@@ -100,27 +100,27 @@ def _iter_joining_clashes(drawn: Drawn, along: str | None) -> Iterator[Clash]:
 
 def _iter_differing(pair: list[tuple[Side, int]]) -> Iterator[Clash]:
     """Yield the pair of dims if their sizes differ."""
-    (one, at), (other, to) = pair
-    if one.shape[at] != other.shape[to]:
+    (left, at), (right, to) = pair
+    if left.shape[at] != right.shape[to]:
         yield (
-            (one.name, at % len(one.shape)),
-            (other.name, to % len(other.shape)),
+            (left.name, at % len(left.shape)),
+            (right.name, to % len(right.shape)),
         )
 
 
-def _describe_clashes(drawn: Drawn, found: list[Clash]) -> list[str]:
+def _describe_clashes(drawn: Drawn, clashes: list[Clash]) -> list[str]:
     """Return a sentence for each mismatch."""
     sizes = {side.name: side.written for side in drawn.inputs}
     return [
-        f"dim {at} of `{one}` is {sizes[one][at]}, dim {to} of `{other}` is"
-        f" {sizes[other][to]}: they should be equal"
-        for (one, at), (other, to) in found
+        f"dim {at} of `{left}` is {sizes[left][at]}, dim {to} of `{right}` is"
+        f" {sizes[right][to]}: they should be equal"
+        for (left, at), (right, to) in clashes
     ]
 
 
-def _format_carets(side: Side, found: list[Clash]) -> str:
+def _format_carets(side: Side, clashes: list[Clash]) -> str:
     """Return carets below the mismatched sizes of a shape, or an empty string."""
-    marked = {at for clash in found for name, at in clash if name == side.name}
+    marked = {at for clash in clashes for name, at in clash if name == side.name}
     text = ""
     for dim, size in enumerate(side.written):
         text += " " * (1 if dim == 0 else 2)
@@ -151,9 +151,9 @@ def format_page(
     elif drawn.reason:
         parts.append([add_ink(f"not drawn: {drawn.reason}", "warning", colour)])
     known: set[str] = set()
-    for one, side in find_explained_maps(drawn):
-        parts += map(painted, _describe_map(one, side, width, known))
-        known |= {stage.name for stage in one.stages}
+    for index_map, side in find_explained_maps(drawn):
+        parts += map(painted, _describe_map(index_map, side, width, known))
+        known |= {stage.name for stage in index_map.stages}
     parts.append(describe_sizes(drawn))
     if drawn.maps:
         seen = _draw_picture(drawn, followed, width, every, strokes)
@@ -184,12 +184,12 @@ def _continue_line(line: str, width: int) -> list[str]:
 
 def find_explained_maps(drawn: Drawn) -> list[tuple[IndexMap, Side]]:
     """Return the outputs to explain: the first, and two of many similar outputs."""
-    found = []
-    for number, one in enumerate(drawn.maps[:MOST_OUTPUTS]):
-        if number > 1 and one.sentence == drawn.maps[0].sentence:
+    maps = []
+    for number, index_map in enumerate(drawn.maps[:MOST_OUTPUTS]):
+        if number > 1 and index_map.sentence == drawn.maps[0].sentence:
             break
-        found.append((one, drawn.outputs[number]))
-    return found
+        maps.append((index_map, drawn.outputs[number]))
+    return maps
 
 
 def describe_pictured_output(drawn: Drawn) -> list[str]:
@@ -232,20 +232,20 @@ def _describe_layer(drawn: Drawn) -> list[str]:
 
 
 def _describe_map(
-    one: IndexMap, side: Side, width: int, known: Collection[str] = ()
+    index_map: IndexMap, side: Side, width: int, known: Collection[str] = ()
 ) -> list[list[str]]:
     """Return sentence, formulas and loop, without the stages already shown."""
     parts = []
-    if one.sentence:
-        parts.append(wrap(one.sentence, width))
+    if index_map.sentence:
+        parts.append(wrap(index_map.sentence, width))
     parts.append(
         [
             part
-            for line in format_formulas(one, side.name, known)
+            for line in format_formulas(index_map, side.name, known)
             for part in _wrap_code(line, width)
         ]
     )
-    steps = format_loop(one, side.name, known)
+    steps = format_loop(index_map, side.name, known)
     parts.append([part for line in steps for part in _wrap_code(line, width, "    ")])
     return parts
 
@@ -272,8 +272,8 @@ def _draw_picture(
         boxes.append(
             draw_box(build_grid(side, marks, most), strokes, styles[side.name])
         )
-    said = join_parts(read_out(drawn, followed), width)
-    words = [colour_names(line, styles, strokes.colour) for line in said]
+    lines = join_parts(read_out(drawn, followed), width)
+    words = [colour_names(line, styles, strokes.colour) for line in lines]
     return [*join_beside(boxes, width), "", *words]
 
 
@@ -294,17 +294,17 @@ def read_out(drawn: Drawn, followed: Followed) -> list[str]:
     named = {side.name: side for side in (*drawn.inputs, *drawn.stages)}
     value = format_cell(get_element(out.values, index))
     head = f"{_format_element(out.name, index)} = {value}"
-    found = followed.found
-    if not found:
+    elements = followed.found
+    if not elements:
         return [f"{head} reads nothing"]
     few = [
         f"{_format_element(name, place)}"
         f" = {format_cell(get_element(named[name].values, place))}"
-        for name, place in found[:6]
+        for name, place in elements[:6]
     ]
     ends = [*[","] * (len(few) - 1), ""]
-    rest = [f"and {len(found) - 6} more"] if len(found) > 6 else []
-    parts = [f"{one}{end}" for one, end in zip(few, ends, strict=True)]
+    rest = [f"and {len(elements) - 6} more"] if len(elements) > 6 else []
+    parts = [f"{part}{end}" for part, end in zip(few, ends, strict=True)]
     return [f"{head} reads {parts[0]}", *parts[1:], *rest]
 
 

@@ -217,18 +217,18 @@ def _format_last_line(report: Report, of_parts: ChosenInputs | None = None) -> L
         kind: sum(finding.severity == kind for finding in report.findings)
         for kind in ("error", "warning", "note")
     }
-    told = [
+    count_texts = [
         formatting.format_plural(count, kind) for kind, count in counts.items() if count
     ]
     end = "" if report.complete else "; the program did not reach its end"
-    if of_parts is not None and not told:
+    if of_parts is not None and not count_texts:
         end += " at sizes that were chosen"
     if report.chosen is not None and not (counts["error"] or counts["warning"]):
-        end += f" {report.chosen}" if not told else f"; {report.chosen}"
-    if not told:
+        end += f" {report.chosen}" if not count_texts else f"; {report.chosen}"
+    if not count_texts:
         return [(f"{report.target}: no findings{end}", "")]
     style = "error" if counts["error"] else "warning" if counts["warning"] else "note"
-    return [(f"{report.target}: {', '.join(told)}{end}", style)]
+    return [(f"{report.target}: {', '.join(count_texts)}{end}", style)]
 
 
 def format_note(

@@ -75,28 +75,33 @@ def _make_story_rows(
     if kind == "loop":
         own = [m for m in inner if m.kind == "batches" and m.line == moment.line]
         if own:
-            inner = [each for each in inner if each not in own]
+            inner = [event for event in inner if event not in own]
             kind = "batches"
-            what = tuple(line for each in own for line in _describe_results([each]))
+            what = tuple(line for batch in own for line in _describe_results([batch]))
     yield _Row(moment.file, moment.line, depth, _get_code(moment, texts), what, kind)
     for group in _group_moments(inner):
         if len(group) == 1:
             yield from _make_story_rows(group[0], depth + 1, texts)
         else:
-            one, code = group[0], _get_code(group[0], texts)
+            first, code = group[0], _get_code(group[0], texts)
             yield _Row(
-                one.file, one.line, depth + 1, code, _describe_results(group), one.kind
+                first.file,
+                first.line,
+                depth + 1,
+                code,
+                _describe_results(group),
+                first.kind,
             )
 
 
 def _group_moments(moments: Iterable[Moment]) -> list[list[Moment]]:
     """Return moments in groups; the files that a line saves or loads form a group."""
-    found: dict[object, list[Moment]] = {}
+    groups: dict[object, list[Moment]] = {}
     for moment in moments:
         files = moment.kind in ("save", "load")
         key = (moment.kind, moment.file, moment.line) if files else id(moment)
-        found.setdefault(key, []).append(moment)
-    return list(found.values())
+        groups.setdefault(key, []).append(moment)
+    return list(groups.values())
 
 
 def _is_shown(moment: Moment) -> bool:
@@ -127,10 +132,14 @@ def _describe_results(moments: Sequence[Moment]) -> tuple[str, ...]:
         loss = f"loss {' | '.join(map(_shorten_dtypes, moment.shapes))}"
         return (f"{loss}, {text}" if text else loss,)
     if kind in ("save", "load"):
-        names = [each.text or "a buffer" for each in moments]
+        names = [event.text or "a buffer" for event in moments]
         more = len(names) - MOST_NAMES
-        told = ", ".join(names[:MOST_NAMES]) + (f" and {more} more" if more > 0 else "")
-        return (f"{told}, kept for this run only" if kind == "save" else told,)
+        names_text = ", ".join(names[:MOST_NAMES]) + (
+            f" and {more} more" if more > 0 else ""
+        )
+        return (
+            f"{names_text}, kept for this run only" if kind == "save" else names_text,
+        )
     if kind in ("train", "eval"):
         return (f"{text} in {'training' if kind == 'train' else 'evaluation'}",)
     if kind == "schedule" and moment.total is not None:
@@ -149,16 +158,16 @@ def _format_turns(moment: Moment, name: str) -> str:
             runs.append([turn])
     if len(runs) > MOST_RUNS:
         runs = [*runs[: MOST_RUNS - 1], [0], runs[-1]]
-    told = (
+    turns = (
         ", ".join(
-            "..." if run == [0] else "-".join(f"{each:,}" for each in run)
+            "..." if run == [0] else "-".join(f"{turn:,}" for turn in run)
             for run in runs
         )
         or "none"
     )
     of = f" of {moment.total:,}" if moment.total is not None else ""
     word = name if len(moment.turns) == 1 else names
-    return f"{word} {told}{of}"
+    return f"{word} {turns}{of}"
 
 
 def _shorten_dtypes(words: str) -> str:
@@ -183,7 +192,7 @@ class _Branch:
     def like(self) -> object:
         """Return the properties that branches share if they are folded."""
         own = replace(self.own, path="") if self.own is not None else None
-        return own, tuple((each.name, each.like()) for each in self.inner)
+        return own, tuple((branch.name, branch.like()) for branch in self.inner)
 
 
 @dataclass
@@ -195,7 +204,7 @@ class _Growing:
 
     def branch(self, name: str) -> _Branch:
         """Return the branch with equal neighbors folded."""
-        inner = [each.branch(part) for part, each in self.inner.items()]
+        inner = [branch.branch(part) for part, branch in self.inner.items()]
         return _Branch(name, self.own, tuple(_fold_branches(inner)))
 
 
@@ -223,13 +232,15 @@ def _format_gradients(gradients: Sequence[Gradient], terminal: Terminal) -> list
     if not gradients:
         return [[("gradients", "bold"), ("  no module received a gradient", "dim")]]
     root = _Growing()
-    for each in gradients:
+    for gradient_row in gradients:
         at = root
-        for part in each.path.split("."):
+        for part in gradient_row.path.split("."):
             at = at.inner.setdefault(part, _Growing())
-        at.own = each
+        at.own = gradient_row
     rows = [
-        row for each in root.branch("").inner for row in _make_gradient_rows(each, 0)
+        row
+        for branch in root.branch("").inner
+        for row in _make_gradient_rows(branch, 0)
     ]
     room = (terminal.width - 2) // 3
     first = min(max(count_cells(name) for name, _, _ in rows), room)
@@ -237,11 +248,11 @@ def _format_gradients(gradients: Sequence[Gradient], terminal: Terminal) -> list
     heads = pad("gradients", first), pad("value", second), "gradient"
     lines: list[Line] = [[("  ".join(heads), "bold")]]
     for name, value, gradient in rows:
-        told = pad(cut_text(name, first, terminal.glyphs.cut), first)
+        label = pad(cut_text(name, first, terminal.glyphs.cut), first)
         plain = gradient not in (NO_GRADIENT, "frozen")
         lines.append(
             [
-                (f"{told}  ", ""),
+                (f"{label}  ", ""),
                 (f"{pad(value, second)}  ", "shape"),
                 (gradient, "shape" if plain else "dim"),
             ]
@@ -256,8 +267,8 @@ def _make_gradient_rows(branch: _Branch, depth: int) -> Iterator[tuple[str, str,
         yield name, "", ""
     else:
         yield name, _format_fact(own.shape, own.dtype), _describe_gradient(own)
-    for each in branch.inner:
-        yield from _make_gradient_rows(each, depth + 1)
+    for inner in branch.inner:
+        yield from _make_gradient_rows(inner, depth + 1)
 
 
 def _describe_gradient(own: Gradient) -> str:
@@ -302,23 +313,23 @@ def format_story(
 ) -> str:
     """Return the story, gradients if requested, and the findings."""
     terminal = Terminal(max(width or 100, 40), colour, UNICODE if unicode else ASCII)
-    told = _format_rows(report, terminal)
-    lines = [*_format_head(report, terminal), [], *told, *([[]] if told else [])]
+    rows = _format_rows(report, terminal)
+    lines = [*_format_head(report, terminal), [], *rows, *([[]] if rows else [])]
     if gradients and report.rehearsal is not None:
         lines += [*_format_gradients(report.rehearsal.gradients, terminal), []]
     notes = _format_assumptions(report.assumptions, terminal)
-    found = reports.format_report(report, width, colour, unicode, notes)
-    return render_lines(lines, colour) + found
+    findings_text = reports.format_report(report, width, colour, unicode, notes)
+    return render_lines(lines, colour) + findings_text
 
 
 def _format_head(report: Report, terminal: Terminal) -> list[Line]:
     """Return the command, its device, and how long it ran."""
-    told = report.rehearsal
-    if told is None:
+    rehearsal = report.rehearsal
+    if rehearsal is None:
         return [[(f"{report.target} did not run", "error")]]
-    command = " ".join([report.target, *told.arguments])
-    steps = formatting.format_plural(told.steps, "optimizer step")
-    done = f"on {told.device}: {steps} in {told.seconds:.1f} s, with no data"
+    command = " ".join([report.target, *rehearsal.arguments])
+    steps = formatting.format_plural(rehearsal.steps, "optimizer step")
+    done = f"on {rehearsal.device}: {steps} in {rehearsal.seconds:.1f} s, with no data"
     if count_cells(command) + 2 + count_cells(done) <= terminal.width:
         return [[(command, "title"), (f"  {done}", "dim")]]
     parts = wrap_text(command, terminal.width)
@@ -331,19 +342,19 @@ def _format_head(report: Report, terminal: Terminal) -> list[Line]:
 
 def _format_rows(report: Report, terminal: Terminal) -> list[Line]:
     """Return the lines of the run, each with its results."""
-    told = report.rehearsal
-    if told is None:
+    rehearsal = report.rehearsal
+    if rehearsal is None:
         return []
-    found = _build_rows(told.story, report.trace)
-    more = len(found) - MOST_ROWS
-    found = found[:MOST_ROWS]
+    rows = _build_rows(rehearsal.story, report.trace)
+    more = len(rows) - MOST_ROWS
+    rows = rows[:MOST_ROWS]
     lines: list[Line] = []
     width = min(
-        max((count_cells(row.code) + 2 * row.depth for row in found), default=0),
+        max((count_cells(row.code) + 2 * row.depth for row in rows), default=0),
         (terminal.width - GUTTER) // (2 if terminal.width >= NARROW else 3),
     )
     file = None
-    for row in found:
+    for row in rows:
         if row.file != file:
             file = row.file
             name = cut_left(file, terminal.width, terminal.glyphs.cut)
@@ -351,9 +362,9 @@ def _format_rows(report: Report, terminal: Terminal) -> list[Line]:
         lines += _iter_lines(row, width, terminal)
     if more > 0:
         lines.append([(f"and {formatting.format_plural(more, 'line')} more", "dim")])
-    for definition in told.skipped[:MOST_SKIPPED]:
+    for definition in rehearsal.skipped[:MOST_SKIPPED]:
         lines += label_text("not run", definition, terminal)
-    more = len(told.skipped) - MOST_SKIPPED
+    more = len(rehearsal.skipped) - MOST_SKIPPED
     if more > 0:
         lines += label_text("not run", f"{more} more, in the JSON", terminal)
     return lines
@@ -366,7 +377,7 @@ def _iter_lines(row: _Row, width: int, terminal: Terminal) -> Iterator[Line]:
     code = cut_text("  " * row.depth + row.code, width, glyphs.cut)
     shaped = row.kind in ("batches", "backward")
     broken = _wrap_shapes if shaped else _wrap_words
-    parts = [part for each in row.what for part in broken(each, room)]
+    parts = [part for result in row.what for part in broken(result, room)]
     shorten = cut_left if row.kind in ("save", "load") else cut_text
     for at, part in enumerate(parts or [""]):
         number = row.line if at == 0 and row.line else ""
@@ -400,19 +411,19 @@ def _format_assumptions(
     assumptions: Iterable[Assumption], terminal: Terminal
 ) -> list[Line]:
     """Return the assumptions of the run, equal ones together, with their lines."""
-    found: dict[tuple[str, str], list[Assumption]] = {}
-    for assumption in sorted(assumptions, key=lambda each: not each.stands_for):
-        found.setdefault(reports.format_assumption(assumption), []).append(assumption)
+    groups: dict[tuple[str, str], list[Assumption]] = {}
+    for assumption in sorted(assumptions, key=lambda member: not member.stands_for):
+        groups.setdefault(reports.format_assumption(assumption), []).append(assumption)
     lines: list[Line] = []
-    for (label, message), group in found.items():
-        told = message
-        places = [each.span for each in group if each.span is not None]
+    for (label, message), group in groups.items():
+        text = message
+        places = [member.span for member in group if member.span is not None]
         if places:
             names = [f"{place.file}:{place.line}" for place in places[:MOST_PLACES]]
             more = len(places) - len(names)
-            told += f" at {', '.join(names)}" + (f" and {more} more" if more else "")
-        count = sum(each.count for each in group)
+            text += f" at {', '.join(names)}" + (f" and {more} more" if more else "")
+        count = sum(member.count for member in group)
         if count > len(group):
-            told += f", {formatting.format_times(count)}"
-        lines += label_text(label, told, terminal)
+            text += f", {formatting.format_times(count)}"
+        lines += label_text(label, text, terminal)
     return lines

@@ -104,8 +104,8 @@ def _format_page(solution: Solution, terminal: Terminal) -> list[Line]:
         lines += label_text("takes", format_demand(solution.whole), terminal)
     elif not shown:
         lines += label_text("takes", "every size that was tried", terminal)
-    for each in shown:
-        lines += _format_demand(each, solution.whole is None, terminal)
+    for demand in shown:
+        lines += _format_demand(demand, solution.whole is None, terminal)
     lines.append([])
     lines += _format_example("works", solution.works, terminal)
     lines += _format_failing(solution, terminal)
@@ -139,8 +139,10 @@ def _format_tried(solution: Solution, terminal: Terminal) -> list[Line]:
     """Return the sizes that were tried, accepted ones first."""
     lines: list[Line] = []
     for label, refused in (("took", False), ("refused", True)):
-        runs = [one for one in solution.tried if bool(one.message) == refused]
-        sizes = sorted({tuple(one.sizes[n] for n in solution.letters) for one in runs})
+        runs = [trial for trial in solution.tried if bool(trial.message) == refused]
+        sizes = sorted(
+            {tuple(trial.sizes[n] for n in solution.letters) for trial in runs}
+        )
         listed = [" x ".join(map(str, size)) for size in sizes[:TRIED]]
         if len(sizes) > TRIED:
             listed.append(f"and {len(sizes) - TRIED} more")
@@ -150,12 +152,12 @@ def _format_tried(solution: Solution, terminal: Terminal) -> list[Line]:
     return lines
 
 
-def _format_demand(each: Demanded, first: bool, terminal: Terminal) -> list[Line]:
+def _format_demand(demand: Demanded, first: bool, terminal: Terminal) -> list[Line]:
     """Return a demand with the line that makes it."""
-    calls = f"{each.calls} calls at " if each.calls > 1 else ""
-    where = f"{calls}{_format_place(each.span)}: " if each.span else ""
-    lines = label_text("takes" if first else "", format_demand(each.demand), terminal)
-    return [*lines, *label_text("", f"{where}{each.why}", terminal)]
+    calls = f"{demand.calls} calls at " if demand.calls > 1 else ""
+    where = f"{calls}{_format_place(demand.span)}: " if demand.span else ""
+    lines = label_text("takes" if first else "", format_demand(demand.demand), terminal)
+    return [*lines, *label_text("", f"{where}{demand.why}", terminal)]
 
 
 def _format_example(label: str, run: Example, terminal: Terminal) -> list[Line]:
@@ -177,16 +179,22 @@ def _format_failing(solution: Solution, terminal: Terminal) -> list[Line]:
     return _format_example("fails", solution.fails, terminal)
 
 
-def _format_needed(each: Needed) -> str:
+def _format_needed(needed: Needed) -> str:
     """Return the argument of a layer that would have to change, and its value."""
-    told = [each.class_name, f"{each.argument}={each.has}", _format_place(each.span)]
-    sizes = ", ".join(f"{name} = {size}" for name, size in each.sizes.items())
-    text = f"`{each.layer}` ({', '.join(filter(None, told))}) needs {each.argument}="
-    if each.formula == str(each.value):
-        return f"{text}{each.value} here"
-    if each.formula:
-        return f"{text}{each.formula} here: {each.value} at {sizes}"
-    return f"{text}{each.value} at {sizes}"
+    parts = [
+        needed.class_name,
+        f"{needed.argument}={needed.has}",
+        _format_place(needed.span),
+    ]
+    sizes = ", ".join(f"{name} = {size}" for name, size in needed.sizes.items())
+    text = (
+        f"`{needed.layer}` ({', '.join(filter(None, parts))}) needs {needed.argument}="
+    )
+    if needed.formula == str(needed.value):
+        return f"{text}{needed.value} here"
+    if needed.formula:
+        return f"{text}{needed.formula} here: {needed.value} at {sizes}"
+    return f"{text}{needed.value} at {sizes}"
 
 
 def _format_wanted(solution: Solution, terminal: Terminal) -> list[Line]:

@@ -58,11 +58,11 @@ def build_totals_rows(trace: Trace, totals: Totals) -> list[tuple[str, str]]:
 def label_text(label: str, text: str, terminal: Terminal) -> list[Line]:
     """Return a label and its text, which is wrapped between words and indented."""
     room = max(terminal.width - LABEL, 20)
-    made: list[Line] = []
+    lines: list[Line] = []
     for at, part in enumerate(wrap_text(text, room)):
         left = f"{label:{LABEL}}" if at == 0 else " " * LABEL
-        made.append([(left, "dim"), (part, "")])
-    return made
+        lines.append([(left, "dim"), (part, "")])
+    return lines
 
 
 def wrap_text(text: str, room: int) -> Iterable[str]:
@@ -161,13 +161,13 @@ def _format_names(trace: Trace, names: Sequence[Named]) -> str:
     groups: dict[str, list[str]] = {}
     for name in names[:MOST_NAMES]:
         groups.setdefault(name.module, []).append(f"{name.value} is {name.name}")
-    told = [
+    texts_by_module = [
         f"{', '.join(texts)} (in {path or trace.calls[0].class_name})"
         for path, texts in groups.items()
     ]
     if len(names) > MOST_NAMES:
-        told.append(f"{len(names) - MOST_NAMES} more in the record")
-    return "; ".join(told)
+        texts_by_module.append(f"{len(names) - MOST_NAMES} more in the record")
+    return "; ".join(texts_by_module)
 
 
 def _describe_branch(branch: Branch) -> str:

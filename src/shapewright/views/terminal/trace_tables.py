@@ -160,19 +160,19 @@ def _format_by_module(trace: Trace, totals: Totals, terminal: Terminal) -> list[
     name = Column("module", labels, 36, 1, style=_style_branch)
     kind = Column("class", [row.kind for row in rows], 14, 4, style="name")
     taken = Column("input", [row.input for row in rows], 20, 3)
-    given = Column(
+    output = Column(
         "output", [row.output for row in rows], 24, 2, style=_style_module_output
     )
     size = _format_module_numbers("params", [row.parameters for row in rows])
     work = _format_module_numbers("FLOPs", [row.flops for row in rows])
     room = _format_module_numbers("allocated", [row.allocated for row in rows])
     plans = (
-        (name, kind, taken, given, size, work, room),
-        (name, kind, taken, given, size, work),
-        (name, taken, given, size, work),
-        (name, given, size, work),
-        (name, given, size),
-        (name, given),
+        (name, kind, taken, output, size, work, room),
+        (name, kind, taken, output, size, work),
+        (name, taken, output, size, work),
+        (name, output, size, work),
+        (name, output, size),
+        (name, output),
     )
     lines = format_table(plans, terminal)
     if any(row.again for row in rows):
@@ -215,7 +215,7 @@ def _format_by_op(
     call = Column("call", [row.call for row in rows], 44, 2)
     name = Column("call", [row.name for row in rows], 18, 2)
     taken = Column("input", [row.input for row in rows], 20, 4)
-    given = Column(
+    output = Column(
         "output", [row.output for row in rows], 22, 1, style=_style_op_output
     )
     stride = Column("stride", [row.stride for row in rows], 14, 5)
@@ -227,17 +227,17 @@ def _format_by_op(
     written = _format_op_numbers("written", [row.written for row in rows])
     costs = (work, read, written)
     plans = (
-        (number, place, call, taken, given, stride, kind, *costs, module),
-        (number, place, call, taken, given, kind, *costs, module),
-        (number, place, call, taken, given, kind, work, written, module),
-        (number, place, call, taken, given, kind, work, module),
-        (number, place, call, given, kind, work, module),
-        (number, place, name, given, kind, work, module),
-        (number, place, name, given, kind, module),
-        (number, place, call, given, kind),
-        (number, place, name, given, kind),
-        (number, place, name, given),
-        (name, given),
+        (number, place, call, taken, output, stride, kind, *costs, module),
+        (number, place, call, taken, output, kind, *costs, module),
+        (number, place, call, taken, output, kind, work, written, module),
+        (number, place, call, taken, output, kind, work, module),
+        (number, place, call, output, kind, work, module),
+        (number, place, name, output, kind, work, module),
+        (number, place, name, output, kind, module),
+        (number, place, call, output, kind),
+        (number, place, name, output, kind),
+        (number, place, name, output),
+        (name, output),
     )
     lines = format_table(plans, terminal)
     if more:
@@ -295,12 +295,12 @@ def _format_line(row: Row | None, widths: Sequence[int], terminal: Terminal) -> 
         return [(f"{glyphs.gap:>4} {glyphs.rule}", "edge")]
     code, fact, often = widths
     text = pad(cut_text(row.code, code, glyphs.cut), code)
-    made = row.wrong or _shorten_fact(row.fact, fact, terminal)
+    result = row.wrong or _shorten_fact(row.fact, fact, terminal)
     style = row.wrong.partition("[")[0] if row.wrong else "shape"
     return [
         (f"{row.number:4} {glyphs.rule} ", "edge"),
         (f"{text}  ", ""),
-        (pad(cut_text(made, fact, glyphs.cut), fact), style),
+        (pad(cut_text(result, fact, glyphs.cut), fact), style),
         (f"  {row.often:>{often}}", "dim"),
     ]
 
