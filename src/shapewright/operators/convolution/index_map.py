@@ -143,13 +143,15 @@ def _axes(
 
 
 def _summed(
-    input: Meta, output_sizes: Sequence[int], channel: Expression, at: Sequence[Expression],
-    weight: tuple[Expression, ...], loops: tuple[Loop, ...],
+    input: Meta, output_sizes: Sequence[int], channel: Expression,
+    at: Sequence[Expression], weight: tuple[Expression, ...],
+    loops: tuple[Loop, ...],
     conditions: Sequence[Condition], bias: Meta | None, **more: Any,
 ) -> IndexMap:  # fmt: skip
     """Return the sum of products of input and weight, plus the bias.
 
-    `made` is the output's shape without the batch, `weight` the indices of the weights.
+    `output_sizes` is the output's shape without the batch, `weight` the indices of
+    the weights.
     """
     dims = len(at)
     batch = tuple(input.shape[: -dims - 1])

@@ -128,13 +128,13 @@ def _of_floats(name: str, input: Meta) -> Unmet | None:
     return dtype_unmet(name, input, "float32", "{op} expects float32 or float64")
 
 
-def _one_dtype(*given: Named) -> Unmet | None:
+def _one_dtype(*pairs: Named) -> Unmet | None:
     """Check that all tensors have the dtype of the last one with at least 32 bits."""
-    last = [pair for pair in given if pair[1].dtype in TAKEN]
+    last = [pair for pair in pairs if pair[1].dtype in TAKEN]
     if not last:
-        return _of_floats(*given[0])
+        return _of_floats(*pairs[0])
     name, reference = last[-1]
-    for other, meta in given:
+    for other, meta in pairs:
         if meta.dtype != reference.dtype:
             why = f"{{op}} expects inputs of one dtype: {{{name}}} is {reference.dtype}"
             return dtype_unmet(other, meta, reference.dtype, why, name)
@@ -284,11 +284,11 @@ def lstsq(A: Meta, B: Meta, *rest: Any, **options: Any) -> Unmet | None:
 @needs("torch.linalg.multi_dot", "torch.chain_matmul", "torch.functional.chain_matmul")
 def multi_dot(tensors: Any, *rest: Any, **options: Any) -> Unmet | None:
     """Check that adjacent matrices can be multiplied; the ends may be vectors."""
-    given = list(tensors) if isinstance(tensors, tuple | list) else []
-    if len(given) < 2 or not all(map(is_tensor, given)):
+    factors = list(tensors) if isinstance(tensors, tuple | list) else []
+    if len(factors) < 2 or not all(map(is_tensor, factors)):
         return None
-    for n, matrix in enumerate(given):
-        ends = n in (0, len(given) - 1)
+    for n, matrix in enumerate(factors):
+        ends = n in (0, len(factors) - 1)
         if len(matrix.shape) == 2 or (ends and len(matrix.shape) == 1):
             continue
         fitting = (1, *matrix.shape) if len(matrix.shape) == 1 else matrix.shape[-2:]
@@ -304,7 +304,7 @@ def multi_dot(tensors: Any, *rest: Any, **options: Any) -> Unmet | None:
             else (),
             guessed=True,
         )
-    for n, (a, b) in enumerate(pairwise(given)):
+    for n, (a, b) in enumerate(pairwise(factors)):
         if a.shape[-1] != b.shape[0]:
             return Unmet(
                 INNER_DIM_MISMATCH,
@@ -318,4 +318,4 @@ def multi_dot(tensors: Any, *rest: Any, **options: Any) -> Unmet | None:
                 (Grant(f"tensors.{n + 1}", resized(b, 0, a.shape[-1])),),
                 guessed=True,
             )
-    return same_dtype(*((f"tensors.{n}", matrix) for n, matrix in enumerate(given)))
+    return same_dtype(*((f"tensors.{n}", matrix) for n, matrix in enumerate(factors)))

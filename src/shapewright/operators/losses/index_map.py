@@ -188,8 +188,8 @@ def binary_cross_entropy(
         return NotDrawn(DEPRECATED)
     description = "-(target * log(input) + (1 - target) * log(1 - input))"
     options: Options = (("reduction", "none"),)
-    return _of_pairs(input, target, reduction, description, "binary_cross_entropy", options,
-                    weight=weight)  # fmt: skip
+    return _of_pairs(input, target, reduction, description, "binary_cross_entropy",
+                     options, weight=weight)  # fmt: skip
 
 
 @index_map("torch.nn.functional.binary_cross_entropy_with_logits")
@@ -289,8 +289,8 @@ def cross_entropy(
     stages = (Stage("logs", logs),)
     if target.dtype.startswith("int"):
         description = "The negative log of the softmax, at each target's class"
-        return _picked("logs", input, target, weight, ignore_index, reduction, description,
-                      stages)  # fmt: skip
+        return _picked("logs", input, target, weight, ignore_index, reduction,
+                       description, stages)  # fmt: skip
     at: tuple[Expression, ...] = list_letters(f"{front}c{rest}")
     reads = [Read("logs", at), Read("target", at)]
     if weight is not None:

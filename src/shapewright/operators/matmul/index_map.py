@@ -258,10 +258,15 @@ def tensordot(a: Meta, b: Meta, dims: Any = 2, out: Any = None) -> Any:
 
 
 def _contracted(
-    first: str, one: Meta, gone: list[int], second: str, other: Meta, also: list[int]
+    first: str,
+    first_operand: Meta,
+    gone: list[int],
+    second: str,
+    second_operand: Meta,
+    also: list[int],
 ) -> Any:
-    """Return the map of the sum over pairs of dims; other dims stay, `one`'s first."""
-    sizes = tuple(one.shape), tuple(other.shape)
+    """Return the map of the sum over pairs of dims; the first's other dims stay first."""
+    sizes = tuple(first_operand.shape), tuple(second_operand.shape)
     count = sum(map(len, sizes)) - 2 * len(gone)
     if count + len(gone) > len(LETTERS):
         return NotDrawn("it has more dims than there are letters")
