@@ -25,8 +25,8 @@ class AbsentValue:
     where it is needed; `_given` what the user has said of it.
     """
 
-    def __init__(self, path: str, advice: str, given: Given | None = None) -> None:
-        self.__dict__.update(_path=path, _advice=advice, _given=given)
+    def __init__(self, path: str, advice: str, answers: Given | None = None) -> None:
+        self.__dict__.update(_path=path, _advice=advice, _given=answers)
 
     def _ask(self, doing: str) -> NoReturn:
         raise NotHere(
@@ -37,9 +37,9 @@ class AbsentValue:
     def _make(self, path: str) -> Any:
         """Return what the user says of a name, or a further unknown value."""
         if self._given is not None:
-            found = self._given(path, (), {})
-            if found is not NOTHING:
-                return found
+            answer = self._given(path, (), {})
+            if answer is not NOTHING:
+                return answer
         return AbsentValue(path, self._advice, self._given)
 
     def __getattr__(self, name: str) -> Any:
@@ -54,12 +54,12 @@ class AbsentValue:
         if len(args) == 1 and not kwargs and _is_decorator(args[0]):
             return args[0]
         if self._given is not None:
-            found = self._given(f"{self._path}()", args, kwargs)
-            if found is not NOTHING:
-                return found
-        made = AbsentValue(f"{self._path}(...)", self._advice, self._given)
-        made.__dict__.update(kwargs)  # `HParams(epochs=5).epochs` is 5
-        return made
+            answer = self._given(f"{self._path}()", args, kwargs)
+            if answer is not NOTHING:
+                return answer
+        value = AbsentValue(f"{self._path}(...)", self._advice, self._given)
+        value.__dict__.update(kwargs)  # `HParams(epochs=5).epochs` is 5
+        return value
 
     def __getitem__(self, key: Any) -> Any:
         return self._make(f"{self._path}[{key!r}]")
