@@ -265,7 +265,7 @@ def _contracted(
     second_operand: Meta,
     also: list[int],
 ) -> Any:
-    """Return the map of the sum over pairs of dims; the first's other dims stay first."""
+    """Return the map of the sum over pairs of dims; the first's own dims stay first."""
     sizes = tuple(first_operand.shape), tuple(second_operand.shape)
     count = sum(map(len, sizes)) - 2 * len(gone)
     if count + len(gone) > len(LETTERS):
