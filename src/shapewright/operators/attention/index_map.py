@@ -342,8 +342,7 @@ def _describe_multihead_attention(heads: int, head_width: int, masked: bool) -> 
     words = (
         f"Query, key and value are projected, and their features cut into {heads} "
         f"heads of {head_width}. In each head the weights are a softmax of the scores"
-        " over "
-        "the keys; the sums of the values, times the weights, stand side by side "
+        " over the keys; the sums of the values, times the weights, stand side by side "
         "again and are projected."
     )
     return words + (" A key is left out where a mask is true." if masked else "")

@@ -470,8 +470,7 @@ def _of_scores(mask: Meta, scores: tuple[int, ...]) -> Unmet | None:
     return Unmet(
         ATTENTION_MASK_SHAPE,
         f"{{op}} expects a mask of {text(shared)} = (queries, keys), or"
-        f" {text(per_head)} ="
-        f" (batch·heads, queries, keys), got {text(have)}",
+        f" {text(per_head)} = (batch·heads, queries, keys), got {text(have)}",
         Place("mask"),
         has=text(have),
         needs=text(per_head if len(have) == len(per_head) else shared),

@@ -108,17 +108,19 @@ def take_along_dim(
     if wrong is not None or not input.shape:
         return wrong
     at = dim % len(input.shape)
-    for d, (size, places) in enumerate(zip(input.shape, indices.shape, strict=True)):
-        if d != at and size != places and 1 not in (size, places):
+    for d, (size, index_size) in enumerate(
+        zip(input.shape, indices.shape, strict=True)
+    ):
+        if d != at and size != index_size and 1 not in (size, index_size):
             return Unmet(
                 BROADCAST_MISMATCH,
                 f"{{op}} lines up {{input}} {text(input.shape)} and {{indices}}"
-                f" {text(indices.shape)} but in dim {at}: {size} against {places} in"
-                " dim"
-                f" {d}",
+                f" {text(indices.shape)} but in dim {at}: {size} against {index_size}"
+                " in"
+                f" dim {d}",
                 Place("indices", d),
                 Place("input", d),
-                places,
+                index_size,
                 size,
                 (Grant("indices", resized(indices, d, size)),),
             )
@@ -132,8 +134,7 @@ def _of_one_piece(input: Meta, indices: Meta) -> Unmet | None:
             return Unmet(
                 NOT_CONTIGUOUS,
                 f"{{op}} without a dim views {{{name}}} {text(tensor.shape)} as one"
-                " row,"
-                " but its elements do not lie in this order",
+                " row, but its elements do not lie in this order",
                 Place(name),
                 has="not contiguous",
                 needs="contiguous",

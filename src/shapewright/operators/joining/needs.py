@@ -60,8 +60,7 @@ def cat(tensors: Any, dim: Any = 0, **options: Any) -> Unmet | None:
         return Unmet(
             DIM_OUT_OF_RANGE,
             f"{{op}} has no dim {dim}: {{tensors_{first}}} {text(first_tensor.shape)}"
-            " has"
-            f" {dims(rank)}",
+            f" has {dims(rank)}",
             has=dim,
             needs=rank - 1 if dim > 0 else -rank,
             grants=(Grant("dim", rank - 1 if dim > 0 else -rank),),
@@ -155,8 +154,7 @@ def stack(tensors: Any, dim: int = 0, **options: Any) -> Unmet | None:
             return Unmet(
                 STACKED_SHAPES_DIFFER,
                 f"{{op}} needs equal shapes: {{tensors_0}} is"
-                f" {text(first_tensor.shape)},"
-                f" {{tensors_{n}}} is {text(tensor.shape)}",
+                f" {text(first_tensor.shape)}, {{tensors_{n}}} is {text(tensor.shape)}",
                 Place(f"tensors.{n}", d),
                 Place("tensors.0", d),
                 text(tensor.shape),

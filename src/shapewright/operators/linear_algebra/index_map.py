@@ -50,12 +50,12 @@ def cdist(
     first = build_broadcast_index(
         tuple(x1.shape), (*front, rows, size), list_letters(f"{text}ik")
     )
-    two = build_broadcast_index(
+    second = build_broadcast_index(
         tuple(x2.shape), (*front, columns, size), list_letters(f"{text}jk")
     )
     apart = IndexMap(
         (*front, rows, columns, size),
-        (Read("x1", first), Read("x2", two)),
+        (Read("x1", first), Read("x2", second)),
         term="sub",
         letters=(*text, *"ijk"),
     )

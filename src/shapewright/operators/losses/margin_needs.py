@@ -59,8 +59,7 @@ def _of_labels(
         return Unmet(
             TARGET_SHAPE,
             f"{{op}} expects {expected}, {text(wanted)}, for {{input}}"
-            f" {text(input.shape)},"
-            f" got {{target}} {text(target.shape)}",
+            f" {text(input.shape)}, got {{target}} {text(target.shape)}",
             Place("target"),
             Place("input"),
             text(target.shape),

@@ -99,8 +99,7 @@ def _dot(input: Meta, tensor: Meta) -> Any:
         raise Misfit(
             f"inconsistent tensor size, expected tensor {listed(left)} and src "
             f"{listed(right)} to have the same number of elements, but got {left[0]}"
-            " and "
-            f"{right[0]} elements respectively"
+            f" and {right[0]} elements respectively"
         )
     if input.dtype == "bool":
         raise unsupported("dot", "bool")

@@ -236,8 +236,7 @@ def _check_groups(
             raise Misfit(
                 f"Expected {name} to be a vector of size equal to the number of "
                 f"channels in input, but got {name} of shape {listed(weight_shape)} and"
-                " "
-                f"input of shape {listed(shape)}"
+                f" input of shape {listed(shape)}"
             )
 
 

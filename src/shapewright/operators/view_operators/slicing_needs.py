@@ -334,8 +334,7 @@ def roll(input: Meta, shifts: Any, dims: Any = ()) -> Unmet | None:
     return Unmet(
         MOVED_DIMS,
         f"{{op}} needs a shift for each dim, got {shift_count} for {dim_count} dims of"
-        f" {{input}}"
-        f" {text(input.shape)}",
+        f" {{input}} {text(input.shape)}",
         Place("input"),
         has=shift_count,
         needs=dim_count,

@@ -380,6 +380,5 @@ def _format_gloo_error(name: str, asked: tuple[int, ...], got: tuple[int, ...]) 
     asked_text, got_text = (f"({', '.join(map(str, shape))})" for shape in (asked, got))
     return (
         f"ProcessGroupGloo::{name}: invalid tensor size at index 0 (expected"
-        f" {asked_text}, "
-        f"got {got_text})"
+        f" {asked_text}, got {got_text})"
     )

@@ -219,7 +219,7 @@ def find_operands(stack: Stack, node: ast.AST) -> dict[str, Any]:
 def _is_call_of(
     node: ast.Call, called: Any, module: Any, arguments: dict[int | str | None, Any]
 ) -> bool:
-    """Return whether a call in the source text is the call of `module` with `arguments`.
+    """Return whether a call in the source text is that of `module` with `arguments`.
 
     A callee that is itself a result (`nn.MSELoss()(x, y)`) is known by its arguments.
     """

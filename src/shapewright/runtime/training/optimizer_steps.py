@@ -179,8 +179,7 @@ class _Probes:
                 engine.find(
                     DTYPE_MISMATCH,
                     f"the backward pass of `F.{name}` needs both in {prediction.dtype},"
-                    " the "
-                    f"target is {target.dtype}",
+                    f" the target is {target.dtype}",
                     refusal,
                 )
 
