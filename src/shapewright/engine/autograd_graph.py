@@ -53,9 +53,9 @@ class _Hung(torch.autograd.Function):
     ) -> Any:
         outs = tuple(_create_blanks(plan, group))
         context.plan = plan
-        context.like = [(each.shape, each.dtype) for each in inputs]
-        made = [outs[n] for n, at in enumerate(group) if at in plan.made]
-        context.save_for_backward(*(inputs[at] for at in plan.saved), *made)
+        context.like = [(tensor.shape, tensor.dtype) for tensor in inputs]
+        saved_outputs = [outs[n] for n, at in enumerate(group) if at in plan.made]
+        context.save_for_backward(*(inputs[at] for at in plan.saved), *saved_outputs)
         context.set_materialize_grads(False)
         whole = [o for o in outs if not (o.is_floating_point() or o.is_complex())]
         if whole:
@@ -66,19 +66,20 @@ class _Hung(torch.autograd.Function):
     def backward(context: Any, *gradients: Any) -> Any:
         plan: Hanging = context.plan
         saved = context.saved_tensors  # raises if a tensor was written or freed
-        found: list[Tensor | None] = [None] * len(context.like)
-        given = [gradient for gradient in gradients if gradient is not None]
-        if given:
+        input_gradients: list[Tensor | None] = [None] * len(context.like)
+        known_gradients = [gradient for gradient in gradients if gradient is not None]
+        if known_gradients:
             for at in plan.reached:
                 if context.needs_input_grad[at + 2]:
                     shape, dtype = context.like[at]
-                    found[at] = torch.empty(shape, dtype=dtype, device=META)
+                    input_gradients[at] = torch.empty(shape, dtype=dtype, device=META)
         if torch.is_grad_enabled():  # second order: gradients depend on both
-            known = [*given, *saved[: len(plan.saved)]]
-            found = [
-                None if one is None else _connect_gradient(one, known) for one in found
+            known = [*known_gradients, *saved[: len(plan.saved)]]
+            input_gradients = [
+                None if gradient is None else _connect_gradient(gradient, known)
+                for gradient in input_gradients
             ]
-        return None, None, *found
+        return None, None, *input_gradients
 
 
 class _Tied(torch.autograd.Function):
@@ -87,9 +88,9 @@ class _Tied(torch.autograd.Function):
     of_ours = True
 
     @staticmethod
-    def forward(context: Any, made: list[Tensor], *inputs: Tensor) -> Tensor:
-        context.like = [(each.shape, each.dtype) for each in inputs]
-        return made[0].detach()
+    def forward(context: Any, blanks: list[Tensor], *inputs: Tensor) -> Tensor:
+        context.like = [(tensor.shape, tensor.dtype) for tensor in inputs]
+        return blanks[0].detach()
 
     @staticmethod
     def backward(context: Any, *gradients: Any) -> Any:
@@ -103,10 +104,10 @@ class _Tied(torch.autograd.Function):
         )
 
 
-def _connect_gradient(one: Tensor, known: list[Tensor]) -> Tensor:
+def _connect_gradient(gradient: Tensor, known: list[Tensor]) -> Tensor:
     """Connect a gradient to the tensors on which it depends."""
     function: Any = _Tied.apply
-    hung: Tensor = function([one], *known)
+    hung: Tensor = function([gradient], *known)
     return hung
 
 
@@ -150,17 +151,17 @@ def attach_graph(
         outs: list[Any] = [None] * len(answer.metas)
         for name, group in plan.groups:  # a node has a single name
             made_there = _make_named_node(name).apply(plan, group, *inputs)
-            for at, each in zip(group, made_there, strict=True):
-                outs[at] = each
+            for at, output in zip(group, made_there, strict=True):
+                outs[at] = output
     else:
         outs = _create_blanks(plan, tuple(range(len(answer.metas))))
-    made = []
+    output_infos = []
     for out, meta, node in zip(outs, answer.metas, answer.grad_fns, strict=True):
         info = Info(meta, Storage(meta.device), BLANK, node)
         out._sw = info
         out._sw_life = engine.life
-        made.append(info)
-    engine.record(answer, infos, tuple(made))
+        output_infos.append(info)
+    engine.record(answer, infos, tuple(output_infos))
     return (
         outs[0]
         if plan.template is None
@@ -188,13 +189,13 @@ def memoize_call(
         engine.blank_of(tensor) for tensor in nests.collect_tensors((args, kwargs))
     ]
     outs = nests.collect_tensors(out)
-    if len(outs) != len(answer.metas) or not all(each.is_meta for each in outs):
+    if len(outs) != len(answer.metas) or not all(tensor.is_meta for tensor in outs):
         return
-    if any(engine.info(each).storage.known for each in outs):
+    if any(engine.info(tensor).storage.known for tensor in outs):
         return
-    if any(each.layout is not torch.strided or is_cut(each) for each in inputs):
+    if any(tensor.layout is not torch.strided or is_cut(tensor) for tensor in inputs):
         return
-    stores = [each.untyped_storage()._cdata for each in (*inputs, *outs)]
+    stores = [tensor.untyped_storage()._cdata for tensor in (*inputs, *outs)]
     if len(set(stores[len(inputs) :])) != len(outs):
         return
     if set(stores[: len(inputs)]) & set(stores[len(inputs) :]):
@@ -223,16 +224,16 @@ def _find_graph(
     graphless = torch.is_inference_mode_enabled()
     edges = {
         (edge.node, edge.output_nr): at
-        for at, each in enumerate(inputs)
-        if each.requires_grad and not graphless
-        for edge in (get_gradient_edge(each),)
+        for at, tensor in enumerate(inputs)
+        if tensor.requires_grad and not graphless
+        for edge in (get_gradient_edge(tensor),)
     }
     ends = {node for node, _ in edges}
-    places = {each.untyped_storage()._cdata: at for at, each in enumerate(inputs)}
-    results = {each.untyped_storage()._cdata: at for at, each in enumerate(outs)}
+    places = {tensor.untyped_storage()._cdata: at for at, tensor in enumerate(inputs)}
+    results = {tensor.untyped_storage()._cdata: at for at, tensor in enumerate(outs)}
     reached: set[int] = set()
     saved: set[int] = set()
-    made: set[int] = set()
+    saved_outputs: set[int] = set()
     waiting = [out.grad_fn for out in outs if out.grad_fn is not None]
     seen: set[Any] = set()
     while waiting:
@@ -253,7 +254,7 @@ def _find_graph(
                     if store in places:
                         saved.add(places[store])
                     elif store in results:
-                        made.add(results[store])
+                        saved_outputs.add(results[store])
         for after, number in node.next_functions:
             if after is None:
                 continue
@@ -262,7 +263,7 @@ def _find_graph(
                 reached.add(at)
             elif after not in ends:
                 waiting.append(after)
-    return tuple(sorted(reached)), tuple(sorted(saved)), tuple(sorted(made))
+    return tuple(sorted(reached)), tuple(sorted(saved)), tuple(sorted(saved_outputs))
 
 
 class _Joined(torch.autograd.Function):
@@ -271,21 +272,22 @@ class _Joined(torch.autograd.Function):
     of_ours = True
 
     @staticmethod
-    def forward(context: Any, made: list[Tensor], *inputs: Tensor) -> Tensor:
+    def forward(context: Any, blanks: list[Tensor], *inputs: Tensor) -> Tensor:
         context.like = [(t.shape, t.dtype, t.requires_grad) for t in inputs]
-        return made[0].detach()
+        return blanks[0].detach()
 
     @staticmethod
     def backward(context: Any, *gradients: Any) -> Any:
-        made = (
+        gradients_in = (
             torch.empty(shape, dtype=dtype, device="meta") if wanted else None
             for shape, dtype, wanted in context.like
         )
         if not torch.is_grad_enabled():
-            return None, *made
+            return None, *gradients_in
         known = [gradient for gradient in gradients if gradient is not None]
         return None, *(
-            None if one is None else _connect_gradient(one, known) for one in made
+            None if gradient is None else _connect_gradient(gradient, known)
+            for gradient in gradients_in
         )
 
 

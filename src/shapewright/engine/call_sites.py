@@ -79,18 +79,18 @@ class Sites:
         """Return the user frames between the running call and its module call."""
         frame: FrameType | None = sys._getframe(2)
         get = self.kinds.get
-        found: Site = ()
+        site: Site = ()
         while frame is not None:
             code = frame.f_code
             kind = get(id(code))
             if kind is None:
                 kind = self.kind_of(code)
             if kind == USER:
-                found += ((code, frame.f_lasti),)
+                site += ((code, frame.f_lasti),)
             elif kind == BOUNDARY:
                 break
             frame = frame.f_back
-        return found
+        return site
 
 
 _texts: dict[str, tuple[int, int, Source]] = {}
@@ -139,10 +139,12 @@ class Positions:
     def frame(self, code: CodeType, offset: int) -> Frame:
         """Return the source frame of this instruction."""
         key = (id(code), offset)
-        found = self.spans.get(key)
-        if found is None:
-            found = self.spans[key] = Frame(self.span(code, offset), code.co_qualname)
-        return found
+        source_frame = self.spans.get(key)
+        if source_frame is None:
+            source_frame = self.spans[key] = Frame(
+                self.span(code, offset), code.co_qualname
+            )
+        return source_frame
 
     def span(self, code: CodeType, offset: int) -> Span:
         table = self.tables.get(id(code))

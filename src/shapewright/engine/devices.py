@@ -95,8 +95,8 @@ def check_devices(engine: Engine, name: str, infos: list[Info]) -> bool:
     first = infos[0].meta.device if infos else ""
     if all([info.meta.device == first for info in infos]):  # noqa: C419
         return False
-    found = [i.meta.device for i in infos if i.meta.shape and i.meta.device != "meta"]
-    devices = list(dict.fromkeys(found))
+    claimed = [i.meta.device for i in infos if i.meta.shape and i.meta.device != "meta"]
+    devices = list(dict.fromkeys(claimed))
     if not all(info.meta.shape for info in infos):
         scalars = [i.meta.device for i in infos if not i.meta.shape]
         devices += [d for d in scalars if d not in ("cpu", "meta", *devices)]
@@ -175,9 +175,9 @@ def claim_generators(engine: Engine) -> Iterator[None]:
             claimed = resolve_device(engine, device)
             if claimed == "cpu":
                 return original()
-            made = super().__new__(cls)
-            made.claimed = claimed
-            return made
+            generator = super().__new__(cls)
+            generator.claimed = claimed
+            return generator
 
         def __init__(self, device: Any = "cpu") -> None:
             pass

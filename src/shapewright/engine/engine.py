@@ -159,10 +159,10 @@ class Engine(SeenTensors, TorchFunctionMode):
             return plan(self, func, args, kwargs)
         except Exception as error:  # torch, the program or a fault
             if error is self.error:
-                told = self.refusal_of(error, args, kwargs)
-                if told is error:
+                refusal = self.refusal_of(error, args, kwargs)
+                if refusal is error:
                     raise
-                return self.raise_theirs(told)
+                return self.raise_theirs(refusal)
             return self.fault(error, func, args, kwargs)
 
     # -- implemented by `mode.Mode`; any part of the engine may call these ----

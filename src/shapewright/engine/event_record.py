@@ -65,11 +65,11 @@ class Fold:
         storage = info.storage.number
         version = self.versions.get(storage, 0)
         key = (id(info), version, info.number)
-        found = self.facts.get(key)
-        if found is None:
+        fact = self.facts.get(key)
+        if fact is None:
             meta = info.meta
             strided = meta.layout == "strided"
-            found = self.facts[key] = Fact(
+            fact = self.facts[key] = Fact(
                 meta.shape,
                 meta.dtype,
                 meta.stride if strided or meta.layout == "functorch" else None,
@@ -87,7 +87,7 @@ class Fold:
                 if strided
                 else OPAQUE_WORDS.get(meta.layout, f"{meta.layout}: seen from outside"),
             )
-        return found
+        return fact
 
     def number_of(self, number: int) -> int:
         """Return the dense number in the record for a tensor's number in the run."""
@@ -147,13 +147,13 @@ class Fold:
         if isinstance(answer.func, str):
             return ""
         key = (answer.func, shown)
-        told = self.functions.get(key)
-        if told is None:
+        dotted_name = self.functions.get(key)
+        if dotted_name is None:
             dotted = get_dotted_name(answer.func)
-            told = self.functions[key] = (
+            dotted_name = self.functions[key] = (
                 "" if get_long_name(shown) == dotted else dotted
             )
-        return told
+        return dotted_name
 
     def name(self, answer: Answer, site: Site) -> str:
         name = self.names.get(answer.func)
@@ -180,11 +180,11 @@ class Fold:
     def outer(self, call: RunningCall | None) -> tuple[Frame, ...]:
         if call is None:
             return ()
-        found = self.chains.get(call.index)
-        if found is None:
+        chain = self.chains.get(call.index)
+        if chain is None:
             parent = self.calls[call.parent] if call.parent is not None else None
-            found = self.chains[call.index] = self.chain(call.site, parent)
-        return found
+            chain = self.chains[call.index] = self.chain(call.site, parent)
+        return chain
 
     def module_calls(self) -> list[ModuleCall]:
         """Return all module calls in the order in which they began."""
@@ -254,18 +254,18 @@ def _map_suppositions(
     words: dict[int, str] = {}
     sizes: dict[int, set[int]] = {}
     for answer, ins, outs, site, call in events if at else ():
-        given = {info.number for info in ins}
-        made = [info for info in outs if info.number not in given]
+        input_numbers = {info.number for info in ins}
+        created = [info for info in outs if info.number not in input_numbers]
         if answer.kind in SUPPOSING and (site, call) in at:
             known = {size for info in ins for size in info.meta.shape}
-            for info in made:
+            for info in created:
                 words[info.number] = at[site, call]
                 sizes[info.number] = set(info.meta.shape[:1]) - known
         for info in ins:
             carried = sizes.get(info.number)
             if not carried:
                 continue
-            for out in made:
+            for out in created:
                 if out.number not in words and carried & set(out.meta.shape):
                     words[out.number] = words[info.number]
                     sizes[out.number] = carried
@@ -303,12 +303,12 @@ def find_stepped(events: list[tuple[Any, ...]], fold: Fold) -> tuple[Span, ...]:
     if len(indexed) < AT_LEAST and all(len(e[2]) < AT_LEAST for e in indexed):
         return ()
     reached: dict[tuple[int, int], set[Any]] = {}
-    found: dict[tuple[int, int], Span] = {}
+    spans: dict[tuple[int, int], Span] = {}
     for answer, _, outs, site, number in indexed:
         if not site:
             continue
         place = (id(site[0][0]), site[0][1])
-        if place in found:
+        if place in spans:
             continue
         where = _find_whole_numbers(answer)
         if where:
@@ -320,14 +320,14 @@ def find_stepped(events: list[tuple[Any, ...]], fold: Fold) -> tuple[Span, ...]:
         if many:
             span, _ = fold.place(site, number)
             if span is not None:
-                found[place] = span
-    return tuple(found.values())
+                spans[place] = span
+    return tuple(spans.values())
 
 
 def _find_whole_numbers(answer: Any) -> tuple[tuple[int, int], ...]:
     """Return the integers among the indices of `x[...]`, with their positions."""
-    given = answer.arguments[0]
-    if answer.func is UNBIND or len(given) < 2:
+    operands = answer.arguments[0]
+    if answer.func is UNBIND or len(operands) < 2:
         return ()
-    items = given[1] if type(given[1]) is tuple else (given[1],)
+    items = operands[1] if type(operands[1]) is tuple else (operands[1],)
     return tuple([(n, item) for n, item in enumerate(items) if type(item) is int])

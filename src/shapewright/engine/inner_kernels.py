@@ -32,15 +32,15 @@ class _Seen(TorchDispatchMode):
     def __torch_dispatch__(
         self, func: Any, types: Any, args: Any = (), kwargs: Any = None
     ) -> Any:
-        given = [
+        inputs = [
             _format_tensor(tensor)
             for tensor in nests.collect_tensors((args, kwargs or {}))
         ]
         place = len(self.lines)
         out = func(*args, **(kwargs or {}))
-        made = [_format_tensor(tensor) for tensor in nests.collect_tensors((out,))]
+        outputs = [_format_tensor(tensor) for tensor in nests.collect_tensors((out,))]
         name = str(func._overloadpacket)
-        text = f"inside: {name} {', '.join(given)} -> {', '.join(made)}"
+        text = f"inside: {name} {', '.join(inputs)} -> {', '.join(outputs)}"
         self.lines.insert(place, text)
         return out
 

@@ -131,13 +131,13 @@ class Memo:
 def get_arguments(answer: Answer) -> tuple[tuple[str, Any], ...]:
     """Return the non-tensor arguments, by position or by name."""
     args, kwargs = answer.arguments
-    found = [
+    arguments = [
         (str(i), _make_readable(v)) for i, v in enumerate(args) if not _is_of_tensors(v)
     ]
-    found += [
+    arguments += [
         (name, _make_readable(v)) for name, v in kwargs.items() if not _is_of_tensors(v)
     ]
-    return tuple(found)
+    return tuple(arguments)
 
 
 def _is_of_tensors(value: Any) -> bool:
@@ -183,15 +183,15 @@ def find_places(answer: Answer, count: int) -> tuple[str, ...]:
     Empty if they fill, in order, the positions that other arguments leave free.
     """
     args, kwargs = answer.arguments
-    found = [
+    places = [
         place for n, value in enumerate(args) for place in _iter_places(value, str(n))
     ]
     for name, value in kwargs.items():
-        found += _iter_places(value, name)
-    if len(found) != count:
+        places += _iter_places(value, name)
+    if len(places) != count:
         return (UNTOLD,) * count
     free = [str(n) for n, value in enumerate(args) if isinstance(value, Meta)]
-    return () if found == free else tuple(found)
+    return () if places == free else tuple(places)
 
 
 def _iter_places(value: Any, place: str) -> Iterator[str]:

@@ -118,10 +118,12 @@ class Calls:
         parent = engine.call if index else None
         depth = records[parent].depth + 1 if parent is not None else 0
         look = engine.info
-        given = tuple([getattr(v, "_sw", None) or copy_nest(v, look) for v in args])
+        positional = tuple(
+            [getattr(v, "_sw", None) or copy_nest(v, look) for v in args]
+        )
         named = {name: copy_nest(v, look) for name, v in kwargs.items()}
         first = len(engine.events)
-        inputs = given, named
+        inputs = positional, named
         call = RunningCall(
             index, path, name, number, parent, depth, site, first, inputs
         )

@@ -115,9 +115,9 @@ def visit_tensors(value: Any, look: Callable[[Tensor], Any], depth: int = 0) -> 
 
 def collect_tensors(value: Any) -> list[Tensor]:
     """Return all tensors in a nested structure (tuples, lists, dicts), in order."""
-    found: list[Tensor] = []
-    visit_tensors(value, found.append)
-    return found
+    tensors: list[Tensor] = []
+    visit_tensors(value, tensors.append)
+    return tensors
 
 
 def replace_devices(

@@ -128,9 +128,9 @@ def is_autocast_function(name: str, kind: str) -> bool:
     """
     key = f"Autocast{kind.upper()}"
     return any(
-        torch._C._dispatch_has_kernel_for_dispatch_key(found, key)
-        for found in torch._C._dispatch_get_all_op_names()
-        if found.partition(".")[0] == f"aten::{name}"
+        torch._C._dispatch_has_kernel_for_dispatch_key(operator_name, key)
+        for operator_name in torch._C._dispatch_get_all_op_names()
+        if operator_name.partition(".")[0] == f"aten::{name}"
     )
 
 

@@ -55,15 +55,17 @@ def seed_generators() -> Iterator[None]:
 @functools.cache
 def _make_replacements(numpy: Any) -> list[tuple[Any, str, Callable[..., Any]]]:
     """Return the functions that seed from the machine, with their replacements."""
-    found = [(random, "seed", _wrap_seeding(random.seed))]
-    found += [
+    replacements = [(random, "seed", _wrap_seeding(random.seed))]
+    replacements += [
         (space, "seed", _replace_seed(torch.seed)) for space in (torch, torch.random)
     ]
     if numpy is not None:
         names = ("seed", "default_rng")
         space = numpy.random
-        found += [(space, name, _wrap_seeding(getattr(space, name))) for name in names]
-    return found
+        replacements += [
+            (space, name, _wrap_seeding(getattr(space, name))) for name in names
+        ]
+    return replacements
 
 
 def _wrap_seeding(original: Callable[..., Any]) -> Callable[..., Any]:

@@ -33,11 +33,11 @@ def make_resembling(original: Any, make: Callable[[Any], Any]) -> Any:
     A function that the original wraps is replaced as well: calling `f.__wrapped__()`
     to bypass a cache must not bypass the replacement.
     """
-    made = copy_attributes(make(original), original)
+    resembling = copy_attributes(make(original), original)
     inner = getattr(original, "__wrapped__", None)
     if inner is not None and not isinstance(original, type):
-        made.__wrapped__ = make_resembling(inner, make)
-    return made
+        resembling.__wrapped__ = make_resembling(inner, make)
+    return resembling
 
 
 def copy_attributes(replacement: Replacement, original: Any) -> Replacement:

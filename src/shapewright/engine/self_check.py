@@ -121,8 +121,8 @@ class _Source(torch.autograd.Function):
     """Gives a tensor an autograd node and leaves its strides unchanged."""
 
     @staticmethod
-    def forward(context: Any, tensor: Tensor, made: list[Tensor]) -> Tensor:
-        return made[0]
+    def forward(context: Any, tensor: Tensor, outputs: list[Tensor]) -> Tensor:
+        return outputs[0]
 
     @staticmethod
     def backward(context: Any, *gradients: Any) -> Any:
@@ -156,21 +156,21 @@ def _is_on_gpu(infos: list[Info]) -> bool:
 def _prepare_way(engine: Engine, func: Any, call: Call, device: str) -> _Way:
     """Prepare the call on separate tensors, before the original writes to any."""
     written = is_in_place(get_plain_name(func), call[1]) or "out" in call[1]
-    made: dict[int, Tensor] = {}
+    twins: dict[int, Tensor] = {}
 
     def twin_of(tensor: Tensor) -> Tensor:
-        twin = made.get(id(tensor))
+        twin = twins.get(id(tensor))
         if twin is None:
-            twin = made[id(tensor)] = _copy_alone(engine, tensor, device, written)
+            twin = twins[id(tensor)] = _copy_alone(engine, tensor, device, written)
         return twin
 
     args, kwargs = nests.replace_devices(nests.swap_tensors(call, twin_of), device)
-    if device == "meta" and not made:
+    if device == "meta" and not twins:
         kwargs = {**kwargs, "device": "meta"}
-    given = list(made.values())
+    inputs = list(twins.values())
 
     def again() -> list[str]:
-        return _describe_outputs(func(*args, **kwargs), given, written)
+        return _describe_outputs(func(*args, **kwargs), inputs, written)
 
     return _Way(device, again)
 
@@ -258,29 +258,33 @@ def _describe_recorded(
     outs: tuple[Info, ...], ins: list[Info], written: bool
 ) -> list[str]:
     """Describe the recorded outputs in words."""
-    given = list(dict.fromkeys(info.number for info in ins))
-    found = []
+    input_numbers = list(dict.fromkeys(info.number for info in ins))
+    descriptions = []
     for info in outs:
         text = _describe_tensor(info.meta, info.meta.requires_grad, info.grad_fn)
-        itself = info.number in given
-        place = f"input {given.index(info.number)}" if itself else ""
-        found.append(place if itself and not written else f"{place} {text}".strip())
-    return found
+        itself = info.number in input_numbers
+        place = f"input {input_numbers.index(info.number)}" if itself else ""
+        descriptions.append(
+            place if itself and not written else f"{place} {text}".strip()
+        )
+    return descriptions
 
 
-def _describe_outputs(out: Any, given: list[Tensor], written: bool) -> list[str]:
+def _describe_outputs(out: Any, inputs: list[Tensor], written: bool) -> list[str]:
     """Describe torch's outputs in words."""
-    found = []
+    descriptions = []
     for tensor in nests.collect_tensors(out):
         meta = Meta(
             tuple(tensor.shape), tensor.stride(), tensor.dtype, 0, "", False, "strided"
         )
         text = _describe_tensor(meta, tensor.requires_grad, get_node_name(tensor))
-        index = next((i for i, value in enumerate(given) if value is tensor), None)
+        index = next((i for i, value in enumerate(inputs) if value is tensor), None)
         itself = index is not None
         place = f"input {index}" if itself else ""
-        found.append(place if itself and not written else f"{place} {text}".strip())
-    return found
+        descriptions.append(
+            place if itself and not written else f"{place} {text}".strip()
+        )
+    return descriptions
 
 
 def _describe_tensor(meta: Meta, requires_grad: bool, grad_fn: str | None) -> str:

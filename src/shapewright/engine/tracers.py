@@ -117,7 +117,7 @@ def _wrap_proxy_tracer(original: Callable[..., Any]) -> Callable[..., Any]:
 def _wrap_tracer_maker(original: Callable[..., Any]) -> Callable[..., Any]:
     """Wrap a function such as `make_fx`, whose result traces when called."""
 
-    def made(function: Any, *args: Any, **kwargs: Any) -> Any:
+    def make_tracing(function: Any, *args: Any, **kwargs: Any) -> Any:
         def trace(*inputs: Any, **named: Any) -> Any:
             engine = _find_running_engine()
             if engine is None:
@@ -125,18 +125,18 @@ def _wrap_tracer_maker(original: Callable[..., Any]) -> Callable[..., Any]:
             import_compiler()
             return _trace_for_real(engine, traced, (function, *inputs), named)
 
-        def traced(real: Any, *given: Any, **words: Any) -> Any:
-            return original(real, *args, **kwargs)(*given, **words)
+        def traced(real: Any, *inputs: Any, **words: Any) -> Any:
+            return original(real, *args, **kwargs)(*inputs, **words)
 
         return trace
 
-    return made
+    return make_tracing
 
 
 def _wrap_transform(original: Callable[..., Any]) -> Callable[..., Any]:
     """Wrap a function such as `functionalize`: a run calls its argument directly."""
 
-    def made(function: Any, *args: Any, **kwargs: Any) -> Any:
+    def make_tracing(function: Any, *args: Any, **kwargs: Any) -> Any:
         def called(*inputs: Any, **named: Any) -> Any:
             if _find_running_engine() is not None:
                 return function(*inputs, **named)
@@ -144,7 +144,7 @@ def _wrap_transform(original: Callable[..., Any]) -> Callable[..., Any]:
 
         return called
 
-    return made
+    return make_tracing
 
 
 def _trace_for_real(
@@ -152,11 +152,11 @@ def _trace_for_real(
 ) -> Any:
     """Run torch's tracer on copies with data, and return its result without data."""
     real = Real(engine)
-    made = engine.run(_run_for_real, (engine, real, function, args, kwargs), {})
+    result = engine.run(_run_for_real, (engine, real, function, args, kwargs), {})
     infos = [engine.info(tensor) for tensor in real.parameters]
     if infos:  # the program has used them
         engine.record(Answer(function, ((), {}), READ, notes=("traced",)), infos, ())
-    return nests.swap_tensors(made, partial(_drop_data, engine))
+    return nests.swap_tensors(result, partial(_drop_data, engine))
 
 
 def _run_for_real(
@@ -219,13 +219,13 @@ class Real:
 
     def tensor(self, tensor: torch.Tensor) -> torch.Tensor:
         """Return a copy with the same metadata and known or invented values."""
-        found = self.memo.get(id(tensor))
-        if found is None:
+        copied = self.memo.get(id(tensor))
+        if copied is None:
             with torch._C.DisableTorchFunction():
-                found = self.made(tensor)
-            self.memo[id(tensor)] = found
+                copied = self.made(tensor)
+            self.memo[id(tensor)] = copied
             self.kept.append(tensor)
-        return found
+        return copied
 
     def made(self, tensor: torch.Tensor) -> torch.Tensor:
         info = self.engine.info(tensor)

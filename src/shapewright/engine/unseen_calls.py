@@ -207,8 +207,8 @@ def _claim_storage(
     """Apply `set_` to a stand-in and update the info of the tensor."""
     info = engine.info(tensor)
     source = kwargs.get("source", args[0] if args else None)
-    given = engine.info(source) if isinstance(source, torch.Tensor) else None
-    if given is None and info.kind != THEIRS:
+    source_info = engine.info(source) if isinstance(source, torch.Tensor) else None
+    if source_info is None and info.kind != THEIRS:
         if isinstance(source, torch.UntypedStorage) and source.device != tensor.device:
             engine.note("`set_` to a storage: what shares it is not known")
             source = torch.UntypedStorage(source.nbytes(), device=tensor.device)
@@ -220,18 +220,20 @@ def _claim_storage(
         )
         engine.retell(tensor, Info(meta, info.storage, info.kind, None, info.number))
         return tensor  # type: ignore[no-any-return]
-    if info.kind == VALUED and given is not None and given.kind == VALUED:
+    if info.kind == VALUED and source_info is not None and source_info.kind == VALUED:
         original(tensor, source)
         meta = intern_meta(engine.memo.metas, tensor, info.meta.device, False)
-        engine.retell(tensor, Info(meta, given.storage, VALUED, None, info.number))
+        engine.retell(
+            tensor, Info(meta, source_info.storage, VALUED, None, info.number)
+        )
         return tensor  # type: ignore[no-any-return]
-    if given is None:
+    if source_info is None:
         shape = kwargs.get("size", args[2] if len(args) > 2 else info.meta.shape)
         blank = torch.empty(shape, dtype=tensor.dtype, device="meta")
         storage = info.storage
         storage.known = False
     else:
-        blank, storage = engine.blank_of(source), given.storage
+        blank, storage = engine.blank_of(source), source_info.storage
     meta = intern_meta(
         engine.memo.metas, blank, info.meta.device, info.meta.requires_grad
     )
@@ -283,7 +285,7 @@ def _group_tensors(
     groups: Groups = {}
     for place, first in enumerate(lists[0]):
         meta = engine.info(first).meta
-        row = [each[place] if each else None for each in lists]
+        row = [tensors[place] if tensors else None for tensors in lists]
         for tensor in row:
             if tensor is not None and not _is_grouped_with(
                 engine.info(tensor).meta, meta
@@ -295,8 +297,8 @@ def _group_tensors(
                 ))  # fmt: skip
         key = torch.device(meta.device), meta.torch_dtype
         columns, places = groups.setdefault(key, ([[] for _ in lists], []))
-        for column, each, tensor in zip(columns, lists, row, strict=True):
-            if each:
+        for column, tensors, tensor in zip(columns, lists, row, strict=True):
+            if tensors:
                 column.append(tensor)
         if with_indices:
             places.append(place)
@@ -326,10 +328,10 @@ def watch_variables(engine: Engine) -> Iterator[None]:
         **named: Any,
     ) -> Any:
         if not isinstance(data, torch.Tensor) or get_ident() not in engine.threads:
-            given = () if data is None else (data, requires_grad, *args)
-            return torch._C._LegacyVariableBase.__new__(cls, *given, **named)
-        made = data.detach()
-        return made.requires_grad_() if requires_grad else made
+            arguments = () if data is None else (data, requires_grad, *args)
+            return torch._C._LegacyVariableBase.__new__(cls, *arguments, **named)
+        alias = data.detach()
+        return alias.requires_grad_() if requires_grad else alias
 
     outer = vars(kind).get("__new__")  # of a run around this one
     kind.__new__ = copy_attributes(new, kind.__new__)

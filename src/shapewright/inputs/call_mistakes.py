@@ -114,17 +114,21 @@ def _refuse_keywords(
     ):
         return
     positional = inspect.Parameter.POSITIONAL_ONLY
-    known = [name for name, each in parameters.items() if each.kind is not positional]
+    known = [
+        name
+        for name, parameter in parameters.items()
+        if parameter.kind is not positional
+    ]
     for name, value in kwargs.items():
         if name in known:
             continue
-        said = f"`{_get_called_name(target)}` has no argument `{name}`"
+        message = f"`{_get_called_name(target)}` has no argument `{name}`"
         if name in SIZE_KEYWORDS:
             sizes = value if _is_sizes(value) else (2, 3, 32, 32)
-            raise InputError(f"{said}; write `{_format_call(command, {0: sizes})}`")
+            raise InputError(f"{message}; write `{_format_call(command, {0: sizes})}`")
         hint = suggest_name(name, known)
         raise InputError(
-            f"{said}{hint}{'' if hint else ';'} it takes"
+            f"{message}{hint}{'' if hint else ';'} it takes"
             f" {format_parameters(parameters)}, and every keyword of"
             f" `sw.{command}` belongs to it"
         )
@@ -219,10 +223,12 @@ def _run_plainly(
     from shapewright.runtime.run import record_run
     from shapewright.runtime.run_record import RunRequest
 
-    made = record_run(target, args, kwargs, RunRequest()).trace
-    last = made.findings[-1] if made.findings else None
-    said = f"{last.message} {last.torch_message or ''}" if last is not None else ""
-    return sum(1 for op in made.ops if op.outputs), said
+    trace = record_run(target, args, kwargs, RunRequest()).trace
+    last = trace.findings[-1] if trace.findings else None
+    last_message = (
+        f"{last.message} {last.torch_message or ''}" if last is not None else ""
+    )
+    return sum(1 for op in trace.ops if op.outputs), last_message
 
 
 KINDS = ("float32", "int64")
@@ -279,21 +285,21 @@ def _is_tensor_parameter(target: Any, path: Path) -> bool:
         parameter = signature.parameters.get(path)
     else:
         parameter = parameters[path] if path < len(parameters) else None
-    said = getattr(parameter, "annotation", None)
+    annotation = getattr(parameter, "annotation", None)
     torch = sys.modules.get("torch")
-    if torch is not None and said is torch.Tensor:
+    if torch is not None and annotation is torch.Tensor:
         return True
-    return said in ("Tensor", "torch.Tensor")
+    return annotation in ("Tensor", "torch.Tensor")
 
 
 def _is_about_tensors(error: str) -> bool:
     """Return whether an error message reports a tuple where a tensor is needed."""
-    found = _NO_TENSOR.search(error)
-    if found is None or found["name"] is None:
-        return found is not None
+    match = _NO_TENSOR.search(error)
+    if match is None or match["name"] is None:
+        return match is not None
     import torch
 
-    return hasattr(torch.Tensor, found["name"])
+    return hasattr(torch.Tensor, match["name"])
 
 
 def _format_call(command: str, sizes: Mapping[Path, Any]) -> str:
@@ -307,8 +313,8 @@ def _format_specs(sizes: Mapping[Path, Any], letters: bool = False) -> str:
     parts = []
     for path, value in sizes.items():
         flat = [value] if all(map(_is_size, value)) else list(value)
-        for each in flat:
-            numbers = [str(size) for size in each if _is_size(size)]
+        for item in flat:
+            numbers = [str(size) for size in item if _is_size(size)]
             if letters:
                 names = ["B", "", "H", "W"] if len(numbers) == 4 else ["B"]
                 numbers = [

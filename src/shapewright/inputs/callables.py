@@ -62,7 +62,7 @@ class Loaded:
 
 
 def make_loaded(
-    found: Callable[..., Any],
+    target: Callable[..., Any],
     name: str,
     program: ProgramFolder,
     file: str | None = None,
@@ -71,17 +71,17 @@ def make_loaded(
     notes: tuple[str, ...] = (),
 ) -> Loaded:
     """Return a `Loaded` target for a callable object."""
-    owner = find_owner(found)
+    owner = find_owner(target)
     module = owner if is_module(owner) else None
     method = "forward"
-    if module is not found:
-        method = getattr(found, "__name__", "__call__")
-    return Loaded(found, module, name, file, method, program, examples, config, notes)
+    if module is not target:
+        method = getattr(target, "__name__", "__call__")
+    return Loaded(target, module, name, file, method, program, examples, config, notes)
 
 
-def find_owner(found: Any) -> Any:
+def find_owner(target: Any) -> Any:
     """Return the module that an object is, or that a bound method belongs to."""
-    return found if is_module(found) else getattr(found, "__self__", None)
+    return target if is_module(target) else getattr(target, "__self__", None)
 
 
 def get_declared_inputs(model: Any) -> list[Candidate]:
@@ -89,20 +89,20 @@ def get_declared_inputs(model: Any) -> list[Candidate]:
 
     `example_input_array` is Lightning's name for it, `dummy_inputs` transformers'.
     """
-    found = []
+    candidates = []
     if getattr(model, "example_input_array", None) is not None:
-        found.append(
+        candidates.append(
             Candidate("its `example_input_array`", lambda: model.example_input_array)
         )
     if inspect.getattr_static(model, "dummy_inputs", None) is not None:
-        found.append(
+        candidates.append(
             Candidate("its `dummy_inputs`", lambda: _get_called(model.dummy_inputs))
         )
-    return found
+    return candidates
 
 
-def _get_called(found: Any) -> Any:
-    return found() if callable(found) else found
+def _get_called(value: Any) -> Any:
+    return value() if callable(value) else value
 
 
 def load_script(
@@ -192,16 +192,18 @@ def bind_inputs(loaded: Loaded, spec: Spec) -> None:
         return
     _make_too_many_error(loaded, spec, parameters)
     _bind_by_name(loaded, spec, parameters)
-    given = set(list(_list_positional(parameters))[: len(spec.args)]) | set(spec.kwargs)
+    passed = set(list(_list_positional(parameters))[: len(spec.args)]) | set(
+        spec.kwargs
+    )
     missing = [
         name
         for name, parameter in parameters.items()
         if parameter.default is parameter.empty
         and parameter.kind in (*_BY_POSITION, inspect.Parameter.KEYWORD_ONLY)
-        and name not in given
+        and name not in passed
     ]
     if missing:
-        also = "also needs" if given else "needs"
+        also = "also needs" if passed else "needs"
         names = ", ".join(f"`{name}`" for name in missing)
         raise InputError(
             f"`{loaded.said}` {also} {names}; it takes {format_parameters(parameters)}",

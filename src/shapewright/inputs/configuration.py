@@ -36,10 +36,10 @@ def read_ignored_codes(folder: str | None = None) -> frozenset[str]:
 def _read_table(file: Path) -> dict[str, Any]:
     """Read the table `[tool.shapewright]` of a file, and check its keys."""
     try:
-        found = tomllib.loads(file.read_text("utf-8"))
+        document = tomllib.loads(file.read_text("utf-8"))
     except (OSError, ValueError) as error:
         raise InputError(f"`{file}` cannot be read: {error}") from None
-    tool = found.get("tool", {})
+    tool = document.get("tool", {})
     own = tool.get("shapewright", {}) if isinstance(tool, dict) else {}
     if not isinstance(own, dict):
         raise InputError(f"`tool.shapewright` in `{file}` must be a table of settings")
@@ -50,11 +50,11 @@ def _read_table(file: Path) -> dict[str, Any]:
     return own
 
 
-def _read_codes(file: Path, given: Any) -> frozenset[str]:
+def _read_codes(file: Path, codes: Any) -> frozenset[str]:
     """Return the codes in a list, and check that each of them can be switched off."""
-    if not isinstance(given, list) or not all(isinstance(each, str) for each in given):
+    if not isinstance(codes, list) or not all(isinstance(item, str) for item in codes):
         raise InputError(f"`ignore` in `{file}` must be a list of finding codes")
-    for code in given:
+    for code in codes:
         if code in CODES:
             if CODES[code].is_switchable:
                 continue
@@ -64,4 +64,4 @@ def _read_codes(file: Path, given: Any) -> frozenset[str]:
             )
         hint = suggest_name(code, sorted(CODES))
         raise InputError(f"`ignore` in `{file}`: no code `{code}`{hint}")
-    return frozenset(given)
+    return frozenset(codes)

@@ -42,20 +42,25 @@ def _make_candidates(model: Any, config: Any) -> tuple[Candidate, ...]:
     """
     main = getattr(model, "main_input_name", "input_ids")
     taken = inspect.signature(model.forward).parameters
-    made = {main: _make_input(main, config)}
-    found = [made]
+    main_input = {main: _make_input(main, config)}
+    input_sets = [main_input]
     if "decoder_input_ids" in taken:
-        found.insert(0, made | {"decoder_input_ids": _TOKENS})
+        input_sets.insert(0, main_input | {"decoder_input_ids": _TOKENS})
     needed = [name for name in _OTHERS if name in taken and name != main]
     if "pixel_values" in needed and _is_contrastive(model, config):
-        found.insert(0, made | {"pixel_values": _make_input("pixel_values", config)})
+        input_sets.insert(
+            0, main_input | {"pixel_values": _make_input("pixel_values", config)}
+        )
     required = [n for n in needed if taken[n].default is inspect.Parameter.empty]
     if required:
-        found.insert(0, made | {name: _make_input(name, config) for name in required})
-    found += [made | {name: _make_input(name, config)} for name in needed]
+        input_sets.insert(
+            0, main_input | {name: _make_input(name, config) for name in required}
+        )
+    input_sets += [main_input | {name: _make_input(name, config)} for name in needed]
     reason = f"the main input of {type(model).__name__}, sizes by its config"
     specs = dict.fromkeys(
-        ", ".join(f"{name}={spec}" for name, spec in inputs.items()) for inputs in found
+        ", ".join(f"{name}={spec}" for name, spec in inputs.items())
+        for inputs in input_sets
     )
     return tuple(Candidate(reason, parse_spec(spec)) for spec in specs)
 
@@ -120,11 +125,11 @@ def _format_features(config: Any) -> str:
 
 def _get_setting(config: Any, name: str, default: Any) -> Any:
     """Return a setting of the config or of a nested config, or the default."""
-    found = getattr(config, name, None)
+    setting = getattr(config, name, None)
     for part in _PARTS:
-        if found is None and hasattr(getattr(config, part, None), name):
-            found = getattr(getattr(config, part), name)
-    return default if found is None else found
+        if setting is None and hasattr(getattr(config, part, None), name):
+            setting = getattr(getattr(config, part), name)
+    return default if setting is None else setting
 
 
 _START = len("hf:")
@@ -200,10 +205,12 @@ def _find_config(
         ), None
     if place in known:
         return _build_config(known[place], settings, settings, target), None
-    found = _find_class(transformers, place, target)
-    if issubclass(found, transformers.PreTrainedModel):
-        return _build_config(found.config_class, settings, settings, target), found
-    return _build_config(found, settings, settings, target), None
+    named_class = _find_class(transformers, place, target)
+    if issubclass(named_class, transformers.PreTrainedModel):
+        return _build_config(
+            named_class.config_class, settings, settings, target
+        ), named_class
+    return _build_config(named_class, settings, settings, target), None
 
 
 def _is_path(place: str) -> bool:
@@ -256,10 +263,10 @@ def _find_class(transformers: ModuleType, name: str, target: Target) -> Any:
             target.text,
             at,
         )
-    found = getattr(transformers, name, None) if name.isidentifier() else None
+    named_class = getattr(transformers, name, None) if name.isidentifier() else None
     accepted = (transformers.PreTrainedModel, transformers.PretrainedConfig)
-    if isinstance(found, type) and issubclass(found, accepted):
-        return found
+    if isinstance(named_class, type) and issubclass(named_class, accepted):
+        return named_class
     names = [*transformers.CONFIG_MAPPING, *_list_classes(transformers)]
     hint = suggest_name(name, names)
     raise InputError(
@@ -291,9 +298,9 @@ def _build_config(
     try:
         return config_class.from_dict(data)
     except Exception as error:  # the library's constructor
-        said = str(error).strip().split("\n")[0]
+        reason = str(error).strip().split("\n")[0]
         raise InputError(
-            f"{config_class.__name__} refuses these settings: {said}"
+            f"{config_class.__name__} refuses these settings: {reason}"
         ) from error
 
 

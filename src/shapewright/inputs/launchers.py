@@ -84,11 +84,11 @@ def read_launch(words: Sequence[str]) -> Launch:
     pkg.train``, ``accelerate launch train.py``, ``CUDA_VISIBLE_DEVICES=0 python
     train.py``, ``run.sh``. Raises `InputError` where no script is named.
     """
-    given, environment = list(words), {}
-    while given and ASSIGNMENT.match(given[0]):
-        name, _, value = given.pop(0).partition("=")
+    left, environment = list(words), {}
+    while left and ASSIGNMENT.match(left[0]):
+        name, _, value = left.pop(0).partition("=")
         environment[name] = value
-    launch = _read_words(given)
+    launch = _read_words(left)
     return replace(launch, environment={**launch.environment, **environment})
 
 
@@ -171,7 +171,7 @@ def _find_module(name: str) -> tuple[str, str]:
 
 def _read_launcher(name: str, words: list[str]) -> Launch:
     """Return the launch by a launcher: what it starts, and how often."""
-    each, machines = COUNTS[name]
+    process_option, node_option = COUNTS[name]
     options: dict[str, str] = {}
     launch: Launch | None = None
     rest = words
@@ -200,17 +200,17 @@ def _read_launcher(name: str, words: list[str]) -> Launch:
         rest = rest[1:]
     if launch is None:
         raise InputError(f"no script in `{name} {' '.join(words)}`")
-    count = _read_count(options.get(each, ""))
-    nodes = _read_count(options.get(machines, ""))
+    count = _read_count(options.get(process_option, ""))
+    nodes = _read_count(options.get(node_option, ""))
     if name == "srun":
         return replace(launch, launcher=launch.launcher or "srun")
     world = max(count, nodes) if name in IN_ALL else count * nodes
     here = max(1, world // nodes)
-    given = list(launch.arguments)
+    arguments = list(launch.arguments)
     if name == "torch.distributed.launch" and "--use_env" not in options:
-        given.insert(0, "--local-rank=0")
+        arguments.insert(0, "--local-rank=0")
     if name == "deepspeed" and "--no_local_rank" not in options:
-        given.insert(0, "--local_rank=0")
+        arguments.insert(0, "--local_rank=0")
     environment = _build_environment(here, world)
     if name == "accelerate" and options.get("--mixed_precision"):
         environment["ACCELERATE_MIXED_PRECISION"] = options["--mixed_precision"]
@@ -221,7 +221,7 @@ def _read_launcher(name: str, words: list[str]) -> Launch:
     if launch.launcher:  # srun torchrun ...: the inner one starts the processes
         here, world, environment = launch.processes, launch.world, {}
     return replace(
-        launch, arguments=tuple(given), processes=here, world=world, launcher=name,
+        launch, arguments=tuple(arguments), processes=here, world=world, launcher=name,
         environment={**environment, **launch.environment},
     )  # fmt: skip
 
@@ -251,7 +251,7 @@ def _read_shell_script(file: str, arguments: Sequence[str]) -> Launch:
         text = Path(file).read_text("utf-8", "replace")
     except OSError as error:
         raise InputError(f"`{file}` cannot be read: {error.strerror}") from None
-    found: list[Launch] = []
+    launches: list[Launch] = []
     for command in read_commands(text, arguments, os.environ):
         try:
             if not command.words or not _is_launcher(command.words):
@@ -261,9 +261,9 @@ def _read_shell_script(file: str, arguments: Sequence[str]) -> Launch:
             continue
         environment = {**command.environment, **launch.environment}
         line = f"line {command.line} of `{file}`"
-        found.append(replace(launch, environment=environment, line=line))
-    if found:
-        return max(found, key=_rank_training)
+        launches.append(replace(launch, environment=environment, line=line))
+    if launches:
+        return max(launches, key=_rank_training)
     raise InputError(f"`{file}` starts no Python file that could be found")
 
 

@@ -46,10 +46,10 @@ def explain_import_errors(
         cause: BaseException = error
         while cause.__cause__ is not None:  # transformers wraps what a part of it says
             cause = cause.__cause__
-        said = str(cause).strip().split("\n")[0]
+        reason = str(cause).strip().split("\n")[0]
         raise InputError(
             f"`{target}` needs the package {name}, which does not import here:"
-            f" {type(cause).__name__}: {said}"
+            f" {type(cause).__name__}: {reason}"
         ) from error
 
 
@@ -96,8 +96,8 @@ def explain_constructor_errors(name: str) -> Iterator[None]:
     except (InputError, ProgramError):
         raise
     except Exception as error:  # the library's constructor
-        said = f"{type(error).__name__}: {str(error).strip()}".removesuffix(": ")
-        raise ProgramError(error, None, None, said, f"building `{name}`") from error
+        message = f"{type(error).__name__}: {str(error).strip()}".removesuffix(": ")
+        raise ProgramError(error, None, None, message, f"building `{name}`") from error
 
 
 def format_name(target: Target, name: str) -> str:

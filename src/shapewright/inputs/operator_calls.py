@@ -54,7 +54,7 @@ def _as_python(text: str) -> str:
 
     Every character stays where it is.
     """
-    return _TENSOR.sub(lambda found: _STATED.sub(":", found[0]), text)
+    return _TENSOR.sub(lambda match: _STATED.sub(":", match[0]), text)
 
 
 def _find_letters(tree: ast.expr, text: str) -> _Letters:
@@ -63,7 +63,7 @@ def _find_letters(tree: ast.expr, text: str) -> _Letters:
     Chosen sizes differ from each other and from those that were stated, so that what
     has the same size has the same letter; a letter that is divided gets a multiple.
     """
-    found = _Letters()
+    letters = _Letters()
     stated: dict[str, tuple[int, int]] = {}
     free: dict[str, int] = {}
     for node in _iter_sizes(tree):
@@ -82,19 +82,19 @@ def _find_letters(tree: ast.expr, text: str) -> _Letters:
             free.setdefault(letter.name, 1)
         for name, divisor in _iter_divided(written):
             free[name] = lcm(free[name], divisor)
-    found.sizes = {name: size for name, (size, _) in stated.items()}
+    letters.sizes = {name: size for name, (size, _) in stated.items()}
     for name, multiple in free.items():
-        if name not in found.sizes:
-            used = {*found.sizes.values()}
+        if name not in letters.sizes:
+            used = {*letters.sizes.values()}
             fresh = (n * multiple for n in count(1))
             size = next(n for n in fresh if n > 1 and n not in used)
-            found.sizes[name] = found.chosen[name] = size
-    return found
+            letters.sizes[name] = letters.chosen[name] = size
+    return letters
 
 
 def _iter_sizes(tree: ast.expr) -> Iterator[ast.expr]:
     """Yield the size expressions inside tensor brackets, in the order of the text."""
-    found = [
+    size_nodes = [
         item
         for node in ast.walk(tree)
         if isinstance(node, ast.Subscript)
@@ -102,7 +102,7 @@ def _iter_sizes(tree: ast.expr) -> Iterator[ast.expr]:
         and node.value.id in DTYPES
         for item in _get_items(node)
     ]
-    yield from sorted(found, key=lambda node: (node.lineno, node.col_offset))
+    yield from sorted(size_nodes, key=lambda node: (node.lineno, node.col_offset))
 
 
 def _get_items(node: ast.Subscript) -> list[ast.expr]:
@@ -223,17 +223,17 @@ def parse_call(text: str) -> _OperationCall:
     try:
         tree = parse_expression(_as_python(text))
     except SyntaxError as error:
-        said = f"not an expression: {error.msg}"
-        raise InputError(said, text, (error.offset or 1) - 1) from None
+        message = f"not an expression: {error.msg}"
+        raise InputError(message, text, (error.offset or 1) - 1) from None
     letters = _find_letters(tree, text)
     if isinstance(tree, ast.Name) and tree.id not in DTYPES:
         raise InputError(f"`{tree.id}` is not a call; {AS_CALL}", text, 0)
-    made = _Reader(text, letters).value(tree)
-    if isinstance(made, TensorSpec):
-        made = _OperationCall("tensor", (made,), {}, text)
-    if not isinstance(made, _OperationCall):
+    call = _Reader(text, letters).value(tree)
+    if isinstance(call, TensorSpec):
+        call = _OperationCall("tensor", (call,), {}, text)
+    if not isinstance(call, _OperationCall):
         raise InputError(f"not a call of a torch operator; {AS_CALL}", text, 0)
-    return replace(made, letters=letters.sizes, chosen=letters.chosen)
+    return replace(call, letters=letters.sizes, chosen=letters.chosen)
 
 
 AS_CALL = (
@@ -342,7 +342,9 @@ class _Reader:
             if isinstance(part, ast.Starred) or getattr(part, "arg", "") is None:
                 raise self.refuse("`*` and `**` are not supported", node)
         args = tuple(self.value(argument) for argument in node.args)
-        kwargs = {str(one.arg): self.value(one.value) for one in node.keywords}
+        kwargs = {
+            str(keyword.arg): self.value(keyword.value) for keyword in node.keywords
+        }
         name = self.read_dotted_name(node.func)
         if name.startswith("torch."):
             return self.made(name, args, kwargs, node)
@@ -363,7 +365,7 @@ class _Reader:
             layer = self.value(node.func)
             if isinstance(layer, _OperationCall) and layer.name.startswith("torch.nn."):
                 text = ast.get_source_segment(self.text, node) or self.text
-                if any(isinstance(one, _OperationCall) for one in layer.args):
+                if any(isinstance(argument, _OperationCall) for argument in layer.args):
                     raise self.refuse(
                         "only one layer can be drawn; `shapewright trace` runs "
                         "whole networks",

@@ -39,15 +39,15 @@ def read_line(text: str, fed: bool) -> Line:
     `fed` says that inputs are given. Raises `InputError` for a file or a line that is
     not there, and where it cannot be told what to run.
     """
-    found = _PLACE.fullmatch(text.strip())
-    assert found is not None
-    file, number = found["file"], int(found["line"])
+    match = _PLACE.fullmatch(text.strip())
+    assert match is not None
+    file, number = match["file"], int(match["line"])
     source, tree = read_source(file)
     count = len(source.splitlines())
     if not 1 <= number <= count:
         raise InputError(f"`{file}` has {count} lines, there is no line {number}")
-    if found["name"]:
-        return Line(file, number, f"{file}:{found['name']}", source)
+    if match["name"]:
+        return Line(file, number, f"{file}:{match['name']}", source)
     target = _Program(tree).target(number, fed, file)
     return Line(file, number, f"{file}:{target}" if target else file, source)
 
@@ -126,9 +126,9 @@ class _Program:
 
     def needed(self, name: str) -> bool:
         """Return whether the constructor of a class requires arguments."""
-        for one in self.classes[name].body:
-            if isinstance(one, ast.FunctionDef) and one.name == "__init__":
-                return bool(list_required_arguments(one, 1))
+        for statement in self.classes[name].body:
+            if isinstance(statement, ast.FunctionDef) and statement.name == "__init__":
+                return bool(list_required_arguments(statement, 1))
         return False
 
     def root(self, name: str) -> str | None:
@@ -159,7 +159,7 @@ class _Program:
                 statement, ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef
             )
         ]
-        met = {inner for one in code for inner in collect_names(one)}
+        met = {inner for statement in code for inner in collect_names(statement)}
         while True:
             more = {
                 inner

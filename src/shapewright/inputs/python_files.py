@@ -199,13 +199,13 @@ class ProgramFolder:
 
     def place(self, traceback: TracebackType | None) -> tuple[str | None, int | None]:
         """Return the file and line of the innermost frame in the user's own files."""
-        found: tuple[str | None, int | None] = (None, None)
+        place: tuple[str | None, int | None] = (None, None)
         while traceback is not None:
             file = traceback.tb_frame.f_code.co_filename
             if self.holds(file):
-                found = (format_file(file), traceback.tb_lineno)
+                place = (format_file(file), traceback.tb_lineno)
             traceback = traceback.tb_next
-        return found
+        return place
 
 
 def format_file(file: str | Path) -> str:
@@ -294,13 +294,13 @@ def _find_packages(folder: Path, depth: int) -> list[Path]:
     A folder with `__init__.py` is one; so are the `depth` nearest ones of a file whose
     relative imports reach that far.
     """
-    found: list[Path] = []
+    packages: list[Path] = []
     while folder != folder.parent:
-        if len(found) >= depth and not (folder / "__init__.py").is_file():
+        if len(packages) >= depth and not (folder / "__init__.py").is_file():
             break
-        found.insert(0, folder)
+        packages.insert(0, folder)
         folder = folder.parent
-    return found
+    return packages
 
 
 def import_file(
@@ -352,10 +352,12 @@ def _make_program_error(
 def _get_message(error: BaseException) -> str:
     if isinstance(error, SystemExit):
         return f"the program exited with status {error.code or 0}"
-    said = f"{type(error).__name__}: {error}".strip().removesuffix(":")
+    message = f"{type(error).__name__}: {error}".strip().removesuffix(":")
     if isinstance(error, ModuleNotFoundError) and error.name:
-        said += f" (is `{error.name.partition('.')[0]}` installed in this environment?)"
-    return said
+        message += (
+            f" (is `{error.name.partition('.')[0]}` installed in this environment?)"
+        )
+    return message
 
 
 Key = tuple[str, int]
@@ -387,7 +389,7 @@ def change_functions(holds: Callable[[str], bool], change: Change) -> Iterator[N
 
 def _find_functions() -> list[FunctionType]:
     """Return all functions that exist in the process."""
-    return [each for each in gc.get_objects() if type(each) is FunctionType]
+    return [function for function in gc.get_objects() if type(function) is FunctionType]
 
 
 def _map_codes(file: str, change: Change) -> dict[Key, tuple[CodeType, CodeType]]:

@@ -59,7 +59,7 @@ def read_commands(
     for line, words in _split_lines(text):
         if _follow_branch(words, runs, values, arguments):
             continue
-        if any(each is not _Branch.RUNS for each in runs):
+        if any(branch is not _Branch.RUNS for branch in runs):
             continue
         if words[0] in ("exit", "return"):
             return
@@ -78,11 +78,11 @@ def read_commands(
             if len(words) == 1:
                 values[match[1]] = value
             words = words[1:]
-        said = [
-            each for word in words for each in _expand_word(word, values, arguments)
+        expanded = [
+            part for word in words for part in _expand_word(word, values, arguments)
         ]
-        if said:
-            yield _ShellCommand(line, tuple(said), own)
+        if expanded:
+            yield _ShellCommand(line, tuple(expanded), own)
 
 
 def _split_lines(text: str) -> Iterator[tuple[int, list[str]]]:
@@ -113,17 +113,20 @@ def _split_lines(text: str) -> Iterator[tuple[int, list[str]]]:
 
 def _split_words(line: str) -> list[str] | None:
     """Return the words and separators of a line, or None if a quote is open."""
-    found: list[str] = []
+    words: list[str] = []
     at = 0
     while (match := PIECE.match(line, at)) is not None and match.end() > at:
         at = match.end()
         if match["word"] or match["between"]:
-            found.append(match["word"] or match["between"])
-    return found if at == len(line) else None
+            words.append(match["word"] or match["between"])
+    return words if at == len(line) else None
 
 
 def _follow_branch(
-    words: list[str], runs: list[_Branch], values: dict[str, str], given: Sequence[str]
+    words: list[str],
+    runs: list[_Branch],
+    values: dict[str, str],
+    arguments: Sequence[str],
 ) -> bool:
     """Follow `if`, `else`, `fi` and loops; return whether the words are done with.
 
@@ -131,7 +134,7 @@ def _follow_branch(
     """
     first = words[0]
     if first in ("if", "elif"):
-        holds = _evaluate_test(words[1:], values, given)
+        holds = _evaluate_test(words[1:], values, arguments)
         if first == "if":
             runs.append(_Branch.RUNS if holds else _Branch.WAITS)
         elif len(runs) > 1:
@@ -145,7 +148,7 @@ def _follow_branch(
         return True
     if first == "for" and len(words) > 3 and words[2] == "in":
         items = [
-            each for word in words[3:] for each in _expand_word(word, values, given)
+            item for word in words[3:] for item in _expand_word(word, values, arguments)
         ]
         values[words[1]] = items[0] if items else ""
         return True
@@ -164,18 +167,18 @@ def _take_next(before: _Branch, holds: bool) -> _Branch:
 
 
 def _evaluate_test(
-    words: list[str], values: Mapping[str, str], given: Sequence[str]
+    words: list[str], values: Mapping[str, str], arguments: Sequence[str]
 ) -> bool:
     """Return whether ``[ -n "$X" ]`` or ``[ "$X" = y ]`` holds; a test of another kind
     does not.
     """
-    plain = [" ".join(_expand_word(word, values, given)) for word in words]
+    plain = [" ".join(_expand_word(word, values, arguments)) for word in words]
     plain = [word for word in plain if word not in ("[", "]", "[[", "]]", "test")]
     if words and words[0] not in ("[", "[[", "test"):
         return False
     match plain:
         case ["!", *rest]:
-            return not _evaluate_test(["[", *rest, "]"], values, given)
+            return not _evaluate_test(["[", *rest, "]"], values, arguments)
         case ["-n", text]:
             return bool(text)
         case ["-z", text]:
@@ -192,11 +195,11 @@ def _evaluate_test(
 
 
 def _expand_word(
-    word: str, values: Mapping[str, str], given: Sequence[str]
+    word: str, values: Mapping[str, str], arguments: Sequence[str]
 ) -> list[str]:
     """Return what a word stands for: several words for ``"$@"`` and unquoted lists."""
     if word.strip('"') in ("$@", "${@}", "$*", "${*}", "${@:1}"):
-        return list(given)
+        return list(arguments)
     if word[:1] == "'" and word[-1:] == "'" and len(word) > 1:
         return [word[1:-1]]
     quoted = '"' in word
@@ -204,17 +207,17 @@ def _expand_word(
 
     def read(name: str) -> str:
         if name.isdigit():
-            return given[int(name) - 1] if 0 < int(name) <= len(given) else ""
+            return arguments[int(name) - 1] if 0 < int(name) <= len(arguments) else ""
         if name in EVERYTHING:
-            return " ".join(given)
-        return str(len(given)) if name == "#" else values.get(name, "")
+            return " ".join(arguments)
+        return str(len(arguments)) if name == "#" else values.get(name, "")
 
     def fill(match: re.Match[str]) -> str:
         value, how, other = read(match[1]), match[2] or "", match[3] or ""
         if how[-1:] in ("-", "="):
-            return value or " ".join(_expand_word(other, values, given))
+            return value or " ".join(_expand_word(other, values, arguments))
         if how[-1:] == "+":
-            return " ".join(_expand_word(other, values, given)) if value else ""
+            return " ".join(_expand_word(other, values, arguments)) if value else ""
         return value
 
     before = text

@@ -161,10 +161,10 @@ def _make_tensor(
             written.position,
         )
     if isinstance(written.fill, tuple) and _find_shape(written.fill) != shape:
-        given = _find_shape(written.fill)
+        value_shape = _find_shape(written.fill)
         raise InputError(
-            f"the values have shape {given}, the tensor {shape}"
-            if given
+            f"the values have shape {value_shape}, the tensor {shape}"
+            if value_shape
             else "these rows of values differ in length",
             text,
             written.position,
@@ -185,21 +185,21 @@ def _make_tensor(
 
 def _make_size(size: sizes.Size, letters: dict[str, int], text: str) -> int:
     try:
-        found = sizes.compute_size(size, letters)
+        number = sizes.compute_size(size, letters)
     except sizes.DividedByZero as error:
         raise InputError("this size divides by zero", text, error.position) from None
-    if found < 0:
+    if number < 0:
         used = {
             letter.name: letters[letter.name] for letter in sizes.find_letters(size)
         }
         where = ", ".join(f"{name}={value}" for name, value in used.items())
         raise InputError(
-            f"the size `{sizes.format_size(size)}` is {found}"
+            f"the size `{sizes.format_size(size)}` is {number}"
             + (f" at {where}" if where else ""),
             text,
             size.position,
         )
-    return found
+    return number
 
 
 def _find_shape(values: Any) -> tuple[int, ...] | None:

@@ -154,13 +154,13 @@ class _TensorReader(Cursor):
 
     def _element(self, dtype: str) -> Any:
         start = self.now
-        found = PLAIN[self.take().text] if start.text in PLAIN else self.number()
+        element = PLAIN[self.take().text] if start.text in PLAIN else self.number()
         whole = "int" in dtype or dtype == "bool"
-        if found is None or (isinstance(found, float) and whole):
+        if element is None or (isinstance(element, float) and whole):
             self.fail(f"{dtype} cannot hold `{start.text}`", start.position)
-        if isinstance(found, NamedSize | Arithmetic | StatedSize):
+        if isinstance(element, NamedSize | Arithmetic | StatedSize):
             self.fail("values are numbers, not letters", start.position)
-        return found
+        return element
 
     def number(self) -> Any:
         """Read a number, or a size that begins with a number."""

@@ -42,16 +42,16 @@ def _split_tokens(text: str) -> list[Token]:
 
     Example: ``f32[B=8]`` has the tokens ``f32 [ B = 8 ]`` and the end.
     """
-    found: list[Token] = []
+    tokens: list[Token] = []
     position = 0
     while position < len(text):
         match = _TOKEN.match(text, position)
         if match is None:
             raise InputError(_make_stray_error(text[position]), text, position)
         if match.lastgroup != "space":
-            found.append(Token(match.lastgroup, match.group(), position))  # type: ignore[arg-type]
+            tokens.append(Token(match.lastgroup, match.group(), position))  # type: ignore[arg-type]
         position = match.end()
-    return [*found, Token("end", "", len(text))]
+    return [*tokens, Token("end", "", len(text))]
 
 
 def _make_stray_error(character: str) -> str:
@@ -92,17 +92,17 @@ class Cursor:
 
     def skip(self, symbol: str) -> bool:
         """Read the next token if it is `symbol`, and return whether it was."""
-        found = self.now.text == symbol and self.now.kind == "symbol"
-        if found:
+        is_next = self.now.text == symbol and self.now.kind == "symbol"
+        if is_next:
             self.take()
-        return found
+        return is_next
 
     def expect(self, symbol: str) -> Token:
         """Read the token `symbol`, or raise an `InputError` that it is missing."""
         token = self.now
         if not self.skip(symbol):
-            found = f"`{token.text}`" if token.kind != "end" else "the end"
-            self.fail(f"expected `{symbol}`, found {found}")
+            actual = f"`{token.text}`" if token.kind != "end" else "the end"
+            self.fail(f"expected `{symbol}`, found {actual}")
         return token
 
     def integer(self) -> int:

@@ -68,15 +68,17 @@ def _parse_data(text: str) -> GivenData:
 def _parse_holds(spec: str) -> Content:
     """Return what a spec of data says."""
     if (match := IMAGES.fullmatch(spec)) is not None:
-        count, *shape = (int(each) for each in match.groups() if each)
+        count, *shape = (int(group) for group in match.groups() if group)
         channels, height, width = shape or (3, 375, 500)
         return PictureFolder(count, (channels, height, width))
     if (match := TEXT.fullmatch(spec)) is not None:
         return TextContent(int(match[1]), int(match[2] or 65))
     if (match := TABLE.fullmatch(spec)) is not None:
-        columns = [each.partition(":") for each in match[2].split(",") if each.strip()]
-        made = tuple((name.strip(), dtype.strip()) for name, _, dtype in columns)
-        return TableContent(int(match[1]), made)
+        columns = [
+            column.partition(":") for column in match[2].split(",") if column.strip()
+        ]
+        dtypes = tuple((name.strip(), dtype.strip()) for name, _, dtype in columns)
+        return TableContent(int(match[1]), dtypes)
     return _parse_value(spec)
 
 
@@ -91,8 +93,12 @@ def _parse_value(spec: str) -> PlainValue | GivenTensors:
 def _parse_answer(text: str) -> GivenAnswer:
     """Return what ``NAME(...) -> SPEC`` or ``NAME = VALUE`` says."""
     if (match := CALLED.fullmatch(text.strip())) is not None:
-        name, given, spec = match.groups()
-        parameters = tuple(each.strip() for each in given.split(",") if each.strip())
+        name, parameter_text, spec = match.groups()
+        parameters = tuple(
+            parameter.strip()
+            for parameter in parameter_text.split(",")
+            if parameter.strip()
+        )
         return GivenAnswer(name, _parse_value(spec.strip()), text, True, parameters)
     if (match := VALUED.fullmatch(text.strip())) is not None:
         return GivenAnswer(match[1], _parse_value(match[2].strip()), text)

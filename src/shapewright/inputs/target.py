@@ -298,8 +298,8 @@ def _read_target(text: str) -> Target:
 def _read_file(text: str, match: re.Match[str]) -> Target:
     if match["rest"] is None:
         return Target(text, "script", match["file"])
-    found = _read_after_colon(text, match.start("rest"))
-    return Target(text, "file", match["file"], found)
+    expression = _read_after_colon(text, match.start("rest"))
+    return Target(text, "file", match["file"], expression)
 
 
 def _read_module(text: str, place: str) -> Target:
@@ -312,13 +312,13 @@ def _read_module(text: str, place: str) -> Target:
 def _read_after_colon(text: str, start: int) -> Expression:
     if not text[start:].strip():
         raise InputError("a name is missing after the colon", text, len(text))
-    found = _read_expression(text, start)
-    inside = found
+    expression = _read_expression(text, start)
+    inside = expression
     while isinstance(inside, Attribute | Call):
         inside = inside.of
     if not isinstance(inside, Name):
         raise InputError("a target begins with a name", text, start)
-    return found
+    return expression
 
 
 def _read_library(text: str, prefix: str, rest: str) -> Target:

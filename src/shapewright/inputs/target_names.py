@@ -49,10 +49,10 @@ class Lookup:
 
     def _named(self, name: Name) -> Any:
         missing = object()
-        found = getattr(self.module, name.name, missing)
-        if found is missing and name.name == "torch":
-            found = sys.modules.get("torch", missing)
-        if found is missing:
+        value = getattr(self.module, name.name, missing)
+        if value is missing and name.name == "torch":
+            value = sys.modules.get("torch", missing)
+        if value is missing:
             hint = suggest_name(name.name, _list_public(self.module))
             raise InputError(
                 f"`{self.place}` does not define `{name.name}`{hint}"
@@ -60,7 +60,7 @@ class Lookup:
                 self.text,
                 name.position,
             )
-        return found
+        return value
 
     def _attribute(self, written: Attribute) -> Any:
         owner = self.value(written.of)
@@ -85,7 +85,7 @@ class Lookup:
         called = self.value(written.of)
         args = [self.value(arg) for arg in written.args]
         kwargs = {name: self.value(value) for name, value in written.kwargs}
-        said = target.format_expression(written)
+        expression = target.format_expression(written)
         if not callable(called):
             kind = type(called).__name__
             of = target.format_expression(written.of)
@@ -101,25 +101,27 @@ class Lookup:
         except TypeError as error:
             accepts = describe_call(target.format_expression(written.of), called)
             raise InputError(
-                f"`{said}` does not fit {accepts}: {error}", self.text, written.position
+                f"`{expression}` does not fit {accepts}: {error}",
+                self.text,
+                written.position,
             ) from None
-        with guard_program(self.program, f"building `{said}`"):
+        with guard_program(self.program, f"building `{expression}`"):
             return called(*args, **kwargs)
 
-    def built(self, made: type, written: Expression) -> Any:
+    def built(self, built_class: type, written: Expression) -> Any:
         """Return an instance of a class that the target names without parentheses."""
         name = target.format_expression(written)
-        needed = find_required(made)
+        needed = find_required(built_class)
         if needed:
-            missing = ", ".join(f"`{each}`" for each in needed)
-            values = ", ".join(f"{each}=..." for each in needed)
+            missing = ", ".join(f"`{parameter}`" for parameter in needed)
+            values = ", ".join(f"{parameter}=..." for parameter in needed)
             start = self.text[: self.text.index(":") + 1]
             raise InputError(
-                f"`{name}` needs {missing}; it is {describe_call(name, made)};"
+                f"`{name}` needs {missing}; it is {describe_call(name, built_class)};"
                 f" write `{start}{name}({values})`"
             )
         with guard_program(self.program, f"building `{name}()`"):
-            return made()
+            return built_class()
 
 
 def _is_instance_method(owner: type, name: str) -> bool:

@@ -49,44 +49,44 @@ _DEEP = 3
 """Maximum depth of nested function calls before a module is returned."""
 
 
-def _is_builder(found: Any) -> bool:
+def _is_builder(builder: Any) -> bool:
     """Return whether a function needs no arguments and builds the model.
 
     Its annotation or its text shows that it returns a module, or it is named like a
     builder (`build`, `make_model`, `get_net`) and has no annotation.
     """
-    if not isinstance(found, FunctionType) or find_required(found):
+    if not isinstance(builder, FunctionType) or find_required(builder):
         return False
-    if _is_module_returned(found):
+    if _is_module_returned(builder):
         return True
-    named = _BUILDER.fullmatch(found.__name__) is not None
-    return found.__annotations__.get("return") is None and named
+    named = _BUILDER.fullmatch(builder.__name__) is not None
+    return builder.__annotations__.get("return") is None and named
 
 
-def _is_module_returned(found: Any, deep: int = _DEEP) -> bool:
+def _is_module_returned(builder: Any, deep: int = _DEEP) -> bool:
     """Return whether a function returns a module, by its annotation or its source."""
-    if not isinstance(found, FunctionType) or not deep:
+    if not isinstance(builder, FunctionType) or not deep:
         return False
-    returned = found.__annotations__.get("return")
+    returned = builder.__annotations__.get("return")
     if returned is not None:
         named = isinstance(returned, str) and returned.endswith("Module")
-        return named or _is_module_class(_resolve_name(found, returned))
-    text = get_function_text(found)
+        return named or _is_module_class(_resolve_name(builder, returned))
+    text = get_function_text(builder)
     function = text.function if text is not None else None
     if function is None or is_generator(function):
         return False
     nodes = list(iter_own_nodes(function))
-    made = {
+    module_names = {
         target.id
         for node in nodes
-        if isinstance(node, ast.Assign) and _is_module_built(found, node.value, deep)
+        if isinstance(node, ast.Assign) and _is_module_built(builder, node.value, deep)
         for target in node.targets
         if isinstance(target, ast.Name)
     }
     values = [_unwrap_module(n.value) for n in nodes if isinstance(n, ast.Return)]
     return any(
-        (isinstance(value, ast.Name) and value.id in made)
-        or (value is not None and _is_module_built(found, value, deep))
+        (isinstance(value, ast.Name) and value.id in module_names)
+        or (value is not None and _is_module_built(builder, value, deep))
         for value in values
     )
 
@@ -100,23 +100,23 @@ def _unwrap_module(value: ast.expr | None) -> ast.expr | None:
     return value
 
 
-def _is_module_built(found: FunctionType, value: ast.expr, deep: int) -> bool:
+def _is_module_built(builder: FunctionType, value: ast.expr, deep: int) -> bool:
     """Return whether an expression builds a module, like ``Net(3).eval()``."""
     call = _unwrap_module(value)
     if not isinstance(call, ast.Call):
         return False
-    called = _resolve_name(found, ast.unparse(call.func))
+    called = _resolve_name(builder, ast.unparse(call.func))
     return _is_module_class(called) or _is_module_returned(called, deep - 1)
 
 
-def _resolve_name(found: FunctionType, name: Any) -> Any:
+def _resolve_name(function: FunctionType, name: Any) -> Any:
     """Return the global that a dotted name refers to in a function, or None."""
     if not isinstance(name, str):
         return name
     first, *rest = name.split(".")
-    value = found.__globals__.get(first)
-    for each in rest:
-        value = inspect.getattr_static(value, each, None)
+    value = function.__globals__.get(first)
+    for part in rest:
+        value = inspect.getattr_static(value, part, None)
     return value
 
 
@@ -188,64 +188,78 @@ def _make_missing_error(name: str) -> str:
 def _load_from_module(target: Target, lookup: Lookup) -> Loaded:
     """Return the object that the target names, built so that it can be called."""
     assert target.expression is not None
-    found = lookup.value(target.expression)
+    target_object = lookup.value(target.expression)
     notes: tuple[str, ...] = ()
-    if isinstance(found, type):
-        found = lookup.built(found, target.expression)
+    if isinstance(target_object, type):
+        target_object = lookup.built(target_object, target.expression)
     elif (
-        isinstance(found, FunctionType)
-        and find_required(found)
-        and _is_module_returned(found)
+        isinstance(target_object, FunctionType)
+        and find_required(target_object)
+        and _is_module_returned(target_object)
     ):
-        raise _make_unbuilt_error(target, found)
-    elif _is_builder(found):
-        said = expression.format_expression(target.expression)
-        with guard_program(lookup.program, f"building `{said}()`"):
-            returned = found()
+        raise _make_unbuilt_error(target, target_object)
+    elif _is_builder(target_object):
+        builder_text = expression.format_expression(target.expression)
+        with guard_program(lookup.program, f"building `{builder_text}()`"):
+            returned = target_object()
         if is_module(returned):
-            found = returned
-            notes = (f"`{said}` was called, the target is the module it returned",)
+            target_object = returned
+            notes = (
+                f"`{builder_text}` was called, the target is the module it returned",
+            )
     name = expression.format_expression(target.expression)
-    if not callable(found):
+    if not callable(target_object):
         raise InputError(
-            _make_not_callable_error(name, found), target.text, _find_start(target)
+            _make_not_callable_error(name, target_object),
+            target.text,
+            _find_start(target),
         )
-    examples = [*_find_examples(lookup), *get_declared_inputs(find_owner(found))]
+    examples = [
+        *_find_examples(lookup),
+        *get_declared_inputs(find_owner(target_object)),
+    ]
     file = getattr(lookup.module, "__file__", None)
-    return make_loaded(found, name, lookup.program, file, tuple(examples), notes=notes)
+    return make_loaded(
+        target_object, name, lookup.program, file, tuple(examples), notes=notes
+    )
 
 
 def _find_start(target: Target) -> int:
     return target.text.index(":", len(target.place)) + 1
 
 
-def _make_not_callable_error(name: str, found: Any) -> str:
+def _make_not_callable_error(name: str, target_object: Any) -> str:
     methods = [
         method
-        for method, value in vars(type(found)).items()
+        for method, value in vars(type(target_object)).items()
         if isinstance(value, FunctionType) and not method.startswith("_")
     ]
     hint = f"; name a method, as in `{name}.{methods[0]}`" if methods else ""
-    return f"`{name}` is of type {type(found).__name__} and cannot be called{hint}"
+    return (
+        f"`{name}` is of type {type(target_object).__name__} and cannot be called{hint}"
+    )
 
 
-def _make_unbuilt_error(target: Target, found: Callable[..., Any]) -> InputError:
+def _make_unbuilt_error(target: Target, builder: Callable[..., Any]) -> InputError:
     """Return the error for a builder that must first be called with arguments."""
-    names = find_required(found)
-    said = expression.format_expression(target.expression) if target.expression else ""
+    names = find_required(builder)
+    target_text = (
+        expression.format_expression(target.expression) if target.expression else ""
+    )
     start = target.text[: target.text.index(":") + 1]
     values = ", ".join(f"{name}=..." for name in names)
     needs = ", ".join(f"`{name}`" for name in names)
     return InputError(
-        f"`{said}` builds a module and needs {needs}; write `{start}{said}({values})`"
+        f"`{target_text}` builds a module and needs {needs}; write"
+        f" `{start}{target_text}({values})`"
     )
 
 
 def _find_examples(lookup: Lookup) -> list[Candidate]:
     """Return the `example_inputs` of the file that defines the model."""
-    found = getattr(lookup.module, "example_inputs", None)
-    if found is None:
+    examples = getattr(lookup.module, "example_inputs", None)
+    if examples is None:
         return []
-    making = found if callable(found) else lambda: found
-    said = "example_inputs()" if callable(found) else "example_inputs"
-    return [Candidate(f"`{said}` of {lookup.place}", making)]
+    making = examples if callable(examples) else lambda: examples
+    source = "example_inputs()" if callable(examples) else "example_inputs"
+    return [Candidate(f"`{source}` of {lookup.place}", making)]

@@ -12,6 +12,6 @@ def import_families(part: str) -> None:
     Example: ``import_families("shapes")`` imports ``pooling.shapes`` and
     ``matmul.product_shapes``, which registers their rules.
     """
-    for found in walk_packages(__path__, f"{__name__}."):
-        if found.name.count(".") == 3 and found.name.endswith(part):
-            import_module(found.name)
+    for module in walk_packages(__path__, f"{__name__}."):
+        if module.name.count(".") == 3 and module.name.endswith(part):
+            import_module(module.name)

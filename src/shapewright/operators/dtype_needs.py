@@ -20,51 +20,53 @@ WIDE = ("float32", "float64")
 
 def _tensors(named: tuple[Named, ...]) -> list[tuple[str, Meta]]:
     """Return the arguments that are tensors, with their names."""
-    return [(name, each) for name, each in named if is_tensor(each)]
+    return [(name, argument) for name, argument in named if is_tensor(argument)]
 
 
 def no_bools(*named: Named) -> Unmet | None:
     """Check that no tensor is bool, as `-` and sums are not defined for bools here."""
-    for name, each in _tensors(named):
-        if each.dtype == "bool":
-            return dtype_unmet(name, each, "float32", "{op} does not support bools")
+    for name, tensor in _tensors(named):
+        if tensor.dtype == "bool":
+            return dtype_unmet(name, tensor, "float32", "{op} does not support bools")
     return None
 
 
 def no_complex(*named: Named) -> Unmet | None:
     """Check that no tensor is complex."""
-    for name, each in _tensors(named):
-        if KIND.get(each.dtype) == 3:
-            wanted = "float64" if each.dtype == "complex128" else "float32"
-            return dtype_unmet(name, each, wanted, "{op} expects real numbers")
+    for name, tensor in _tensors(named):
+        if KIND.get(tensor.dtype) == 3:
+            wanted = "float64" if tensor.dtype == "complex128" else "float32"
+            return dtype_unmet(name, tensor, wanted, "{op} expects real numbers")
     return None
 
 
 def real_floats(*named: Named) -> Unmet | None:
     """Check that all tensors are real floats."""
-    for name, each in _tensors(named):
-        if KIND.get(each.dtype, 2) != 2:
-            return dtype_unmet(name, each, "float32", "{op} expects floats")
+    for name, tensor in _tensors(named):
+        if KIND.get(tensor.dtype, 2) != 2:
+            return dtype_unmet(name, tensor, "float32", "{op} expects floats")
     return None
 
 
 def wide_floats(*named: Named) -> Unmet | None:
     """Check that all tensors are float32 or float64."""
-    for name, each in _tensors(named):
-        if each.dtype not in WIDE:
-            return dtype_unmet(name, each, "float32", "{op} expects float32 or float64")
+    for name, tensor in _tensors(named):
+        if tensor.dtype not in WIDE:
+            return dtype_unmet(
+                name, tensor, "float32", "{op} expects float32 or float64"
+            )
     return None
 
 
 def some_float(*named: Named) -> Unmet | None:
     """Check that type promotion of all tensors gives a float or complex dtype."""
-    given = _tensors(named)
-    dtype: str | None = given[0][1].dtype if given else None
-    for _, each in given[1:]:
-        dtype = result_type(given[0][1], each) if dtype is not None else None
+    tensors = _tensors(named)
+    dtype: str | None = tensors[0][1].dtype if tensors else None
+    for _, tensor in tensors[1:]:
+        dtype = result_type(tensors[0][1], tensor) if dtype is not None else None
     if dtype is None or KIND.get(dtype, 2) >= 2:
         return None
-    return dtype_unmet(*given[0], "float32", "{op} expects floats")
+    return dtype_unmet(*tensors[0], "float32", "{op} expects floats")
 
 
 KINDS = ("bool", "int64", "float32", "complex64")
@@ -118,10 +120,10 @@ class _Cast:
 def _refuses(rule: Rule, args: Any, options: Any = None) -> bool | None:
     """Return whether a rule rejects the call, or None if it does not cover the call."""
     try:
-        made = rule.metadata(*args, **(options or {}))
+        output = rule.metadata(*args, **(options or {}))
     except Misfit:
         return True
-    return None if made is NotImplemented else False
+    return None if output is NotImplemented else False
 
 
 def of_dtype(rule: Rule, input: Meta, rest: Any, options: Any) -> Unmet | None:
@@ -132,16 +134,16 @@ def of_dtype(rule: Rule, input: Meta, rest: Any, options: Any) -> Unmet | None:
     if refused is False or (kinds is None and not refused) or own in (kinds or ()):
         return None
     fine = [
-        each
-        for kind, each in enumerate(KINDS)
+        dtype
+        for kind, dtype in enumerate(KINDS)
         if kind in (kinds or ())
-        or _refuses(rule, (_Cast(input, each), *rest), options) is False
+        or _refuses(rule, (_Cast(input, dtype), *rest), options) is False
     ]
     wide = ("float32",) if input.dtype in ("float16", "bfloat16") else ()
-    wanted = next((each for each in (*wide, *INSTEAD[own]) if each in fine), None)
+    wanted = next((dtype for dtype in (*wide, *INSTEAD[own]) if dtype in fine), None)
     if wanted is None:
         return None
-    words = WORDS.get(tuple(KINDS.index(each) for each in fine), wanted)
+    words = WORDS.get(tuple(KINDS.index(dtype) for dtype in fine), wanted)
     mask = "; `~` inverts a mask" if rule.names[0].endswith("neg") and not own else ""
     return Unmet(
         DTYPE_MISMATCH,
@@ -156,29 +158,29 @@ def of_dtype(rule: Rule, input: Meta, rest: Any, options: Any) -> Unmet | None:
 
 def of_dtypes(rule: Rule, *named: tuple[str, Any]) -> Unmet | None:
     """Check the dtypes of several operands as `of_dtype` checks one."""
-    if _refuses(rule, [each for _, each in named]) is not True:
+    if _refuses(rule, [operand for _, operand in named]) is not True:
         return None
-    for name, each in named:
-        if not is_tensor(each):
+    for name, operand in named:
+        if not is_tensor(operand):
             continue
-        for wanted in INSTEAD[KIND.get(each.dtype, 2)]:
+        for wanted in INSTEAD[KIND.get(operand.dtype, 2)]:
             tried = [_Cast(e, wanted) if n == name else e for n, e in named]
             both = [_Cast(e, wanted) if is_tensor(e) else e for _, e in named]
             if _refuses(rule, tried) is False and _refuses(rule, both) is False:
                 word = WORDS.get((KIND[wanted],), wanted)
-                return dtype_unmet(name, each, wanted, f"{{op}} expects {word} here")
+                return dtype_unmet(name, operand, wanted, f"{{op}} expects {word} here")
     for wanted in ("float32", "int64"):
         both = [_Cast(e, wanted) if is_tensor(e) else e for _, e in named]
         if _refuses(rule, both) is False:
-            tensors = [(name, each) for name, each in named if is_tensor(each)]
-            name, each = tensors[0]
+            tensors = [(name, operand) for name, operand in named if is_tensor(operand)]
+            name, operand = tensors[0]
             word = WORDS[(KIND[wanted],)]
             return Unmet(
                 DTYPE_MISMATCH,
-                f"{{op}} expects {word}, but {{{name}}} is {each.dtype}",
+                f"{{op}} expects {word}, but {{{name}}} is {operand.dtype}",
                 Place(name),
                 None,
-                each.dtype,
+                operand.dtype,
                 wanted,
                 tuple(Grant(n, cast(e, wanted)) for n, e in tensors),
             )

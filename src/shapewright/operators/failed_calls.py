@@ -174,21 +174,21 @@ class Misloaded:
     holds: str = ""
 
 
-def prefix_of(one: Misloaded) -> tuple[str, str]:
+def prefix_of(loaded: Misloaded) -> tuple[str, str]:
     """Return the key prefix that only the dict has and the one that only the model has.
 
     Example: ``("module.", "")`` if the dict was saved from `nn.DataParallel`.
     """
-    for theirs in one.unexpected[:1]:
-        for ours in one.missing:
+    for theirs in loaded.unexpected[:1]:
+        for ours in loaded.missing:
             if theirs.endswith(ours):
                 more = theirs.removesuffix(ours)
-                if {key.removeprefix(more) for key in one.unexpected} == set(
-                    one.missing
+                if {key.removeprefix(more) for key in loaded.unexpected} == set(
+                    loaded.missing
                 ):
                     return more, ""
             if ours.endswith(theirs):
                 more = ours.removesuffix(theirs)
-                if {f"{more}{key}" for key in one.unexpected} == set(one.missing):
+                if {f"{more}{key}" for key in loaded.unexpected} == set(loaded.missing):
                     return "", more
     return "", ""

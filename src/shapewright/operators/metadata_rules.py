@@ -128,10 +128,10 @@ def rule(
     """
 
     def register(metadata: Metadata) -> Metadata:
-        made = Rule(names, metadata, flops, writes, random)
+        new_rule = Rule(names, metadata, flops, writes, random)
         for name in names:
             assert name not in RULES, f"two rules for {name}"
-            RULES[name] = made
+            RULES[name] = new_rule
         return metadata
 
     return register
@@ -158,13 +158,13 @@ def axes(dim: Any, ndim: int) -> frozenset[int]:
         return frozenset((axis(dim, ndim),))
     if dim is None or not len(dim):
         return frozenset(range(ndim))
-    found: set[int] = set()
-    for one in dim:
-        place = axis(one, ndim)
-        if place in found:
+    removed: set[int] = set()
+    for entry in dim:
+        place = axis(entry, ndim)
+        if place in removed:
             raise Misfit(f"dim {place} appears multiple times in the list of dims")
-        found.add(place)
-    return frozenset(found)
+        removed.add(place)
+    return frozenset(removed)
 
 
 def reduced(shape: Shape, gone: frozenset[int], keepdim: bool) -> Shape:

@@ -45,11 +45,11 @@ def dims(count: int) -> str:
     return "1 dim" if count == 1 else f"{count} dims"
 
 
-def differs(one: Sequence[int], other: Sequence[int]) -> int | None:
+def differs(shape: Sequence[int], other_shape: Sequence[int]) -> int | None:
     """Return the first dim in which two shapes differ, or None if the ranks do."""
-    if len(one) != len(other):
+    if len(shape) != len(other_shape):
         return None
-    return next((d for d in range(len(one)) if one[d] != other[d]), None)
+    return next((d for d in range(len(shape)) if shape[d] != other_shape[d]), None)
 
 
 def is_tensor(value: Any) -> bool:
@@ -72,10 +72,10 @@ def turned(meta: Meta, order: Sequence[int]) -> Made:
     )
 
 
-def swapped(meta: Meta, one: int, other: int) -> Made:
+def swapped(meta: Meta, dim: int, other_dim: int) -> Made:
     """Return the tensor with two dims swapped."""
     order = list(range(len(meta.shape)))
-    order[one], order[other] = order[other], order[one]
+    order[dim], order[other_dim] = order[other_dim], order[dim]
     return turned(meta, order)
 
 
@@ -107,13 +107,13 @@ def dtype_unmet(
 
 def same_dtype(*named: tuple[str, Meta | None]) -> Unmet | None:
     """Check that all have the dtype of the last complex, else float, else tensor."""
-    given = [(name, meta) for name, meta in named if meta is not None]
-    if not given:
+    tensors = [(name, meta) for name, meta in named if meta is not None]
+    if not tensors:
         return None
-    floats = [pair for pair in given if pair[1].dtype in FLOATING]
-    complexes = [pair for pair in given if KIND.get(pair[1].dtype) == 3]
-    reference = (complexes or floats or given)[-1]
-    for name, meta in given:
+    floats = [pair for pair in tensors if pair[1].dtype in FLOATING]
+    complexes = [pair for pair in tensors if KIND.get(pair[1].dtype) == 3]
+    reference = (complexes or floats or tensors)[-1]
+    for name, meta in tensors:
         if meta.dtype != reference[1].dtype:
             return dtype_unmet(
                 name,
@@ -150,11 +150,11 @@ def lined_up(named: Sequence[tuple[str, Shape]]) -> tuple[str, ...]:
 
 def _place_in(shape: Sequence[int], flat: int) -> str:
     """Return the index of a row-major position, like `[3, 5]`, or "" for a scalar."""
-    found: list[int] = []
+    places: list[int] = []
     for size in reversed(shape):
-        found.append(flat % size)
+        places.append(flat % size)
         flat //= size
-    return f"[{', '.join(map(str, reversed(found)))}]" if found else ""
+    return f"[{', '.join(map(str, reversed(places)))}]" if places else ""
 
 
 def out_of_range(
@@ -211,7 +211,7 @@ def too_large(
     spatial = len(kernel)
     first = len(input.shape) - spatial
     shape = list(input.shape)
-    found: list[tuple[int, str, str]] = []
+    oversized: list[tuple[int, str, str]] = []
     for at, (width, pad, reach) in enumerate(
         zip(kernel, padding, dilation, strict=True)
     ):
@@ -222,11 +222,11 @@ def too_large(
             if reach > 1:
                 needs = f"{reach}·({width} - 1) + 1 = {want}"
             has = f"{size}" if not pad else f"{size} + 2·{pad} = {have}"
-            found.append((first + at, needs, f"{has} in {axis(at, spatial)}"))
+            oversized.append((first + at, needs, f"{has} in {axis(at, spatial)}"))
             shape[first + at] = max(want - 2 * pad, 1)
-    if not found:
+    if not oversized:
         return None
-    dim, needs, has = found[0]
+    dim, needs, has = oversized[0]
     return Unmet(
         KERNEL_TOO_LARGE,
         f"{{op}} needs room for a kernel of {needs}, got {has}",
@@ -240,23 +240,26 @@ def too_large(
 
 def of_positive(argument: str, value: Any, least: int = 1) -> Unmet | None:
     """Check that sizes, strides or factors are at least `least`."""
-    given = tuple(value) if isinstance(value, tuple | list) else (value,)
-    if not all(type(one) is int for one in given) or min(given, default=1) >= least:
+    numbers = tuple(value) if isinstance(value, tuple | list) else (value,)
+    if (
+        not all(type(number) is int for number in numbers)
+        or min(numbers, default=1) >= least
+    ):
         return None
-    fits: Any = tuple(max(one, least) for one in given)
+    fits: Any = tuple(max(number, least) for number in numbers)
     return Unmet(
         NOT_POSITIVE,
-        f"{{op}} expects at least {least} as `{argument}`, got {min(given)}",
-        has=min(given),
+        f"{{op}} expects at least {least} as `{argument}`, got {min(numbers)}",
+        has=min(numbers),
         needs=least,
-        grants=(Grant(argument, fits if len(given) > 1 else fits[0]),),
+        grants=(Grant(argument, fits if len(numbers) > 1 else fits[0]),),
         guessed=True,
     )
 
 
-def of_settings(spatial: int, **given: Any) -> Unmet | None:
+def of_settings(spatial: int, **settings: Any) -> Unmet | None:
     """Check that each setting has 1 or `spatial` numbers, none of them too small."""
-    for argument, value in given.items():
+    for argument, value in settings.items():
         if isinstance(value, tuple | list) and len(value) not in (1, spatial):
             fits = (*value[:spatial], *(value[-1:] or (1,)) * (spatial - len(value)))
             return Unmet(
@@ -282,20 +285,20 @@ def of_rank(
     rank = len(shape)
     if least <= rank <= most:
         return None
-    said = dims(most) if least == most else f"{least} to {most} dims"
-    made: tuple[int, ...] = (*(1,) * (least - rank), *shape)
+    expected = dims(most) if least == most else f"{least} to {most} dims"
+    fitting: tuple[int, ...] = (*(1,) * (least - rank), *shape)
     if rank > most:
         count = 1
         for size in shape[: rank - most + 1]:
             count *= size
-        made = (count, *shape[rank - most + 1 :])
+        fitting = (count, *shape[rank - most + 1 :])
     return Unmet(
         WRONG_RANK,
-        f"{{op}} expects {said}{what}, got {rank}: {word(name)} is {text(shape)}",
+        f"{{op}} expects {expected}{what}, got {rank}: {word(name)} is {text(shape)}",
         Place(name),
         has=rank,
         needs=least if rank < least else most,
-        grants=(Grant(name, Made(made, input.dtype)),),
+        grants=(Grant(name, Made(fitting, input.dtype)),),
         guessed=True,
     )
 
@@ -336,7 +339,7 @@ def of_least(input: Meta, least: int, what: str = "") -> Unmet | None:
     rank = len(input.shape)
     if rank >= least:
         return None
-    made = (*(1,) * (least - rank), *input.shape)
+    fitting = (*(1,) * (least - rank), *input.shape)
     return Unmet(
         WRONG_RANK,
         f"{{op}} expects at least {dims(least)}{what}, got {rank}: {{input}} is"
@@ -344,7 +347,7 @@ def of_least(input: Meta, least: int, what: str = "") -> Unmet | None:
         Place("input"),
         has=rank,
         needs=least,
-        grants=(Grant("input", Made(made, input.dtype)),),
+        grants=(Grant("input", Made(fitting, input.dtype)),),
         guessed=True,
     )
 
@@ -394,9 +397,9 @@ def same_rank(name: str, input: Meta, other: str, index: Meta) -> Unmet | None:
         return None
     grants: tuple[Grant, ...] = ()
     if have < rank:
-        made = (*index.shape, *(1,) * (rank - have))
-        made = tuple(min(a, b) for a, b in zip(made, input.shape, strict=True))
-        grants = (Grant(other, Made(made, index.dtype)),)
+        fitting = (*index.shape, *(1,) * (rank - have))
+        fitting = tuple(min(a, b) for a, b in zip(fitting, input.shape, strict=True))
+        grants = (Grant(other, Made(fitting, index.dtype)),)
     else:
         grants = (Grant(other, Made(input.shape, index.dtype)),)
     return Unmet(
@@ -417,7 +420,7 @@ def within(
     """Check that no size of `index` exceeds that of `input`, except in dim `at`."""
     for d, (have, most) in enumerate(zip(index.shape, input.shape, strict=True)):
         if d != at and have > most:
-            made = tuple(
+            fitting = tuple(
                 s if n == at else min(s, m)
                 for n, (s, m) in enumerate(zip(index.shape, input.shape, strict=True))
             )
@@ -430,7 +433,7 @@ def within(
                 Place(large, d),
                 have,
                 most,
-                (Grant(small, Made(made, index.dtype)),),
+                (Grant(small, Made(fitting, index.dtype)),),
             )
     return None
 

@@ -37,9 +37,9 @@ def needs(*names: str) -> Callable[[Needs], Needs]:
     """
 
     def register(function: Needs) -> Needs:
-        for each in dict.fromkeys(one for name in names for one in _alike(name)):
-            assert each not in NEEDS, f"two needs for {each}"
-            NEEDS[each] = function
+        for alias in dict.fromkeys(alias for name in names for alias in _alike(name)):
+            assert alias not in NEEDS, f"two needs for {alias}"
+            NEEDS[alias] = function
         return function
 
     return register
@@ -53,8 +53,8 @@ def _alike(name: str) -> tuple[str, ...]:
 
 def named(*names: str) -> tuple[str, ...]:
     """Return the names, and their aliases, for which no other check is registered."""
-    found = dict.fromkeys(each for name in names for each in _alike(name))
-    return tuple(each for each in found if each not in NEEDS)
+    aliases = dict.fromkeys(alias for name in names for alias in _alike(name))
+    return tuple(alias for alias in aliases if alias not in NEEDS)
 
 
 def both(*words: str) -> tuple[str, ...]:

@@ -67,7 +67,7 @@ class Machine:
         self.text = text
         gpu = GPUS["a100"] if name == "cuda" else GPUS.get(name)
         if self.kind == "cuda" and gpu is None:
-            names = [f'"{each.upper()}"' for each in GPUS]
+            names = [f'"{name.upper()}"' for name in GPUS]
             known = ", ".join(["cpu", "cuda", "mps", *names])
             raise UnknownDevice(
                 f"no device `{text}` is known; there is {known}, and several GPUs: "
@@ -105,8 +105,8 @@ def claim_machine(machine: Machine, engine: Engine) -> Iterator[None]:
     if accelerator is not None:
         spaces.append((accelerator, _make_accelerator_functions(machine, engine)))
     with ExitStack() as stack:
-        for space, said in spaces:
-            for name, value in said.items():
+        for space, replacements in spaces:
+            for name, value in replacements.items():
                 if name in vars(space):
                     stack.enter_context(
                         replace_attribute(space, name, _make_answering(value))

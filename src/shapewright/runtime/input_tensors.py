@@ -56,8 +56,8 @@ def make_input_tensor(
     meta = intern_meta(metas, tensor, device, requires_grad)
     storage = Storage(device, known=known, assumed=assumed)
     info = Info(meta, storage, VALUED if known else BLANK)
-    made: Any = tensor
-    made._sw = info
+    claimed: Any = tensor
+    claimed._sw = info
     return tensor
 
 
@@ -97,7 +97,7 @@ def resize_arguments(
     are taken again from the first on; lengths that counted to the old size of a dim
     count to the new one.
     """
-    made: dict[int, torch.Tensor] = {}
+    resized: dict[int, torch.Tensor] = {}
     shrunk = {
         tensor.shape[dim]: size
         for (at, dim), size in sizes.items()
@@ -106,9 +106,9 @@ def resize_arguments(
     }
     for at, tensor in enumerate(_find_distinct_tensors((args, kwargs))):
         mine = {dim: size for (n, dim), size in sizes.items() if n == at}
-        made[id(tensor)] = _resize_tensor(tensor, mine, shrunk) if mine else tensor
+        resized[id(tensor)] = _resize_tensor(tensor, mine, shrunk) if mine else tensor
     nest: tuple[tuple[Any, ...], dict[str, Any]] = nests.swap_tensors(
-        (args, kwargs), lambda tensor: made[id(tensor)]
+        (args, kwargs), lambda tensor: resized[id(tensor)]
     )
     return nest
 
@@ -195,5 +195,5 @@ def set_mode(module: nn.Module | None, training: bool | None) -> Iterator[None]:
         module.train(training)
         yield
     finally:
-        for each, was in before:
-            each.training = was
+        for changed, was in before:
+            changed.training = was

@@ -50,7 +50,7 @@ def claim_legacy_types() -> Iterator[None]:
     """Let `torch.cuda.FloatTensor(3, 4)` and `x.type("torch.cuda.FloatTensor")` work as
     on a machine with a GPU.
     """
-    made = {
+    types = {
         name: _CudaType(name, (), {"dtype": dtype, "__module__": "torch.cuda"})
         for name, dtype in DTYPES.items()
     }
@@ -59,7 +59,7 @@ def claim_legacy_types() -> Iterator[None]:
 
     def to_type(self: Any, dtype: Any = None, *args: Any, **kwargs: Any) -> Any:
         if isinstance(dtype, str) and dtype.startswith(PREFIX):
-            dtype = made.get(dtype.removeprefix(PREFIX), dtype)
+            dtype = types.get(dtype.removeprefix(PREFIX), dtype)
         if isinstance(dtype, _CudaType):
             return self.to("cuda", dtype.dtype)
         if dtype is None and self.is_cuda:
@@ -70,7 +70,7 @@ def claim_legacy_types() -> Iterator[None]:
 
     def replace_default(original: Any) -> Any:
         def set_default_tensor_type(t: Any) -> None:
-            kind = made.get(t.removeprefix(PREFIX)) if isinstance(t, str) else t
+            kind = types.get(t.removeprefix(PREFIX)) if isinstance(t, str) else t
             if isinstance(t, str) and not t.startswith(PREFIX):
                 kind = t
             if isinstance(kind, _CudaType):
@@ -82,7 +82,7 @@ def claim_legacy_types() -> Iterator[None]:
         return set_default_tensor_type
 
     with ExitStack() as stack:
-        for name, made_type in made.items():
+        for name, made_type in types.items():
             if name in vars(torch.cuda):
                 stack.enter_context(
                     replace_attribute(torch.cuda, name, partial(_replace_by, made_type))

@@ -147,11 +147,11 @@ def _start_watchdog(limit: Limit, wait: float, last: Last | None) -> Iterator[No
 def _make_traceback(thread: int) -> TracebackType | None:
     """Return the current stack of a thread as a traceback."""
     frame = sys._current_frames().get(thread)
-    found: TracebackType | None = None
+    traceback: TracebackType | None = None
     while frame is not None:
-        found = TracebackType(found, frame, frame.f_lasti, frame.f_lineno)
+        traceback = TracebackType(traceback, frame, frame.f_lasti, frame.f_lineno)
         frame = frame.f_back
-    return found
+    return traceback
 
 
 class _Chatter:
@@ -292,8 +292,8 @@ def delay_signals() -> Iterator[Heard]:
         waiting.append((number, frame))
 
     def deliver() -> None:
-        given, waiting[:] = list(waiting), []
-        for number, frame in given:
+        pending, waiting[:] = list(waiting), []
+        for number, frame in pending:
             theirs[number](number, frame)
 
     @contextmanager
@@ -310,7 +310,11 @@ def delay_signals() -> Iterator[Heard]:
         yield heard
     finally:
         _install_handlers(theirs)
-        waiting[:] = [one for one in waiting if one[0] == signal.SIGINT]
+        waiting[:] = [
+            pending_signal
+            for pending_signal in waiting
+            if pending_signal[0] == signal.SIGINT
+        ]
         deliver()
 
 

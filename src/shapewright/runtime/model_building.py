@@ -101,8 +101,8 @@ def build_without_data(
     with ExitStack() as stack:
         stack.enter_context(guard_surroundings() if put_back else apply_patches())
         stack.enter_context(patch_torch(engine))
-        told = [] if supposed is None else supposed
-        stack.enter_context(replace_downloads(told.append))
+        assumptions = [] if supposed is None else supposed
+        stack.enter_context(replace_downloads(assumptions.append))
         stack.enter_context(follow_threads(engine))
         stack.enter_context(engine)
         yield engine
@@ -140,18 +140,20 @@ def _make_blank_parameters(engine: Engine) -> Iterator[None]:
             return original(cls, data, *rest, **named)
         with torch._C.DisableTorchFunction():
             blank = engine.blank_of(data).detach()
-            made = original(cls, blank, *rest, **named)
+            parameter = original(cls, blank, *rest, **named)
             # Read here, or the run would adopt it as yours.
-            rg = made.requires_grad
-            if isinstance(made, UninitializedTensor):
-                return made  # without a shape: claimed once its first input gives one
-            meta = intern_meta(engine.memo.metas, made, info.meta.device, rg)
+            rg = parameter.requires_grad
+            if isinstance(parameter, UninitializedTensor):
+                return (
+                    parameter  # without a shape: claimed once its first input gives one
+                )
+            meta = intern_meta(engine.memo.metas, parameter, info.meta.device, rg)
         storage = info.storage if info.kind == BLANK else Storage(info.meta.device)
         new = Info(meta, storage, BLANK)
         if rg and not engine.graph:
             new.twin = blank
-        engine.tell(made, new)
-        return made
+        engine.tell(parameter, new)
+        return parameter
 
     copy_attributes(make_subclass, original)
 
@@ -204,13 +206,13 @@ def _find_whole_numbers(value: Any) -> dict[str, int]:
     """Return the public integers of a dict, or of an object and its class, by name."""
     if type(value) is dict:
         return _select_public(value)
-    found: dict[str, int] = {}
+    numbers: dict[str, int] = {}
     kind = value if isinstance(value, type) else type(value)
     for base in reversed(_find_classes(kind)):
-        found.update(_select_public(vars(base)))
+        numbers.update(_select_public(vars(base)))
     if kind is not value:
-        found.update(_select_public(getattr(value, "__dict__", {})))
-    return found
+        numbers.update(_select_public(getattr(value, "__dict__", {})))
+    return numbers
 
 
 def _select_public(values: Mapping[Any, Any]) -> dict[str, int]:

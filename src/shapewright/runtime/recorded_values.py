@@ -52,11 +52,11 @@ class _RecordedCall:
 
     __slots__ = ("_given", "_returned", "call", "class_name", "path")
 
-    def __init__(self, path: str, class_name: str, call: int, given: _Values) -> None:
+    def __init__(self, path: str, class_name: str, call: int, inputs: _Values) -> None:
         self.path = path
         self.class_name = class_name
         self.call = call
-        self._given = given
+        self._given = inputs
         self._returned: _Values | None = None
 
     @property
@@ -120,16 +120,16 @@ class Recording(Sequence[_RecordedCall]):
         if path not in self._paths:
             near = _describe_closest(path, list(self._paths))
             raise _NotRecorded(f"`{path}` is not recorded; {near}")
-        made = [c for c in self._calls if c.path == self._paths[path]]
-        if not made:
+        calls = [c for c in self._calls if c.path == self._paths[path]]
+        if not calls:
             raise _NotRecorded(
                 f"`{path}` was not called while recording (its `forward` called "
                 "directly, or from a scripted module, is not seen)"
             )
-        if not 0 < (call if call > 0 else -call) <= len(made):
-            times = "once" if len(made) == 1 else f"{len(made)} times"
+        if not 0 < (call if call > 0 else -call) <= len(calls):
+            times = "once" if len(calls) == 1 else f"{len(calls)} times"
             raise _NotRecorded(f"`{path}` was called {times}: there is no call {call}")
-        return made[call - 1 if call > 0 else call]
+        return calls[call - 1 if call > 0 else call]
 
     def find(self, pattern: str) -> tuple[_RecordedCall, ...]:
         """Return all calls of the modules whose path matches a shell-style pattern."""
@@ -144,9 +144,9 @@ class Recording(Sequence[_RecordedCall]):
     def __repr__(self) -> str:
         return f"<Recording of {len(self._paths)} modules: {len(self)} calls>"
 
-    def _begin(self, path: str, class_name: str, given: _Values) -> _RecordedCall:
+    def _begin(self, path: str, class_name: str, inputs: _Values) -> _RecordedCall:
         number = self._counts[path] = self._counts.get(path, 0) + 1
-        call = _RecordedCall(path, class_name, number, given)
+        call = _RecordedCall(path, class_name, number, inputs)
         self._calls.append(call)
         return call
 
@@ -199,13 +199,13 @@ def _choose_modules(
     modules: dict[str, nn.Module] = {}
     aliases: dict[str, str] = {}
     for pattern in patterns:
-        found = [(p, m) for p, m in every if fnmatchcase(p, pattern)]
-        if not found:
+        matching = [(p, m) for p, m in every if fnmatchcase(p, pattern)]
+        if not matching:
             near = _describe_closest(pattern, [path for path, _ in every if path])
             raise _NotRecorded(
                 f"no module of `{type(model).__name__}` matches `{pattern}`; {near}"
             )
-        for path, module in found:
+        for path, module in matching:
             aliases[path] = first[id(module)]
             modules[first[id(module)]] = module
     return modules, aliases
@@ -235,8 +235,8 @@ def _hook_module(
     running: dict[int, list[_RecordedCall]] = {}
 
     def before(module: nn.Module, args: Any, kwargs: Any) -> None:
-        given = _Values(keep((args, kwargs)))
-        call = seen._begin(path, type(module).__name__, given)
+        inputs = _Values(keep((args, kwargs)))
+        call = seen._begin(path, type(module).__name__, inputs)
         running.setdefault(get_ident(), []).append(call)
 
     def after(module: nn.Module, args: Any, kwargs: Any, output: Any) -> None:
@@ -273,26 +273,26 @@ def _change_tensors(nest: Any, change: Callable[[Tensor], Tensor]) -> Any:
     if isinstance(nest, tuple) and hasattr(nest, "_fields"):
         return type(nest)(*[_change_tensors(item, change) for item in nest])
     if isinstance(nest, Mapping) and hasattr(nest, "__setitem__"):
-        made: Any = copying.copy(nest)
+        changed: Any = copying.copy(nest)
         for name, item in nest.items():
-            made[name] = _change_tensors(item, change)
-        return made
+            changed[name] = _change_tensors(item, change)
+        return changed
     if dataclasses.is_dataclass(nest) and not isinstance(nest, type):
-        made = copying.copy(nest)
+        changed = copying.copy(nest)
         for field in dataclasses.fields(nest):
             value = _change_tensors(getattr(nest, field.name, None), change)
-            object.__setattr__(made, field.name, value)
-        return made
+            object.__setattr__(changed, field.name, value)
+        return changed
     return nest
 
 
 def _collect_tensors(nest: Any) -> list[Tensor]:
     """Return every tensor in a nested structure."""
-    found: list[Tensor] = []
+    tensors: list[Tensor] = []
 
     def look(tensor: Tensor) -> Tensor:
-        found.append(tensor)
+        tensors.append(tensor)
         return tensor
 
     _change_tensors(nest, look)
-    return found
+    return tensors

@@ -85,16 +85,16 @@ def _record_repeatedly(
     try:
         if taken is not None and "graph" in taken.needs:
             raise NeedsGraph("as the runs before")
-        made = _attempt_run(target, args, kwargs, request)
+        result = _attempt_run(target, args, kwargs, request)
     except NeedsGraph:
         if taken is not None:
             taken.needs.add("graph")
         with _keep_optimizers(target, request):
-            made = _attempt_run(target, args, kwargs, request, True)
-    failed = not made.trace.complete or bool(made.failures)
-    if failed and made.lost and isinstance(target, nn.Module):
-        return _record_larger_values(made, target, args, kwargs, request)
-    return made
+            result = _attempt_run(target, args, kwargs, request, True)
+    failed = not result.trace.complete or bool(result.failures)
+    if failed and result.lost and isinstance(target, nn.Module):
+        return _record_larger_values(result, target, args, kwargs, request)
+    return result
 
 
 def _keep_optimizers(
@@ -109,7 +109,7 @@ def _keep_optimizers(
 
 
 def _record_larger_values(
-    made: RunResult,
+    result: RunResult,
     target: nn.Module,
     args: tuple[Any, ...],
     kwargs: dict[str, Any],
@@ -124,7 +124,7 @@ def _record_larger_values(
         better = _attempt_run(target, args, kwargs, again)
     except NeedsGraph:
         better = _attempt_run(target, args, kwargs, again, True)
-    return made if not better.trace.complete or better.failures else better
+    return result if not better.trace.complete or better.failures else better
 
 
 def make_early_trace(target: str, error: BaseException) -> Trace:
@@ -237,7 +237,7 @@ def _watch_run(
         states = collect_states(engine, calls)
         if engine.failures is not None:
             named = calls.paths
-            modules = {named[key]: each for key, each in calls.alive.items()}
+            modules = {named[key]: module for key, module in calls.alive.items()}
         if request.taken is not None and not taken.seen:
             taken.seen.update(engine.get_unwritten())
     notes = [
@@ -301,9 +301,9 @@ def _prepare_tensors(
                 engine.meet(buffer)  # the others when the program first uses them
     if not values:
         nests.visit_tensors((args, kwargs), lambda t: engine.unknown_ids.add(id(t)))
-    given = nests.collect_tensors((args, kwargs))
-    for tensor in given:
+    tensors = nests.collect_tensors((args, kwargs))
+    for tensor in tensors:
         engine.meet(tensor, mine=getattr(tensor, "_sw", None) is not None)
-    own = [t for t in given if getattr(t, "_sw", None) is None]
+    own = [t for t in tensors if getattr(t, "_sw", None) is None]
     if any(t.is_meta for t in own) and any(t.dim() and not t.is_meta for t in own):
         engine.assume("an input on `meta` is assumed to be where the others are")

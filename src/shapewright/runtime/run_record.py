@@ -78,10 +78,13 @@ class RunRequest:
     ended: Callable[[], None] | None = None
     under_way: UnderWay = field(default_factory=UnderWay)
 
-    def with_assumptions(self, *made: str | Assumption) -> RunRequest:
+    def with_assumptions(self, *assumptions: str | Assumption) -> RunRequest:
         """Return a request whose trace also lists assumptions made before the run."""
-        told = (Assumption(each) if isinstance(each, str) else each for each in made)
-        return replace(self, assumed=(*self.assumed, *told))
+        added = (
+            Assumption(assumption) if isinstance(assumption, str) else assumption
+            for assumption in assumptions
+        )
+        return replace(self, assumed=(*self.assumed, *added))
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,7 +117,7 @@ class RunResult:
 
 def collect_states(engine: Engine, calls: Calls) -> list[Any]:
     """Return parameters and buffers of modules as (path, name, info, identity, ...)."""
-    found: list[Any] = []
+    states: list[Any] = []
     theirs, info_of = engine.theirs, engine.info
     for key, module in list(calls.alive.items()):
         parameters, buffers = module._parameters, module._buffers
@@ -127,14 +130,14 @@ def collect_states(engine: Engine, calls: Calls) -> list[Any]:
                 pair = theirs.get(identity)
                 info = info_of(tensor) if pair is None else pair[1]
                 grad = _get_grad_shape(engine, tensor, info) if engine.graph else None
-                found.append((path, name, info, identity, False, True, grad))
+                states.append((path, name, info, identity, False, True, grad))
         if buffers:
             hidden = module._non_persistent_buffers_set
             for name, buffer in buffers.items():
                 if buffer is not None:
                     info, saved = info_of(buffer), name not in hidden
-                    found.append((path, name, info, id(buffer), True, saved, None))
-    return found
+                    states.append((path, name, info, id(buffer), True, saved, None))
+    return states
 
 
 def _get_grad_shape(
@@ -176,8 +179,8 @@ def finish_record(
             if source is not None:
                 sources[code.co_filename] = source
     positions = Positions(folder, sources)
-    said = {place: message for message, place in engine.assumptions}
-    fold = Fold(engine.events, calls.records, positions, states, said)
+    messages = {place: message for message, place in engine.assumptions}
+    fold = Fold(engine.events, calls.records, positions, states, messages)
     sample: Sample | None = None
     if request.sampled:
         sample = make_sample(
@@ -205,7 +208,7 @@ def finish_record(
         ops.read()  # its tensors have their numbers first
         return names.ending(fold)
 
-    made = Trace(
+    trace = Trace(
         target=request.target or _get_name(root, calls),
         ops=ops,
         calls=module_calls,
@@ -246,7 +249,7 @@ def finish_record(
         batches = frozenset(map(fold.number_of, rehearser.stage.batched))
     _release_tensors(engine)
     return RunResult(
-        made,
+        trace,
         tuple(engine.failures or ()),
         partial(ending, names) if names is not None else None,
         modules,
@@ -254,7 +257,7 @@ def finish_record(
         sample,
         guards,
         watched,
-        engine.lost and bool(said) and ended and not several,
+        engine.lost and bool(messages) and ended and not several,
         rehearser.rehearsed if rehearser is not None else None,
         batches,
     )
@@ -277,11 +280,11 @@ def _collect_assumptions(engine: Engine, fold: Fold) -> list[Assumption]:
     for (message, place), count in engine.assumptions.items():
         span, _ = fold.place(*place)
         key = (message, span.file if span else "", span.line if span else 0)
-        made = Assumption(message, span)
+        assumption = Assumption(message, span)
         if message in engine.stand_ins:
             what, basis = engine.stand_ins[message]
-            made = replace(made, stands_for=what, basis=basis)
-        first, before = counts.get(key, (made, 0))
+            assumption = replace(assumption, stands_for=what, basis=basis)
+        first, before = counts.get(key, (assumption, 0))
         counts[key] = first, before + count
     return [replace(first, count=count) for first, count in counts.values()]
 

@@ -90,17 +90,17 @@ def _get_switch_name(kind: str) -> str:
 @contextmanager
 def _replace_by_fakes(modules: list[nn.Module]) -> Iterator[None]:
     """Replace parameters and buffers by fake tensors on the devices that they claim."""
-    made: dict[int, Any] = {}
+    fakes: dict[int, Any] = {}
     before: list[tuple[dict[str, Any], dict[str, Any]]] = []
     try:
         for module in modules:
             for states in (module._parameters, module._buffers):
                 before.append((states, dict(states)))
                 for name, tensor in states.items():
-                    if tensor is not None and id(tensor) not in made:
-                        made[id(tensor)] = _make_fake(tensor)
+                    if tensor is not None and id(tensor) not in fakes:
+                        fakes[id(tensor)] = _make_fake(tensor)
                     if tensor is not None:
-                        states[name] = made[id(tensor)]
+                        states[name] = fakes[id(tensor)]
             if isinstance(module, nn.RNNBase):  # it holds its weights twice
                 held = vars(module)
                 before.append((held, {"_flat_weights": held["_flat_weights"]}))
@@ -252,15 +252,15 @@ class _Torch:
     def symbol(self, name: str, size: int) -> tuple[str, Any]:
         """Return the name of a letter in torch, and its symbolic size."""
         source = self.source(name)
-        made = self.env.create_symbol(
+        symbol = self.env.create_symbol(
             size,
             source,
             dynamic_dim=self.dynamic,
             constraint_dim=self.bounds,
             do_not_specialize_zero_one=True,
         )
-        number = self.env.create_symintnode(made, hint=size, source=source)
-        return made.name, number
+        number = self.env.create_symintnode(symbol, hint=size, source=source)
+        return symbol.name, number
 
 
 def run_symbolically(
@@ -280,7 +280,10 @@ def run_symbolically(
     fixed = frozenset(name for name, size in sizes.items() if size < 2)
     symbols = {n: parts.symbol(n, s) for n, s in sizes.items() if n not in fixed}
     letters = {torch_name: name for name, (torch_name, _) in symbols.items()}
-    given = {**sizes, **{name: made for name, (_, made) in symbols.items()}}
+    letter_sizes = {
+        **sizes,
+        **{name: symbolic_size for name, (_, symbolic_size) in symbols.items()},
+    }
     reading = SymbolReader(letters)
     lines = _Lines()
     parts.env.guards = lines
@@ -291,15 +294,20 @@ def run_symbolically(
     with delay_signals() as heard, ExitStack() as stack:
         stack.enter_context(restore_snapshot(taken, (), {}, life))
         held.append(life)  # the surroundings are looked at after every such run
-        for each in (_silence_log(), torch.no_grad(), parts.mode, parts.dispatcher()):
-            stack.enter_context(each)
+        for context in (
+            _silence_log(),
+            torch.no_grad(),
+            parts.mode,
+            parts.dispatcher(),
+        ):
+            stack.enter_context(context)
         if not kernels:
             stack.enter_context(_use_plain_kernels())
         stack.enter_context(_replace_by_fakes([module for _, module in taken.near]))
         stack.enter_context(_watch_modules(taken.modules, seen))
         try:
             with limit_time(seconds), heard():
-                args, kwargs = make(given)
+                args, kwargs = make(letter_sizes)
                 output = target(*args, **kwargs)
                 output = nests.copy_nest(output, _get_shape)
         except KeyboardInterrupt:

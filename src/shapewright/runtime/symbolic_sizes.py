@@ -57,17 +57,17 @@ class SymbolReader:
             return number(value)
         return self.formula(value.node.expr)
 
-    def formula(self, found: Any) -> Expression:
+    def formula(self, formula: Any) -> Expression:
         """Convert a sympy formula to ours."""
-        if found.is_Integer:
-            return number(int(found))
-        if found.is_Symbol:
-            name = self.letters.get(found.name)
+        if formula.is_Integer:
+            return number(int(formula))
+        if formula.is_Symbol:
+            name = self.letters.get(formula.name)
             if name is None:
-                raise Unreadable(f"a size that depends on data ({found.name})")
+                raise Unreadable(f"a size that depends on data ({formula.name})")
             return Letter(name)
-        kind = type(found).__name__
-        parts = found.args
+        kind = type(formula).__name__
+        parts = formula.args
         match kind:
             case "Add":
                 return total([(self.formula(part), 1) for part in parts])
@@ -104,39 +104,39 @@ class SymbolReader:
             case "CeilToInt" | "ceiling":
                 above, under = self.fraction(parts[0])
                 return -_divide_down(-above, number(under))
-        raise Unreadable(f"a size that no formula is read from ({found})")
+        raise Unreadable(f"a size that no formula is read from ({formula})")
 
-    def fraction(self, found: Any) -> tuple[Expression, int]:
+    def fraction(self, fraction: Any) -> tuple[Expression, int]:
         """Return a float as a fraction: a formula and its integer denominator."""
-        kind, parts = type(found).__name__, found.args
+        kind, parts = type(fraction).__name__, fraction.args
         if kind == "ToFloat":
             return self.formula(parts[0]), 1
-        if found.is_Float or found.is_Rational:
-            exact = Fraction(float(found))
+        if fraction.is_Float or fraction.is_Rational:
+            exact = Fraction(float(fraction))
             if exact.denominator <= EXACT:
                 return number(exact.numerator), exact.denominator
         elif kind == "IntTrueDiv" and parts[1].is_Integer and parts[1] > 0:
             return self.formula(parts[0]), int(parts[1])
-        elif kind in ("Mul", "FloatMul") or found.is_Mul:
-            made: list[Expression] = []
+        elif kind in ("Mul", "FloatMul") or fraction.is_Mul:
+            factors: list[Expression] = []
             under = 1
             for part in parts:
                 above, below = self.fraction(part)
                 if below & (below - 1):
                     break
-                made.append(above)
+                factors.append(above)
                 under *= below
             else:
-                return product(made), under
-        elif found.is_integer:
-            return self.formula(found), 1
-        raise Unreadable(f"a size worked out in floats ({found})")
+                return product(factors), under
+        elif fraction.is_integer:
+            return self.formula(fraction), 1
+        raise Unreadable(f"a size worked out in floats ({fraction})")
 
-    def condition(self, found: Any) -> Condition:
+    def condition(self, condition: Any) -> Condition:
         """Convert a sympy condition to ours."""
-        kind = type(found).__name__
+        kind = type(condition).__name__
         if kind in RELATIONS:
-            left, right = self.formula(found.lhs), self.formula(found.rhs)
+            left, right = self.formula(condition.lhs), self.formula(condition.rhs)
             return Compared(left, RELATIONS[kind], right)
         match kind:
             case "BooleanTrue":
@@ -144,29 +144,33 @@ class SymbolReader:
             case "BooleanFalse":
                 return Some(())
             case "And":
-                return Every(tuple(self.condition(argument) for argument in found.args))
+                return Every(
+                    tuple(self.condition(argument) for argument in condition.args)
+                )
             case "Or":
-                return Some(tuple(self.condition(argument) for argument in found.args))
+                return Some(
+                    tuple(self.condition(argument) for argument in condition.args)
+                )
             case "Not":
-                return negate_condition(self.condition(found.args[0]))
-        raise Unreadable(f"a condition that is not read ({found})")
+                return negate_condition(self.condition(condition.args[0]))
+        raise Unreadable(f"a condition that is not read ({condition})")
 
 
-def _divide_down(one: Expression, two: Expression) -> Expression:
-    """Return `one` divided by `two`, rounded down."""
-    if two.letters():
-        return Over(one, two)
-    divisor = two.value({})
+def _divide_down(dividend: Expression, divisor_formula: Expression) -> Expression:
+    """Return the quotient of two formulas, rounded down."""
+    if divisor_formula.letters():
+        return Over(dividend, divisor_formula)
+    divisor = divisor_formula.value({})
     if divisor <= 0:
         raise Unreadable(f"a division by {divisor}")
-    return one if divisor == 1 else Quotient(one, divisor)
+    return dividend if divisor == 1 else Quotient(dividend, divisor)
 
 
-def _compute_remainder(one: Expression, two: Expression) -> Expression:
-    """Return the remainder of `one` divided by `two`."""
-    if two.letters():
-        return Rest(one, two)
-    divisor = two.value({})
+def _compute_remainder(dividend: Expression, divisor_formula: Expression) -> Expression:
+    """Return the remainder of `dividend` divided by `divisor_formula`."""
+    if divisor_formula.letters():
+        return Rest(dividend, divisor_formula)
+    divisor = divisor_formula.value({})
     if divisor <= 0:
         raise Unreadable(f"a division by {divisor}")
-    return number(0) if divisor == 1 else Remainder(one, divisor)
+    return number(0) if divisor == 1 else Remainder(dividend, divisor)

@@ -62,7 +62,7 @@ class Slot:
         self.index = index
 
 
-def make_template(made: Any, func: Any) -> Any:
+def make_template(outputs: Any, func: Any) -> Any:
     counter = iter(range(1 << 30))
 
     def place(item: Any) -> Any:
@@ -72,17 +72,17 @@ def make_template(made: Any, func: Any) -> Any:
             return type(item)(place(inner) for inner in item)
         return item
 
-    nest = place(made)
+    nest = place(outputs)
     structure = getattr(torch.return_types, get_plain_name(func), None)
     if structure is not None and isinstance(nest, tuple | list):
         return (structure, tuple(nest))
     return (None, nest)
 
 
-def _build_from_template(template: tuple[Any, Any], made: list[Tensor]) -> Any:
+def _build_from_template(template: tuple[Any, Any], tensors: list[Tensor]) -> Any:
     def place(item: Any) -> Any:
         if isinstance(item, Slot):
-            return made[item.index]
+            return tensors[item.index]
         if isinstance(item, tuple | list):
             return type(item)(place(inner) for inner in item)
         return item
@@ -104,7 +104,7 @@ def apply_answer(
         engine.record(answer, infos, (infos[0],))
         return nests.collect_tensors((args, kwargs))[0]
     outs = []
-    made = []
+    tensors = []
     for meta, grad_fn in zip(answer.metas, answer.grad_fns, strict=True):
         out = torch.empty_strided(
             meta.shape, meta.stride, dtype=meta.torch_dtype, device=META
@@ -113,12 +113,12 @@ def apply_answer(
         out._sw = info  # type: ignore[attr-defined]
         out._sw_life = engine.life  # type: ignore[attr-defined]
         outs.append(info)
-        made.append(out)
+        tensors.append(out)
     engine.record(answer, infos, tuple(outs))
     return (
-        made[0]
+        tensors[0]
         if answer.template is None
-        else _build_from_template(answer.template, made)
+        else _build_from_template(answer.template, tensors)
     )
 
 
@@ -201,19 +201,19 @@ def find_needs(func: Any) -> Needs | None:
 
 def _find_function(name: str) -> Any:
     """Return the torch function with a dotted name, or None if this torch has none."""
-    found: Any = torch
+    function: Any = torch
     for part in name.split(".")[1:]:
-        found = getattr(found, part, None)
-    return None if found is torch else found
+        function = getattr(function, part, None)
+    return None if function is torch else function
 
 
 def _map_rules() -> None:
     global _seen
     _by_function.clear()
     for name, rule in RULES.items():
-        found = _find_function(name)
-        if found is not None:
-            _by_function[found] = rule
+        function = _find_function(name)
+        if function is not None:
+            _by_function[function] = rule
     _seen = len(RULES)
 
 
@@ -221,8 +221,8 @@ def _map_rules() -> None:
 def _is_einsum_row_major() -> bool:
     """Return whether the result of `ij,ki->kj` is row-major in this torch."""
     with torch._C.DisableTorchFunction(), torch.no_grad():
-        one, other = (torch.ones(shape, device="cpu") for shape in ((2, 3), (2, 2)))
-        return bool(torch.einsum("ij,ki->kj", one, other).is_contiguous())
+        left, right = (torch.ones(shape, device="cpu") for shape in ((2, 3), (2, 2)))
+        return bool(torch.einsum("ij,ki->kj", left, right).is_contiguous())
 
 
 def answer_by_rule(
@@ -243,7 +243,7 @@ def answer_by_rule(
     if name == "einsum":
         setting.einsum_swaps = _is_einsum_row_major()
     try:
-        made = rule.metadata(*asked[0], **asked[1])
+        outputs = rule.metadata(*asked[0], **asked[1])
     except Misfit as misfit:
         kind = getattr(builtins, misfit.error, None) or getattr(
             torch, misfit.error, None
@@ -252,12 +252,12 @@ def answer_by_rule(
         engine.raise_theirs(record_failure(engine, func, arguments, infos, error))
     except (TypeError, AttributeError):  # arguments that the rule does not know
         return None
-    if made is NotImplemented:
+    if outputs is NotImplemented:
         return None
     grad = torch.is_grad_enabled() and any(i.meta.requires_grad for i in infos)
-    if isinstance(made, Same):
-        return _answer_with_first(engine, func, arguments, infos, made, grad)
-    flat = flatten_outputs(made)
+    if isinstance(outputs, Same):
+        return _answer_with_first(engine, func, arguments, infos, outputs, grad)
+    flat = flatten_outputs(outputs)
     if flat is None or (grad and any(m.grad_fn is None for m in flat)):
         return None
     device = find_claimed_device(engine, infos, kwargs)
@@ -272,7 +272,7 @@ def answer_by_rule(
     if kind == INPLACE:
         _check_leaf(engine, infos[0], grad)
     flops = rule.flops(*asked[0], **asked[1]) if rule.flops is not None else None
-    template = None if isinstance(made, Made) else make_template(made, func)
+    template = None if isinstance(outputs, Made) else make_template(outputs, func)
     answer = Answer(
         func, arguments, kind, metas, names, template, flops, written=written
     )
@@ -311,8 +311,8 @@ def _find_statistics(name: str, arguments: Any, infos: list[Info]) -> tuple[int,
     default = name == "instance_norm"
     if not kwargs.get(word, args[place] if len(args) > place else default):
         return ()
-    given = [*args[1:3], kwargs.get("running_mean"), kwargs.get("running_var")]
-    metas = [meta for meta in given if isinstance(meta, Meta)][:2]
+    statistics = [*args[1:3], kwargs.get("running_mean"), kwargs.get("running_var")]
+    metas = [meta for meta in statistics if isinstance(meta, Meta)][:2]
     return tuple(range(1, 1 + len(metas)))
 
 
@@ -327,12 +327,12 @@ def _check_leaf(engine: Engine, info: Info, grad: bool) -> None:
         )
 
 
-def flatten_outputs(made: Any) -> list[Made] | None:
-    if isinstance(made, Made):
-        return [made]
-    if isinstance(made, tuple | list):
+def flatten_outputs(outputs: Any) -> list[Made] | None:
+    if isinstance(outputs, Made):
+        return [outputs]
+    if isinstance(outputs, tuple | list):
         flat: list[Made] = []
-        for item in made:
+        for item in outputs:
             if item is None:
                 continue
             inner = flatten_outputs(item)
@@ -343,12 +343,14 @@ def flatten_outputs(made: Any) -> list[Made] | None:
     return None
 
 
-def intern_outputs(engine: Engine, made: Made, device: str, rg: bool) -> Meta:
-    shape = tuple(made.shape)
+def intern_outputs(engine: Engine, output: Made, device: str, rg: bool) -> Meta:
+    shape = tuple(output.shape)
     stride = (
-        compute_contiguous_stride(shape) if made.stride is None else tuple(made.stride)
+        compute_contiguous_stride(shape)
+        if output.stride is None
+        else tuple(output.stride)
     )
-    dtype = DTYPES[made.dtype]
+    dtype = DTYPES[output.dtype]
     key = (shape, stride, dtype, 0, device, rg)
     meta = engine.memo.metas.get(key)
     if meta is None:

@@ -68,14 +68,14 @@ def set_attribute(engine: Engine, func: Any, args: Args, kwargs: Kwargs | None) 
     if name == "requires_grad":
         return _set_requires_grad(engine, func, target, info, bool(value))
     if info.kind != THEIRS and (name != "data" or not isinstance(value, Tensor)):
-        given = _get_physical(engine, value)
-        if given is not value:  # the stand-in has the claims of what it stands for
+        physical = _get_physical(engine, value)
+        if physical is not value:  # the stand-in has the claims of what it stands for
             device = engine.info(value).meta.device
-            claim = intern_meta(engine.memo.metas, given, device, False)
-            engine.tell(given, Info(claim, Storage(device), BLANK))
+            claim = intern_meta(engine.memo.metas, physical, device, False)
+            engine.tell(physical, Info(claim, Storage(device), BLANK))
         if name == "grad" and info.kind == VALUED and engine.graph:
             target = engine.blank_of(target)  # whose gradient backward passes make
-        return engine.run(func, (target, given), {})
+        return engine.run(func, (target, physical), {})
     if name != "data" or not isinstance(value, Tensor):
         if name == "grad":
             engine.grads[id(target)] = value

@@ -76,7 +76,7 @@ def _find_packed_refusal(engine: Engine, args: Any) -> Exception | None:
     """Return torch's error if the lengths exceed the packed sequence, else None."""
     if not is_packed_call("lstm", args) or not _is_known(engine, args[1]):
         return None
-    layers = [_get_shape(engine, each)[:1] for each in _list_states(args[2])]
+    layers = [_get_shape(engine, state)[:1] for state in _list_states(args[2])]
     if len(set(layers)) > 1:  # torch reads beyond the shorter one
         return RuntimeError("Expected more hidden states in stacked_rnn")
     rows, features = (*_get_shape(engine, args[0]), 0, 0)[:2]
@@ -110,16 +110,16 @@ def _iter_indices(
     """Yield every known index with the size and the number of the dim that it reads."""
     index: Any
     if name == "embedding":
-        given = dict(zip(("input", "weight"), args, strict=False)) | kwargs
-        index = given.get("input")
-        shape = _get_shape(engine, given.get("weight"))
+        arguments = dict(zip(("input", "weight"), args, strict=False)) | kwargs
+        index = arguments.get("input")
+        shape = _get_shape(engine, arguments.get("weight"))
         if _is_known(engine, index) and shape:
             yield index, shape[0], 0, False
     elif name in ALONG:
-        given = dict(zip(("input", "dim", "index"), args, strict=False)) | kwargs
-        index = given.get("index")
-        dim: Any = given.get("dim")
-        shape = _get_shape(engine, given.get("input"))
+        arguments = dict(zip(("input", "dim", "index"), args, strict=False)) | kwargs
+        index = arguments.get("index")
+        dim: Any = arguments.get("dim")
+        shape = _get_shape(engine, arguments.get("input"))
         inside = type(dim) is int and -len(shape) <= dim < len(shape)
         if inside and _is_known(engine, index):
             yield index, shape[dim], dim % len(shape), name in NEGATIVE
@@ -129,8 +129,11 @@ def _iter_indices(
     elif name.startswith("index_put"):
         yield from _iter_item_indices(engine, _get_shape(engine, args[0]), args[1])
     elif name in ("cross_entropy", "nll_loss"):
-        given = dict(zip(("input", "target"), args, strict=False)) | kwargs
-        shape, target = _get_shape(engine, given.get("input")), given.get("target")
+        arguments = dict(zip(("input", "target"), args, strict=False)) | kwargs
+        shape, target = (
+            _get_shape(engine, arguments.get("input")),
+            arguments.get("target"),
+        )
         if shape and _is_known(engine, target) and not target.is_floating_point():
             yield target, shape[1 if len(shape) > 1 else 0], 0, False
 

@@ -79,10 +79,10 @@ def _answer_advanced(engine: Engine, func: Any, target: Any, where: Any) -> Any:
 
 def _convert_list(engine: Engine, numbers: list[int], target: Tensor) -> Tensor:
     """Convert a list of numbers to the index tensor that torch would create."""
-    made = torch.tensor(numbers, dtype=torch.int64, device="cpu")
+    index = torch.tensor(numbers, dtype=torch.int64, device="cpu")
     device = engine.info(target).meta.device
-    meta = intern_meta(engine.memo.metas, made, device, False)
-    return engine.tell(made, Info(meta, Storage(device, known=True), VALUED))
+    meta = intern_meta(engine.memo.metas, index, device, False)
+    return engine.tell(index, Info(meta, Storage(device, known=True), VALUED))
 
 
 def _convert_scalar(engine: Engine, item: Tensor) -> Any:

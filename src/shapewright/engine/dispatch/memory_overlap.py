@@ -67,8 +67,8 @@ def check_overlap(
     else:
         return
     for place, target in enumerate(written):
-        one = target.meta.layout == "strided" and _can_overlap(target, read)
-        if not one:
+        overlaps = target.meta.layout == "strided" and _can_overlap(target, read)
+        if not overlaps:
             continue
         asked = _find_checks(func, form)
         _check_written(
@@ -132,14 +132,14 @@ def is_expanded(meta: Meta) -> bool:
     return any(step == 0 and size > 1 for size, step in zip(shape, stride, strict=True))
 
 
-def find_overlap(one: Info, other: Info) -> str:
+def find_overlap(first: Info, second: Info) -> str:
     """Return the overlap in a storage: `full`, `partial`, `no` or `unclear`.
 
     As torch's `get_overlap_status`, which looks at dense tensors only.
     """
-    if one is other:
+    if first is second:
         return "full"
-    a, b = one.meta, other.meta
+    a, b = first.meta, second.meta
     if b.layout != "strided":
         return "unclear"
     if 0 in a.shape or 0 in b.shape:
@@ -216,10 +216,10 @@ def _find_checks(func: Any, form: str) -> list[Asked]:
     if not _asked:
         _read_checks()
     try:
-        told = _asked[form].get(func)
-        if told is None and form == "alone":
-            told = _asked["in place"].get(func)
-        return told or [UNTRIED]
+        checks = _asked[form].get(func)
+        if checks is None and form == "alone":
+            checks = _asked["in place"].get(func)
+        return checks or [UNTRIED]
     except TypeError:
         return [UNTRIED]
 
@@ -228,10 +228,10 @@ def _read_checks() -> None:
     text = (files("shapewright.engine.dispatch") / "overlap_checks.json").read_text()
     _asked.update({"out": {}, "in place": {}, "alone": {}})
     for name, forms in json.loads(text)["functions"].items():
-        found: Any = torch
+        function: Any = torch
         for part in name.split(".")[1:]:
-            found = getattr(found, part, None)
-        if found is None:
+            function = getattr(function, part, None)
+        if function is None:
             continue
         for form, written in forms.items():
-            _asked[form][found] = [(itself, tuple(rest)) for itself, rest in written]
+            _asked[form][function] = [(itself, tuple(rest)) for itself, rest in written]

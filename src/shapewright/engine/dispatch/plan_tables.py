@@ -96,9 +96,9 @@ def _read_tables() -> None:
         for place in (
             dotted, f"torch.Tensor.{last}", f"torch.{last}", f"torch.Tensor.{last}_"
         ):  # fmt: skip
-            found: Any = torch
+            function: Any = torch
             for part in place.split(".")[1:]:
-                found = getattr(found, part, None)
-            if found is not None:
-                _kinds[found] = kinds
+                function = getattr(function, part, None)
+            if function is not None:
+                _kinds[function] = kinds
     _kinds.setdefault(None, frozenset())

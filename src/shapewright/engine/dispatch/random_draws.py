@@ -59,8 +59,8 @@ def answer_fill(engine: Engine, func: Any, args: Args, kwargs: Kwargs | None) ->
     if get_plain_name(func) in plan_tables.RANDOM:
         storage.assumed = "a random draw"
     else:
-        told = (other.storage.assumed for other in others)
-        storage.assumed = next((each for each in told if each), None)
+        assumptions = (other.storage.assumed for other in others)
+        storage.assumed = next((assumed for assumed in assumptions if assumed), None)
     return done
 
 

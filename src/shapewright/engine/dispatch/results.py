@@ -76,7 +76,7 @@ def record_results(
     name = get_plain_name(func)
     originals = nests.collect_tensors((args, kwargs))
     written = find_written(func, kwargs, before, versions)
-    given = "out" in kwargs and name not in LAYS_ANEW
+    is_out = "out" in kwargs and name not in LAYS_ANEW
     if device is None:
         device = find_claimed_device(engine, infos, kwargs)
     owners = {
@@ -93,7 +93,7 @@ def record_results(
             if value is physical:
                 info = infos[i]
                 if written is not None:
-                    info = refresh_info(engine, originals[i], value, info, given)
+                    info = refresh_info(engine, originals[i], value, info, is_out)
                 elif kind == NEW:
                     kind = SAME
                 outs.append(info)
@@ -124,7 +124,7 @@ def record_results(
                 originals[written],
                 before[written],
                 infos[written],
-                given,
+                is_out,
             )
         )
     if written is not None:
@@ -249,18 +249,18 @@ def _make_blank_like(engine: Engine, value: Tensor, info: Info) -> Tensor:
 
 
 def refresh_info(
-    engine: Engine, original: Tensor, physical: Tensor, info: Info, given: bool = False
+    engine: Engine, original: Tensor, physical: Tensor, info: Info, is_out: bool = False
 ) -> Info:
     """Return the new info of a written tensor, whose metadata is read again.
 
-    `given` says that it was `out=`. Some data-free kernels lay one anew though it fits;
+    `is_out` says: it was `out=`. Some data-free kernels lay one anew though it fits;
     of the real ones only `matmul` and `linear` do, of a vector, and on meta too.
     """
     if info.meta.layout != "strided":
         return info
     rg = physical.requires_grad or info.meta.requires_grad
     old = info.meta
-    fits = given and physical.is_meta and physical.shape == old.shape
+    fits = is_out and physical.is_meta and physical.shape == old.shape
     if fits and physical.stride() != old.stride:
         with torch.no_grad():
             physical.as_strided_(old.shape, old.stride, old.offset)
@@ -270,7 +270,7 @@ def refresh_info(
         return info
     new = Info(meta, info.storage, info.kind, name, info.number)
     laid_anew = meta.shape != old.shape or meta.stride != old.stride
-    if given and laid_anew and original is not physical and info.kind != THEIRS:
+    if is_out and laid_anew and original is not physical and info.kind != THEIRS:
         with torch.no_grad():  # the program reads sizes from the tensor itself
             original.resize_(meta.shape).as_strided_(meta.shape, meta.stride)
     if info.twin is not None and (physical.is_meta or not laid_anew):

@@ -65,9 +65,9 @@ def ask_torch(
             for value in nests.collect_tensors((args, kwargs))
         ]
     if name in recurrent_layers.FUNCTIONS:
-        made = answer_recurrent(engine, func, name, args, kwargs, infos)
-        if made is not None:
-            return made
+        output = answer_recurrent(engine, func, name, args, kwargs, infos)
+        if output is not None:
+            return output
     wrong = (
         find_meta_errors(func)
         or _find_write_doubts(name, infos)
@@ -112,17 +112,19 @@ def ask_torch(
         if "item() cannot be called" in str(error):
             with_numbers = unknown_lengths.replace_scalars(engine, args, kwargs)
             if len(nests.collect_tensors(with_numbers)) < len(infos):
-                told = [
+                tensor_infos = [
                     engine.info(value) for value in nests.collect_tensors(with_numbers)
                 ]
-                return ask_torch(engine, func, name, *with_numbers, told, None)
+                return ask_torch(engine, func, name, *with_numbers, tensor_infos, None)
         if representatives.is_data_dependent_error(error):
             numbered = unknown_lengths.replace_counts(
                 engine, args, kwargs, get_display_name(func)
             )
             if len(nests.collect_tensors(numbered)) < len(infos):
-                told = [engine.info(value) for value in nests.collect_tensors(numbered)]
-                return ask_torch(engine, func, name, *numbered, told, None)
+                tensor_infos = [
+                    engine.info(value) for value in nests.collect_tensors(numbered)
+                ]
+                return ask_torch(engine, func, name, *numbered, tensor_infos, None)
         if engine.graph and (
             done := answer_graph_by_rule(engine, func, name, args, kwargs, infos)
         ):
@@ -154,8 +156,8 @@ def answer_graph_by_rule(
     answer = answer_by_rule(engine, func, name, args, kwargs, infos)
     if answer is None or answer.kind != NEW:
         return None
-    made = apply_answer(engine, answer, args, kwargs, infos)
-    return (join_graph(engine, made, nests.collect_tensors((args, kwargs))),)
+    outputs = apply_answer(engine, answer, args, kwargs, infos)
+    return (join_graph(engine, outputs, nests.collect_tensors((args, kwargs))),)
 
 
 def update_node(engine: Engine, tensor: Tensor) -> Info:

@@ -107,12 +107,12 @@ def _memoize_view(
     answer, ins, outs, _, _ = engine.events[-1]
     plain = answer.func is key[0] and len(ins) == 1 and ins[0] is info
     fresh = all(out.kind == BLANK and out.meta.layout == "strided" for out in outs)
-    one = len(outs) == 1 and answer.kind in (VIEW, COPY)
+    one_view = len(outs) == 1 and answer.kind in (VIEW, COPY)
     shared = all(out.storage is info.storage for out in outs)
     same = answer.kind == SAME and outs[:1] == (info,) and len(outs) == 1
     if info.kind != BLANK or not plain or not outs or not fresh or answer.notes:
         return
-    if not (one or same or (answer.kind == VIEW and shared)):
+    if not (one_view or same or (answer.kind == VIEW and shared)):
         return
     name = get_plain_name(answer.func)
     if first.is_inference() or (name.endswith("_") and not name.startswith("_")):
@@ -324,13 +324,13 @@ def _read_to(
     engine: Engine, rest: list[Any], kwargs: Kwargs
 ) -> tuple[str | None, Kwargs]:
     """Return the device and dtype that a call of `to` requests, in any form."""
-    found = kwargs.pop("device", None)
+    device = kwargs.pop("device", None)
     other = kwargs.pop("other", kwargs.pop("tensor", None))
     kwargs.pop("non_blocking", None)
     if rest and isinstance(rest[0], Tensor):
         other = rest.pop(0)
     elif rest and not isinstance(rest[0], torch.dtype | bool):
-        found = rest.pop(0)
+        device = rest.pop(0)
     if rest and isinstance(rest[0], torch.dtype):
         kwargs["dtype"] = rest.pop(0)
     elif rest and rest[0] is None:
@@ -339,9 +339,9 @@ def _read_to(
         kwargs["copy"] = rest[1]
     if other is not None:
         kwargs["dtype"] = other.dtype
-        found = engine.info(other).meta.device
+        device = engine.info(other).meta.device
     cast = {k: v for k, v in kwargs.items() if v is not None and v is not False}
-    return (resolve_device(engine, found) if found is not None else None), cast
+    return (resolve_device(engine, device) if device is not None else None), cast
 
 
 def _copy_to_device(

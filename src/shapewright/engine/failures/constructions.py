@@ -61,16 +61,16 @@ class _Loads:
                 nn.Module.load_state_dict = original  # type: ignore[method-assign]
 
     def refuse(
-        self, module: nn.Module, given: Any, error: Exception, frame: FrameType | None
+        self, module: nn.Module, state: Any, error: Exception, frame: FrameType | None
     ) -> dict[str, Any] | None:
         """Note the keys that do not fit; return the others, None for other errors."""
-        found = compare_state_dict(module, given, str(error))
+        misloaded = compare_state_dict(module, state, str(error))
         frame = self.asking(frame)
-        if frame is None or found is None:
+        if frame is None or misloaded is None:
             return None
-        self.refused.append((frame.f_code, frame.f_lasti, found))
-        bad = {key for key, _, _ in found.resized}
-        inside = _read_mapping(_follow_path(given, found.path))
+        self.refused.append((frame.f_code, frame.f_lasti, misloaded))
+        bad = {key for key, _, _ in misloaded.resized}
+        inside = _read_mapping(_follow_path(state, misloaded.path))
         return {
             key: value
             for key, value in inside.items()
@@ -89,7 +89,7 @@ class _Loads:
         return first
 
 
-def compare_state_dict(module: nn.Module, given: Any, message: str) -> Misloaded | None:
+def compare_state_dict(module: nn.Module, state: Any, message: str) -> Misloaded | None:
     """Return how a state dict's keys and shapes differ from a module's, or None.
 
     Where none of the keys is the module's, the dict that fits best may lie inside what
@@ -97,25 +97,25 @@ def compare_state_dict(module: nn.Module, given: Any, message: str) -> Misloaded
     """
     try:
         ours = _read_shapes(module.state_dict())
-        theirs = _read_shapes(_read_mapping(given))
+        theirs = _read_shapes(_read_mapping(state))
     except Exception:  # the program's `state_dict`, or no dict
         return None
     path, holds = "", ""
-    if isinstance(given, nn.Module) or not set(ours) & set(theirs):
-        known = _count_shared(ours, theirs) if isinstance(given, Mapping) else -1
+    if isinstance(state, nn.Module) or not set(ours) & set(theirs):
+        known = _count_shared(ours, theirs) if isinstance(state, Mapping) else -1
         shared, path = max(
             [
                 (_count_shared(ours, inner), where)
-                for where, inner in _iter_inside(given)
+                for where, inner in _iter_inside(state)
             ],
             default=(0, ""),
         )
-        if shared <= known or (shared == 0 and not isinstance(given, nn.Module)):
+        if shared <= known or (shared == 0 and not isinstance(state, nn.Module)):
             path = ""
         if not path and {"state", "param_groups"} <= set(theirs):
             holds = "optimizer"
         if path:
-            theirs = _read_shapes(_read_mapping(_follow_path(given, path)))
+            theirs = _read_shapes(_read_mapping(_follow_path(state, path)))
     resized = tuple(
         (key, shape, theirs[key])
         for key, shape in ours.items()
@@ -131,14 +131,14 @@ def compare_state_dict(module: nn.Module, given: Any, message: str) -> Misloaded
     )  # fmt: skip
 
 
-def _follow_path(given: Any, path: str) -> Any:
+def _follow_path(state: Any, path: str) -> Any:
     """Return the value to which a path of a `Misloaded` leads."""
-    return eval(f"given{path}", {"given": given})
+    return eval(f"state{path}", {"state": state})
 
 
-def _read_mapping(given: Any) -> Mapping[str, Any]:
+def _read_mapping(state: Any) -> Mapping[str, Any]:
     """Return the state dict of a module, or what was given, as a mapping."""
-    return given.state_dict() if isinstance(given, nn.Module) else dict(given)
+    return state.state_dict() if isinstance(state, nn.Module) else dict(state)
 
 
 def _read_shapes(values: Mapping[str, Any]) -> dict[str, Any]:
@@ -149,12 +149,12 @@ def _read_shapes(values: Mapping[str, Any]) -> dict[str, Any]:
     }
 
 
-def _iter_inside(given: Any) -> Iterator[tuple[str, dict[str, Any]]]:
+def _iter_inside(state: Any) -> Iterator[tuple[str, dict[str, Any]]]:
     """Yield the state dicts inside what was given, each with the path to it."""
-    if isinstance(given, nn.Module):
-        yield ".state_dict()", _read_shapes(given.state_dict())
-    elif isinstance(given, Mapping):
-        for key, value in given.items():
+    if isinstance(state, nn.Module):
+        yield ".state_dict()", _read_shapes(state.state_dict())
+    elif isinstance(state, Mapping):
+        for key, value in state.items():
             if isinstance(value, nn.Module | Mapping) and isinstance(key, str):
                 quoted = key.replace("\\", "\\\\").replace('"', '\\"')
                 here = f'["{quoted}"]'
@@ -240,7 +240,7 @@ class Constructions:
             if source is not None:
                 sources[code.co_filename] = source
         positions = Positions(folder, sources)
-        found = {}
+        constructions = {}
         for path, module in modules.items():
             noted = self.seen.get(id(module))
             if noted is not None and noted[2] is module:
@@ -248,10 +248,14 @@ class Constructions:
                 kind = type(module)
                 names = get_constructor_arguments(kind)
                 kept = tuple(iter_kept_values(module, names))
-                found[path] = ModuleConstruction(span, kind.__name__, names, kept)
-        loads = [(positions.span(code, at), one) for code, at, one in refused]
-        texts = {positions.relative(name): each for name, each in sources.items()}
-        return found, texts, loads
+                constructions[path] = ModuleConstruction(
+                    span, kind.__name__, names, kept
+                )
+        loads = [
+            (positions.span(code, at), misloaded) for code, at, misloaded in refused
+        ]
+        texts = {positions.relative(name): source for name, source in sources.items()}
+        return constructions, texts, loads
 
 
 def iter_kept_values(
@@ -260,8 +264,8 @@ def iter_kept_values(
     """Yield the arguments that a module keeps as attributes, as plain values."""
     for name in names:
         value = module.__dict__.get(name)
-        each = value if isinstance(value, tuple) else (value,)
-        if each and all(type(item) in (int, bool, float) for item in each):
+        values = value if isinstance(value, tuple) else (value,)
+        if values and all(type(item) in (int, bool, float) for item in values):
             yield name, value
 
 

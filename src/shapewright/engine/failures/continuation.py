@@ -97,7 +97,7 @@ def _is_handled(error: BaseException, frame: FrameType | None, sites: Sites) -> 
 @lru_cache(64)
 def _find_caught_ranges(file: str) -> tuple[tuple[int, int, frozenset[str]], ...]:
     """Return the line ranges in which a file catches exceptions, and their classes."""
-    found = []
+    ranges = []
     installed = any(folder in file for folder in INSTALLED)
     for node in SourceText(file, "".join(linecache.getlines(file))).nodes:
         if isinstance(node, ast.Try):
@@ -106,7 +106,7 @@ def _find_caught_ranges(file: str) -> tuple[tuple[int, int, frozenset[str]], ...
                 kept = installed and _is_exception_kept(handler)
                 again = any(isinstance(inner, ast.Raise) for inner in ast.walk(handler))
                 if not (kept or again):
-                    found.append(
+                    ranges.append(
                         (node.body[0].lineno, last, _get_class_names(handler.type))
                     )
         elif isinstance(node, ast.With | ast.AsyncWith):
@@ -115,8 +115,8 @@ def _find_caught_ranges(file: str) -> tuple[tuple[int, int, frozenset[str]], ...
                 if isinstance(call, ast.Call) and get_called_name(call) in CATCHING:
                     last = get_last_line(node.body[-1])
                     names = frozenset(get_last_name(argument) for argument in call.args)
-                    found.append((node.body[0].lineno, last, names))
-    return tuple(found)
+                    ranges.append((node.body[0].lineno, last, names))
+    return tuple(ranges)
 
 
 def _is_exception_kept(handler: ast.ExceptHandler) -> bool:
@@ -133,8 +133,8 @@ def _get_class_names(kind: ast.expr | None) -> frozenset[str]:
     """Return the names of the classes that a handler catches, if it names any."""
     if kind is None:
         return frozenset()
-    each = kind.elts if isinstance(kind, ast.Tuple) else [kind]
-    return frozenset(map(get_last_name, each))
+    kinds = kind.elts if isinstance(kind, ast.Tuple) else [kind]
+    return frozenset(map(get_last_name, kinds))
 
 
 def _name_arguments(func: Any, need: Any, args: Any, kwargs: Any) -> tuple[str, ...]:
@@ -144,15 +144,15 @@ def _name_arguments(func: Any, need: Any, args: Any, kwargs: Any) -> tuple[str, 
         names = _bind_names(mirror, args, kwargs) if mirror is not None else None
         if names is not None:
             return names
-    found = [
+    tensor_names = [
         name
         for at, item in enumerate(args)
         for name in _iter_tensor_names(str(at), item)
     ]
-    found += [
+    tensor_names += [
         name for key, item in kwargs.items() for name in _iter_tensor_names(key, item)
     ]
-    return tuple(found)
+    return tuple(tensor_names)
 
 
 def _bind_names(mirror: Any, args: Any, kwargs: Any) -> tuple[str, ...] | None:
@@ -163,16 +163,16 @@ def _bind_names(mirror: Any, args: Any, kwargs: Any) -> tuple[str, ...] | None:
         signature.bind(*args, **kwargs)
     except (TypeError, ValueError):
         return None
-    found: list[str] = []
+    names: list[str] = []
     for at, item in enumerate(args):
         last = parameters[min(at, len(parameters) - 1)]
         name = last.name
         if last.kind is inspect.Parameter.VAR_POSITIONAL:
             name = f"{name}.{at - parameters.index(last)}"
-        found += _iter_tensor_names(name, item)
+        names += _iter_tensor_names(name, item)
     for key, item in kwargs.items():
-        found += _iter_tensor_names(key, item)
-    return tuple(found)
+        names += _iter_tensor_names(key, item)
+    return tuple(names)
 
 
 def _iter_tensor_names(name: str, value: Any) -> Iterator[str]:
@@ -250,7 +250,7 @@ def _substitute_result(
     names = _name_arguments(func, rule, *arguments)
     out: Any = FAILED
     guessed: tuple[int, ...] = ()
-    found: list[tuple[Repair, Any]] = [] if engine.going_on.quick else list(search)
+    repairs: list[tuple[Repair, Any]] = [] if engine.going_on.quick else list(search)
     if first == "__format__":
         out = format_tensor(infos[0])  # a text, whatever the tensor
     elif first in ("numpy", "__array__"):
@@ -265,9 +265,9 @@ def _substitute_result(
         if needed.guessed and not guessed:
             guessed = tuple(sorted(sizes))
     else:
-        found = found or list(islice(search, 1))
-        if found:
-            out, guessed = _choose_repair(engine, found)
+        repairs = repairs or list(islice(search, 1))
+        if repairs:
+            out, guessed = _choose_repair(engine, repairs)
         elif of_history and first == "backward":
             out = None
         elif of_history and tensors and _is_in_place(first, kwargs):
@@ -275,8 +275,8 @@ def _substitute_result(
     if needed is not None:
         declared = [isinstance(tensor, Parameter) for tensor in tensors]
         known = as_repairs(names, infos, needed, declared)
-        found = [(each, None) for each in known] + [
-            pair for pair in found if pair[0] not in known
+        repairs = [(repair, None) for repair in known] + [
+            pair for pair in repairs if pair[0] not in known
         ]
     goes_on = out is not FAILED
     out = out if goes_on else None
@@ -291,7 +291,7 @@ def _substitute_result(
             str(error),
             names,
             needed,
-            tuple(repair for repair, _ in found),
+            tuple(repair for repair, _ in repairs),
             goes_on,
             guessed,
         )
@@ -322,15 +322,15 @@ def _find_unsure_sizes(
     If an operand was given another size that reappears in the output, as in a norm, the
     original size might have been the right one.
     """
-    found: set[int] = set()
+    sizes: set[int] = set()
     if needed.guessed:
-        found = {each for each in (needed.has, needed.needs) if type(each) is int}
+        sizes = {size for size in (needed.has, needed.needs) if type(size) is int}
     for grant in needed.grants if needed.code == NORMALIZED_SHAPE else ():
         if grant.argument in names and isinstance(grant.value, Made):
             had = infos[names.index(grant.argument)].meta.shape
             pairs = zip(had, grant.value.shape, strict=False)
-            found |= {size for a, b in pairs if a != b for size in (a, b)}
-    return found
+            sizes |= {size for a, b in pairs if a != b for size in (a, b)}
+    return sizes
 
 
 def _is_in_place(name: str, kwargs: Any) -> bool:
@@ -342,13 +342,13 @@ def _is_in_place(name: str, kwargs: Any) -> bool:
 
 
 def _choose_repair(
-    engine: Engine, found: list[tuple[Repair, Any]]
+    engine: Engine, repairs: list[tuple[Repair, Any]]
 ) -> tuple[Any, tuple[int, ...]]:
     """Return the likeliest repair's result, and the sizes that other repairs change.
 
     A changed size keeps the meaning of the call; parameters show what is wanted.
     """
-    likely = [pair for pair in found if not pair[0].parameter] or found
+    likely = [pair for pair in repairs if not pair[0].parameter] or repairs
     first = [pair for pair in likely if pair[0].kind in ("values", "dtype")]
     first = first or [pair for pair in likely if pair[0].kind == "contiguous"]
     first = first or [pair for pair in likely if pair[0].kind == "size"]
@@ -356,14 +356,14 @@ def _choose_repair(
     out = first[0][1]
     mine = _get_shapes(engine, out)
     unsure: set[int] = set()
-    others = [pair for pair in found if pair[0].kind == "size" and pair[0].parameter]
+    others = [pair for pair in repairs if pair[0].kind == "size" and pair[0].parameter]
     for _, other in [*first[1:], *others]:
         theirs = _get_shapes(engine, other)
-        for one, two in zip(mine, theirs, strict=False):
-            if len(one) != len(two):
-                unsure |= set(one)
+        for sizes, other_sizes in zip(mine, theirs, strict=False):
+            if len(sizes) != len(other_sizes):
+                unsure |= set(sizes)
             else:
-                unsure |= {a for a, b in zip(one, two, strict=True) if a != b}
+                unsure |= {a for a, b in zip(sizes, other_sizes, strict=True) if a != b}
     return out, tuple(sorted(unsure))
 
 
@@ -378,21 +378,21 @@ def _make_stated_results(
     """Return the tensors that a need specifies as the results of the call."""
     grad = torch.is_grad_enabled() and any(info.meta.requires_grad for info in infos)
     device = next((info.meta.device for info in infos), engine.home)
-    made = []
-    for each in makes:
-        floating = DTYPES[each.dtype].is_floating_point
-        meta = intern_outputs(engine, each, device, grad and floating)
+    tensors = []
+    for output in makes:
+        floating = DTYPES[output.dtype].is_floating_point
+        meta = intern_outputs(engine, output, device, grad and floating)
         with torch._C.DisableTorchFunction(), torch.no_grad():
             tensor = torch.empty_strided(
-                each.shape,
-                each.stride or compute_contiguous_stride(each.shape),
+                output.shape,
+                output.stride or compute_contiguous_stride(output.shape),
                 dtype=meta.torch_dtype,
                 device="meta",
             )
         name = "ErrorBackward0" if meta.requires_grad else None
-        info = Info(meta, Storage(device), BLANK, each.grad_fn or name)
-        made.append(engine.tell(tensor, info))
-    return made[0] if len(made) == 1 else tuple(made)
+        info = Info(meta, Storage(device), BLANK, output.grad_fn or name)
+        tensors.append(engine.tell(tensor, info))
+    return tensors[0] if len(tensors) == 1 else tuple(tensors)
 
 
 __all__ = ["continue_after_refusals", "make_fresh"]
@@ -444,8 +444,8 @@ def answer_refused_layer(
 def _iter_settings(module: nn.Module) -> Iterator[int]:
     """Yield the integers among a layer's attributes, which may be sizes."""
     for value in vars(module).values():
-        each = value if isinstance(value, tuple) else (value,)
-        yield from (item for item in each if type(item) is int)
+        values = value if isinstance(value, tuple) else (value,)
+        yield from (item for item in values if type(item) is int)
 
 
 def with_layer(need: Needs | None, module: nn.Module) -> Needs | None:

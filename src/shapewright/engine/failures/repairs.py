@@ -56,21 +56,21 @@ def find_repairs(
     numbers that may be sizes, as a layer's settings are. `quick` looks only for
     changes that the run can go on with.
     """
-    given = nests.collect_tensors((args, kwargs))
-    infos = [engine.info(tensor) for tensor in given]
+    call_tensors = nests.collect_tensors((args, kwargs))
+    infos = [engine.info(tensor) for tensor in call_tensors]
     if any(info.meta.layout != "strided" for info in infos) or _is_unchecked(
         func, args
     ):
         return
-    declared = [isinstance(tensor, Parameter) for tensor in given]
+    declared = [isinstance(tensor, Parameter) for tensor in call_tensors]
     numbers = [*_find_whole_numbers((args, list(kwargs.values()))), *more]
     refused = _recall_refusals(engine, func, args, kwargs)
-    found = tries = 0
+    accepted = tries = 0
     for repair in _iter_candidates(infos, declared, numbers):
         if quick and repair.kind not in FIRST:
             continue
         tries += 1
-        if found == MOST or tries > TRIES:
+        if accepted == MOST or tries > TRIES:
             return
         if repair in refused:
             continue
@@ -80,7 +80,7 @@ def find_repairs(
         if out is FAILED:
             refused.add(repair)
         else:
-            found += 1
+            accepted += 1
             yield repair, out
 
 
@@ -153,19 +153,19 @@ def _iter_dtypes(n: int, infos: list[Info], declared: bool) -> Iterator[Repair]:
 def _iter_orders(n: int, shape: tuple[int, ...]) -> Iterator[Repair]:
     """Yield repairs that swap two dims or move the channels to or from the end."""
     rank = len(shape)
-    found = []
-    for one, other in combinations(range(rank), 2):
-        if shape[one] != shape[other]:
+    orders = []
+    for dim, other_dim in combinations(range(rank), 2):
+        if shape[dim] != shape[other_dim]:
             order = list(range(rank))
-            order[one], order[other] = other, one
-            found.append(tuple(order))
+            order[dim], order[other_dim] = other_dim, dim
+            orders.append(tuple(order))
     if rank in (3, 4, 5):
-        found.append((0, rank - 1, *range(1, rank - 1)))
-        found.append((0, *range(2, rank), 1))
+        orders.append((0, rank - 1, *range(1, rank - 1)))
+        orders.append((0, *range(2, rank), 1))
     if rank == 3:
-        found.append((2, 0, 1))
-    for each in dict.fromkeys(found):
-        yield Repair("permute", n, None, tuple(range(rank)), each)
+        orders.append((2, 0, 1))
+    for new_order in dict.fromkeys(orders):
+        yield Repair("permute", n, None, tuple(range(rank)), new_order)
 
 
 def _iter_sizes(
@@ -196,8 +196,8 @@ def _iter_ranks(n: int, shape: tuple[int, ...]) -> Iterator[Repair]:
 
 def _iter_added_pairs(n: int, rank: int) -> Iterator[Repair]:
     """Yield repairs that add two dims, as in `mask[:, None, None]`, at `new`."""
-    for one, other in combinations(range(rank + 2), 2):
-        yield Repair("unsqueeze", n, one, None, (one, other))
+    for dim, other_dim in combinations(range(rank + 2), 2):
+        yield Repair("unsqueeze", n, dim, None, (dim, other_dim))
 
 
 def _apply_repair(engine: Engine, info: Info, repair: Repair) -> Any:

@@ -93,8 +93,8 @@ def _iter_named_values(names: dict[str, Any]) -> Iterator[tuple[str, Any]]:
             held = dict(vars(value))
             for part in ("_parameters", "_buffers"):  # none before `__init__` has run
                 held.update(held.get(part) or {})
-            for each, item in held.items():
-                yield f"{name}.{each}", item
+            for attribute, item in held.items():
+                yield f"{name}.{attribute}", item
 
 
 def _is_plain(value: Any) -> bool:
@@ -113,8 +113,8 @@ def _find_exit_reason(error: BaseException) -> str:
     while where is not None:
         code = where.tb_frame.f_code
         if code is ArgumentParser.exit.__code__:
-            said = str(where.tb_frame.f_locals.get("message") or "").strip()
-            return said.partition(": error: ")[2] or said
+            message = str(where.tb_frame.f_locals.get("message") or "").strip()
+            return message.partition(": error: ")[2] or message
         where = where.tb_next
     return ""
 
@@ -148,25 +148,25 @@ def collect_findings(
     engine: Engine, fold: Fold, error: BaseException | None, positions: Positions
 ) -> list[Finding]:
     """Return the findings of a run, followed by the error that ended it."""
-    found = _collect_met_findings(engine, fold)
+    findings = _collect_met_findings(engine, fold)
     if error is not None and not _is_after_change(error, engine):
-        found.append(make_failure(error, engine, positions))
-    return found
+        findings.append(make_failure(error, engine, positions))
+    return findings
 
 
 def _collect_met_findings(engine: Engine, fold: Fold) -> list[Finding]:
     """Yield each finding once per line of the program, however often it occurred."""
-    found: dict[tuple[Any, ...], Finding] = {}
+    findings: dict[tuple[Any, ...], Finding] = {}
     for (code, message, place), (torch_message, count) in engine.findings.items():
         span, module = fold.place(*place)
         key = (code, message, span)
-        if key in found:
-            found[key] = replace(found[key], count=found[key].count + count)
+        if key in findings:
+            findings[key] = replace(findings[key], count=findings[key].count + count)
         else:
-            found[key] = Finding(
+            findings[key] = Finding(
                 code, "error", message, span, module, torch_message, count=count
             )
-    return list(found.values())
+    return list(findings.values())
 
 
 def _is_after_change(error: BaseException, engine: Engine) -> bool:
@@ -201,12 +201,12 @@ CALLED_WRONGLY = re.compile(r"\w+\(\) (takes|got|missing) .*argument")
 
 def _find_doubtful_stand_in(engine: Engine) -> str:
     """Return the last file for which something stands that nothing documents."""
-    found = [
+    stand_ins = [
         what
         for what, basis in engine.stand_ins.values()
         if basis in ("assumed", "read") and not what.startswith("the package")
     ]
-    return found[-1] if found else ""
+    return stand_ins[-1] if stand_ins else ""
 
 
 def is_own(error: BaseException, engine: Engine) -> bool:
@@ -236,9 +236,9 @@ def make_failure(error: BaseException, engine: Engine, positions: Positions) -> 
     severity: Severity = "error"
     if isinstance(error, SystemExit):
         code_ = PROGRAM_EXIT
-        given = "" if error.code is None else repr(error.code)
+        code_text = "" if error.code is None else repr(error.code)
         call = getattr(error, "call", "sys.exit")
-        message = f"the program called `{call}({given})`"
+        message = f"the program called `{call}({code_text})`"
         reason = _find_exit_reason(error)
         message += f": {reason}" if reason else ""
     elif isinstance(error, RecursionError):
@@ -266,7 +266,9 @@ def make_failure(error: BaseException, engine: Engine, positions: Positions) -> 
                 f"; this may come from what stands for {doubtful}, which is not on this"
                 " machine: `--data` says what it holds"
             )
-    said = f"{kind}: {text}" if text else kind
+    torch_message = f"{kind}: {text}" if text else kind
     callers = [frame.span for frame in reversed(frames[:-1])]
     related = tuple(Related(caller, "called from here") for caller in callers[:CALLERS])
-    return Finding(code_, severity, message, span, torch_message=said, related=related)
+    return Finding(
+        code_, severity, message, span, torch_message=torch_message, related=related
+    )

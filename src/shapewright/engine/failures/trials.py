@@ -61,17 +61,17 @@ def make_fresh(
     kind = DTYPES[dtype] if dtype else meta.torch_dtype
     grad = meta.requires_grad and (kind.is_floating_point or kind.is_complex)
     with torch._C.DisableTorchFunction(), torch.no_grad():
-        made = torch.empty_strided(
+        tensor = torch.empty_strided(
             shape, stride or compute_contiguous_stride(shape), dtype=kind, device="meta"
         )
-        made.requires_grad_(grad)
-    known = intern_meta(engine.memo.metas, made, meta.device, grad)
-    return engine.tell(made, Info(known, Storage(meta.device), BLANK, info.grad_fn))
+        tensor.requires_grad_(grad)
+    known = intern_meta(engine.memo.metas, tensor, meta.device, grad)
+    return engine.tell(tensor, Info(known, Storage(meta.device), BLANK, info.grad_fn))
 
 
 def copy_tensors(engine: Engine, args: Any, kwargs: Any) -> list[Tensor]:
     """Return a copy of each tensor of a call; small known ones keep their values."""
-    found = []
+    copies = []
     for tensor in nests.collect_tensors((args, kwargs)):
         info = engine.info(tensor)
         if info.storage.known and info.kind != BLANK and info.meta.stride:
@@ -79,16 +79,16 @@ def copy_tensors(engine: Engine, args: Any, kwargs: Any) -> list[Tensor]:
                 copy = engine.value_of(tensor).detach().clone()
             storage = Storage(info.meta.device, known=True)
             meta = intern_meta(engine.memo.metas, copy, info.meta.device, False)
-            found.append(engine.tell(copy, Info(meta, storage, VALUED)))
+            copies.append(engine.tell(copy, Info(meta, storage, VALUED)))
         else:
-            found.append(make_fresh(engine, info))
-    return found
+            copies.append(make_fresh(engine, info))
+    return copies
 
 
 def replace_tensors(args: Any, kwargs: Any, tensors: list[Tensor]) -> tuple[Any, Any]:
     """Return the arguments with their tensors replaced, in order."""
-    each = iter(tensors)
-    changed = nests.swap_tensors((args, kwargs), lambda tensor: next(each))
+    replacements = iter(tensors)
+    changed = nests.swap_tensors((args, kwargs), lambda tensor: next(replacements))
     return changed  # type: ignore[no-any-return]
 
 
@@ -178,7 +178,7 @@ def _with_argument(
     parameters = list(inspect.signature(need).parameters.values())
     if name in kwargs:
         return args, {**kwargs, name: change(kwargs[name])}
-    place = next(n for n, each in enumerate(parameters) if each.name == name)
+    place = next(n for n, parameter in enumerate(parameters) if parameter.name == name)
     if parameters[place].kind is inspect.Parameter.VAR_POSITIONAL:
         return (*args[:place], *change(args[place:])), kwargs
     if place < len(args):
@@ -200,65 +200,75 @@ def _place_grant(
     return make(old, grant.value) if isinstance(grant.value, Made) else grant.value
 
 
-def _make_like(engine: Engine, old: torch.Tensor, made: Made) -> torch.Tensor:
+def _make_like(engine: Engine, old: torch.Tensor, granted: Made) -> torch.Tensor:
     """Return a new tensor with the granted metadata in place of another tensor."""
-    return make_fresh(engine, engine.info(old), made.shape, made.stride, made.dtype)
+    return make_fresh(
+        engine, engine.info(old), granted.shape, granted.stride, granted.dtype
+    )
 
 
 def as_repairs(
     arguments: tuple[str, ...], infos: tuple[Info, ...], no: Unmet, declared: list[bool]
 ) -> list[Repair]:
     """Return a repair for each grant that changes one tensor in a single way."""
-    found = []
+    repairs = []
     for grant in no.grants:
         if grant.argument not in arguments or not isinstance(grant.value, Made):
             continue
         n = arguments.index(grant.argument)
         repair = _as_repair(n, infos[n], grant.value, declared[n])
         if repair is not None:
-            found.append(repair)
-    return found
+            repairs.append(repair)
+    return repairs
 
 
-def _as_repair(n: int, info: Info, made: Made, declared: bool) -> Repair | None:
+def _as_repair(n: int, info: Info, granted: Made, declared: bool) -> Repair | None:
     """Return the repair that changes a tensor to the granted one, or None."""
-    meta, one, two = info.meta, info.meta.shape, made.shape
-    if made.dtype != meta.dtype:
-        return Repair("dtype", n, None, meta.dtype, made.dtype, parameter=declared)
-    if one == two:
+    meta, shape, new_shape = info.meta, info.meta.shape, granted.shape
+    if granted.dtype != meta.dtype:
+        return Repair("dtype", n, None, meta.dtype, granted.dtype, parameter=declared)
+    if shape == new_shape:
         if info.kind == VALUED and info.storage.known:
             return Repair("values", n, parameter=declared)
-        if made.stride is None:
+        if granted.stride is None:
             return Repair("contiguous", n, parameter=declared)
         return None
-    if len(one) == len(two):
-        changed = [d for d in range(len(one)) if one[d] != two[d]]
+    if len(shape) == len(new_shape):
+        changed = [d for d in range(len(shape)) if shape[d] != new_shape[d]]
         if len(changed) == 1:
             d = changed[0]
-            return Repair("size", n, d, one[d], two[d], parameter=declared)
-        order = _find_order(meta.shape, made)
+            return Repair("size", n, d, shape[d], new_shape[d], parameter=declared)
+        order = _find_order(meta.shape, granted)
         if order is not None:
-            rank = tuple(range(len(one)))
+            rank = tuple(range(len(shape)))
             return Repair("permute", n, None, rank, order, parameter=declared)
         return None
-    for d in range(len(two)):
-        if len(two) < len(one) and two == (*one[:d], prod(one[d:])):
+    for d in range(len(new_shape)):
+        if len(new_shape) < len(shape) and new_shape == (*shape[:d], prod(shape[d:])):
             return Repair("flatten", n, d, parameter=declared)
-    for d in range(max(len(one), len(two))):
-        if len(two) == len(one) + 1 and two[:d] + two[d + 1 :] == one and two[d] == 1:
+    for d in range(max(len(shape), len(new_shape))):
+        if (
+            len(new_shape) == len(shape) + 1
+            and new_shape[:d] + new_shape[d + 1 :] == shape
+            and new_shape[d] == 1
+        ):
             return Repair("unsqueeze", n, d, parameter=declared)
-        if len(one) == len(two) + 1 and one[:d] + one[d + 1 :] == two and one[d] == 1:
+        if (
+            len(shape) == len(new_shape) + 1
+            and shape[:d] + shape[d + 1 :] == new_shape
+            and shape[d] == 1
+        ):
             return Repair("squeeze", n, d, parameter=declared)
     return None
 
 
-def _find_order(shape: tuple[int, ...], made: Made) -> tuple[int, ...] | None:
+def _find_order(shape: tuple[int, ...], granted: Made) -> tuple[int, ...] | None:
     """Return the order of dims that turns one shape of distinct sizes into another."""
-    if sorted(shape) != sorted(made.shape):
+    if sorted(shape) != sorted(granted.shape):
         return None
     left = list(range(len(shape)))
     order = []
-    for size in made.shape:
+    for size in granted.shape:
         place = next(d for d in left if shape[d] == size)
         left.remove(place)
         order.append(place)

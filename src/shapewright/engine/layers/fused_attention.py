@@ -183,8 +183,10 @@ def _find_refusal(engine: Engine, func: Any, args: Args, kwargs: Kwargs) -> str 
         return None
     cast = torch.get_autocast_dtype("cpu")
     if padded is not None and weight.dtype != cast:
-        one, two = (SCALAR_TYPE[DTYPE_NAMES[each]] for each in (weight.dtype, cast))
-        return f"expected scalar type {one} but found {two}"
+        weight_type, cast_type = (
+            SCALAR_TYPE[DTYPE_NAMES[dtype]] for dtype in (weight.dtype, cast)
+        )
+        return f"expected scalar type {weight_type} but found {cast_type}"
     if name == LAYER and weight.dtype not in (torch.float32, cast):
         return "mixed dtype (CPU): expect parameter to have scalar type of Float"
     return None
@@ -210,10 +212,10 @@ def answer_attention(
         versions = get_versions(before)
         query, key, value = before
         key, value = (
-            each.expand(shape[0], *each.shape[1:]).repeat_interleave(
-                shape[1] // each.shape[1], dim=1
+            tensor.expand(shape[0], *tensor.shape[1:]).repeat_interleave(
+                shape[1] // tensor.shape[1], dim=1
             )
-            for each in (key, value)
+            for tensor in (key, value)
         )
         attended = functional.scaled_dot_product_attention(query, key, value)
         if scored.meta.requires_grad:  # it has parameters of the program's
@@ -270,12 +272,12 @@ def _compute_first_score(
             mask = mask_mod(*places) if callable(mask_mod) else None
     except Exception as error:  # the program's function
         engine.raise_theirs(error)
-    for name, made in (("score_mod", score), ("mask_mod", mask)):
-        if isinstance(made, torch.Tensor) and made.dim():
+    for name, result in (("score_mod", score), ("mask_mod", mask)):
+        if isinstance(result, torch.Tensor) and result.dim():
             engine.raise_theirs(
                 RuntimeError(
                     f"`{name}` must give one number for one score, and gives "
-                    f"{tuple(made.shape)}"
+                    f"{tuple(result.shape)}"
                 )
             )
     return score if isinstance(score, torch.Tensor) else torch.tensor(score)

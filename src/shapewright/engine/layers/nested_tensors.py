@@ -167,11 +167,11 @@ def _check_mask(engine: Engine, func: Any, args: Args, kwargs: Kwargs) -> Any:
     """Run torch's checks of the mask and of the sizes of the batch."""
     sizes = args[0].shape
     real = torch.empty((*sizes[:2], *(1 for _ in sizes[2:])))
-    given = (real, _find_mask_values(engine, args[1]), *args[2:])
+    checked_args = (real, _find_mask_values(engine, args[1]), *args[2:])
     try:
         with warnings.catch_warnings():  # that nested tensors are a prototype
             warnings.simplefilter("ignore")
-            return func(*given, **kwargs)
+            return func(*checked_args, **kwargs)
     except Exception as error:  # torch refuses
         infos = [engine.info(tensor) for tensor in args[:2]]
         arguments = convert_for_record(engine, args, kwargs)
@@ -191,10 +191,10 @@ def _find_mask_values(engine: Engine, mask: Tensor) -> Tensor:
     """
     if _is_known(engine, mask):
         return engine.value_of(mask)
-    made = torch.ones(mask.shape, dtype=mask.dtype)
-    if made.dim() == 2 and made.shape[0] > 1 and made.shape[1] > 1:
-        made[-1, -1] = 0
-    return made
+    mask_values = torch.ones(mask.shape, dtype=mask.dtype)
+    if mask_values.dim() == 2 and mask_values.shape[0] > 1 and mask_values.shape[1] > 1:
+        mask_values[-1, -1] = 0
+    return mask_values
 
 
 def pad_samples(engine: Engine, func: Any, args: Args, kwargs: Kwargs | None) -> Any:
@@ -206,7 +206,7 @@ def pad_samples(engine: Engine, func: Any, args: Args, kwargs: Kwargs | None) ->
         return nested  # a layer failed, and the run went on with its batch
     if padded is None:
         return call_op(engine, func, args, kwargs)
-    given = (padded.batch, *args[1:])
+    batch_args = (padded.batch, *args[1:])
     width = padded.batch.shape[-1]
     real = make_nested(padded.lengths, 1 if width else 0, nested.dtype)
     size = kwargs.get("output_size", args[2] if len(args) > 2 else None)
@@ -215,12 +215,12 @@ def pad_samples(engine: Engine, func: Any, args: Args, kwargs: Kwargs | None) ->
         shape = func(real, 0.0, narrow).shape
     except Exception as error:  # torch refuses
         infos = [engine.info(padded.batch)]
-        arguments = convert_for_record(engine, given, kwargs)
+        arguments = convert_for_record(engine, batch_args, kwargs)
         engine.raise_theirs(record_failure(engine, func, arguments, infos, error))
     shape = (*shape[:-1], width if size is None else size[-1])
     with torch.no_grad():
         blank = torch.empty(shape, dtype=nested.dtype, device="meta")
-    return _record_result(engine, func, given, kwargs, blank)
+    return _record_result(engine, func, batch_args, kwargs, blank)
 
 
 def answer_padded_call(
@@ -242,10 +242,10 @@ def answer_padded_call(
     plain = nests.swap_tensors((args, kwargs), batch_of)
     out = call(engine, func, *plain)
     first = out[0] if isinstance(out, tuple) else out
-    made = owners.get(id(first))
-    if made is None:
-        made = _make_nested(engine, first, nested[0][1].lengths)
-    return (made, *out[1:]) if isinstance(out, tuple) else made
+    nested_result = owners.get(id(first))
+    if nested_result is None:
+        nested_result = _make_nested(engine, first, nested[0][1].lengths)
+    return (nested_result, *out[1:]) if isinstance(out, tuple) else nested_result
 
 
 def _make_nested(engine: Engine, batch: Tensor, lengths: list[int]) -> Tensor:

@@ -53,20 +53,20 @@ def run_miniature(
 
     `lengths` are the batch sizes of packed steps, which are the second operand.
     """
-    made = [
+    operands = [
         _make_small_tensor(info, shape)
         for info, shape in zip(infos, shapes, strict=True)
     ]
     if lengths is not None:
-        made[1] = torch.tensor(lengths, device="cpu")
-    counter = iter(made)
+        operands[1] = torch.tensor(lengths, device="cpu")
+    counter = iter(operands)
     small = nests.swap_tensors(_remove_dropout(args), lambda _: next(counter))
     kind = autocast.find_device_type([info.meta for info in infos])
     if kind == "cuda":
         small, _ = autocast.cast_tensors(func.__name__, small, infos)
     with limit_to_one_thread(), _disable_cpu_autocast(kind):
         out = func(*small)
-    return _Miniature(made, nests.collect_tensors(out))
+    return _Miniature(operands, nests.collect_tensors(out))
 
 
 def _disable_cpu_autocast(kind: str | None) -> AbstractContextManager[Any]:
@@ -97,18 +97,18 @@ def _compute_strides_like(shape: Shape, stride: Shape, other: Shape) -> Shape:
     `(3, 2, 5)` by `(5, 15, 1)` and `(8, 200, 64)` give `(64, 512, 1)`. Expanded dims
     stay expanded.
     """
-    found = [0] * len(shape)
+    strides = [0] * len(shape)
     step, size = 1, 1
     steps = {1: 1}  # of dims of size 1, by the stride that they have
     for dim in sorted(range(len(shape)), key=lambda dim: (stride[dim], -dim)):
         if stride[dim] and shape[dim] > 1:
-            found[dim] = step
+            strides[dim] = step
             step, size = step * other[dim], size * shape[dim]
             steps[size] = step
     for dim, sides in enumerate(shape):
         if sides == 1:
-            found[dim] = steps.get(stride[dim], step)
-    return tuple(found)
+            strides[dim] = steps.get(stride[dim], step)
+    return tuple(strides)
 
 
 Layout = tuple[Shape, Shape, torch.dtype]
@@ -131,60 +131,60 @@ class Mirror:
         self.kept: list[int] = []
         self._gradients: dict[Any, _Gradients] = {}
         places = {t.untyped_storage()._cdata: at for at, t in enumerate(inputs)}
-        made = {t.untyped_storage()._cdata: at for at, t in enumerate(outputs)}
+        output_places = {t.untyped_storage()._cdata: at for at, t in enumerate(outputs)}
         for tensor in self._saved_tensors():
             store = tensor.untyped_storage()._cdata
             if store in places:
                 self.saved.append((places.pop(store), tensor))
-            elif store in made:
-                self.kept.append(made.pop(store))
+            elif store in output_places:
+                self.kept.append(output_places.pop(store))
 
     def _saved_tensors(self) -> list[Tensor]:
         """Return the tensors saved by the graph's nodes, starting at the outputs."""
         nodes = dict.fromkeys(t.grad_fn for t in self.outputs if t.grad_fn is not None)
         waiting = list(nodes)
-        found: list[Tensor] = []
+        tensors: list[Tensor] = []
         for node in waiting:
             names = [name for name in dir(node) if name.startswith("_saved_")]
-            found += nests.collect_tensors([getattr(node, name) for name in names])
+            tensors += nests.collect_tensors([getattr(node, name) for name in names])
             for after, _ in node.next_functions:
                 if after is not None and after not in nodes:
                     nodes[after] = None
                     waiting.append(after)
-        return found
+        return tensors
 
-    def gradients(self, given: tuple[int, ...], again: Any = None) -> _Gradients:
+    def gradients(self, received: tuple[int, ...], again: Any = None) -> _Gradients:
         """Return the gradients of the inputs for the outputs that receive gradients.
 
         For gradients of gradients, `again` says which of the given ones require grad.
         """
-        key = given, again
+        key = received, again
         if key not in self._gradients:
             with (
                 torch._C.DisableTorchFunction(),
                 limit_to_one_thread(),
                 torch.enable_grad(),
             ):
-                self._gradients[key] = self._differentiate(given, again)
+                self._gradients[key] = self._differentiate(received, again)
         return self._gradients[key]
 
-    def _differentiate(self, given: tuple[int, ...], again: Any) -> _Gradients:
-        start = [torch.ones_like(self.outputs[at]) for at in given]
-        for one, wanted in zip(start, again or (), strict=False):
-            one.requires_grad_(wanted)
+    def _differentiate(self, received: tuple[int, ...], again: Any) -> _Gradients:
+        start = [torch.ones_like(self.outputs[at]) for at in received]
+        for gradient, wanted in zip(start, again or (), strict=False):
+            gradient.requires_grad_(wanted)
         # Of a number: where gradients are given to it, torch imports sympy.
         total = torch.zeros((), device="cpu")
-        for at, one in zip(given, start, strict=True):
-            total = total + (self.outputs[at] * one).sum()
-        leaves = [at for at, each in enumerate(self.inputs) if each.requires_grad]
-        found = torch.autograd.grad(
+        for at, gradient in zip(received, start, strict=True):
+            total = total + (self.outputs[at] * gradient).sum()
+        leaves = [at for at, tensor in enumerate(self.inputs) if tensor.requires_grad]
+        gradients = torch.autograd.grad(
             total,
             [self.inputs[at] for at in leaves],
             retain_graph=True,
             create_graph=again is not None,
             allow_unused=True,
         )
-        by_place = dict(zip(leaves, found, strict=True))
+        by_place = dict(zip(leaves, gradients, strict=True))
         return _Gradients(
             self, start, {k: v for k, v in by_place.items() if v is not None}
         )
@@ -203,9 +203,12 @@ class _Gradients:
     ) -> None:
         owner: dict[int, int] = {}  # two biases may have one tensor
         self.by_place = {
-            at: owner.setdefault(id(each), len(owner)) for at, each in by_place.items()
+            at: owner.setdefault(id(tensor), len(owner))
+            for at, tensor in by_place.items()
         }
-        self.outputs = list({id(each): each for each in by_place.values()}.values())
+        self.outputs = list(
+            {id(tensor): tensor for tensor in by_place.values()}.values()
+        )
         self.mirror: Mirror | None = None
         if any(output.requires_grad for output in self.outputs):
             self.mirror = Mirror([*of.inputs, *start], self.outputs)
@@ -216,10 +219,10 @@ class _Gradients:
         return [
             (
                 shapes[n],
-                _compute_strides_like(each.shape, each.stride(), shapes[n]),
-                each.dtype,
+                _compute_strides_like(tensor.shape, tensor.stride(), shapes[n]),
+                tensor.dtype,
             )
-            for n, each in enumerate(self.outputs)
+            for n, tensor in enumerate(self.outputs)
         ]
 
 
@@ -308,23 +311,25 @@ class _Mirrored(torch.autograd.Function):
         saved = context.saved_tensors  # which refuses what was written or freed
         inputs = saved[context.first : context.last]
         mirror: Mirror = context.mirror
-        given = tuple(at for at, each in enumerate(gradients) if each is not None)
-        found: list[Tensor | None] = [None] * len(inputs)
-        if given:
-            start = [gradients[at] for at in given]
+        received = tuple(
+            at for at, gradient in enumerate(gradients) if gradient is not None
+        )
+        input_gradients: list[Tensor | None] = [None] * len(inputs)
+        if received:
+            start = [gradients[at] for at in received]
             again = None
             if torch.is_grad_enabled():
-                again = tuple(each.requires_grad for each in start)
-            made = mirror.gradients(given, again)
-            layouts = made.layouts(inputs)
-            if made.mirror is None or again is None:
+                again = tuple(gradient.requires_grad for gradient in start)
+            computed = mirror.gradients(received, again)
+            layouts = computed.layouts(inputs)
+            if computed.mirror is None or again is None:
                 outputs = [_make_blank(layout) for layout in layouts]
             else:
-                outputs = attach_to_mirror(made.mirror, [*inputs, *start], layouts)
-            for at, n in made.by_place.items():
+                outputs = attach_to_mirror(computed.mirror, [*inputs, *start], layouts)
+            for at, n in computed.by_place.items():
                 if context.needs_input_grad[3 + at]:
-                    found[at] = outputs[n]
-        return None, None, None, *found
+                    input_gradients[at] = outputs[n]
+        return None, None, None, *input_gradients
 
 
 class _Joint(torch.autograd.Function):
@@ -338,13 +343,13 @@ class _Joint(torch.autograd.Function):
     @staticmethod
     def forward(context: Any, *inputs: Tensor) -> tuple[Tensor, ...]:
         context.set_materialize_grads(False)
-        made = tuple(
+        copies = tuple(
             torch.empty_strided(t.shape, t.stride(), dtype=t.dtype, device=META)
             for t in inputs
         )
-        pairs = zip(inputs, made, strict=True)
+        pairs = zip(inputs, copies, strict=True)
         context.mark_non_differentiable(*(m for t, m in pairs if not t.requires_grad))
-        return made
+        return copies
 
     @staticmethod
     def backward(context: Any, *gradients: Any) -> Any:
@@ -368,6 +373,6 @@ class _Renamed(torch.autograd.Function):
 @cache
 def _make_named_function(kind: type[torch.autograd.Function], node: str) -> Any:
     """Return a function of this kind whose nodes have this name."""
-    made: Any = type(kind.__name__, (kind,), {})
-    made._backward_cls.__name__ = node
-    return made
+    function: Any = type(kind.__name__, (kind,), {})
+    function._backward_cls.__name__ = node
+    return function

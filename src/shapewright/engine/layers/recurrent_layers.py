@@ -82,7 +82,7 @@ def answer_recurrent(
         if lengths is None:
             return None
     inputs = [engine.blank_of(tensor) for tensor in nests.collect_tensors(args)]
-    if engine.graph and any(is_cut(each) for each in inputs):
+    if engine.graph and any(is_cut(tensor) for tensor in inputs):
         return None
     key = (
         func, torch.is_grad_enabled(), torch.is_inference_mode_enabled(),
@@ -133,30 +133,30 @@ def _make_plan(
     """Return the answer by the rule, with nodes and dtypes taken from a miniature."""
     arguments = convert_for_record(engine, args, {})
     metas = [info.meta for info in infos]
-    made = outputs_of(layers, metas[0].dtype)
+    outputs = outputs_of(layers, metas[0].dtype)
     grad = torch.is_grad_enabled() and any(meta.requires_grad for meta in metas)
     small = None
     if grad or autocast.find_device_type(metas) is not None:
         shapes = _compute_small_shapes(layers, lengths)
         with torch._C.DisableTorchFunction():
             small = run_miniature(func, args, infos, shapes, lengths)
-        made = tuple(
-            replace(one, dtype=DTYPE_NAMES[out.dtype])
-            for one, out in zip(made, small.outputs, strict=True)
+        outputs = tuple(
+            replace(output, dtype=DTYPE_NAMES[out.dtype])
+            for output, out in zip(outputs, small.outputs, strict=True)
         )
     device = find_claimed_device(engine, infos, {})
-    outs = small.outputs if small is not None else [None] * len(made)
+    outs = small.outputs if small is not None else [None] * len(outputs)
     flags = [out is not None and out.requires_grad for out in outs]
     answer = Answer(
         func,
         arguments,
         NEW,
         tuple(
-            intern_outputs(engine, one, device, flag)
-            for one, flag in zip(made, flags, strict=True)
+            intern_outputs(engine, output, device, flag)
+            for output, flag in zip(outputs, flags, strict=True)
         ),
         tuple(None if out is None else get_node_name(out) for out in outs),
-        make_template(made, func),
+        make_template(outputs, func),
         _compute_flops(func, arguments),
     )
     if small is None or not any(flags):
@@ -165,7 +165,9 @@ def _make_plan(
     base = first._base
     mirror = Mirror(small.inputs, [first if base is None else base, *lasts])
     is_view = base is not None
-    return RecurrentPlan(answer, mirror, _make_layouts(layers, made, is_view), is_view)
+    return RecurrentPlan(
+        answer, mirror, _make_layouts(layers, outputs, is_view), is_view
+    )
 
 
 def _compute_flops(func: Any, arguments: tuple[Args, Kwargs]) -> int | None:
@@ -191,18 +193,20 @@ def _compute_small_shapes(layers: Layers, lengths: list[int] | None) -> list[Sha
 
 
 def _make_layouts(
-    layers: Layers, made: tuple[Made, ...], is_view: bool
+    layers: Layers, outputs: tuple[Made, ...], is_view: bool
 ) -> list[Layout]:
     """Return the layouts of the outputs of the nodes.
 
     The tensor that the output is a view of has the steps first, and is contiguous.
     """
-    shapes = [one.shape for one in made]
-    strides = [one.stride or compute_contiguous_stride(one.shape) for one in made]
+    shapes = [output.shape for output in outputs]
+    strides = [
+        output.stride or compute_contiguous_stride(output.shape) for output in outputs
+    ]
     if is_view:
         shapes[0] = (layers.steps, layers.batch, shapes[0][-1])
         strides[0] = compute_contiguous_stride(shapes[0])
-    dtypes = [DTYPES[one.dtype] for one in made]
+    dtypes = [DTYPES[output.dtype] for output in outputs]
     return list(zip(shapes, strides, dtypes, strict=True))
 
 
@@ -222,10 +226,10 @@ def _make_outputs(
         whole = outs[0]
         packed = layers.rows is not None
         outs[0] = whole.flatten(0, 1) if packed else whole.transpose(0, 1)
-    made = []
+    output_infos = []
     for out, meta, node in zip(outs, answer.metas, answer.grad_fns, strict=True):
         info = Info(meta, Storage(meta.device), BLANK, node)
         engine.tell(out, info)
-        made.append(info)
-    engine.record(answer, infos, tuple(made))
+        output_infos.append(info)
+    engine.record(answer, infos, tuple(output_infos))
     return tuple(outs)

@@ -59,29 +59,29 @@ def make_sample(
 ) -> Sample:
     """Return the sample of a run: its numbers, without names and facts."""
     keys: list[Any] = []
-    taken, given, steps, numbers = [], [], [], []
+    taken, returned, steps, numbers = [], [], [], []
     known: dict[int, tuple[int, ...]] = {}
     for answer, ins, outs, site, number in events:
         call = calls[number] if calls else None
         kinds = tuple([info.meta.dtype for info in outs])
         keys.append((answer.func, site, call.path if call else "", kinds))
         taken.append(get_shapes(ins))
-        given.append(get_shapes(outs))
+        returned.append(get_shapes(outs))
         steps.append(tuple([info.meta.stride for info in outs]))
-        found = known.get(id(answer))
-        if found is None:
+        whole = known.get(id(answer))
+        if whole is None:
             given_to = get_arguments(answer)
             ends = find_slice_numbers(given_to) if is_index(answer.func) else ()
-            found = known[id(answer)] = (*find_whole_numbers(given_to), *ends)
-        numbers.append(found)
+            whole = known[id(answer)] = (*find_whole_numbers(given_to), *ends)
+        numbers.append(whole)
     if output is not None:
         keys.append(("output", len(output)))
         taken.append(())
-        given.append(output)
+        returned.append(output)
         steps.append(())
         numbers.append(())
     return Sample(
-        dict(letters), tuple(keys), tuple(taken), tuple(given), tuple(steps),
+        dict(letters), tuple(keys), tuple(taken), tuple(returned), tuple(steps),
         tuple(numbers),
     )  # fmt: skip
 
@@ -206,10 +206,12 @@ def _make_recipe(
         raise Underivable("gradients")
     if seen.full:
         raise Underivable("more comparisons than are kept")
-    made: dict[int, RecipeStep] = {}
+    steps_by_answer: dict[int, RecipeStep] = {}
     steps = []
     for at, (answer, ins, outs, _, _) in enumerate(engine.events):
-        steps.append(_make_step(answer, ins, outs, seen.arguments.get(at), made))
+        steps.append(
+            _make_step(answer, ins, outs, seen.arguments.get(at), steps_by_answer)
+        )
     return Recipe(steps, seen.given, output, seen.order)
 
 
@@ -230,9 +232,14 @@ def collect_calls(
         if is_index(answer.func) and ins:
             ends = known.get(id(answer))
             if ends is None:
-                told = get_arguments(answer)
-                found = {*find_whole_numbers(told), *find_slice_numbers(told)}
-                ends = known[id(answer)] = tuple(sorted(n for n in found if n > 1))
+                arguments = get_arguments(answer)
+                found_numbers = {
+                    *find_whole_numbers(arguments),
+                    *find_slice_numbers(arguments),
+                }
+                ends = known[id(answer)] = tuple(
+                    sorted(n for n in found_numbers if n > 1)
+                )
             if ends:
                 slices.append((at, ins[0].number, ends))
     returned = [places.get(info.number, (-1, -1)) for info in output]
@@ -244,12 +251,12 @@ def _make_step(
     ins: Any,
     outs: Any,
     note: Nest | None,
-    made: dict[int, RecipeStep],
+    steps_by_answer: dict[int, RecipeStep],
 ) -> RecipeStep:
     """Convert a call to a step."""
     if answer.kind == OPAQUE or answer.notes or answer.raised is not None:
         raise Underivable("a call that is recorded as a whole")
-    before = made.get(id(answer)) if note is None else None
+    before = steps_by_answer.get(id(answer)) if note is None else None
     if before is not None:
         return RecipeStep(
             answer, before.rule, tuple(ins), tuple(outs), before.arguments,
@@ -261,15 +268,15 @@ def _make_step(
     arguments = _remove_metas(answer.arguments) if note is None else note
     if sum(1 for leaf in _iter_leaves(arguments) if leaf is TENSOR) != len(ins):
         raise Underivable("a call whose tensors are not told apart")
-    found = tuple(
+    expressions = tuple(
         e for e in _iter_leaves(arguments) if isinstance(e, SizeRead | Applied)
     )
     step = RecipeStep(
         answer, rule, tuple(ins), tuple(outs), arguments, note is not None,
-        found, _make_form(arguments),
+        expressions, _make_form(arguments),
     )  # fmt: skip
     if note is None:
-        made[id(answer)] = step
+        steps_by_answer[id(answer)] = step
     return step
 
 

@@ -63,13 +63,13 @@ class _Column:
         self.sample = sample
         self.constant = len(set(layouts)) == 1 and layouts[0] is not None
         kind, device, grad = sample.torch_dtype, sample.device, sample.requires_grad
-        made: dict[Layout, Meta] = {}
+        metas: dict[Layout, Meta] = {}
         self.metas: list[Meta | None] = []
         for layout in layouts:
-            meta = None if layout is None else made.get(layout)
+            meta = None if layout is None else metas.get(layout)
             if meta is None and layout is not None:
                 meta = Meta(layout[0], layout[1], kind, 0, device, grad, "strided")
-                made[layout] = meta
+                metas[layout] = meta
             self.metas.append(meta)
         self.shapes = [None if layout is None else layout[0] for layout in layouts]
         self.strides = [None if layout is None else layout[1] for layout in layouts]
@@ -77,14 +77,14 @@ class _Column:
 
     def tensor(self, at: int) -> torch.Tensor:
         """Return a data-free tensor at one of the sizes."""
-        found = self._tensors.get(at)
-        if found is None:
+        blank = self._tensors.get(at)
+        if blank is None:
             layout = self.layouts[at]
             assert layout is not None
-            found = self._tensors[at] = torch.empty_strided(
+            blank = self._tensors[at] = torch.empty_strided(
                 *layout, dtype=self.sample.torch_dtype, device="meta"
             )
-        return found
+        return blank
 
 
 class _Columns:
@@ -99,18 +99,18 @@ class _Columns:
     def column(self, layouts: tuple[Layout | None, ...], meta: Meta) -> _Column:
         """Return the column with these layouts."""
         key = layouts, meta.dtype, meta.device, meta.requires_grad
-        found = self.made.get(key)
-        if found is None:
-            found = self.made[key] = _Column(layouts, meta)
-        return found
+        column = self.made.get(key)
+        if column is None:
+            column = self.made[key] = _Column(layouts, meta)
+        return column
 
     def constant(self, meta: Meta) -> _Column:
         """Return the column of a tensor that is the same at all sizes."""
-        found = self.made.get(meta)
-        if found is None:
+        column = self.made.get(meta)
+        if column is None:
             layouts = ((meta.shape, meta.stride),) * self.count
-            found = self.made[meta] = self.column(layouts, meta)
-        return found
+            column = self.made[meta] = self.column(layouts, meta)
+        return column
 
     def put(self, info: Info, column: _Column) -> None:
         """Store the results of a call."""
@@ -119,18 +119,18 @@ class _Columns:
 
     def get(self, info: Info) -> _Column:
         """Return an input tensor; one that no call returned is equal at all sizes."""
-        found = self.of.get(id(info))
-        if found is None:
-            found = self.constant(info.meta)
-            self.put(info, found)
-        return found
+        column = self.of.get(id(info))
+        if column is None:
+            column = self.constant(info.meta)
+            self.put(info, column)
+        return column
 
 
 NAMED: dict[str, Any] = {
     **DTYPES,
     **{
-        str(each).removeprefix("torch."): each
-        for each in (
+        str(constant).removeprefix("torch."): constant
+        for constant in (
             torch.strided, torch.contiguous_format, torch.preserve_format,
             torch.channels_last, torch.channels_last_3d,
         )
@@ -153,27 +153,29 @@ def _answer_step(
         if step.torchs:
             arguments = nests.to_plain(arguments, lambda _: None)
         try:
-            made = step.rule.metadata(*arguments[0], **arguments[1])
+            outputs = step.rule.metadata(*arguments[0], **arguments[1])
         except (TypeError, AttributeError):
-            made = NotImplemented
+            outputs = NotImplemented
         except Misfit:
             return None
         except Exception as fault:  # ours: the rule fails at these sizes
             raise_in_tests(fault)
             return None
-        if isinstance(made, Same):
-            meta = metas[made.argument] if isinstance(made.argument, int) else None
+        if isinstance(outputs, Same):
+            meta = (
+                metas[outputs.argument] if isinstance(outputs.argument, int) else None
+            )
             return None if meta is None else ((meta.shape, meta.stride),)
-        if made is not NotImplemented:
-            return _answer_by_rule(flatten_outputs(made), step.outs)
+        if outputs is not NotImplemented:
+            return _answer_by_rule(flatten_outputs(outputs), step.outs)
     return _ask_torch(step, columns, at, numbers)
 
 
-def _answer_by_rule(made: Any, outs: Sequence[Info]) -> Layouts | None:
+def _answer_by_rule(outputs: Any, outs: Sequence[Info]) -> Layouts | None:
     """Return the result of a rule if it consists of the same tensors as in the run."""
-    if made is None or len(made) != len(outs):
+    if outputs is None or len(outputs) != len(outs):
         return None
-    if any(m.dtype != out.meta.dtype for m, out in zip(made, outs, strict=True)):
+    if any(m.dtype != out.meta.dtype for m, out in zip(outputs, outs, strict=True)):
         return None
     return tuple(
         (
@@ -182,7 +184,7 @@ def _answer_by_rule(made: Any, outs: Sequence[Info]) -> Layouts | None:
             if m.stride is None
             else tuple(m.stride),
         )
-        for m in made
+        for m in outputs
     )
 
 
@@ -203,11 +205,11 @@ def _ask_torch(
                 out = step.answer.func(*args, **kwargs)
     except Exception:  # torch refuses these sizes
         return None
-    found = nests.collect_tensors(out)
-    kinds = [each.meta.torch_dtype for each in step.outs]
-    if [each.dtype for each in found] != kinds:
+    results = nests.collect_tensors(out)
+    kinds = [info.meta.torch_dtype for info in step.outs]
+    if [tensor.dtype for tensor in results] != kinds:
         return None
-    return tuple((tuple(each.shape), each.stride()) for each in found)
+    return tuple((tuple(tensor.shape), tensor.stride()) for tensor in results)
 
 
 def _resolve_types(value: Any) -> Any:
@@ -224,12 +226,12 @@ def _fill_arguments(value: Any, tensors: Iterator[Any], numbers: Iterator[int]) 
         kinds = set(map(type, args))
         kinds.discard(TensorPlace)
         if PLAIN.issuperset(kinds):
-            made = [
+            filled = [
                 next(tensors) if argument is TENSOR else argument for argument in args
             ]
-            return tuple(made), kwargs
+            return tuple(filled), kwargs
     return _change_nest(
-        value, lambda each: next(tensors if each is TENSOR else numbers)
+        value, lambda marker: next(tensors if marker is TENSOR else numbers)
     )
 
 
@@ -282,9 +284,11 @@ class Deriving:
         self.classes: list[int] = []  # calls of one class say the same at all sizes
         self.values: dict[Expression, tuple[Any, ...]] = {}
         for nth, info in enumerate(recipe.given):
-            each = tuple([tuple(map(int, one[nth])) for one in shapes])
+            input_shapes = tuple(
+                [tuple(map(int, size_shapes[nth])) for size_shapes in shapes]
+            )
             layouts = tuple(
-                [(shape, compute_contiguous_stride(shape)) for shape in each]
+                [(shape, compute_contiguous_stride(shape)) for shape in input_shapes]
             )
             self.columns.put(info, self.columns.column(layouts, info.meta))
 
@@ -305,24 +309,30 @@ class Deriving:
             self.look(sides, len(calls))
             before, sides = next(guards)
         output = [self.columns.get(info).layouts for info in self.recipe.output]
-        return [self.sample(at, calls, output, each) for at, each in enumerate(letters)]
+        return [
+            self.sample(at, calls, output, sizes) for at, sizes in enumerate(letters)
+        ]
 
     def look(self, sides: Any, step: int) -> None:
         """Evaluate a comparison; sizes at which its result differs end at `step`."""
         left, operator, right, outcome = sides
         compare = COMPARED[operator]
         pairs = zip(self.value(left), self.value(right), strict=True)
-        for at, (one, two) in enumerate(pairs):
-            if one is None or two is None or bool(compare(one, two)) != outcome:
+        for at, (left_value, right_value) in enumerate(pairs):
+            if (
+                left_value is None
+                or right_value is None
+                or bool(compare(left_value, right_value)) != outcome
+            ):
                 self.ends[at] = min(self.ends[at], step)
 
     def value(self, expression: Expression) -> tuple[Any, ...]:
         """Evaluate an expression of the program at each of the sizes."""
         if not isinstance(expression, SizeRead):
-            found = self.values.get(expression)
-            if found is None:
-                found = self.values[expression] = self.apply_at_sizes(expression)
-            return found
+            values = self.values.get(expression)
+            if values is None:
+                values = self.values[expression] = self.apply_at_sizes(expression)
+            return values
         column = self.columns.numbers.get(expression.tensor)
         if column is None or expression.dim >= len(column.sample.shape):
             return (expression.value,) * self.count
@@ -334,11 +344,13 @@ class Deriving:
         if parts is None:
             return (expression,) * self.count
         inner = list(zip(*[self.value(part) for part in parts], strict=True))
-        made: dict[tuple[Any, ...], Any] = {}
-        for each in inner:
-            if each not in made:
-                made[each] = None if None in each else _apply_operator(expression, each)
-        return tuple([made[each] for each in inner])
+        results: dict[tuple[Any, ...], Any] = {}
+        for operands in inner:
+            if operands not in results:
+                results[operands] = (
+                    None if None in operands else _apply_operator(expression, operands)
+                )
+        return tuple([results[operands] for operands in inner])
 
     def step(self, step: RecipeStep, at: int) -> list[Row | None]:
         """Compute a call at all sizes, or reuse an equal one."""
@@ -349,18 +361,18 @@ class Deriving:
             step.answer.func, step.form, ins, numbers, step.answer.kind,
             tuple([out.meta for out in step.outs]),
         )  # fmt: skip
-        found = self.done.get(key)
-        if found is None:
-            found = self.done[key] = self.work(step, ins, numbers)
-            found.number = len(self.done)
-        self.classes.append(found.number)
-        for info, column in zip(step.outs, found.outs, strict=True):
+        done = self.done.get(key)
+        if done is None:
+            done = self.done[key] = self.work(step, ins, numbers)
+            done.number = len(self.done)
+        self.classes.append(done.number)
+        for info, column in zip(step.outs, done.outs, strict=True):
             self.columns.put(info, column)
-        if None in found.rows:
-            for size, row in enumerate(found.rows):
+        if None in done.rows:
+            for size, row in enumerate(done.rows):
                 if row is None:
                     self.ends[size] = min(self.ends[size], at)
-        return found.rows
+        return done.rows
 
     def work(
         self,
@@ -369,27 +381,36 @@ class Deriving:
         numbers: tuple[tuple[Any, ...], ...],
     ) -> _Done:
         """Compute a call that equals no earlier call."""
-        given = list(zip(*numbers, strict=True)) if numbers else [()] * self.count
-        if all(each.constant for each in ins) and not numbers:
+        rows_of_numbers = (
+            list(zip(*numbers, strict=True)) if numbers else [()] * self.count
+        )
+        if all(column.constant for column in ins) and not numbers:
             outs = tuple([self.columns.constant(out.meta) for out in step.outs])
         elif step.written is not None:
             outs = tuple([self.rewrite_tensor(step) for _ in step.outs])
         else:
-            outs = self.work_at_sizes(step, ins, given)
+            outs = self.work_at_sizes(step, ins, rows_of_numbers)
         for out, column in zip(step.outs, outs, strict=True):
             if self.own and column.layouts[0] != (out.meta.shape, out.meta.stride):
                 raise Underivable("a call that answers otherwise than in the run")
         taken = _collect_columns([column.shapes for column in ins], self.count)
         gave = _collect_columns([column.shapes for column in outs], self.count)
         steps = _collect_columns([column.strides for column in outs], self.count)
-        plain = [_find_whole_numbers(step, each) for each in dict.fromkeys(given)]
-        told = dict(zip(dict.fromkeys(given), plain, strict=True))
+        plain = [
+            _find_whole_numbers(step, row_numbers)
+            for row_numbers in dict.fromkeys(rows_of_numbers)
+        ]
+        whole_numbers = dict(zip(dict.fromkeys(rows_of_numbers), plain, strict=True))
         rows: list[Row | None] = []
         for at in range(self.count):
-            one, two, three = taken[at], gave[at], steps[at]
-            known = one is not None and two is not None and three is not None
-            fully = known and None not in given[at]
-            rows.append((one, two, three, told[given[at]]) if fully else None)
+            inputs, outputs, strides = taken[at], gave[at], steps[at]
+            known = inputs is not None and outputs is not None and strides is not None
+            fully = known and None not in rows_of_numbers[at]
+            rows.append(
+                (inputs, outputs, strides, whole_numbers[rows_of_numbers[at]])
+                if fully
+                else None
+            )
         return _Done(outs, rows)
 
     def rewrite_tensor(self, step: RecipeStep) -> _Column:
@@ -406,17 +427,22 @@ class Deriving:
         return self.columns.column(self.columns.get(written).layouts, out.meta)
 
     def work_at_sizes(
-        self, step: RecipeStep, ins: tuple[_Column, ...], given: list[tuple[Any, ...]]
+        self,
+        step: RecipeStep,
+        ins: tuple[_Column, ...],
+        rows_of_numbers: list[tuple[Any, ...]],
     ) -> tuple[_Column, ...]:
         """Compute the result once for all sizes that have equal inputs."""
-        made: dict[Any, Layouts | None] = {}
+        computed: dict[Any, Layouts | None] = {}
         answers: list[Layouts | None] = []
         for at in range(self.count):
-            key = (tuple([column.layouts[at] for column in ins]), given[at])
-            if key not in made:
-                known = None not in given[at]
-                made[key] = _answer_step(step, ins, at, given[at]) if known else None
-            answers.append(made[key])
+            key = (tuple([column.layouts[at] for column in ins]), rows_of_numbers[at])
+            if key not in computed:
+                known = None not in rows_of_numbers[at]
+                computed[key] = (
+                    _answer_step(step, ins, at, rows_of_numbers[at]) if known else None
+                )
+            answers.append(computed[key])
         outs = []
         for nth, out in enumerate(step.outs):
             layouts = tuple(
@@ -457,23 +483,23 @@ def _collect_columns(parts: Sequence[Sequence[Any]], count: int) -> list[Any]:
     """Return the shapes or strides of tensors at each size; None if one is unknown."""
     if not parts:
         return [()] * count
-    found = list(zip(*parts, strict=True))
+    rows = list(zip(*parts, strict=True))
     if any(None in part for part in parts):
-        return [None if None in each else each for each in found]
-    return found
+        return [None if None in row else row for row in rows]
+    return rows
 
 
-def _find_whole_numbers(step: RecipeStep, given: tuple[Any, ...]) -> tuple[int, ...]:
+def _find_whole_numbers(step: RecipeStep, numbers: tuple[Any, ...]) -> tuple[int, ...]:
     """Return the integers among the arguments of a call in the order of a sample."""
-    values = iter(given)
+    values = iter(numbers)
 
-    def fill(each: Any) -> Any:
-        return A_TENSOR if each is TENSOR else next(values)
+    def fill(marker: Any) -> Any:
+        return A_TENSOR if marker is TENSOR else next(values)
 
     answer = step.answer
     if step.expressions:
         filled = _change_nest(step.arguments, fill)
         answer = Answer(step.answer.func, filled, step.answer.kind)
-    told = get_arguments(answer)
-    ends = find_slice_numbers(told) if is_index(answer.func) else ()
-    return (*find_whole_numbers(told), *ends)
+    call_arguments = get_arguments(answer)
+    ends = find_slice_numbers(call_arguments) if is_index(answer.func) else ()
+    return (*find_whole_numbers(call_arguments), *ends)

@@ -122,13 +122,13 @@ class _Names:
         """Put the stand-ins into a module of the program, once."""
         if id(space) in self.before:
             return
-        found = {name: ours for name, ours in STANDING.items() if name not in space}
+        stand_ins = {name: ours for name, ours in STANDING.items() if name not in space}
         for name, value in list(space.items()):
             if type(value) is BUILTIN and value in FUNCTIONS:
-                found[name] = FUNCTIONS[value]
-        kept = {name: space[name] for name in found if name in space}
+                stand_ins[name] = FUNCTIONS[value]
+        kept = {name: space[name] for name in stand_ins if name in space}
         self.before[id(space)] = space, kept
-        space.update(found)
+        space.update(stand_ins)
 
     def put_back(self) -> None:
         """Restore each name, unless the program has set it in the meantime."""
@@ -236,10 +236,10 @@ class Comparisons:
             self.full = True
             self.lose(f"more than {PER_PLACE} different comparisons")
 
-    def begin(self, events: Sequence[Any], given: tuple[Info, ...]) -> None:
-        """Note that the run is about to begin on the tensors in `given`."""
+    def begin(self, events: Sequence[Any], inputs: tuple[Info, ...]) -> None:
+        """Note that the run is about to begin on the tensors in `inputs`."""
         self.events = events
-        self.given = given
+        self.given = inputs
 
     def hashed(self) -> None:
         """Note that a size is looked up in a dict or a set."""
@@ -305,8 +305,8 @@ class _Told:
         self.seen = seen
         self.number_of = number_of
         files = {code.co_filename for code, _ in seen.places.values()}
-        found = {name: get_source(name) for name in files}
-        sources = {name: source for name, source in found.items() if source}
+        texts = {name: get_source(name) for name in files}
+        sources = {name: source for name, source in texts.items() if source}
         self.positions = Positions(folder, sources)
 
     def guards(self) -> Guards:

@@ -270,12 +270,12 @@ def _divide_by_number(self: Any, other: Any) -> Any:
     return _track_halves(divmod(to_plain(other), to_plain(self)), other, self)
 
 
-def _track_halves(found: Any, left: Any, right: Any) -> Any:
+def _track_halves(halves: Any, left: Any, right: Any) -> Any:
     """Return the quotient and the remainder, both tracked."""
-    if not isinstance(found, tuple):
-        return found
-    return track_result("//", found[0], left, right), track_result(
-        "%", found[1], left, right
+    if not isinstance(halves, tuple):
+        return halves
+    return track_result("//", halves[0], left, right), track_result(
+        "%", halves[1], left, right
     )
 
 

@@ -75,15 +75,15 @@ def _track_read(
     with torch._C.DisableTorchFunction():
         info = engine.info(tensor)
     sizes = _track_strides(info, seen) if name == "stride" else _track_dims(info, seen)
-    found: Any = sizes
+    tracked: Any = sizes
     if name in ("numel", "nelement"):
-        found = reduce(mul, sizes, 1)
+        tracked = reduce(mul, sizes, 1)
     elif isinstance(out, tuple):
-        found = type(out)(sizes)
+        tracked = type(out)(sizes)
     else:
         dim = args[0] if args else kwargs.get("dim")
-        found = sizes[dim] if isinstance(dim, int) and -len(sizes) <= dim else out
-    return found if _to_plain(found) == out else out
+        tracked = sizes[dim] if isinstance(dim, int) and -len(sizes) <= dim else out
+    return tracked if _to_plain(tracked) == out else out
 
 
 def _track_dims(info: Info, seen: Comparisons) -> list[Any]:
@@ -132,8 +132,8 @@ def remember_sizes(
     def length(value: Any, size: int) -> int:
         if not isinstance(value, Tensor) or not seen.open:
             return size
-        found: int = _track_read(engine, "size", value, size, (0,), {}, seen)
-        return found
+        tracked: int = _track_read(engine, "size", value, size, (0,), {}, seen)
+        return tracked
 
     if seen.names is None:
         return nullcontext()

@@ -55,10 +55,10 @@ def _find_ending_loop(
 
     Return None if no loop waits for the read, or if the loop may wait longer.
     """
-    found = _find_waiting_frame()
-    if found is None:
+    waiting_frame = _find_waiting_frame()
+    if waiting_frame is None:
         return None
-    reader, frame, waiting, patience = found
+    reader, frame, waiting, patience = waiting_frame
     if not truth and patience == TURNS:
         patience = NUMBERS
     key = (reader.f_code, _get_span(reader.f_code, reader.f_lasti))
@@ -97,7 +97,7 @@ def choose_number(engine: Engine, usual: Any, least: float, most: float) -> Any:
 
 def _find_compared_numbers(frame: FrameType, waiting: Waiting) -> list[float]:
     """Return the plain numbers with which the condition of a loop compares a read."""
-    found: list[float] = []
+    numbers: list[float] = []
     for side in waiting.compared:
         value: Any = None
         if isinstance(side, ast.Name):
@@ -106,8 +106,8 @@ def _find_compared_numbers(frame: FrameType, waiting: Waiting) -> list[float]:
             with suppress(UnknownValue, TypeError):
                 value = evaluate_node(side, operators=SIGNED)
         if type(value) in (int, float) and abs(value) < 1 << 53:
-            found.append(value)
-    return found
+            numbers.append(value)
+    return numbers
 
 
 def _find_waiting_frame() -> tuple[FrameType, FrameType, Waiting, int] | None:
@@ -157,9 +157,9 @@ _seen: dict[tuple[int, int], tuple[CodeType, Waiting]] = {}
 
 def _find_waiting(code: CodeType, offset: int) -> Waiting:
     """Return what waits for the instruction at an offset, cached by code identity."""
-    found = _seen.get((id(code), offset))
-    if found is not None and found[0] is code:
-        return found[1]
+    cached = _seen.get((id(code), offset))
+    if cached is not None and cached[0] is code:
+        return cached[1]
     waiting = NOTHING
     line, end_line, column, end_column = _get_span(code, offset)
     tree = _parse_file(code.co_filename)
@@ -215,8 +215,8 @@ def _follow_values(
     cuts = [i for i, node in enumerate(path) if isinstance(node, Function)]
     inside = path[cuts[-1] :] if cuts else path
     reads = [
-        find_path(tree, _get_position(code, each))[-1]
-        for each in chosen.places.get(code, ())
+        find_path(tree, _get_position(code, instruction))[-1]
+        for instruction in chosen.places.get(code, ())
     ]
     held = {
         name
@@ -239,7 +239,7 @@ def _get_position(code: CodeType, offset: int) -> Any:
 
 def _collect_conditions(inside: list[ast.AST]) -> list[ast.AST]:
     """Return the conditions that lead to a statement, and its own expressions."""
-    found: list[ast.AST] = [
+    conditions: list[ast.AST] = [
         node.test
         for node in inside
         if isinstance(node, ast.If | ast.While | ast.Assert | ast.IfExp)
@@ -247,8 +247,8 @@ def _collect_conditions(inside: list[ast.AST]) -> list[ast.AST]:
     statement = next(n for n in reversed(inside) if isinstance(n, ast.stmt | ast.mod))
     if isinstance(statement, ast.Raise):
         block = _find_blocks_before(inside, statement)
-        return found + block
-    return [*found, inside[-1]]
+        return conditions + block
+    return [*conditions, inside[-1]]
 
 
 def _find_blocks_before(inside: list[ast.AST], statement: ast.Raise) -> list[ast.AST]:
@@ -259,10 +259,10 @@ def _find_blocks_before(inside: list[ast.AST], statement: ast.Raise) -> list[ast
             before = body[: body.index(statement)]
             leaves = (ast.Return, ast.Continue, ast.Break)
             return [
-                each.test
-                for each in before
-                if isinstance(each, ast.If)
-                and any(isinstance(inner, leaves) for inner in ast.walk(each))
+                earlier.test
+                for earlier in before
+                if isinstance(earlier, ast.If)
+                and any(isinstance(inner, leaves) for inner in ast.walk(earlier))
             ]
     return []
 
@@ -284,7 +284,9 @@ def _find_parameters(
     if starred or code.co_filename.startswith(TORCH):
         return set(names) - {"self"}
     placed = zip(names[bound:], call.args, strict=False)
-    found = {name for name, each in placed if flow.touches(each)}
-    return found | {
-        each.arg for each in call.keywords if each.arg and flow.touches(each.value)
+    parameters = {name for name, argument in placed if flow.touches(argument)}
+    return parameters | {
+        keyword.arg
+        for keyword in call.keywords
+        if keyword.arg and flow.touches(keyword.value)
     }

@@ -78,12 +78,12 @@ def compute_known(
 
 def _cache_change(change: Callable[[Tensor], Tensor]) -> Callable[[Tensor], Tensor]:
     """Cache `change`, so that a tensor has the same stand-in throughout a call."""
-    made: dict[int, Tensor] = {}
+    stand_ins: dict[int, Tensor] = {}
 
     def changed(tensor: Tensor) -> Tensor:
-        if id(tensor) not in made:
-            made[id(tensor)] = change(tensor)
-        return made[id(tensor)]
+        if id(tensor) not in stand_ins:
+            stand_ins[id(tensor)] = change(tensor)
+        return stand_ins[id(tensor)]
 
     return changed
 
@@ -102,8 +102,8 @@ def _is_small_result(
     try:
         if rule is not None:
             arguments = convert_for_record(engine, args, kwargs)
-            made = rule.metadata(*arguments[0], **arguments[1])
-            flat = None if made is NotImplemented else flatten_outputs(made)
+            outputs = rule.metadata(*arguments[0], **arguments[1])
+            flat = None if outputs is NotImplemented else flatten_outputs(outputs)
             if flat is not None:
                 return all(count_elements(m.shape) <= limit for m in flat)
         physical = nests.replace_devices(

@@ -91,26 +91,28 @@ def is_compatible(engine: Engine, func: Any, args: Args, kwargs: Kwargs | None) 
 
     As in `TensorImpl::has_compatible_shallow_copy_type`: from CPU to GPU, too.
     """
-    one, other = (engine.info(value).meta for value in args)
-    here, there = (each.device.partition(":")[0] for each in (one, other))
-    return one.layout == other.layout and (here == there or {here, there} <= DENSE)
+    meta, other_meta = (engine.info(value).meta for value in args)
+    here, there = (side.device.partition(":")[0] for side in (meta, other_meta))
+    return meta.layout == other_meta.layout and (
+        here == there or {here, there} <= DENSE
+    )
 
 
 def answer_grad(engine: Engine, func: Any, args: Args, kwargs: Kwargs | None) -> Any:
     """Answer `x.grad`, which a stand-in holds if the tensor belongs to the user."""
-    found = _find_grad(engine, func, args)
-    if engine.grads_read is not None and isinstance(found, Tensor):
-        engine.grads_read[id(args[0])] = args[0], found
-    return found
+    gradient = _find_grad(engine, func, args)
+    if engine.grads_read is not None and isinstance(gradient, Tensor):
+        engine.grads_read[id(args[0])] = args[0], gradient
+    return gradient
 
 
 def _find_grad(engine: Engine, func: Any, args: Args) -> Any:
     """Return the gradient that a run computed or that the program assigned."""
     target = args[0]
     info = engine.info(target)
-    given = engine.grads.get(id(target))
-    if given is not None:
-        return given
+    gradient = engine.grads.get(id(target))
+    if gradient is not None:
+        return gradient
     if info.twin is not None and info.twin.grad is not None:
         return _claim_gradient(engine, info.twin.grad, target)
     if id(target) in engine.grads:
@@ -146,8 +148,8 @@ def answer_gradient(
         out = engine.run(func, *swapped)
     if get_plain_name(func) == "grad":
         of = args[1]  # torch passes them on as a tuple
-        for made, owner in zip(out, of, strict=False):
-            _claim_gradient(engine, made, owner)
+        for gradient, owner in zip(out, of, strict=False):
+            _claim_gradient(engine, gradient, owner)
     infos = [engine.info(value) for value in nests.collect_tensors((args, kwargs))]
     outs = tuple(engine.info(value) for value in nests.collect_tensors(out))
     answer = Answer(
@@ -349,18 +351,18 @@ def _choose_representative(name: str, info: Info) -> Any:
     if name in REPRESENTATIVE:
         return REPRESENTATIVE[name]
     dtype = info.meta.torch_dtype
-    one = torch.ones((), dtype=dtype)
+    unit = torch.ones((), dtype=dtype)
     if name in ("numpy", "__array__", "__dlpack__"):
         import numpy
 
-        kind = one.numpy().dtype if dtype != torch.bfloat16 else numpy.float32
+        kind = unit.numpy().dtype if dtype != torch.bfloat16 else numpy.float32
         return numpy.broadcast_to(numpy.ones((), kind), info.meta.shape)
     if name == "tolist":
-        nest: Any = one.item()
+        nest: Any = unit.item()
         for size in reversed(info.meta.shape):
             nest = [nest for _ in range(min(size, 1 << 20))]
         return nest
-    return one.item()
+    return unit.item()
 
 
 # -- shapes that depend on values ----------------------------------------------
@@ -380,8 +382,8 @@ def find_mask_rows(engine: Engine, mask: Tensor, quiet: bool = False) -> list[Te
     elif not quiet:
         share = "" if rows != max(1, total // 2) else "half: "
         engine.assume(f"a mask of unknown data keeps {share}{rows} of {total}")
-    found = [torch.empty(rows, dtype=torch.int64, device="meta") for _ in mask.shape]
-    return [_adopt_indices(engine, item, info) for item in found]
+    indices = [torch.empty(rows, dtype=torch.int64, device="meta") for _ in mask.shape]
+    return [_adopt_indices(engine, item, info) for item in indices]
 
 
 def _adopt_indices(engine: Engine, item: Tensor, info: Info) -> Tensor:

@@ -170,8 +170,8 @@ def _as_dense(
         )
         out = _coalesce_entries(*nests.collect_tensors(physical))
     elif sparse and name == "new" and len(nests.collect_tensors(args)) == ENTRIES:
-        _, *given = nests.swap_tensors(args, engine.blank_of)
-        out = torch.sparse_coo_tensor(*given, check_invariants=False)
+        _, *parts = nests.swap_tensors(args, engine.blank_of)
+        out = torch.sparse_coo_tensor(*parts, check_invariants=False)
     elif sparse:
 
         def dense(tensor: Tensor) -> Tensor:
@@ -205,13 +205,13 @@ def _coalesce_entries(value: Tensor, like: Tensor | None = None) -> Tensor | Non
     if last.layout is not torch.sparse_coo:
         return None
     indices, entries = last._indices(), last._values()
-    made = torch.sparse_coo_tensor(
+    sparse = torch.sparse_coo_tensor(
         torch.empty_like(indices),
         torch.empty_like(entries, dtype=value.dtype),
         last.shape,
         check_invariants=False,
     )
-    return made._coalesced_(True)
+    return sparse._coalesced_(True)
 
 
 def check_on_cpu(
@@ -283,19 +283,19 @@ def answer_by_share(
     from shapewright.engine.dispatch.results import record_results
 
     try:
-        made = _select_known(engine, name, args, kwargs, infos)
-        if made is None:
+        selection = _select_known(engine, name, args, kwargs, infos)
+        if selection is None:
             ends = engine.recording and control_flow.is_loop_over(engine)
-            made = _assume_share(engine, name, args, kwargs, infos, none=ends)
+            selection = _assume_share(engine, name, args, kwargs, infos, none=ends)
     except RuntimeError as refused:  # masks that do not broadcast
         return engine.raise_theirs(_find_mismatch(infos) or refused)
-    if made is None:
+    if selection is None:
         error = NotImplementedError(
             f"the shape of {get_display_name(func)} depends on values that are "
             "not known"
         )
         return try_for_real(engine, func, name, args, kwargs, infos, error)
-    out, words, node = made
+    out, words, node = selection
     if words:
         engine.assume(f"`{get_display_name(func)}` of unknown data {words}")
     if node and torch.is_grad_enabled() and infos[0].meta.requires_grad:
@@ -328,14 +328,18 @@ def _select_known(
     mask = kwargs.get("mask", args[1] if len(args) > 1 else None)
     if name != "masked_select" or not isinstance(mask, Tensor):
         return None
-    told = engine.info(mask)
-    if not told.storage.known or told.storage.assumed or mask.dtype != torch.bool:
+    mask_info = engine.info(mask)
+    if (
+        not mask_info.storage.known
+        or mask_info.storage.assumed
+        or mask.dtype != torch.bool
+    ):
         return None
     shape = torch.broadcast_shapes(*(info.meta.shape for info in infos[:2]))
     with torch._C.DisableTorchFunction(), torch.no_grad():
         count = int(engine.value_of(mask).expand(shape).sum())
-    made = torch.empty(count, dtype=infos[0].meta.torch_dtype, device="meta")
-    return made, "", "MaskedSelectBackward0"
+    selected = torch.empty(count, dtype=infos[0].meta.torch_dtype, device="meta")
+    return selected, "", "MaskedSelectBackward0"
 
 
 def _write_out(

@@ -72,10 +72,10 @@ def find_range(engine: Engine, info: Info) -> tuple[float, float]:
     engine.supposed.look(engine.events)
     asking, before = _Asking(engine), len(engine.events)
     for _ in range(DEEPEST):
-        made = asking.maker(info, before)
-        if made is None:
+        call = asking.maker(info, before)
+        if call is None:
             break
-        before, (answer, ins, _, _, _) = made
+        before, (answer, ins, _, _, _) = call
         name = get_plain_name(answer.func).strip("_")
         if name in SEEN and len(ins) == 1 and ins[0].meta.dtype == info.meta.dtype:
             info = ins[0]
@@ -89,8 +89,8 @@ def fix_value(engine: Engine, info: Info, value: Any) -> None:
     """Fix the value that is returned from now on for a tensor of one element."""
     with torch._C.DisableTorchFunction(), torch.no_grad():
         engine.supposed.look(engine.events)
-        made = torch.full(info.meta.shape, value, dtype=info.meta.torch_dtype)
-        _Asking(engine).pin(info, len(engine.events), Guess(made, told=True))
+        fixed = torch.full(info.meta.shape, value, dtype=info.meta.torch_dtype)
+        _Asking(engine).pin(info, len(engine.events), Guess(fixed, told=True))
 
 
 def guess_count(engine: Engine, info: Info) -> int:
@@ -111,19 +111,19 @@ def guess_count(engine: Engine, info: Info) -> int:
         if key not in engine.supposed.kept and total > MOST_TRUTHS:
             return max(1, total // 2)
         before = asking.find_pinned(info, len(engine.events))
-        made = asking.of(info, len(engine.events), 0)
-        count = int(made.value.count_nonzero())
+        guess = asking.of(info, len(engine.events), 0)
+        count = int(guess.value.count_nonzero())
         event = asking.maker(info, len(engine.events))
         name = "" if event is None else get_plain_name(event[1][0].func).strip("_")
         if (
             before is None
             and name in COMPARED
             and count in (0, total)
-            and not made.sure
+            and not guess.sure
         ):
-            made = Guess(make_half_true(info.meta.shape))
+            guess = Guess(make_half_true(info.meta.shape))
             count = max(1, total // 2)
-        asking.pin(info, len(engine.events), replace(made, told=True))
+        asking.pin(info, len(engine.events), replace(guess, told=True))
         return count
 
 
@@ -156,45 +156,45 @@ class _Asking:
         kept = self.state.kept.get(key)
         if kept is not None:
             return kept
-        made = self.maker(info, before)
+        call = self.maker(info, before)
         if info.meta.layout != "strided":
             return _expand_number(None, info.meta)
-        found: Guess | None = None
+        guess: Guess | None = None
         named: Key | None = None
-        if made is not None and depth < DEEPEST:
-            place, event = made
+        if call is not None and depth < DEEPEST:
+            place, event = call
             named = self.written(place, event, info)
-            found = self.state.kept.get(named) or self.compute_call(
+            guess = self.state.kept.get(named) or self.compute_call(
                 place, event, info, depth, keep
             )
         truths = info.meta.dtype == "bool"
         limit = MOST_TRUTHS if truths else LARGEST
-        if found is None and count_elements(info.meta.shape) > limit:
-            return _expand_number(self.large(info, made), info.meta)
-        if found is None:
-            within = None if made is None else made[1][0]
-            told = within is not None and is_ranged(within, info.meta)
-            found = Guess(_make_representative(info.meta, within), told=told)
+        if guess is None and count_elements(info.meta.shape) > limit:
+            return _expand_number(self.large(info, call), info.meta)
+        if guess is None:
+            within = None if call is None else call[1][0]
+            ranged = within is not None and is_ranged(within, info.meta)
+            guess = Guess(_make_representative(info.meta, within), told=ranged)
         if keep:
-            for each in (key, named):
-                if each is not None:
-                    self.state.keep(each, found)
-        return found
+            for guess_key in (key, named):
+                if guess_key is not None:
+                    self.state.keep(guess_key, guess)
+        return guess
 
     def find_pinned(self, info: Info, before: int) -> Guess | None:
         """Return the earlier result for a tensor, or for an equal computation."""
         kept = self.state.kept.get(self.key(info, before))
-        made = self.maker(info, before)
-        if kept is None and made is not None:
-            kept = self.state.kept.get(self.written(*made, info))
+        call = self.maker(info, before)
+        if kept is None and call is not None:
+            kept = self.state.kept.get(self.written(*call, info))
         return kept
 
     def pin(self, info: Info, before: int, guess: Guess) -> None:
         """Keep a result for a tensor and for equal computations."""
         self.state.keep(self.key(info, before), guess)
-        made = self.maker(info, before)
-        if made is not None:
-            self.state.keep(self.written(*made, info), guess)
+        call = self.maker(info, before)
+        if call is not None:
+            self.state.keep(self.written(*call, info), guess)
 
     def written(self, place: int, event: Event, info: Info) -> Key:
         """Return a key that is equal for equal calls on the same tensors."""
@@ -202,7 +202,7 @@ class _Asking:
         which = next(i for i, out in enumerate(outs) if out.number == info.number)
         if answer.kind == INPLACE:
             return "written", place, which
-        keys = tuple(self.key(each, place) for each in ins)
+        keys = tuple(self.key(operand, place) for operand in ins)
         return get_plain_name(answer.func), repr(answer.arguments), which, keys
 
     def compute_call(
@@ -223,21 +223,23 @@ class _Asking:
         counts = name in COUNTED and bool(ins) and ins[0].meta.dtype == "bool"
         limit = MOST_TRUTHS if counts else LARGEST
         largest = max(
-            (count_elements(each.meta.shape) for each in (*ins, info)), default=0
+            (count_elements(operand.meta.shape) for operand in (*ins, info)), default=0
         )
         if largest > limit and name not in SEEN:
             return None
-        if any(each.storage.known for each in ins):
+        if any(operand.storage.known for operand in ins):
             return None  # their values may have changed since
-        given = [self.of(each, place, depth + 1, keep) for each in ins]
-        told = any(each.told for each in given)
-        if not (told or counts or always):
+        guesses = [self.of(operand, place, depth + 1, keep) for operand in ins]
+        is_told = any(guess.told for guess in guesses)
+        if not (is_told or counts or always):
             return None
-        value = _repeat_call(answer, [each.value for each in given], info, outs)
+        value = _repeat_call(answer, [guess.value for guess in guesses], info, outs)
         if value is None:
             return None
-        told = told or counts or name in PROMISED
-        return Guess(value, told, bool(given) and all(each.sure for each in given))
+        is_told = is_told or counts or name in PROMISED
+        return Guess(
+            value, is_told, bool(guesses) and all(guess.sure for guess in guesses)
+        )
 
     def find_sure_value(self, info: Info, before: int, depth: int) -> Tensor | None:
         """Return the value that follows from constants alone, or None."""
@@ -245,10 +247,10 @@ class _Asking:
         kept = self.state.kept.get(key)
         if kept is not None:
             return kept.value if kept.sure else None
-        made = self.maker(info, before)
-        if key in self.state.unsure or made is None or depth > DEEPEST:
+        call = self.maker(info, before)
+        if key in self.state.unsure or call is None or depth > DEEPEST:
             return None
-        place, (answer, ins, outs, _, _) = made
+        place, (answer, ins, outs, _, _) = call
         name = get_plain_name(answer.func)
         if count_elements(info.meta.shape) > KEPT:
             return None
@@ -256,13 +258,15 @@ class _Asking:
         if value is not None:
             return value
         values: list[Tensor] = []
-        fits = all(count_elements(each.meta.shape) <= LARGEST for each in (*ins, info))
+        fits = all(
+            count_elements(operand.meta.shape) <= LARGEST for operand in (*ins, info)
+        )
         if ins and fits and name not in RANDOM:
-            for each in ins:
-                one = self.find_sure_value(each, place, depth + 1)
-                if one is None:
+            for operand in ins:
+                sure_value = self.find_sure_value(operand, place, depth + 1)
+                if sure_value is None:
                     break
-                values.append(one)
+                values.append(sure_value)
             else:
                 return _repeat_call(answer, values, info, outs)
         self.state.unsure.add(key)
@@ -277,21 +281,21 @@ class _Asking:
             or self.find_pinned(info, before)
         ):
             return
-        made = self.maker(info, before)
-        name = "" if made is None else get_plain_name(made[1][0].func).strip("_")
-        if made is not None and name in BOTH:
-            for each in made[1][1]:
-                self.suppose_all(each, made[0], depth + 1)
+        call = self.maker(info, before)
+        name = "" if call is None else get_plain_name(call[1][0].func).strip("_")
+        if call is not None and name in BOTH:
+            for operand in call[1][1]:
+                self.suppose_all(operand, call[0], depth + 1)
         if not 0 < total <= MOST_TRUTHS or self.of(info, before, 0, False).told:
             return
         true = torch.ones(info.meta.shape, dtype=torch.bool)
         self.pin(info, before, Guess(true, told=True))
 
-    def large(self, info: Info, made: tuple[int, Event] | None) -> Tensor | None:
+    def large(self, info: Info, call: tuple[int, Event] | None) -> Tensor | None:
         """Return one value for all elements of a tensor too large to compute."""
-        if made is None:
+        if call is None:
             return None
-        answer = made[1][0]
+        answer = call[1][0]
         name, (args, kwargs) = get_plain_name(answer.func), answer.arguments
         if name in ("softmax", "log_softmax"):
             dim = kwargs.get("dim", args[1] if len(args) > 1 else -1)
@@ -327,19 +331,19 @@ def _repeat_call(
         if isinstance(item, Meta):
             return next(waiting)
         if type(item) in (tuple, list):
-            return type(item)([place(each) for each in item])
+            return type(item)([place(inner) for inner in item])
         if type(item) is dict:
-            return {name: place(each) for name, each in item.items()}
+            return {name: place(inner) for name, inner in item.items()}
         return DTYPES.get(item, item) if type(item) is str else item
 
     args, kwargs = answer.arguments
     kwargs = {name: item for name, item in kwargs.items() if name not in DROPPED}
     try:
-        made = answer.func(*place(args), **place(kwargs))
+        output = answer.func(*place(args), **place(kwargs))
     except Exception:  # torch refuses; no value is known
         return None
     which = next(i for i, out in enumerate(outs) if out.number == info.number)
-    tensors = nests.collect_tensors(made)
+    tensors = nests.collect_tensors(output)
     if which >= len(tensors) or tuple(tensors[which].shape) != info.meta.shape:
         return None
     value: Tensor = tensors[which].to(info.meta.torch_dtype)

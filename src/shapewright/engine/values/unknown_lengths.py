@@ -144,17 +144,19 @@ def replace_slice_bounds(engine: Engine, where: Any) -> Any:
         engine.assume("a slice to or from an unknown place: taken to the end")
         return None
 
-    made = tuple(
+    slices = tuple(
         slice(bound(item.start), bound(item.stop), bound(item.step))
         if type(item) is slice
         else item
         for item in items
     )
-    return made if type(where) is tuple else made[0]
+    return slices if type(where) is tuple else slices[0]
 
 
 def _has_tensor_bounds(item: slice) -> bool:
-    return any(isinstance(each, Tensor) for each in (item.start, item.stop, item.step))
+    return any(
+        isinstance(bound, Tensor) for bound in (item.start, item.stop, item.step)
+    )
 
 
 def _is_unknown(engine: Engine, value: Any) -> bool:
@@ -178,7 +180,7 @@ def answer_repeat_interleave(
     engine: Engine, func: Any, args: Args, kwargs: Kwargs, infos: list[Info]
 ) -> Any:
     """Run `repeat_interleave` with unknown counts: `output_size`, else once each."""
-    given = dict(zip(("input", "repeats", "dim"), args, strict=False)) | kwargs
+    arguments = dict(zip(("input", "repeats", "dim"), args, strict=False)) | kwargs
     alone = len(infos) == 1
     times = infos[0 if alone else 1].meta
     if times.dtype not in ("int32", "int64"):
@@ -188,17 +190,17 @@ def answer_repeat_interleave(
         words = "repeat_interleave only accept 1D vector as repeat"
         engine.raise_theirs(RuntimeError(words))
     called = kwargs
-    if given.get("output_size") is None:
-        shape, dim = infos[0].meta.shape, given.get("dim")
+    if arguments.get("output_size") is None:
+        shape, dim = infos[0].meta.shape, arguments.get("dim")
         inside = dim is None or -len(shape) <= dim < len(shape)
         size = count_elements(shape) if dim is None else shape[dim] if inside else 0
-        counts = given["input" if alone else "repeats"]
-        told = infos[0 if alone else 1].storage
-        if told.known and size:
+        counts = arguments["input" if alone else "repeats"]
+        storage = infos[0 if alone else 1].storage
+        if storage.known and size:
             with torch._C.DisableTorchFunction(), torch.no_grad():
                 values = engine.value_of(counts)
-                one = values.numel() == 1 and not alone
-                size = int(values.sum()) * (size if one else 1)
+                one_count = values.numel() == 1 and not alone
+                size = int(values.sum()) * (size if one_count else 1)
         elif size:
             name = get_display_name(func)
             engine.assume(f"`{name}` of unknown data is assumed to repeat each once")

@@ -44,10 +44,10 @@ def make_constant(name: str, arguments: Any, meta: Meta) -> Tensor | None:
             return torch.full(meta.shape, value, dtype=meta.torch_dtype)
     if name in OF_NUMBERS:
         kept = {k: v for k, v in kwargs.items() if k in ("start", "end", "step", "n")}
-        if all(type(each) in (int, float) for each in (*args, *kept.values())):
-            made: Tensor = getattr(torch, name)(*args, **kept)
-            same = tuple(made.shape) == meta.shape
-            return made.to(meta.torch_dtype) if same else None
+        if all(type(number) in (int, float) for number in (*args, *kept.values())):
+            constant: Tensor = getattr(torch, name)(*args, **kept)
+            same = tuple(constant.shape) == meta.shape
+            return constant.to(meta.torch_dtype) if same else None
     return None
 
 
@@ -56,9 +56,9 @@ def make_half_true(shape: tuple[int, ...]) -> Tensor:
     total = 1
     for size in shape:
         total *= size
-    made = torch.zeros(total, dtype=torch.bool)
-    made[0 if total == 1 else 1 :: 2] = True
-    return made.reshape(shape)
+    mask = torch.zeros(total, dtype=torch.bool)
+    mask[0 if total == 1 else 1 :: 2] = True
+    return mask.reshape(shape)
 
 
 def make_ones_within(
@@ -110,15 +110,15 @@ def find_bounds(name: str, args: Any, kwargs: Any, meta: Meta) -> tuple[float, f
     if name in ("rand", "rand_like"):
         return 0.0, 1.0
     if name == "uniform":
-        given = dict(zip(("from", "to"), args[1:], strict=False))
-        given |= {word: kwargs[word] for word in ("from", "to") if word in kwargs}
-        return _to_plain(given.get("from", 0.0), 0.0), _to_plain(
-            given.get("to", 1.0), 1.0
+        limits = dict(zip(("from", "to"), args[1:], strict=False))
+        limits |= {word: kwargs[word] for word in ("from", "to") if word in kwargs}
+        return _to_plain(limits.get("from", 0.0), 0.0), _to_plain(
+            limits.get("to", 1.0), 1.0
         )
     if name in ("randint", "randint_like", "random"):
         numbers = [argument for argument in args if type(argument) is int]
         low, high = kwargs.get("low"), kwargs.get("high")
-        numbers += [each for each in (low, high) if type(each) is int]
+        numbers += [limit for limit in (low, high) if type(limit) is int]
         if name == "random":
             numbers += [kwargs[w] for w in ("from", "to") if type(kwargs.get(w)) is int]
         if not numbers:
@@ -131,9 +131,9 @@ def find_bounds(name: str, args: Any, kwargs: Any, meta: Meta) -> tuple[float, f
         return -1.0, -0.5
     if name in CLAMPS:
         words = ("min_val", "max_val") if name == "hardtanh" else ("min", "max")
-        given = dict(zip(words, args[1:], strict=False)) | kwargs
-        least = _to_plain(given.get(words[0]), -1.0 if name == "hardtanh" else ANY[0])
-        most = _to_plain(given.get(words[1]), 1.0 if name == "hardtanh" else ANY[1])
+        limits = dict(zip(words, args[1:], strict=False)) | kwargs
+        least = _to_plain(limits.get(words[0]), -1.0 if name == "hardtanh" else ANY[0])
+        most = _to_plain(limits.get(words[1]), 1.0 if name == "hardtanh" else ANY[1])
         return least, max(least, most)
     return ANY
 
@@ -150,8 +150,8 @@ def _find_index_bounds(
     if name == "multinomial":
         dim = -1
     size = 1
-    for each in first.shape if type(dim) is not int else first.shape[dim:][:1]:
-        size *= each
+    for length in first.shape if type(dim) is not int else first.shape[dim:][:1]:
+        size *= length
     return 0, max(0, size - 1)
 
 

@@ -30,22 +30,22 @@ def learn_from_method(
     kwargs: argument_uses.Names,
 ) -> argument_uses.Value:
     """Learn from a method call, like `x.transpose(1, 2)` or `batch.get("key")`."""
-    given, name = method.of, method.name
-    uses = walk.uses(given)
+    tensor, name = method.of, method.name
+    uses = walk.uses(tensor)
     if name in ("get", "pop") and args and _get_text(args[0]) is not None:
         key = _get_text(args[0])
         assert key is not None
         if name == "get" and len(args) > 1:
             return None  # it can be left out
         uses.keys[key] = None
-        return argument_uses.Given((*given.path, key))
+        return argument_uses.Given((*tensor.path, key))
     if name in ("items", "keys", "values"):
         uses.attributes[name] = None
         return None
     uses.tensor = True
     if name == "size":
-        return argument_uses.Shape(given) if not args else None
-    return _learn_of_tensor(walk, name, [given, *args], kwargs)
+        return argument_uses.Shape(tensor) if not args else None
+    return _learn_of_tensor(walk, name, [tensor, *args], kwargs)
 
 
 def learn_from_function(
@@ -62,16 +62,16 @@ def learn_from_function(
     if value in (len, print, isinstance, type, getattr, hasattr):
         return None
     if value is range or value in (int, float, bool):
-        for each in args:
-            if isinstance(each, argument_uses.Given):
-                walk.uses(each).number = True
+        for operand in args:
+            if isinstance(operand, argument_uses.Given):
+                walk.uses(operand).number = True
         return None
     if value is zip:
-        found = [
+        iterated = [
             argument for argument in args if isinstance(argument, argument_uses.Given)
         ]
-        for each in found:
-            walk.uses(each).iterated = True
+        for operand in iterated:
+            walk.uses(operand).iterated = True
         firsts = tuple(_take_first(argument) for argument in args)
         return argument_uses.Several((argument_uses.Several(firsts),))
     if value in (list, tuple, enumerate, reversed, sorted) and args:
@@ -102,8 +102,8 @@ def _take_first(value: argument_uses.Value) -> argument_uses.Value:
     if isinstance(value, argument_uses.Given):
         return argument_uses.Given((*value.path, 0))
     if isinstance(value, argument_uses.Several) and value.items:
-        found: argument_uses.Value = value.items[0]
-        return found
+        first: argument_uses.Value = value.items[0]
+        return first
     if isinstance(value, argument_uses.Live):
         found_first = next(argument_uses.iter_members(value.value), None)
         if found_first is not None:
@@ -233,13 +233,15 @@ def _learn_of_second(
         walk.uses(first).peers.append(other.path)
 
 
-def _note_rank(walk: argument_uses.Walk, given: argument_uses.Given, rank: int) -> None:
-    if given.moves == ():
-        walk.uses(given).ranks.append(rank)
+def _note_rank(
+    walk: argument_uses.Walk, argument: argument_uses.Given, rank: int
+) -> None:
+    if argument.moves == ():
+        walk.uses(argument).ranks.append(rank)
 
 
 def _move_dims(
-    given: argument_uses.Given, name: str, args: list[argument_uses.Value]
+    tensor: argument_uses.Given, name: str, args: list[argument_uses.Value]
 ) -> argument_uses.Value:
     """Learn from `x.permute(0, 2, 1)` and similar calls."""
     if len(args) == 1 and isinstance(args[0], argument_uses.Several):
@@ -250,11 +252,11 @@ def _move_dims(
             not isinstance(argument, argument_uses.Live)
             or type(argument.value) is not int
         ):
-            return given.changed()
+            return tensor.changed()
         places.append(argument.value)
     if name == "squeeze" and not places:
-        return given.changed()
-    return given.moved("transpose" if name == "swapaxes" else name, *places)
+        return tensor.changed()
+    return tensor.moved("transpose" if name == "swapaxes" else name, *places)
 
 
 def _get_text(value: argument_uses.Value) -> str | None:

@@ -48,12 +48,12 @@ class ArgumentEvidence:
 
     def options(self, path: Path, place: int = 0) -> list[ArgumentOption]:
         """Return the options for an argument or a part of one, the cheapest first."""
-        found: dict[Any, ArgumentOption] = {}
+        cheapest: dict[Any, ArgumentOption] = {}
         for option in self._all(path, place):
             key = repr(option.value)
-            if key not in found or option.cost < found[key].cost:
-                found[key] = option
-        return sorted(found.values(), key=lambda each: each.cost)[:MOST]
+            if key not in cheapest or option.cost < cheapest[key].cost:
+                cheapest[key] = option
+        return sorted(cheapest.values(), key=lambda option: option.cost)[:MOST]
 
     def _all(self, path: Path, place: int) -> Iterator[ArgumentOption]:
         uses = self.uses.get(path, Uses())
@@ -82,7 +82,9 @@ class ArgumentEvidence:
 
     def nests(self, path: Path, uses: Uses) -> Iterator[ArgumentOption]:
         """Yield the other options: dicts, lists, tuples, numbers and None."""
-        said = self.reading.annotations.get(str(path[0])) if len(path) == 1 else None
+        annotation = (
+            self.reading.annotations.get(str(path[0])) if len(path) == 1 else None
+        )
         name = str(path[-1])
         if uses.keys:
             inner = {key: self.best((*path, key)) for key in uses.keys}
@@ -90,22 +92,24 @@ class ArgumentEvidence:
             yield ArgumentOption(inner, 0, f"{_format_path(path)} is asked for {keys}")
         if (
             uses.joined
-            or said in ("list", "tuple")
+            or annotation in ("list", "tuple")
             or (uses.iterated and not uses.tensor)
         ):
             item = self.best((*path, 0))
             count = uses.parts if uses.parts > 1 else 2
-            cost = 0 if said or uses.joined else 4
+            cost = 0 if annotation or uses.joined else 4
             items: Any = [item] * count
-            if said == "tuple" or (uses.parts > 1 and not uses.joined):
+            if annotation == "tuple" or (uses.parts > 1 and not uses.joined):
                 items = tuple(self.best((*path, n)) for n in range(count))
             yield ArgumentOption(items, cost, f"{_format_path(path)} is taken apart")
         elif uses.parts > 1 and not uses.tensor:
             items = tuple(self.best((*path, n)) for n in range(uses.parts))
             yield ArgumentOption(items, 3, f"{_format_path(path)} is unpacked")
-        if said in NUMBERS:
+        if annotation in NUMBERS:
             yield ArgumentOption(
-                NUMBERS[said], 0, f"{_format_path(path)} is annotated `{said}`"
+                NUMBERS[annotation],
+                0,
+                f"{_format_path(path)} is annotated `{annotation}`",
             )
         elif uses.number and not uses.tensor:
             yield ArgumentOption(2, 0.5, f"{_format_path(path)} is used as a number")
@@ -113,7 +117,7 @@ class ArgumentEvidence:
         if (uses.optional or name in MASKS) and not needed:
             main = name.startswith(("pixel_values", "input_"))
             yield ArgumentOption(None, 0 if uses.optional and not main else 2.5)
-        if said is None and not uses.used and not uses.tensor and uses.flag:
+        if annotation is None and not uses.used and not uses.tensor and uses.flag:
             yield ArgumentOption(False, 1)
 
     def best(self, path: Path) -> Any:
@@ -169,15 +173,15 @@ class ArgumentEvidence:
 
     def like(self, name: str, dims: tuple[Dim, ...]) -> Tensor:
         """Return a tensor of these dims, with a dtype by its name or annotation."""
-        said, meant = self.reading.annotations.get(name), find_meaning(name)
+        annotation, meant = self.reading.annotations.get(name), find_meaning(name)
         if meant == SOUND and dims[-1] in ("T", "L"):
             dims = (*(1 if dim == "C" else dim for dim in dims[:-1]), "A")
         if isinstance(meant, Tensor) and meant.fill.startswith("["):
             return meant
         if isinstance(meant, Tensor) and meant.dtype == "int64":
             return Tensor(dims, meant.dtype, meant.fill if meant.fill != "T" else "1")
-        if said in ("whole", "boolean"):
-            return Tensor(dims, "int64" if said == "whole" else "bool", "zeros")
+        if annotation in ("whole", "boolean"):
+            return Tensor(dims, "int64" if annotation == "whole" else "bool", "zeros")
         return Tensor(dims)
 
     def iter_hinted(self, path: Path, uses: Uses) -> Iterator[ArgumentOption]:

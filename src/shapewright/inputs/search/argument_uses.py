@@ -93,30 +93,30 @@ def undo_moves(dims: tuple[Any, ...], moves: Moves) -> tuple[Any, ...] | None:
     """
     if moves is None:
         return None
-    found = list(dims)
+    undone = list(dims)
     try:
         for name, *places in reversed(moves):
             if name == "transpose":
-                one, two = places
-                found[one], found[two] = found[two], found[one]
+                dim, other_dim = places
+                undone[dim], undone[other_dim] = undone[other_dim], undone[dim]
             elif name == "permute":
-                if len(places) != len(found):
+                if len(places) != len(undone):
                     return None
-                before = list(found)
+                before = list(undone)
                 for at, place in enumerate(places):
-                    before[place] = found[at]
-                found = before
+                    before[place] = undone[at]
+                undone = before
             elif name == "unsqueeze":
                 at = places[0]
-                del found[at]
+                del undone[at]
             elif name == "squeeze":
                 at = places[0]
-                found.insert(at if at >= 0 else len(found) + 1 + at, 1)
+                undone.insert(at if at >= 0 else len(undone) + 1 + at, 1)
             elif name == "item":
-                found.insert(places[0], None)
+                undone.insert(places[0], None)
     except IndexError:
         return None
-    return tuple(found)
+    return tuple(undone)
 
 
 MOST_STEPS = 4000
@@ -187,8 +187,8 @@ class Walk:
     steps: int = 0
     inside: list[Any] = field(default_factory=list)
 
-    def uses(self, given: Given | tuple[str | int, ...]) -> Uses:
-        path = given.path if isinstance(given, Given) else given
+    def uses(self, argument: Given | tuple[str | int, ...]) -> Uses:
+        path = argument.path if isinstance(argument, Given) else argument
         return self.found.setdefault(path, Uses())
 
     # -- functions --------------------------------------------------------------
@@ -213,16 +213,16 @@ class Walk:
         """Return the parameters of a function with the values that a call passes."""
         try:
             signature = inspect.signature(inspect.unwrap(called))
-            found = signature.bind_partial(*args, **kwargs)
+            bound = signature.bind_partial(*args, **kwargs)
         except (TypeError, ValueError):
             return None
         names: Names = {}
         for name, parameter in signature.parameters.items():
-            if name not in found.arguments:
+            if name not in bound.arguments:
                 if parameter.default is not parameter.empty:
                     names[name] = Live(parameter.default)
                 continue
-            value = found.arguments[name]
+            value = bound.arguments[name]
             if parameter.kind is parameter.VAR_POSITIONAL:
                 value = Several(tuple(value))
             elif parameter.kind is parameter.VAR_KEYWORD:
@@ -255,19 +255,19 @@ class Walk:
 
     def layer(self, layer: Any, path: str, args: list[Value], kwargs: Names) -> Value:
         """Read the call of a layer of torch's own."""
-        given = [*args, *kwargs.values()]
+        values = [*args, *kwargs.values()]
         places = [*map(str, range(len(args))), *kwargs]
-        for place, value in zip(places, given, strict=True):
+        for place, value in zip(places, values, strict=True):
             if isinstance(value, Given):
                 self.uses(value).tensor = True
                 met = ReachedLayer(path.lstrip("."), layer, value.moves, place)
                 self.uses(value).layers.append(met)
         name = type(layer).__name__
-        if name in ("Embedding", "EmbeddingBag") and given:
-            if isinstance(given[0], Given):
-                self.uses(given[0]).below(layer.num_embeddings)
+        if name in ("Embedding", "EmbeddingBag") and values:
+            if isinstance(values[0], Given):
+                self.uses(values[0]).below(layer.num_embeddings)
             return None
-        first = given[0] if given else None
+        first = values[0] if values else None
         same = isinstance(first, Given) and _has_same_shape(layer)
         return first if same else None
 
@@ -301,13 +301,13 @@ def _parse_source(function: Any) -> Function | None:
 
 def _get_closure(function: Any) -> Names:
     cells = function.__closure__ or ()
-    found: Names = {}
+    closure: Names = {}
     for name, cell in zip(function.__code__.co_freevars, cells, strict=False):
         try:
-            found[name] = Live(cell.cell_contents)
+            closure[name] = Live(cell.cell_contents)
         except ValueError:
             continue
-    return found
+    return closure
 
 
 def get_first_parameter(function: Any) -> str:
@@ -326,16 +326,16 @@ def get_member(value: Any, name: str) -> Any:
             return vars(value)[name]
         raise LookupError(name)
     try:
-        found = inspect.getattr_static(value, name)
+        member = inspect.getattr_static(value, name)
     except AttributeError:
         raise LookupError(name) from None
-    if isinstance(found, staticmethod):
-        return found.__func__
-    if isinstance(found, FunctionType) and not isinstance(value, type):
-        return MethodType(found, value)
-    if isinstance(found, property | classmethod):
+    if isinstance(member, staticmethod):
+        return member.__func__
+    if isinstance(member, FunctionType) and not isinstance(value, type):
+        return MethodType(member, value)
+    if isinstance(member, property | classmethod):
         raise LookupError(name)
-    return found
+    return member
 
 
 def iter_members(value: Any) -> Iterator[Any]:

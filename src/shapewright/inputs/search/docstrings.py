@@ -139,16 +139,16 @@ def read_docstrings(
     shapes: dict[str, tuple[tuple[tuple[Dim, ...], str], ...]] = {}
     texts = list(_iter_texts(called, owner))
     for name, parameter in parameters.items():
-        said = _format_annotation(parameter.annotation)
+        annotation = _format_annotation(parameter.annotation)
         for kind, pattern in KINDS:
-            if said and re.search(pattern, said):
+            if annotation and re.search(pattern, annotation):
                 annotations[name] = kind
                 break
         if not re.fullmatch(r"\*?\w+", name):
             continue
-        found = list(_iter_shapes(name, said, texts, (owner, config)))
-        if found:
-            shapes[name] = tuple(found)
+        documented = list(_iter_shapes(name, annotation, texts, (owner, config)))
+        if documented:
+            shapes[name] = tuple(documented)
     return DocumentedArguments(annotations, shapes)
 
 
@@ -179,17 +179,17 @@ def _find_comments(text: SourceText) -> str:
     if text.tree is None or not text.tree.body:
         return ""
     body = text.function.body[0].lineno if text.function is not None else 1
-    found = []
+    comments = []
     for number, line in enumerate(text.text.splitlines(), start=1):
         code, mark, comment = line.partition("#")
         if not mark:
             continue
         name = re.match(r"\s*(?:def \w+\(self, )?(\w+)", code)
         if number < body and name:
-            found.append(f"{name[1]}: {comment}")
+            comments.append(f"{name[1]}: {comment}")
         elif not code.strip():
-            found.append(comment)
-    return "\n".join(found)
+            comments.append(comment)
+    return "\n".join(comments)
 
 
 def _iter_shapes(
@@ -202,11 +202,11 @@ def _iter_shapes(
             yield dims, f"`{name}` is annotated `{quoted}`"
     opening = rf"(?:^|[\s`*])\*?{re.escape(name)}\b[`*]*\s*(?:[:=\-]|of|is|has|\()?"
     for text in texts:
-        for found in re.finditer(opening + r"[^\n\[(]{0,60}(?=[\[(])", text):
-            for written in SHAPE.finditer(text, found.end()):
+        for opened in re.finditer(opening + r"[^\n\[(]{0,60}(?=[\[(])", text):
+            for written in SHAPE.finditer(text, opened.end()):
                 if (
-                    written.start() > found.end() + 60
-                    or "\n" in text[found.end() : written.start()]
+                    written.start() > opened.end() + 60
+                    or "\n" in text[opened.end() : written.start()]
                 ):
                     break
                 inner = written[1].strip(" ,")
@@ -221,15 +221,15 @@ def read_dims(words: list[str], owners: tuple[Any, Any]) -> tuple[Dim, ...] | No
     words = [word.strip(" '\"") for word in words if word.strip(" '\"")]
     if not words or words == ["*"] or any(word in PROSE for word in words):
         return None
-    found = []
+    dims = []
     for word in words:
         dim = _read_dim(word, *owners)
         if dim is None:
             return None
-        found.append("W" if dim == "H" and "H" in found else dim)
-    if all(type(dim) is int for dim in found) and len(found) < 2:
+        dims.append("W" if dim == "H" and "H" in dims else dim)
+    if all(type(dim) is int for dim in dims) and len(dims) < 2:
         return None
-    return tuple(found)
+    return tuple(dims)
 
 
 PROSE = frozenset("optional Tensor tensor torch.Tensor int float bool str None".split())

@@ -43,24 +43,26 @@ class Beginning:
             name: self.evidence.options((name,), place)
             for place, name in enumerate(self.needed)
         }
-        first = self.made({name: found[0] for name, found in choices.items()})
+        first = self.made({name: options[0] for name, options in choices.items()})
         yield first
         yield from _iter_image_copies(first)
-        for name, found in choices.items():
-            for option in found[1:]:
-                yield self.changed(first, (name,), option, found[0].cost)
+        for name, options in choices.items():
+            for option in options[1:]:
+                yield self.changed(first, (name,), option, options[0].cost)
 
     def made(self, chosen: dict[str, ArgumentOption]) -> Hypothesis:
         """Return the hypothesis made of one option per argument."""
         sizes = dict(self.evidence.sizes)
-        why = tuple(dict.fromkeys(each.why for each in chosen.values() if each.why))
-        cost = sum(each.cost for each in chosen.values())
+        why = tuple(
+            dict.fromkeys(option.why for option in chosen.values() if option.why)
+        )
+        cost = sum(option.cost for option in chosen.values())
         values = {name: option.value for name, option in chosen.items()}
-        found = Hypothesis(values, sizes, frozenset(), why, cost)
-        several = sum(1 for _ in found.tensors()) > 1
+        hypothesis = Hypothesis(values, sizes, frozenset(), why, cost)
+        several = sum(1 for _ in hypothesis.tensors()) > 1
         if several:
-            found = found.with_sizes({"B": 2})
-        return self.named(settle_letters(found))
+            hypothesis = hypothesis.with_sizes({"B": 2})
+        return self.named(settle_letters(hypothesis))
 
     def changed(
         self,
@@ -71,12 +73,12 @@ class Beginning:
     ) -> Hypothesis:
         """Return a copy with another option for one argument."""
         cost = 1 + max(option.cost - instead, 0)
-        made = before.with_value(path, option.value, option.why, cost)
-        if before.sizes["B"] == 1 and sum(1 for _ in made.tensors()) > 1:
-            made = made.with_sizes({"B": 2})
+        hypothesis = before.with_value(path, option.value, option.why, cost)
+        if before.sizes["B"] == 1 and sum(1 for _ in hypothesis.tensors()) > 1:
+            hypothesis = hypothesis.with_sizes({"B": 2})
         if option.why and not before.arguments.keys() - {path[0]}:
-            made = replace(made, why=(option.why,))
-        return self.named(settle_letters(made))
+            hypothesis = replace(hypothesis, why=(option.why,))
+        return self.named(settle_letters(hypothesis))
 
     def alternatives(self, before: Hypothesis, path: Path) -> Iterator[Hypothesis]:
         """Yield copies with other options for one argument."""
@@ -94,61 +96,63 @@ class Beginning:
         value = next((o for o in options if o.value is not None), None)
         if value is None:
             return before
-        made = before.with_value((name,), value.value, value.why, cost)
-        return self.named(settle_letters(made))
+        hypothesis = before.with_value((name,), value.value, value.why, cost)
+        return self.named(settle_letters(hypothesis))
 
     def wanted(self, name: str) -> bool:
         """Return whether the program uses an argument without checking it for None."""
         uses = self.evidence.uses.get((name,))
         return uses is not None and not uses.optional and (uses.used or uses.tensor)
 
-    def named(self, found: Hypothesis) -> Hypothesis:
+    def named(self, hypothesis: Hypothesis) -> Hypothesis:
         """Pass arguments that follow an omitted argument by name."""
         by_name, missing = set(), False
         ordered = {}
         for name, parameter in self.evidence.parameters.items():
-            if name in found.arguments:
-                ordered[name] = found.arguments[name]
+            if name in hypothesis.arguments:
+                ordered[name] = hypothesis.arguments[name]
                 if missing or parameter.kind is parameter.KEYWORD_ONLY:
                     by_name.add(name)
             elif parameter.kind is not parameter.VAR_POSITIONAL:
                 missing = True
-        rest = {n: v for n, v in found.arguments.items() if n not in ordered}
-        return replace(found, arguments={**rest, **ordered}, by_name=frozenset(by_name))
+        rest = {n: v for n, v in hypothesis.arguments.items() if n not in ordered}
+        return replace(
+            hypothesis, arguments={**rest, **ordered}, by_name=frozenset(by_name)
+        )
 
 
-def _iter_image_copies(found: Hypothesis) -> Iterator[Hypothesis]:
+def _iter_image_copies(hypothesis: Hypothesis) -> Iterator[Hypothesis]:
     """Yield copies in which an input has as many channels as usual images.
 
     The first convolution of a model may come after a cut into patches: then its
     channels are those of a patch.
     """
-    for path, tensor in found.tensors():
+    for path, tensor in hypothesis.tensors():
         dims = tensor.dims
         if len(dims) != 4 or dims[2:] != ("H", "W"):
             continue
-        channels = dims[1] if isinstance(dims[1], int) else found.sizes[dims[1]]
+        channels = dims[1] if isinstance(dims[1], int) else hypothesis.sizes[dims[1]]
         if channels in IMAGE_CHANNELS:
             continue
         for n, usual in enumerate(IMAGE_CHANNELS):
             image = replace(tensor, dims=(dims[0], usual, *dims[2:]))
             why = f"`{path[-1]}` is an image of {usual} channel{'s' * (usual > 1)}"
-            yield found.with_value(path, image, why, 0.5 + 0.2 * n)
+            yield hypothesis.with_value(path, image, why, 0.5 + 0.2 * n)
 
 
 IMAGE_CHANNELS = (3, 1, 4)
 """Numbers of channels of images, the likeliest first."""
 
 
-def settle_letters(found: Hypothesis) -> Hypothesis:
+def settle_letters(hypothesis: Hypothesis) -> Hypothesis:
     """Return a copy of a hypothesis in which every letter has a size."""
     missing = {
         dim: 16
-        for _, tensor in found.tensors()
+        for _, tensor in hypothesis.tensors()
         for dim in tensor.dims
-        if isinstance(dim, str) and dim not in found.sizes
+        if isinstance(dim, str) and dim not in hypothesis.sizes
     }
-    return found.with_sizes(missing) if missing else found
+    return hypothesis.with_sizes(missing) if missing else hypothesis
 
 
 def find_beginning(loaded: Loaded) -> Beginning | None:
@@ -182,7 +186,7 @@ def find_beginning(loaded: Loaded) -> Beginning | None:
         }
         taken = [use for use in uses if str(use[0]).startswith(f"*{name}")]
         if taken or not needed:
-            last = max((int(str(each[0])[-1]) for each in taken), default=0)
+            last = max((int(str(place[0])[-1]) for place in taken), default=0)
             needed |= {f"*{name}{n}": False for n in range(last + 1)}
     called = loaded.callable
     called = getattr(called, "forward", called)
@@ -195,7 +199,7 @@ def find_beginning(loaded: Loaded) -> Beginning | None:
         loaded.module is None,
         patch=_find_patch(loaded.module),
     )
-    left = [name for name, each in plain.items() if each.default is None]
+    left = [name for name, parameter in plain.items() if parameter.default is None]
     if not needed:
         left = sorted(left, key=lambda name: _rank_input(name, evidence))
         if not left:
@@ -231,11 +235,11 @@ def _find_patch(module: Any) -> int:
     """Return the number of elements in a patch, from the first conv or linear layer."""
     layers = [] if module is None else list(module.modules())
     kinds = [(find_kind(layer) or "", layer) for layer in layers]
-    met = [(n, one) for n, one in kinds if n.startswith("Conv") or n == "Linear"]
-    met = [(n, one) for n, one in met if not is_lazy(one)]
+    met = [(n, layer) for n, layer in kinds if n.startswith("Conv") or n == "Linear"]
+    met = [(n, layer) for n, layer in met if not is_lazy(layer)]
     if not met:
         return 0
-    seen = [one for n, one in met if n in ("Conv2d", "Conv3d")]
+    seen = [layer for n, layer in met if n in ("Conv2d", "Conv3d")]
     weight = seen[0].weight if seen else met[0][1].weight
     return int(weight.numel() // weight.shape[0])
 
@@ -243,9 +247,9 @@ def _find_patch(module: Any) -> int:
 def _find_first_layer(module: Any) -> tuple[tuple[Tensor, ...], str]:
     """Return the tensors that the first registered layer accepts, and the reason."""
     for path, layer in module.named_modules() if module is not None else ():
-        found = tuple(iter_tensors(ReachedLayer(path, layer, ())))
-        if found:
-            return found, f"sizes by {describe_layer(path, layer)}"
+        tensors = tuple(iter_tensors(ReachedLayer(path, layer, ())))
+        if tensors:
+            return tensors, f"sizes by {describe_layer(path, layer)}"
         direct = [
             parameter
             for parameter in layer.parameters(recurse=False)

@@ -52,8 +52,8 @@ class _Body:
             before = self.value(node.target)
             self.put_together(node.op, before, self.value(node.value))
         elif isinstance(node, ast.Return):
-            found = self.value(node.value) if node.value is not None else None
-            self.returned = self.returned or found
+            returned = self.value(node.value) if node.value is not None else None
+            self.returned = self.returned or returned
         elif isinstance(node, ast.If):
             self.condition(node.test)
             self.block(node.body)
@@ -93,26 +93,26 @@ class _Body:
         elif isinstance(value, argument_uses.Given) and not starred:
             self.walk.uses(value).parts = count
             parts = [argument_uses.Given((*value.path, n)) for n in range(count)]
-        for each, part in zip(target.elts, parts, strict=True):
-            self.assign(each, part)
+        for name, part in zip(target.elts, parts, strict=True):
+            self.assign(name, part)
 
-    def ranked(self, given: argument_uses.Given, rank: int) -> None:
+    def ranked(self, argument: argument_uses.Given, rank: int) -> None:
         """Note the rank of an argument whose shape is unpacked."""
-        if given.moves is None:
+        if argument.moves is None:
             return
-        rank += sum(REMOVED.get(step[0], 0) for step in given.moves)
-        self.walk.uses(given).ranks.append(rank)
-        self.walk.uses(given).tensor = True
+        rank += sum(REMOVED.get(step[0], 0) for step in argument.moves)
+        self.walk.uses(argument).ranks.append(rank)
+        self.walk.uses(argument).tensor = True
 
     def loop(self, target: ast.expr, value: argument_uses.Value) -> None:
         if isinstance(value, argument_uses.Given):
             self.walk.uses(value).iterated = True
             self.assign(target, argument_uses.Given((*value.path, 0)))
         elif isinstance(value, argument_uses.Live):
-            found = next(argument_uses.iter_members(value.value), None)
+            member = next(argument_uses.iter_members(value.value), None)
             path = f"{value.path}.0"
             self.assign(
-                target, argument_uses.Live(found, path) if found is not None else None
+                target, argument_uses.Live(member, path) if member is not None else None
             )
         elif isinstance(value, argument_uses.Several) and value.items:
             self.assign(target, value.items[0])
@@ -122,8 +122,8 @@ class _Body:
     def condition(self, node: ast.expr) -> None:
         """Note what a condition shows about the arguments that it tests."""
         if isinstance(node, ast.BoolOp):
-            for each in node.values:
-                self.condition(each)
+            for operand in node.values:
+                self.condition(operand)
             return
         if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.Not):
             self.condition(node.operand)
@@ -140,8 +140,8 @@ class _Body:
             return None
         reader = getattr(self, f"of_{type(node).__name__}", None)
         if reader is not None:
-            found: argument_uses.Value = reader(node)
-            return found
+            value: argument_uses.Value = reader(node)
+            return value
         for child in ast.iter_child_nodes(node):
             if isinstance(child, ast.expr):
                 self.value(child)
@@ -156,8 +156,8 @@ class _Body:
         known = self.function.__globals__
         if node.id in known:
             return argument_uses.Live(known[node.id], node.id)
-        found = argument_uses.find_builtin(node.id)
-        return argument_uses.Live(found) if found is not None else None
+        builtin = argument_uses.find_builtin(node.id)
+        return argument_uses.Live(builtin) if builtin is not None else None
 
     def of_Attribute(self, node: ast.Attribute) -> argument_uses.Value:
         base = self.value(node.value)
@@ -196,7 +196,9 @@ class _Body:
             else:
                 args.append(self.value(argument))
         kwargs = {
-            each.arg: self.value(each.value) for each in node.keywords if each.arg
+            keyword.arg: self.value(keyword.value)
+            for keyword in node.keywords
+            if keyword.arg
         }
         if isinstance(called, argument_uses.Method):
             return learn_from_method(self.walk, called, args, kwargs)
@@ -212,11 +214,16 @@ class _Body:
         self, op: ast.operator, left: argument_uses.Value, right: argument_uses.Value
     ) -> argument_uses.Value:
         product = isinstance(op, ast.MatMult)
-        for one, other, side in ((left, right, "@"), (right, left, "@ of the right")):
+        for operand, other, side in (
+            (left, right, "@"),
+            (right, left, "@ of the right"),
+        ):
             shape = argument_uses.get_shape(other)
-            if isinstance(one, argument_uses.Given) and shape is not None:
+            if isinstance(operand, argument_uses.Given) and shape is not None:
                 how = side if product else "+"
-                self.walk.uses(one).beside.append(ModelOperand(how, shape, one.moves))
+                self.walk.uses(operand).beside.append(
+                    ModelOperand(how, shape, operand.moves)
+                )
         if product:
             return None
         both = isinstance(left, argument_uses.Given) and isinstance(
@@ -251,8 +258,8 @@ class _Body:
         left = self.value(node.left)
         others = [self.value(comparator) for comparator in node.comparators]
         nothing = any(
-            isinstance(each, argument_uses.Live) and each.value is None
-            for each in others
+            isinstance(comparator, argument_uses.Live) and comparator.value is None
+            for comparator in others
         )
         if isinstance(node.ops[0], ast.Is | ast.IsNot) and nothing:
             if isinstance(left, argument_uses.Given):
@@ -262,13 +269,18 @@ class _Body:
 
     def of_IfExp(self, node: ast.IfExp) -> argument_uses.Value:
         self.condition(node.test)
-        one, two = self.value(node.body), self.value(node.orelse)
-        return one or two
+        chosen, otherwise = self.value(node.body), self.value(node.orelse)
+        return chosen or otherwise
 
     def of_BoolOp(self, node: ast.BoolOp) -> argument_uses.Value:
-        found = [self.value(value) for value in node.values]
+        operands = [self.value(value) for value in node.values]
         return next(
-            (each for each in found if isinstance(each, argument_uses.Given)), None
+            (
+                operand
+                for operand in operands
+                if isinstance(operand, argument_uses.Given)
+            ),
+            None,
         )
 
     def of_Tuple(self, node: ast.Tuple) -> argument_uses.Value:
@@ -298,8 +310,8 @@ class _Body:
             index, argument_uses.Live
         ):
             with suppress(IndexError, TypeError):
-                found: argument_uses.Value = base.items[index.value]
-                return found
+                item: argument_uses.Value = base.items[index.value]
+                return item
         if isinstance(base, argument_uses.Live) and isinstance(
             index, argument_uses.Live
         ):
@@ -333,19 +345,19 @@ class _Body:
         if not isinstance(node, ast.Tuple):
             return base.changed()
         self.walk.uses(base).tensor = True
-        found, place = base, 0
+        indexed, place = base, 0
         for element in node.elts:
             if isinstance(element, ast.Slice):
                 place += 1
             elif isinstance(element, ast.Constant) and element.value is None:
-                found, place = found.moved("unsqueeze", place), place + 1
+                indexed, place = indexed.moved("unsqueeze", place), place + 1
             elif isinstance(element, ast.Constant) and element.value is Ellipsis:
                 return base.changed()
             elif isinstance(element, ast.Constant | ast.UnaryOp | ast.Name):
-                found = found.moved("item", place)
+                indexed = indexed.moved("item", place)
             else:
                 return base.changed()
-        return found
+        return indexed
 
     def comprehended(
         self, node: ast.ListComp | ast.GeneratorExp | ast.SetComp

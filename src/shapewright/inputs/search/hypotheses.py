@@ -96,29 +96,29 @@ class Hypothesis:
 
     def at(self, path: Path) -> Any:
         """Return the value at a path, or None if there is none."""
-        found: Any = self.arguments
+        value: Any = self.arguments
         for key in path:
             try:
-                found = found[key]
+                value = value[key]
             except (KeyError, IndexError, TypeError):
                 return None
-        return found
+        return value
 
     def with_value(
         self, path: Path, value: Any, why: str = "", cost: float = 0.0
     ) -> Hypothesis:
         """Return a copy with another value at a path."""
-        made = _place_value(self.arguments, path, value)
+        arguments = _place_value(self.arguments, path, value)
         reasons = self.why if not why or why in self.why else (*self.why, why)
-        return replace(self, arguments=made, why=reasons, cost=self.cost + cost)
+        return replace(self, arguments=arguments, why=reasons, cost=self.cost + cost)
 
     def with_sizes(
         self, sizes: Mapping[str, int], why: str = "", cost: float = 0.0
     ) -> Hypothesis:
         """Return a copy with other sizes for letters."""
         reasons = self.why if not why or why in self.why else (*self.why, why)
-        made = {**self.sizes, **sizes}
-        return replace(self, sizes=made, why=reasons, cost=self.cost + cost)
+        new_sizes = {**self.sizes, **sizes}
+        return replace(self, sizes=new_sizes, why=reasons, cost=self.cost + cost)
 
 
 def map_tensors(value: Any, change: Callable[[Tensor], Any]) -> Any:
@@ -153,9 +153,9 @@ def _place_value(nest: Any, path: Path, value: Any) -> Any:
         assert isinstance(key, int)
         items[key] = _place_value(items[key], rest, value)
         return items if isinstance(nest, list) else tuple(items)
-    made = dict(nest) if isinstance(nest, Mapping) else {}
-    made[key] = _place_value(made.get(key), rest, value)
-    return made
+    mapping = dict(nest) if isinstance(nest, Mapping) else {}
+    mapping[key] = _place_value(mapping.get(key), rest, value)
+    return mapping
 
 
 def _format_value(
@@ -170,8 +170,8 @@ def _format_value(
         ]
         return "{" + ", ".join(items) + "}"
     if isinstance(value, list | tuple):
-        each = [_format_value(item, sizes, stated, shared) for item in value]
-        inside = ", ".join(each)
+        parts = [_format_value(item, sizes, stated, shared) for item in value]
+        inside = ", ".join(parts)
         if isinstance(value, list):
             plain = bool(value) and all(type(item) is int for item in value)
             return f"list[{inside}]" if plain else f"[{inside}]"
@@ -195,16 +195,20 @@ def describe_chosen_inputs(
     Example: ``x is f32[2, 3, 40, 40]``, ``shapewright check -i "f32[...]" net.py:Net``.
     """
     named = {**dict(zip(_name_inputs(loaded), spec.args, strict=False)), **spec.kwargs}
-    told = [f"{name} is {_format_input(value)}" for name, value in named.items()]
-    if len(told) > MOST:
-        told[MOST - 1 :] = [f"and {len(told) - MOST + 1} more"]
+    descriptions = [
+        f"{name} is {_format_input(value)}" for name, value in named.items()
+    ]
+    if len(descriptions) > MOST:
+        descriptions[MOST - 1 :] = [f"and {len(descriptions) - MOST + 1} more"]
     items = [_format_pattern(value) for value in spec.args]
     items += [f"{name}={_format_pattern(value)}" for name, value in spec.kwargs.items()]
     pattern = ", ".join(items)
     if target is None:
-        return ChosenInputs(", ".join(told), f'sw.check(model, "{pattern}")')
+        return ChosenInputs(", ".join(descriptions), f'sw.check(model, "{pattern}")')
     shown = target if _PLAIN.fullmatch(target) else f'"{target}"'
-    return ChosenInputs(", ".join(told), f'shapewright check -i "{pattern}" {shown}')
+    return ChosenInputs(
+        ", ".join(descriptions), f'shapewright check -i "{pattern}" {shown}'
+    )
 
 
 def _name_inputs(loaded: Loaded) -> list[str]:

@@ -85,7 +85,7 @@ class _Tried:
     def unfinished(self) -> bool:
         """Return whether the run was ended only because of its number of calls."""
         last = self.trace.findings[-1:]
-        return not self.failures and any(each.code == TIMEOUT for each in last)
+        return not self.failures and any(finding.code == TIMEOUT for finding in last)
 
     @property
     def failed(self) -> str:
@@ -93,13 +93,13 @@ class _Tried:
         if self.failures:
             failure = self.failures[0]
             span = self.trace.ops[failure.op].span
-            said = failure.torch_message.strip().splitlines()
+            lines = failure.torch_message.strip().splitlines()
         else:
             last = self.trace.findings[-1] if self.trace.findings else None
             span = last.span if last is not None else None
-            said = [last.message] if last is not None else []
+            lines = [last.message] if last is not None else []
         place = f" at {span.file}:{span.line}" if span is not None else ""
-        return (said[0] if said else "no words") + place
+        return (lines[0] if lines else "no words") + place
 
     @property
     def reach(self) -> int:
@@ -124,12 +124,16 @@ class _Search:
 
     def add(self, many: Iterable[Hypothesis], nearer: float = 0.0) -> None:
         """Add new hypotheses to the queue, with their cost reduced by `nearer`."""
-        for each in many:
-            each = replace(each, cost=each.cost - nearer) if nearer else each
-            text = each.text()
+        for hypothesis in many:
+            hypothesis = (
+                replace(hypothesis, cost=hypothesis.cost - nearer)
+                if nearer
+                else hypothesis
+            )
+            text = hypothesis.text()
             if text not in self.met:
                 self.met.add(text)
-                heapq.heappush(self.queue, (each.cost, len(self.met), each))
+                heapq.heappush(self.queue, (hypothesis.cost, len(self.met), hypothesis))
 
     def conducted(self) -> _Tried | None:
         """Search, and return the first run that fits or the one that got furthest."""
@@ -155,12 +159,12 @@ class _Search:
             idle = 0 if self.is_new(tried) else idle + 1
             if idle == IDLE:
                 break
-            each = make_mender(
+            mender = make_mender(
                 self.known, self.observed, tried.hypothesis, tried.trace, tried.failures
             )
-            self.add(each.mended(), nearer)
+            self.add(mender.mended(), nearer)
             later = LATER if tried.failures else 0.0
-            self.add(mend_ending(each, tried.ending), nearer - later)
+            self.add(mend_ending(mender, tried.ending), nearer - later)
         return best
 
     def run_stated(self) -> tuple[_Tried | None, list[str]]:
@@ -173,22 +177,22 @@ class _Search:
 
         first = next(iter(self.known.hypotheses()), None)
         refused: _Tried | None = None
-        said: list[str] = []
-        for n, each in enumerate(
+        messages: list[str] = []
+        for n, stated in enumerate(
             iter_stated_inputs(self.loaded, first) if first else ()
         ):
-            tried = self.tried(each.hypothesis, stated=True) if n < STATED else None
+            tried = self.tried(stated.hypothesis, stated=True) if n < STATED else None
             if tried is None or tried.unfinished:
                 continue
             if tried.fits:
                 return tried, []
-            if each.sure and refused is None:
+            if stated.sure and refused is None:
                 refused = tried
-            elif len(said) < SAID:
-                why = "; ".join(each.hypothesis.why)
-                text = each.hypothesis.text()
-                said.append(f"{text} ({why}) fails: {tried.failed}")
-        return refused, said
+            elif len(messages) < SAID:
+                why = "; ".join(stated.hypothesis.why)
+                text = stated.hypothesis.text()
+                messages.append(f"{text} ({why}) fails: {tried.failed}")
+        return refused, messages
 
     def compute_progress(self, tried: _Tried, best: _Tried | None) -> float:
         """Return the cost reduction for a hypothesis that got further than all before.
@@ -205,10 +209,10 @@ class _Search:
             for failure in tried.failures
         )
         last = tried.trace.findings[-1] if tried.trace.findings else None
-        said = (last.span, last.message, last.torch_message) if last else ()
-        found = (failed, said, tried.reach)
-        known = found in self.ends
-        self.ends.add(found)
+        last_error = (last.span, last.message, last.torch_message) if last else ()
+        end = (failed, last_error, tried.reach)
+        known = end in self.ends
+        self.ends.add(end)
         return not known
 
     def remove_dim(self, best: _Tried) -> _Tried | None:
@@ -216,25 +220,33 @@ class _Search:
         from shapewright.inputs.search.first_hypotheses import settle_letters
 
         hypothesis = best.hypothesis
-        wide = [(p, each) for p, each in hypothesis.tensors() if len(each.dims) > 1]
-        for path, each in wide:
-            hypothesis = hypothesis.with_value(path, replace(each, dims=each.dims[1:]))
+        wide = [
+            (p, tensor) for p, tensor in hypothesis.tensors() if len(tensor.dims) > 1
+        ]
+        for path, tensor in wide:
+            hypothesis = hypothesis.with_value(
+                path, replace(tensor, dims=tensor.dims[1:])
+            )
         tried = self.tried(settle_letters(hypothesis)) if wide else None
         return tried if tried is not None and tried.fits else None
 
-    def use_common_size(self, found: _Tried) -> _Tried:
-        """Return a run with a more common image size if that fits, or `found`."""
-        sizes = found.hypothesis.sizes
-        used = {dim for _, each in found.hypothesis.tensors() for dim in each.dims}
+    def use_common_size(self, fitting: _Tried) -> _Tried:
+        """Return a run with a more common image size if that fits, else this one."""
+        sizes = fitting.hypothesis.sizes
+        used = {
+            dim for _, tensor in fitting.hypothesis.tensors() for dim in tensor.dims
+        }
         sides = [letter for letter in ("H", "W") if letter in used]
         if len(sides) != 2 or sizes["H"] != sizes["W"] or sizes["H"] % 32 in (0, 28):
-            return found
+            return fitting
         for side in find_usual_sizes(sizes["H"])[:NICER]:
             if side % 4 == 0 and side != sizes["H"]:
-                tried = self.tried(found.hypothesis.with_sizes({"H": side, "W": side}))
+                tried = self.tried(
+                    fitting.hypothesis.with_sizes({"H": side, "W": side})
+                )
                 if tried is not None and tried.fits:
                     return tried
-        return found
+        return fitting
 
     def tried(
         self, hypothesis: Hypothesis, most: int = CALLS, stated: bool = False
@@ -258,11 +270,11 @@ class _Search:
         self.runs += 1
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # of inputs that are only tried
-            made = record_run(
+            run = record_run(
                 self.loaded.callable, args, kwargs, RunRequest(options=options)
             )
-        ending = made.ending() if made.ending is not None else None
-        return _Tried(hypothesis, candidate, made.trace, made.failures, ending)
+        ending = run.ending() if run.ending is not None else None
+        return _Tried(hypothesis, candidate, run.trace, run.failures, ending)
 
 
 def _make_counting_hook(most: int) -> Any:
@@ -348,8 +360,8 @@ def _is_error_of_program(best: _Tried, run: Run) -> bool:
         return False
     if last.code == PROGRAM_EXIT:
         return True
-    said = f"{last.message} {last.torch_message or ''}"
-    return OWN.search(said) is not None and OF_INPUT.search(said) is None
+    message = f"{last.message} {last.torch_message or ''}"
+    return OWN.search(message) is not None and OF_INPUT.search(message) is None
 
 
 def _is_failure_of_program(best: _Tried, failure: Failure, run: Run) -> bool:
@@ -359,8 +371,8 @@ def _is_failure_of_program(best: _Tried, failure: Failure, run: Run) -> bool:
     if failure.of_history or not any(way.ancestors(fact) for fact in op.inputs):
         return True
     if unmet is not None and unmet.code in OF_RANK:
-        before = (each for fact in op.inputs for each in way.ops(fact))
-        return any(RANKED.search(each.name.lower()) for each in before)
+        before = (op for fact in op.inputs for op in way.ops(fact))
+        return any(RANKED.search(op.name.lower()) for op in before)
     if any(repair.kind == "dtype" for repair in failure.repairs[:1]):
         facts = [op.inputs[r.tensor] for r in failure.repairs[:4] if r.tensor >= 0]
         return all(way.find_carried(fact) is None for fact in facts)
@@ -416,7 +428,7 @@ def _iter_resized(hypothesis: Hypothesis) -> Iterator[Hypothesis]:
         changes.insert(0, ("H", "W"))
     for letters in changes:
         for change in (_double_size, _find_next_size):
-            sizes = {each: change(hypothesis.sizes[each]) for each in letters}
+            sizes = {letter: change(hypothesis.sizes[letter]) for letter in letters}
             yield hypothesis.with_sizes(sizes)
     for path, tensor in hypothesis.tensors():
         yield hypothesis.with_value(path, replace(tensor, dims=(2, *tensor.dims)))
@@ -459,4 +471,4 @@ def _has_passed(tried: _Tried, op: Op) -> bool:
     """Return whether the same call succeeded in another run before anything failed."""
     end = tried.failures[0].op if tried.failures else len(tried.trace.ops)
     before = islice(tried.trace.ops, end)
-    return any(_get_place(each) == _get_place(op) for each in before)
+    return any(_get_place(earlier) == _get_place(op) for earlier in before)

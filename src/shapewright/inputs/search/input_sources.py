@@ -42,33 +42,41 @@ class Observations:
             step = (root - theirs ** (1 / power)) / (size - other)
             if step > 0:
                 guess = size + (wanted - root) / step
-        found = round(guess)
+        estimate = round(guess)
         tried = {pair[0] for pair in known}
         low = max((s for s, g in known if g < need), default=0)
         high = min((s for s, g in known if g > need), default=LARGEST + 1)
         near = [
-            found,
-            *find_usual_sizes(found),
-            found + 1,
-            found - 1,
-            found + 2,
-            found - 2,
+            estimate,
+            *find_usual_sizes(estimate),
+            estimate + 1,
+            estimate - 1,
+            estimate + 2,
+            estimate - 2,
         ]
         near += [(low + high) // 2] if low and high <= LARGEST else []
-        for each in dict.fromkeys(near):
-            if 1 <= each <= LARGEST and each not in tried and low < each < high:
-                yield each
+        for candidate in dict.fromkeys(near):
+            if (
+                1 <= candidate <= LARGEST
+                and candidate not in tried
+                and low < candidate < high
+            ):
+                yield candidate
 
 
 def find_usual_sizes(size: int) -> list[int]:
     """Return common sizes near a size, like 32 near 33 or 224 near 221."""
-    found = []
+    usual = []
     for unit in (32, 16, 28, 8, 4):
         below, above = size // unit * unit, -(-size // unit) * unit
-        for each in (below, above):
-            if each > 0 and abs(each - size) * 8 <= size + 8 and each not in found:
-                found.append(each)
-    return found
+        for candidate in (below, above):
+            if (
+                candidate > 0
+                and abs(candidate - size) * 8 <= size + 8
+                and candidate not in usual
+            ):
+                usual.append(candidate)
+    return usual
 
 
 MOST = 20_000
@@ -93,8 +101,8 @@ class Back:
 
     def input(self, fact: Fact) -> Path | None:
         """Return the path of an input tensor, or None for any other tensor."""
-        found = self.inputs.get(fact.tensor)
-        return found[0] if found is not None else None
+        known = self.inputs.get(fact.tensor)
+        return known[0] if known is not None else None
 
     def sources(self, fact: Fact, dim: int) -> list[InputAxis]:
         """Return the dims of inputs that a dim of a tensor derives from."""
@@ -113,7 +121,7 @@ class Back:
             if op is None:
                 continue
             out = next(
-                (each for each in op.outputs if each.tensor == fact.tensor), fact
+                (output for output in op.outputs if output.tensor == fact.tensor), fact
             )
             came = find_origin(op, out, dim)
             if came is None:
@@ -126,12 +134,16 @@ class Back:
 
     def ancestors(self, fact: Fact) -> list[Path]:
         """Return the paths of the inputs of a tensor, the nearest first."""
-        found = (self.inputs.get(number) for number in self._history(fact))
-        return list(dict.fromkeys(each[0] for each in found if each is not None))
+        ancestors = (self.inputs.get(number) for number in self._history(fact))
+        return list(
+            dict.fromkeys(ancestor[0] for ancestor in ancestors if ancestor is not None)
+        )
 
     def ops(self, fact: Fact) -> list[Op]:
         """Return the ops that a tensor results from, the nearest first."""
-        numbers = [each for each in self._history(fact) if each not in self.inputs]
+        numbers = [
+            number for number in self._history(fact) if number not in self.inputs
+        ]
         return [self.makers[number] for number in numbers if number in self.makers]
 
     def _history(self, fact: Fact) -> list[int]:
@@ -139,10 +151,10 @@ class Back:
         met, todo = {fact.tensor}, [fact.tensor]
         for number in todo:
             op = None if number in self.inputs else self.makers.get(number)
-            for each in op.inputs if op is not None else ():
-                if each.tensor not in met and len(met) < MOST:
-                    met.add(each.tensor)
-                    todo.append(each.tensor)
+            for operand in op.inputs if op is not None else ():
+                if operand.tensor not in met and len(met) < MOST:
+                    met.add(operand.tensor)
+                    todo.append(operand.tensor)
         return todo
 
     def find_carried(self, fact: Fact) -> Path | None:
@@ -152,24 +164,30 @@ class Back:
             if path is not None:
                 return path
             op = self.makers.get(fact.tensor)
-            same = [one for one in op.inputs if one.dtype == fact.dtype] if op else []
+            same = (
+                [operand for operand in op.inputs if operand.dtype == fact.dtype]
+                if op
+                else []
+            )
             if not same:
                 return None
-            fact = next((one for one in same if self.ancestors(one)), same[0])
+            fact = next(
+                (operand for operand in same if self.ancestors(operand)), same[0]
+            )
         return None
 
 
-def find_way_back(made: Trace, hypothesis: Hypothesis) -> Back:
+def find_way_back(trace: Trace, hypothesis: Hypothesis) -> Back:
     """Return the paths from tensors back to the inputs in a run of a hypothesis."""
-    given = collect_leaves(made.calls[0].inputs) if made.calls else []
+    operands = collect_leaves(trace.calls[0].inputs) if trace.calls else []
     paths = [path for path, _ in hypothesis.tensors()]
     inputs: dict[int, tuple[Path, Fact]] = {}
-    for path, fact in zip(paths, given, strict=False):
+    for path, fact in zip(paths, operands, strict=False):
         inputs.setdefault(fact.tensor, (path, fact))
     makers: dict[int, Op] = {}
-    for op in made.ops:
-        taken = {each.tensor for each in op.inputs}
-        for each in op.outputs:
-            if each.tensor not in taken and each.tensor not in inputs:
-                makers.setdefault(each.tensor, op)
+    for op in trace.ops:
+        taken = {fact.tensor for fact in op.inputs}
+        for output in op.outputs:
+            if output.tensor not in taken and output.tensor not in inputs:
+                makers.setdefault(output.tensor, op)
     return Back(inputs, makers)

@@ -61,7 +61,7 @@ def _iter_dims(layer: Any, place: str = "0") -> Iterator[tuple[Dim, ...]]:
                   "TransformerDecoder"):  # fmt: skip
         yield from _iter_attention_dims(layer, place)
     elif name.startswith(("MaxPool", "AvgPool", "AdaptiveAvg", "AdaptiveMax")):
-        rank = next((int(each) for each in name if each.isdigit()), 2)
+        rank = next((int(character) for character in name if character.isdigit()), 2)
         yield ("B", 3 if rank > 1 else "C", *SPATIAL[rank])
 
 
@@ -157,27 +157,27 @@ def _name_dims(dims: tuple[Any, ...]) -> tuple[Dim, ...]:
 def iter_tensors_beside(beside: ModelOperand) -> Iterator[Tensor]:
     """Yield the tensors that an argument may be, given a tensor it is combined with."""
     shape: tuple[Dim, ...] = beside.shape
-    found: list[tuple[Dim, ...]] = []
+    shapes: list[tuple[Dim, ...]] = []
     if beside.how == "@" and shape:
         width = shape[-2] if len(shape) > 1 else shape[-1]
-        found = [("B", width), ("B", "T", width)]
+        shapes = [("B", width), ("B", "T", width)]
         if len(shape) > 2:
-            found = [(*shape[:-2], "T", width)]
+            shapes = [(*shape[:-2], "T", width)]
     elif beside.how == "@ of the right":
-        found = [(shape[-1], "T"), (shape[-1],)]
+        shapes = [(shape[-1], "T"), (shape[-1],)]
     elif beside.how == "linear" and len(shape) == 2:
-        found = [("B", shape[1]), ("B", "T", shape[1])]
+        shapes = [("B", shape[1]), ("B", "T", shape[1])]
     elif beside.how.startswith("conv"):
-        found = [("B", shape[1], *SPATIAL[len(shape) - 2])]
+        shapes = [("B", shape[1], *SPATIAL[len(shape) - 2])]
     elif beside.how == "+" and shape:
         letters: tuple[Dim, ...] = ("B", "T", "H", "W", "D")
         kept = tuple(
             size if size != 1 else letters[min(at, 4)] for at, size in enumerate(shape)
         )
-        found = [kept if shape[0] == 1 and len(shape) > 1 else ("B", *kept)]
+        shapes = [kept if shape[0] == 1 and len(shape) > 1 else ("B", *kept)]
         if len(kept) == 1:
-            found.append(("B", "T", *kept))
-    for dims in found:
+            shapes.append(("B", "T", *kept))
+    for dims in shapes:
         before = undo_moves(dims, beside.moves)
         if before is not None:
             yield Tensor(_name_dims(before))
@@ -197,25 +197,27 @@ BINS = ("num_mel_bins", "n_mels", "feature_size", "input_feat_per_channel")
 
 def find_sizes(module: Any, config: Any = None) -> dict[str, int]:
     """Return a size for each letter."""
-    found = dict(USUAL)
+    letters = dict(USUAL)
     if module is None:
-        return found
+        return letters
     image = next(_iter_image_sizes(module, config), None)
     layers = [(find_kind(submodule) or "", submodule) for submodule in module.modules()]
-    layers = [(name, each) for name, each in layers if name and not is_lazy(each)]
-    first = next((one for name, one in layers if name.endswith("2d")), None)
+    layers = [(name, layer) for name, layer in layers if name and not is_lazy(layer)]
+    first = next((layer for name, layer in layers if name.endswith("2d")), None)
     channels = getattr(first, "in_channels", None) or find_setting(config, CHANNELS)
-    found["C"] = channels or 3
-    if found["C"] == 1:
-        found["H"] = found["W"] = 28
+    letters["C"] = channels or 3
+    if letters["C"] == 1:
+        letters["H"] = letters["W"] = 28
     if next((name for name, _ in layers if "Conv" in name), "").endswith("3d"):
-        found["H"] = found["W"] = 112
+        letters["H"] = letters["W"] = 112
     if image is not None:
-        found["H"], found["W"] = image
-    features = next((one.in_features for name, one in layers if name == "Linear"), None)
-    found["F"] = find_setting(config, FEATURES) or features or found["F"]
-    found["M"] = find_setting(config, BINS) or found["M"]
-    return found
+        letters["H"], letters["W"] = image
+    features = next(
+        (layer.in_features for name, layer in layers if name == "Linear"), None
+    )
+    letters["F"] = find_setting(config, FEATURES) or features or letters["F"]
+    letters["M"] = find_setting(config, BINS) or letters["M"]
+    return letters
 
 
 def _iter_image_sizes(module: Any, config: Any) -> Iterator[tuple[int, int]]:

@@ -37,12 +37,12 @@ SPATIAL = ("H", "W", "D", "L", "T")
 
 def _mend_division(mender: Mender, failure: Failure, op: Op) -> Iterator[Hypothesis]:
     """Change a dim so that the elements fit the shape that a view requests."""
-    said = VIEWED.search(failure.torch_message)
-    if said is None or not op.inputs:
+    match = VIEWED.search(failure.torch_message)
+    if match is None or not op.inputs:
         return
-    fact, wanted = op.inputs[0], find_numbers(said[1].replace("-1", ""))
+    fact, wanted = op.inputs[0], find_numbers(match[1].replace("-1", ""))
     unit, total = prod(wanted), prod(fact.shape)
-    open_ended = "-1" in said[1]
+    open_ended = "-1" in match[1]
     if not unit or not total:
         return
     for dim, old in reversed(list(enumerate(fact.shape))):
@@ -53,8 +53,8 @@ def _mend_division(mender: Mender, failure: Failure, op: Op) -> Iterator[Hypothe
         else:
             new = unit // rest
         if new != old and 0 < new * rest <= LARGEST * total and not new * rest % unit:
-            for each in _mend_size(mender, fact, dim, old, new, op):
-                yield replace(each, cost=each.cost + 0.3)
+            for hypothesis in _mend_size(mender, fact, dim, old, new, op):
+                yield replace(hypothesis, cost=hypothesis.cost + 0.3)
 
 
 def _mend_size(
@@ -84,7 +84,9 @@ def _resize_input(
         return
     dim = tensor.dims[source.dim]
     why = f"`{source.path[-1]}` has a dim of {new} by `{op.name}`"
-    uses = [d for _, each in hypothesis.tensors() for d in each.dims].count(dim)
+    uses = [
+        d for _, other_tensor in hypothesis.tensors() for d in other_tensor.dims
+    ].count(dim)
     if dim in ("H", "W") and "H" in tensor.dims and "W" in tensor.dims:
         yield hypothesis.with_sizes({"H": new, "W": new}, why, 0.3)
         yield hypothesis.with_sizes({str(dim): new}, why, 1.5)
@@ -93,19 +95,19 @@ def _resize_input(
         yield hypothesis.with_sizes({dim: new}, why, 0.6)
     letters = [
         letter
-        for _, each in hypothesis.tensors()
-        for letter in each.dims
+        for _, other_tensor in hypothesis.tensors()
+        for letter in other_tensor.dims
         if isinstance(letter, str) and letter != dim
         and hypothesis.sizes[letter] == new
     ]  # fmt: skip
     for letter in dict.fromkeys(letters):
         if letter != "B" or source.dim == 0:
             dims = replace_dim(tensor.dims, source.dim, letter)
-            made = replace(tensor, dims=dims)
-            yield hypothesis.with_value(source.path, made, "", 0.3)
-    made = replace(tensor, dims=replace_dim(tensor.dims, source.dim, new))
+            changed = replace(tensor, dims=dims)
+            yield hypothesis.with_value(source.path, changed, "", 0.3)
+    changed = replace(tensor, dims=replace_dim(tensor.dims, source.dim, new))
     yield hypothesis.with_value(
-        source.path, made, why, 0.4 if isinstance(dim, str) else 1.2
+        source.path, changed, why, 0.4 if isinstance(dim, str) else 1.2
     )
 
 
@@ -118,8 +120,10 @@ def _mend_alike(
         shape = tensor.shape(mender.hypothesis.sizes)
         for dim, size in enumerate(shape):
             if size == old and tensor.dims[dim] != "B":
-                for each in _resize_input(mender, InputAxis(path, dim, False), new, op):
-                    yield replace(each, cost=each.cost - 0.1)
+                for hypothesis in _resize_input(
+                    mender, InputAxis(path, dim, False), new, op
+                ):
+                    yield replace(hypothesis, cost=hypothesis.cost - 0.1)
 
 
 def _mend_by_estimate(
@@ -151,14 +155,14 @@ def _mend_by_estimate(
         return
     if set(spatial) & {"H", "W"}:
         spatial = list(dict.fromkeys([*spatial, "H", "W"]))
-        spatial = [one for one in spatial if one in hypothesis.sizes]
+        spatial = [letter for letter in spatial if letter in hypothesis.sizes]
     power = max(len(spatial), 1)
     key = (op.name, op.span, dim, new, tuple(spatial))
     size = hypothesis.sizes[spatial[0]]
     why = f"{new} features at `{op.name}` ask for {' x '.join(spatial)}"
     tries = mender.observed.estimates(key, size, old, new, power)
-    for n, each in enumerate(tries):
-        sizes = dict.fromkeys(spatial, each)
+    for n, estimate in enumerate(tries):
+        sizes = dict.fromkeys(spatial, estimate)
         yield hypothesis.with_sizes(sizes, why, 0.1 + 0.25 * n)
 
 
@@ -172,7 +176,7 @@ NUMBER = re.compile(r"(?<![\w.])\d+(?![\w.]*\w)")
 
 def find_numbers(text: str) -> list[int]:
     """Return the integers in a message."""
-    return [int(each) for each in NUMBER.findall(text)]
+    return [int(number) for number in NUMBER.findall(text)]
 
 
 OF_RANK = frozenset({WRONG_RANK, EINSUM_LETTERS, TOO_MANY_INDICES, DIM_OUT_OF_RANGE})
@@ -203,8 +207,8 @@ class Mender:
             if count and not fresh:
                 continue
             blamed += fresh
-            for each in self.of_failure(failure, op):
-                yield replace(each, cost=each.cost + 1.5 * count)
+            for hypothesis in self.of_failure(failure, op):
+                yield replace(hypothesis, cost=hypothesis.cost + 1.5 * count)
             if count == 0:
                 for path in dict.fromkeys(paths):
                     yield from self.known.alternatives(self.hypothesis, path)
@@ -218,8 +222,8 @@ class Mender:
         for place, repair in enumerate(failure.repairs[:12]):
             if 0 <= repair.tensor < len(op.inputs) and not repair.parameter:
                 fact = op.inputs[repair.tensor]
-                for each in self.of_repair(repair, fact, op):
-                    yield replace(each, cost=each.cost + 0.3 * place)
+                for hypothesis in self.of_repair(repair, fact, op):
+                    yield replace(hypothesis, cost=hypothesis.cost + 0.3 * place)
         unmet = failure.unmet
         if unmet is None or unmet.got is None:
             return
@@ -230,8 +234,8 @@ class Mender:
             fact = op.inputs[at]
             more = _count_missing_dims(unmet, len(fact.shape))
             doubt = 3.0 if unmet.code == DIM_OUT_OF_RANGE else 0.0
-            for each in self.ranked(fact, more) if more else ():
-                yield replace(each, cost=each.cost + doubt)
+            for hypothesis in self.ranked(fact, more) if more else ():
+                yield replace(hypothesis, cost=hypothesis.cost + doubt)
 
     def match_sizes(
         self, failure: Failure, op: Op, unmet: Unmet
@@ -244,8 +248,8 @@ class Mender:
             (unmet.got, unmet.has, unmet.needs),
             (unmet.wanted, unmet.needs, unmet.has),
         )
-        said = [place.argument for place, _, _ in sides if place is not None]
-        places = [names.index(name) for name in said if name in names]
+        arguments = [place.argument for place, _, _ in sides if place is not None]
+        places = [names.index(name) for name in arguments if name in names]
         decided = any(not self.way.ancestors(op.inputs[at]) for at in places)
         for place, old, new in sides:
             known = place is not None and place.argument in names
@@ -254,8 +258,10 @@ class Mender:
             fact = op.inputs[names.index(place.argument)]
             fits = 0 <= place.dim < len(fact.shape) and fact.shape[place.dim] == old
             if fits and self.way.ancestors(fact):
-                for each in _mend_size(self, fact, place.dim, old, new, op):
-                    yield replace(each, cost=each.cost + (0 if decided else 2))
+                for hypothesis in _mend_size(self, fact, place.dim, old, new, op):
+                    yield replace(
+                        hypothesis, cost=hypothesis.cost + (0 if decided else 2)
+                    )
 
     def batches(self, failure: Failure) -> Iterator[Hypothesis]:
         """Use a batch size of 2 if a norm requires more than one value per channel."""
@@ -289,11 +295,11 @@ class Mender:
         elif dtype == "bool":
             fill = "zeros"
         cost = 0.1 if tensor.dtype == fact.dtype else 1.0
-        made = replace(tensor, dtype=dtype, fill=fill)
+        changed = replace(tensor, dtype=dtype, fill=fill)
         why = f"`{path[-1]}` is {dtype} by what `{op.name}` takes"
-        yield self.hypothesis.with_value(path, made, why, cost)
+        yield self.hypothesis.with_value(path, changed, why, cost)
         if len(tensor.dims) != 2 and fill:  # rows of tokens are likelier than others
-            rows = replace(made, dims=("B", "T"))
+            rows = replace(changed, dims=("B", "T"))
             yield settle_letters(
                 self.hypothesis.with_value(path, rows, why, cost - 0.05)
             )
@@ -310,8 +316,8 @@ class Mender:
         ):
             if fill != tensor.fill:
                 why = f"`{path[-1]}` has values that `{op.name}` takes"
-                made = replace(tensor, fill=fill)
-                yield self.hypothesis.with_value(path, made, why, 0.1 + cost)
+                changed = replace(tensor, fill=fill)
+                yield self.hypothesis.with_value(path, changed, why, 0.1 + cost)
 
     def moved(self, fact: Fact, repair: Repair) -> Iterator[Hypothesis]:
         """Add, remove or reorder dims of the input with the dims of the tensor."""
@@ -327,16 +333,16 @@ class Mender:
                 del dims[repair.dim]
         elif isinstance(repair.new, tuple) and len(repair.new) == len(dims):
             dims = [dims[place] for place in repair.new]
-        made = replace(tensor, dims=tuple(dims))
-        yield self.hypothesis.with_value(path, made, "", 0.9)
+        changed = replace(tensor, dims=tuple(dims))
+        yield self.hypothesis.with_value(path, changed, "", 0.9)
 
     def whole(self, fact: Fact) -> Path | None:
         """Return the path of the input whose dims are those of a tensor, or None."""
         path = self.way.input(fact)
         if path is not None:
             return path
-        found = [self.way.sources(fact, dim) for dim in range(len(fact.shape))]
-        places = [(s[0].path, s[0].dim) for s in found if s]
+        sources = [self.way.sources(fact, dim) for dim in range(len(fact.shape))]
+        places = [(s[0].path, s[0].dim) for s in sources if s]
         if not places or len({path for path, _ in places}) != 1:
             return None
         tensor = self.hypothesis.at(places[0][0])
@@ -350,7 +356,7 @@ class Mender:
 
     def fresh(self) -> str:
         """Return an unused letter."""
-        used = {dim for _, each in self.hypothesis.tensors() for dim in each.dims}
+        used = {dim for _, tensor in self.hypothesis.tensors() for dim in tensor.dims}
         return next(letter for letter in FRESH if letter not in used)
 
 
@@ -387,16 +393,16 @@ def change_rank(mender: Mender, path: Path, more: int) -> Iterator[Hypothesis]:
         fresh = [letter for letter in FRESH if letter not in dims][:more]
         for n, place in enumerate((1, len(dims), 0, 2)):
             if place <= len(dims):
-                found = (*dims[:place], *fresh, *dims[place:])
-                made = replace(tensor, dims=found)
+                new_dims = (*dims[:place], *fresh, *dims[place:])
+                changed = replace(tensor, dims=new_dims)
                 cost = 0.8 + 0.2 * n
-                yield settle_letters(hypothesis.with_value(path, made, why, cost))
+                yield settle_letters(hypothesis.with_value(path, changed, why, cost))
     else:
         for n, place in enumerate((1, 0, len(dims) - 1)):
             if place >= 0 and place - more <= len(dims):
-                found = (*dims[:place], *dims[place - more :])
+                new_dims = (*dims[:place], *dims[place - more :])
                 yield hypothesis.with_value(
-                    path, replace(tensor, dims=found), why, 0.8 + 0.2 * n
+                    path, replace(tensor, dims=new_dims), why, 0.8 + 0.2 * n
                 )
 
 
@@ -420,10 +426,10 @@ def make_mender(
     known: Beginning,
     observed: Observations,
     hypothesis: Hypothesis,
-    made: Trace,
+    trace: Trace,
     failures: Sequence[Failure],
 ) -> Mender:
     """Return a mender for the failed run of a hypothesis."""
-    ops = tuple(made.ops)
-    way = find_way_back(made, hypothesis)
-    return Mender(known, observed, hypothesis, made, failures, way, ops)
+    ops = tuple(trace.ops)
+    way = find_way_back(trace, hypothesis)
+    return Mender(known, observed, hypothesis, trace, failures, way, ops)

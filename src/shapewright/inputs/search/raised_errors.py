@@ -84,13 +84,13 @@ def _add_arguments(mender: Mender, message: str) -> Iterator[Hypothesis]:
     Those that the message or the failing line names come first, then those that the
     program uses without asking whether they are None.
     """
-    given = mender.hypothesis.arguments
-    left = [name for name in mender.known.left if name not in given]
+    arguments = mender.hypothesis.arguments
+    left = [name for name in mender.known.left if name not in arguments]
     missing = NOTHING.search(message) is not None
-    said = f"{message} {_get_failing_line(mender)}" if missing else message
-    mentioned = [n for n in left if re.search(rf"\b{re.escape(n)}\b", said)]
+    text = f"{message} {_get_failing_line(mender)}" if missing else message
+    mentioned = [n for n in left if re.search(rf"\b{re.escape(n)}\b", text)]
     words = set(re.findall(r"[a-z]+_\w+", message)) if missing else set()
-    mentioned += [n for n in left if any(n.endswith(f"_{one}") for one in words)]
+    mentioned += [n for n in left if any(n.endswith(f"_{word}") for word in words)]
     wanted = [n for n in left if n not in mentioned and mender.known.wanted(n)]
     others = [n for n in left if n not in mentioned and n not in wanted]
     for names, cost in (
@@ -106,7 +106,7 @@ def _add_arguments(mender: Mender, message: str) -> Iterator[Hypothesis]:
         for name in (*mentioned, *wanted):
             more = mender.known.with_more(more, name, 0.1)
         yield more
-    for name, value in given.items():
+    for name, value in arguments.items():
         if value is None:
             path: Path = (name,)
             for alternative in mender.known.alternatives(mender.hypothesis, path):
@@ -115,19 +115,19 @@ def _add_arguments(mender: Mender, message: str) -> Iterator[Hypothesis]:
 
 def _resize_by_message(mender: Mender, message: str) -> Iterator[Hypothesis]:
     """Try sizes that a message names or hints at, then usual image sizes."""
-    sizes, found = mender.hypothesis.sizes, find_numbers(message)
-    used = {dim for _, each in mender.hypothesis.tensors() for dim in each.dims}
-    for number in dict.fromkeys(found):
+    sizes, numbers = mender.hypothesis.sizes, find_numbers(message)
+    used = {dim for _, tensor in mender.hypothesis.tensors() for dim in tensor.dims}
+    for number in dict.fromkeys(numbers):
         letters = [size for size in sizes if size in used and sizes[size] == number]
         if not letters:
             continue
-        for other in dict.fromkeys(found):
+        for other in dict.fromkeys(numbers):
             if other != number and 0 < other <= 8192:
                 change = dict.fromkeys(letters, other)
                 why = f"the program asks for {other}"
                 yield mender.hypothesis.with_sizes(change, why, 0.5)
     if mender.made.findings[-1].code == PROGRAM_ERROR:
-        yield from _fix_dim(mender, found)
+        yield from _fix_dim(mender, numbers)
     if "H" in used and "too small" in message:
         for n, times in enumerate((4, 2)):
             change = {side: sizes[side] * times for side in ("H", "W")}
@@ -140,7 +140,7 @@ def _resize_by_message(mender: Mender, message: str) -> Iterator[Hypothesis]:
                 change = {"H": side, "W": side}
                 yield mender.hypothesis.with_sizes(change, why, 0.5 + 0.1 * n)
     usual = [256, 288, 384, 448, 512, 192, 128, 96, 64, 32, 299, 240, 260, 336]
-    for number in found:
+    for number in numbers:
         if "H" in used and "W" in used and 8 <= number <= 1024 and number != sizes["H"]:
             change = {"H": number, "W": number}
             yield mender.hypothesis.with_sizes(change, f"the program names {number}", 1)
@@ -151,15 +151,17 @@ def _resize_by_message(mender: Mender, message: str) -> Iterator[Hypothesis]:
                 yield mender.hypothesis.with_sizes(change, "", 3 + 0.2 * n)
 
 
-def _fix_dim(mender: Mender, found: list[int]) -> Iterator[Hypothesis]:
+def _fix_dim(mender: Mender, numbers: list[int]) -> Iterator[Hypothesis]:
     """Change a fixed dim to the other size that a message names."""
     for path, tensor in mender.hypothesis.tensors():
         for place, dim in enumerate(tensor.dims):
-            others = [one for one in found if one != dim and 0 < one <= 8192]
-            for n, other in enumerate(others if dim in found else ()):
-                made = replace(tensor, dims=replace_dim(tensor.dims, place, other))
+            others = [
+                number for number in numbers if number != dim and 0 < number <= 8192
+            ]
+            for n, other in enumerate(others if dim in numbers else ()):
+                changed = replace(tensor, dims=replace_dim(tensor.dims, place, other))
                 why = f"the program asks for {other}"
-                yield mender.hypothesis.with_value(path, made, why, 0.6 + 0.2 * n)
+                yield mender.hypothesis.with_value(path, changed, why, 0.6 + 0.2 * n)
 
 
 def _read_message(mender: Mender, message: str) -> Iterator[Hypothesis]:
@@ -168,10 +170,10 @@ def _read_message(mender: Mender, message: str) -> Iterator[Hypothesis]:
     for written in SHAPE.finditer(message if of_program else ""):
         words = written[1].strip(" ,").split(",")
         dims = read_dims(words, (None, None)) if len(words) > 1 else None
-        given = mender.hypothesis.tensors() if dims else ()
-        for path, tensor in list(given)[:2]:
+        tensors = mender.hypothesis.tensors() if dims else ()
+        for path, tensor in list(tensors)[:2]:
             if dims and dims != tensor.dims:
-                made = replace(tensor, dims=dims)
+                changed = replace(tensor, dims=dims)
                 why = f"the program asks for ({written[1].strip()})"
-                found = mender.hypothesis.with_value(path, made, why, 0.4)
-                yield settle_letters(found)
+                hypothesis = mender.hypothesis.with_value(path, changed, why, 0.4)
+                yield settle_letters(hypothesis)

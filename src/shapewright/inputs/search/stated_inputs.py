@@ -95,9 +95,9 @@ def iter_stated_inputs(loaded: Loaded, first: Hypothesis) -> Iterator[_StatedInp
         size = (2, shape[0] or known, *shape[1:])
         if all(size):
             stated_image = Tensor(size, tensor.dtype)
-            made = replace(first.with_value(path, stated_image), why=(why,))
+            hypothesis = replace(first.with_value(path, stated_image), why=(why,))
             same = not shape[0] or shape[0] == known
-            yield _StatedInput(made, sure and same)
+            yield _StatedInput(hypothesis, sure and same)
 
 
 def _read_text(loaded: Loaded) -> SourceText | None:
@@ -121,12 +121,12 @@ def _get_names(loaded: Loaded) -> set[str]:
 
 def _find_image(first: Hypothesis) -> tuple[Path, Tensor] | None:
     """Return the only image among the arguments, or None."""
-    found = [
+    images = [
         (path, tensor)
         for path, tensor in first.tensors()
         if len(tensor.dims) == 4 and tensor.dtype.startswith("float")
     ]
-    return found[0] if len(found) == 1 else None
+    return images[0] if len(images) == 1 else None
 
 
 def _with_shapes(
@@ -135,7 +135,7 @@ def _with_shapes(
     """Return a hypothesis with these shapes for the first arguments, or None if they
     are no tensors there.
     """
-    made = first
+    hypothesis = first
     names = [name for name in first.arguments if name not in first.by_name]
     if len(shapes) > len(names) or not any(shapes):
         return None
@@ -147,8 +147,8 @@ def _with_shapes(
             return None
         dims, dtype = shape
         fill = before.fill if before.dtype == dtype else ""
-        made = made.with_value((name,), Tensor(dims, dtype, fill))
-    return replace(made, why=(why,))
+        hypothesis = hypothesis.with_value((name,), Tensor(dims, dtype, fill))
+    return replace(hypothesis, why=(why,))
 
 
 # -- calls -----------------------------------------------------------------------------
@@ -174,7 +174,7 @@ def _iter_calls(
         built = _find_target(text, node.func, names)
         if plain and get_called_name(node) in names:
             built = ast.Call(node.func, [], [])
-        shapes = [_find_shape(text, each) for each in node.args]
+        shapes = [_find_shape(text, argument) for argument in node.args]
         if built is not None and any(shape is not None for shape in shapes):
             yield shapes, node.lineno, not (built.args or built.keywords)
 
@@ -207,13 +207,13 @@ def _find_value(text: SourceText, node: ast.expr) -> ast.expr | None:
     name = get_dotted_name(node)
     for scope in (text.around(node, ast.FunctionDef), text.tree):
         inside = scope is not text.tree
-        found = None
+        last_value = None
         for target, value in iter_assignments(scope) if scope is not None else ():
             early = value.lineno < node.lineno or not inside
             if early and get_dotted_name(target) == name and value is not node:
-                found = value
-        if found is not None:
-            return found
+                last_value = value
+        if last_value is not None:
+            return last_value
     return None
 
 
@@ -245,7 +245,7 @@ def _find_shape(text: SourceText, node: ast.expr) -> tuple[tuple[int, ...], str]
         elif name in PASSING and node.args:
             node = node.args[0]
         elif name == "unsqueeze" and isinstance(node.func, ast.Attribute):
-            if [ast.unparse(each) for each in node.args] != ["0"]:
+            if [ast.unparse(argument) for argument in node.args] != ["0"]:
                 return None
             front, node = (1, *front), node.func.value
         else:
@@ -255,16 +255,20 @@ def _find_shape(text: SourceText, node: ast.expr) -> tuple[tuple[int, ...], str]
 
 def _read_sizes(text: SourceText, call: ast.Call, name: str) -> tuple[int, ...] | None:
     """Return the sizes that a factory call is given, or None if they are not known."""
-    given: list[ast.expr] = list(call.args)
-    given += [word.value for word in call.keywords if word.arg == "size"]
+    arguments: list[ast.expr] = list(call.args)
+    arguments += [word.value for word in call.keywords if word.arg == "size"]
     if name == "randint":
-        tuples = [each for each in given if isinstance(each, ast.Tuple | ast.List)]
-        given = list(tuples[:1])
+        tuples = [
+            argument
+            for argument in arguments
+            if isinstance(argument, ast.Tuple | ast.List)
+        ]
+        arguments = list(tuples[:1])
     if name == "full":
-        given = given[:1]
-    if len(given) == 1 and isinstance(given[0], ast.Tuple | ast.List):
-        given = list(given[0].elts)
-    sizes = tuple(_read_number(text, each) for each in given)
+        arguments = arguments[:1]
+    if len(arguments) == 1 and isinstance(arguments[0], ast.Tuple | ast.List):
+        arguments = list(arguments[0].elts)
+    sizes = tuple(_read_number(text, argument) for argument in arguments)
     known = tuple(size for size in sizes if size is not None and size > 0)
     return known if known and len(known) == len(sizes) else None
 
@@ -281,9 +285,9 @@ def _read_number(text: SourceText, node: ast.expr, depth: int = 0) -> int | None
                 return default
         if isinstance(part, ast.Name | ast.Attribute) and depth < FARTHEST:
             value = _find_value(text, part)
-            found = _read_number(text, value, depth + 1) if value is not None else None
-            if found is not None:
-                return found
+            number = _read_number(text, value, depth + 1) if value is not None else None
+            if number is not None:
+                return number
         raise UnknownValue(type(part).__name__)
 
     try:
@@ -298,9 +302,10 @@ def _find_option(text: SourceText, name: str) -> int | None:
     for node in text.nodes:
         if get_called_name(node) == "add_argument" and isinstance(node, ast.Call):
             flags = [
-                each.value
-                for each in node.args
-                if isinstance(each, ast.Constant) and isinstance(each.value, str)
+                argument.value
+                for argument in node.args
+                if isinstance(argument, ast.Constant)
+                and isinstance(argument.value, str)
             ]
             if any(f.lstrip("-").replace("-", "_") == name for f in flags):
                 for word in node.keywords:
@@ -315,11 +320,13 @@ def _read_summary(text: SourceText, call: ast.Call) -> tuple[int, ...] | None:
     a batch of 2 before it, torchinfo takes it whole.
     """
     sized = [word.value for word in call.keywords if word.arg == "input_size"]
-    given = (call.args[1:2] or sized)[:1]
+    arguments = (call.args[1:2] or sized)[:1]
     parts = (
-        given[0].elts if given and isinstance(given[0], ast.Tuple | ast.List) else []
+        arguments[0].elts
+        if arguments and isinstance(arguments[0], ast.Tuple | ast.List)
+        else []
     )
-    sizes = [_read_number(text, each) for each in parts]
+    sizes = [_read_number(text, part) for part in parts]
     if not sizes or not all(sizes):
         return None
     whole = "torchinfo" in text.text
@@ -333,35 +340,35 @@ def _iter_images(text: SourceText) -> Iterator[tuple[tuple[int, int, int], str, 
     """Yield the images that a file speaks of: channels, height, width (0 if unknown),
     why, and whether no other is meant.
     """
-    made = {
+    datasets = {
         get_called_name(node): node.lineno
         for node in text.nodes
         if isinstance(node, ast.Call) and get_called_name(node) in IMAGES
     }
     sizes = list(dict.fromkeys(_iter_transforms(text)))
     gray = any(get_called_name(node) == "Grayscale" for node in text.nodes)
-    sure = len({IMAGES[name] for name in made}) <= 1 and len(sizes) <= 1
-    for name, line in made.items():
+    sure = len({IMAGES[name] for name in datasets}) <= 1 and len(sizes) <= 1
+    for name, line in datasets.items():
         channels, height, width = IMAGES[name]
         channels = 1 if gray else channels
-        said = f"images of {name}, line {line}"
+        reason = f"images of {name}, line {line}"
         for side, at in sizes:
-            yield (channels, *side), f"{said}, resized at line {at}", sure
+            yield (channels, *side), f"{reason}, resized at line {at}", sure
         if height and not sizes:
-            yield (channels, height, width), said, sure
-    if not made:
+            yield (channels, height, width), reason, sure
+    if not datasets:
         for side, at in sizes:
             yield (1 if gray else 0, *side), f"images resized at line {at}", sure
     for line, row in enumerate(text.lines, 1):
-        for found in SHAPE.finditer(row.partition("#")[2] if "#" in row else ""):
-            channels, height, width = (int(each) for each in found.groups())
+        for match in SHAPE.finditer(row.partition("#")[2] if "#" in row else ""):
+            channels, height, width = (int(side) for side in match.groups())
             yield (channels, height, width), f"a comment, line {line}", False
     for target, value in iter_assignments(text.tree):
         name = get_dotted_name(target)
         number = _read_number(text, value) if CONSTANT.search(name) else None
         if number is not None and 8 <= number <= 2048:
             yield (0, number, number), f"`{name}`, line {value.lineno}", False
-    mentioned = {} if made else _find_mentions(text)
+    mentioned = {} if datasets else _find_mentions(text)
     for name, line in mentioned.items():
         yield IMAGES[name], f"{name} is named at line {line}", False
 
@@ -373,8 +380,10 @@ def _iter_transforms(text: SourceText) -> Iterator[tuple[tuple[int, int], int]]:
     for node in crops or resized:
         if not isinstance(node, ast.Call) or not (node.args or node.keywords):
             continue
-        given = node.args[0] if node.args else node.keywords[0].value
-        parts = given.elts if isinstance(given, ast.Tuple | ast.List) else [given]
+        argument = node.args[0] if node.args else node.keywords[0].value
+        parts = (
+            argument.elts if isinstance(argument, ast.Tuple | ast.List) else [argument]
+        )
         sides = [_read_number(text, part) for part in parts]
         if all(sides) and 0 < len(sides) < 3:
             yield (sides[0], sides[-1]), node.lineno  # type: ignore[misc]
@@ -382,10 +391,10 @@ def _iter_transforms(text: SourceText) -> Iterator[tuple[tuple[int, int], int]]:
 
 def _find_mentions(text: SourceText) -> dict[str, int]:
     """Return the data sets that docstrings and comments name, with the line."""
-    found: dict[str, int] = {}
+    mentions: dict[str, int] = {}
     for line, row in enumerate(text.lines, 1):
-        for each in MENTION.finditer(row):
-            plain = re.sub(r"[- ]", "", each[1].lower())
+        for match in MENTION.finditer(row):
+            plain = re.sub(r"[- ]", "", match[1].lower())
             if plain in SPELT:
-                found.setdefault(SPELT[plain], line)
-    return found
+                mentions.setdefault(SPELT[plain], line)
+    return mentions

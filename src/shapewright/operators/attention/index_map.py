@@ -56,8 +56,8 @@ def attention(
     scale: float | None = None,
     enable_gqa: bool = False,
 ) -> IndexMap | NotDrawn:
-    if said := _undrawn((query, key, value), attn_mask, dropout_p, is_causal):
-        return NotDrawn(said)
+    if reason := _undrawn((query, key, value), attn_mask, dropout_p, is_causal):
+        return NotDrawn(reason)
     shapes = {"query": tuple(query.shape), "key": tuple(key.shape),
               "value": tuple(value.shape)}  # fmt: skip
     times = dict.fromkeys(shapes, 1)
@@ -117,22 +117,22 @@ def _heads_of(shape: Shape, times: int) -> Shape:
 
 
 def _undrawn(
-    given: Sequence[Meta], mask: Meta | None, dropout: float, causal: bool
+    tensors: Sequence[Meta], mask: Meta | None, dropout: float, causal: bool
 ) -> str:
     """Return the reason why a call cannot be drawn, or "" if it can be drawn."""
-    if any(0 in meta.shape for meta in given):
+    if any(0 in meta.shape for meta in tensors):
         return "it has no elements"
     if dropout:
         return "which weights it drops is random"
     if mask is not None and causal:
         return "not every kernel of torch takes `attn_mask` and `is_causal` together"
-    if not all(getattr(meta, "finite", True) for meta in given):
+    if not all(getattr(meta, "finite", True) for meta in tensors):
         return "not all elements are finite: NaN spreads differently in each kernel"
     return ""
 
 
 def _scored(
-    one: Read, other: Read, square: Shape, letters: str, scale: float | None, width: int
+    query: Read, key: Read, square: Shape, letters: str, scale: float | None, width: int
 ) -> IndexMap:
     """Return the scores: scaled products of the features of queries and keys."""
     scaled = Then("div", (constant(sqrt(width)),))
@@ -140,7 +140,7 @@ def _scored(
         scaled = Then("mul", (constant(scale),))
     return IndexMap(
         square,
-        (one, other),
+        (query, key),
         (Loop("e", width),),
         term="product",
         combine="sum",
@@ -211,14 +211,14 @@ def multi_head_attention(
     static_v: Meta | None = None, average_attn_weights: bool = True,
     is_causal: bool = False,
 ) -> Any:  # fmt: skip
-    given = (query, key, value)
+    tensors = (query, key, value)
     if training and dropout_p:
         return NotDrawn("which weights it drops is random")
     if bias_k is not None or add_zero_attn or static_k is not None:
         return NotDrawn("it adds rows after the keys")
-    if any(0 in meta.shape for meta in given):
+    if any(0 in meta.shape for meta in tensors):
         return NotDrawn("it has no elements")
-    if not all(getattr(meta, "finite", True) for meta in given):
+    if not all(getattr(meta, "finite", True) for meta in tensors):
         return NotDrawn("not all elements are finite")
     batched = len(query.shape) == 3
     batch = (query.shape[1],) if batched else ()
@@ -226,16 +226,16 @@ def multi_head_attention(
     width, (rows, keys) = query.shape[-1], (query.shape[0], key.shape[0])
     stages = list(
         _projections(
-            given, n, width, in_proj_bias is not None, use_separate_proj_weight
+            tensors, n, width, in_proj_bias is not None, use_separate_proj_weight
         )
     )
-    each = width // num_heads
-    feature = Letter("h") * each + Letter("e")
+    head_width = width // num_heads
+    feature = Letter("h") * head_width + Letter("e")
     at = list_letters(n)
     scores = _scored(
         Read("queries", (Letter("q"), *at, feature)),
         Read("keys", (Letter("k"), *at, feature)),
-        (*batch, num_heads, rows, keys), f"{n}h", None, each,
+        (*batch, num_heads, rows, keys), f"{n}h", None, head_width,
     )  # fmt: skip
     where: tuple[Condition, ...] = ()
     for name, mask, place in (
@@ -253,22 +253,22 @@ def multi_head_attention(
     stages += _weighed(scores, where, "_safe_softmax" if safe else "softmax")
     heads = IndexMap(
         (rows, *batch, width),
-        (Read("weights", (*at, Letter("f") // each, *list_letters("qk"))),
+        (Read("weights", (*at, Letter("f") // head_width, *list_letters("qk"))),
          Read("values", (Letter("k"), *at, Letter("f")))),
         (Loop("k", keys),), term="product", combine="sum",
         letters=("q", *n, "f"),
     )  # fmt: skip
     stages.append(Stage("heads", heads))
-    made = replace(
+    output = replace(
         _product("heads", "q", n, "out_proj_weight", number(0), (rows, *batch, width),
                 out_proj_weight.shape[0],
                 "out_proj_bias" if out_proj_bias is not None else None),
         stages=tuple(stages),
-        sentence=_describe_multihead_attention(num_heads, each, bool(where)),
+        sentence=_describe_multihead_attention(num_heads, head_width, bool(where)),
     )  # fmt: skip
     if not need_weights:
-        return made
-    return made, _shown_weights(stages, batch, n, num_heads, average_attn_weights)
+        return output
+    return output, _shown_weights(stages, batch, n, num_heads, average_attn_weights)
 
 
 def _masked_at(mask: Meta | None, n: str, heads: int) -> tuple[Expression, ...]:
@@ -281,17 +281,17 @@ def _masked_at(mask: Meta | None, n: str, heads: int) -> tuple[Expression, ...]:
 
 
 def _projections(
-    given: tuple[Meta, ...], n: str, width: int, bias: bool, separate: bool
+    tensors: tuple[Meta, ...], n: str, width: int, bias: bool, separate: bool
 ) -> Iterator[Stage]:
     """Yield the stages that multiply query, key and value by their weights."""
-    for place, ((name, made), meta) in enumerate(
-        zip(PROJECTED.items(), given, strict=True)
+    for place, ((name, projected), meta) in enumerate(
+        zip(PROJECTED.items(), tensors, strict=True)
     ):
         weight = f"{name[0]}_proj_weight" if separate else "in_proj_weight"
         first = number(width * place)
         row = "q" if name == "query" else "k"
         yield Stage(
-            made,
+            projected,
             _product(name, row, n, weight, number(0) if separate else first,
                     tuple(meta.shape), width, "in_proj_bias" if bias else None, first),
         )  # fmt: skip
@@ -337,12 +337,12 @@ def _shown_weights(
     )  # fmt: skip
 
 
-def _describe_multihead_attention(heads: int, each: int, masked: bool) -> str:
+def _describe_multihead_attention(heads: int, head_width: int, masked: bool) -> str:
     """Describe multi-head attention in words."""
     words = (
         f"Query, key and value are projected, and their features cut into {heads} "
-        f"heads of {each}. In each head the weights are a softmax of the scores over "
-        "the keys; the sums of the values, times the weights, stand side by side "
+        f"heads of {head_width}. In each head the weights are a softmax of the scores"
+        " over the keys; the sums of the values, times the weights, stand side by side "
         "again and are projected."
     )
     return words + (" A key is left out where a mask is true." if masked else "")

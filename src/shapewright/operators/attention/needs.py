@@ -49,9 +49,9 @@ def scaled_dot_product_attention(
 ) -> Unmet | None:
     """Check query (..., queries, features), key and value (..., keys, features)."""
     named = ("query", query), ("key", key), ("value", value)
-    for name, each in named:
-        if len(each.shape) < 2:
-            return _too_few(name, each)
+    for name, tensor in named:
+        if len(tensor.shape) < 2:
+            return _too_few(name, tensor)
     wrong = real_floats(*named) or same_dtype(*reversed(named))
     if wrong is not None:
         return wrong
@@ -67,9 +67,9 @@ def scaled_dot_product_attention(
     return _of_mask(query, key, attn_mask)
 
 
-def _too_few(name: str, given: Meta) -> Unmet:
+def _too_few(name: str, tensor: Meta) -> Unmet:
     """Report a tensor with fewer than the 2 dims (steps, features)."""
-    shape = given.shape
+    shape = tensor.shape
     return Unmet(
         WRONG_RANK,
         f"{{op}} expects at least 2 dims (steps, features), got {len(shape)}: "
@@ -78,7 +78,7 @@ def _too_few(name: str, given: Meta) -> Unmet:
         Place(name),
         has=len(shape),
         needs=2,
-        grants=(Grant(name, Made((1, *shape), given.dtype)),) if shape else (),
+        grants=(Grant(name, Made((1, *shape), tensor.dtype)),) if shape else (),
         guessed=True,
     )
 
@@ -101,16 +101,16 @@ def _of_values(key: Meta, value: Meta) -> Unmet:
 def _features(query: Meta, key: Meta) -> Unmet:
     """Report that query and key differ in their number of features."""
     q, k = query.shape, key.shape
-    said = f"{{op}} compares {{query}} {text(q)} with {{key}} {text(k)} by features:"
+    message = f"{{op}} compares {{query}} {text(q)} with {{key}} {text(k)} by features:"
     grant = resized(key, len(k) - 1, q[-1])
     if len(k) > 1 and k[-2] == q[-1]:
         grant = swapped(key, len(k) - 2, len(k) - 1)
-        said += f" {q[-1]} against {k[-1]}; it transposes the keys itself"
+        message += f" {q[-1]} against {k[-1]}; it transposes the keys itself"
     else:
-        said += f" {q[-1]} against {k[-1]}"
+        message += f" {q[-1]} against {k[-1]}"
     return Unmet(
         ATTENTION_FEATURES,
-        said,
+        message,
         Place("key", len(k) - 1),
         Place("query", len(q) - 1),
         k[-1],
@@ -122,8 +122,8 @@ def _features(query: Meta, key: Meta) -> Unmet:
 def _of_heads(query: Meta, key: Meta, value: Meta) -> Unmet | None:
     """Check that the batch and head dims of query, key and value broadcast."""
     named = ("query", query), ("key", key), ("value", value)
-    for (first, one), (other, two) in combinations(named, 2):
-        before, behind = one.shape[:-2], two.shape[:-2]
+    for (first, tensor), (other, other_tensor) in combinations(named, 2):
+        before, behind = tensor.shape[:-2], other_tensor.shape[:-2]
         back = clash(before, behind)
         if back is None:
             continue
@@ -131,13 +131,13 @@ def _of_heads(query: Meta, key: Meta, value: Meta) -> Unmet | None:
         same = len(before) == len(behind)
         return Unmet(
             BATCH_DIM_MISMATCH,
-            f"{{op}} needs equal batch and heads: {{{first}}} is {text(one.shape)},"
-            f" {{{other}}} is {text(two.shape)}, {x} against {y}",
+            f"{{op}} needs equal batch and heads: {{{first}}} is {text(tensor.shape)},"
+            f" {{{other}}} is {text(other_tensor.shape)}, {x} against {y}",
             Place(other, at),
             Place(first, len(before) - back),
             y,
             x,
-            (Grant(other, resized(two, at, x)),) if same else (),
+            (Grant(other, resized(other_tensor, at, x)),) if same else (),
             guessed=True,
         )
     return None
@@ -145,7 +145,7 @@ def _of_heads(query: Meta, key: Meta, value: Meta) -> Unmet | None:
 
 def _of_mask(query: Meta, key: Meta, mask: Meta) -> Unmet | None:
     """Check that the mask broadcasts to the scores (..., queries, keys)."""
-    q, k, given = query.shape, key.shape, mask.shape
+    q, k, shape = query.shape, key.shape, mask.shape
     if mask.dtype not in ("bool", "float32", query.dtype):
         return dtype_unmet(
             "attn_mask",
@@ -154,44 +154,48 @@ def _of_mask(query: Meta, key: Meta, mask: Meta) -> Unmet | None:
             f"{{op}} expects a mask of dtype bool or {query.dtype}",
         )
     scores = (*q[:-1], k[-2])
-    if not 2 <= len(given) <= len(scores):
-        made: Any = (1, k[-2]) if len(given) < 2 else given[len(given) - len(scores) :]
+    if not 2 <= len(shape) <= len(scores):
+        fitting: Any = (
+            (1, k[-2]) if len(shape) < 2 else shape[len(shape) - len(scores) :]
+        )
         return Unmet(
             ATTENTION_MASK_SHAPE,
-            f"{{op}} lays {{attn_mask}} {text(given)} over scores {text(scores)} ="
+            f"{{op}} lays {{attn_mask}} {text(shape)} over scores {text(scores)} ="
             " (..., queries, keys): it has at least 2 dims, and no more than these",
             Place("attn_mask"),
-            has=text(given),
+            has=text(shape),
             needs=text(scores),
-            grants=(Grant("attn_mask", Made(made, mask.dtype)),),
+            grants=(Grant("attn_mask", Made(fitting, mask.dtype)),),
         )
     wrong = broadcast([("scores", Made(scores, query.dtype)), ("attn_mask", mask)])
     if wrong is None:
         return None
     dim = next(
-        len(given) - b
-        for b in range(1, min(len(given), len(scores)) + 1)
-        if given[-b] not in (1, scores[-b])
+        len(shape) - b
+        for b in range(1, min(len(shape), len(scores)) + 1)
+        if shape[-b] not in (1, scores[-b])
     )
-    said = f"{{op}} lays {{attn_mask}} {text(given)} over scores {text(scores)} ="
-    said += " (..., queries, keys)"
-    made = [
-        s if g != 1 else 1 for g, s in zip(given[::-1], scores[::-1], strict=False)
+    message = f"{{op}} lays {{attn_mask}} {text(shape)} over scores {text(scores)} ="
+    message += " (..., queries, keys)"
+    fitting = [
+        s if g != 1 else 1 for g, s in zip(shape[::-1], scores[::-1], strict=False)
     ][::-1]
-    if len(given) == 2 and given == (q[0], k[-2]) and len(scores) == 4:
-        said += "; one row for each sample needs dims between: `mask[:, None, None, :]`"
-        made = [q[0], 1, 1, k[-2]]
-    elif len(given) == 3 and len(scores) == 4 and given[0] == q[0]:
-        said += "; one for each sample needs a dim for the heads: `mask[:, None]`"
-        made = [q[0], 1, *made[-2:]]
+    if len(shape) == 2 and shape == (q[0], k[-2]) and len(scores) == 4:
+        message += (
+            "; one row for each sample needs dims between: `mask[:, None, None, :]`"
+        )
+        fitting = [q[0], 1, 1, k[-2]]
+    elif len(shape) == 3 and len(scores) == 4 and shape[0] == q[0]:
+        message += "; one for each sample needs a dim for the heads: `mask[:, None]`"
+        fitting = [q[0], 1, *fitting[-2:]]
     return Unmet(
         ATTENTION_MASK_SHAPE,
-        said,
+        message,
         Place("attn_mask", dim),
-        has=text(given),
+        has=text(shape),
         needs=text(scores),
-        grants=(Grant("attn_mask", Made(tuple(made), mask.dtype)),),
-        lines=lined_up([("attn_mask", given)])
+        grants=(Grant("attn_mask", Made(tuple(fitting), mask.dtype)),),
+        lines=lined_up([("attn_mask", shape)])
         if not wrong.lines
         else (wrong.lines[0].replace("{scores}", "scores"), *wrong.lines[1:]),
     )
@@ -223,10 +227,10 @@ def multi_head_attention(
             q[-1],
             embed_dim_to_check,
             tuple(
-                Grant(name, resized(each, len(each.shape) - 1, embed_dim_to_check))
-                for name, each in (("query", query), ("key", key), ("value", value))
+                Grant(name, resized(tensor, len(tensor.shape) - 1, embed_dim_to_check))
+                for name, tensor in (("query", query), ("key", key), ("value", value))
                 if name == "query"
-                or (each.shape[-1] == q[-1] and not use_separate_proj_weight)
+                or (tensor.shape[-1] == q[-1] and not use_separate_proj_weight)
             ),
         )
     wrong = _of_memory(
@@ -249,9 +253,9 @@ def multi_head_attention(
 
 def _of_weight(dtype: str, *named: tuple[str, Meta]) -> Unmet | None:
     """Check that all tensors have the dtype of the weights."""
-    for name, each in named:
-        if each.dtype != dtype:
-            wrong = dtype_unmet(name, each, dtype, f"{{op}} computes in {dtype}")
+    for name, tensor in named:
+        if tensor.dtype != dtype:
+            wrong = dtype_unmet(name, tensor, dtype, f"{{op}} computes in {dtype}")
             grants = tuple(Grant(n, Made(e.shape, dtype)) for n, e in named)
             return replace(wrong, grants=grants)
     return None
@@ -261,9 +265,9 @@ def _of_time(query: Meta, key: Meta, value: Meta) -> Unmet | None:
     """Check that query, key and value have three dims, or two without a batch."""
     rank = len(query.shape)
     if rank not in (2, 3):
-        made = (1,) * (2 - rank) + query.shape
+        fitting = (1,) * (2 - rank) + query.shape
         if rank > 3:
-            made = (prod(query.shape[: rank - 2]), *query.shape[rank - 2 :])
+            fitting = (prod(query.shape[: rank - 2]), *query.shape[rank - 2 :])
         return Unmet(
             WRONG_RANK,
             f"{{op}} expects 3 dims (batch, time, features in some order), or 2, got"
@@ -271,25 +275,27 @@ def _of_time(query: Meta, key: Meta, value: Meta) -> Unmet | None:
             Place("query"),
             has=rank,
             needs=3,
-            grants=(Grant("query", Made(made, query.dtype)),) if rank else (),
+            grants=(Grant("query", Made(fitting, query.dtype)),) if rank else (),
             guessed=True,
         )
-    for name, each in (("key", key), ("value", value)):
-        have = len(each.shape)
+    for name, tensor in (("key", key), ("value", value)):
+        have = len(tensor.shape)
         if have != rank:
             other = value if name == "key" else key
             same = len(other.shape) == rank
-            made = other.shape if same else (*(1,) * (rank - have), *each.shape)[-rank:]
+            fitting = (
+                other.shape if same else (*(1,) * (rank - have), *tensor.shape)[-rank:]
+            )
             return Unmet(
                 WRONG_RANK,
                 f"{{op}} expects as many dims of {{{name}}} as of {{query}}, {rank}, "
                 f"got"
-                f" {have}: {{{name}}} is {text(each.shape)}",
+                f" {have}: {{{name}}} is {text(tensor.shape)}",
                 Place(name),
                 Place("query"),
                 have,
                 rank,
-                (Grant(name, Made(made, each.dtype)),),
+                (Grant(name, Made(fitting, tensor.dtype)),),
                 guessed=True,
             )
     return None
@@ -299,25 +305,25 @@ def _of_memory(query: Meta, key: Meta, value: Meta, size: int | None) -> Unmet |
     """Check that key and value have the query's batch size and number of features."""
     q, k, v = query.shape, key.shape, value.shape
     if size is not None:
-        for name, each in (("key", key), ("value", value)):
-            if each.shape[-1] != size:
-                last = len(each.shape) - 1
+        for name, tensor in (("key", key), ("value", value)):
+            if tensor.shape[-1] != size:
+                last = len(tensor.shape) - 1
                 return Unmet(
                     ATTENTION_FEATURES,
                     f"{{op}} expects {size} features in the last dim of {{{name}}}, got"
-                    f" {each.shape[-1]}: `kdim` and `vdim` allow others",
+                    f" {tensor.shape[-1]}: `kdim` and `vdim` allow others",
                     Place(name, last),
                     Place("query", len(q) - 1),
-                    each.shape[-1],
+                    tensor.shape[-1],
                     size,
                     tuple(
                         Grant(n, resized(e, last, size))
                         for n, e in (("key", key), ("value", value))
-                        if e.shape[-1] == each.shape[-1]
+                        if e.shape[-1] == tensor.shape[-1]
                     ),
                 )
     if k[:-1] != v[:-1]:
-        made = Made((*k[:-1], v[-1]), value.dtype)
+        fitting = Made((*k[:-1], v[-1]), value.dtype)
         return Unmet(
             KEYS_AND_VALUES,
             f"{{op}} needs a value for each key: {{key}} is {text(k)} and {{value}}"
@@ -326,7 +332,7 @@ def _of_memory(query: Meta, key: Meta, value: Meta, size: int | None) -> Unmet |
             Place("key"),
             text(v),
             text(k),
-            (Grant("value", made),),
+            (Grant("value", fitting),),
         )
     if len(q) == 3 and q[1] != k[1]:
         return Unmet(
@@ -371,14 +377,14 @@ def _of_forward_mask(
     mask: Meta, q: tuple[int, ...], sources: int, heads: int
 ) -> Unmet | None:
     """Check that the mask is shared or has one entry for each sample and head."""
-    one = (q[0], sources)
-    many = ((q[1] if len(q) == 3 else 1) * heads, q[0], sources)
-    if mask.shape not in (one, many):
-        wanted = many if len(mask.shape) == 3 else one
+    shared = (q[0], sources)
+    per_head = ((q[1] if len(q) == 3 else 1) * heads, q[0], sources)
+    if mask.shape not in (shared, per_head):
+        wanted = per_head if len(mask.shape) == 3 else shared
         return Unmet(
             ATTENTION_MASK_SHAPE,
-            f"{{op}} expects {{attn_mask}} as {text(one)} = (queries, keys), or"
-            f" {text(many)} = (batch·heads, queries, keys), got {text(mask.shape)}",
+            f"{{op}} expects {{attn_mask}} as {text(shared)} = (queries, keys), or"
+            f" {text(per_head)} = (batch·heads, queries, keys), got {text(mask.shape)}",
             Place("attn_mask"),
             has=text(mask.shape),
             needs=text(wanted),
@@ -423,12 +429,12 @@ def native_multi_head_attention(
 
 
 def _unmet(
-    name: str, given: Meta, width: int, heads: int, weight: Meta, mask: Meta | None,
+    name: str, tensor: Meta, width: int, heads: int, weight: Meta, mask: Meta | None,
     kind: int | None,
 ) -> Unmet | None:  # fmt: skip
-    if len(given.shape) != 3:
+    if len(tensor.shape) != 3:
         return None
-    batch, length, have = given.shape
+    batch, length, have = tensor.shape
     if have != width:
         return Unmet(
             ATTENTION_FEATURES,
@@ -438,9 +444,9 @@ def _unmet(
             Place("qkv_weight", 1),
             have,
             width,
-            (Grant(name, resized(given, 2, width)),),
+            (Grant(name, resized(tensor, 2, width)),),
         )
-    wrong = _of_weight(weight.dtype, (name, given))
+    wrong = _of_weight(weight.dtype, (name, tensor))
     if wrong is not None or mask is None:
         return wrong
     if kind == 1:
@@ -453,21 +459,21 @@ def _of_scores(mask: Meta, scores: tuple[int, ...]) -> Unmet | None:
     if mask.shape == scores:
         return None
     batch, heads, length, _ = scores
-    one, many = (length, length), (batch * heads, length, length)
+    shared, per_head = (length, length), (batch * heads, length, length)
     have, fitting = mask.shape, scores
     if len(have) == len(scores):  # it had three dims
         have = (prod(have[:2]), *have[2:])
     else:
-        fitting = many if len(have) == len(many) else one
+        fitting = per_head if len(have) == len(per_head) else shared
         if have == fitting:
             return None
     return Unmet(
         ATTENTION_MASK_SHAPE,
-        f"{{op}} expects a mask of {text(one)} = (queries, keys), or {text(many)} ="
-        f" (batch·heads, queries, keys), got {text(have)}",
+        f"{{op}} expects a mask of {text(shared)} = (queries, keys), or"
+        f" {text(per_head)} = (batch·heads, queries, keys), got {text(have)}",
         Place("mask"),
         has=text(have),
-        needs=text(many if len(have) == len(many) else one),
+        needs=text(per_head if len(have) == len(per_head) else shared),
         grants=(Grant("mask", Made(fitting, mask.dtype)),),
         lines=(READ,),
     )

@@ -97,12 +97,13 @@ def attention(
 
 
 def _check(query: Meta, key: Meta, value: Meta, mask: Meta | None) -> None:
-    one, two, three = query.dtype, key.dtype, value.dtype
-    if not one == two == three:
+    query_dtype, key_dtype, value_dtype = query.dtype, key.dtype, value.dtype
+    if not query_dtype == key_dtype == value_dtype:
         raise Misfit(
             "Expected query, key, and value to have the same dtype, but got "
-            f"query.dtype: {C_TYPE.get(one, one)} key.dtype: {C_TYPE.get(two, two)} "
-            f"and value.dtype: {C_TYPE.get(three, three)} instead."
+            f"query.dtype: {C_TYPE.get(query_dtype, query_dtype)} key.dtype:"
+            f" {C_TYPE.get(key_dtype, key_dtype)} "
+            f"and value.dtype: {C_TYPE.get(value_dtype, value_dtype)} instead."
         )
     q, k, v = len(query.shape), len(key.shape), len(value.shape)
     if min(q, k, v) < 2:
@@ -110,11 +111,11 @@ def _check(query: Meta, key: Meta, value: Meta, mask: Meta | None) -> None:
             "Expected query, key, and value to all be  at least 2 dimensional, but got "
             f"query.dim: {q} key.dim: {k} and value.dim: {v} instead."
         )
-    if mask is not None and mask.dtype not in ("bool", "float32", one):
+    if mask is not None and mask.dtype not in ("bool", "float32", query_dtype):
         raise Misfit(
             "Expected attn_mask dtype to be bool or float or to match query dtype, but "
             f"got attn_mask.dtype: {C_TYPE.get(mask.dtype, mask.dtype)} and  "
-            f"query.dtype: {C_TYPE.get(one, one)} instead."
+            f"query.dtype: {C_TYPE.get(query_dtype, query_dtype)} instead."
         )
 
 
@@ -155,10 +156,10 @@ def _by_products(query: Meta, key: Meta, value: Meta, mask: Meta | None) -> Any:
         stride=contiguous(shape),
         requires_grad=query.requires_grad or key.requires_grad,
     )
-    made = matmul(weights, operand(value))
-    if query.dtype in ("float16", "bfloat16") and made is not NotImplemented:
-        return Made(made.shape, made.dtype, made.stride, "ToCopyBackward0")
-    return made
+    output = matmul(weights, operand(value))
+    if query.dtype in ("float16", "bfloat16") and output is not NotImplemented:
+        return Made(output.shape, output.dtype, output.stride, "ToCopyBackward0")
+    return output
 
 
 class _Call(NamedTuple):
@@ -248,21 +249,23 @@ def _have_ranks(batched: bool, mask: Any, padding: Any) -> bool:
     )
 
 
-def _check_projections(given: Any, weights: list[Any], bias: Meta | None) -> None:
+def _check_projections(tensors: Any, weights: list[Any], bias: Meta | None) -> None:
     """Raise torch's error if the dtype of an input differs from that of its weight.
 
     A single weight holds the rows of all three; an unbatched input gets a batch dim.
     Masks are merged later.
     """
-    rows = given[0].shape[-1]
-    for each, weight in zip(given, weights * 3, strict=False):
-        one = operand(each)
-        if len(one.shape) == 2:
-            (length, width), (step, last) = one.shape, one.stride
-            one = one._replace(shape=(length, 1, width), stride=(step, step, last))
+    rows = tensors[0].shape[-1]
+    for tensor, weight in zip(tensors, weights * 3, strict=False):
+        rows_operand = operand(tensor)
+        if len(rows_operand.shape) == 2:
+            (length, width), (step, last) = rows_operand.shape, rows_operand.stride
+            rows_operand = rows_operand._replace(
+                shape=(length, 1, width), stride=(step, step, last)
+            )
         part = operand(weight)._replace(shape=(rows, weight.shape[1]))
         along = None if bias is None else operand(bias)._replace(shape=(rows,))
-        linear(one, part, along)
+        linear(rows_operand, part, along)
 
 
 def _shape(meta: Meta | None) -> Shape:
@@ -273,10 +276,10 @@ def _masked(query: Meta, mask: Any, padding: Any, sizes: tuple[int, ...]) -> boo
     """Return whether the masks fit, share a dtype, and cause no warning in torch."""
     length, keys, batch, heads = sizes
     batched = len(query.shape) == 3
-    given = [one for one in (mask, padding) if one is not None]
-    if any(one.dtype not in ("bool", query.dtype) for one in given):
+    masks = [tensor for tensor in (mask, padding) if tensor is not None]
+    if any(tensor.dtype not in ("bool", query.dtype) for tensor in masks):
         return False
-    if len({one.dtype for one in given}) > 1:
+    if len({tensor.dtype for tensor in masks}) > 1:
         return False
     beside = (batch, keys) if batched else (keys,)
     if padding is not None and padding.shape != beside:
@@ -308,15 +311,15 @@ def multi_head_attention(*args: Any, **kwargs: Any) -> Any:
     batch = (call.batch,) if call.batched else ()
     shape = (call.length, *batch, call.out)
     node = "ViewBackward0" if call.batched else "SqueezeBackward1"
-    made = Made(shape, dtype, None, node)
+    output = Made(shape, dtype, None, node)
     if not _option(args, kwargs, 15, "need_weights"):
-        return (made, None)
+        return (output, None)
     pair = (call.length, call.keys)
     if not _option(args, kwargs, 23, "average_attn_weights"):
         shape = (*batch, call.heads, *pair)
-        return (made, Made(shape, dtype, None, node))
+        return (output, Made(shape, dtype, None, node))
     node = "MeanBackward1" if call.batched else "SqueezeBackward1"
-    return (made, Made((*batch, *pair), dtype, None, node))
+    return (output, Made((*batch, *pair), dtype, None, node))
 
 
 def _option(args: tuple[Any, ...], kwargs: dict[str, Any], at: int, name: str) -> Any:
@@ -359,17 +362,17 @@ def native_multi_head_attention(
         return NotImplemented
     if query.shape != key.shape or key.shape != value.shape:
         raise Misfit("expected `query`/`key`/`value` shapes to match")
-    made = _attended(
+    output = _attended(
         query, embed_dim, num_head, (qkv_weight, qkv_bias, proj_weight, proj_bias),
         mask, mask_type,
     )  # fmt: skip
-    if made is NotImplemented or not prod(query.shape):
-        return made if made is NotImplemented else (made, None)
+    if output is NotImplemented or not prod(query.shape):
+        return output if output is NotImplemented else (output, None)
     if not need_weights:
-        return (made, None)
+        return (output, None)
     batch, length, _ = query.shape
     heads = () if average_attn_weights else (num_head,)
-    return (made, Made((batch, *heads, length, length), made.dtype, None, ""))
+    return (output, Made((batch, *heads, length, length), output.dtype, None, ""))
 
 
 def _attended(
@@ -388,9 +391,12 @@ def _attended(
     if qkv_bias.shape != (3 * embed_dim,):
         return NotImplemented
     if query.dtype != qkv_weight.dtype:
-        one, two = (C_TYPE.get(m.dtype, m.dtype) for m in (query, qkv_weight))
+        query_type, weight_type = (
+            C_TYPE.get(m.dtype, m.dtype) for m in (query, qkv_weight)
+        )
         raise Misfit(
-            f"expected m1 and m2 to have the same dtype, but got: {one} != {two}"
+            f"expected m1 and m2 to have the same dtype, but got: {query_type} !="
+            f" {weight_type}"
         )
     if not prod(query.shape):
         return Made(
@@ -408,10 +414,10 @@ def _attended(
         if wrong is not None:
             return wrong
     rows = _dense((batch * length, width), query.dtype)
-    made = linear(rows, proj_weight, proj_bias)
-    if made is NotImplemented:
-        return made
-    return Made((batch, length, made.shape[1]), made.dtype, None, "")
+    output = linear(rows, proj_weight, proj_bias)
+    if output is NotImplemented:
+        return output
+    return Made((batch, length, output.shape[1]), output.dtype, None, "")
 
 
 def _masks(mask: Meta, mask_type: int | None, scores: tuple[int, ...]) -> Any:
@@ -473,15 +479,19 @@ def transformer_encoder_layer(
         return NotImplemented
     first = norm_weight_1, norm_bias_1
     second = norm_weight_2, norm_bias_2
-    made: Any = operand(src)
+    hidden: Any = operand(src)
     if norm_first:
-        made = layer_norm(made, (embed_dim,), *first)
-        if made is NotImplemented:
-            return made
-        made = _dense(made.shape, made.dtype)
+        hidden = layer_norm(hidden, (embed_dim,), *first)
+        if hidden is NotImplemented:
+            return hidden
+        hidden = _dense(hidden.shape, hidden.dtype)
     weights = qkv_weight, qkv_bias, proj_weight, proj_bias
-    made = _attended(made, embed_dim, num_heads, weights, mask, mask_type)
-    if made is NotImplemented or made.shape != src.shape or made.dtype != src.dtype:
+    hidden = _attended(hidden, embed_dim, num_heads, weights, mask, mask_type)
+    if (
+        hidden is NotImplemented
+        or hidden.shape != src.shape
+        or hidden.dtype != src.dtype
+    ):
         return NotImplemented
     for norm in (second,) if norm_first else (first, second):
         normed = layer_norm(_dense(src.shape, src.dtype), (embed_dim,), *norm)

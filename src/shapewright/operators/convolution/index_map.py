@@ -67,10 +67,14 @@ def _convolution(
         input,
         (outputs, *(window.places for window in over)),
         _grouped(o, outputs // groups, channels, groups) + c,
-        [build_read_index(*each) for each in lined],
+        [build_read_index(*window) for window in lined],
         (o, c, *inner),
         loops,
-        [condition for each in lined for condition in build_inside_conditions(*each)],
+        [
+            condition
+            for window in lined
+            for condition in build_inside_conditions(*window)
+        ],
         bias,
         sentence=words,
         windows=over,
@@ -139,19 +143,21 @@ def _axes(
 
 
 def _summed(
-    input: Meta, made: Sequence[int], channel: Expression, at: Sequence[Expression],
-    weight: tuple[Expression, ...], loops: tuple[Loop, ...],
+    input: Meta, output_sizes: Sequence[int], channel: Expression,
+    at: Sequence[Expression], weight: tuple[Expression, ...],
+    loops: tuple[Loop, ...],
     conditions: Sequence[Condition], bias: Meta | None, **more: Any,
 ) -> IndexMap:  # fmt: skip
     """Return the sum of products of input and weight, plus the bias.
 
-    `made` is the output's shape without the batch, `weight` the indices of the weights.
+    `output_sizes` is the output's shape without the batch, `weight` the indices of
+    the weights.
     """
     dims = len(at)
     batch = tuple(input.shape[: -dims - 1])
     n = ("n",) * len(batch)
     return IndexMap(
-        (*batch, *made),
+        (*batch, *output_sizes),
         (Read("input", (*map(Letter, n), channel, *at)), Read("weight", weight)),
         loops,
         tuple(conditions),

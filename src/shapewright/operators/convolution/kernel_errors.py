@@ -108,18 +108,18 @@ def check_shapes(
             f"dimension 0, but got weight of size [{listed(kernel)}] instead"
         )
     channels = kernel[0] if transposed else kernel[1] * groups
-    given = f"transposed={1}" if transposed else f"groups={groups}"
+    setting = f"transposed={1}" if transposed else f"groups={groups}"
     if shape[1] != channels:
         raise Misfit(
-            f"Given {given}, weight of size {listed(kernel)}, expected input"
+            f"Given {setting}, weight of size {listed(kernel)}, expected input"
             f"{listed(shape)} to have {channels} channels, but got {shape[1]} channels "
             "instead"
         )
     out = kernel[1] * groups if transposed else kernel[0]
     if bias is not None and bias.shape != (out,):
-        given = "transposed=1, " if transposed else ""
+        setting = "transposed=1, " if transposed else ""
         raise Misfit(
-            f"Given {given}weight of size {listed(kernel)}, expected bias to be "
+            f"Given {setting}weight of size {listed(kernel)}, expected bias to be "
             f"1-dimensional with {out} elements, but got bias of size "
             f"{listed(bias.shape)} instead"
         )
@@ -150,19 +150,21 @@ def check_bias_dtype(input: Meta, bias: Meta | None) -> None:
 
 
 def check_dtypes(input: Meta, weight: Meta, groups: int) -> None:
-    one, two = input.dtype, weight.dtype
+    input_dtype, weight_dtype = input.dtype, weight.dtype
     fused = by_onednn(input, weight, groups)
     if fused is None:
         return
-    if one != two:
+    if input_dtype != weight_dtype:
         if fused:
             raise Misfit(
-                f"Input type ({_type_name(one)}) and weight type ({_type_name(two)}) "
+                f"Input type ({_type_name(input_dtype)}) and weight type"
+                f" ({_type_name(weight_dtype)}) "
                 "should be the same or input should be a MKLDNN tensor and weight is a "
                 "dense tensor"
             )
         raise Misfit(
-            f"expected scalar type {SCALAR_TYPE[one]} but found {SCALAR_TYPE[two]}"
+            f"expected scalar type {SCALAR_TYPE[input_dtype]} but found"
+            f" {SCALAR_TYPE[weight_dtype]}"
         )
 
 

@@ -132,25 +132,25 @@ def _of_channels(
     if shape[at] == channels:
         return None
     last = len(shape) - 1
-    said = f"{{op}} needs {channels} input channels"
+    message = f"{{op}} needs {channels} input channels"
     if groups > 1:
-        said += f" ({channels // groups} for each of {groups} groups)"
+        message += f" ({channels // groups} for each of {groups} groups)"
     code = CHANNEL_MISMATCH
     grant = resized(input, at, channels)
     if shape[last] == channels and channels > 1:
         code = CHANNELS_LAST
-        said += f" in dim {at}, got {shape[at]}: {{input}} {text(shape)} looks like"
-        said += " channels last" if spatial > 1 else " channels in its last dim"
+        message += f" in dim {at}, got {shape[at]}: {{input}} {text(shape)} looks like"
+        message += " channels last" if spatial > 1 else " channels in its last dim"
         grant = turned(input, (*range(at), last, *range(at, last)))
     elif channels == 1 and at == 0:
         code = MISSING_CHANNEL_DIM
-        said += f" in a dim of its own, got {{input}} {text(shape)} without it"
+        message += f" in a dim of its own, got {{input}} {text(shape)} without it"
         grant = with_dim(input, 1)
     else:
-        said += f", got {shape[at]} in dim {at} of {{input}} {text(shape)}"
+        message += f", got {shape[at]} in dim {at} of {{input}} {text(shape)}"
     return Unmet(
         code,
-        said,
+        message,
         Place("input", at),
         wanted,
         shape[at],

@@ -180,17 +180,17 @@ def _unbatched(
         stride=(input.shape[0] * input.stride[0], *input.stride),
     )
     if output_padding is None:
-        made = _convolution(
+        output = _convolution(
             batch, weight, bias, stride, padding, dilation, groups, dims
         )
     else:
-        made = _transposed_convolution(
+        output = _transposed_convolution(
             batch, weight, bias, stride, padding, output_padding, groups, dilation, dims
         )
-    if made is NotImplemented:
-        return made
-    inner = made.stride[1:] if made.stride else None
-    return Made(made.shape[1:], made.dtype, inner, "SqueezeBackward1")
+    if output is NotImplemented:
+        return output
+    inner = output.stride[1:] if output.stride else None
+    return Made(output.shape[1:], output.dtype, inner, "SqueezeBackward1")
 
 
 def _padded_by_name(
@@ -239,7 +239,7 @@ def _uneven(
     more = (after - before for before, after in sides)
     padded = (*shape[:2], *map(add, shape[2:], more))
     even = tuple(before for before, _ in sides)
-    made = _convolution(
+    output = _convolution(
         operand(input)._replace(shape=padded),
         weight,
         bias,
@@ -249,9 +249,9 @@ def _uneven(
         groups,
         dims,
     )
-    if made is NotImplemented:
-        return made
-    return _made(made.shape, input, weight, groups)
+    if output is NotImplemented:
+        return output
+    return _made(output.shape, input, weight, groups)
 
 
 def _zeros(dims: int) -> Shape:
@@ -306,12 +306,12 @@ def _transposed_convolution(
 
 
 def _flops(
-    input: Meta, weight: Meta, bias: Any, made: Any, transposed: bool = False
+    input: Meta, weight: Meta, bias: Any, output: Any, transposed: bool = False
 ) -> int:
     """Count two FLOPs for each multiply-add, including padding, as torch does."""
     dims = len(weight.shape) - 2
     batch = input.shape[0] if len(input.shape) == dims + 2 else 1
-    positions = (input.shape if transposed else made.shape)[-dims:]
+    positions = (input.shape if transposed else output.shape)[-dims:]
     return 2 * prod(positions) * prod(weight.shape) * batch
 
 
@@ -360,11 +360,11 @@ def _register(dims: int) -> None:
 
 def _counted(metadata: Any, args: Any, kwargs: Any, transposed: bool) -> int | None:
     """Return the FLOPs of a call, or None if the rule leaves the call to torch."""
-    given = dict(zip(("input", "weight"), args, strict=False)) | kwargs
-    made = None if transposed else metadata(*args, **kwargs)
-    if made is NotImplemented:
+    operands = dict(zip(("input", "weight"), args, strict=False)) | kwargs
+    output = None if transposed else metadata(*args, **kwargs)
+    if output is NotImplemented:
         return None
-    return _flops(given["input"], given["weight"], None, made, transposed)
+    return _flops(operands["input"], operands["weight"], None, output, transposed)
 
 
 for _dims in (1, 2, 3):

@@ -146,19 +146,19 @@ def eye(n: int, m: int | None = None, **more: Any) -> Any:
 
 @index_map("torch.meshgrid", "torch.functional.meshgrid")
 def meshgrid(*tensors: Meta, indexing: str | None = None) -> Any:
-    lengths = [one.shape[0] if one.shape else 1 for one in tensors]
+    lengths = [tensor.shape[0] if tensor.shape else 1 for tensor in tensors]
     order = list(range(len(lengths)))
     if indexing == "xy" and len(order) > 1:
         order[:2] = [1, 0]
     shape = tuple(lengths[n] for n in order)
     letters = out_letters(len(shape))
-    found = []
-    for n, one in enumerate(tensors):
+    maps = []
+    for n, tensor in enumerate(tensors):
         dim = order.index(n)
-        at = (letters[dim],) if one.shape else ()
+        at = (letters[dim],) if tensor.shape else ()
         words = f"Tensor {n} along dim {dim}, the same along all others."
-        found.append(IndexMap(shape, (Read(f"tensors.{n}", at),), sentence=words))
-    return tuple(found)
+        maps.append(IndexMap(shape, (Read(f"tensors.{n}", at),), sentence=words))
+    return tuple(maps)
 
 
 # -- what no formula says --------------------------------------------------------------

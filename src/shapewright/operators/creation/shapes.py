@@ -79,9 +79,9 @@ def _size_of(size: tuple[Any, ...], named: Any) -> tuple[int, ...] | None:
         size = (named, *size)
     if len(size) == 1 and isinstance(size[0], tuple | list):
         size = tuple(size[0])
-    if not all(type(one) is int for one in size):
+    if not all(type(length) is int for length in size):
         return None
-    if any(one < 0 for one in size):
+    if any(length < 0 for length in size):
         return None
     return size
 

@@ -48,7 +48,7 @@ def _of_rows(index: Meta, weight: Meta, name: str, table: str) -> Unmet | None:
 def _of_table(weight: Meta, table: str) -> Unmet:
     """Report a table that is not a matrix (rows, features)."""
     shape = weight.shape
-    made = (*shape, 1)[:2] if len(shape) < 2 else shape[-2:]
+    fitting = (*shape, 1)[:2] if len(shape) < 2 else shape[-2:]
     return Unmet(
         WRONG_RANK,
         f"{{op}} expects a table of 2 dims (rows, features), got {dims(len(shape))}:"
@@ -56,7 +56,7 @@ def _of_table(weight: Meta, table: str) -> Unmet:
         Place(table),
         has=len(shape),
         needs=2,
-        grants=(Grant(table, Made(made, weight.dtype)),) if shape else (),
+        grants=(Grant(table, Made(fitting, weight.dtype)),) if shape else (),
         guessed=True,
     )
 
@@ -118,7 +118,7 @@ def embedding_bag(
         )
     rank = len(input.shape)
     if rank not in (1, 2):
-        made = input.shape[-2:] if rank else (1, 1)
+        fitting = input.shape[-2:] if rank else (1, 1)
         return Unmet(
             WRONG_RANK,
             f"{{op}} expects 2 dims (bags, ids), or 1 with offsets, got {rank}: "
@@ -127,7 +127,7 @@ def embedding_bag(
             Place("input"),
             has=rank,
             needs=2,
-            grants=(Grant("input", Made(made, input.dtype)),),
+            grants=(Grant("input", Made(fitting, input.dtype)),),
             guessed=True,
         )
     if (rank == 2) == is_tensor(offsets):
@@ -152,16 +152,16 @@ def embedding_bag(
 def _of_bags(input: Meta, offsets: Any) -> Unmet:
     """Report offsets given with 2-dim ids, or missing with 1-dim ids."""
     if is_tensor(offsets):
-        said = f"{{op}} reads each row of {{input}} {text(input.shape)} as a bag and"
-        said += " takes no offsets with it"
+        message = f"{{op}} reads each row of {{input}} {text(input.shape)} as a bag and"
+        message += " takes no offsets with it"
         grant = Grant("offsets", None)
     else:
-        said = "{op} expects ids in 1 dim with offsets, the places where bags begin:"
-        said += f" {{input}} is {text(input.shape)}; rows need 2 dims"
+        message = "{op} expects ids in 1 dim with offsets, the places where bags begin:"
+        message += f" {{input}} is {text(input.shape)}; rows need 2 dims"
         grant = Grant("input", Made((1, *input.shape), input.dtype))
     return Unmet(
         BAG_OFFSETS,
-        said,
+        message,
         Place("input"),
         has=len(input.shape),
         needs=3 - len(input.shape),
@@ -174,7 +174,7 @@ def _of_offsets(input: Meta, offsets: Meta) -> Unmet | None:
     """Check that the first bag begins at 0 and that the last begins within the ids."""
     count = input.shape[0]
     if len(offsets.shape) != 1:
-        made = (prod(offsets.shape),)
+        fitting = (prod(offsets.shape),)
         return Unmet(
             BAG_OFFSETS,
             f"{{op}} expects offsets in 1 dim, got {dims(len(offsets.shape))}:"
@@ -182,7 +182,7 @@ def _of_offsets(input: Meta, offsets: Meta) -> Unmet | None:
             Place("offsets"),
             has=len(offsets.shape),
             needs=1,
-            grants=(Grant("offsets", Made(made, offsets.dtype)),),
+            grants=(Grant("offsets", Made(fitting, offsets.dtype)),),
         )
     if KIND.get(offsets.dtype, 0) >= 2:
         return dtype_unmet(

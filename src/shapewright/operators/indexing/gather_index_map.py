@@ -173,7 +173,12 @@ NOT_KNOWN = "the values of its mask are not known"
 
 
 def _sent_along(
-    input: Meta, dim: int, index: Meta, source: Meta | Read, combine: str, said: str
+    input: Meta,
+    dim: int,
+    index: Meta,
+    source: Meta | Read,
+    combine: str,
+    description: str,
 ) -> Any:
     """Return the map of a write of whole slices to the rows that `index` names.
 
@@ -199,7 +204,7 @@ def _sent_along(
         (Equal(_element("index", (u,)), letters[dim]),),
         combine=combine,
         start=Read("input", letters),
-        sentence=f"Whole slices along dim {dim}: {said}",
+        sentence=f"Whole slices along dim {dim}: {description}",
     )
 
 
@@ -207,19 +212,19 @@ def _sent_along(
 def index_add(
     input: Meta, dim: int, index: Meta, source: Meta, *, alpha: Any = 1, out: Any = None
 ) -> Any:
-    said = "slice `u` of `source` is added to the one that `index[u]` names."
-    made = _sent_along(input, dim, index, source, "sum", said)
-    if isinstance(made, NotDrawn) or alpha == 1:
-        return made
-    return replace(made, term="product", reads=(*made.reads, constant(alpha)))
+    description = "slice `u` of `source` is added to the one that `index[u]` names."
+    drawn = _sent_along(input, dim, index, source, "sum", description)
+    if isinstance(drawn, NotDrawn) or alpha == 1:
+        return drawn
+    return replace(drawn, term="product", reads=(*drawn.reads, constant(alpha)))
 
 
 @index_map("torch.index_copy", "torch.Tensor.index_copy", "torch.Tensor.index_copy_")
 def index_copy(
     input: Meta, dim: int, index: Meta, source: Meta, *, out: Any = None
 ) -> Any:
-    said = "slice `u` of `source` replaces the one that `index[u]` names."
-    return _sent_along(input, dim, index, source, "last", said)
+    description = "slice `u` of `source` replaces the one that `index[u]` names."
+    return _sent_along(input, dim, index, source, "last", description)
 
 
 @index_map("torch.index_fill", "torch.Tensor.index_fill", "torch.Tensor.index_fill_")
@@ -238,7 +243,7 @@ def index_fill(input: Meta, dim: int, index: Meta, value: Any) -> Any:
 def index_put(input: Meta, indices: Any, values: Meta, accumulate: bool = False) -> Any:
     shape = tuple(input.shape)
     names = [f"indices.{n}" for n in range(len(indices))]
-    if any(one is None for one in indices) or len(shape) > MOST:
+    if any(index is None for index in indices) or len(shape) > MOST:
         return NotDrawn("some of its dims are skipped, or there are too many")
     if accumulate and input.dtype == "bool":
         return NotDrawn("sums of bools are bools")
@@ -249,7 +254,7 @@ def index_put(input: Meta, indices: Any, values: Meta, accumulate: bool = False)
     taken, rest = _leading(items)
     if taken is None:
         return NotDrawn("one of its indices is a number without dims")
-    group = common([one.shape for one in taken])
+    group = common([dim.shape for dim in taken])
     letters = out_letters(len(shape))
     if len(group) > len(LOOPS):
         return NotDrawn("its indices have too many dims")
@@ -267,8 +272,8 @@ def index_put(input: Meta, indices: Any, values: Meta, accumulate: bool = False)
         ),
         loops,
         tuple(
-            Equal(one.at(inner), letter)
-            for one, letter in zip(taken, letters, strict=False)
+            Equal(dim.at(inner), letter)
+            for dim, letter in zip(taken, letters, strict=False)
         ),
         combine="sum" if accumulate else "last",
         start=Read("input", letters),
@@ -279,8 +284,8 @@ def index_put(input: Meta, indices: Any, values: Meta, accumulate: bool = False)
 
 def _leading(items: list[Item]) -> tuple[list[IndexedDim] | None, list[Cut]]:
     """Return the indexed dims, or None if not drawable, and the sliced dims."""
-    taken = [one for one in items if isinstance(one, IndexedDim)]
-    rest = [one for one in items if isinstance(one, Cut)]
+    taken = [item for item in items if isinstance(item, IndexedDim)]
+    rest = [item for item in items if isinstance(item, Cut)]
     plain = len(taken) + len(rest) == len(items) and taken
     return (taken if plain else None), rest
 
@@ -298,9 +303,9 @@ def scatter_reduce(
     include_self: bool = True, out: Any = None,
 ) -> Any:  # fmt: skip
     function = REDUCING[reduce]
-    made = _scattered(input, dim, index, src, "src", "sum")
-    if isinstance(made, NotDrawn) or (function == "sum" and include_self):
-        return made
+    drawn = _scattered(input, dim, index, src, "src", "sum")
+    if isinstance(drawn, NotDrawn) or (function == "sum" and include_self):
+        return drawn
     if input.dtype == "bool" or (function == "mean" and "int" in input.dtype):
         return NotDrawn(f"a {function} of {input.dtype} is rounded")
     if function == "sum":
@@ -308,16 +313,16 @@ def scatter_reduce(
     words = f"The {reduce} of all elements of `src` that go to a place by `index`"
     if not include_self:
         words += "; where there are none, what stood there."
-        return replace(made, combine=function, sentence=words)
+        return replace(drawn, combine=function, sentence=words)
     # One more step, after all others, is what stood there.
-    (loop,) = made.loops
+    (loop,) = drawn.loops
     last = _out_letter(loop)
-    sent = Read("src", made.reads[0].indices, (Within(last, 0, loop.size),
-                                               *made.conditions))  # fmt: skip
-    assert isinstance(made.start, Read)
-    stood = Read("input", made.start.indices, (Equal(last, last * 0 + loop.size),))
+    sent = Read("src", drawn.reads[0].indices, (Within(last, 0, loop.size),
+                                               *drawn.conditions))  # fmt: skip
+    assert isinstance(drawn.start, Read)
+    stood = Read("input", drawn.start.indices, (Equal(last, last * 0 + loop.size),))
     return replace(
-        made,
+        drawn,
         reads=(sent, stood),
         loops=(Loop(loop.letter, loop.size + 1),),
         conditions=(),
@@ -342,15 +347,15 @@ def _true_at(mask: Meta, shape: tuple[int, ...]) -> list[tuple[int, ...]] | None
     values = getattr(mask, "values", None)
     if values is None:
         return None
-    found = []
+    positions = []
     for at in product(*map(range, shape)):
         held = values
         own = at[len(shape) - len(mask.shape) :]
         for place, size in zip(own, mask.shape, strict=True):
             held = held[place if size != 1 else 0]
         if held:
-            found.append(at)
-    return found
+            positions.append(at)
+    return positions
 
 
 @index_map("torch.masked_select", "torch.Tensor.masked_select")

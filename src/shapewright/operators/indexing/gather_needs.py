@@ -108,34 +108,37 @@ def take_along_dim(
     if wrong is not None or not input.shape:
         return wrong
     at = dim % len(input.shape)
-    for d, (one, two) in enumerate(zip(input.shape, indices.shape, strict=True)):
-        if d != at and one != two and 1 not in (one, two):
+    for d, (size, index_size) in enumerate(
+        zip(input.shape, indices.shape, strict=True)
+    ):
+        if d != at and size != index_size and 1 not in (size, index_size):
             return Unmet(
                 BROADCAST_MISMATCH,
                 f"{{op}} lines up {{input}} {text(input.shape)} and {{indices}}"
-                f" {text(indices.shape)} but in dim {at}: {one} against {two} in dim"
-                f" {d}",
+                f" {text(indices.shape)} but in dim {at}: {size} against {index_size}"
+                " in"
+                f" dim {d}",
                 Place("indices", d),
                 Place("input", d),
-                two,
-                one,
-                (Grant("indices", resized(indices, d, one)),),
+                index_size,
+                size,
+                (Grant("indices", resized(indices, d, size)),),
             )
     return None  # torch does not compare these indices with the size
 
 
 def _of_one_piece(input: Meta, indices: Meta) -> Unmet | None:
     """Check that both tensors can be viewed as vectors, which is done without `dim`."""
-    for name, each in (("input", input), ("indices", indices)):
-        if not viewable(each.shape, each.stride, (prod(each.shape),)):
+    for name, tensor in (("input", input), ("indices", indices)):
+        if not viewable(tensor.shape, tensor.stride, (prod(tensor.shape),)):
             return Unmet(
                 NOT_CONTIGUOUS,
-                f"{{op}} without a dim views {{{name}}} {text(each.shape)} as one row,"
-                " but its elements do not lie in this order",
+                f"{{op}} without a dim views {{{name}}} {text(tensor.shape)} as one"
+                " row, but its elements do not lie in this order",
                 Place(name),
                 has="not contiguous",
                 needs="contiguous",
-                grants=(Grant(name, Made(each.shape, each.dtype)),),
+                grants=(Grant(name, Made(tensor.shape, tensor.dtype)),),
             )
     return None
 
@@ -329,10 +332,10 @@ def repeat_interleave(
     if wrong is not None or repeats.shape in ((), (1,), (size,)):
         return wrong or _of_counts(repeats)
     at = dim % _rank_of(input) if dim is not None else None
-    said = "elements" if at is None else f"slices of dim {at}"
+    counted = "elements" if at is None else f"slices of dim {at}"
     return Unmet(
         REPEAT_COUNTS,
-        f"{{op}} needs a count for each of {size} {said} of {{input}}"
+        f"{{op}} needs a count for each of {size} {counted} of {{input}}"
         f" {text(input.shape)}, got {repeats.shape[0]}",
         Place("repeats", 0),
         Place("input", at) if input.shape else None,

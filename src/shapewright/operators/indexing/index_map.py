@@ -40,10 +40,10 @@ class IndexedDim:
         own = letters[len(letters) - len(self.shape) :]
         pairs = zip(own, self.shape, strict=True)
         at = tuple(letter if size != 1 else letter * 0 for letter, size in pairs)
-        found: Expression = Listed(self.numbers, at)
+        index: Expression = Listed(self.numbers, at)
         if self.name:
-            found = Element(self.name, at)
-        return found % self.wraps if self.wraps else found
+            index = Element(self.name, at)
+        return index % self.wraps if self.wraps else index
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,16 +84,16 @@ def resolved(shape: Shape, items: tuple[Any, ...], names: list[str]) -> list[Ite
     if not any(item is Ellipsis for item in items):
         items, names, spans = (*items, Ellipsis), [*names, ""], [*spans, 0]
     free = len(shape) - sum(spans)
-    found: list[Item] = []
+    dims: list[Item] = []
     dim = 0
     for item, name, span in zip(items, names, spans, strict=True):
         if item is Ellipsis:
-            found += [Cut(0, 1, size) for size in shape[dim : dim + free]]
+            dims += [Cut(0, 1, size) for size in shape[dim : dim + free]]
             dim += free
             continue
-        found += _one(item, name, shape[dim : dim + span])
+        dims += _one(item, name, shape[dim : dim + span])
         dim += span
-    return found
+    return dims
 
 
 def _spanned(item: Any) -> int:
@@ -171,10 +171,10 @@ def _masked(item: Any) -> list[Item]:
         raise Uncovered("it is indexed with a mask whose values are not known")
     places = []
     for at in product(*(range(size) for size in item.shape)):
-        found = values
+        element = values
         for here in at:
-            found = found[here]
-        if found:
+            element = element[here]
+        if element:
             places.append(at)
     dims = range(len(item.shape))
     return [IndexedDim((len(places),), "", tuple(at[d] for at in places)) for d in dims]

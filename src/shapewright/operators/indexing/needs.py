@@ -78,7 +78,9 @@ def _of_items(self: Meta, index: Any) -> Unmet | None:
         if wrong is not None:
             return wrong
         at += _consumed(item)
-    wide = [pair for each in zip(names, items, strict=True) for pair in _picked(*each)]
+    wide = [
+        pair for entry in zip(names, items, strict=True) for pair in _picked(*entry)
+    ]
     wrong = broadcast(wide) if len(wide) > 1 else None
     by_name = dict(zip(names, items, strict=True))
     masks = [pair for pair in wide if by_name[pair[0]].dtype in MASKS]
@@ -87,24 +89,24 @@ def _of_items(self: Meta, index: Any) -> Unmet | None:
 
 def _with_masks(wrong: Unmet, masks: list[tuple[str, Meta]]) -> Unmet:
     """Describe each mask by its number of True positions, and grant no other mask."""
-    said = wrong.message
+    message = wrong.message
     for name, true in masks:
         shown = f"{word(name)}, true at {true.shape[0]} places"
-        said = said.replace(f"{word(name)} {text(true.shape)}", shown)
-    return replace(wrong, message=said, grants=())
+        message = message.replace(f"{word(name)} {text(true.shape)}", shown)
+    return replace(wrong, message=message, grants=())
 
 
 def _empty(self: Meta, items: tuple[Any, ...]) -> bool:
     """Return whether the output has no elements."""
-    at, found = 0, 0 in self.shape
+    at, empty = 0, 0 in self.shape
     for n, item in enumerate(items):
         if item is Ellipsis:
             at = len(self.shape) - sum(map(_consumed, items[n + 1 :]))
             continue
         if isinstance(item, slice) and at < len(self.shape):
-            found = found or not range(*item.indices(self.shape[at]))
+            empty = empty or not range(*item.indices(self.shape[at]))
         at += _consumed(item)
-    return found
+    return empty
 
 
 def _picked(name: str, item: Any) -> Iterator[tuple[str, Any]]:
@@ -121,7 +123,7 @@ def _picked(name: str, item: Any) -> Iterator[tuple[str, Any]]:
 def _too_many(self: Meta, items: tuple[Any, ...], count: int) -> Unmet:
     """Report that there are more indices than dims."""
     shape = self.shape
-    made = Made((*shape, *(1,) * (count - len(shape))), self.dtype)
+    padded = Made((*shape, *(1,) * (count - len(shape))), self.dtype)
     shown = dims(len(shape)) if shape else "no dims"
     return Unmet(
         TOO_MANY_INDICES,
@@ -129,14 +131,14 @@ def _too_many(self: Meta, items: tuple[Any, ...], count: int) -> Unmet:
         Place("self"),
         has=count,
         needs=len(shape),
-        grants=(Grant("self", _grown(made, items)),),
+        grants=(Grant("self", _grown(padded, items)),),
         guessed=True,
     )
 
 
-def _grown(made: Made, items: tuple[Any, ...]) -> Made:
+def _grown(padded: Made, items: tuple[Any, ...]) -> Made:
     """Return the tensor enlarged until all integer indices are in range."""
-    sizes = list(made.shape)
+    sizes = list(padded.shape)
     at = 0
     for n, item in enumerate(items):
         if item is Ellipsis:
@@ -148,7 +150,7 @@ def _grown(made: Made, items: tuple[Any, ...]) -> Made:
             for d, size in enumerate(item.shape):
                 sizes[at + d] = size
         at += _consumed(item)
-    return Made(tuple(sizes), made.dtype)
+    return Made(tuple(sizes), padded.dtype)
 
 
 def _of_item(self: Meta, item: Any, name: str, at: int) -> Unmet | None:
@@ -196,7 +198,7 @@ def _of_item(self: Meta, item: Any, name: str, at: int) -> Unmet | None:
         )
         if wrong is None:
             return None
-        made = Made(item.shape, item.dtype)
+        fitting = Made(item.shape, item.dtype)
         return Unmet(
             wrong.code,
             wrong.message,
@@ -204,7 +206,7 @@ def _of_item(self: Meta, item: Any, name: str, at: int) -> Unmet | None:
             wrong.wanted,
             wrong.has,
             wrong.needs,
-            (Grant(name, made),),
+            (Grant(name, fitting),),
         )
     return None
 
@@ -302,10 +304,10 @@ def _picked_shape(
                 return None
             out.append(len(range(*item.indices(shape[at]))))
         elif is_tensor(item):
-            found = list(_picked("", item))
-            if not found:
+            picked = list(_picked("", item))
+            if not picked:
                 return None
-            pairs.append((len(out), found[0][1].shape))
+            pairs.append((len(out), picked[0][1].shape))
         else:
             return None
         at += _consumed(item)

@@ -131,10 +131,10 @@ def scatter_add_in_place(self: Meta, dim: int, index: Meta, src: Meta) -> Any:
     return _keep_layout(self, _scattered(self, dim, index, src, "ScatterAddBackward0"))
 
 
-def _keep_layout(self: Meta, made: Any) -> Any:
-    if made is NotImplemented:
-        return made
-    return Made(self.shape, self.dtype, self.stride, made.grad_fn)
+def _keep_layout(self: Meta, output: Any) -> Any:
+    if output is NotImplemented:
+        return output
+    return Made(self.shape, self.dtype, self.stride, output.grad_fn)
 
 
 @rule("torch.index_select", "torch.Tensor.index_select")
@@ -148,8 +148,8 @@ def index_select(input: Meta, dim: int, index: Meta, *, out: Any = None) -> Any:
         raise Misfit("index_select(): Index is supposed to be a vector", "IndexError")
     if index.dtype not in _INDEX:
         raise Misfit("index_select(): Expected dtype int32 or int64 for index")
-    made = (*shape[:at], want[0] if want else 1, *shape[at + 1 :])
-    return Made(made, input.dtype, None, "IndexSelectBackward0")
+    output_shape = (*shape[:at], want[0] if want else 1, *shape[at + 1 :])
+    return Made(output_shape, input.dtype, None, "IndexSelectBackward0")
 
 
 @rule("torch.Tensor.__getitem__")
@@ -231,13 +231,13 @@ def _indexed(
 ) -> Any:
     """Return the shape with the indices' common shape in place of indexed dims."""
     used = [at for at, index in enumerate(indices) if index is not None]
-    given = [index for index in indices if index is not None]
+    tensors = [index for index in indices if index is not None]
     if dtype not in KNOWN or 0 in shape:
         return NotImplemented
     try:
-        common = broadcast(*(index.shape for index in given))
+        common = broadcast(*(index.shape for index in tensors))
     except Misfit:
-        shapes = ", ".join(listed(index.shape) for index in given)
+        shapes = ", ".join(listed(index.shape) for index in tensors)
         raise Misfit(
             "shape mismatch: indexing tensors could not be broadcast together with "
             f"shapes {shapes}",
@@ -247,16 +247,20 @@ def _indexed(
     kept = [at for at, index in enumerate(indices) if index is None]
     before = [at for at in kept if adjacent and at < used[0]]
     after = [at for at in kept if at not in before]
-    made = (*(shape[at] for at in before), *common, *(shape[at] for at in after))
-    if 0 in made:
+    output_shape = (
+        *(shape[at] for at in before),
+        *common,
+        *(shape[at] for at in after),
+    )
+    if 0 in output_shape:
         return NotImplemented
     source = (
         *(stride[at] for at in before),
         *(0,) * len(common),
         *(stride[at] for at in after),
     )
-    operands: list[Strided] = [(made, source)]
-    for index in given:
+    operands: list[Strided] = [(output_shape, source)]
+    for index in tensors:
         missing = len(common) - len(index.shape)
         operands.append(
             (
@@ -264,10 +268,10 @@ def _indexed(
                 (0,) * (len(before) + missing) + index.stride + (0,) * len(after),
             )
         )
-    found = compute_elementwise_strides(made, operands)
-    if 1 in made and (found != contiguous(made) or not adjacent):
+    strides = compute_elementwise_strides(output_shape, operands)
+    if 1 in output_shape and (strides != contiguous(output_shape) or not adjacent):
         return NotImplemented
-    return Made(made, dtype, found, "IndexBackward0")
+    return Made(output_shape, dtype, strides, "IndexBackward0")
 
 
 def _rows(input: Meta, dim: Any, index: Meta) -> bool:
@@ -330,11 +334,11 @@ def index_copy_in_place(self: Meta, dim: int, index: Meta, source: Meta) -> Any:
     return _kept(self, index_copy(self, dim, index, source))
 
 
-def _kept(self: Meta, made: Any) -> Any:
+def _kept(self: Meta, output: Any) -> Any:
     """Return the written tensor, or NotImplemented if its elements share memory."""
-    if made is NotImplemented or not is_dense(self.shape, self.stride):
+    if output is NotImplemented or not is_dense(self.shape, self.stride):
         return NotImplemented
-    return Made(self.shape, self.dtype, self.stride, made.grad_fn)
+    return Made(self.shape, self.dtype, self.stride, output.grad_fn)
 
 
 @rule("torch.index_fill", "torch.Tensor.index_fill")
@@ -383,13 +387,13 @@ def take_along_dim(
     if 0 in shape or 0 in places:
         return NotImplemented
     at = dim % ndim
-    apart = [(*one[:at], 1, *one[at + 1 :]) for one in (shape, places)]
+    apart = [(*sizes[:at], 1, *sizes[at + 1 :]) for sizes in (shape, places)]
     try:
         common = broadcast(*apart)
     except Misfit:
         return NotImplemented
-    made = (*common[:at], places[at], *common[at + 1 :])
-    return new(made, input.dtype, contiguous(made), "GatherBackward0")
+    output_shape = (*common[:at], places[at], *common[at + 1 :])
+    return new(output_shape, input.dtype, contiguous(output_shape), "GatherBackward0")
 
 
 @rule("torch.take", "torch.Tensor.take")

@@ -52,10 +52,12 @@ def _joined(seen: Sequence[Seen], dim: int, sentence: str) -> IndexMap:
     reads: list[Read] = []
     begin = 0
     for n, (size, dims) in enumerate(seen):
-        at: list[Expression] = [number(0)] * sum(one is not None for one in dims)
-        for d, one in enumerate(dims):
-            if one is not None:
-                at[one] = letters[d] - begin if d == dim else letters[d]
+        at: list[Expression] = [number(0)] * sum(
+            source_dim is not None for source_dim in dims
+        )
+        for d, source_dim in enumerate(dims):
+            if source_dim is not None:
+                at[source_dim] = letters[d] - begin if d == dim else letters[d]
         inside = Within(letters[dim], begin, begin + size[dim])
         if size[dim]:
             reads.append(Read(f"tensors.{n}", tuple(at), (inside,)))
@@ -74,7 +76,7 @@ def _one_after_another(seen: Sequence[Seen], dim: int) -> IndexMap:
 def cat(tensors: Sequence[Meta], dim: int = 0) -> Any:
     if not isinstance(dim, int):
         return NotDrawn("its dims are named")
-    seen = [_own(one) for one in tensors]
+    seen = [_own(tensor) for tensor in tensors]
     rank = max(len(shape) for shape, _ in seen)
     # An empty tensor of one dim fits everywhere, and gives nothing.
     model = next((s for s, _ in seen if len(s) == rank and s != (0,)), (0,) * rank)
@@ -89,8 +91,8 @@ def stack(tensors: Sequence[Meta], dim: int = 0) -> Any:
     rank = len(tensors[0].shape)
     dim %= rank + 1
     seen: list[Seen] = []
-    for one in tensors:
-        shape, dims = _own(one)
+    for tensor in tensors:
+        shape, dims = _own(tensor)
         as_one = (*shape[:dim], 1, *shape[dim:])
         seen.append((as_one, (*dims[:dim], None, *dims[dim:])))
     words = f"{len(seen)} tensors of one shape side by side, along a new dim {dim}."
@@ -108,25 +110,25 @@ def _at_least(tensor: Meta, rank: int) -> Seen:
 
 @index_map("torch.hstack")
 def hstack(tensors: Sequence[Meta]) -> Any:
-    seen = [_at_least(one, 1) for one in tensors]
+    seen = [_at_least(tensor, 1) for tensor in tensors]
     return _one_after_another(seen, 0 if len(seen[0][0]) == 1 else 1)
 
 
 @index_map("torch.vstack", "torch.row_stack")
 def vstack(tensors: Sequence[Meta]) -> Any:
-    return _one_after_another([_at_least(one, 2) for one in tensors], 0)
+    return _one_after_another([_at_least(tensor, 2) for tensor in tensors], 0)
 
 
 @index_map("torch.dstack")
 def dstack(tensors: Sequence[Meta]) -> Any:
-    return _one_after_another([_at_least(one, 3) for one in tensors], 2)
+    return _one_after_another([_at_least(tensor, 3) for tensor in tensors], 2)
 
 
 @index_map("torch.column_stack")
 def column_stack(tensors: Sequence[Meta]) -> Any:
     seen: list[Seen] = []
-    for one in tensors:
-        shape, dims = _own(one)
+    for tensor in tensors:
+        shape, dims = _own(tensor)
         if len(shape) < 2:
             shape, dims = (prod(shape), 1), (*dims, *(None,) * (2 - len(shape)))
         seen.append((shape, dims))
@@ -138,14 +140,14 @@ def column_stack(tensors: Sequence[Meta]) -> Any:
 
 def _pieces(input: Meta, dim: int, sizes: Sequence[int]) -> tuple[IndexMap, ...]:
     """Return the maps of consecutive pieces of the given sizes."""
-    found = []
+    maps = []
     start = 0
     for n, size in enumerate(sizes):
-        made = narrow(input, dim, start, size)
+        piece = narrow(input, dim, start, size)
         words = f"Dim {dim} is cut into {len(sizes)}, this is piece {n}: {size} from"
-        found.append(replace(made, sentence=f"{words} {start} on, a view."))
+        maps.append(replace(piece, sentence=f"{words} {start} on, a view."))
         start += size
-    return tuple(found)
+    return tuple(maps)
 
 
 @index_map(*list_forms("split"), "torch.functional.split",
@@ -182,12 +184,12 @@ def tensor_split(input: Meta, indices_or_sections: Any, dim: int = 0) -> Any:
         least, more = divmod(length, at)
         return _pieces(input, dim, [least + (n < more) for n in range(at)])
     ends = [slice(None, end).indices(length)[1] for end in at]
-    found = []
+    maps = []
     for n, (start, end) in enumerate(zip([0, *ends], [*ends, length], strict=True)):
-        made = narrow(input, dim, start, max(end - start, 0))
+        piece = narrow(input, dim, start, max(end - start, 0))
         words = f"Dim {dim} is cut at {list(at)}; this is piece {n}, from {start} on."
-        found.append(replace(made, sentence=words))
-    return tuple(found)
+        maps.append(replace(piece, sentence=words))
+    return tuple(maps)
 
 
 @index_map(*list_forms("hsplit"))
@@ -299,8 +301,8 @@ def roll(input: Meta, shifts: Any, dims: Any = None) -> Any:
 
 @index_map(*list_forms("flip"))
 def flip(input: Meta, *order: Any, dims: Any = None) -> Any:
-    found = order if dims is None else (dims,) if isinstance(dims, int) else dims
-    return _flipped(input, {dim % max(len(input.shape), 1) for dim in found})
+    dims_flipped = order if dims is None else (dims,) if isinstance(dims, int) else dims
+    return _flipped(input, {dim % max(len(input.shape), 1) for dim in dims_flipped})
 
 
 @index_map(*list_forms("fliplr"))

@@ -32,13 +32,13 @@ def _joined_dtype(tensors: Sequence[Meta]) -> str | None:
 
 def _joined_format(tensors: Sequence[Meta]) -> str:
     """Return the memory format that all tensors suggest, or the contiguous format."""
-    found = ""
+    suggested = ""
     for tensor in tensors:
         own = suggest_format(tensor.shape, tensor.stride)
-        if own == "contiguous_format" or (found and own != found):
+        if own == "contiguous_format" or (suggested and own != suggested):
             return "contiguous_format"
-        found = own
-    return found
+        suggested = own
+    return suggested
 
 
 @rule("torch.cat", "torch.concat", "torch.concatenate")
@@ -64,13 +64,13 @@ def cat(tensors: Any, dim: int = 0, *, out: Any = None) -> Any:
         return NotImplemented
     if first is None:
         return Made((0,), dtype, None, "CatBackward0")
-    made = (*first[:at], total, *first[at + 1 :])
-    if len(made) not in (4, 5):
-        return Made(made, dtype, None, "CatBackward0")
+    output_shape = (*first[:at], total, *first[at + 1 :])
+    if len(output_shape) not in (4, 5):
+        return Made(output_shape, dtype, None, "CatBackward0")
     return Made(
-        made,
+        output_shape,
         dtype,
-        compute_format_strides(made, _joined_format(tensors)),
+        compute_format_strides(output_shape, _joined_format(tensors)),
         "CatBackward0",
     )
 
@@ -117,20 +117,20 @@ def stack(tensors: Any, dim: int = 0, *, out: Any = None) -> Any:
     dtype = _joined_dtype(tensors)
     if dtype is None:
         return NotImplemented
-    made = (*first[:at], len(tensors), *first[at:])
-    if len(made) in (4, 5):
+    output_shape = (*first[:at], len(tensors), *first[at:])
+    if len(output_shape) in (4, 5):
         joined = _joined_format([_unsqueezed(tensor, at) for tensor in tensors])
         if joined != "contiguous_format":
             return NotImplemented
-    if len(made) == 5:
+    if len(output_shape) == 5:
         inner = [suggest_format(t.shape, t.stride) for t in tensors]
         if "channels_last" in inner:
             return NotImplemented
-    if len(made) == 6:
+    if len(output_shape) == 6:
         inner = [suggest_format(t.shape, t.stride) for t in tensors]
         if "channels_last_3d" in inner:
             return NotImplemented
-    return Made(made, dtype, None, "StackBackward0")
+    return Made(output_shape, dtype, None, "StackBackward0")
 
 
 def _unsqueezed(meta: Meta, at: int) -> Meta:
@@ -214,10 +214,10 @@ def _repeated(meta: Meta, times: Any) -> Any:
             "dimensions of tensor"
         )
     padded = (1,) * (len(times) - len(shape)) + shape
-    made = tuple(a * b for a, b in zip(padded, times, strict=True))
+    output_shape = tuple(a * b for a, b in zip(padded, times, strict=True))
     if min(times, default=1) < 0:
         return NotImplemented
-    return Made(made, meta.dtype, None, "RepeatBackward0")
+    return Made(output_shape, meta.dtype, None, "RepeatBackward0")
 
 
 @rule("torch.tile", "torch.Tensor.tile")
@@ -248,5 +248,5 @@ def repeat_interleave(
             count *= size
         return Made((count,), input.dtype, None, "ViewBackward0")
     at = wrap_dim(dim, ndim)
-    made = (*shape[:at], shape[at] * repeats, *shape[at + 1 :])
-    return Made(made, input.dtype, None, "ViewBackward0")
+    output_shape = (*shape[:at], shape[at] * repeats, *shape[at + 1 :])
+    return Made(output_shape, input.dtype, None, "ViewBackward0")

@@ -116,7 +116,7 @@ def _along_several(word: str, usual: tuple[int, ...] | None) -> None:
             return of_no_scalar(input, 2)
         for n, at in enumerate(along):
             asked = None if sizes is None or sizes[n] == -1 else sizes[n]
-            fits = None if sizes is None else [max(each, 1) for each in sizes]
+            fits = None if sizes is None else [max(size, 1) for size in sizes]
             last = n + 1 == len(along)
             wrong = wrong or _of_points(word, input, at, asked, last, "s", fits)
         return wrong or _of_numbers(word, input)
@@ -215,8 +215,8 @@ def _of_signal(input: Meta) -> Unmet:
     shape = input.shape
     grants: tuple[Grant, ...] = ()
     if shape:
-        made = (prod(shape[:-1]), shape[-1])
-        grants = (Grant("input", Made(made, input.dtype)),)
+        fitting = (prod(shape[:-1]), shape[-1])
+        grants = (Grant("input", Made(fitting, input.dtype)),)
     return Unmet(
         WRONG_RANK,
         f"{{op}} expects 2 dims (batch, samples), or 1, got {len(shape)}: {{input}} is"
@@ -265,15 +265,18 @@ def _of_window(n_fft: int, hop: Any, length: Any, window: Any) -> Unmet | None:
     wanted = n_fft if length is None else length
     if window is None or window.shape == (wanted,):
         return None
-    said = f"win_length = {wanted}" if length is not None else f"n_fft = {wanted}"
-    one = len(window.shape) == 1
+    length_name = (
+        f"win_length = {wanted}" if length is not None else f"n_fft = {wanted}"
+    )
+    is_vector = len(window.shape) == 1
     return Unmet(
         WINDOW_LENGTH,
-        f"{{op}} needs a window of {said} samples, got {{window}} {text(window.shape)}",
-        Place("window", 0 if one else None),
+        f"{{op}} needs a window of {length_name} samples, got {{window}}"
+        f" {text(window.shape)}",
+        Place("window", 0 if is_vector else None),
         None,
-        window.shape[0] if one else text(window.shape),
-        wanted if one else text((wanted,)),
+        window.shape[0] if is_vector else text(window.shape),
+        wanted if is_vector else text((wanted,)),
         (Grant("window", Made((wanted,), window.dtype)),),
     )
 
@@ -314,10 +317,10 @@ def istft(
     wanted = n_fft // 2 + 1 if half else n_fft
     have = shape[-2]
     if n_fft > 0 and have != wanted:
-        said = f"n_fft // 2 + 1 = {wanted}" if half else f"n_fft = {wanted}"
+        count = f"n_fft // 2 + 1 = {wanted}" if half else f"n_fft = {wanted}"
         return Unmet(
             FREQUENCY_COUNT,
-            f"{{op}} needs {said} frequencies in dim {rank - 2} of {{input}}"
+            f"{{op}} needs {count} frequencies in dim {rank - 2} of {{input}}"
             f" {text(shape)}, got {have}",
             Place("input", rank - 2),
             None,

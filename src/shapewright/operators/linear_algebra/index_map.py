@@ -47,15 +47,15 @@ def cdist(
             f"{BY_PRODUCT} rows are drawn"
         )
     text = "mnl"[: len(front)]
-    one = build_broadcast_index(
+    first = build_broadcast_index(
         tuple(x1.shape), (*front, rows, size), list_letters(f"{text}ik")
     )
-    two = build_broadcast_index(
+    second = build_broadcast_index(
         tuple(x2.shape), (*front, columns, size), list_letters(f"{text}jk")
     )
     apart = IndexMap(
         (*front, rows, columns, size),
-        (Read("x1", one), Read("x2", two)),
+        (Read("x1", first), Read("x2", second)),
         term="sub",
         letters=(*text, *"ijk"),
     )
@@ -105,14 +105,14 @@ def kron(input: Meta, other: Meta, *, out: Any = None) -> Any:
     if rank > MOST:
         return NotDrawn("it has more dims than there are letters")
     letters = out_letters(rank)
-    one, two = _padded(tuple(input.shape), rank), _padded(tuple(other.shape), rank)
+    counts, sizes = _padded(tuple(input.shape), rank), _padded(tuple(other.shape), rank)
     blocks, inside = [], []
-    for letter, count, size in zip(letters, one, two, strict=True):
+    for letter, count, size in zip(letters, counts, sizes, strict=True):
         blocks.append(letter // max(size, 1) if count != 1 else number(0))
         place: Expression = letter if count == 1 else letter % max(size, 1)
         inside.append(place if size != 1 else number(0))
     return IndexMap(
-        tuple(count * size for count, size in zip(one, two, strict=True)),
+        tuple(count * size for count, size in zip(counts, sizes, strict=True)),
         (
             Read("input", tuple(blocks[rank - len(input.shape) :])),
             Read("other", tuple(inside[rank - len(other.shape) :])),

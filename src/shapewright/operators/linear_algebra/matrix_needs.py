@@ -61,9 +61,9 @@ def turned(input: Meta) -> Unmet | None:
     if wrong is None:
         return None
     shape = input.shape
-    made = Made((*shape[:-2], shape[-1], shape[-2]), input.dtype)
-    said = f"{wrong.message}; `.mT` swaps the last two of any number"
-    return replace(wrong, message=said, grants=(), makes=(made,), guessed=False)
+    output = Made((*shape[:-2], shape[-1], shape[-2]), input.dtype)
+    message = f"{wrong.message}; `.mT` swaps the last two of any number"
+    return replace(wrong, message=message, grants=(), makes=(output,), guessed=False)
 
 
 @needs(*named(*both("diag")))
@@ -73,23 +73,27 @@ def diag(input: Meta, diagonal: int = 0, **options: Any) -> Unmet | None:
 
 
 def of_plane(
-    input: Meta, one: Any, other: Any, names: tuple[str, str], extra: int = 0
+    input: Meta, first: Any, second: Any, names: tuple[str, str], extra: int = 0
 ) -> Unmet | None:
     """Check that both dims exist and differ from each other."""
-    for name, dim in zip(names, (one, other), strict=True):
+    for name, dim in zip(names, (first, second), strict=True):
         wrong = of_dim("input", input, dim, name, extra)
         if wrong is not None:
             return wrong
     rank = len(input.shape) + extra
-    if type(one) is not int or type(other) is not int or one % rank != other % rank:
+    if (
+        type(first) is not int
+        or type(second) is not int
+        or first % rank != second % rank
+    ):
         return None
-    fits = next((d for d in range(rank) if d != one % rank), None)
+    fits = next((d for d in range(rank) if d != first % rank), None)
     return Unmet(
         REPEATED_DIM,
-        f"{{op}} needs two dims of {{input}} {text(input.shape)}, got {one} and"
-        f" {other}",
+        f"{{op}} needs two dims of {{input}} {text(input.shape)}, got {first} and"
+        f" {second}",
         Place("input"),
-        has=other,
+        has=second,
         needs=fits,
         grants=() if fits is None else (Grant(names[1], fits),),
         guessed=True,
@@ -148,9 +152,9 @@ def any_cross(
     if 3 in wide or not wide:
         wrong = same_dtype(("input", input), ("other", other))
         return wrong or _refuse_bools("input", input)
-    made = tuple(
-        Grant(name, resized(each, -1, 3))
-        for name, each in (("input", input), ("other", other))
+    grants = tuple(
+        Grant(name, resized(tensor, -1, 3))
+        for name, tensor in (("input", input), ("other", other))
     )
     return Unmet(
         CROSS_OF_THREE,
@@ -159,7 +163,7 @@ def any_cross(
         Place("input"),
         has=text(input.shape),
         needs=3,
-        grants=made,
+        grants=grants,
         guessed=True,
     )
 
@@ -167,7 +171,7 @@ def any_cross(
 def _of_same_rank(input: Meta, other: Meta) -> Unmet:
     """Report that two tensors have different numbers of dims."""
     missing = len(input.shape) - len(other.shape)
-    made = (*(1,) * missing, *other.shape) if missing > 0 else input.shape
+    fitting = (*(1,) * missing, *other.shape) if missing > 0 else input.shape
     return Unmet(
         WRONG_RANK,
         f"{{op}} expects as many dims of {{other}} as of {{input}}:"
@@ -176,7 +180,7 @@ def _of_same_rank(input: Meta, other: Meta) -> Unmet:
         Place("input"),
         len(other.shape),
         len(input.shape),
-        (Grant("other", Made(made, other.dtype)),),
+        (Grant("other", Made(fitting, other.dtype)),),
         guessed=True,
     )
 
@@ -203,18 +207,18 @@ def inner(input: Meta, other: Meta, **options: Any) -> Unmet | None:
     """Check that the last dims of both tensors have the same size."""
     if not input.shape or not other.shape:
         return same_dtype(("input", input), ("other", other))
-    one, two = input.shape[-1], other.shape[-1]
-    if one != two:
+    size, other_size = input.shape[-1], other.shape[-1]
+    if size != other_size:
         last = len(other.shape) - 1
         return Unmet(
             INNER_DIM_MISMATCH,
             f"{{op}} multiplies the last dims of {{input}} {text(input.shape)} and"
-            f" {{other}} {text(other.shape)}: {one} against {two}",
+            f" {{other}} {text(other.shape)}: {size} against {other_size}",
             Place("other", last),
             Place("input", len(input.shape) - 1),
-            two,
-            one,
-            (Grant("other", resized(other, last, one)),),
+            other_size,
+            size,
+            (Grant("other", resized(other, last, size)),),
             guessed=True,
         )
     return same_dtype(("input", input), ("other", other))
@@ -246,10 +250,10 @@ def cov(input: Meta, **options: Any) -> Unmet | None:
 @needs("torch.cartesian_prod", "torch.functional.cartesian_prod")
 def cartesian_prod(*tensors: Any) -> Unmet | None:
     """Check that all tensors are vectors with the same dtype."""
-    for n, each in enumerate(tensors):
-        if is_tensor(each) and len(each.shape) != 1:
-            return of_rank(f"tensors.{n}", each, 1, 1)
-    return same_dtype(*((f"tensors.{n}", each) for n, each in enumerate(tensors)))
+    for n, tensor in enumerate(tensors):
+        if is_tensor(tensor) and len(tensor.shape) != 1:
+            return of_rank(f"tensors.{n}", tensor, 1, 1)
+    return same_dtype(*((f"tensors.{n}", tensor) for n, tensor in enumerate(tensors)))
 
 
 @needs("torch.combinations")
@@ -306,18 +310,18 @@ def cdist(x1: Meta, x2: Meta, *rest: Any, **options: Any) -> Unmet | None:
     wrong = of_columns("x1", x1) or of_columns("x2", x2)
     if wrong is not None:
         return wrong
-    one, two = x1.shape[-1], x2.shape[-1]
-    if one != two:
+    size, other_size = x1.shape[-1], x2.shape[-1]
+    if size != other_size:
         last = len(x2.shape) - 1
         return Unmet(
             INNER_DIM_MISMATCH,
             f"{{op}} compares rows of {{x1}} {text(x1.shape)} and {{x2}}"
-            f" {text(x2.shape)} number by number: {one} against {two}",
+            f" {text(x2.shape)} number by number: {size} against {other_size}",
             Place("x2", last),
             Place("x1", len(x1.shape) - 1),
-            two,
-            one,
-            (Grant("x2", resized(x2, last, one)),),
+            other_size,
+            size,
+            (Grant("x2", resized(x2, last, size)),),
             guessed=True,
         )
     named = ("x1", x1), ("x2", x2)
@@ -329,7 +333,7 @@ def pdist(input: Meta, p: float = 2.0) -> Unmet | None:
     """Check that the input is a matrix with a vector in each row."""
     shape = input.shape
     if len(shape) != 2:
-        made = (1, *shape) if len(shape) < 2 else shape[-2:]
+        fitting = (1, *shape) if len(shape) < 2 else shape[-2:]
         return Unmet(
             WRONG_RANK,
             f"{{op}} expects 2 dims (vectors, numbers), got {len(shape)}: {{input}} is"
@@ -337,7 +341,7 @@ def pdist(input: Meta, p: float = 2.0) -> Unmet | None:
             Place("input"),
             has=len(shape),
             needs=2,
-            grants=(Grant("input", Made(made, input.dtype)),) if shape else (),
+            grants=(Grant("input", Made(fitting, input.dtype)),) if shape else (),
             guessed=True,
         )
     return wide_floats(("input", input))

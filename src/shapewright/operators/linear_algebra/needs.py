@@ -128,13 +128,13 @@ def _of_floats(name: str, input: Meta) -> Unmet | None:
     return dtype_unmet(name, input, "float32", "{op} expects float32 or float64")
 
 
-def _one_dtype(*given: Named) -> Unmet | None:
+def _one_dtype(*pairs: Named) -> Unmet | None:
     """Check that all tensors have the dtype of the last one with at least 32 bits."""
-    last = [pair for pair in given if pair[1].dtype in TAKEN]
+    last = [pair for pair in pairs if pair[1].dtype in TAKEN]
     if not last:
-        return _of_floats(*given[0])
+        return _of_floats(*pairs[0])
     name, reference = last[-1]
-    for other, meta in given:
+    for other, meta in pairs:
         if meta.dtype != reference.dtype:
             why = f"{{op}} expects inputs of one dtype: {{{name}}} is {reference.dtype}"
             return dtype_unmet(other, meta, reference.dtype, why, name)
@@ -161,9 +161,9 @@ def _of_rows(matrix: Named, right: Named, at: int, left: bool = True) -> Unmet |
     )
 
 
-def of_columns(name: str, given: Meta) -> Unmet | None:
+def of_columns(name: str, tensor: Meta) -> Unmet | None:
     """Check that the right sides are matrices; a vector has to be given as a column."""
-    shape = given.shape
+    shape = tensor.shape
     if len(shape) >= 2:
         return None
     more = ": a vector is a column, `[:, None]`" if shape else ""
@@ -174,7 +174,7 @@ def of_columns(name: str, given: Meta) -> Unmet | None:
         Place(name),
         has=len(shape),
         needs=2,
-        grants=(Grant(name, Made((*shape, 1), given.dtype)),) if shape else (),
+        grants=(Grant(name, Made((*shape, 1), tensor.dtype)),) if shape else (),
     )
 
 
@@ -187,14 +187,14 @@ def solve(A: Meta, B: Meta, *rest: Any, **options: Any) -> Unmet | None:
     if not B.shape:
         return of_columns("B", B)
     left = options.get("left", True)
-    one, other = ("A", A), ("B", B)
+    matrix, sides = ("A", A), ("B", B)
     rank = len(B.shape)
     if _is_vector(A, B):
-        wrong = _of_rows(one, other, rank - 1) if left else of_columns("B", B)
+        wrong = _of_rows(matrix, sides, rank - 1) if left else of_columns("B", B)
     else:
-        wrong = _of_rows(one, other, rank - (2 if left else 1), left)
-        wrong = wrong or of_batch(one, other)
-    return wrong or _one_dtype(other, one)
+        wrong = _of_rows(matrix, sides, rank - (2 if left else 1), left)
+        wrong = wrong or of_batch(matrix, sides)
+    return wrong or _one_dtype(sides, matrix)
 
 
 def _is_vector(A: Meta, B: Meta) -> bool:
@@ -211,16 +211,16 @@ def solve_triangular(
     wrong = _of_square("A", A) or of_columns("B", B)
     if wrong is not None:
         return wrong
-    one, other = ("A", A), ("B", B)
-    wrong = _of_rows(one, other, len(B.shape) - (2 if left else 1), left)
-    return wrong or of_batch(one, other) or _of_floats("A", A)
+    matrix, sides = ("A", A), ("B", B)
+    wrong = _of_rows(matrix, sides, len(B.shape) - (2 if left else 1), left)
+    return wrong or of_batch(matrix, sides) or _of_floats("A", A)
 
 
-def _of_right(one: Named, other: Named) -> Unmet | None:
+def _of_right(matrix: Named, sides: Named) -> Unmet | None:
     """Check that the matrix is square and that the columns have as many rows."""
-    wrong = of_columns(*other) or _of_square(*one)
-    wrong = wrong or _of_rows(one, other, len(other[1].shape) - 2)
-    return wrong or of_batch(one, other) or _one_dtype(other, one)
+    wrong = of_columns(*sides) or _of_square(*matrix)
+    wrong = wrong or _of_rows(matrix, sides, len(sides[1].shape) - 2)
+    return wrong or of_batch(matrix, sides) or _one_dtype(sides, matrix)
 
 
 @needs(*named(*both("cholesky_solve")))
@@ -245,8 +245,8 @@ def lstsq(A: Meta, B: Meta, *rest: Any, **options: Any) -> Unmet | None:
         return of_columns("B", B)
     rank, have = len(A.shape), len(B.shape)
     if have not in (rank, rank - 1):
-        made = B.shape[:1] if have < rank else B.shape[have - rank :]
-        shape = (*A.shape[:-2], *made) if have < rank else made
+        kept = B.shape[:1] if have < rank else B.shape[have - rank :]
+        shape = (*A.shape[:-2], *kept) if have < rank else kept
         return Unmet(
             WRONG_RANK,
             f"{{op}} expects as many dims of {{B}} as of {{A}}, {rank}, or one less, "
@@ -259,15 +259,15 @@ def lstsq(A: Meta, B: Meta, *rest: Any, **options: Any) -> Unmet | None:
             (Grant("B", Made(shape, B.dtype)),),
             guessed=True,
         )
-    one, other = ("A", A), ("B", B)
+    matrix, sides = ("A", A), ("B", B)
     if _is_vector(A, B):
-        return _of_rows(one, other, have - 1) or _one_dtype(other, one)
+        return _of_rows(matrix, sides, have - 1) or _one_dtype(sides, matrix)
     if have == rank:
-        wrong = _of_rows(one, other, have - 2) or of_batch(one, other)
-        return wrong or _one_dtype(other, one)
+        wrong = _of_rows(matrix, sides, have - 2) or of_batch(matrix, sides)
+        return wrong or _one_dtype(sides, matrix)
     fits = clash(A.shape[:-2], B.shape[:-1]) is None and B.shape[-2] == A.shape[-2]
     if fits:  # torch reads these as matrices, whatever it says
-        return _one_dtype(other, one)
+        return _one_dtype(sides, matrix)
     wanted = A.shape[:-1]
     return Unmet(
         INNER_DIM_MISMATCH,
@@ -284,25 +284,27 @@ def lstsq(A: Meta, B: Meta, *rest: Any, **options: Any) -> Unmet | None:
 @needs("torch.linalg.multi_dot", "torch.chain_matmul", "torch.functional.chain_matmul")
 def multi_dot(tensors: Any, *rest: Any, **options: Any) -> Unmet | None:
     """Check that adjacent matrices can be multiplied; the ends may be vectors."""
-    given = list(tensors) if isinstance(tensors, tuple | list) else []
-    if len(given) < 2 or not all(map(is_tensor, given)):
+    factors = list(tensors) if isinstance(tensors, tuple | list) else []
+    if len(factors) < 2 or not all(map(is_tensor, factors)):
         return None
-    for n, each in enumerate(given):
-        ends = n in (0, len(given) - 1)
-        if len(each.shape) == 2 or (ends and len(each.shape) == 1):
+    for n, matrix in enumerate(factors):
+        ends = n in (0, len(factors) - 1)
+        if len(matrix.shape) == 2 or (ends and len(matrix.shape) == 1):
             continue
-        made = (1, *each.shape) if len(each.shape) == 1 else each.shape[-2:]
+        fitting = (1, *matrix.shape) if len(matrix.shape) == 1 else matrix.shape[-2:]
         return Unmet(
             WRONG_RANK,
-            f"{{op}} expects matrices, got {dims(len(each.shape))} of {{tensors_{n}}}"
-            f" {text(each.shape)}",
+            f"{{op}} expects matrices, got {dims(len(matrix.shape))} of {{tensors_{n}}}"
+            f" {text(matrix.shape)}",
             Place(f"tensors.{n}"),
-            has=len(each.shape),
+            has=len(matrix.shape),
             needs=2,
-            grants=(Grant(f"tensors.{n}", Made(made, each.dtype)),) if made else (),
+            grants=(Grant(f"tensors.{n}", Made(fitting, matrix.dtype)),)
+            if fitting
+            else (),
             guessed=True,
         )
-    for n, (a, b) in enumerate(pairwise(given)):
+    for n, (a, b) in enumerate(pairwise(factors)):
         if a.shape[-1] != b.shape[0]:
             return Unmet(
                 INNER_DIM_MISMATCH,
@@ -316,4 +318,4 @@ def multi_dot(tensors: Any, *rest: Any, **options: Any) -> Unmet | None:
                 (Grant(f"tensors.{n + 1}", resized(b, 0, a.shape[-1])),),
                 guessed=True,
             )
-    return same_dtype(*((f"tensors.{n}", each) for n, each in enumerate(given)))
+    return same_dtype(*((f"tensors.{n}", matrix) for n, matrix in enumerate(factors)))

@@ -78,8 +78,8 @@ def slogdet(A: Meta, *, out: Any = None) -> Any:
     """Infer the outputs: `(8, 4, 4)` gives the signs (8,) and the logarithms (8,)."""
     if out is not None or not _matrices(A, square=True):
         return NotImplemented
-    made = Made(A.shape[:-2], A.dtype, None, "LinalgSlogdetBackward0")
-    return (made, made)
+    output = Made(A.shape[:-2], A.dtype, None, "LinalgSlogdetBackward0")
+    return (output, output)
 
 
 @rule("torch.logdet", "torch.Tensor.logdet")
@@ -102,8 +102,8 @@ def eigh(A: Meta, UPLO: str = "L", *, out: Any = None) -> Any:
 @rule("torch.linalg.eigvalsh")
 def eigvalsh(A: Meta, UPLO: str = "L", *, out: Any = None) -> Any:
     """Infer the output: `(8, 4, 4)` gives (8, 4)."""
-    made = eigh(A, UPLO, out=out)
-    return made if made is NotImplemented else made[0]
+    outputs = eigh(A, UPLO, out=out)
+    return outputs if outputs is NotImplemented else outputs[0]
 
 
 @rule("torch.linalg.eig")
@@ -151,8 +151,8 @@ def svd(
 @rule("torch.linalg.svdvals")
 def svdvals(A: Meta, *, driver: Any = None, out: Any = None) -> Any:
     """Infer the output: `(8, 5, 3)` gives (8, 3)."""
-    made = svd(A, False, driver=driver, out=out)
-    return made if made is NotImplemented else made[1]
+    outputs = svd(A, False, driver=driver, out=out)
+    return outputs if outputs is NotImplemented else outputs[1]
 
 
 @rule("torch.linalg.solve")
@@ -264,8 +264,8 @@ def cosine_similarity(x1: Meta, x2: Meta, dim: int = 1, eps: float = 1e-8) -> An
     if not shape:
         return NotImplemented
     gone = axis(dim, len(shape))
-    made = (*shape[:gone], *shape[gone + 1 :])
-    return Made(made, x1.dtype, None, "SumBackward1")
+    output_shape = (*shape[:gone], *shape[gone + 1 :])
+    return Made(output_shape, x1.dtype, None, "SumBackward1")
 
 
 @rule("torch.pairwise_distance", "torch.nn.functional.pairwise_distance")
@@ -276,8 +276,8 @@ def pairwise_distance(
     shape = common_shape(x1, x2)
     if not shape or type(p) not in (int, float):
         return NotImplemented
-    made = (*shape[:-1], 1) if keepdim else shape[:-1]
-    return Made(made, x1.dtype, None, "NormBackward1")
+    output_shape = (*shape[:-1], 1) if keepdim else shape[:-1]
+    return Made(output_shape, x1.dtype, None, "NormBackward1")
 
 
 @rule("torch.dist", "torch.Tensor.dist")
@@ -309,23 +309,27 @@ def cdist(
     compute_mode: Any = "use_mm_for_euclid_dist_if_necessary",
 ) -> Any:  # fmt: skip
     """Infer the output: `(8, 4, 3)` and (8, 5, 3) give (8, 4, 5), for all row pairs."""
-    one, two = x1.shape, x2.shape
+    left, right = x1.shape, x2.shape
     if x1.dtype != x2.dtype or x1.dtype not in ("float32", "float64"):
         return NotImplemented
-    if min(len(one), len(two)) < 2 or one[-1] != two[-1] or not prod(one + two):
+    if (
+        min(len(left), len(right)) < 2
+        or left[-1] != right[-1]
+        or not prod(left + right)
+    ):
         return NotImplemented
     if p < 0 or not isinstance(compute_mode, str):
         return NotImplemented
     try:
-        batch = broadcast(one[:-2], two[:-2])
+        batch = broadcast(left[:-2], right[:-2])
     except Misfit:
         return NotImplemented
     never = compute_mode == "donot_use_mm_for_euclid_dist"
-    small = max(one[-2], two[-2]) <= MANY
+    small = max(left[-2], right[-2]) <= MANY
     if compute_mode == "use_mm_for_euclid_dist":
         small = False
     node = "CdistBackward0" if p != 2 or never or small else None
-    return Made((*batch, one[-2], two[-2]), x1.dtype, None, node)
+    return Made((*batch, left[-2], right[-2]), x1.dtype, None, node)
 
 
 # -- Fourier transforms ----------------------------------------------------------------
@@ -350,23 +354,23 @@ def _transformed(input: Meta, sizes: Any, dims: Any, norm: Any, gives: str) -> A
     real = KIND[input.dtype] < 3
     if gives == HALF and not real:
         return NotImplemented
-    made = list(input.shape)
+    output_shape = list(input.shape)
     for dim, size in zip(dims, sizes or [None] * len(dims), strict=True):
         if size is not None and (type(size) is not int or size < 1):
             return NotImplemented
-        made[dim] = size or made[dim]
-    last = made[-1]
+        output_shape[dim] = size or output_shape[dim]
+    last = output_shape[-1]
     if gives == REAL and (sizes is None or sizes[-1] is None):
-        made[-1] = 2 * (last - 1)
+        output_shape[-1] = 2 * (last - 1)
     elif gives == HALF:
-        made[-1] = last // 2 + 1
-    if made[-1] < 1:
+        output_shape[-1] = last // 2 + 1
+    if output_shape[-1] < 1:
         return NotImplemented
     dtype = TO_COMPLEX[input.dtype] if real else input.dtype
     if gives == REAL:
-        return Made(tuple(made), TO_REAL[dtype], None, "FftC2RBackward0")
+        return Made(tuple(output_shape), TO_REAL[dtype], None, "FftC2RBackward0")
     node = "FftR2CBackward0" if gives == HALF else "FftC2CBackward0"
-    return Made(tuple(made), dtype, None, node)
+    return Made(tuple(output_shape), dtype, None, node)
 
 
 def _one(name: str, gives: str) -> None:
@@ -376,12 +380,12 @@ def _one(name: str, gives: str) -> None:
     ) -> Any:
         if out is not None or type(dim) is not int:
             return NotImplemented
-        made = _transformed(input, [n], [dim], norm, gives)
-        if made is NotImplemented or gives != FULL or KIND[input.dtype] == 3:
-            return made
+        output = _transformed(input, [n], [dim], norm, gives)
+        if output is NotImplemented or gives != FULL or KIND[input.dtype] == 3:
+            return output
         if name == "ifft":
             return NotImplemented  # real numbers that are transformed back
-        return Made(made.shape, made.dtype, None, "FftR2CBackward0")
+        return Made(output.shape, output.dtype, None, "FftR2CBackward0")
 
 
 def _many(name: str, gives: str, usual: Any) -> None:
@@ -415,7 +419,7 @@ def _shifted(input: Meta, dim: Any) -> Any:
         return NotImplemented
     dims = () if dim is None else (dim,) if type(dim) is int else tuple(dim)
     ndim = len(input.shape)
-    wrong = any(not -ndim <= one < ndim for one in dims)
+    wrong = any(not -ndim <= axis_dim < ndim for axis_dim in dims)
     if wrong or (dim is not None and not dims):
         return NotImplemented
     return Made(input.shape, input.dtype, None, "RollBackward0")

@@ -37,7 +37,7 @@ DEPRECATED = "`size_average` or `reduce` says how it reduces"
 
 
 def _reduced(
-    loss: IndexMap, reduction: str, said: str, stages: tuple[Stage, ...] = (),
+    loss: IndexMap, reduction: str, description: str, stages: tuple[Stage, ...] = (),
     total: IndexMap | None = None,
 ) -> Any:  # fmt: skip
     """Return the map of the reduced loss, which reads `loss` as a stage.
@@ -45,12 +45,12 @@ def _reduced(
     `total` is the divisor of a mean, if that is not the number of elements.
     """
     if reduction == "none":
-        return replace(loss, stages=stages, sentence=f"{said}.")
+        return replace(loss, stages=stages, sentence=f"{description}.")
     count = prod(loss.shape)
     if not count:
         return NotDrawn("it has no elements")
     then: tuple[Then, ...] = ()
-    words = f"{said}: {count} of them, summed"
+    words = f"{description}: {count} of them, summed"
     more = (*stages, Stage("loss", loss))
     if reduction == "mean" and total is not None:
         more = (*more, Stage("total", total))
@@ -74,20 +74,20 @@ def _reduced(
 
 
 def _of_pairs(
-    input: Meta, target: Meta, reduction: str, said: str, term: str,
+    input: Meta, target: Meta, reduction: str, description: str, term: str,
     options: Options = (), then: tuple[Then, ...] = (), weight: Meta | None = None,
 ) -> Any:  # fmt: skip
     """Return the map of a loss of elements at equal positions, after broadcasting."""
-    given = {"input": input, "target": target}
+    tensors = {"input": input, "target": target}
     if weight is not None:
-        given["weight"] = weight
-    shape = broadcast(*(tuple(one.shape) for one in given.values()))
+        tensors["weight"] = weight
+    shape = broadcast(*(tuple(tensor.shape) for tensor in tensors.values()))
     if len(shape) > len(NAMES):
         return NotDrawn("it has more dims than there are letters")
     letters = list_letters(NAMES[: len(shape)])
     reads = [
-        Read(name, build_broadcast_index(tuple(one.shape), shape, letters))
-        for name, one in given.items()
+        Read(name, build_broadcast_index(tuple(tensor.shape), shape, letters))
+        for name, tensor in tensors.items()
     ]
     if weight is not None:
         then = (*then, Then("mul", (reads.pop(),)))
@@ -95,7 +95,7 @@ def _of_pairs(
         shape, tuple(reads), term=term, options=options, then=then,
         letters=tuple(NAMES[: len(shape)]),
     )  # fmt: skip
-    return _reduced(loss, reduction, said)
+    return _reduced(loss, reduction, description)
 
 
 @index_map("torch.nn.functional.mse_loss", "torch._C._nn.mse_loss")
@@ -137,12 +137,12 @@ def _named_loss(function: str, option: str | None) -> Callable[..., Any]:
             return NotDrawn(DEPRECATED)
         if reduction == "batchmean":
             return NotDrawn("its sum is divided by the batch; `sum` is drawn")
-        given = {"beta": beta, "delta": delta, "log_target": log_target}
+        values = {"beta": beta, "delta": delta, "log_target": log_target}
         options: Options = (("reduction", "none"),)
         if option is not None:
-            options = ((option, given[option]), *options)
-        said = f"`{function}` of the elements at the same place"
-        return _of_pairs(input, target, reduction, said, function, options)
+            options = ((option, values[option]), *options)
+        description = f"`{function}` of the elements at the same place"
+        return _of_pairs(input, target, reduction, description, function, options)
 
     return make
 
@@ -153,25 +153,25 @@ def _huber_loss(
 ) -> Any:  # fmt: skip
     if weight is not None:
         return NotDrawn("its mean is weighted")
-    made = _named_loss("huber_loss", "delta")
-    return made(input, target, reduction=reduction, delta=delta)
+    make_loss = _named_loss("huber_loss", "delta")
+    return make_loss(input, target, reduction=reduction, delta=delta)
 
 
 def _smooth_l1_loss(
     input: Meta, target: Meta, size_average: Any = None, reduce: Any = None,
     reduction: str = "mean", beta: float = 1.0,
 ) -> Any:  # fmt: skip
-    made = _named_loss("smooth_l1_loss", "beta")
-    return made(input, target, size_average, reduce, reduction, beta)
+    make_loss = _named_loss("smooth_l1_loss", "beta")
+    return make_loss(input, target, size_average, reduce, reduction, beta)
 
 
 def _kl_div(
     input: Meta, target: Meta, size_average: Any = None, reduce: Any = None,
     reduction: str = "mean", log_target: bool = False,
 ) -> Any:  # fmt: skip
-    made = _named_loss("kl_div", "log_target")
+    make_loss = _named_loss("kl_div", "log_target")
     more = {"reduction": reduction, "log_target": log_target}
-    return made(input, target, size_average, reduce, **more)
+    return make_loss(input, target, size_average, reduce, **more)
 
 
 index_map("torch.nn.functional.huber_loss")(_huber_loss)
@@ -186,10 +186,10 @@ def binary_cross_entropy(
 ) -> Any:  # fmt: skip
     if size_average is not None or reduce is not None:
         return NotDrawn(DEPRECATED)
-    said = "-(target * log(input) + (1 - target) * log(1 - input))"
+    description = "-(target * log(input) + (1 - target) * log(1 - input))"
     options: Options = (("reduction", "none"),)
-    return _of_pairs(input, target, reduction, said, "binary_cross_entropy", options,
-                    weight=weight)  # fmt: skip
+    return _of_pairs(input, target, reduction, description, "binary_cross_entropy",
+                     options, weight=weight)  # fmt: skip
 
 
 @index_map("torch.nn.functional.binary_cross_entropy_with_logits")
@@ -201,10 +201,12 @@ def binary_cross_entropy_with_logits(
         return NotDrawn(DEPRECATED)
     if pos_weight is not None:
         return NotDrawn("its positive targets are weighted")
-    said = "The binary cross entropy of the sigmoid of `input`"
+    description = "The binary cross entropy of the sigmoid of `input`"
     options: Options = (("reduction", "none"),)
     function = "binary_cross_entropy_with_logits"
-    return _of_pairs(input, target, reduction, said, function, options, weight=weight)
+    return _of_pairs(
+        input, target, reduction, description, function, options, weight=weight
+    )
 
 
 # -- classes ---------------------------------------------------------------------------
@@ -212,7 +214,7 @@ def binary_cross_entropy_with_logits(
 
 def _picked(
     scores: str, input: Meta, target: Meta, weight: Meta | None, ignored: int,
-    reduction: str, said: str, stages: tuple[Stage, ...] = (),
+    reduction: str, description: str, stages: tuple[Stage, ...] = (),
 ) -> Any:  # fmt: skip
     """Return the map of each sample's loss, read from the score of its target class."""
     batched = len(input.shape) > 1
@@ -237,7 +239,7 @@ def _picked(
         (), shares, tuple(map(Loop, text, shape)), (counted,), combine="sum",
     )  # fmt: skip
     plain = weight is None and _none_ignored(target, ignored)
-    return _reduced(loss, reduction, said, stages, None if plain else total)
+    return _reduced(loss, reduction, description, stages, None if plain else total)
 
 
 def _counts(name: Element, ignored: int, classes: int) -> Condition:
@@ -286,9 +288,9 @@ def cross_entropy(
     )  # fmt: skip
     stages = (Stage("logs", logs),)
     if target.dtype.startswith("int"):
-        said = "The negative log of the softmax, at each target's class"
-        return _picked("logs", input, target, weight, ignore_index, reduction, said,
-                      stages)  # fmt: skip
+        description = "The negative log of the softmax, at each target's class"
+        return _picked("logs", input, target, weight, ignore_index, reduction,
+                       description, stages)  # fmt: skip
     at: tuple[Expression, ...] = list_letters(f"{front}c{rest}")
     reads = [Read("logs", at), Read("target", at)]
     if weight is not None:
@@ -298,5 +300,7 @@ def cross_entropy(
         (Loop("c", shape[len(front)]),), term="product", combine="sum",
         letters=(*front, *rest), then=(Then("neg"),),
     )  # fmt: skip
-    said = "The negative logs of the softmax, by the targets' shares of the classes"
-    return _reduced(loss, reduction, said, stages)
+    description = (
+        "The negative logs of the softmax, by the targets' shares of the classes"
+    )
+    return _reduced(loss, reduction, description, stages)

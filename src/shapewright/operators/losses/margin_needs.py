@@ -51,13 +51,15 @@ def _of_samples(
     )
 
 
-def _of_labels(input: Meta, target: Meta, wanted: tuple[int, ...], each: str) -> Any:
+def _of_labels(
+    input: Meta, target: Meta, wanted: tuple[int, ...], expected: str
+) -> Any:
     """Check that the target has the expected shape and contains class indices."""
     if target.shape != wanted:
         return Unmet(
             TARGET_SHAPE,
-            f"{{op}} expects {each}, {text(wanted)}, for {{input}} {text(input.shape)},"
-            f" got {{target}} {text(target.shape)}",
+            f"{{op}} expects {expected}, {text(wanted)}, for {{input}}"
+            f" {text(input.shape)}, got {{target}} {text(target.shape)}",
             Place("target"),
             Place("input"),
             text(target.shape),
@@ -101,8 +103,8 @@ def multilabel_margin(
 ) -> Unmet | None:
     """Check that the target has a row of class indices for each sample."""
     wrong: Unmet | None = _of_samples(input)
-    each = "a row of class indices for each sample"
-    wrong = wrong or _of_labels(input, target, input.shape, each)
+    expected = "a row of class indices for each sample"
+    wrong = wrong or _of_labels(input, target, input.shape, expected)
     return wrong or wide_floats(("input", input))
 
 
@@ -122,19 +124,19 @@ def gaussian_nll(
 ) -> Unmet | None:
     """Check that there is a variance for each number, or one for the whole last dim."""
     if is_tensor(var):
-        given, shape = var.shape, input.shape
+        var_shape, shape = var.shape, input.shape
         one_each = (*shape[:-1], 1)
-        same = len(given) == len(shape) and all(
-            a in (1, b) for a, b in zip(given, shape, strict=True)
+        same = len(var_shape) == len(shape) and all(
+            a in (1, b) for a, b in zip(var_shape, shape, strict=True)
         )
-        if not (given in (shape, shape[:-1]) or (same and given.count(1) == 1)):
+        if not (var_shape in (shape, shape[:-1]) or (same and var_shape.count(1) == 1)):
             return Unmet(
                 TARGET_SHAPE,
                 f"{{op}} expects a variance for each number of {{input}} {text(shape)},"
-                f" or {text(one_each)}, got {{var}} {text(given)}",
+                f" or {text(one_each)}, got {{var}} {text(var_shape)}",
                 Place("var"),
                 Place("input"),
-                text(given),
+                text(var_shape),
                 text(shape),
                 (Grant("var", Made(shape, var.dtype)),),
             )
@@ -151,17 +153,17 @@ def triplet(
 ) -> Unmet | None:
     """Check that the three tensors have the same number of dims and broadcast."""
     named = [("anchor", anchor), ("positive", positive), ("negative", negative)]
-    for name, each in named[1:]:
-        if len(each.shape) != len(anchor.shape):
+    for name, tensor in named[1:]:
+        if len(tensor.shape) != len(anchor.shape):
             return Unmet(
                 WRONG_RANK,
                 f"{{op}} compares tensors with as many dims: {{anchor}} has"
-                f" {dims(len(anchor.shape))}, {{{name}}} has {dims(len(each.shape))}",
+                f" {dims(len(anchor.shape))}, {{{name}}} has {dims(len(tensor.shape))}",
                 Place(name),
                 Place("anchor"),
-                len(each.shape),
+                len(tensor.shape),
                 len(anchor.shape),
-                (Grant(name, Made(anchor.shape, each.dtype)),),
+                (Grant(name, Made(anchor.shape, tensor.dtype)),),
             )
     return broadcast(named) or no_bools(*named)
 
@@ -171,13 +173,13 @@ def cosine_embedding(
     input1: Meta, input2: Meta, target: Meta, *rest: Any, **options: Any
 ) -> Unmet | None:
     """Check that there are pairs of vectors and a target for each pair."""
-    for name, each in (("input1", input1), ("input2", input2)):
-        wrong = _of_samples(each, name, "pairs, numbers")
+    for name, tensor in (("input1", input1), ("input2", input2)):
+        wrong = _of_samples(tensor, name, "pairs, numbers")
         if wrong is not None:
             return wrong
     rank, other = len(input1.shape), len(input2.shape)
     if rank != other:
-        made = (1, *input2.shape) if other < rank else input2.shape[1:]
+        fitting = (1, *input2.shape) if other < rank else input2.shape[1:]
         return Unmet(
             WRONG_RANK,
             f"{{op}} compares tensors with as many dims: {{input1}} is"
@@ -186,7 +188,7 @@ def cosine_embedding(
             Place("input1"),
             other,
             rank,
-            (Grant("input2", Made(made, input2.dtype)),),
+            (Grant("input2", Made(fitting, input2.dtype)),),
             guessed=True,
         )
     wrong = broadcast([("input1", input1), ("input2", input2)])
@@ -214,17 +216,17 @@ def margin_ranking(
     input1: Meta, input2: Meta, target: Meta, *rest: Any, **options: Any
 ) -> Unmet | None:
     """Check that the three tensors have the same number of dims and broadcast."""
-    for name, each in (("input2", input2), ("target", target)):
-        if len(each.shape) != len(input1.shape):
+    for name, tensor in (("input2", input2), ("target", target)):
+        if len(tensor.shape) != len(input1.shape):
             return Unmet(
                 WRONG_RANK,
                 f"{{op}} compares tensors with as many dims: {{input1}} is"
-                f" {text(input1.shape)}, {{{name}}} is {text(each.shape)}",
+                f" {text(input1.shape)}, {{{name}}} is {text(tensor.shape)}",
                 Place(name),
                 Place("input1"),
-                len(each.shape),
+                len(tensor.shape),
                 len(input1.shape),
-                (Grant(name, Made(input1.shape, each.dtype)),),
+                (Grant(name, Made(input1.shape, tensor.dtype)),),
             )
     named = ("input1", input1), ("input2", input2), ("target", target)
     wrong = broadcast(named) or no_bools(*named[:2])
@@ -253,27 +255,29 @@ def ctc(
             needs=3,
         )
     lengths = (("input_lengths", input_lengths), ("target_lengths", target_lengths))
-    for name, each in lengths:
-        if is_tensor(each) and each.dtype in FLOATING:
+    for name, length in lengths:
+        if is_tensor(length) and length.dtype in FLOATING:
             return dtype_unmet(
-                name, each, "int64", "{op} expects lengths of dtype int64"
+                name, length, "int64", "{op} expects lengths of dtype int64"
             )
     if log_probs.dtype not in ("float32", "float64"):
         why = "{op} expects float32 or float64"
         return dtype_unmet("log_probs", log_probs, "float32", why)
     wrong = _of_batch(log_probs, *lengths)
-    for name, each in lengths:
+    for name, length in lengths:
         most = shape[0] if name == "input_lengths" else None
-        wrong = wrong or _of_values(name, each, most, "steps of {log_probs}")
+        wrong = wrong or _of_values(name, length, most, "steps of {log_probs}")
     return wrong or _of_targets(log_probs, targets, target_lengths)
 
 
 def _numbers(lengths: Any) -> tuple[int, ...] | None:
     """Return the lengths as ints, or None if they are not known."""
-    if isinstance(lengths, tuple | list) and all(type(each) is int for each in lengths):
+    if isinstance(lengths, tuple | list) and all(
+        type(length) is int for length in lengths
+    ):
         return tuple(lengths)
-    found: tuple[int, ...] | None = getattr(lengths, "values", None)
-    return None if callable(found) else found
+    values: tuple[int, ...] | None = getattr(lengths, "values", None)
+    return None if callable(values) else values
 
 
 def _count_of(lengths: Any) -> int | None:
@@ -288,11 +292,11 @@ def _of_batch(log_probs: Meta, *lengths: tuple[str, Any]) -> Unmet | None:
     """Check that there is a length for each sample."""
     shape = log_probs.shape
     batch = shape[1] if len(shape) == 3 else 1
-    counts = [_count_of(each) for _, each in lengths]
+    counts = [_count_of(length) for _, length in lengths]
     wrong = [n for n, count in enumerate(counts) if count not in (None, batch)]
     if not wrong:
         return None
-    name, each = lengths[wrong[0]]
+    name, length = lengths[wrong[0]]
     count = counts[wrong[0]]
     assert count is not None
     both = counts[0] == counts[1]
@@ -302,19 +306,21 @@ def _of_batch(log_probs: Meta, *lengths: tuple[str, Any]) -> Unmet | None:
     fits: Any = (shape[0] if name == "input_lengths" else 1,) * batch
     if both:
         grown = (shape[0], count, shape[-1])
-        made = turned(log_probs, (1, 0, 2)) if swapped else Made(grown, log_probs.dtype)
-        grant = Grant("log_probs", made)
+        fitting = (
+            turned(log_probs, (1, 0, 2)) if swapped else Made(grown, log_probs.dtype)
+        )
+        grant = Grant("log_probs", fitting)
     else:
-        fits = Made((batch,), each.dtype) if is_tensor(each) else fits
+        fits = Made((batch,), length.dtype) if is_tensor(length) else fits
         grant = Grant(name, fits)
-    one = is_tensor(each) and len(each.shape) == 1
+    is_vector = is_tensor(length) and len(length.shape) == 1
     plural = "samples" if batch != 1 else "sample"
     return Unmet(
         CTC_LENGTHS,
         f"{{op}} needs a length for each of {batch} {plural}{dim} of {{log_probs}}"
         f" {text(shape)}, got {count} as `{name}`{more}",
         Place("log_probs", 1 if len(shape) == 3 else None),
-        Place(name, 0) if one else None,
+        Place(name, 0) if is_vector else None,
         batch,
         count,
         (grant,),
@@ -329,10 +335,10 @@ def _of_values(name: str, lengths: Any, most: int | None, what: str) -> Unmet | 
         fits: Any = tuple(max(min(v, most or v), 0) for v in _numbers(lengths) or ())
         if is_tensor(lengths):
             fits = Made(lengths.shape, lengths.dtype)
-        said = f"0 to {most}, the {what}" if most is not None else "at least 0"
+        bounds = f"0 to {most}, the {what}" if most is not None else "at least 0"
         return Unmet(
             CTC_LENGTHS,
-            f"{{op}} expects `{name}` of {said}, got {value} at [{n}]",
+            f"{{op}} expects `{name}` of {bounds}, got {value} at [{n}]",
             Place(name) if is_tensor(lengths) else None,
             has=value,
             needs=most if most is not None else 0,
@@ -343,25 +349,28 @@ def _of_values(name: str, lengths: Any, most: int | None, what: str) -> Unmet | 
 
 def _of_targets(log_probs: Meta, targets: Meta, lengths: Any) -> Unmet | None:
     """Check that each sample has a padded row of labels, or all share one vector."""
-    given, shape = targets.shape, log_probs.shape
+    labels, shape = targets.shape, log_probs.shape
     batch = shape[1] if len(shape) == 3 else 1
     known = _numbers(lengths)
-    if len(shape) == 2 and len(given) == 1:
-        given = (1, *given)
-    if len(given) == 1 and known is not None and given[0] != sum(known):
-        said = f"{sum(known)} labels, the sum of `target_lengths`"
+    if len(shape) == 2 and len(labels) == 1:
+        labels = (1, *labels)
+    if len(labels) == 1 and known is not None and labels[0] != sum(known):
+        expected = f"{sum(known)} labels, the sum of `target_lengths`"
         wanted: tuple[int, ...] = (sum(known),)
-    elif len(given) == 2 and given[0] != batch:
-        said, wanted = f"a row of labels for each of {batch} samples", (batch, given[1])
-    elif len(given) not in (1, 2):
-        said, wanted = "1 or 2 dims of labels", (batch, *given[-1:])
-    elif len(given) == 2:
-        return _of_values("target_lengths", lengths, given[1], "labels of a row")
+    elif len(labels) == 2 and labels[0] != batch:
+        expected, wanted = (
+            f"a row of labels for each of {batch} samples",
+            (batch, labels[1]),
+        )
+    elif len(labels) not in (1, 2):
+        expected, wanted = "1 or 2 dims of labels", (batch, *labels[-1:])
+    elif len(labels) == 2:
+        return _of_values("target_lengths", lengths, labels[1], "labels of a row")
     else:
         return None
     return Unmet(
         CTC_LENGTHS,
-        f"{{op}} expects {said}, got {{targets}} {text(targets.shape)}",
+        f"{{op}} expects {expected}, got {{targets}} {text(targets.shape)}",
         Place("targets"),
         Place("log_probs"),
         text(targets.shape),

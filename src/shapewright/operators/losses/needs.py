@@ -78,12 +78,12 @@ def _of_classes(
     input: Meta, target: Meta, weight: Any, ignore_index: int, shares: bool
 ) -> Unmet | None:
     """Check the shape, dtype and range of the class indices."""
-    shape, given = input.shape, target.shape
+    shape, indices = input.shape, target.shape
     if not shape:
         return None
     at = 0 if len(shape) == 1 else 1
     wanted = shape[:at] + shape[at + 1 :]
-    if given != wanted:
+    if indices != wanted:
         return _of_layout(input, target, wanted, at, shares)
     if target.dtype not in ("int64", "uint8"):
         why = "{op} expects class indices (int64)"
@@ -118,40 +118,40 @@ def _of_layout(
     input: Meta, target: Meta, wanted: tuple[int, ...], at: int, shares: bool
 ) -> Unmet:
     """Report a target whose shape is not that of the input without its class dim."""
-    shape, given = input.shape, target.shape
+    shape, have = input.shape, target.shape
     last = len(shape) - 1
-    if given == shape:
-        made = cast(target, "float32" if shares else "int64")
+    if have == shape:
+        fitting = cast(target, "float32" if shares else "int64")
         if not shares:
-            made = Made(wanted, "int64")
+            fitting = Made(wanted, "int64")
         return Unmet(
             ONE_HOT_TARGET,
-            f"{{op}} expects class indices {text(wanted)}, got {{target}} {text(given)}"
+            f"{{op}} expects class indices {text(wanted)}, got {{target}} {text(have)}"
             f" of {target.dtype}, as many as {{input}}",
             Place("target"),
             Place("input"),
-            text(given),
+            text(have),
             text(wanted),
-            (Grant("target", made),),
+            (Grant("target", fitting),),
         )
-    if last > 1 and given == shape[:last]:
+    if last > 1 and have == shape[:last]:
         order = (0, last, *range(1, last))
         return Unmet(
             CLASSES_IN_LAST_DIM,
             f"{{op}} reads classes from dim 1, {{input}} {text(shape)} with {{target}}"
-            f" {text(given)} has {shape[last]} of them in its last dim",
+            f" {text(have)} has {shape[last]} of them in its last dim",
             Place("input", 1),
             Place("target", 1),
             shape[1],
             shape[last],
             (Grant("input", turned(input, order)),),
         )
-    if len(given) == len(wanted) + 1 and 1 in given:
+    if len(have) == len(wanted) + 1 and 1 in have:
         d = next(
             (
                 n
-                for n in range(len(given))
-                if given[n] == 1 and given[:n] + given[n + 1 :] == wanted
+                for n in range(len(have))
+                if have[n] == 1 and have[:n] + have[n + 1 :] == wanted
             ),
             None,
         )
@@ -159,25 +159,25 @@ def _of_layout(
             return Unmet(
                 TARGET_SHAPE,
                 f"{{op}} expects class indices {text(wanted)}, got {{target}}"
-                f" {text(given)} with a dim of size 1 too many",
+                f" {text(have)} with a dim of size 1 too many",
                 Place("target", d),
                 Place("input"),
-                text(given),
+                text(have),
                 text(wanted),
                 (Grant("target", Made(wanted, target.dtype)),),
             )
     dim = next(
-        (n for n, (a, b) in enumerate(zip(given, wanted, strict=False)) if a != b), None
+        (n for n, (a, b) in enumerate(zip(have, wanted, strict=False)) if a != b), None
     )
-    same = len(given) == len(wanted) and dim is not None
-    said = f"{{op}} expects class indices {text(wanted)} for {{input}} {text(shape)}"
-    said += f", got {{target}} {text(given)}"
+    same = len(have) == len(wanted) and dim is not None
+    message = f"{{op}} expects class indices {text(wanted)} for {{input}} {text(shape)}"
+    message += f", got {{target}} {text(have)}"
     return Unmet(
         TARGET_SHAPE,
-        said,
+        message,
         Place("target", dim if same else None),
         Place("input", dim if not same or dim is None or dim < at else dim + 1),
-        given[dim] if same and dim is not None else text(given),
+        have[dim] if same and dim is not None else text(have),
         wanted[dim] if same and dim is not None else text(wanted),
         (Grant("target", Made(wanted, target.dtype)),),
     )
@@ -205,8 +205,8 @@ def with_logits(
     wrong = _same_shape(input, target)
     if wrong is not None:
         return wrong
-    for name, each in (("pos_weight", pos_weight), ("weight", weight)):
-        wrong = _of_overlay(input, name, each) if is_tensor(each) else None
+    for name, tensor in (("pos_weight", pos_weight), ("weight", weight)):
+        wrong = _of_overlay(input, name, tensor) if is_tensor(tensor) else None
         if wrong is not None:
             return wrong
     if KIND.get(target.dtype, 2) < 2:
@@ -223,32 +223,32 @@ def _of_overlay(input: Meta, name: str, weight: Meta) -> Unmet | None:
     wrong = into(input, weight, "input", name)
     if wrong is None:
         return None
-    said = f"{{op}} lays {{{name}}} {text(weight.shape)} over {{input}}"
+    message = f"{{op}} lays {{{name}}} {text(weight.shape)} over {{input}}"
     return replace(
-        wrong, code=BROADCAST_MISMATCH, message=f"{said} {text(input.shape)}"
+        wrong, code=BROADCAST_MISMATCH, message=f"{message} {text(input.shape)}"
     )
 
 
 def _same_shape(input: Meta, target: Meta) -> Unmet | None:
     """Check that there is a target for each prediction."""
-    shape, given = input.shape, target.shape
-    if shape == given:
+    shape, have = input.shape, target.shape
+    if shape == have:
         return None
     dim = next(
-        (n for n, (a, b) in enumerate(zip(given, shape, strict=False)) if a != b), None
+        (n for n, (a, b) in enumerate(zip(have, shape, strict=False)) if a != b), None
     )
-    if len(shape) != len(given):
+    if len(shape) != len(have):
         dim = None
     more = ""
-    if [s for s in shape if s != 1] == [s for s in given if s != 1]:
+    if [s for s in shape if s != 1] == [s for s in have if s != 1]:
         more = ": they differ by a dim of size 1"
     return Unmet(
         TARGET_SHAPE,
         f"{{op}} needs a target for each prediction: {{input}} is {text(shape)},"
-        f" {{target}} is {text(given)}{more}",
+        f" {{target}} is {text(have)}{more}",
         Place("target", dim),
         Place("input", dim),
-        text(given),
+        text(have),
         text(shape),
         (Grant("target", Made(shape, target.dtype)),),
     )
@@ -302,15 +302,15 @@ def _pointwise(word: str) -> None:
 
 def _of_pairs(input: Meta, target: Meta) -> Unmet:
     """Report that two shapes differ, as the loss is intended for equal shapes."""
-    shape, given = input.shape, target.shape
-    dim = differs(given, shape)
+    shape, have = input.shape, target.shape
+    dim = differs(have, shape)
     return Unmet(
         TARGET_SHAPE,
         f"{{op}} needs a target for each prediction: {{input}} is {text(shape)},"
-        f" {{target}} is {text(given)}",
+        f" {{target}} is {text(have)}",
         Place("target", dim),
         Place("input", dim),
-        text(given),
+        text(have),
         text(shape),
         (Grant("target", Made(shape, target.dtype)),),
     )

@@ -152,10 +152,10 @@ def binary_cross_entropy(
             "ValueError",
         )
     if input.dtype in FLOATING and target.dtype != input.dtype:
-        one, two = SCALAR_TYPE[input.dtype], SCALAR_TYPE.get(target.dtype)
-        if 0 in input.shape or two is None:
+        expected, actual = SCALAR_TYPE[input.dtype], SCALAR_TYPE.get(target.dtype)
+        if 0 in input.shape or actual is None:
             return NotImplemented
-        raise Misfit(f"Found dtype {two} but expected {one}")
+        raise Misfit(f"Found dtype {actual} but expected {expected}")
     return _compared(input, target, reduction, "BinaryCrossEntropyBackward0")
 
 
@@ -264,10 +264,10 @@ def cross_entropy(
         return NotImplemented
     if shape == target.shape and len(shape) > 0:
         return _of_probabilities(input, target, weight, reduction, label_smoothing)
-    made = _of_classes(input, target, weight, reduction)
-    if made is NotImplemented or not label_smoothing:
-        return made
-    return Made(made.shape, made.dtype, made.stride, "AddBackward0")
+    output = _of_classes(input, target, weight, reduction)
+    if output is NotImplemented or not label_smoothing:
+        return output
+    return Made(output.shape, output.dtype, output.stride, "AddBackward0")
 
 
 def _of_probabilities(
@@ -323,8 +323,8 @@ def kl_div(
     node = "MulBackward0" if log_target else "SubBackward0"
     if reduction != "batchmean":
         return _compute_elementwise_loss(reduction, node, input, target)
-    made = _compute_elementwise_loss("sum", node, input, target)
-    if made is NotImplemented or not input.shape:
+    output = _compute_elementwise_loss("sum", node, input, target)
+    if output is NotImplemented or not input.shape:
         return NotImplemented
     return Made((), input.dtype, (), "DivBackward0")
 
@@ -378,12 +378,12 @@ def soft_margin_loss(
     """Infer a 0-dim loss of two of (8, 10); the target must not require grad."""
     if size_average is not None or reduce is not None or target.requires_grad:
         return NotImplemented
-    made = _compute_elementwise_loss(
+    output = _compute_elementwise_loss(
         reduction, "SoftMarginLossBackward0", input, target
     )
-    if made is NotImplemented:
-        return made
-    return Made(made.shape, made.dtype, None, "SoftMarginLossBackward0")
+    if output is NotImplemented:
+        return output
+    return Made(output.shape, output.dtype, None, "SoftMarginLossBackward0")
 
 
 @rule("torch.nn.functional.cosine_embedding_loss")
@@ -410,8 +410,8 @@ def multilabel_soft_margin_loss(
     """Infer the output: two of (8, 10) give a 0-dim tensor, or (8,) if unreduced."""
     if size_average is not None or reduce is not None or weight is not None:
         return NotImplemented
-    made = _compute_elementwise_loss("sum", "", input, target)
-    if made is NotImplemented or not input.shape:
+    output = _compute_elementwise_loss("sum", "", input, target)
+    if output is NotImplemented or not input.shape:
         return NotImplemented
     return _reduced(input.shape[:-1], input.dtype, reduction, "DivBackward0")
 
@@ -463,7 +463,7 @@ def _of_labels(
     if target.shape != want or target.dtype != "int64" or weight is not None:
         return NotImplemented
     node = f"{name}LossBackward0"
-    made = _reduced(shape[:1], dtype, reduction, node)
-    if made is NotImplemented:
-        return made
-    return Made(made.shape, dtype, None, node)
+    output = _reduced(shape[:1], dtype, reduction, node)
+    if output is NotImplemented:
+        return output
+    return Made(output.shape, dtype, None, node)

@@ -33,98 +33,102 @@ from shapewright.operators.reduction.needs import of_dim
 def einsum(equation: Any, *operands: Any) -> Unmet | None:
     """Check that each dim has a letter and that each letter has a single size."""
     inner = len(operands) == 1 and isinstance(operands[0], tuple | list)
-    given = list(operands[0] if inner else operands)
-    if not isinstance(equation, str) or not all(map(is_tensor, given)):
+    tensors = list(operands[0] if inner else operands)
+    if not isinstance(equation, str) or not all(map(is_tensor, tensors)):
         return None
-    names = [f"operands.0.{n}" if inner else f"operands.{n}" for n in range(len(given))]
+    names = [
+        f"operands.0.{n}" if inner else f"operands.{n}" for n in range(len(tensors))
+    ]
     texts = [part.replace(" ", "") for part in equation.partition("->")[0].split(",")]
-    if len(texts) != len(given):
+    if len(texts) != len(tensors):
         return Unmet(
             EINSUM_OPERANDS,
             f"{{op}} has letters for {len(texts)} tensors in `{equation}`, got"
-            f" {len(given)}",
-            has=len(given),
+            f" {len(tensors)}",
+            has=len(tensors),
             needs=len(texts),
-            makes=_as_written(equation, texts, given),
+            makes=_as_written(equation, texts, tensors),
             guessed=True,
         )
-    for name, letters, each in zip(names, texts, given, strict=True):
-        wrong = _of_letters(equation, name, letters, each)
+    for name, letters, tensor in zip(names, texts, tensors, strict=True):
+        wrong = _of_letters(equation, name, letters, tensor)
         if wrong is not None:
             return wrong
     if any("..." in letters for letters in texts):
         return None
-    wrong = _of_sizes(equation, names, texts, given)
+    wrong = _of_sizes(equation, names, texts, tensors)
     if wrong is not None:
         return wrong
     try:
-        einsum_shapes.read(equation, [each.shape for each in given])
+        einsum_shapes.read(equation, [tensor.shape for tensor in tensors])
     except Misfit as misfit:
-        said = str(misfit).removeprefix("einsum(): ")
-        return Unmet(EINSUM_EQUATION, f"{{op}} cannot read `{equation}`: {said}")
-    return same_dtype(*zip(names, given, strict=True))
+        reason = str(misfit).removeprefix("einsum(): ")
+        return Unmet(EINSUM_EQUATION, f"{{op}} cannot read `{equation}`: {reason}")
+    return same_dtype(*zip(names, tensors, strict=True))
 
 
-def _as_written(equation: str, texts: list[str], given: list[Meta]) -> tuple[Made, ...]:
+def _as_written(
+    equation: str, texts: list[str], tensors: list[Meta]
+) -> tuple[Made, ...]:
     """Return the output that the letters after the arrow give, if sizes are known."""
     sizes: dict[str, int] = {}
-    for letters, each in zip(texts, given, strict=False):
-        if len(letters) == len(each.shape):
-            sizes |= dict(zip(letters, each.shape, strict=True))
+    for letters, tensor in zip(texts, tensors, strict=False):
+        if len(letters) == len(tensor.shape):
+            sizes |= dict(zip(letters, tensor.shape, strict=True))
     arrow, out = equation.partition("->")[1:]
     wanted = out.replace(" ", "")
-    if not arrow or not given or not sizes.keys() >= set(wanted):
+    if not arrow or not tensors or not sizes.keys() >= set(wanted):
         return ()
-    return (Made(tuple(sizes[letter] for letter in wanted), given[0].dtype),)
+    return (Made(tuple(sizes[letter] for letter in wanted), tensors[0].dtype),)
 
 
-def _of_letters(equation: str, name: str, letters: str, each: Meta) -> Unmet | None:
+def _of_letters(equation: str, name: str, letters: str, tensor: Meta) -> Unmet | None:
     """Check that an operand has as many letters as dims."""
     dots = "..." in letters
-    count, rank = len(letters.replace("...", "")), len(each.shape)
+    count, rank = len(letters.replace("...", "")), len(tensor.shape)
     if count == rank or (dots and count < rank):
         return None
-    made: tuple[Grant, ...] = ()
+    grants: tuple[Grant, ...] = ()
     if not dots and count == rank + 1:
-        made = (Grant(name, Made((1, *each.shape), each.dtype)),)
+        grants = (Grant(name, Made((1, *tensor.shape), tensor.dtype)),)
     return Unmet(
         EINSUM_LETTERS,
-        f"{{op}} has {count} letters `{letters}` for {word(name)} {text(each.shape)},"
+        f"{{op}} has {count} letters `{letters}` for {word(name)} {text(tensor.shape)},"
         f" which has {dims(rank)}",
         Place(name),
         has=rank,
         needs=count,
-        grants=made,
+        grants=grants,
         guessed=True,
     )
 
 
 def _of_sizes(
-    equation: str, names: list[str], texts: list[str], given: list[Meta]
+    equation: str, names: list[str], texts: list[str], tensors: list[Meta]
 ) -> Unmet | None:
     """Check that each dim has the size of the first dim with the same letter."""
     seen: dict[str, tuple[int, str, int]] = {}
-    for name, letters, each in zip(names, texts, given, strict=True):
+    for name, letters, tensor in zip(names, texts, tensors, strict=True):
         for dim, letter in enumerate(letters):
-            size = each.shape[dim]
+            size = tensor.shape[dim]
             own = letters.index(letter) != dim
             if letter not in seen or (seen[letter][0] == 1 and not own):
                 seen[letter] = size, name, dim
             elif size != seen[letter][0] and (own or size != 1):
                 wanted, first, at = seen[letter]
                 if own:
-                    wanted, first, at = each.shape[letters.index(letter)], name, 0
+                    wanted, first, at = tensor.shape[letters.index(letter)], name, 0
                     if wanted == size:
                         continue
                 return Unmet(
                     EINSUM_SIZES,
                     f"{{op}} gives `{letter}` in `{equation}` two sizes: {wanted} in"
-                    f" {word(first)}, {size} in {word(name)} {text(each.shape)}",
+                    f" {word(first)}, {size} in {word(name)} {text(tensor.shape)}",
                     Place(name, dim),
                     Place(first, at),
                     size,
                     wanted,
-                    (Grant(name, resized(each, dim, wanted)),),
+                    (Grant(name, resized(tensor, dim, wanted)),),
                     guessed="->" in equation and letter in equation.partition("->")[2],
                 )
     return None
@@ -170,24 +174,28 @@ def _summed(a: Meta, b: Meta, dims: Any) -> list[tuple[int, int]] | Unmet | None
         )
     if not isinstance(dims, tuple | list) or len(dims) != 2:
         return None
-    one, two = ([d] if type(d) is int else list(d) for d in dims)
-    if len(one) != len(two):
-        fits = min(len(one), len(two))
+    left, right = ([d] if type(d) is int else list(d) for d in dims)
+    if len(left) != len(right):
+        fits = min(len(left), len(right))
         return Unmet(
             SUMMED_DIMS,
-            f"{{op}} sums dims in pairs, got {len(one)} of {{a}} {text(a.shape)} and"
-            f" {len(two)} of {{b}} {text(b.shape)}",
-            has=len(two),
-            needs=len(one),
-            grants=(Grant("dims", (one[:fits], two[:fits])),),
+            f"{{op}} sums dims in pairs, got {len(left)} of {{a}} {text(a.shape)} and"
+            f" {len(right)} of {{b}} {text(b.shape)}",
+            has=len(right),
+            needs=len(left),
+            grants=(Grant("dims", (left[:fits], right[:fits])),),
             guessed=True,
         )
-    for name, meta, given, place in (("a", a, one, 0), ("b", b, two, 1)):
-        wrong = of_dim(name, meta, given, "dims")
+    for name, meta, dims_of, place in (("a", a, left, 0), ("b", b, right, 1)):
+        wrong = of_dim(name, meta, dims_of, "dims")
         if wrong is not None and wrong.code == REPEATED_DIM:
             return replace(wrong, grants=())
         if wrong is not None:
             fits = wrong.grants[0].value
-            both = (fits, two[: len(fits)]) if not place else (one[: len(fits)], fits)
+            both = (
+                (fits, right[: len(fits)]) if not place else (left[: len(fits)], fits)
+            )
             return replace(wrong, grants=(Grant("dims", both),))
-    return [(x % len(a.shape), y % len(b.shape)) for x, y in zip(one, two, strict=True)]
+    return [
+        (x % len(a.shape), y % len(b.shape)) for x, y in zip(left, right, strict=True)
+    ]

@@ -62,7 +62,7 @@ def read(equation: str, shapes: Sequence[Shape]) -> Axes:
     labels = _operands(left, len(shapes))
     covered = _covered(labels, shapes)
     dots = tuple(f"...{dim}" for dim in range(covered))
-    counts = Counter(label for one in labels for label in one if label != ELLIPSIS)
+    counts = Counter(label for names in labels for label in names if label != ELLIPSIS)
     if arrow:
         output = _output(right, len(left) + len(arrow), counts)
     else:
@@ -70,8 +70,8 @@ def read(equation: str, shapes: Sequence[Shape]) -> Axes:
     summed = () if ELLIPSIS in output else dots
     summed += tuple(x for x in LETTERS if counts[x] and x not in output)
     operands = tuple(
-        _named(one, dots[covered + len(one) - 1 - len(shape) :])
-        for one, shape in zip(labels, shapes, strict=True)
+        _named(names, dots[covered + len(names) - 1 - len(shape) :])
+        for names, shape in zip(labels, shapes, strict=True)
     )
     sizes = dict.fromkeys((*dots, *counts), 1)
     for place, shape in enumerate(shapes):
@@ -81,7 +81,7 @@ def read(equation: str, shapes: Sequence[Shape]) -> Axes:
 
 def written(subscripts: Sequence[Any], output: Any = None) -> str:
     """Return the equation for lists: `written([[0, 1], [1, 2]]) == "AB,BC"`."""
-    text = ",".join("".join(map(_letter, one)) for one in subscripts)
+    text = ",".join("".join(map(_letter, subscript)) for subscript in subscripts)
     return text if output is None else f"{text}->{''.join(map(_letter, output))}"
 
 
@@ -118,11 +118,11 @@ def _operands(left: str, count: int) -> list[Names]:
                 )
             operands.append([])
         elif label == ".":
-            found = f"einsum(): found '.' for operand {len(operands) - 1}"
+            message = f"einsum(): found '.' for operand {len(operands) - 1}"
             if ELLIPSIS in here:
-                raise Misfit(f"{found} for which an ellipsis was already found")
+                raise Misfit(f"{message} for which an ellipsis was already found")
             if left[at : at + 3] != ELLIPSIS:
-                raise Misfit(f"{found} that is not part of any ellipsis")
+                raise Misfit(f"{message} that is not part of any ellipsis")
             here.append(ELLIPSIS)
             at += 2
         elif label != " ":
@@ -147,9 +147,9 @@ def _checked(label: str, at: int) -> str:
 def _covered(labels: list[Names], shapes: Sequence[Shape]) -> int:
     """Return the largest number of dims that an ellipsis covers."""
     most = 0
-    for place, (one, shape) in enumerate(zip(labels, shapes, strict=True)):
-        dotted = ELLIPSIS in one
-        count = len(one) - dotted
+    for place, (names, shape) in enumerate(zip(labels, shapes, strict=True)):
+        dotted = ELLIPSIS in names
+        count = len(names) - dotted
         if count != len(shape) and not (dotted and count < len(shape)):
             raise Misfit(
                 f"einsum(): the number of subscripts in the equation ({count}) "
@@ -169,11 +169,11 @@ def _output(right: str, start: int, counts: Counter[str]) -> Names:
     while at < len(right):
         label = right[at]
         if label == ".":
-            found = "einsum(): found '.' for output "
+            message = "einsum(): found '.' for output "
             if ELLIPSIS in output:
-                raise Misfit(f"{found}but an ellipsis (...) was already found")
+                raise Misfit(f"{message}but an ellipsis (...) was already found")
             if right[at : at + 3] != ELLIPSIS:
-                raise Misfit(f"{found}that is not part of any ellipsis (...)")
+                raise Misfit(f"{message}that is not part of any ellipsis (...)")
             output.append(ELLIPSIS)
             at += 2
         elif label != " ":
@@ -252,13 +252,13 @@ def einsum(*args: Any) -> Any:
     equation, operands = call
     axes = read(equation, [operand.shape for operand in operands])
     dtype = operands[0].dtype
-    if dtype not in SUPPORTED or any(one.dtype != dtype for one in operands):
+    if dtype not in SUPPORTED or any(operand.dtype != dtype for operand in operands):
         return NotImplemented
     if len(operands) == 1:
         return _of_one(axes, operands[0])
     if len(operands) > 2 and _orders_otherwise():
         return NotImplemented
-    strided = tuple((one.shape, one.stride) for one in operands)
+    strided = tuple((operand.shape, operand.stride) for operand in operands)
     shape, stride, _ = _contracted(equation, strided)
     return Made(
         shape, dtype, stride, "ViewBackward0" if axes.summed else "MulBackward0"
@@ -286,7 +286,9 @@ def _flops(args: tuple[Any, ...]) -> int:
     if call is None or len(call[1]) == 1:
         return 0
     equation, operands = call
-    return _contracted(equation, tuple((one.shape, one.stride) for one in operands))[2]
+    return _contracted(
+        equation, tuple((operand.shape, operand.stride) for operand in operands)
+    )[2]
 
 
 @lru_cache(4096)
@@ -300,7 +302,9 @@ def _contracted(
         _aligned(names, *operand, order)
         for names, operand in zip(axes.operands, operands, strict=True)
     ]
-    many = [sum(one.shape[dim] != 1 for one in left) for dim in range(len(order))]
+    many = [
+        sum(operand.shape[dim] != 1 for operand in left) for dim in range(len(order))
+    ]
     kept, flops = len(axes.output), 0
     result = left[0]
     for other in left[1:]:

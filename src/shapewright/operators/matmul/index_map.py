@@ -42,7 +42,10 @@ def _multiplied(names: tuple[str, str], left: Shape, right: Shape) -> Any:
     text = names_of_batch + rows + columns
     shape = (*batch, *left[-2:-1], *(right[-1:] if columns else ()))
     free = list_letters(names_of_batch)
-    one = (*build_broadcast_index(left[:-2], batch, free), *list_letters(rows + "k"))
+    left_index = (
+        *build_broadcast_index(left[:-2], batch, free),
+        *list_letters(rows + "k"),
+    )
     other = (
         *build_broadcast_index(right[:-2], batch, free),
         *list_letters("k" + columns),
@@ -55,7 +58,7 @@ def _multiplied(names: tuple[str, str], left: Shape, right: Shape) -> Any:
     size = left[-1]
     return IndexMap(
         shape,
-        (Read(names[0], one), Read(names[1], other)),
+        (Read(names[0], left_index), Read(names[1], other)),
         (Loop("k", size),),
         term="product",
         combine="sum",
@@ -103,17 +106,19 @@ def vdot(input: Meta, other: Meta, *, out: Any = None) -> Any:
 
 
 def _added(
-    name: str, input: Meta, names: tuple[str, str], one: Meta, other: Meta,
+    name: str, input: Meta, names: tuple[str, str], left: Meta, right: Meta,
     beta: Any, alpha: Any,
 ) -> Any:  # fmt: skip
     """Return the map of `beta * input + alpha * (one @ other)`."""
-    made = _multiplied(names, tuple(one.shape), tuple(other.shape))
-    free = list_letters("".join(made.letters))
-    seed = operand(name, input, made.shape, free)
-    return _with_added(made, seed, input.dtype, beta, alpha)
+    product = _multiplied(names, tuple(left.shape), tuple(right.shape))
+    free = list_letters("".join(product.letters))
+    seed = operand(name, input, product.shape, free)
+    return _with_added(product, seed, input.dtype, beta, alpha)
 
 
-def _with_added(made: IndexMap, seed: Read, dtype: str, beta: Any, alpha: Any) -> Any:
+def _with_added(
+    product: IndexMap, seed: Read, dtype: str, beta: Any, alpha: Any
+) -> Any:
     """Return the map multiplied by alpha, with beta times a read added to it.
 
     For integer tensors torch truncates the factors to integers: 0.6 is 0.
@@ -121,7 +126,9 @@ def _with_added(made: IndexMap, seed: Read, dtype: str, beta: Any, alpha: Any) -
     if dtype.startswith(("int", "uint")):
         beta, alpha = int(beta), int(alpha)
     scaled = () if alpha == 1 else (Then("mul", (constant(alpha),)),)
-    words = made.sentence if alpha == 1 else f"{made.sentence} It is times {alpha}."
+    words = (
+        product.sentence if alpha == 1 else f"{product.sentence} It is times {alpha}."
+    )
     if not beta:
         start, more = None, scaled
     elif beta == 1 and alpha == 1:
@@ -132,7 +139,7 @@ def _with_added(made: IndexMap, seed: Read, dtype: str, beta: Any, alpha: Any) -
         more = (*scaled, Then("add", (seed,), (("alpha", beta),) if beta != 1 else ()))
         times = "" if beta == 1 else f"{beta} times "
         words = f"{words} Then {times}`{seed.tensor}` is added."
-    return replace(made, start=start, then=more, sentence=words)
+    return replace(product, start=start, then=more, sentence=words)
 
 
 @index_map("torch.addmm", "torch.Tensor.addmm", "torch.Tensor.addmm_", "torch.sspaddmm")
@@ -164,7 +171,7 @@ def addbmm(
     out: Any = None,
 ) -> Any:  # fmt: skip
     (count, rows, size), columns = batch1.shape, batch2.shape[-1]
-    made = IndexMap(
+    product = IndexMap(
         (rows, columns),
         (Read("batch1", list_letters("bik")), Read("batch2", list_letters("bkj"))),
         (Loop("b", count), Loop("k", size)),
@@ -172,8 +179,8 @@ def addbmm(
         combine="sum",
         sentence=f"The {count} matrix products of the batch, summed.",
     )
-    seed = operand("input", input, made.shape)
-    return _with_added(made, seed, input.dtype, beta, alpha)
+    seed = operand("input", input, product.shape)
+    return _with_added(product, seed, input.dtype, beta, alpha)
 
 
 @index_map("torch.addr", "torch.Tensor.addr", "torch.Tensor.addr_")
@@ -181,9 +188,9 @@ def addr(
     input: Meta, vec1: Meta, vec2: Meta, *, beta: Any = 1, alpha: Any = 1,
     out: Any = None,
 ) -> Any:  # fmt: skip
-    made = replace(_outer_of("vec1", vec1, "vec2", vec2), combine="sum")
+    product = replace(_outer_of("vec1", vec1, "vec2", vec2), combine="sum")
     return _with_added(
-        made, operand("input", input, made.shape), input.dtype, beta, alpha
+        product, operand("input", input, product.shape), input.dtype, beta, alpha
     )
 
 
@@ -215,10 +222,10 @@ def linear(input: Meta, weight: Meta, bias: Meta | None = None) -> Any:
 # -- without a matrix ------------------------------------------------------------------
 
 
-def _outer_of(first: str, one: Meta, second: str, other: Meta) -> IndexMap:
+def _outer_of(first: str, left: Meta, second: str, right: Meta) -> IndexMap:
     """Return the map of the products of all pairs of elements of two vectors."""
     return IndexMap(
-        (*one.shape, *other.shape),
+        (*left.shape, *right.shape),
         (Read(first, list_letters("i")), Read(second, list_letters("j"))),
         term="product",
         sentence=f"Every element of `{first}` times every element of `{second}`.",
@@ -244,17 +251,22 @@ def tensordot(a: Meta, b: Meta, dims: Any = 2, out: Any = None) -> Any:
         count = len(a.shape)
         pairs = [list(range(count - dims, count)), list(range(dims))]
     elif isinstance(dims, list | tuple) and len(dims) == 2:
-        pairs = [[one] if isinstance(one, int) else list(one) for one in dims]
+        pairs = [[side] if isinstance(side, int) else list(side) for side in dims]
     else:
         return NotDrawn("its dims are a tensor")
     return _contracted("a", a, pairs[0], "b", b, pairs[1])
 
 
 def _contracted(
-    first: str, one: Meta, gone: list[int], second: str, other: Meta, also: list[int]
+    first: str,
+    first_operand: Meta,
+    gone: list[int],
+    second: str,
+    second_operand: Meta,
+    also: list[int],
 ) -> Any:
-    """Return the map of the sum over pairs of dims; other dims stay, `one`'s first."""
-    sizes = tuple(one.shape), tuple(other.shape)
+    """Return the map of the sum over pairs of dims; the first's own dims stay first."""
+    sizes = tuple(first_operand.shape), tuple(second_operand.shape)
     count = sum(map(len, sizes)) - 2 * len(gone)
     if count + len(gone) > len(LETTERS):
         return NotDrawn("it has more dims than there are letters")
@@ -294,8 +306,8 @@ def _contracted(
 
 @index_map("torch.einsum")
 def einsum(equation: Any, *operands: Any) -> Any:
-    text, given = _call(equation, operands)
-    shapes = [tuple(tensor.shape) for _, tensor in given]
+    text, named = _call(equation, operands)
+    shapes = [tuple(tensor.shape) for _, tensor in named]
     axes = einsum_equation.read(text, shapes)
     used = {name for name in axes.sizes if len(name) == 1}
     spare = (x for x in "bcdefghijklmnopqrstuvwxyzaABCDEFGHIJKL" if x not in used)
@@ -306,7 +318,7 @@ def einsum(equation: Any, *operands: Any) -> Any:
 
     reads = tuple(
         Read(key, tuple(map(place, names, tensor.shape)))
-        for (key, tensor), names in zip(given, axes.operands, strict=True)
+        for (key, tensor), names in zip(named, axes.operands, strict=True)
     )
     summed = [axes.sizes[name] for name in axes.summed]
     over = " and ".join(letters[name] for name in axes.summed)
@@ -330,13 +342,13 @@ def _call(equation: Any, operands: tuple[Any, ...]) -> tuple[str, list[Any]]:
     if isinstance(equation, str):
         if len(operands) == 1 and isinstance(operands[0], tuple | list):
             items = operands[0]
-            return equation, [(f"operands.0.{n}", one) for n, one in enumerate(items)]
-        return equation, [(f"operands.{n}", one) for n, one in enumerate(operands)]
-    given = [("equation", equation)]
-    given += [
+            return equation, [(f"operands.0.{n}", item) for n, item in enumerate(items)]
+        return equation, [(f"operands.{n}", item) for n, item in enumerate(operands)]
+    named = [("equation", equation)]
+    named += [
         (f"operands.{n}", operands[n]) for n in range(1, len(operands), 2)
         if hasattr(operands[n], "shape")
     ]  # fmt: skip
-    lists = [operands[n] for n in range(0, len(operands), 2)][: len(given)]
-    output = operands[-1] if len(operands) == 2 * len(given) else None
-    return einsum_equation.written(lists, output), given
+    lists = [operands[n] for n in range(0, len(operands), 2)][: len(named)]
+    output = operands[-1] if len(operands) == 2 * len(named) else None
+    return einsum_equation.written(lists, output), named

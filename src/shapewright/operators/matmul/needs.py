@@ -47,29 +47,33 @@ def rmatmul(self: Meta, other: Meta) -> Unmet | None:
 @needs("torch.mm")
 def mm(input: Meta, mat2: Meta, **options: Any) -> Unmet | None:
     """Check that two matrices can be multiplied."""
-    one, two = ("input", input), ("mat2", mat2)
-    return of_ranks(one, 2, two, 2) or _of_product(one, two)
+    left, right = ("input", input), ("mat2", mat2)
+    return of_ranks(left, 2, right, 2) or _of_product(left, right)
 
 
 @needs("torch.bmm")
 def bmm(input: Meta, mat2: Meta, **options: Any) -> Unmet | None:
     """Check that two batches of matrices can be multiplied."""
-    one, two = ("input", input), ("mat2", mat2)
-    return of_ranks(one, 3, two, 3) or _of_batches(one, two) or _of_product(one, two)
+    left, right = ("input", input), ("mat2", mat2)
+    return (
+        of_ranks(left, 3, right, 3)
+        or _of_batches(left, right)
+        or _of_product(left, right)
+    )
 
 
 @needs("torch.mv")
 def mv(input: Meta, vec: Meta) -> Unmet | None:
     """Check that a matrix can be multiplied by a vector."""
-    one, two = ("input", input), ("vec", vec)
-    return of_ranks(one, 2, two, 1) or _of_product(one, two)
+    left, right = ("input", input), ("vec", vec)
+    return of_ranks(left, 2, right, 1) or _of_product(left, right)
 
 
 @needs("torch.dot", "torch.vdot")
 def dot(input: Meta, tensor: Meta, **options: Any) -> Unmet | None:
     """Check that there are two vectors of the same size."""
-    one, two = ("input", input), ("tensor", tensor)
-    return of_ranks(one, 1, two, 1) or _of_product(one, two)
+    left, right = ("input", input), ("tensor", tensor)
+    return of_ranks(left, 1, right, 1) or _of_product(left, right)
 
 
 @needs("torch.outer")
@@ -81,45 +85,53 @@ def outer(input: Meta, vec2: Meta) -> Unmet | None:
 @needs("torch.addmm")
 def addmm(input: Meta, mat1: Meta, mat2: Meta, **options: Any) -> Unmet | None:
     """Check the product of two matrices, and that the input broadcasts to it."""
-    one, two = ("mat1", mat1), ("mat2", mat2)
-    wrong = of_ranks(one, 2, two, 2) or _of_product(one, two)
-    return wrong or _of_added(input, (mat1.shape[0], mat2.shape[1]), one, two)
+    left, right = ("mat1", mat1), ("mat2", mat2)
+    wrong = of_ranks(left, 2, right, 2) or _of_product(left, right)
+    return wrong or _of_added(input, (mat1.shape[0], mat2.shape[1]), left, right)
 
 
 @needs("torch.baddbmm")
 def baddbmm(input: Meta, batch1: Meta, batch2: Meta, **options: Any) -> Unmet | None:
     """Check a product of batched matrices, and that the input broadcasts to it."""
-    one, two = ("batch1", batch1), ("batch2", batch2)
-    wrong = of_ranks(one, 3, two, 3) or _of_batches(one, two) or _of_product(one, two)
-    return wrong or _of_added(input, (*batch1.shape[:2], batch2.shape[2]), one, two)
+    left, right = ("batch1", batch1), ("batch2", batch2)
+    wrong = (
+        of_ranks(left, 3, right, 3)
+        or _of_batches(left, right)
+        or _of_product(left, right)
+    )
+    return wrong or _of_added(input, (*batch1.shape[:2], batch2.shape[2]), left, right)
 
 
 @needs("torch.addbmm")
 def addbmm(input: Meta, batch1: Meta, batch2: Meta, **options: Any) -> Unmet | None:
     """Check the sum of the products of a batch, and that the input broadcasts to it."""
-    one, two = ("batch1", batch1), ("batch2", batch2)
-    wrong = of_ranks(one, 3, two, 3) or _of_batches(one, two) or _of_product(one, two)
-    return wrong or _of_added(input, (batch1.shape[1], batch2.shape[2]), one, two)
+    left, right = ("batch1", batch1), ("batch2", batch2)
+    wrong = (
+        of_ranks(left, 3, right, 3)
+        or _of_batches(left, right)
+        or _of_product(left, right)
+    )
+    return wrong or _of_added(input, (batch1.shape[1], batch2.shape[2]), left, right)
 
 
 @needs("torch.addmv")
 def addmv(input: Meta, mat: Meta, vec: Meta, **options: Any) -> Unmet | None:
     """Check the product of matrix and vector, and that the input broadcasts to it."""
-    one, two = ("mat", mat), ("vec", vec)
-    wrong = of_ranks(one, 2, two, 1) or _of_product(one, two)
-    return wrong or _of_added(input, (mat.shape[0],), one, two)
+    left, right = ("mat", mat), ("vec", vec)
+    wrong = of_ranks(left, 2, right, 1) or _of_product(left, right)
+    return wrong or _of_added(input, (mat.shape[0],), left, right)
 
 
-def of_ranks(one: Named, first: int, two: Named, second: int) -> Unmet | None:
+def of_ranks(left: Named, first: int, right: Named, second: int) -> Unmet | None:
     """Check both numbers of dims; if `@` would accept them, suggest its output."""
-    for (name, meta), wanted in ((one, first), (two, second)):
+    for (name, meta), wanted in ((left, first), (right, second)):
         have = len(meta.shape)
         if have == wanted:
             continue
-        said = f"{{op}} expects {dims(wanted)} of {{{name}}}, got {have}: "
-        made: tuple[Made, ...] = ()
-        if max(first, second) > 1 and len(one[1].shape) + len(two[1].shape) > 2:
-            made = _multiplied(one[1], two[1])
+        message = f"{{op}} expects {dims(wanted)} of {{{name}}}, got {have}: "
+        outputs: tuple[Made, ...] = ()
+        if max(first, second) > 1 and len(left[1].shape) + len(right[1].shape) > 2:
+            outputs = _multiplied(left[1], right[1])
         grants: tuple[Grant, ...] = ()
         if have + 1 == wanted:
             grants = (Grant(name, Made((1, *meta.shape), meta.dtype)),)
@@ -129,29 +141,29 @@ def of_ranks(one: Named, first: int, two: Named, second: int) -> Unmet | None:
             grants = (Grant(name, Made(shape, meta.dtype)),)
         return Unmet(
             WRONG_RANK,
-            said + text(meta.shape) + ("; `@` takes any number" if made else ""),
+            message + text(meta.shape) + ("; `@` takes any number" if outputs else ""),
             Place(name),
             None,
             have,
             wanted,
-            () if made else grants,
-            made,
+            () if outputs else grants,
+            outputs,
         )
     return None
 
 
-def _multiplied(one: Meta, two: Meta) -> tuple[Made, ...]:
+def _multiplied(left: Meta, right: Meta) -> tuple[Made, ...]:
     """Return the output of `one @ two`, or () if there is none."""
     try:
-        made = RULES["torch.matmul"].metadata(one, two)
+        output = RULES["torch.matmul"].metadata(left, right)
     except Misfit:
         return ()
-    return (made,) if isinstance(made, Made) else ()
+    return (output,) if isinstance(output, Made) else ()
 
 
-def _of_batches(one: Named, two: Named) -> Unmet | None:
+def _of_batches(left: Named, right: Named) -> Unmet | None:
     """Check that both batches contain the same number of matrices."""
-    (name, meta), (other, second) = one, two
+    (name, meta), (other, second) = left, right
     have, wanted = second.shape[0], meta.shape[0]
     if have == wanted:
         return None
@@ -168,9 +180,9 @@ def _of_batches(one: Named, two: Named) -> Unmet | None:
     )
 
 
-def _of_product(one: Named, two: Named) -> Unmet | None:
+def _of_product(left: Named, right: Named) -> Unmet | None:
     """Check that the inner dims are equal and that the dims before them broadcast."""
-    (name, a), (other, b) = one, two
+    (name, a), (other, b) = left, right
     if not a.shape or not b.shape:
         at, meta = (name, a) if not a.shape else (other, b)
         return Unmet(
@@ -183,13 +195,13 @@ def _of_product(one: Named, two: Named) -> Unmet | None:
         )
     columns, rows = a.shape[-1], b.shape[-2 if len(b.shape) > 1 else -1]
     if columns != rows:
-        return _inner(one, two, columns, rows)
-    return of_batch(one, two) or same_dtype(one, two)
+        return _inner(left, right, columns, rows)
+    return of_batch(left, right) or same_dtype(left, right)
 
 
-def of_batch(one: Named, two: Named) -> Unmet | None:
+def of_batch(left: Named, right: Named) -> Unmet | None:
     """Check that the dims before the matrices broadcast."""
-    (name, a), (other, b) = one, two
+    (name, a), (other, b) = left, right
     for back in range(3, min(len(a.shape), len(b.shape)) + 1):
         x, y = a.shape[-back], b.shape[-back]
         if x != y and 1 not in (x, y):
@@ -208,11 +220,11 @@ def of_batch(one: Named, two: Named) -> Unmet | None:
     return None
 
 
-def _inner(one: Named, two: Named, columns: int, rows: int) -> Unmet:
+def _inner(left: Named, right: Named, columns: int, rows: int) -> Unmet:
     """Report that columns and rows differ: a missing transpose, or a wrong size."""
-    (name, a), (other, b) = one, two
+    (name, a), (other, b) = left, right
     row = len(b.shape) - (2 if len(b.shape) > 1 else 1)
-    said = (
+    message = (
         f"{{op}} needs as many columns in {{{name}}} {text(a.shape)} as rows in"
         f" {{{other}}} {text(b.shape)}: {columns} against {rows}"
     )
@@ -221,11 +233,11 @@ def _inner(one: Named, two: Named, columns: int, rows: int) -> Unmet:
     grant = resized(a, last, rows)
     if len(b.shape) > 1 and b.shape[-1] == columns:
         code, at = MISSING_TRANSPOSE, other
-        said += f"; transposed, {{{other}}} would fit"
+        message += f"; transposed, {{{other}}} would fit"
         grant = swapped(b, row, row + 1)
     elif len(a.shape) > 1 and a.shape[-2] == rows:
         code = MISSING_TRANSPOSE
-        said += f"; transposed, {{{name}}} would fit"
+        message += f"; transposed, {{{name}}} would fit"
         grant = swapped(a, last - 1, last)
     if code == MISSING_TRANSPOSE and at == other:
         got, wanted, has, needed = Place(other, row), Place(name, last), rows, columns
@@ -233,29 +245,29 @@ def _inner(one: Named, two: Named, columns: int, rows: int) -> Unmet:
         got, wanted, has, needed = Place(name, last), Place(other, row), columns, rows
     turned = code == MISSING_TRANSPOSE
     return Unmet(
-        code, said, got, wanted, has, needed, (Grant(at, grant),), guessed=turned
+        code, message, got, wanted, has, needed, (Grant(at, grant),), guessed=turned
     )
 
 
 def _of_added(
-    input: Meta, shape: tuple[int, ...], one: Named, two: Named
+    input: Meta, shape: tuple[int, ...], left: Named, right: Named
 ) -> Unmet | None:
     """Check that the added input broadcasts to the product and has its dtype."""
-    return of_summand(input, shape) or same_dtype(("input", input), one, two)
+    return of_summand(input, shape) or same_dtype(("input", input), left, right)
 
 
 def of_summand(input: Meta, shape: tuple[int, ...]) -> Unmet | None:
     """Check that the added input broadcasts to the product."""
-    given = input.shape
-    for back in range(1, len(given) + 1):
-        size = given[-back]
+    sizes = input.shape
+    for back in range(1, len(sizes) + 1):
+        size = sizes[-back]
         wanted = shape[-back] if back <= len(shape) else 0
         if size not in (1, wanted) or not wanted:
             return Unmet(
                 BROADCAST_MISMATCH,
-                f"{{op}} adds {{input}} {text(given)} to a product {text(shape)}: dim"
-                f" {len(given) - back} does not fit",
-                Place("input", len(given) - back),
+                f"{{op}} adds {{input}} {text(sizes)} to a product {text(shape)}: dim"
+                f" {len(sizes) - back} does not fit",
+                Place("input", len(sizes) - back),
                 has=size,
                 needs=wanted,
                 grants=(Grant("input", Made(shape, input.dtype)),),
@@ -300,12 +312,12 @@ def _features(input: Meta, wanted: int) -> Unmet:
         elif other is not None:
             more = f": its dim {other} is {wanted}"
             grant = swapped(input, other, last)
-    said = f"{{op}} needs {wanted} input features, got {shape[-1]}"
+    message = f"{{op}} needs {wanted} input features, got {shape[-1]}"
     return Unmet(
         code,
-        f"{said} in the last dim of {{input}} {text(shape)}{more}"
+        f"{message} in the last dim of {{input}} {text(shape)}{more}"
         if more or len(shape) > 2
-        else said,
+        else message,
         Place("input", last),
         Place("weight", 1),
         shape[-1],
@@ -322,7 +334,7 @@ def bilinear(
     if len(weight.shape) != 3 or not input1.shape or not input2.shape:
         return None
     if len(input1.shape) != len(input2.shape):
-        made = Made((*input1.shape[:-1], input2.shape[-1]), input2.dtype)
+        fitting = Made((*input1.shape[:-1], input2.shape[-1]), input2.dtype)
         return Unmet(
             WRONG_RANK,
             f"{{op}} expects inputs with as many dims: {{input1}} is"
@@ -331,7 +343,7 @@ def bilinear(
             Place("input1"),
             len(input2.shape),
             len(input1.shape),
-            (Grant("input2", made),),
+            (Grant("input2", fitting),),
             guessed=True,
         )
     for name, meta, dim in (("input1", input1, 1), ("input2", input2, 2)):
@@ -346,17 +358,17 @@ def bilinear(
                 wanted,
                 (Grant(name, resized(meta, last, wanted)),),
             )
-    for d, (one, two) in enumerate(zip(input1.shape, input2.shape, strict=True)):
-        if d < len(input1.shape) - 1 and one != two:
+    for d, (size, other) in enumerate(zip(input1.shape, input2.shape, strict=True)):
+        if d < len(input1.shape) - 1 and size != other:
             return Unmet(
                 BATCH_DIM_MISMATCH,
                 f"{{op}} needs the same size in dim {d} of both inputs: {{input1}} has"
-                f" {one}, {{input2}} has {two}",
+                f" {size}, {{input2}} has {other}",
                 Place("input2", d),
                 Place("input1", d),
-                two,
-                one,
-                (Grant("input2", resized(input2, d, one)),),
+                other,
+                size,
+                (Grant("input2", resized(input2, d, size)),),
                 guessed=True,
             )
     return same_dtype(

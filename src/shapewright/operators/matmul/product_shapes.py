@@ -94,10 +94,10 @@ def _linear(input: Meta, weight: Meta, bias: Meta | None) -> Any:
         return addmm(bias, input, turned)
     if is_contiguous(shape, input.stride) and _is_row(bias):
         rows = operand(input)._replace(shape=(prod(shape[:-1]), shape[-1]))
-        made = addmm(bias, rows, turned)
-        if made is NotImplemented:
-            return made
-        return Made((*shape[:-1], matrix[0]), made.dtype, None, "ViewBackward0")
+        output = addmm(bias, rows, turned)
+        if output is NotImplemented:
+            return output
+        return Made((*shape[:-1], matrix[0]), output.dtype, None, "ViewBackward0")
     product = matmul(input, turned)
     return product if product is NotImplemented else _added(product, bias)
 
@@ -133,11 +133,11 @@ NAMES = {"float32": "float", "bfloat16": "c10::BFloat16", "float16": "c10::Half"
 
 def _flops(self: Meta, mat2: Meta, offs: Meta | None = None, *_: Any, **__: Any) -> int:
     """Count FLOPs; every row or column is multiplied by a single matrix."""
-    one, two = self.shape, mat2.shape
-    if len(one) == 2 and len(two) == 2:
-        return 2 * one[0] * one[1] * two[1]
-    batch = one[0] if len(one) == 3 and len(two) == 3 else 1
-    return 2 * batch * one[-2] * one[-1] * two[-1]
+    left, right = self.shape, mat2.shape
+    if len(left) == 2 and len(right) == 2:
+        return 2 * left[0] * left[1] * right[1]
+    batch = left[0] if len(left) == 3 and len(right) == 3 else 1
+    return 2 * batch * left[-2] * left[-1] * right[-1]
 
 
 @rule("torch._grouped_mm", "torch.nn.functional.grouped_mm", flops=_flops)
@@ -149,16 +149,16 @@ def grouped_mm(
     out_dtype: str | None = None,
 ) -> Any:
     """Infer the output: ``(S, K) x (E, K, N)`` with offsets gives ``(S, N)``."""
-    one, two = self.shape, mat2.shape
+    left, right = self.shape, mat2.shape
     if self.dtype not in SIZES or mat2.dtype not in SIZES or bias is not None:
         return NotImplemented
-    if len(one) not in (2, 3) or len(two) not in (2, 3):
+    if len(left) not in (2, 3) or len(right) not in (2, 3):
         return NotImplemented
-    if not (len(one) == 2 and len(two) == 2) and one[-1] != two[-2]:
+    if not (len(left) == 2 and len(right) == 2) and left[-1] != right[-2]:
         raise Misfit("contraction dimension of mat_a and mat_b must match")
     for matrix in (self, mat2):
         _check_strides(matrix)
-    flat = len(one) == 2 or len(two) == 2
+    flat = len(left) == 2 or len(right) == 2
     if flat != (offs is not None):
         raise Misfit(
             "Have to provide offsets if there is a 2d matrix, or no offset if both "
@@ -174,7 +174,7 @@ def grouped_mm(
     dtype = out_dtype or self.dtype
     if dtype not in SIZES:
         return NotImplemented
-    return _made(one, two, offs, dtype)
+    return _made(left, right, offs, dtype)
 
 
 def _check_strides(matrix: Meta) -> None:
@@ -186,19 +186,19 @@ def _check_strides(matrix: Meta) -> None:
 
 
 def _made(
-    one: tuple[int, ...], two: tuple[int, ...], offs: Meta | None, dtype: str
+    left: tuple[int, ...], right: tuple[int, ...], offs: Meta | None, dtype: str
 ) -> Any:
-    rows, columns = one[-2], two[-1]
-    if len(one) == 3 and len(two) == 3 and one[0] != two[0]:
+    rows, columns = left[-2], right[-1]
+    if len(left) == 3 and len(right) == 3 and left[0] != right[0]:
         raise Misfit("batched dimension has to match")
-    if offs is not None and len(one) == 3 and offs.shape[0] != one[0]:
+    if offs is not None and len(left) == 3 and offs.shape[0] != left[0]:
         raise Misfit("matrix batch sizes have to match")
-    if offs is not None and len(two) == 3 and offs.shape[0] != two[0]:
+    if offs is not None and len(right) == 3 and offs.shape[0] != right[0]:
         raise Misfit("matrix batch sizes have to match")
     step = 16 // SIZES[dtype]
     padded = (columns + step - 1) // step * step
-    if len(one) == len(two):
-        groups = one[0] if offs is None else offs.shape[0]
+    if len(left) == len(right):
+        groups = left[0] if offs is None else offs.shape[0]
         shape: tuple[int, ...] = (groups, rows, columns)
         stride: tuple[int, ...] = (rows * padded, padded, 1)
     else:
@@ -213,11 +213,11 @@ SUPPORTED = FLOATING | {"int64", "complex64", "complex128"}
 
 def _paired(a: Meta, b: Meta, dims: Any) -> tuple[list[int], list[int]] | None:
     """Return the dims of each operand that are summed, or None if they do not fit."""
-    one, two = len(a.shape), len(b.shape)
+    ndim, other_ndim = len(a.shape), len(b.shape)
     if type(dims) is int:
-        if not 0 <= dims <= min(one, two):
+        if not 0 <= dims <= min(ndim, other_ndim):
             return None
-        return list(range(one - dims, one)), list(range(dims))
+        return list(range(ndim - dims, ndim)), list(range(dims))
     if not isinstance(dims, tuple | list) or len(dims) != 2:
         return None
     if not all(isinstance(side, tuple | list) for side in dims):
@@ -225,11 +225,11 @@ def _paired(a: Meta, b: Meta, dims: Any) -> tuple[list[int], list[int]] | None:
     left, right = list(dims[0]), list(dims[1])
     if any(type(dim) is not int for dim in left + right) or len(left) != len(right):
         return None
-    if any(not -one <= x < one for x in left) or any(
-        not -two <= x < two for x in right
+    if any(not -ndim <= x < ndim for x in left) or any(
+        not -other_ndim <= x < other_ndim for x in right
     ):
         return None
-    left, right = [x % one for x in left], [x % two for x in right]
+    left, right = [x % ndim for x in left], [x % other_ndim for x in right]
     if len(set(left)) < len(left) or len(set(right)) < len(right):
         return None
     return left, right
@@ -245,8 +245,8 @@ def _kept(a: Meta, b: Meta, pair: tuple[list[int], list[int]]) -> tuple[Shape, S
 def _inner_size(a: Meta, b: Meta, pair: tuple[list[int], list[int]]) -> int | None:
     """Return the number of terms in each sum, or None if the sizes do not broadcast."""
     total = 1
-    for one, two in zip(*pair, strict=True):
-        have, want = a.shape[one], b.shape[two]
+    for dim, other_dim in zip(*pair, strict=True):
+        have, want = a.shape[dim], b.shape[other_dim]
         if 1 not in (have, want):
             if have != want:
                 return None
@@ -313,8 +313,10 @@ def kron(input: Meta, other: Meta, *, out: Any = None) -> Any:
     if input.dtype != other.dtype:
         return NotImplemented
     ndim = max(len(input.shape), len(other.shape))
-    one, two = ((1,) * (ndim - len(m.shape)) + m.shape for m in (input, other))
-    shape = tuple(a * b for a, b in zip(one, two, strict=True))
+    sizes, other_sizes = (
+        (1,) * (ndim - len(m.shape)) + m.shape for m in (input, other)
+    )
+    shape = tuple(a * b for a, b in zip(sizes, other_sizes, strict=True))
     return Made(shape, dtype, None, "UnsafeViewBackward0" if KIND[dtype] > 1 else "")
 
 
@@ -339,18 +341,23 @@ def addr(
 @rule("torch.nn.functional.bilinear", "torch.bilinear")
 def bilinear(input1: Meta, input2: Meta, weight: Meta, bias: Meta | None = None) -> Any:
     """Infer the output: `(8, 3)`, (8, 4), weight (6, 3, 4) give (8, 6). No FLOPs."""
-    one, two, matrix = input1.shape, input2.shape, weight.shape
+    left, right, matrix = input1.shape, input2.shape, weight.shape
     metas = (input1, input2, weight, *(() if bias is None else (bias,)))
     if input1.dtype not in FLOATING or any(m.dtype != input1.dtype for m in metas):
         return NotImplemented
-    if not one or len(one) != len(two) or one[:-1] != two[:-1] or len(matrix) != 3:
+    if (
+        not left
+        or len(left) != len(right)
+        or left[:-1] != right[:-1]
+        or len(matrix) != 3
+    ):
         return NotImplemented
-    if (one[-1], two[-1]) != matrix[1:] or any(0 in meta.shape for meta in metas):
+    if (left[-1], right[-1]) != matrix[1:] or any(0 in meta.shape for meta in metas):
         return NotImplemented
     if bias is not None and bias.shape != matrix[:1]:
         return NotImplemented
     node = "ViewBackward0" if bias is None else "AddBackward0"
-    return Made((*one[:-1], matrix[0]), input1.dtype, None, node)
+    return Made((*left[:-1], matrix[0]), input1.dtype, None, node)
 
 
 @rule("torch.linalg.vecdot")

@@ -66,13 +66,13 @@ def transposed(meta: Meta) -> Operand:
 
 def _folds(first: Meta, second: Meta) -> bool:
     """Return whether matmul computes the product as a single mm: `should_fold`."""
-    one, two = first.shape, second.shape
-    if max(len(one), len(two)) < 3 or min(len(one), len(two)) > 2:
+    left, right = first.shape, second.shape
+    if max(len(left), len(right)) < 3 or min(len(left), len(right)) > 2:
         return False
-    larger_first = len(one) >= len(two)
+    larger_first = len(left) >= len(right)
     if (second if larger_first else first).requires_grad:
         return True
-    if len(one) == 2:
+    if len(left) == 2:
         return False
     larger = first if larger_first else transposed(second)
     shape, stride = larger.shape, larger.stride
@@ -85,21 +85,21 @@ def _folds(first: Meta, second: Meta) -> bool:
 
 def _dot(input: Meta, tensor: Meta) -> Any:
     """Infer the product of two vectors: `_dot((3,), (3,))` gives a 0-dim tensor."""
-    one, two = input.shape, tensor.shape
-    if len(one) != 1 or len(two) != 1:
+    left, right = input.shape, tensor.shape
+    if len(left) != 1 or len(right) != 1:
         raise Misfit(
-            f"1D tensors expected, but got {len(one)}D and {len(two)}D tensors"
+            f"1D tensors expected, but got {len(left)}D and {len(right)}D tensors"
         )
     if input.dtype != tensor.dtype:
         raise Misfit(
             "dot : expected both vectors to have same dtype, but found "
             f"{SCALAR_TYPE[input.dtype]} and {SCALAR_TYPE[tensor.dtype]}"
         )
-    if one != two:
+    if left != right:
         raise Misfit(
-            f"inconsistent tensor size, expected tensor {listed(one)} and src "
-            f"{listed(two)} to have the same number of elements, but got {one[0]} and "
-            f"{two[0]} elements respectively"
+            f"inconsistent tensor size, expected tensor {listed(left)} and src "
+            f"{listed(right)} to have the same number of elements, but got {left[0]}"
+            f" and {right[0]} elements respectively"
         )
     if input.dtype == "bool":
         raise unsupported("dot", "bool")
@@ -123,10 +123,10 @@ def _mv(input: Meta, vec: Meta) -> Any:
             f"vec ({vector[0]})"
         )
     if input.dtype != vec.dtype:
-        one, two = SCALAR_TYPE[input.dtype], SCALAR_TYPE[vec.dtype]
+        dtype, vec_dtype = SCALAR_TYPE[input.dtype], SCALAR_TYPE[vec.dtype]
         raise Misfit(
             "addmv input tensors must have the same dtype, but got "
-            f"{two}, {one}, and {two}"
+            f"{vec_dtype}, {dtype}, and {vec_dtype}"
         )
     if input.dtype == "bool" and 0 not in matrix:
         raise unsupported("addmv_impl_cpu", "bool")
@@ -135,43 +135,43 @@ def _mv(input: Meta, vec: Meta) -> Any:
 
 def _mm(input: Meta, mat2: Meta) -> Any:
     """Infer the product of two matrices: `_mm((2, 3), (3, 5))` gives (2, 5)."""
-    one, two = input.shape, mat2.shape
-    if len(one) != 2:
+    left, right = input.shape, mat2.shape
+    if len(left) != 2:
         raise Misfit("self must be a matrix")
-    if len(two) != 2:
+    if len(right) != 2:
         raise Misfit("mat2 must be a matrix")
-    if one[1] != two[0]:
+    if left[1] != right[0]:
         raise Misfit(
-            f"mat1 and mat2 shapes cannot be multiplied ({one[0]}x{one[1]} and "
-            f"{two[0]}x{two[1]})"
+            f"mat1 and mat2 shapes cannot be multiplied ({left[0]}x{left[1]} and "
+            f"{right[0]}x{right[1]})"
         )
     if input.dtype != mat2.dtype:
         raise Misfit(
             "expected m1 and m2 to have the same dtype, but got: "
             f"{C_TYPE[input.dtype]} != {C_TYPE[mat2.dtype]}"
         )
-    shape = (one[0], two[1])
-    if input.dtype == "bool" and 0 not in shape and one[1]:
+    shape = (left[0], right[1])
+    if input.dtype == "bool" and 0 not in shape and left[1]:
         raise unsupported("addmm_impl_cpu_", "bool")
     return Made(shape, input.dtype, None, "MmBackward0")
 
 
 def _bmm(input: Meta, mat2: Meta) -> Any:
     """Infer a batched product: `_bmm((8, 2, 3), (8, 3, 5))` gives (8, 2, 5)."""
-    one, two = input.shape, mat2.shape
-    if len(one) != 3:
+    left, right = input.shape, mat2.shape
+    if len(left) != 3:
         raise Misfit("batch1 must be a 3D tensor")
-    if len(two) != 3:
+    if len(right) != 3:
         raise Misfit("batch2 must be a 3D tensor")
-    if one[0] != two[0] or one[2] != two[1]:
+    if left[0] != right[0] or left[2] != right[1]:
         raise Misfit(
             "Expected size for first two dimensions of batch2 tensor to be: "
-            f"[{one[0]}, {one[2]}] but got: [{two[0]}, {two[1]}]."
+            f"[{left[0]}, {left[2]}] but got: [{right[0]}, {right[1]}]."
         )
-    shape = (one[0], one[1], two[2])
+    shape = (left[0], left[1], right[2])
     if input.dtype != mat2.dtype or input.dtype == "bool":
         _check_batch_dtypes(
-            input, mat2, prod(shape[1:]) * one[2], 0 in (*shape, one[2])
+            input, mat2, prod(shape[1:]) * left[2], 0 in (*shape, left[2])
         )
     return Made(shape, input.dtype, None, "BmmBackward0")
 
@@ -196,26 +196,26 @@ def _check_batch_dtypes(input: Meta, mat2: Meta, work: int, empty: bool) -> None
 
 def matmul(input: Meta, other: Meta) -> Any:
     """Infer `input @ other`: `matmul((8, 1, 2, 3), (4, 3, 5))` gives (8, 4, 2, 5)."""
-    one, two = input.shape, other.shape
+    shape, other_shape = input.shape, other.shape
     dtype = input.dtype
     if (
-        len(one) == len(two) > 2
-        and one[:-2] == two[:-2]
-        and one[-1] == two[-2]
+        len(shape) == len(other_shape) > 2
+        and shape[:-2] == other_shape[:-2]
+        and shape[-1] == other_shape[-2]
         and dtype == other.dtype
         and dtype in NUMERIC
     ):
-        return Made((*one[:-1], two[-1]), dtype, None, "UnsafeViewBackward0")
+        return Made((*shape[:-1], other_shape[-1]), dtype, None, "UnsafeViewBackward0")
     if dtype not in KNOWN or other.dtype not in KNOWN:
         return NotImplemented
     if "complex32" in (dtype, other.dtype):
         return NotImplemented
-    if not one or not two:
+    if not shape or not other_shape:
         raise Misfit(
             "both arguments to matmul need to be at least 1D, but they are "
-            f"{len(one)}D and {len(two)}D"
+            f"{len(shape)}D and {len(other_shape)}D"
         )
-    if len(one) <= 2 and len(two) <= 2:
+    if len(shape) <= 2 and len(other_shape) <= 2:
         return _of_matrices(input, other)
     if _folds(input, other):
         return _folded(input, other)
@@ -226,12 +226,12 @@ def matmul(input: Meta, other: Meta) -> Any:
 
 
 def _of_matrices(input: Meta, other: Meta) -> Any:
-    one, two = input.shape, other.shape
-    if len(one) == 2:
-        return _mm(input, other) if len(two) == 2 else _mv(input, other)
-    if len(two) == 1:
+    left, right = input.shape, other.shape
+    if len(left) == 2:
+        return _mm(input, other) if len(right) == 2 else _mv(input, other)
+    if len(right) == 1:
         return _dot(input, other)
-    row = operand(input)._replace(shape=(1, *one))
+    row = operand(input)._replace(shape=(1, *left))
     product = _mm(row, other)
     return Made(product.shape[1:], product.dtype, None, "SqueezeBackward4")
 
@@ -262,21 +262,21 @@ def _folded(input: Meta, other: Meta) -> Any:
 
 
 def _batched(input: Meta, other: Meta) -> Any:
-    one, two = input.shape, other.shape
-    if len(one) == len(two) == 3 and one[0] != two[0]:
-        if one[0] == 1 and input.requires_grad:
+    first, second = input.shape, other.shape
+    if len(first) == len(second) == 3 and first[0] != second[0]:
+        if first[0] == 1 and input.requires_grad:
             return matmul(_without_batch(input), other)
-        if two[0] == 1 and other.requires_grad:
+        if second[0] == 1 and other.requires_grad:
             return matmul(input, _without_batch(other))
-    batch = broadcast(one[:-2], two[:-2])
-    left = one[-2:] if len(one) > 1 else (1, *one)
-    right = two[-2:] if len(two) > 1 else (*two, 1)
+    batch = broadcast(first[:-2], second[:-2])
+    left = first[-2:] if len(first) > 1 else (1, *first)
+    right = second[-2:] if len(second) > 1 else (*second, 1)
     size = prod(batch)
     _bmm(
         operand(input)._replace(shape=(size, *left)),
         operand(other)._replace(shape=(size, *right)),
     )
-    shape = (*batch, *left[:1][: len(one) - 1], *right[1:][: len(two) - 1])
+    shape = (*batch, *left[:1][: len(first) - 1], *right[1:][: len(second) - 1])
     return Made(shape, input.dtype, None, "UnsafeViewBackward0")
 
 
@@ -286,17 +286,17 @@ def _without_batch(meta: Meta) -> Operand:
 
 def product_flops(input: Meta, other: Meta) -> int:
     """Count two FLOPs for each multiply-add; as in torch, none for `_mv` and `_dot`."""
-    one, two = input.shape, other.shape
-    if len(one) == len(two) == 1:
+    first, second = input.shape, other.shape
+    if len(first) == len(second) == 1:
         return 0
-    if len(two) == 1 and (len(one) == 2 or _folds(input, other)):
+    if len(second) == 1 and (len(first) == 2 or _folds(input, other)):
         return 0
-    if len(one) == 1 and len(two) > 2 and _folds(input, other):
+    if len(first) == 1 and len(second) > 2 and _folds(input, other):
         return 0
-    left = one[-2] if len(one) > 1 else 1
-    right = two[-1] if len(two) > 1 else 1
-    batch = prod(broadcast(one[:-2], two[:-2]))
-    return 2 * batch * left * one[-1] * right
+    left = first[-2] if len(first) > 1 else 1
+    right = second[-1] if len(second) > 1 else 1
+    batch = prod(broadcast(first[:-2], second[:-2]))
+    return 2 * batch * left * first[-1] * right
 
 
 rule(
@@ -370,33 +370,33 @@ def _expanded(have: Shape, want: Shape, dtype: str) -> None:
 
 def addmm(input: Meta, mat1: Meta, mat2: Meta, *, beta: Any = 1, alpha: Any = 1) -> Any:
     """Infer `input + mat1 @ mat2`: `addmm((5,), (2, 3), (3, 5))` gives (2, 5)."""
-    one, two = mat1.shape, mat2.shape
+    left, right = mat1.shape, mat2.shape
     if not supported(input, mat1, mat2):
         return NotImplemented
     if input.dtype != mat2.dtype:
         raise _differ("self", input, mat2)
     if mat1.dtype != mat2.dtype:
         raise _differ("mat1", mat1, mat2)
-    if len(one) != 2:
-        raise Misfit(f"mat1 must be a matrix, got {len(one)}-D tensor")
-    if len(two) != 2:
-        raise Misfit(f"mat2 must be a matrix, got {len(two)}-D tensor")
-    if one[1] != two[0]:
+    if len(left) != 2:
+        raise Misfit(f"mat1 must be a matrix, got {len(left)}-D tensor")
+    if len(right) != 2:
+        raise Misfit(f"mat2 must be a matrix, got {len(right)}-D tensor")
+    if left[1] != right[0]:
         raise Misfit(
-            f"mat1 and mat2 shapes cannot be multiplied ({one[0]}x{one[1]} and "
-            f"{two[0]}x{two[1]})"
+            f"mat1 and mat2 shapes cannot be multiplied ({left[0]}x{left[1]} and "
+            f"{right[0]}x{right[1]})"
         )
-    shape = (one[0], two[1])
+    shape = (left[0], right[1])
     _expanded(input.shape, shape, input.dtype)
     if input.dtype == "bool":
         return NotImplemented
     return Made(shape, input.dtype, None, "AddmmBackward0")
 
 
-def _differ(word: str, one: Meta, two: Meta) -> Misfit:
+def _differ(word: str, tensor: Meta, mat2: Meta) -> Misfit:
     return Misfit(
         f"{word} and mat2 must have the same dtype, but got "
-        f"{SCALAR_TYPE[one.dtype]} and {SCALAR_TYPE[two.dtype]}"
+        f"{SCALAR_TYPE[tensor.dtype]} and {SCALAR_TYPE[mat2.dtype]}"
     )
 
 
@@ -432,14 +432,14 @@ def addbmm(
     input: Meta, batch1: Meta, batch2: Meta, *, beta: Any = 1, alpha: Any = 1
 ) -> Any:
     """Infer `input + (batch1 @ batch2).sum(0)`: (5,), (8, 2, 3), (8, 3, 5): (2, 5)."""
-    one, two = batch1.shape, batch2.shape
+    left, right = batch1.shape, batch2.shape
     same = input.dtype == batch1.dtype == batch2.dtype
-    if not same or input.dtype not in NUMERIC or len(one) != 3 or len(two) != 3:
+    if not same or input.dtype not in NUMERIC or len(left) != 3 or len(right) != 3:
         return NotImplemented
-    shape = (one[1], two[2])
-    if one[0] != two[0] or one[2] != two[1] or not fits(shape, input.shape):
+    shape = (left[1], right[2])
+    if left[0] != right[0] or left[2] != right[1] or not fits(shape, input.shape):
         return NotImplemented
-    if 0 in one or 0 in two:
+    if 0 in left or 0 in right:
         return NotImplemented
     return Made(shape, input.dtype, None, "AddbmmBackward0")
 
@@ -447,24 +447,24 @@ def addbmm(
 @rule("torch.addmv", "torch.Tensor.addmv")
 def addmv(input: Meta, mat: Meta, vec: Meta, *, beta: Any = 1, alpha: Any = 1) -> Any:
     """Infer `input + mat @ vec`: `addmv((2,), (2, 3), (3,))` gives (2,)."""
-    one, two = mat.shape, vec.shape
+    matrix, vector = mat.shape, vec.shape
     if not input.dtype == mat.dtype == vec.dtype or input.dtype not in NUMERIC:
         return NotImplemented
-    if len(one) != 2 or len(two) != 1 or one[1] != two[0]:
+    if len(matrix) != 2 or len(vector) != 1 or matrix[1] != vector[0]:
         return NotImplemented
-    if input.shape not in ((one[0],), (1,), ()):
+    if input.shape not in ((matrix[0],), (1,), ()):
         return NotImplemented
-    return Made((one[0],), input.dtype, None, "AddmvBackward0")
+    return Made((matrix[0],), input.dtype, None, "AddmvBackward0")
 
 
 @rule("torch.outer", "torch.Tensor.outer", "torch.ger", "torch.Tensor.ger")
 def outer(input: Meta, vec2: Meta) -> Any:
     """Infer all products of two vectors: `outer((3,), (4,))` gives (3, 4)."""
-    one, two = input.shape, vec2.shape
-    for word, shape in (("self", one), ("vec2", two)):
+    first, second = input.shape, vec2.shape
+    for word, shape in (("self", first), ("vec2", second)):
         if len(shape) != 1:
             raise Misfit(f"outer: Expected 1-D argument {word}, but got {len(shape)}-D")
     dtype = promote(input.dtype, vec2.dtype)
     if dtype is None:
         return NotImplemented
-    return Made((*one, *two), dtype, None, "MulBackward0")
+    return Made((*first, *second), dtype, None, "MulBackward0")

@@ -94,34 +94,34 @@ def _inner(count: int, taken: str = "") -> tuple[Letter, ...]:
 
 def _along(channel: Expression, weight: Meta | None, bias: Meta | None) -> Any:
     """Return the operations that apply one weight and one bias for each channel."""
-    given = (("mul", "weight", weight), ("add", "bias", bias))
+    parameters = (("mul", "weight", weight), ("add", "bias", bias))
     return _affine(
         *(
-            (*one, index_vector(channel, one[2].shape))
-            for one in given
-            if one[2] is not None
+            (*parameter, index_vector(channel, parameter[2].shape))
+            for parameter in parameters
+            if parameter[2] is not None
         )
     )
 
 
-def _affine(*given: tuple[str, str, Meta | None, tuple[Expression, ...]]) -> Any:
+def _affine(*parameters: tuple[str, str, Meta | None, tuple[Expression, ...]]) -> Any:
     """Return the operations that apply the affine parameters that are given."""
     return tuple(
         Then(function, (Read(name, at),))
-        for function, name, value, at in given
+        for function, name, value, at in parameters
         if value is not None
     )
 
 
 def _normalized(
-    input: Meta, function: str, size: int, eps: float, said: str, **more: Any
+    input: Meta, function: str, size: int, eps: float, description: str, **more: Any
 ) -> IndexMap:
     """Return the map of an element that is normalized over `size` elements."""
     return IndexMap(
         tuple(input.shape),
         combine=function,
         options=(("normalized_shape", (size,)), ("eps", eps)),
-        sentence=f"Each element is normalised among {size}: {said}.",
+        sentence=f"Each element is normalised among {size}: {description}.",
         **more,
     )
 
@@ -200,10 +200,10 @@ def _grouped(
     first = c if group == 1 else (c // group) * group + inner[0]
     loops = [Loop(x.name, size) for x, size in zip(inner, sizes, strict=True)]
     after = _along(c, weight, bias)
-    said = "those of its sample and "
-    said += "channel" if group == 1 else f"group of {group} channels"
+    members = "those of its sample and "
+    members += "channel" if group == 1 else f"group of {group} channels"
     return _normalized(
-        input, "layer_norm", prod(sizes), eps, said,
+        input, "layer_norm", prod(sizes), eps, members,
         reads=(Read("input", (n, first, *inner[1:])),),
         loops=tuple(loops[1:] if group == 1 else loops),
         at=flatten_index((c % group, *places), sizes), then=after,
@@ -222,14 +222,14 @@ def batch_norm(
         return NotDrawn(f"it has {rank} dims, not those of a batch with channels")
     letters = list_letters(IMAGE[rank])
     if not training:
-        given = {"running_mean": running_mean, "running_var": running_var,
+        parameters = {"running_mean": running_mean, "running_var": running_var,
                  "weight": weight, "bias": bias}  # fmt: skip
         if bias is not None and weight is None:
             return NotDrawn("it has a bias without a weight")
         reads = [Read("input", letters)]
         reads += [
             Read(name, index_vector(letters[1], value.shape))
-            for name, value in given.items()
+            for name, value in parameters.items()
             if value is not None
         ]
         words = "(x - running_mean) / sqrt(running_var + eps), by the channel's numbers"

@@ -65,8 +65,8 @@ def _of_vectors(input: Meta, *vectors: Meta | None) -> Unmet | None:
 
 def _of_dtype(input: Meta, *others: Meta | None) -> Unmet | None:
     """Check that the input has the weights' dtype; float32 weights accept halves."""
-    known = [each.dtype for each in others if each is not None]
-    dtype = next((each for each in known if each in FLOATING), "float32")
+    known = [tensor.dtype for tensor in others if tensor is not None]
+    dtype = next((dtype for dtype in known if dtype in FLOATING), "float32")
     half = input.dtype in ("float16", "bfloat16") and dtype == "float32"
     if input.dtype in FLOATING and (not known or input.dtype == dtype or half):
         return None
@@ -81,18 +81,18 @@ def _of_channels(input: Meta, *named: tuple[str, Meta | None]) -> Unmet | None:
         if meta is None or len(meta.shape) != 1 or meta.shape[0] == shape[1]:
             continue
         wanted, last = meta.shape[0], len(shape) - 1
-        said = (
+        message = (
             f"{{op}} normalises {wanted} channels, got {shape[1]} in dim 1 of {{input}}"
         )
-        said += f" {text(shape)}"
+        message += f" {text(shape)}"
         grant, code = resized(input, 1, wanted), CHANNEL_MISMATCH
         if last > 1 and shape[last] == wanted:
-            said += ", which looks like channels last"
+            message += ", which looks like channels last"
             code = CHANNELS_LAST
             grant = turned(input, (0, last, *range(1, last)))
         return Unmet(
             code,
-            said,
+            message,
             Place("input", 1),
             Place(name, 0),
             shape[1],
@@ -213,17 +213,17 @@ def _of_last(input: Meta, normalized_shape: Any, weight: Meta | None) -> Unmet |
         return None
     dim = next(d for d in range(rank - count, rank) if shape[d] != wanted[d - rank])
     if count == 1:
-        said = f"{{op}} normalises a last dim of {wanted[0]}, got {shape[-1]}:"
+        message = f"{{op}} normalises a last dim of {wanted[0]}, got {shape[-1]}:"
     else:
-        said = f"{{op}} normalises the last {dims(count)} {text(wanted)}, got"
-    said += f" {{input}} {text(shape)}"
+        message = f"{{op}} normalises the last {dims(count)} {text(wanted)}, got"
+    message += f" {{input}} {text(shape)}"
     grant = Made((*shape[: rank - count], *wanted), input.dtype)
     if count == 1 and rank > 2 and wanted[0] in shape[1:-1]:
         other = shape.index(wanted[0], 1)
-        said += f" has {wanted[0]} in dim {other}"
+        message += f" has {wanted[0]} in dim {other}"
     return Unmet(
         NORMALIZED_SHAPE,
-        said,
+        message,
         Place("input", dim),
         Place("weight", dim - rank + count) if weight is not None else None,
         shape[dim],
@@ -249,10 +249,10 @@ def _counted(spatial: int, unbatched: bool) -> Any:
         shape = input.shape
         grants: tuple[Grant, ...] = ()
         if rank < ranks[-1]:
-            made = (*shape, *(2 if unbatched else 1,) * (ranks[-1] - rank))
+            fitting = (*shape, *(2 if unbatched else 1,) * (ranks[-1] - rank))
             if rank == ranks[-1] - 1 and features in shape[:1] and len(shape) > 1:
-                made = (1, *shape)
-            grants = (Grant("input", Made(made, input.dtype)),)
+                fitting = (1, *shape)
+            grants = (Grant("input", Made(fitting, input.dtype)),)
         elif features is None or shape[1] == features:
             grants = (
                 Grant(

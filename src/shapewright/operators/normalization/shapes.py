@@ -98,13 +98,13 @@ def _mixed_layer_norm(
         _check_normalized(last, shape, weight, bias)
     except Misfit:
         return NotImplemented
-    given = {p.dtype for p in (weight, bias) if p is not None}
+    parameter_dtypes = {p.dtype for p in (weight, bias) if p is not None}
     if 0 in shape or weight is None:
         return NotImplemented
     if weight.dtype == dtype and bias is not None:
         names = (SCALAR_TYPE.get(m.dtype, m.dtype) for m in (input, bias))
         raise Misfit("expected scalar type {} but found {}".format(*names))
-    if given != {"float32"}:
+    if parameter_dtypes != {"float32"}:
         raise Misfit("mixed dtype (CPU): expect parameter to have scalar type of Float")
     if dtype not in _HALF:
         raise Misfit("mixed dtype (CPU): all inputs must share same datatype.")
@@ -182,10 +182,10 @@ def _mixed_batch_norm(
     running_mean: Meta | None,
     running_var: Meta | None,
 ) -> Any:
-    given = {
+    parameter_dtypes = {
         p.dtype for p in (weight, bias, running_mean, running_var) if p is not None
     }
-    if input.dtype not in _HALF or given != {"float32"}:
+    if input.dtype not in _HALF or parameter_dtypes != {"float32"}:
         return NotImplemented
     return _normalized(input)
 
@@ -232,11 +232,11 @@ def _check_groups(
         )
     for name, parameter in (("weight", weight), ("bias", bias)):
         if parameter is not None and parameter.shape != (channels,):
-            told = (0,) if weight is None else weight.shape
+            weight_shape = (0,) if weight is None else weight.shape
             raise Misfit(
                 f"Expected {name} to be a vector of size equal to the number of "
-                f"channels in input, but got {name} of shape {listed(told)} and "
-                f"input of shape {listed(shape)}"
+                f"channels in input, but got {name} of shape {listed(weight_shape)} and"
+                f" input of shape {listed(shape)}"
             )
 
 

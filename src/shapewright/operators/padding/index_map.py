@@ -299,13 +299,14 @@ def channel_shuffle(input: Meta, groups: int) -> IndexMap:
     batch, channels, *space = input.shape
     letters = ("n", "c", *"hwijklpq"[: len(space)])
     n, c, *rest = map(Letter, letters)
-    each = channels // groups
+    per_group = channels // groups
     channel: Expression = c
-    if groups > 1 and each > 1:
-        channel = c % groups * each + c // groups
+    if groups > 1 and per_group > 1:
+        channel = c % groups * per_group + c // groups
     return IndexMap(
         (batch, channels, *space),
         (Read("input", (n, channel, *rest)),),
         letters=letters,
-        sentence=f"The channels are dealt out in turn from {groups} groups of {each}.",
+        sentence=f"The channels are dealt out in turn from {groups} groups of "
+        f"{per_group}.",
     )

@@ -155,17 +155,17 @@ def interpolate(
             needs=wanted[0],
             grants=grants,
         )
-    for name, given in (("size", size), ("scale_factor", scale_factor)):
-        if isinstance(given, tuple | list) and len(given) != spatial:
-            fits = tuple(given[-spatial:])
-            fits = (*(given[:1] or (1,)) * (spatial - len(fits)), *fits)
+    for name, numbers in (("size", size), ("scale_factor", scale_factor)):
+        if isinstance(numbers, tuple | list) and len(numbers) != spatial:
+            fits = tuple(numbers[-spatial:])
+            fits = (*(numbers[:1] or (1,)) * (spatial - len(fits)), *fits)
             return Unmet(
                 INTERPOLATED_SIZES,
                 f"{{op}} expects {spatial} numbers as `{name}`, one for each dim after"
                 f" batch and channels of {{input}} {text(input.shape)}, got"
-                f" {len(given)}",
+                f" {len(numbers)}",
                 Place("input"),
-                has=len(given),
+                has=len(numbers),
                 needs=spatial,
                 grants=(Grant(name, fits),),
             )

@@ -44,24 +44,28 @@ def padded(
         )
     if 0 in shape:
         return NotImplemented
-    made = _padded(shape, pads)
-    if mode == "constant" and min(made, default=0) >= 0:
-        kept = _kept(made, input) if max(pads, default=0) > 0 else _cut(made, input)
-        return Made(made, dtype, kept, "ConstantPadNdBackward0")
-    if not any(pads) or min(made) < 1:
+    output_shape = _padded(shape, pads)
+    if mode == "constant" and min(output_shape, default=0) >= 0:
+        kept = (
+            _kept(output_shape, input)
+            if max(pads, default=0) > 0
+            else _cut(output_shape, input)
+        )
+        return Made(output_shape, dtype, kept, "ConstantPadNdBackward0")
+    if not any(pads) or min(output_shape) < 1:
         return NotImplemented
-    return _mirrored(input, made, pads, mode)
+    return _mirrored(input, output_shape, pads, mode)
 
 
-def _cut(made: Shape, input: Meta) -> Shape:
+def _cut(output_shape: Shape, input: Meta) -> Shape:
     """Return the strides of the copy that results from cropping."""
-    return compute_strides_like(made, input.stride)
+    return compute_strides_like(output_shape, input.stride)
 
 
 def pad_pairs(pad: Sequence[int], rank: int) -> list[tuple[int, int]]:
     """Return the padding (left, right) of each dim; `pad` begins with the last dim."""
-    given = list(zip(pad[::2], pad[1::2], strict=True))[::-1]
-    return [(0, 0)] * (rank - len(given)) + given
+    pairs = list(zip(pad[::2], pad[1::2], strict=True))[::-1]
+    return [(0, 0)] * (rank - len(pairs)) + pairs
 
 
 def _padded(shape: Shape, pads: Shape) -> Shape:
@@ -71,13 +75,15 @@ def _padded(shape: Shape, pads: Shape) -> Shape:
     )
 
 
-def _kept(made: Shape, input: Meta) -> Shape | None:
-    if len(made) not in (4, 5):
+def _kept(output_shape: Shape, input: Meta) -> Shape | None:
+    if len(output_shape) not in (4, 5):
         return None
-    return compute_format_strides(made, suggest_format(input.shape, input.stride))
+    return compute_format_strides(
+        output_shape, suggest_format(input.shape, input.stride)
+    )
 
 
-def _mirrored(input: Meta, made: Shape, pads: Shape, mode: str) -> Any:
+def _mirrored(input: Meta, output_shape: Shape, pads: Shape, mode: str) -> Any:
     dims, ndim = len(pads) // 2, len(input.shape)
     if dims > 3 or ndim not in (dims + 1, dims + 2) or min(pads) < 0:
         return NotImplemented
@@ -85,16 +91,16 @@ def _mirrored(input: Meta, made: Shape, pads: Shape, mode: str) -> Any:
         return NotImplemented
     if mode != "replicate" and not _reachable(input.shape, pads, mode):
         return NotImplemented
-    stride = _kept(made, input)
+    stride = _kept(output_shape, input)
     hinted = suggest_format(input.shape, input.stride) != "contiguous_format"
     if ndim == 4 and dims == 3 and hinted:
         return NotImplemented
     if mode == "circular":
-        return Made(made, input.dtype, None, "CopySlices")
+        return Made(output_shape, input.dtype, None, "CopySlices")
     name = {"reflect": "Reflection", "replicate": "Replication"}.get(mode)
     if name is None:
         return NotImplemented
-    return Made(made, input.dtype, stride, f"{name}Pad{dims}DBackward0")
+    return Made(output_shape, input.dtype, stride, f"{name}Pad{dims}DBackward0")
 
 
 def _reachable(shape: Shape, pads: Shape, mode: str) -> bool:
@@ -106,13 +112,13 @@ def _reachable(shape: Shape, pads: Shape, mode: str) -> bool:
     )
 
 
-def _shuffled(input: Meta, made: Shape, grad_fn: str) -> Any:
+def _shuffled(input: Meta, output_shape: Shape, grad_fn: str) -> Any:
     shape = input.shape
     if len(shape) == 5 and suggest_format(shape, input.stride) == "channels_last_3d":
         return NotImplemented
     if len(shape) == 4 and suggest_format(shape, input.stride) == "channels_last":
-        return Made(made, input.dtype, channels_last(made), grad_fn)
-    return Made(made, input.dtype, None, grad_fn)
+        return Made(output_shape, input.dtype, channels_last(output_shape), grad_fn)
+    return Made(output_shape, input.dtype, None, grad_fn)
 
 
 @rule("torch.pixel_shuffle", "torch.nn.functional.pixel_shuffle")
@@ -132,8 +138,8 @@ def pixel_shuffle(input: Meta, upscale_factor: int) -> Any:
             "the square of upscale_factor, but input.size(-3)="
             f"{shape[-3]} is not divisible by {by * by}"
         )
-    made = (*shape[:-3], shape[-3] // (by * by), shape[-2] * by, shape[-1] * by)
-    return _shuffled(input, made, "PixelShuffleBackward0")
+    output_shape = (*shape[:-3], shape[-3] // (by * by), shape[-2] * by, shape[-1] * by)
+    return _shuffled(input, output_shape, "PixelShuffleBackward0")
 
 
 @rule("torch.pixel_unshuffle", "torch.nn.functional.pixel_unshuffle")
@@ -144,8 +150,8 @@ def pixel_unshuffle(input: Meta, downscale_factor: int) -> Any:
         return NotImplemented
     if shape[-2] % by or shape[-1] % by:
         return NotImplemented
-    made = (*shape[:-3], shape[-3] * by * by, shape[-2] // by, shape[-1] // by)
-    return _shuffled(input, made, "PixelUnshuffleBackward0")
+    output_shape = (*shape[:-3], shape[-3] * by * by, shape[-2] // by, shape[-1] // by)
+    return _shuffled(input, output_shape, "PixelUnshuffleBackward0")
 
 
 @rule("torch.channel_shuffle", "torch.nn.functional.channel_shuffle")
@@ -159,10 +165,10 @@ def channel_shuffle(input: Meta, groups: int) -> Any:
     return Made(shape, input.dtype, None, "ChannelShuffleBackward0")
 
 
-def _blocks(sizes: Shape, kernel: Shape, *given: Any) -> tuple[int, int] | None:
+def _blocks(sizes: Shape, kernel: Shape, *settings: Any) -> tuple[int, int] | None:
     """Return how many blocks fit (down, across), or None for unusual settings."""
-    dilation, padding, stride = (expand_per_dim(value, 2) for value in given)
-    if not all(len(each) == 2 for each in (kernel, dilation, padding, stride)):
+    dilation, padding, stride = (expand_per_dim(value, 2) for value in settings)
+    if not all(len(numbers) == 2 for numbers in (kernel, dilation, padding, stride)):
         return None
     if min(*kernel, *dilation, *stride) < 1 or min(padding) < 0:
         return None
@@ -188,8 +194,8 @@ def unfold(
     if blocks is None:
         return NotImplemented
     rows = shape[-3] * kernel[0] * kernel[1]
-    made = (*shape[:-3], rows, blocks[0] * blocks[1])
-    return Made(made, input.dtype, None, "Im2ColBackward0")
+    output_shape = (*shape[:-3], rows, blocks[0] * blocks[1])
+    return Made(output_shape, input.dtype, None, "Im2ColBackward0")
 
 
 @rule("torch.nn.functional.fold")
@@ -211,5 +217,5 @@ def fold(
     blocks = _blocks(sizes, kernel, dilation, padding, stride)
     if blocks is None or blocks[0] * blocks[1] != shape[-1]:
         return NotImplemented
-    made = (*shape[:-2], shape[-2] // (kernel[0] * kernel[1]), *sizes)
-    return Made(made, input.dtype, None, "Col2ImBackward0")
+    output_shape = (*shape[:-2], shape[-2] // (kernel[0] * kernel[1]), *sizes)
+    return Made(output_shape, input.dtype, None, "Col2ImBackward0")

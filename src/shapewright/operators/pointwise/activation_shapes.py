@@ -107,8 +107,8 @@ def _either(kind: _Activation) -> Metadata:
             *rest, inplace = rest  # type: ignore[assignment]
         if not inplace:
             return plain(input, *rest, **named)
-        made = writing(input, *rest, **named)
-        return made if made is NotImplemented else Same(0, True, made.grad_fn)
+        output = writing(input, *rest, **named)
+        return output if output is NotImplemented else Same(0, True, output.grad_fn)
 
     return metadata
 

@@ -242,12 +242,12 @@ def _scaled(kind: Binary, checked: bool, writes: bool) -> Metadata:
     def metadata(input: Any, other: Any, *, alpha: Any = 1, out: Any = None) -> Any:
         if checked:
             _check_not_bools(input, other)
-        made = plain(input, other)
-        if made is NotImplemented or out is not None or type(alpha) is complex:
+        output = plain(input, other)
+        if output is NotImplemented or out is not None or type(alpha) is complex:
             return NotImplemented
         if alpha != 1 or type(alpha) is not int:
             _check_alpha(alpha, common(input, other) or "")
-        return made
+        return output
 
     return metadata
 
@@ -271,8 +271,8 @@ _SUB_REFLECTED = _scaled(
 @rule("torch.rsub", "torch.Tensor.__rsub__")
 def rsub(input: Any, other: Any, *, alpha: Any = 1) -> Any:
     """`other - alpha * input`."""
-    made = _SUB_REFLECTED(other, input, alpha=alpha)
-    return made
+    output = _SUB_REFLECTED(other, input, alpha=alpha)
+    return output
 
 
 _NONE = ("", "", "-")
@@ -364,16 +364,16 @@ def div(
 ) -> Any:
     """Infer division: true division gives floats, a rounding mode keeps integers."""
     _check_mode(rounding_mode)
-    made = _NEW[rounding_mode](input, other, out=out)
-    return made
+    output = _NEW[rounding_mode](input, other, out=out)
+    return output
 
 
 @rule("torch.Tensor.div_", "torch.Tensor.divide_", writes=0)
 def div_in_place(input: Any, other: Any, *, rounding_mode: str | None = None) -> Any:
     """Infer `div` written into the dividend."""
     _check_mode(rounding_mode)
-    made = _WRITTEN[rounding_mode](input, other)
-    return made
+    output = _WRITTEN[rounding_mode](input, other)
+    return output
 
 
 @rule("torch.Tensor.__rdiv__", "torch.Tensor.__rtruediv__")

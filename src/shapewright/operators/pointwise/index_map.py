@@ -72,8 +72,8 @@ def _of_one(function: str) -> Any:
     def make(input: Meta, *numbers: Any, **options: Any) -> Any:
         options.pop("inplace", None)
         options.pop("out", None)
-        given = [number for number in numbers if type(number) is not bool]
-        return _mapped(function, input, given, options)
+        plain_numbers = [number for number in numbers if type(number) is not bool]
+        return _mapped(function, input, plain_numbers, options)
 
     return make
 
@@ -85,19 +85,19 @@ def _mapped(
     if not hasattr(input, "shape"):
         return NotDrawn("its first argument is a number")
     shape = tuple(input.shape)
-    given = (*numbers, *options.values())
-    if any(hasattr(value, "shape") or isinstance(value, list) for value in given):
+    values = (*numbers, *options.values())
+    if any(hasattr(value, "shape") or isinstance(value, list) for value in values):
         return NotDrawn("a tensor stands where a number is usual")
     if len(shape) > MOST:
         return NotDrawn(f"it has more than {MOST} dims")
     reads = (Read("input", out_letters(len(shape))), *map(constant, numbers))
-    said = WORDS.get(function, f"`{function}` of it")
+    description = WORDS.get(function, f"`{function}` of it")
     return IndexMap(
         shape,
         reads,
         term=function,
         options=tuple(options.items()),
-        sentence=f"Each output element reads the one at its own place: {said}.",
+        sentence=f"Each output element reads the one at its own place: {description}.",
     )
 
 
@@ -138,22 +138,22 @@ def polygamma(n: int, input: Meta, *, out: Any = None) -> Any:
 )  # fmt: skip
 def clamp(input: Meta, min: Any = None, max: Any = None, *, out: Any = None) -> Any:
     bounds = {"min": min, "max": max}
-    given = {name: bound for name, bound in bounds.items() if bound is not None}
+    bounds_set = {name: bound for name, bound in bounds.items() if bound is not None}
     shape = tuple(input.shape)
-    for bound in given.values():
+    for bound in bounds_set.values():
         if hasattr(bound, "shape") and tuple(bound.shape) != shape:
             shape = broadcast(shape, tuple(bound.shape))
     if len(shape) > MOST:
         return NotDrawn(f"it has more than {MOST} dims")
     reads = [operand("input", input, shape)]
-    reads += [operand(name, bound, shape) for name, bound in given.items()]
-    function = "clamp" if len(given) == 2 else f"clamp_{next(iter(given))}"
-    said = " and ".join(
+    reads += [operand(name, bound, shape) for name, bound in bounds_set.items()]
+    function = "clamp" if len(bounds_set) == 2 else f"clamp_{next(iter(bounds_set))}"
+    limits = " and ".join(
         f"{'at least' if name == 'min' else 'at most'} "
         f"{'`' + name + '`' if hasattr(bound, 'shape') else bound}"
-        for name, bound in given.items()
+        for name, bound in bounds_set.items()
     )
-    words = f"Each output element is the input's at its own place, but {said}."
+    words = f"Each output element is the input's at its own place, but {limits}."
     return IndexMap(shape, tuple(reads), term=function, sentence=words)
 
 
@@ -236,7 +236,10 @@ SIGNS = {
 
 
 def spread(
-    function: str, operands: dict[str, Any], options: dict[str, Any], said: str = ""
+    function: str,
+    operands: dict[str, Any],
+    options: dict[str, Any],
+    description: str = "",
 ) -> Any:
     """Return the map of a function of broadcast operands."""
     shapes = [tuple(x.shape) for x in operands.values() if hasattr(x, "shape")]
@@ -250,12 +253,12 @@ def spread(
         tuple(operand(name, value, shape) for name, value in operands.items()),
         term=function,
         options=tuple((key, value) for key, value in options.items()),
-        sentence=f"{said or f'`{function}`'} {_lined_up(shapes, shape)}",
+        sentence=f"{description or f'`{function}`'} {_lined_up(shapes, shape)}",
     )
 
 
 def _lined_up(shapes: list[tuple[int, ...]], shape: tuple[int, ...]) -> str:
-    if all(one == shape for one in shapes):
+    if all(operand_shape == shape for operand_shape in shapes):
         return "of the elements at the same place."
     sizes = " and ".join(map(str, shapes))
     return (
@@ -335,8 +338,10 @@ def complex_(real: Any, imag: Any, *, out: Any = None) -> Any:
 
 @broadcast_map("torch.lerp", "torch.Tensor.lerp", "torch.Tensor.lerp_")
 def lerp(input: Any, end: Any, weight: Any, *, out: Any = None) -> Any:
-    said = "input + weight * (end - input)"
-    return spread("lerp", {"input": input, "end": end, "weight": weight}, {}, said)
+    description = "input + weight * (end - input)"
+    return spread(
+        "lerp", {"input": input, "end": end, "weight": weight}, {}, description
+    )
 
 
 def _of_three(name: str, sign: str) -> Any:
@@ -347,8 +352,10 @@ def _of_three(name: str, sign: str) -> Any:
     ) -> Any:
         operands = {"input": input, "tensor1": tensor1, "tensor2": tensor2}
         times = "" if value == 1 else f"{value} * "
-        said = f"input + {times}tensor1 {sign} tensor2"
-        return spread(name, operands, {"value": value} if value != 1 else {}, said)
+        description = f"input + {times}tensor1 {sign} tensor2"
+        return spread(
+            name, operands, {"value": value} if value != 1 else {}, description
+        )
 
     return make
 
@@ -379,24 +386,24 @@ def masked_fill(input: Meta, mask: Meta, value: Any) -> Any:
 
 
 def _chosen(
-    name: str, condition: Meta, one: tuple[str, Any], other: tuple[str, Any]
+    name: str, condition: Meta, chosen: tuple[str, Any], otherwise: tuple[str, Any]
 ) -> Any:
-    """Map the element of `one` where the condition holds, else that of `other`."""
+    """Map the element of `chosen` where the condition holds, else the other's."""
     if condition.dtype != "bool":
         return NotDrawn(f"its {name} is not a bool tensor")
-    given = [condition, one[1], other[1]]
-    shape = broadcast(*(tuple(x.shape) for x in given if hasattr(x, "shape")))
+    operands = [condition, chosen[1], otherwise[1]]
+    shape = broadcast(*(tuple(x.shape) for x in operands if hasattr(x, "shape")))
     if len(shape) > MOST:
         return NotDrawn(f"it has more than {MOST} dims")
     asked = Element(name, build_broadcast_index(tuple(condition.shape), shape))
-    first = operand(*one, shape)
+    first = operand(*chosen, shape)
     when = (Equal(asked, number(1)),)
-    if hasattr(one[1], "shape"):
+    if hasattr(chosen[1], "shape"):
         first = Read(first.tensor, first.indices, when)
     else:
-        first = constant(one[1], when)
-    words = [x if hasattr(v, "shape") else str(v) for x, v in (one, other)]
+        first = constant(chosen[1], when)
+    words = [x if hasattr(v, "shape") else str(v) for x, v in (chosen, otherwise)]
     sentence = (
         f"`{words[0]}` where `{name}` is true, else `{words[1]}`, place by place."
     )
-    return IndexMap(shape, (first, operand(*other, shape)), sentence=sentence)
+    return IndexMap(shape, (first, operand(*otherwise, shape)), sentence=sentence)

@@ -74,11 +74,11 @@ def _of_two(word: str, rule: Rule, first: str, second: str) -> Any:
     """Return the check of an operator of two operands."""
     writes = rule.writes is not None
 
-    def asked(one: Any, two: Any) -> Unmet | None:
-        named = [(first, one), (second, two)]
+    def asked(left: Any, right: Any) -> Unmet | None:
+        named = [(first, left), (second, right)]
         wrong = broadcast(named)
         if wrong is None and writes:
-            wrong = into(one, two, first, second)
+            wrong = into(left, right, first, second)
         return wrong or _of_kinds(word, named, writes) or of_dtypes(rule, *named)
 
     def binary(input: Any, other: Any, **options: Any) -> Unmet | None:
@@ -97,18 +97,21 @@ def _of_two(word: str, rule: Rule, first: str, second: str) -> Any:
 
 def broadcast(named: Sequence[tuple[str, Any]]) -> Unmet | None:
     """Check that sizes aligned from the right are equal or that one of them is 1."""
-    given = [(name, each) for name, each in named if is_tensor(each)]
-    for at, (other, second) in enumerate(given):
-        for name, first in given[:at]:
+    tensors = [(name, operand) for name, operand in named if is_tensor(operand)]
+    for at, (other, second) in enumerate(tensors):
+        for name, first in tensors[:at]:
             if clash(first.shape, second.shape) is not None:
                 return _unlined(name, first, other, second)
     return None
 
 
-def clash(one: Shape, other: Shape) -> int | None:
+def clash(shape: Shape, other_shape: Shape) -> int | None:
     """Return the first dim, counted from the right, that cannot broadcast, or None."""
-    for back in range(1, min(len(one), len(other)) + 1):
-        if one[-back] != other[-back] and 1 not in (one[-back], other[-back]):
+    for back in range(1, min(len(shape), len(other_shape)) + 1):
+        if shape[-back] != other_shape[-back] and 1 not in (
+            shape[-back],
+            other_shape[-back],
+        ):
             return back
     return None
 
@@ -118,7 +121,7 @@ def _unlined(name: str, first: Meta, other: str, second: Meta) -> Unmet:
     back = clash(first.shape, second.shape)
     assert back is not None
     x, y = first.shape[-back], second.shape[-back]
-    said = (
+    message = (
         f"{{op}} cannot line up {word(name)} {text(first.shape)} with {word(other)}"
         f" {text(second.shape)}: {x} against {y}"
     )
@@ -126,13 +129,13 @@ def _unlined(name: str, first: Meta, other: str, second: Meta) -> Unmet:
     for here, small, large in ((other, second, first), (name, first, second)):
         size = len(small.shape)
         if size < len(large.shape) and large.shape[:size] == small.shape:
-            made = (*small.shape, *(1,) * (len(large.shape) - size))
-            at, grant, sure = here, Made(made, small.dtype), True
-            said += f"; {word(here)} is missing trailing dims"
+            fitting = (*small.shape, *(1,) * (len(large.shape) - size))
+            at, grant, sure = here, Made(fitting, small.dtype), True
+            message += f"; {word(here)} is missing trailing dims"
             break
     return Unmet(
         BROADCAST_MISMATCH,
-        said,
+        message,
         Place(other, len(second.shape) - back),
         Place(name, len(first.shape) - back),
         y,
@@ -145,11 +148,11 @@ def _unlined(name: str, first: Meta, other: str, second: Meta) -> Unmet:
 
 def _fitted(shape: Shape, meta: Meta) -> Made:
     """Return a tensor with sizes that do not broadcast replaced by those of `shape`."""
-    made = list(meta.shape)
-    for back in range(1, min(len(shape), len(made)) + 1):
-        if made[-back] != shape[-back] and 1 not in (made[-back], shape[-back]):
-            made[-back] = shape[-back]
-    return Made(tuple(made), meta.dtype)
+    sizes = list(meta.shape)
+    for back in range(1, min(len(shape), len(sizes)) + 1):
+        if sizes[-back] != shape[-back] and 1 not in (sizes[-back], shape[-back]):
+            sizes[-back] = shape[-back]
+    return Made(tuple(sizes), meta.dtype)
 
 
 def into(
@@ -187,18 +190,18 @@ def into(
 
 def _of_kinds(word: str, named: list[tuple[str, Any]], writes: bool) -> Unmet | None:
     """Check that the dtypes allow the operator, and the result an in-place write."""
-    given = [(name, each) for name, each in named if is_tensor(each)]
-    if any(each.dtype not in KNOWN for _, each in given):
+    tensors = [(name, operand) for name, operand in named if is_tensor(operand)]
+    if any(tensor.dtype not in KNOWN for _, tensor in tensors):
         return None
     if word in SUBTRACTIONS:
-        wrong = _subtraction(named, given)
+        wrong = _subtraction(named, tensors)
         if wrong is not None:
             return wrong
     if word in BITWISE:
-        for name, each in given:
-            if KIND[each.dtype] > 1:
+        for name, tensor in tensors:
+            if KIND[tensor.dtype] > 1:
                 why = "{op} expects integers or bools"
-                return dtype_unmet(name, each, "bool", why)
+                return dtype_unmet(name, tensor, "bool", why)
     if writes and word in WRITTEN:
         return _kept(word, named)
     return None
@@ -211,15 +214,15 @@ WRITTEN = frozenset(
 
 
 def _subtraction(
-    named: list[tuple[str, Any]], given: list[tuple[str, Any]]
+    named: list[tuple[str, Any]], tensor_operands: list[tuple[str, Any]]
 ) -> Unmet | None:
     """Check that no operand of a subtraction is bool, as in `1 - mask`."""
     values = [value for _, value in named]
-    bools = [pair for pair in given if pair[1].dtype == "bool"]
+    bools = [pair for pair in tensor_operands if pair[1].dtype == "bool"]
     plain = any(type(value) is bool for value in values)
     if not bools:
         return None
-    tensors = [each.dtype for _, each in given]
+    tensors = [tensor.dtype for _, tensor in tensor_operands]
     floats = any(dtype in FLOATING for dtype in tensors) or any(
         type(value) is float for value in values
     )
@@ -321,7 +324,7 @@ def copy_(self: Meta, src: Meta, non_blocking: bool = False) -> Unmet | None:
 @needs("torch.functional.broadcast_tensors", "torch.broadcast_tensors")
 def broadcast_tensors(*tensors: Any) -> Unmet | None:
     """Check that all tensors broadcast with each other."""
-    return broadcast([(f"tensors.{n}", each) for n, each in enumerate(tensors)])
+    return broadcast([(f"tensors.{n}", tensor) for n, tensor in enumerate(tensors)])
 
 
 @needs("torch.prelu")
@@ -405,8 +408,8 @@ def _pair(word: str, check: Check) -> None:
     def aligned(
         input: Any, other: Any = None, *rest: Any, **options: Any
     ) -> Unmet | None:
-        given = ("input", input), ("other", other)
-        return broadcast(given) or check(*(p for p in given if is_tensor(p[1])))
+        operands = ("input", input), ("other", other)
+        return broadcast(operands) or check(*(p for p in operands if is_tensor(p[1])))
 
     names = (f"torch.{word}",) if "." in word else both(word)
     needs(*named(*names))(aligned)
@@ -419,16 +422,16 @@ for _word, _check in PAIRS.items():
 @needs("torch.complex", "torch.polar")
 def complex_parts(real: Meta, imag: Any, **options: Any) -> Unmet | None:
     """Check that both operands broadcast and have the same float dtype."""
-    given = ("real", real), ("imag", imag)
-    return broadcast(given) or real_floats(*given) or same_dtype(*given)
+    operands = ("real", real), ("imag", imag)
+    return broadcast(operands) or real_floats(*operands) or same_dtype(*operands)
 
 
 @needs("torch.lerp")
 def lerp(input: Meta, end: Meta, weight: Any) -> Unmet | None:
     """Check that both ends and the weight broadcast and share a float dtype."""
-    given = [("input", input), ("end", end), ("weight", weight)]
-    tensors = [pair for pair in given if is_tensor(pair[1])]
-    return broadcast(given) or some_float(*tensors) or same_dtype(*tensors)
+    operands = [("input", input), ("end", end), ("weight", weight)]
+    tensors = [pair for pair in operands if is_tensor(pair[1])]
+    return broadcast(operands) or some_float(*tensors) or same_dtype(*tensors)
 
 
 @needs("torch.Tensor.lerp_")
@@ -442,18 +445,18 @@ def lerp_(input: Meta, end: Meta, weight: Any) -> Unmet | None:
 @needs("torch.addcmul")
 def addcmul(input: Meta, tensor1: Any, tensor2: Any, **options: Any) -> Unmet | None:
     """Check that the three operands broadcast and are not all bool."""
-    given = ("input", input), ("tensor1", tensor1), ("tensor2", tensor2)
-    wrong = broadcast(given)
-    if wrong is None and all(each.dtype == "bool" for _, each in given):
-        return no_bools(given[0])
+    operands = ("input", input), ("tensor1", tensor1), ("tensor2", tensor2)
+    wrong = broadcast(operands)
+    if wrong is None and all(tensor.dtype == "bool" for _, tensor in operands):
+        return no_bools(operands[0])
     return wrong
 
 
 @needs("torch.addcdiv")
 def addcdiv(input: Meta, tensor1: Any, tensor2: Any, **options: Any) -> Unmet | None:
     """Check that the three operands broadcast and that the division is of floats."""
-    given = ("tensor1", tensor1), ("tensor2", tensor2)
-    return broadcast((("input", input), *given)) or some_float(*given)
+    operands = ("tensor1", tensor1), ("tensor2", tensor2)
+    return broadcast((("input", input), *operands)) or some_float(*operands)
 
 
 def _added_in_place(check: Check) -> Check:
@@ -463,10 +466,10 @@ def _added_in_place(check: Check) -> Check:
         input: Meta, tensor1: Any, tensor2: Any, **options: Any
     ) -> Unmet | None:
         wrong = check(input, tensor1, tensor2)
-        for name, each in (("tensor1", tensor1), ("tensor2", tensor2)):
-            wrong = wrong or into(input, each, "input", name)
-        for name, each in (("tensor1", tensor1), ("tensor2", tensor2)):
-            wrong = wrong or _kept("", [("input", input), (name, each)])
+        for name, tensor in (("tensor1", tensor1), ("tensor2", tensor2)):
+            wrong = wrong or into(input, tensor, "input", name)
+        for name, tensor in (("tensor1", tensor1), ("tensor2", tensor2)):
+            wrong = wrong or _kept("", [("input", input), (name, tensor)])
         return wrong
 
     return written
@@ -481,11 +484,11 @@ def clamp(
     input: Meta, min: Any = None, max: Any = None, **options: Any
 ) -> Unmet | None:
     """Check that the bounds are real and broadcast with the input."""
-    given = [("input", input), ("min", min), ("max", max)]
-    wrong = broadcast(given) or no_complex(*given)
-    tensors = [each for _, each in given if is_tensor(each)]
-    if wrong is None and all(each.dtype == "bool" for each in tensors):
-        return no_bools(given[0])
+    operands = [("input", input), ("min", min), ("max", max)]
+    wrong = broadcast(operands) or no_complex(*operands)
+    tensors = [operand for _, operand in operands if is_tensor(operand)]
+    if wrong is None and all(tensor.dtype == "bool" for tensor in tensors):
+        return no_bools(operands[0])
     return wrong
 
 

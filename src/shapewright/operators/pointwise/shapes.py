@@ -98,11 +98,11 @@ def _in_place(family: Family, grad_fn: str) -> Metadata:
 
 def _register(family: Family, grad_fn: str, names: list[str], forms: str) -> None:
     """Register names in these `forms`: F torch.x, M method, I method x_, J torch.x_."""
-    made = [f"torch.{name}" for name in names if "F" in forms]
-    made += [f"torch.Tensor.{name}" for name in names if "M" in forms]
+    allocating = [f"torch.{name}" for name in names if "F" in forms]
+    allocating += [f"torch.Tensor.{name}" for name in names if "M" in forms]
     wrote = [f"torch.Tensor.{name}_" for name in names if "I" in forms]
     wrote += [f"torch.{name}_" for name in names if "J" in forms]
-    rule(*made)(_out_of_place(family, grad_fn))
+    rule(*allocating)(_out_of_place(family, grad_fn))
     if wrote:
         rule(*wrote, writes=0)(_in_place(family, _OWN_IN_PLACE.get(grad_fn, grad_fn)))
 
@@ -223,8 +223,12 @@ def round_(input: Any, *, decimals: int | None = None, out: Any = None) -> Any:
 def round_in_place(input: Any, *, decimals: int | None = None) -> Any:
     """Infer `round` written to its argument."""
     no_overlap(input)
-    made = round_(input, decimals=decimals)
-    return made if made is NotImplemented else written(input, made.dtype, made.grad_fn)
+    output = round_(input, decimals=decimals)
+    return (
+        output
+        if output is NotImplemented
+        else written(input, output.dtype, output.grad_fn)
+    )
 
 
 @rule("torch.square", "torch.Tensor.square")

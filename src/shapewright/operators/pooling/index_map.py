@@ -154,20 +154,20 @@ def _max_unpool(dims: int) -> Callable[..., Any]:
     ) -> IndexMap:
         sizes = input.shape[-dims:]
         kernel = expand_per_dim(kernel_size, dims)
-        made = [
+        output_sizes = [
             window.spread()
             for window in compute_pooled(sizes, kernel, stride, padding, 1, False)
         ]
         if output_size is not None:
-            made = list(output_size)[-dims:]
+            output_sizes = list(output_size)[-dims:]
         front = _channel_letters(input, dims)
         loops, inner = build_loops(dict(zip(STEPS[dims], sizes, strict=True)))
         at = (*map(Letter, front), *inner)
         return IndexMap(
-            (*input.shape[:-dims], *made),
+            (*input.shape[:-dims], *output_sizes),
             (Read("input", at),),
             loops,
-            (Equal(Element("indices", at), flatten_index(places(dims), made)),),
+            (Equal(Element("indices", at), flatten_index(places(dims), output_sizes)),),
             start=0,
             letters=(*front, *SPACE[dims]),
             sentence="Each element goes to its place in `indices`; the others are 0.",

@@ -38,12 +38,14 @@ def _single(value: float) -> float:
 
 
 def _nearest_places(
-    size: int, made: int, factor: float | None, exact: bool
+    size: int, new_size: int, factor: float | None, exact: bool
 ) -> list[int]:
     """Return the index of the input element that each output element copies."""
-    scale = _single(1 / factor if factor else size / made)
+    scale = _single(1 / factor if factor else size / new_size)
     shift = 0.5 if exact else 0.0
-    return [min(floor(_single((at + shift) * scale)), size - 1) for at in range(made)]
+    return [
+        min(floor(_single((at + shift) * scale)), size - 1) for at in range(new_size)
+    ]
 
 
 def _as_formula(
@@ -56,12 +58,12 @@ def _as_formula(
     for ratio in ratios:
         over, under = ratio.numerator, ratio.denominator
         for shift in (0, over // 2):
-            found = (at * over + shift) // under
+            formula = (at * over + shift) // under
             if all(
-                found.value({at.name: place}) == source
+                formula.value({at.name: place}) == source
                 for place, source in enumerate(places)
             ):
-                return found
+                return formula
     return None
 
 
@@ -69,17 +71,17 @@ Taps = tuple[list[list[int]], list[list[float]]]
 """For each output element, the input indices that it reads and their weights."""
 
 
-def _scale_of(size: int, made: int, factor: float | None, corners: bool) -> float:
+def _scale_of(size: int, new_size: int, factor: float | None, corners: bool) -> float:
     """Return the distance between output elements in units of input elements."""
     if corners:
-        return (size - 1) / (made - 1) if made > 1 else 0.0
-    return 1 / factor if factor else size / made
+        return (size - 1) / (new_size - 1) if new_size > 1 else 0.0
+    return 1 / factor if factor else size / new_size
 
 
-def _linear_taps(size: int, made: int, factor: float | None, corners: bool) -> Taps:
-    scale = _scale_of(size, made, factor, corners)
+def _linear_taps(size: int, new_size: int, factor: float | None, corners: bool) -> Taps:
+    scale = _scale_of(size, new_size, factor, corners)
     places, weights = [], []
-    for at in range(made):
+    for at in range(new_size):
         real = at * scale if corners else max(0.0, (at + 0.5) * scale - 0.5)
         low = min(floor(real), size - 1)
         part = min(max(real - low, 0.0), 1.0)
@@ -88,10 +90,10 @@ def _linear_taps(size: int, made: int, factor: float | None, corners: bool) -> T
     return places, weights
 
 
-def _cubic_taps(size: int, made: int, factor: float | None, corners: bool) -> Taps:
-    scale = _scale_of(size, made, factor, corners)
+def _cubic_taps(size: int, new_size: int, factor: float | None, corners: bool) -> Taps:
+    scale = _scale_of(size, new_size, factor, corners)
     places, weights = [], []
-    for at in range(made):
+    for at in range(new_size):
         real = at * scale if corners else (at + 0.5) * scale - 0.5
         low = min(floor(real), size - 1)
         part = min(max(real - low, 0.0), 1.0)
@@ -101,14 +103,14 @@ def _cubic_taps(size: int, made: int, factor: float | None, corners: bool) -> Ta
 
 
 def _smooth_taps(
-    size: int, made: int, factor: float | None, corners: bool, reach: int
+    size: int, new_size: int, factor: float | None, corners: bool, reach: int
 ) -> Taps:
     """Return the taps with `antialias`: the filter widens with the output spacing."""
-    scale = _scale_of(size, made, factor, corners)
+    scale = _scale_of(size, new_size, factor, corners)
     wide = max(scale, 1.0)
     support = reach / 2 * wide
     places, weights = [], []
-    for at in range(made):
+    for at in range(new_size):
         centre = scale * (at + 0.5)
         low = max(int(centre - support + 0.5), 0)
         high = min(int(centre + support + 0.5), size)
@@ -147,13 +149,13 @@ def _cubic(distance: float, a: float) -> float:
 
 
 def _copied(
-    input: Meta, made: Sequence[int], factors: Sequence[float | None], exact: bool
+    input: Meta, new_sizes: Sequence[int], factors: Sequence[float | None], exact: bool
 ) -> IndexMap:
     """Map nearest-neighbor interpolation, in which each output element is a copy."""
-    dims = len(made)
+    dims = len(new_sizes)
     tables, at = [], []
     for name, size, new, factor in zip(
-        SPACE[dims], input.shape[-dims:], made, factors, strict=True
+        SPACE[dims], input.shape[-dims:], new_sizes, factors, strict=True
     ):
         places = _nearest_places(size, new, factor, exact)
         index = _as_formula(places, size, Letter(name), factor)
@@ -162,26 +164,26 @@ def _copied(
             index = Element(f"source_{name}", (Letter(name),))
         at.append(index)
     return IndexMap(
-        (*input.shape[:2], *made),
+        (*input.shape[:2], *new_sizes),
         (Read("input", (Letter("n"), Letter("c"), *at)),),
         letters=("n", "c", *SPACE[dims]),
-        sentence=f"Each of the {write_size(made)} elements is a copy of the nearest "
-        "one.",
+        sentence=f"Each of the {write_size(new_sizes)} elements is a copy of the "
+        "nearest one.",
         tables=tuple(tables),
     )
 
 
 def _weighted(
     input: Meta,
-    made: Sequence[int],
+    new_sizes: Sequence[int],
     factors: Sequence[float | None],
     taps: Callable[[int, int, float | None], Taps],
 ) -> IndexMap:
     """Map each output element to a sum of input elements, weighted along each dim."""
-    dims = len(made)
+    dims = len(new_sizes)
     tables, loops, at, weights = [], [], [], []
     for name, step, size, new, factor in zip(
-        SPACE[dims], STEPS[dims], input.shape[-dims:], made, factors, strict=True
+        SPACE[dims], STEPS[dims], input.shape[-dims:], new_sizes, factors, strict=True
     ):
         places, shares = taps(size, new, factor)
         index = (Letter(name), Letter(step))
@@ -192,14 +194,14 @@ def _weighted(
         weights.append(Read(f"weight_{name}", index))
     taken = write_size([loop.size for loop in loops])
     return IndexMap(
-        (*input.shape[:2], *made),
+        (*input.shape[:2], *new_sizes),
         (Read("input", (Letter("n"), Letter("c"), *at)), *weights),
         tuple(loops),
         term="product",
         combine="sum",
         letters=("n", "c", *SPACE[dims]),
-        sentence=f"Each of the {write_size(made)} elements is a weighted sum of the "
-        f"{taken} nearest ones: the nearer, the more.",
+        sentence=f"Each of the {write_size(new_sizes)} elements is a weighted sum of "
+        f"the {taken} nearest ones: the nearer, the more.",
         tables=tuple(tables),
     )
 
@@ -218,34 +220,34 @@ def interpolate(
     dims = len(sizes)
     if 0 in input.shape:
         return NotDrawn("its input is empty")
-    made = resized(tuple(sizes), size, scale_factor)
-    if made is None:
+    new_sizes = resized(tuple(sizes), size, scale_factor)
+    if new_sizes is None:
         return NotDrawn("its sizes are not plain numbers, one for each dim")
     factors: tuple[float | None, ...] = (None,) * dims
     if size is None and not recompute_scale_factor:
         many = isinstance(scale_factor, tuple | list)
         factors = tuple(scale_factor) if many else (scale_factor,) * dims
     if mode == "area":
-        return adaptive_avg_pool(dims)(input, made)
+        return adaptive_avg_pool(dims)(input, new_sizes)
     if mode in ("nearest", "nearest-exact"):
-        return _copied(input, made, factors, mode == "nearest-exact")
+        return _copied(input, new_sizes, factors, mode == "nearest-exact")
     if input.dtype in WHOLE:
         return NotDrawn("its weighted sums are rounded to whole numbers on the way")
     corners = bool(align_corners)
     if antialias:
-        if made[-1] == 1 and made[0] not in (1, sizes[0]):
+        if new_sizes[-1] == 1 and new_sizes[0] not in (1, sizes[0]):
             # Seen in torch 2.13 on the CPU: each row repeats the first one.
             return NotDrawn("torch is wrong at a width of 1 with `antialias`")
         reach = 4 if mode == "bicubic" else 2
         return _weighted(
             input,
-            made,
+            new_sizes,
             factors,
             lambda own, new, by: _smooth_taps(own, new, by, corners, reach),
         )
     taps = _cubic_taps if mode == "bicubic" else _linear_taps
     return _weighted(
-        input, made, factors, lambda own, new, by: taps(own, new, by, corners)
+        input, new_sizes, factors, lambda own, new, by: taps(own, new, by, corners)
     )
 
 

@@ -97,16 +97,16 @@ def _pooled(
     ceil_mode: bool,
 ) -> Unmet | None:
     """Check the rank, that padding is at most half a kernel, and that a window fits."""
-    given = stride is not None and stride not in ((), [])
+    has_stride = stride is not None and stride not in ((), [])
     wrong = of_spatial_rank(input, spatial) or of_settings(
         spatial, kernel_size=kernel_size, padding=padding, dilation=dilation
     )
-    if wrong is None and given:
+    if wrong is None and has_stride:
         wrong = of_settings(spatial, stride=stride)
     if wrong is not None:
         return wrong
     kernel, pads = each(kernel_size, spatial), each(padding, spatial)
-    steps = each(stride, spatial) if given else kernel
+    steps = each(stride, spatial) if has_stride else kernel
     reach = each(dilation, spatial)
     for pad, width in zip(pads, kernel, strict=True):
         if pad * 2 > width:
@@ -176,9 +176,9 @@ def _adaptive(spatial: int, kind: str) -> None:
 def _of_sizes(output_size: Any, spatial: int) -> Unmet | None:
     """Check that each dim has a size of at least 0; None keeps the size of a dim."""
     listed = isinstance(output_size, tuple | list)
-    given = list(output_size) if listed else [output_size]
-    known = [0 if size is None else size for size in given]
-    if listed and len(given) not in (1, spatial):
+    sizes = list(output_size) if listed else [output_size]
+    known = [0 if size is None else size for size in sizes]
+    if listed and len(sizes) not in (1, spatial):
         return of_settings(spatial, output_size=known)
     return of_positive("output_size", known, 0)
 
@@ -213,8 +213,8 @@ def _unpooling(spatial: int) -> None:
         wrong = _of_output(usual, steps, output_size)
         if wrong is None and min(usual) < 0:
             wrong = of_positive("kernel_size", kernel_size)
-        made = usual if output_size is None else tuple(output_size)[-spatial:]
-        wrong = wrong or _of_places(indices, made)
+        output_sizes = usual if output_size is None else tuple(output_size)[-spatial:]
+        wrong = wrong or _of_places(indices, output_sizes)
         return wrong or no_bools(("input", input)) or no_complex(("input", input))
 
     needs(f"torch.nn.functional.max_unpool{spatial}d")(unpool)
@@ -252,14 +252,14 @@ def _of_output(
     spatial = len(usual)
     if output_size is None:
         return None
-    given = tuple(output_size)
-    wanted = given[2:] if len(given) == spatial + 2 else given
+    numbers = tuple(output_size)
+    wanted = numbers[2:] if len(numbers) == spatial + 2 else numbers
     if len(wanted) != spatial:
         return Unmet(
             UNPOOLED_SIZE,
             f"{{op}} expects {spatial} numbers as `output_size`, or {spatial + 2}, got"
-            f" {len(given)}: {text(given)}",
-            has=len(given),
+            f" {len(numbers)}: {text(numbers)}",
+            has=len(numbers),
             needs=spatial,
             grants=(Grant("output_size", list(usual)),),
         )
@@ -282,8 +282,8 @@ def _of_places(indices: Meta, size: Sequence[int]) -> Unmet | None:
     """Check that known indices lie within the output."""
     values: tuple[int, ...] = getattr(indices, "values", None) or ()
     count = 1
-    for one in size:
-        count *= one
+    for length in size:
+        count *= length
     bad = next((value for value in values if not 0 <= value < count), None)
     if bad is None or not count:
         return None
@@ -310,10 +310,10 @@ def grid_sample(input: Meta, grid: Meta, *rest: Any, **options: Any) -> Unmet | 
     rank = len(input.shape)
     wanted = rank - 2
     if grid.shape[-1] != wanted:
-        made = resized(grid, rank - 1, wanted)
+        fitting = resized(grid, rank - 1, wanted)
         more = ""
         if grid.shape[1] == wanted:
-            made = Made((grid.shape[0], *grid.shape[2:], wanted), grid.dtype)
+            fitting = Made((grid.shape[0], *grid.shape[2:], wanted), grid.dtype)
             more = ": the coordinates are in dim 1; `permute` moves them to the end"
         return Unmet(
             GRID_SHAPE,
@@ -322,7 +322,7 @@ def grid_sample(input: Meta, grid: Meta, *rest: Any, **options: Any) -> Unmet | 
             Place("grid", rank - 1),
             has=grid.shape[-1],
             needs=wanted,
-            grants=(Grant("grid", made),),
+            grants=(Grant("grid", fitting),),
         )
     if grid.shape[0] != input.shape[0]:
         return Unmet(
@@ -344,7 +344,7 @@ def _of_ranks(input: Meta, grid: Meta) -> Unmet | None:
     have, rank = len(grid.shape), len(input.shape)
     if rank not in (4, 5):
         whole = rank in (2, 3) and have in (4, 5)
-        made = (*(1,) * (4 - rank), *input.shape) if whole else None
+        fitting = (*(1,) * (4 - rank), *input.shape) if whole else None
         return Unmet(
             WRONG_RANK,
             f"{{op}} expects 4 dims (batch, channels, height, width), or 5, got {rank}:"
@@ -352,7 +352,9 @@ def _of_ranks(input: Meta, grid: Meta) -> Unmet | None:
             Place("input"),
             has=rank,
             needs=4,
-            grants=() if made is None else (Grant("input", Made(made, input.dtype)),),
+            grants=()
+            if fitting is None
+            else (Grant("input", Made(fitting, input.dtype)),),
             guessed=True,
         )
     if have == rank:

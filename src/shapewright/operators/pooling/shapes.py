@@ -37,33 +37,33 @@ def _pooled(
     if len(shape) not in (dims + 1, dims + 2) or 0 in shape:
         return NotImplemented
     kernel = expand_per_dim(kernel_size, dims)
-    given = (stride or kernel, padding, dilation)
-    if any(len(expand_per_dim(value, dims)) != dims for value in (kernel, *given)):
+    settings = (stride or kernel, padding, dilation)
+    if any(len(expand_per_dim(value, dims)) != dims for value in (kernel, *settings)):
         return NotImplemented
     windows = compute_pooled(
         shape[-dims:], kernel, stride, padding, dilation, ceil_mode
     )
     if any(
-        min(each.kernel, each.stride, each.dilation) < 1 or each.before < 0
-        for each in windows
+        min(window.kernel, window.stride, window.dilation) < 1 or window.before < 0
+        for window in windows
     ):
         return NotImplemented
     _check_padding(windows)
-    sizes = tuple(each.places for each in windows)
+    sizes = tuple(window.places for window in windows)
     if min(sizes) < 1:
         raise _too_small(shape, sizes, dims)
     return (*shape[:-dims], *sizes)
 
 
 def _check_padding(windows: tuple[Window, ...]) -> None:
-    for each in windows:
-        if each.before > each.reach // 2:
+    for window in windows:
+        if window.before > window.reach // 2:
             if len(windows) == 3:
                 raise _Unusual
             raise Misfit(
                 "pad should be at most half of effective kernel size, but got "
-                f"pad={each.before}, kernel_size={each.kernel} and "
-                f"dilation={each.dilation}"
+                f"pad={window.before}, kernel_size={window.kernel} and "
+                f"dilation={window.dilation}"
             )
 
 
@@ -73,10 +73,10 @@ class _Unusual(Exception):
 
 def _too_small(shape: Shape, sizes: Shape, dims: int) -> Misfit:
     planes = shape[-dims - 1]
-    given = "x".join(map(str, (planes, *shape[-dims:])))
-    made = "x".join(map(str, (planes, *sizes)))
+    input_text = "x".join(map(str, (planes, *shape[-dims:])))
+    output_text = "x".join(map(str, (planes, *sizes)))
     return Misfit(
-        f"Given input size: ({given}). Calculated output size: ({made}). "
+        f"Given input size: ({input_text}). Calculated output size: ({output_text}). "
         "Output size is too small"
     )
 
@@ -102,8 +102,8 @@ def _max_pool(
         return shape
     kept = compute_hinted_strides(shape, input.shape, input.stride)
     grad_fn = f"MaxPool{dims}DWithIndicesBackward0"
-    made = Made(shape, dtype, kept, grad_fn)
-    return (made, Made(shape, "int64", kept, "")) if return_indices else made
+    output = Made(shape, dtype, kept, grad_fn)
+    return (output, Made(shape, "int64", kept, "")) if return_indices else output
 
 
 def _max_pool2d(
@@ -154,13 +154,15 @@ def _max_pool1d(
     if dtype not in FLOATING or input.stride != contiguous(input.shape):
         return NotImplemented
     try:
-        made = _pooled(input, kernel_size, stride, padding, dilation, ceil_mode, 1)
+        output_shape = _pooled(
+            input, kernel_size, stride, padding, dilation, ceil_mode, 1
+        )
     except (Misfit, _Unusual):
         return NotImplemented
-    if made is NotImplemented:
-        return made
-    out = Made(made, dtype, None, "SqueezeBackward1")
-    return (out, Made(made, "int64", None, "")) if return_indices else out
+    if output_shape is NotImplemented:
+        return output_shape
+    out = Made(output_shape, dtype, None, "SqueezeBackward1")
+    return (out, Made(output_shape, "int64", None, "")) if return_indices else out
 
 
 for _dims, _function in ((1, _max_pool1d), (2, _max_pool2d), (3, _max_pool3d)):
@@ -342,8 +344,8 @@ def _adaptive_max_pool(
         compute_hinted_strides(shape, input.shape, input.stride) if dims == 2 else None
     )
     grad_fn = f"AdaptiveMaxPool{dims}DBackward0" if dims > 1 else "SqueezeBackward1"
-    made = Made(shape, input.dtype, kept, grad_fn)
-    return (made, Made(shape, "int64", kept, "")) if return_indices else made
+    output = Made(shape, input.dtype, kept, grad_fn)
+    return (output, Made(shape, "int64", kept, "")) if return_indices else output
 
 
 def _register_adaptive_max(dims: int) -> None:
@@ -402,34 +404,36 @@ def interpolate(
         return NotImplemented
     if min(sizes) < 1:  # torch's data-free kernel lets it pass
         raise Misfit(_write_too_small(shape[2:], sizes))
-    made = (*shape[:2], *sizes)
+    output_shape = (*shape[:2], *sizes)
     suffix = "Aa" if antialias else ""
     grad_fn = f"Upsample{_NODE[mode]}{ndim - 2}D{suffix}Backward0"
     return Made(
-        made,
+        output_shape,
         input.dtype,
-        compute_hinted_strides(made, input.shape, input.stride),
+        compute_hinted_strides(output_shape, input.shape, input.stride),
         grad_fn,
     )
 
 
 def _write_too_small(have: Shape, sizes: Shape) -> str:
     """Return torch's message for an output without elements."""
-    one, two = (
+    have_text, sizes_text = (
         ", ".join(
-            f"{name}: {n}" for name, n in zip("DHW"[-len(have) :], each, strict=True)
+            f"{name}: {n}" for name, n in zip("DHW"[-len(have) :], values, strict=True)
         )
-        for each in (have, sizes)
+        for values in (have, sizes)
     )
     between = " and output" if len(have) == 1 else " output"
     least = "Input and output sizes should be greater than 0"
-    return f"{least}, but got input ({one}){between} ({two})"
+    return f"{least}, but got input ({have_text}){between} ({sizes_text})"
 
 
 def resized(have: Shape, size: Any, scale_factor: Any) -> Shape | None:
     """Return the requested or scaled sizes, or None for unusual arguments."""
-    given = size if size is not None else scale_factor
-    values = given if isinstance(given, list | tuple) else (given,) * len(have)
+    requested = size if size is not None else scale_factor
+    values = (
+        requested if isinstance(requested, list | tuple) else (requested,) * len(have)
+    )
     kinds = (int,) if size is not None else (int, float)
     if len(values) != len(have) or any(type(value) not in kinds for value in values):
         return None
@@ -462,8 +466,8 @@ def grid_sample(
         return NotImplemented
     if padding_mode not in ("zeros", "border", "reflection"):
         return NotImplemented
-    made = (*shape[:2], *places[1:-1])
-    return Made(made, input.dtype, None, f"GridSampler{ndim - 2}DBackward0")
+    output_shape = (*shape[:2], *places[1:-1])
+    return Made(output_shape, input.dtype, None, f"GridSampler{ndim - 2}DBackward0")
 
 
 @rule("torch.nn.functional.affine_grid")
@@ -473,12 +477,12 @@ def affine_grid(theta: Meta, size: Any, align_corners: bool | None = None) -> An
     ndim = len(sizes)
     if align_corners is None or ndim not in (4, 5) or theta.dtype not in FLOATS:
         return NotImplemented
-    if any(type(one) is not int or one < 1 for one in sizes):
+    if any(type(length) is not int or length < 1 for length in sizes):
         return NotImplemented
     if theta.shape != (sizes[0], ndim - 2, ndim - 1):
         return NotImplemented
-    made = (sizes[0], *sizes[2:], ndim - 2)
-    return Made(made, theta.dtype, None, "AffineGridGeneratorBackward0")
+    output_shape = (sizes[0], *sizes[2:], ndim - 2)
+    return Made(output_shape, theta.dtype, None, "AffineGridGeneratorBackward0")
 
 
 @rule("torch.nn.functional.gumbel_softmax", random=True)

@@ -80,13 +80,13 @@ def _of_count(input: Meta, lengths: Meta, batch_first: bool) -> Unmet | None:
     have, wanted = lengths.shape[0], input.shape[at]
     if have == wanted:
         return None
-    said = f"{PACK} needs a length for each of {wanted} samples in dim {at} of"
-    said += f" {{input}} {text(input.shape)}, got {have}"
+    message = f"{PACK} needs a length for each of {wanted} samples in dim {at} of"
+    message += f" {{input}} {text(input.shape)}, got {have}"
     if have == input.shape[1 - at]:
-        said += f"; `batch_first={not batch_first}` reads dim {1 - at} as the batch"
+        message += f"; `batch_first={not batch_first}` reads dim {1 - at} as the batch"
     return Unmet(
         PACKED_LENGTHS,
-        said,
+        message,
         Place("lengths", 0),
         Place("input", at),
         have,
@@ -101,14 +101,14 @@ def _of_order(lengths: Meta) -> Unmet | None:
     for n, value in enumerate(values):
         if value > 0 and (not n or value <= values[n - 1]):
             continue
-        said = f"{PACK} expects lengths of at least 1, got {value} at [{n}]"
+        message = f"{PACK} expects lengths of at least 1, got {value} at [{n}]"
         if value > 0:
-            said = f"{PACK} expects lengths from the longest to the shortest, but"
-            said += f" {values[n - 1]} comes before {value}; `enforce_sorted=False`"
-            said += " sorts them"
+            message = f"{PACK} expects lengths from the longest to the shortest, but"
+            message += f" {values[n - 1]} comes before {value}; `enforce_sorted=False`"
+            message += " sorts them"
         return Unmet(
             PACKED_LENGTHS,
-            said,
+            message,
             Place("lengths"),
             has=value,
             needs=values[n - 1] if value > 0 else 1,
@@ -124,7 +124,7 @@ def _of_steps(
     shape = data.shape
     here = word(name)
     if len(shape) != 2:
-        made = (shape[0], features) if shape else (1, features)
+        fitting = (shape[0], features) if shape else (1, features)
         return Unmet(
             WRONG_RANK,
             f"{{op}} expects packed steps with features, 2 dims, got {len(shape)} in"
@@ -132,7 +132,7 @@ def _of_steps(
             Place(name),
             has=len(shape),
             needs=2,
-            grants=(Grant(name, Made(made, data.dtype)),),
+            grants=(Grant(name, Made(fitting, data.dtype)),),
         )
     if shape[1] != features:
         return Unmet(
@@ -222,13 +222,13 @@ def _of_packed_state(name: str, state: Meta, wanted: tuple[int, ...]) -> Unmet |
 @needs("torch._C._nn.pad_sequence")
 def pad_sequence(sequences: Any, *rest: Any, **options: Any) -> Unmet | None:
     """Check that the sequences differ in their first dim only."""
-    given = list(sequences) if isinstance(sequences, tuple | list) else []
-    if not given or not all(is_tensor(each) and each.shape for each in given):
+    tensors = list(sequences) if isinstance(sequences, tuple | list) else []
+    if not tensors or not all(is_tensor(tensor) and tensor.shape for tensor in tensors):
         return None
-    wanted = given[0].shape[1:]
-    for n, each in enumerate(given[1:], 1):
-        tail, place = each.shape[1:], (each.shape[0], *wanted)
-        back = zip(each.shape[::-1], place[::-1], strict=False)
+    wanted = tensors[0].shape[1:]
+    for n, tensor in enumerate(tensors[1:], 1):
+        tail, place = tensor.shape[1:], (tensor.shape[0], *wanted)
+        back = zip(tensor.shape[::-1], place[::-1], strict=False)
         if len(tail) <= len(wanted) and all(a in (1, b) for a, b in back):
             continue
         dim = differs(tail, wanted)
@@ -236,12 +236,12 @@ def pad_sequence(sequences: Any, *rest: Any, **options: Any) -> Unmet | None:
         return Unmet(
             JOINED_SIZES_DIFFER,
             f"{{op}} pads dim 0 and needs equal sizes after it: {{sequences_0}} is"
-            f" {text(given[0].shape)}, {{sequences_{n}}} is {text(each.shape)}",
+            f" {text(tensors[0].shape)}, {{sequences_{n}}} is {text(tensor.shape)}",
             Place(f"sequences.{n}", at),
             Place("sequences.0", at),
-            text(each.shape),
-            text(given[0].shape),
-            (Grant(f"sequences.{n}", Made((each.shape[0], *wanted), each.dtype)),),
+            text(tensor.shape),
+            text(tensors[0].shape),
+            (Grant(f"sequences.{n}", Made((tensor.shape[0], *wanted), tensor.dtype)),),
             guessed=True,
         )
     return None
@@ -296,12 +296,12 @@ def _of_sequence(input: Any, layer: Any) -> Unmet | None:
     rank = len(shape)
     order = "batch, time" if layer["batch_first"] else "time, batch"
     if rank not in (2, 3):
-        made: tuple[Grant, ...] = ()
+        grants: tuple[Grant, ...] = ()
         if rank == 1:
-            made = (Grant("input", Made((shape[0], wanted), input.dtype)),)
+            grants = (Grant("input", Made((shape[0], wanted), input.dtype)),)
         elif rank == 4 and shape[-1] == wanted:
             merged = shape[0], shape[1] * shape[2], wanted
-            made = (Grant("input", Made(merged, input.dtype)),)
+            grants = (Grant("input", Made(merged, input.dtype)),)
         return Unmet(
             WRONG_RANK,
             f"{{op}} expects 3 dims ({order}, features), got {rank}: {{input}} is"
@@ -309,20 +309,22 @@ def _of_sequence(input: Any, layer: Any) -> Unmet | None:
             Place("input"),
             has=rank,
             needs=3,
-            grants=made,
+            grants=grants,
             guessed=True,
         )
     if shape[-1] == wanted:
         return None
-    said = f"{{op}} needs {wanted} input features, got {shape[-1]} in the last dim of"
-    said += f" {{input}} {text(shape)}"
+    message = (
+        f"{{op}} needs {wanted} input features, got {shape[-1]} in the last dim of"
+    )
+    message += f" {{input}} {text(shape)}"
     grant = resized(input, rank - 1, wanted)
     if rank == 3 and shape[1] == wanted:
-        said += f": its dim 1 is {wanted}"
+        message += f": its dim 1 is {wanted}"
         grant = swapped(input, 1, 2)
     return Unmet(
         RNN_INPUT_SIZE,
-        said,
+        message,
         Place("input", rank - 1),
         has=shape[-1],
         needs=wanted,
@@ -330,13 +332,13 @@ def _of_sequence(input: Any, layer: Any) -> Unmet | None:
     )
 
 
-def _of_weights(name: str, given: Meta, layer: Any) -> Unmet | None:
+def _of_weights(name: str, tensor: Meta, layer: Any) -> Unmet | None:
     """Check the dtype of the weights, except for `c` of cells and projected LSTMs."""
-    dtype = layer.get("weight_dtype", given.dtype)
+    dtype = layer.get("weight_dtype", tensor.dtype)
     whole = layer.get("num_layers") and not layer.get("proj_size")
-    if given.dtype == dtype or (name == "hx.1" and not whole):
+    if tensor.dtype == dtype or (name == "hx.1" and not whole):
         return None
-    return dtype_unmet(name, given, dtype, f"{{op}} computes in {dtype}")
+    return dtype_unmet(name, tensor, dtype, f"{{op}} computes in {dtype}")
 
 
 def _is_packed(input: Any) -> bool:
@@ -358,12 +360,14 @@ def _of_state(name: str, state: Any, input: Any, layer: Any, size: int) -> Unmet
     shape = state.shape
     if shape == wanted:
         return _of_weights(name, state, layer)
-    said = f"{{op}} needs a hidden state {text(wanted)}"
-    said += " = (layers·directions, batch, hidden)" if batched else " without a batch"
-    said += f", got {{{name.replace('.', '_')}}} {text(shape)}"
+    message = f"{{op}} needs a hidden state {text(wanted)}"
+    message += (
+        " = (layers·directions, batch, hidden)" if batched else " without a batch"
+    )
+    message += f", got {{{name.replace('.', '_')}}} {text(shape)}"
     dim = differs(shape, wanted)
     if batched and dim is not None and (shape[1], shape[0]) == wanted[:2]:
-        said += ": layers and batch are swapped"
+        message += ": layers and batch are swapped"
     more = ""
     apart = input.shape[1 if layer["batch_first"] else 0]
     if batched and dim == 1 and shape[1] == apart:
@@ -372,7 +376,7 @@ def _of_state(name: str, state: Any, input: Any, layer: Any, size: int) -> Unmet
         more += f" {text(input.shape)} with the {first} first"
     return Unmet(
         HIDDEN_STATE_SHAPE,
-        said + more,
+        message + more,
         Place(name, dim),
         Place("input", (0 if layer["batch_first"] else 1)) if dim == 1 else None,
         text(shape) if dim is None else shape[dim],
@@ -425,7 +429,7 @@ def _of_step(input: Meta, layer: Any) -> Unmet | None:
     shape, wanted = input.shape, layer["input_size"]
     rank = len(shape)
     if rank not in (1, 2):
-        made = Made((shape[0], shape[-1]) if rank > 2 else (wanted,), input.dtype)
+        fitting = Made((shape[0], shape[-1]) if rank > 2 else (wanted,), input.dtype)
         return Unmet(
             WRONG_RANK,
             f"{{op}} expects one step (batch, features), got {dims(rank)}: {{input}} is"
@@ -433,7 +437,7 @@ def _of_step(input: Meta, layer: Any) -> Unmet | None:
             Place("input"),
             has=rank,
             needs=2,
-            grants=(Grant("input", made),),
+            grants=(Grant("input", fitting),),
         )
     if shape[-1] == wanted:
         return _of_weights("input", input, layer)

@@ -68,10 +68,10 @@ class Layers:
         shapes: list[Shape] = []
         for layer in range(self.number):
             width = last * self.directions if layer else self.width
-            each: list[Shape] = [(rows, width), (rows, last)]
-            each += [(rows,), (rows,)] if self.has_biases else []
-            each += [(last, self.hidden)] if self.projected else []
-            shapes += each * self.directions
+            weights: list[Shape] = [(rows, width), (rows, last)]
+            weights += [(rows,), (rows,)] if self.has_biases else []
+            weights += [(last, self.hidden)] if self.projected else []
+            shapes += weights * self.directions
         return shapes
 
 
@@ -154,7 +154,9 @@ def outputs_of(layers: Layers, dtype: str) -> tuple[Made, ...]:
 def _flops(input: Meta, hx: Any, params: Any, *more: Any, **__: Any) -> int:
     """Count the FLOPs; each step multiplies by every weight matrix once."""
     if len(input.shape) == 2:
-        weights = sum(prod(one.shape) for one in more[0] if len(one.shape) == 2)
+        weights = sum(
+            prod(weight.shape) for weight in more[0] if len(weight.shape) == 2
+        )
         return 2 * input.shape[0] * int(weights)
     weights = sum(prod(param.shape) for param in params if len(param.shape) == 2)
     return 2 * prod(input.shape[:2]) * int(weights)
@@ -198,8 +200,8 @@ def _register_cell(name: str, gates: int, nodes: tuple[str, ...]) -> None:
         b_hh: Meta | None = None,
     ) -> Any:  # fmt: skip
         states = tuple(hx) if isinstance(hx, list | tuple) else (hx,)
-        given = (*states, w_ih, w_hh, *(b for b in (b_ih, b_hh) if b is not None))
-        if input.dtype not in FLOATING or any(m.dtype != input.dtype for m in given):
+        operands = (*states, w_ih, w_hh, *(b for b in (b_ih, b_hh) if b is not None))
+        if input.dtype not in FLOATING or any(m.dtype != input.dtype for m in operands):
             return NotImplemented
         if len(states) != len(nodes) or len(input.shape) != 2 or 0 in input.shape:
             return NotImplemented
@@ -214,8 +216,8 @@ def _register_cell(name: str, gates: int, nodes: tuple[str, ...]) -> None:
             or any(s.shape != want or s.stride != contiguous(want) for s in states)
         ):
             return NotImplemented
-        made = tuple(Made(want, input.dtype, None, node) for node in nodes)
-        return made if len(made) > 1 else made[0]
+        outputs = tuple(Made(want, input.dtype, None, node) for node in nodes)
+        return outputs if len(outputs) > 1 else outputs[0]
 
 
 _register_cell("lstm_cell", 4, ("MulBackward0", "AddBackward0"))

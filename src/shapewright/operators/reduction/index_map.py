@@ -25,12 +25,12 @@ from shapewright.sizes.expressions import Expression, Letter
 
 
 def _over(
-    input: Meta, dim: Any, keepdim: bool, combine: str, said: str,
+    input: Meta, dim: Any, keepdim: bool, combine: str, description: str,
     options: Options = (), name: str = "input", **more: Any,
 ) -> Any:  # fmt: skip
     """Return the map of a function of all elements along dims; None or () means all.
 
-    `said` describes the reduction: "the largest". A loop never has the letter that
+    `description` is of the reduction: "the largest". A loop never has the letter that
     names the tensor.
     """
     shape = tuple(input.shape)
@@ -57,16 +57,16 @@ def _over(
     count = prod(loop.size for loop in loops)
     noun = "element" if count == 1 else f"{count} elements"
     of = f"the {noun}" if count == 1 else noun
-    words = f"Each output element is {said} of {of} {_along(sorted(gone))}."
+    words = f"Each output element is {description} of {of} {_along(sorted(gone))}."
     if not shape:
-        words = f"It is {said} of the one element that there is."
-    given: dict[str, Any] = {"combine": combine, "options": options, **more}
+        words = f"It is {description} of the one element that there is."
+    fields: dict[str, Any] = {"combine": combine, "options": options, **more}
     return IndexMap(
         out,
         (Read(name, tuple(at)),),
         tuple(loops),
         sentence=words,
-        **given,
+        **fields,
     )
 
 
@@ -86,14 +86,16 @@ def _converts(input: Meta, dtype: str | None) -> NotDrawn | None:
     return NotDrawn(f"it converts to {dtype} first")
 
 
-def _summing(combine: str, said: str) -> Any:
+def _summing(combine: str, description: str) -> Any:
     """Return the map maker of `sum` or `prod`."""
 
     def make(
         input: Meta, dim: Any = None, keepdim: bool = False, *,
         dtype: str | None = None, out: Any = None,
     ) -> Any:  # fmt: skip
-        return _converts(input, dtype) or _over(input, dim, keepdim, combine, said)
+        return _converts(input, dtype) or _over(
+            input, dim, keepdim, combine, description
+        )
 
     return make
 
@@ -111,9 +113,9 @@ def mean(
     count = prod(input.shape[dim] for dim in axes(dim, len(input.shape)) if input.shape)
     if not count:
         return NotDrawn("it is the mean of no elements")
-    said = "the mean"
+    description = "the mean"
     return _converts(input, dtype) or _over(
-        input, dim, keepdim, "sum", said, scale=count
+        input, dim, keepdim, "sum", description, scale=count
     )  # fmt: skip
 
 
@@ -125,7 +127,7 @@ SIMPLE = {
 }  # fmt: skip
 
 
-def _simple(combine: str, said: str) -> Any:
+def _simple(combine: str, description: str) -> Any:
     """Return the map maker of a reduction that accepts only `dim` and `keepdim`."""
 
     def make(
@@ -134,7 +136,9 @@ def _simple(combine: str, said: str) -> Any:
     ) -> Any:  # fmt: skip
         if combine in ("any", "all") and isinstance(dim, tuple | list) and not dim:
             return NotDrawn("it goes along no dim")
-        return _converts(input, dtype) or _over(input, dim, keepdim, combine, said)
+        return _converts(input, dtype) or _over(
+            input, dim, keepdim, combine, description
+        )
 
     return make
 
@@ -163,7 +167,7 @@ PLACED = {
 
 def _placed(name: str) -> Any:
     """Return the map maker of a function that returns values and indices."""
-    values, indices, said = PLACED[name]
+    values, indices, description = PLACED[name]
 
     def make(
         input: Meta, dim: Any = None, keepdim: bool = False, *, other: Any = None,
@@ -177,10 +181,10 @@ def _placed(name: str) -> Any:
         if dim is None and name == "mode":
             dim = -1
         if dim is None:
-            return _over(input, None, False, values, said)
+            return _over(input, None, False, values, description)
         return (
-            _over(input, dim, keepdim, values, said),
-            _over(input, dim, keepdim, indices, f"the place of {said}"),
+            _over(input, dim, keepdim, values, description),
+            _over(input, dim, keepdim, indices, f"the place of {description}"),
         )
 
     return make
@@ -194,11 +198,12 @@ for _name in PLACED:
 def kthvalue(
     input: Meta, k: int, dim: int = -1, keepdim: bool = False, *, out: Any = None
 ) -> Any:
-    said, options = f"number {k} in rising order", (("k", k),)
+    description, options = f"number {k} in rising order", (("k", k),)
     return (
-        _over(input, dim, keepdim, "kthvalue.values", said, options),
+        _over(input, dim, keepdim, "kthvalue.values", description, options),
         _over(
-            input, dim, keepdim, "kthvalue.indices", f"the place of {said}", options
+            input, dim, keepdim, "kthvalue.indices", f"the place of {description}",
+            options,
         ),
     )  # fmt: skip
 
@@ -232,9 +237,9 @@ def _with_mean(name: str) -> Any:
         input: Meta, dim: Any = None, unbiased: bool = True, keepdim: bool = False, *,
         correction: Any = 1, out: Any = None,
     ) -> Any:  # fmt: skip
-        given = None if isinstance(dim, bool) else dim
-        made = first(input, dim, unbiased, keepdim, correction=correction)
-        return made, _over(input, given, keepdim, "mean", "the mean")
+        dims = None if isinstance(dim, bool) else dim
+        spread_map = first(input, dim, unbiased, keepdim, correction=correction)
+        return spread_map, _over(input, dims, keepdim, "mean", "the mean")
 
     return make
 
@@ -250,8 +255,10 @@ def _sized(
     """Return the map of the vector norm of the elements along the dims."""
     if input.dtype.startswith("complex"):
         return NotDrawn("its elements are complex")
-    said = f"the {order:g}-norm"
-    return _over(input, dim, keepdim, "vector_norm", said, (("ord", order),), name)
+    description = f"the {order:g}-norm"
+    return _over(
+        input, dim, keepdim, "vector_norm", description, (("ord", order),), name
+    )
 
 
 @index_map("torch.norm", "torch.Tensor.norm")
@@ -278,11 +285,11 @@ def vector_norm(
 def normalize(
     input: Meta, p: Any = 2.0, dim: Any = 1, eps: float = 1e-12, out: Any = None
 ) -> Any:
-    made = _sized(input, p, dim, True)
-    if isinstance(made, NotDrawn):
-        return made
+    normed = _sized(input, p, dim, True)
+    if isinstance(normed, NotDrawn):
+        return normed
     return replace(
-        made,
+        normed,
         shape=tuple(input.shape),
         then=(
             Then("clamp_min", (constant(eps),)),
@@ -297,7 +304,7 @@ def normalize(
 
 
 def _lane(
-    input: Meta, dim: Any, combine: str, said: str, options: Options = (),
+    input: Meta, dim: Any, combine: str, description: str, options: Options = (),
     size: int | None = None, **more: Any,
 ) -> Any:  # fmt: skip
     """Return the map of a function along a dim, which keeps its size or gets `size`.
@@ -305,12 +312,12 @@ def _lane(
     The position of an output element along the dim selects its value of the function.
     """
     shape = list(input.shape)
-    given: dict[str, Any] = {"combine": combine, "options": options, **more}
+    fields: dict[str, Any] = {"combine": combine, "options": options, **more}
     if not shape:
         read = Read("input", ())
         loops = (Loop(LOOPS[0], 1),)
-        words = f"{said} the one element that there is."
-        return IndexMap((), (read,), loops, at=_ZERO, sentence=words, **given)
+        words = f"{description} the one element that there is."
+        return IndexMap((), (read,), loops, at=_ZERO, sentence=words, **fields)
     if len(shape) > MOST:
         return NotDrawn(f"it has more than {MOST} dims")
     if not isinstance(dim, int):
@@ -321,7 +328,7 @@ def _lane(
     at[dim] = Letter(LOOPS[0])
     loops = (Loop(LOOPS[0], shape[dim]),)
     place = letters[dim]
-    words = f"{said} the {shape[dim]} elements along dim {dim}"
+    words = f"{description} the {shape[dim]} elements along dim {dim}"
     if size is not None:
         shape[dim] = size
     return IndexMap(
@@ -330,21 +337,21 @@ def _lane(
         loops,
         at=place,
         sentence=f"{words}, at the output's place.",
-        **given,
+        **fields,
     )
 
 
 _ZERO = Letter("i") * 0
 
 
-def _softened(function: str, said: str) -> Any:
+def _softened(function: str, description: str) -> Any:
     """Return softmax's map makers; the functional form has `_stacklevel` second."""
 
     def make(
         input: Meta, dim: int | None = None, dtype: str | None = None, *,
         out: Any = None,
     ) -> Any:  # fmt: skip
-        return _converts(input, dtype) or _lane(input, dim, function, said)
+        return _converts(input, dtype) or _lane(input, dim, function, description)
 
     def functional(
         input: Meta, dim: int | None = None, _stacklevel: int = 3,
@@ -367,13 +374,13 @@ for _name, _said in (
         index_map(*_names)(_plain)
 
 
-def _running(function: str, said: str) -> Any:
+def _running(function: str, description: str) -> Any:
     """Return the map maker of cumsum and similar functions."""
 
     def make(
         input: Meta, dim: int, *, dtype: str | None = None, out: Any = None
     ) -> Any:
-        return _converts(input, dtype) or _lane(input, dim, function, said)
+        return _converts(input, dtype) or _lane(input, dim, function, description)
 
     return make
 
@@ -387,13 +394,18 @@ for _name, _said in (
     index_map(*_names)(_running(_name, _said))
 
 
-def _running_extreme(function: str, said: str) -> Any:
+def _running_extreme(function: str, description: str) -> Any:
     """Return the map maker of `cummax` or `cummin`."""
 
     def make(input: Meta, dim: int, *, out: Any = None) -> Any:
         return (
-            _lane(input, dim, f"{function}.values", f"The {said} so far of"),
-            _lane(input, dim, f"{function}.indices", f"Where the {said} so far is of"),
+            _lane(input, dim, f"{function}.values", f"The {description} so far of"),
+            _lane(
+                input,
+                dim,
+                f"{function}.indices",
+                f"Where the {description} so far is of",
+            ),
         )
 
     return make

@@ -49,41 +49,43 @@ def of_dim(
     rank = len(input.shape) + extra
     least = max(rank, 1)
     several = isinstance(dim, tuple | list)
-    given = list(dim) if several else [dim]
-    if not all(type(each) is int for each in given):
+    listed = list(dim) if several else [dim]
+    if not all(type(entry) is int for entry in listed):
         return None
-    for n, each in enumerate(given):
-        if -least <= each < least:
+    for n, entry in enumerate(listed):
+        if -least <= entry < least:
             continue
-        fits = least - 1 if each > 0 else -least
+        fits = least - 1 if entry > 0 else -least
         value: Any = fits
         if several:
-            taken = {d % least for d in given if -least <= d < least}
+            taken = {d % least for d in listed if -least <= d < least}
             free = next((d for d in range(least) if d not in taken), None)
-            kept = [d for m, d in enumerate(given) if m != n]
-            value = tuple(kept if free is None else [*given[:n], free, *given[n + 1 :]])
+            kept = [d for m, d in enumerate(listed) if m != n]
+            value = tuple(
+                kept if free is None else [*listed[:n], free, *listed[n + 1 :]]
+            )
         where = f"dims 0 to {least - 1}" if rank > 1 else "1 dim" if rank else "none"
         return Unmet(
             DIM_OUT_OF_RANGE,
-            f"{{op}} has no dim {each}: {{{name}}} {text(input.shape)} has {where}"
+            f"{{op}} has no dim {entry}: {{{name}}} {text(input.shape)} has {where}"
             if not extra
             else f"{{op}} makes {dims(rank)} of {{{name}}} {text(input.shape)}, no dim"
-            f" {each}",
+            f" {entry}",
             Place(name),
             None,
-            each,
+            entry,
             fits,
             (Grant(argument, value),),
             guessed=not sure,
         )
-    if several and len({each % least for each in given}) < len(given):
-        fits_ = tuple(dict.fromkeys(each % least for each in given))
+    if several and len({entry % least for entry in listed}) < len(listed):
+        fits_ = tuple(dict.fromkeys(entry % least for entry in listed))
         return Unmet(
             REPEATED_DIM,
             f"{{op}} names a dim of {{{name}}} {text(input.shape)} twice:"
-            f" {tuple(given)}",
+            f" {tuple(listed)}",
             Place(name),
-            has=len(given),
+            has=len(listed),
             needs=len(fits_),
             grants=(Grant(argument, fits_),),
             guessed=True,
@@ -147,8 +149,8 @@ def _with_dtypes(function: Any, rule: Rule | None) -> Any:
 
     def asked(input: Meta, dim: Any = None, *rest: Any, **options: Any) -> Unmet | None:
         wrong: Unmet | None = function(input, dim, *rest, **options)
-        given = () if dim is None and not rest else (dim, *rest)
-        return wrong or of_dtype(rule, input, given, options)
+        arguments = () if dim is None and not rest else (dim, *rest)
+        return wrong or of_dtype(rule, input, arguments, options)
 
     return asked
 
@@ -228,7 +230,7 @@ def quantile(
 def renorm(input: Meta, p: Any, dim: Any, maxnorm: Any) -> Unmet | None:
     """Check that there are at least two dims, that the dim exists, and the dtype."""
     if len(input.shape) < 2:
-        made = (*(1,) * (2 - len(input.shape)), *input.shape)
+        fitting = (*(1,) * (2 - len(input.shape)), *input.shape)
         return Unmet(
             WRONG_RANK,
             f"{{op}} expects at least 2 dims, got {len(input.shape)}: {{input}} is"
@@ -236,7 +238,7 @@ def renorm(input: Meta, p: Any, dim: Any, maxnorm: Any) -> Unmet | None:
             Place("input"),
             has=len(input.shape),
             needs=2,
-            grants=(Grant("input", Made(made, input.dtype)),),
+            grants=(Grant("input", Made(fitting, input.dtype)),),
             guessed=True,
         )
     wrong = of_dim("input", input, dim, sure=True)
@@ -283,7 +285,7 @@ def searchsorted(
     shape = input.shape if is_tensor(input) else ()
     if len(rows) > 1 and (not shape or shape[:-1] != rows[:-1]):
         wanted = (*rows[:-1], shape[-1] if shape else 1)
-        made = Made(wanted, input.dtype) if is_tensor(input) else None
+        fitting = Made(wanted, input.dtype) if is_tensor(input) else None
         return Unmet(
             BOUNDARIES_SHAPE,
             f"{{op}} expects one row of boundaries, or as many as it searches for:"
@@ -292,7 +294,7 @@ def searchsorted(
             Place("sorted_sequence"),
             text(shape),
             text(wanted),
-            () if made is None else (Grant("input", made),),
+            () if fitting is None else (Grant("input", fitting),),
         )
     return no_complex(("sorted_sequence", sorted_sequence), ("input", input))
 

@@ -102,8 +102,8 @@ def mean(
     return _over(input, dim, keepdim, result, "MeanBackward1")
 
 
-def _not_a_float(given: str | None, dtype: str) -> Misfit:
-    which = "Input" if given is None else "Optional"
+def _not_a_float(requested: str | None, dtype: str) -> Misfit:
+    which = "Input" if requested is None else "Optional"
     return Misfit(
         f"mean(): could not infer output dtype. {which} dtype must be either a "
         f"floating point or complex dtype. Got: {KERNEL_DTYPE[dtype]}"
@@ -172,8 +172,8 @@ def _spread(name: str, grad_fn: str, pair: bool) -> None:
             raise Misfit(_NO_INTEGERS.format(name if pair else "std and var"))
         if correction is not _MISSING and unbiased is not _MISSING:
             return NotImplemented
-        made = _over(input, dim, keepdim, input.dtype, grad_fn)
-        return (made, made) if pair else made
+        output = _over(input, dim, keepdim, input.dtype, grad_fn)
+        return (output, output) if pair else output
 
     rule(f"torch.{name}", *([] if pair else [f"torch.Tensor.{name}"]))(metadata)
 
@@ -226,9 +226,9 @@ def linalg_norm(
     dtype: Any = None, out: Any = None,
 ) -> Any:  # fmt: skip
     """Infer vector norms; matrix norms are left to torch."""
-    one = type(dim) is int or (isinstance(dim, tuple | list) and len(dim) == 1)
-    one = one or (dim is None and len(A.shape) == 1)
-    if out is not None or (ord is not None and not one):
+    one_dim = type(dim) is int or (isinstance(dim, tuple | list) and len(dim) == 1)
+    one_dim = one_dim or (dim is None and len(A.shape) == 1)
+    if out is not None or (ord is not None and not one_dim):
         return NotImplemented
     if _many(dim):
         return NotImplemented
@@ -339,8 +339,8 @@ def aminmax(
     """Infer the smallest and the largest element, over all dims or a single dim."""
     if out is not None or not _real(input) or _empty(input, dim):
         return NotImplemented
-    made = _over(input, dim, keepdim, input.dtype, "AminmaxBackward0")
-    return made, made
+    output = _over(input, dim, keepdim, input.dtype, "AminmaxBackward0")
+    return output, output
 
 
 @rule("torch.argmax", "torch.Tensor.argmax", "torch.argmin", "torch.Tensor.argmin")

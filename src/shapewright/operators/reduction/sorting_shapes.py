@@ -47,7 +47,7 @@ def roll(input: Meta, shifts: Any, dims: Any = ()) -> Any:
     shifts = (shifts,) if type(shifts) is int else tuple(shifts)
     if 0 in shape or not shape or len(shifts) != max(len(dims), 1):
         return NotImplemented
-    if any(type(one) is not int for one in dims + shifts):
+    if any(type(number) is not int for number in dims + shifts):
         return NotImplemented
     for dim in dims:
         wrap_dim(dim, len(shape))
@@ -108,8 +108,8 @@ def argsort(
     input: Meta, dim: int = -1, descending: bool = False, *, stable: bool = False
 ) -> Any:
     """`(8, 16)` gives int64 indices (8, 16)."""
-    made = _sorted(input, dim, "")
-    return made if made is NotImplemented else made[1]
+    outputs = _sorted(input, dim, "")
+    return outputs if outputs is NotImplemented else outputs[1]
 
 
 @rule("torch.msort", "torch.Tensor.msort")
@@ -117,8 +117,8 @@ def msort(input: Meta, *, out: Any = None) -> Any:
     """`(8, 16)` gives (8, 16), each column in order."""
     if out is not None or not input.shape:
         return NotImplemented
-    made = _sorted(input, 0, "SortBackward0")
-    return made if made is NotImplemented else made[0]
+    outputs = _sorted(input, 0, "SortBackward0")
+    return outputs if outputs is NotImplemented else outputs[0]
 
 
 @rule("torch.topk", "torch.Tensor.topk")
@@ -142,10 +142,10 @@ def topk(
         raise Misfit("selected index k out of range")
     if input.dtype == "bool" or 0 in shape:
         return NotImplemented
-    made = (*shape[:at], k, *shape[at + 1 :])
+    output_shape = (*shape[:at], k, *shape[at + 1 :])
     return [
-        Made(made, input.dtype, None, "TopkBackward0"),
-        Made(made, "int64", None, ""),
+        Made(output_shape, input.dtype, None, "TopkBackward0"),
+        Made(output_shape, "int64", None, ""),
     ]
 
 
@@ -227,8 +227,8 @@ def cov(
 @rule("torch.corrcoef", "torch.Tensor.corrcoef", flops=_covariance_flops)
 def corrcoef(input: Meta) -> Any:
     """`(5, 100)`, with a variable in each row, gives (5, 5)."""
-    made = _covariance(input, "ClampBackward1")
-    return NotImplemented if made is NotImplemented or not made.shape else made
+    output = _covariance(input, "ClampBackward1")
+    return NotImplemented if output is NotImplemented or not output.shape else output
 
 
 @rule("torch.diff", "torch.Tensor.diff")

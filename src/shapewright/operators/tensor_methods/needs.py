@@ -14,12 +14,12 @@ from shapewright.operators.needs_registry import needs
 def numpy(input: Meta, *args: Any, **kwargs: Any) -> Unmet | None:
     """Check that NumPy can share the memory of a tensor."""
     if input.device not in ("cpu", "meta"):
-        said = f"NumPy cannot read {{input}}: it is on `{input.device}`"
-        return Unmet(TO_NUMPY, said, Place("input"), has=input.device, needs="cpu")
+        message = f"NumPy cannot read {{input}}: it is on `{input.device}`"
+        return Unmet(TO_NUMPY, message, Place("input"), has=input.device, needs="cpu")
     if input.requires_grad:
-        said = "NumPy cannot read {input}: it requires a gradient"
-        return Unmet(TO_NUMPY, said, Place("input"), has="graph", needs="no graph")
+        message = "NumPy cannot read {input}: it requires a gradient"
+        return Unmet(TO_NUMPY, message, Place("input"), has="graph", needs="no graph")
     if input.dtype == "bfloat16":
-        said = "NumPy cannot read {input}: it has no bfloat16"
-        return Unmet(TO_NUMPY, said, Place("input"), has="bfloat16", needs="float32")
+        message = "NumPy cannot read {input}: it has no bfloat16"
+        return Unmet(TO_NUMPY, message, Place("input"), has="bfloat16", needs="float32")
     return None

@@ -54,21 +54,21 @@ def _reordered(input: Meta, order: Sequence[int], sentence: str) -> IndexMap:
 
 def _same_place(input: Meta, shape: Sequence[int], sentence: str = "") -> IndexMap:
     """Map a reshape, which keeps the row-major position of each element."""
-    shape, given = tuple(shape), tuple(input.shape)
+    shape, have = tuple(shape), tuple(input.shape)
     letters = out_letters(len(shape))
-    least = min(len(shape), len(given))
+    least = min(len(shape), len(have))
     front = 0
-    while front < least and shape[front] == given[front]:
+    while front < least and shape[front] == have[front]:
         front += 1
     back = 0
-    while back < least - front and shape[-1 - back] == given[-1 - back]:
+    while back < least - front and shape[-1 - back] == have[-1 - back]:
         back += 1
-    inner, cut = slice(front, len(shape) - back), slice(front, len(given) - back)
+    inner, cut = slice(front, len(shape) - back), slice(front, len(have) - back)
     flat = place(letters[inner], shape[inner])
-    middle = index_at(flat, given[cut], list_sizes(shape))
+    middle = index_at(flat, have[cut], list_sizes(shape))
     at = (*letters[:front], *middle, *letters[len(shape) - back :])
-    words = sentence or f"{FLAT}, from {shown(given)} to {shown(shape)}."
-    if compute_viewed(given, tuple(input.stride), shape) is None:
+    words = sentence or f"{FLAT}, from {shown(have)} to {shown(shape)}."
+    if compute_viewed(have, tuple(input.stride), shape) is None:
         words += (
             f" It copies: the input lies in storage with strides {shown(input.stride)},"
             " and no strides go through it in that order."
@@ -106,9 +106,10 @@ def flatten(input: Meta, start_dim: int = 0, end_dim: int = -1) -> Any:
     if not all(isinstance(dim, int) for dim in (start_dim, end_dim)):
         return NotDrawn("its dims are named")
     first, last = _whole(start_dim, len(shape)), _whole(end_dim, len(shape))
-    made = (*shape[:first], prod(shape[first : last + 1]), *shape[last + 1 :])
-    words = f"Dims {first} to {last} become one of {made[first]}, in row-major order."
-    return _same_place(input, made, words)
+    output_shape = (*shape[:first], prod(shape[first : last + 1]), *shape[last + 1 :])
+    words = f"Dims {first} to {last} become one of {output_shape[first]}, in "
+    words += "row-major order."
+    return _same_place(input, output_shape, words)
 
 
 @index_map(*list_forms("unflatten"))
@@ -234,12 +235,15 @@ def expand_as(input: Meta, other: Meta) -> Any:
 
 @index_map("torch.broadcast_tensors")
 def broadcast_tensors(*tensors: Meta) -> Any:
-    rank = max((len(one.shape) for one in tensors), default=0)
-    padded = [(1,) * (rank - len(one.shape)) + tuple(one.shape) for one in tensors]
+    rank = max((len(operand.shape) for operand in tensors), default=0)
+    padded = [
+        (1,) * (rank - len(operand.shape)) + tuple(operand.shape) for operand in tensors
+    ]
     shape = [max(n, key=lambda size: size != 1) for n in zip(*padded, strict=True)]
     words = f"Lined up from the right to {shown(shape)}: a size of 1 is read again."
     return tuple(
-        _broadcast(f"tensors.{n}", one, shape, words) for n, one in enumerate(tensors)
+        _broadcast(f"tensors.{n}", operand, shape, words)
+        for n, operand in enumerate(tensors)
     )
 
 
@@ -258,9 +262,9 @@ def unsqueeze(input: Meta, dim: int) -> Any:
 def squeeze(input: Meta, dim: Any = None) -> Any:
     rank = len(input.shape)
     asked = range(rank) if dim is None else [dim] if isinstance(dim, int) else dim
-    if not all(isinstance(one, int) for one in asked):
+    if not all(isinstance(entry, int) for entry in asked):
         return NotDrawn("its dims are named")
-    wanted = {_whole(one, rank) for one in asked}
+    wanted = {_whole(entry, rank) for entry in asked}
     gone = [d for d, size in enumerate(input.shape) if d in wanted and size == 1]
     kept = [d for d in range(rank) if d not in gone]
     letters = iter(out_letters(len(kept)))
@@ -326,11 +330,11 @@ def diagonal(input: Meta, offset: int = 0, dim1: int = 0, dim2: int = 1) -> Any:
 
 @index_map("torch.linalg.diagonal")
 def matrix_diagonal(A: Meta, *, offset: int = 0, dim1: int = -2, dim2: int = -1) -> Any:
-    made = diagonal(A, offset, dim1, dim2)
-    if isinstance(made, NotDrawn):
-        return made
-    reads = (Read("A", made.reads[0].indices),)
-    return IndexMap(made.shape, reads, sentence=made.sentence)
+    diagonal_map = diagonal(A, offset, dim1, dim2)
+    if isinstance(diagonal_map, NotDrawn):
+        return diagonal_map
+    reads = (Read("A", diagonal_map.reads[0].indices),)
+    return IndexMap(diagonal_map.shape, reads, sentence=diagonal_map.sentence)
 
 
 @index_map("torch.Tensor.unfold", "torch.unfold_copy")

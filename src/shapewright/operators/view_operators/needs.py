@@ -143,7 +143,7 @@ def _of_elements(
     others = [size for size in sizes if size != -1]
     at = sizes.index(-1)
     kept = input.shape[at] if at < len(input.shape) else 1
-    made = (*sizes[:at], kept, *sizes[at + 1 :])
+    fitting = (*sizes[:at], kept, *sizes[at + 1 :])
     return Unmet(
         DOES_NOT_DIVIDE,
         f"{{op}} cannot divide {have} elements by {product(others)} for the -1 in"
@@ -152,7 +152,7 @@ def _of_elements(
         None,
         have,
         known,
-        (Grant(name, Made(made, input.dtype)),) if known else (),
+        (Grant(name, Made(fitting, input.dtype)),) if known else (),
         lines=(
             f"{product(input.shape)} elements in {{{name}}}",
             f"{have} / {known} = {have / known:.2f}" if known else f"{have} / 0",
@@ -257,10 +257,10 @@ def unflatten(input: Meta, dim: int, sizes: Any, *rest: Any) -> Unmet | None:
     at = dim % rank
     wanted = known * max(have // known, 1) if unknown else known
     grant = Made((*input.shape[:at], wanted, *input.shape[at + 1 :]), input.dtype)
-    said = f"{product([s for s in sizes if s != -1])}"
+    total = f"{product([s for s in sizes if s != -1])}"
     return Unmet(
         DOES_NOT_DIVIDE if unknown else ELEMENT_COUNT_MISMATCH,
-        f"{{op}} needs {'a multiple of ' if unknown else ''}{said} in dim {at} of"
+        f"{{op}} needs {'a multiple of ' if unknown else ''}{total} in dim {at} of"
         f" {{input}}, got {have}: {text(input.shape)}",
         Place("input", at),
         has=have,
@@ -309,7 +309,7 @@ def _of_expanding(
         )
     if min(sizes, default=0) < -1:
         return _of_negative(argument, sizes)
-    made = list(shape)
+    fitting = list(shape)
     wrong: list[int] = []
     for back in range(1, len(sizes) + 1):
         wanted = sizes[-back]
@@ -318,7 +318,7 @@ def _of_expanding(
                 return _of_negative(argument, sizes)
         elif wanted not in (-1, shape[-back]) and shape[-back] != 1:
             wrong.append(len(shape) - back)
-            made[-back] = 1
+            fitting[-back] = 1
     if not wrong:
         return None
     dim = wrong[0]
@@ -330,7 +330,7 @@ def _of_expanding(
         Place(name, dim),
         has=shape[dim],
         needs=1,
-        grants=(Grant(name, Made(tuple(made), input.dtype)),),
+        grants=(Grant(name, Made(tuple(fitting), input.dtype)),),
     )
 
 
@@ -380,8 +380,8 @@ def sum_to_size(self: Meta, *size: Any) -> Unmet | None:
 @needs("torch.tile", "torch.Tensor.tile")
 def tile(input: Meta, *dims: Any, **options: Any) -> Unmet | None:
     """Check that the numbers of repeats are at least 0."""
-    given = options.get("dims")
-    counts = _sizes_of(dims) if given is None else _sizes_of((given,))
+    repeats = options.get("dims")
+    counts = _sizes_of(dims) if repeats is None else _sizes_of((repeats,))
     if counts is None or min(counts, default=0) >= 0:
         return None
     return Unmet(

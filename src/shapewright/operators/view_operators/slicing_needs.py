@@ -90,7 +90,7 @@ def narrow(input: Meta, dim: Any, start: Any, length: Any) -> Unmet | None:
     if begin + length <= size:
         return None
     at = dim % len(input.shape)
-    made = (*input.shape[:at], begin + length, *input.shape[at + 1 :])
+    fitting = (*input.shape[:at], begin + length, *input.shape[at + 1 :])
     return Unmet(
         INDEX_OUT_OF_RANGE,
         f"{{op}} takes {begin} to {begin + length} of dim {at} of {{input}}"
@@ -98,7 +98,7 @@ def narrow(input: Meta, dim: Any, start: Any, length: Any) -> Unmet | None:
         Place("input", at),
         has=size,
         needs=begin + length,
-        grants=(Grant("input", Made(made, input.dtype)),) if start >= 0 else (),
+        grants=(Grant("input", Made(fitting, input.dtype)),) if start >= 0 else (),
     )
 
 
@@ -115,7 +115,7 @@ def topk(
     if k <= size:
         least = 1 if size else 0
         return of_positive("k", k, least) if k < 0 else no_complex(("input", input))
-    made = (*input.shape[:at], k, *input.shape[at + 1 :])
+    fitting = (*input.shape[:at], k, *input.shape[at + 1 :])
     return Unmet(
         K_TOO_LARGE,
         f"{{op}} takes the {k} largest of dim {at} of {{input}} {text(input.shape)},"
@@ -123,7 +123,7 @@ def topk(
         Place("input", at if input.shape else None),
         has=size,
         needs=k,
-        grants=(Grant("input", Made(made or (k,), input.dtype)),),
+        grants=(Grant("input", Made(fitting or (k,), input.dtype)),),
     )
 
 
@@ -135,14 +135,14 @@ def glu(input: Meta, dim: int = -1) -> Unmet | None:
         return wrong
     at = dim % len(input.shape)
     size = input.shape[at]
-    made = (*input.shape[:at], size + 1, *input.shape[at + 1 :])
+    fitting = (*input.shape[:at], size + 1, *input.shape[at + 1 :])
     return Unmet(
         DOES_NOT_DIVIDE,
         f"{{op}} halves dim {at} of {{input}} {text(input.shape)}, which is {size}",
         Place("input", at),
         has=size,
         needs=2,
-        grants=(Grant("input", Made(made, input.dtype)),),
+        grants=(Grant("input", Made(fitting, input.dtype)),),
         guessed=True,
     )
 
@@ -174,7 +174,11 @@ def _splitting(word: str, least: int, along: int) -> None:
         size = input.shape[at]
         if wrong is not None or size % parts == 0:
             return wrong
-        made = (*input.shape[:at], size - size % parts or parts, *input.shape[at + 1 :])
+        fitting = (
+            *input.shape[:at],
+            size - size % parts or parts,
+            *input.shape[at + 1 :],
+        )
         return Unmet(
             DOES_NOT_DIVIDE,
             f"{{op}} cannot divide dim {at} of {{input}} {text(input.shape)}, {size},"
@@ -182,7 +186,7 @@ def _splitting(word: str, least: int, along: int) -> None:
             Place("input", at),
             has=size,
             needs=parts,
-            grants=(Grant("input", Made(made, input.dtype)),),
+            grants=(Grant("input", Made(fitting, input.dtype)),),
             guessed=True,
         )
 
@@ -202,7 +206,7 @@ def unfold(self: Meta, dimension: Any, size: Any, step: Any) -> Unmet | None:
     if wrong is not None or type(size) is not int or size <= have:
         return wrong
     at = dimension % max(len(self.shape), 1)
-    made = (*self.shape[:at], size, *self.shape[at + 1 :])
+    fitting = (*self.shape[:at], size, *self.shape[at + 1 :])
     return Unmet(
         KERNEL_TOO_LARGE,
         f"{{op}} needs room for a window of {size} in dim {at} of {{self}}"
@@ -210,7 +214,7 @@ def unfold(self: Meta, dimension: Any, size: Any, step: Any) -> Unmet | None:
         Place("self", at if self.shape else None),
         has=have,
         needs=size,
-        grants=(Grant("self", Made(made, self.dtype)),),
+        grants=(Grant("self", Made(fitting, self.dtype)),),
         guessed=True,
     )
 
@@ -226,8 +230,8 @@ def transpose(
 @needs(*named("torch.Tensor.permute"))
 def tensor_permute(self: Meta, *dims: Any) -> Unmet | None:
     """Check that every dim is named once."""
-    given = dims[0] if len(dims) == 1 and isinstance(dims[0], tuple | list) else dims
-    return _of_order("self", self, tuple(given))
+    order = dims[0] if len(dims) == 1 and isinstance(dims[0], tuple | list) else dims
+    return _of_order("self", self, tuple(order))
 
 
 @needs(*named("torch.permute"))
@@ -269,18 +273,20 @@ def movedim(input: Meta, source: Any, destination: Any) -> Unmet | None:
     wrong = wrong or of_dim("input", input, destination, "destination")
     if wrong is not None:
         return replace(wrong, grants=()) if wrong.code == REPEATED_DIM else wrong
-    one, two = ([d] if type(d) is int else list(d) for d in (source, destination))
-    if len(one) == len(two):
+    sources, places = (
+        [d] if type(d) is int else list(d) for d in (source, destination)
+    )
+    if len(sources) == len(places):
         return None
-    fits = min(len(one), len(two))
+    fits = min(len(sources), len(places))
     return Unmet(
         MOVED_DIMS,
-        f"{{op}} needs a place for each dim that moves, got {len(one)} dims of"
-        f" {{input}} {text(input.shape)} and {len(two)} places",
+        f"{{op}} needs a place for each dim that moves, got {len(sources)} dims of"
+        f" {{input}} {text(input.shape)} and {len(places)} places",
         Place("input"),
-        has=len(two),
-        needs=len(one),
-        grants=(Grant("source", one[:fits]), Grant("destination", two[:fits])),
+        has=len(places),
+        needs=len(sources),
+        grants=(Grant("source", sources[:fits]), Grant("destination", places[:fits])),
         guessed=True,
     )
 
@@ -288,9 +294,9 @@ def movedim(input: Meta, source: Any, destination: Any) -> Unmet | None:
 @needs("torch.flip")
 def flip(input: Meta, *named: Any, dims: Any = None) -> Unmet | None:
     """Check that the dims exist and do not repeat."""
-    given = named if dims is None else dims
-    listed = len(given) == 1 and isinstance(given[0], tuple | list)
-    wrong = of_dim("input", input, tuple(given[0] if listed else given), "named")
+    flipped = named if dims is None else dims
+    listed = len(flipped) == 1 and isinstance(flipped[0], tuple | list)
+    wrong = of_dim("input", input, tuple(flipped[0] if listed else flipped), "named")
     if wrong is None or not wrong.grants:
         return wrong
     value = wrong.grants[0].value
@@ -317,19 +323,21 @@ def roll(input: Meta, shifts: Any, dims: Any = ()) -> Unmet | None:
     wrong = of_dim("input", input, dims, "dims")
     if wrong is not None and wrong.code == DIM_OUT_OF_RANGE:
         return wrong
-    one, two = (1 if type(each) is int else len(each) for each in (shifts, dims))
-    if one == two or (one == 1 and not two):
+    shift_count, dim_count = (
+        1 if type(numbers) is int else len(numbers) for numbers in (shifts, dims)
+    )
+    if shift_count == dim_count or (shift_count == 1 and not dim_count):
         return None
-    fits = min(one, two) or 1
+    fits = min(shift_count, dim_count) or 1
     kept = shifts if type(shifts) is int else tuple(shifts)[:fits]
     left = dims if type(dims) is int else tuple(dims)[:fits]
     return Unmet(
         MOVED_DIMS,
-        f"{{op}} needs a shift for each dim, got {one} for {two} dims of {{input}}"
-        f" {text(input.shape)}",
+        f"{{op}} needs a shift for each dim, got {shift_count} for {dim_count} dims of"
+        f" {{input}} {text(input.shape)}",
         Place("input"),
-        has=one,
-        needs=two,
+        has=shift_count,
+        needs=dim_count,
         grants=(Grant("shifts", kept), Grant("dims", left)),
         guessed=True,
     )
@@ -341,20 +349,20 @@ def rot90(input: Meta, k: int = 1, dims: Any = (0, 1)) -> Unmet | None:
     wrong = of_matrices("input", input)
     if wrong is not None:
         return wrong
-    given = tuple(dims)
-    if len(given) != 2:
+    plane = tuple(dims)
+    if len(plane) != 2:
         return Unmet(
             MOVED_DIMS,
-            f"{{op}} rotates 2 dims of {{input}} {text(input.shape)}, got {len(given)}",
+            f"{{op}} rotates 2 dims of {{input}} {text(input.shape)}, got {len(plane)}",
             Place("input"),
-            has=len(given),
+            has=len(plane),
             needs=2,
-            grants=(Grant("dims", (*given, 0, 1)[:2]),),
+            grants=(Grant("dims", (*plane, 0, 1)[:2]),),
             guessed=True,
         )
-    wrong = of_dim("input", input, given, "dims")
+    wrong = of_dim("input", input, plane, "dims")
     if wrong is None or wrong.code != REPEATED_DIM:
         return wrong
     rank = len(input.shape)
-    other = next(d for d in range(rank) if d != given[0] % rank)
-    return replace(wrong, grants=(Grant("dims", (given[0], other)),))
+    other = next(d for d in range(rank) if d != plane[0] % rank)
+    return replace(wrong, grants=(Grant("dims", (plane[0], other)),))

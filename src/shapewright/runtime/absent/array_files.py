@@ -33,19 +33,19 @@ def replace_array_files(paths: AbsentPaths) -> Iterator[None]:
 
 def _change_numpy(paths: AbsentPaths, numpy: ModuleType, stack: ExitStack) -> None:
     """Replace the readers of numpy."""
-    made: dict[Any, Any] = {}
+    arrays: dict[Any, Any] = {}
 
     def make(name: str, file: Any, dtype: Any, shape: Any) -> Any:
-        said = paths.find(file)
-        if said is not None and isinstance(said.holds, GivenTensors):
-            paths.tell(f"`{os.fspath(file)}`", f"`{said.text}`", "given")
-            array = make_array(said.holds)
+        data = paths.find(file)
+        if data is not None and isinstance(data.holds, GivenTensors):
+            paths.tell(f"`{os.fspath(file)}`", f"`{data.text}`", "given")
+            array = make_array(data.holds)
             return array.reshape(-1) if not shape else array.reshape(shape)
         sizes = (shape,) if isinstance(shape, int) else tuple(shape or (LENGTH,))
         key = os.fspath(file), str(dtype), sizes
-        if key not in made:
-            made[key] = numpy.zeros(sizes, dtype)
-        array = made[key]
+        if key not in arrays:
+            arrays[key] = numpy.zeros(sizes, dtype)
+        array = arrays[key]
         words = ", ".join(f"{size:,}" for size in sizes)
         by = f"`{name}` of {array.dtype}[{words}]"
         paths.tell(f"`{os.fspath(file)}`", by, "read" if shape else "assumed")
@@ -69,13 +69,13 @@ def _change_numpy(paths: AbsentPaths, numpy: ModuleType, stack: ExitStack) -> No
 
     def loaded(file: Any, *args: Any, **kwargs: Any) -> Any:
         if paths.is_absent(file) and paths.stands_in(file, sys._getframe(1)):
-            said = paths.find(file)
-            if said is None:
+            data = paths.find(file)
+            if data is None:
                 raise AbsentFile(write_question(os.fspath(file)))
-            paths.tell(f"`{os.fspath(file)}`", f"`{said.text}`", "given")
-            if isinstance(said.holds, PlainValue):
-                return said.holds.value
-            return make_array(said.holds)  # type: ignore[arg-type]
+            paths.tell(f"`{os.fspath(file)}`", f"`{data.text}`", "given")
+            if isinstance(data.holds, PlainValue):
+                return data.holds.value
+            return make_array(data.holds)  # type: ignore[arg-type]
         return load(file, *args, **kwargs)
 
     numpy.memmap = copy_attributes(StandIn, memmap)  # type: ignore[attr-defined]
@@ -97,10 +97,10 @@ def _make_text_reader(paths: AbsentPaths, original: Any) -> Any:
         if not paths.is_absent(fname) or not paths.stands_in(fname, sys._getframe(1)):
             return original(fname, *args, **kwargs)
         name = os.fspath(fname)
-        said, known = paths.find(name), find_known(name)
-        if said is not None and isinstance(said.holds, GivenTensors):
-            paths.tell(f"`{name}`", f"`{said.text}`", "given")
-            return make_array(said.holds)
+        data, known = paths.find(name), find_known(name)
+        if data is not None and isinstance(data.holds, GivenTensors):
+            paths.tell(f"`{name}`", f"`{data.text}`", "given")
+            return make_array(data.holds)
         if known is None:
             raise AbsentFile(write_question(name))
         paths.tell(f"`{name}`", known.says, "documented")

@@ -30,12 +30,12 @@ def replace_checkpoints(paths: AbsentPaths) -> Iterator[None]:
                     raise
                 if not paths.stands_in(f, sys._getframe(1)):
                     raise
-            said = paths.find(f)
-            if said is not None and isinstance(said.holds, GivenTensors | PlainValue):
-                paths.tell(f"`{os.fspath(f)}`", f"`{said.text}`", "given")
-                if isinstance(said.holds, PlainValue):
-                    return said.holds.value
-                return make_values(said.holds)
+            data = paths.find(f)
+            if data is not None and isinstance(data.holds, GivenTensors | PlainValue):
+                paths.tell(f"`{os.fspath(f)}`", f"`{data.text}`", "given")
+                if isinstance(data.holds, PlainValue):
+                    return data.holds.value
+                return make_values(data.holds)
             by = "weights that fit what loads them"
             paths.tell(f"`{os.fspath(f)}`", by, "read")
             return Downloaded()

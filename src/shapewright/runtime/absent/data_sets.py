@@ -16,16 +16,16 @@ from shapewright.runtime.absent.tellers import Tell
 @contextmanager
 def replace_given_data_sets(settings: StandInSettings, tell: Tell) -> Iterator[None]:
     """Let the named classes have the items that the user says, and need no files."""
-    if not any(each.length for each in settings.data):
+    if not any(data.length for data in settings.data):
         yield
         return
     original = Dataset.__dict__.get("__init_subclass__")
 
     def __init_subclass__(cls: Any, /, **kwargs: Any) -> None:
         super(Dataset, cls).__init_subclass__(**kwargs)
-        said = settings.find_class(cls.__name__)
-        if said is not None:
-            _replace_items(cls, said, tell)
+        data = settings.find_class(cls.__name__)
+        if data is not None:
+            _replace_items(cls, data, tell)
 
     Dataset.__init_subclass__ = classmethod(__init_subclass__)  # type: ignore[assignment]
     try:
@@ -38,24 +38,24 @@ def replace_given_data_sets(settings: StandInSettings, tell: Tell) -> Iterator[N
             Dataset.__init_subclass__ = original  # type: ignore[method-assign]
 
 
-def _replace_items(kind: Any, said: GivenData, tell: Tell) -> None:
+def _replace_items(kind: Any, data: GivenData, tell: Tell) -> None:
     """Replace the constructor, the length and the items of a data set class."""
-    made = vars(kind).get("__init__")
-    holds = said.holds
+    constructor = vars(kind).get("__init__")
+    holds = data.holds
     assert isinstance(holds, GivenTensors)
 
     def __init__(self: Any, *args: Any, **kwargs: Any) -> None:
-        tell(f"the items of `{said.name}`", f"`{said.text}`", "given")
-        if made is not None:
+        tell(f"the items of `{data.name}`", f"`{data.text}`", "given")
+        if constructor is not None:
             with suppress(Exception):  # what reads the files that are not there
-                made(self, *args, **kwargs)
+                constructor(self, *args, **kwargs)
 
     def __len__(self: Any) -> int:
-        return said.length
+        return data.length
 
     def __getitem__(self: Any, index: Any) -> Any:
         place = int(index)
-        if not -said.length <= place < said.length:
+        if not -data.length <= place < data.length:
             raise IndexError(index)
         return make_values(holds, place)
 

@@ -47,34 +47,36 @@ class Answers:
     def __call__(self, path: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """Return what a name gives, or `NOTHING`."""
         name, called = path.removesuffix("()"), path.endswith("()")
-        for each in self.answers:
-            if each.called != called or not _is_same_name(each.name, name):
+        for answer in self.answers:
+            if answer.called != called or not _is_same_name(answer.name, name):
                 continue
-            self.tell(f"`{name}`", f"`{each.text}`", "given")
-            if isinstance(each.holds, PlainValue):
-                return each.holds.value
-            return _make_answer(each.holds, (*args, *kwargs.values()))
+            self.tell(f"`{name}`", f"`{answer.text}`", "given")
+            if isinstance(answer.holds, PlainValue):
+                return answer.holds.value
+            return _make_answer(answer.holds, (*args, *kwargs.values()))
         return NOTHING
 
 
-def _is_same_name(said: str, name: str) -> bool:
+def _is_same_name(stated_name: str, name: str) -> bool:
     """Return whether a name of the user's is that of a value: whole, or its end."""
     plain = name.replace("(...)", "")
-    return plain == said or plain.endswith(f".{said}")
+    return plain == stated_name or plain.endswith(f".{stated_name}")
 
 
-def _make_answer(holds: GivenTensors, given: tuple[Any, ...]) -> Any:
+def _make_answer(holds: GivenTensors, arguments: tuple[Any, ...]) -> Any:
     """Return the tensors of an answer, its free letters bound to the arguments.
 
     ``B`` is the first size of the first tensor; the other letters are its next sizes,
     in their order.
     """
-    first = next((each for each in given if isinstance(each, torch.Tensor)), None)
+    first = next(
+        (argument for argument in arguments if isinstance(argument, torch.Tensor)), None
+    )
     sizes: dict[str, int] = {}
     if first is not None:
         names = sorted(holds.letters, key=lambda name: name != FIRST)
         sizes = dict(zip(names, first.shape, strict=False))
-    made = holds.build(_make_tensor, sizes)
-    if first is not None and isinstance(made, torch.Tensor):
-        made = made.to(first.device)
-    return made
+    answer = holds.build(_make_tensor, sizes)
+    if first is not None and isinstance(answer, torch.Tensor):
+        answer = answer.to(first.device)
+    return answer

@@ -86,8 +86,8 @@ def _is_in_function(node: ast.Try, tree: ast.Module, line: int) -> bool:
     return any(
         isinstance(inner, ast.FunctionDef | ast.AsyncFunctionDef)
         and inner.body[0].lineno <= line <= (inner.end_lineno or 0)
-        for each in node.body
-        for inner in ast.walk(each)
+        for statement in node.body
+        for inner in ast.walk(statement)
     )
 
 
@@ -105,8 +105,8 @@ def _is_failing(body: list[ast.stmt]) -> bool:
     """Return whether a handler ends the program, or passes the error on."""
     return any(
         isinstance(node, ast.Raise) or _is_exit(node)
-        for each in body
-        for node in ast.walk(each)
+        for statement in body
+        for node in ast.walk(statement)
     )
 
 

@@ -117,7 +117,7 @@ def _find_images(kind: type, values: dict[str, Any], split: Any) -> _ImageSet | 
         train, test, classes = known
         return _ImageSet((1, 28, 28), _count_by_training(train, test), classes)
     return next(
-        (IMAGES[each.__name__] for each in kind.__mro__ if each.__name__ in IMAGES),
+        (IMAGES[base.__name__] for base in kind.__mro__ if base.__name__ in IMAGES),
         None,
     )
 
@@ -127,7 +127,7 @@ def _replace_constructor(kind: Any, tell: Tell, stack: ExitStack) -> None:
     original = kind.__init__
 
     def __init__(self: Any, *args: Any, **kwargs: Any) -> None:
-        given = dict(kwargs)
+        arguments = dict(kwargs)
         try:
             bound = inspect.signature(original).bind(self, *args, **kwargs)
         except TypeError:
@@ -135,12 +135,12 @@ def _replace_constructor(kind: Any, tell: Tell, stack: ExitStack) -> None:
         bound.apply_defaults()
         values = {**bound.arguments, **bound.arguments.pop("kwargs", {})}
         if "download" in values:
-            given["download"] = False  # no command reaches for the network
+            arguments["download"] = False  # no command reaches for the network
             kept = list(inspect.signature(original).parameters)
             place = kept.index("download") - 1 if "download" in kept else len(args)
             args = args[:place]
         try:
-            return original(self, *args, **given)  # type: ignore[no-any-return]
+            return original(self, *args, **arguments)  # type: ignore[no-any-return]
         except ABSENT:
             if type(self) is not kind and "__getitem__" in vars(type(self)):
                 raise  # a data set of the program's own, which reads the files itself
@@ -159,7 +159,7 @@ def _fill_data_set(
 ) -> None:
     """Make a data set of zeros in place of one whose files are absent."""
     kind = type(self)
-    root: Any = next(each for each in kind.__mro__ if each.__name__ == "VisionDataset")
+    root: Any = next(base for base in kind.__mro__ if base.__name__ == "VisionDataset")
     transforms = {
         word: values.get(word)
         for word in ("transforms", "transform", "target_transform")
@@ -171,7 +171,7 @@ def _fill_data_set(
     length = lengths.get(split, next(iter(lengths.values())))
     name = kind.__name__
     classes = [f"class {n}" for n in range(images.classes)]
-    made = {
+    attributes = {
         "train": split in (True, "train"),
         "split": getattr(self, "split", split),
         "classes": classes,
@@ -179,7 +179,7 @@ def _fill_data_set(
         "_absent": (images, length),
         **_make_arrays(name, images, length),
     }
-    for word, value in made.items():
+    for word, value in attributes.items():
         with suppress(AttributeError):  # a property of its class
             setattr(self, word, value)
     self.__class__ = _get_stand_in(type(self))
@@ -201,14 +201,14 @@ def _make_arrays(name: str, images: _ImageSet, length: int) -> dict[str, Any]:
     if name.endswith("MNIST"):
         zeros = np.zeros((length, height, width), np.uint8)  # untouched: no memory
         return {"data": torch.from_numpy(zeros), "targets": torch.from_numpy(labels)}
-    made: dict[str, Any] = {"targets": labels.tolist()}
+    arrays: dict[str, Any] = {"targets": labels.tolist()}
     if images.varied:
         samples = [(f"{n}.jpg", int(label)) for n, label in enumerate(labels)]
-        return {**made, "samples": samples, "imgs": samples, "_samples": samples}
+        return {**arrays, "samples": samples, "imgs": samples, "_samples": samples}
     if name in ("SVHN", "STL10"):
         shape = (length, channels, height, width)
         return {"data": np.zeros(shape, np.uint8), "labels": labels}
-    return {**made, "data": np.zeros((length, height, width, channels), np.uint8)}
+    return {**arrays, "data": np.zeros((length, height, width, channels), np.uint8)}
 
 
 _MADE: dict[type, type] = {}

@@ -121,7 +121,7 @@ def find_known(path: str) -> _KnownFile | None:
     """Return what is known of a file: by its name, and that of its folder."""
     parts = os.path.normpath(path).split(os.sep)
     for count in (2, 1):
-        found = KNOWN.get("/".join(parts[-count:]))
-        if found is not None:
-            return found
+        known_file = KNOWN.get("/".join(parts[-count:]))
+        if known_file is not None:
+            return known_file
     return None

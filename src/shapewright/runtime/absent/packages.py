@@ -64,9 +64,9 @@ class _Finder:
     provides_stand_ins = True
 
     def __init__(
-        self, tell: Tell, holds: Callable[[str], bool], given: Given | None = None
+        self, tell: Tell, holds: Callable[[str], bool], answers: Given | None = None
     ) -> None:
-        self.tell, self.holds, self.given = tell, holds, given
+        self.tell, self.holds, self.given = tell, holds, answers
         self.made: list[str] = []
 
     def find_spec(self, name: str, path: Any = None, target: Any = None) -> Any:
@@ -119,16 +119,16 @@ class _Finder:
 class _UnknownModule(ModuleType):
     """A module of a package that is not known: every name, and no value."""
 
-    def __init__(self, name: str, given: Given | None) -> None:
+    def __init__(self, name: str, answers: Given | None) -> None:
         super().__init__(name)
         root = name.partition(".")[0]
         advice = f'install `{root}`, or give `--assume "NAME(...) -> SPEC"`'
-        self.__dict__["_unknown"] = AbsentValue(name, advice, given)
+        self.__dict__["_unknown"] = AbsentValue(name, advice, answers)
 
     def __getattr__(self, name: str) -> Any:
         if name.startswith("__") and name.endswith("__"):
             raise AttributeError(name)
-        known = [each for each in vars(self) if not each.startswith("_")]
+        known = [attribute for attribute in vars(self) if not attribute.startswith("_")]
         if get_close_matches(name, known, n=1, cutoff=NEAR):
             raise AttributeError(f"module {self.__name__!r} has no attribute {name!r}")
         return getattr(self._unknown, name)
@@ -138,13 +138,13 @@ def _list_near_modules() -> list[str]:
     """Return the modules that a misspelt name may mean: those beside the program, and
     the packages that are installed.
     """
-    found: set[str] = set()
+    names: set[str] = set()
     for folder in sys.path:
         with suppress(OSError):
             for entry in os.scandir(folder or "."):
                 if entry.name.endswith(".py") or entry.is_dir():
-                    found.add(entry.name.removesuffix(".py"))
-    return sorted(found | {*STAND_INS})
+                    names.add(entry.name.removesuffix(".py"))
+    return sorted(names | {*STAND_INS})
 
 
 def _is_misspelt(name: str, root: str) -> bool:
@@ -176,13 +176,13 @@ def _find_importer(frame: FrameType | None) -> FrameType | None:
 
 @contextmanager
 def replace_packages(
-    tell: Tell, holds: Callable[[str], bool], given: Given | None = None
+    tell: Tell, holds: Callable[[str], bool], answers: Given | None = None
 ) -> Iterator[None]:
     """Provide stand-ins of packages in the block, to the program's own imports.
 
-    `given` says what the user says of their names.
+    `answers` says what the user says of their names.
     """
-    finder = _Finder(tell, holds, given)
+    finder = _Finder(tell, holds, answers)
     sys.meta_path.append(finder)
     try:
         yield

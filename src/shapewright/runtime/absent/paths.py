@@ -63,12 +63,12 @@ class AbsentPaths:
     def find(self, path: Any) -> GivenData | None:
         """Return what the user says of a path, by its whole name or its end."""
         name = os.path.abspath(os.fsdecode(path))
-        for each in self.settings.data:
-            if each.length:
+        for data in self.settings.data:
+            if data.length:
                 continue
-            said = os.path.abspath(each.name)
-            if name == said or fnmatch.fnmatch(name, said):
-                return each
+            stated_path = os.path.abspath(data.name)
+            if name == stated_path or fnmatch.fnmatch(name, stated_path):
+                return data
         return None
 
     def is_absent(self, path: Any) -> bool:
@@ -109,7 +109,8 @@ class AbsentPaths:
         """Return whether an absent path is taken to be a folder."""
         name = os.path.abspath(os.fsdecode(path))
         return name in self.listed or any(
-            each.startswith(name + os.sep) for each in (*self.listed, *self.promised)
+            listed_path.startswith(name + os.sep)
+            for listed_path in (*self.listed, *self.promised)
         )
 
     def list_names(self, path: Any, pattern: str = "*") -> list[str]:
@@ -117,29 +118,29 @@ class AbsentPaths:
         folder = os.path.abspath(os.fsdecode(path))
         if folder not in self.listed:
             self.listed[folder] = self._make_names(folder, pattern)
-        found = fnmatch.filter(self.listed[folder], pattern)
-        if not found and "*" not in os.path.splitext(pattern)[0]:
+        matching = fnmatch.filter(self.listed[folder], pattern)
+        if not matching and "*" not in os.path.splitext(pattern)[0]:
             ending = os.path.splitext(pattern)[1]
             stem = os.path.splitext(pattern)[0]
             names = [stem + (ending if "*" not in ending else ".png")]
             self.listed[folder] += names
             return names
-        return found
+        return matching
 
     def _make_names(self, folder: str, pattern: str) -> list[str]:
         """Return the names of the pictures in an absent folder, and tell of them."""
-        said = self.find(folder)
+        data = self.find(folder)
         ending = os.path.splitext(pattern)[1]
         if "*" in ending or not ending:
             ending = ENDING
         if ending.lower() not in PICTURE_ENDINGS:
             words, count = f"{PICTURES} files `*{ending}`", PICTURES
         else:
-            images = said.holds if said is not None else None
+            images = data.holds if data is not None else None
             count = images.count if isinstance(images, PictureFolder) else PICTURES
             shape = images.shape if isinstance(images, PictureFolder) else SHAPE
             words = f"{count:,} images of {' x '.join(map(str, shape))}"
-        basis: Basis = "assumed" if said is None else "given"
+        basis: Basis = "assumed" if data is None else "given"
         self.tell(f"`{_shorten_path(folder)}`", words, basis)
         return [f"{number:06}{ending}" for number in range(count)]
 
@@ -150,12 +151,12 @@ class AbsentPaths:
         pictures as they are meets both. A picture and its mask have the same.
         """
         for place in (path, os.path.dirname(os.fsdecode(path))):
-            said = self.find(place)
-            if said is not None and isinstance(said.holds, PictureFolder):
-                return said.holds.shape
+            data = self.find(place)
+            if data is not None and isinstance(data.holds, PictureFolder):
+                return data.holds.shape
         channels, height, width = SHAPE
         stem = os.path.splitext(os.path.basename(os.fsdecode(path)))[0]
-        digits = "".join(each for each in stem if each.isdigit())
+        digits = "".join(character for character in stem if character.isdigit())
         if digits and int(digits) % 3 == 2:
             height, width = width, height
         folder = os.path.basename(os.path.dirname(os.fsdecode(path))).lower()
@@ -268,11 +269,11 @@ def _is_required(test: ast.expr, line: int) -> bool:
         if isinstance(inner, ast.UnaryOp) and isinstance(inner.op, ast.Not):
             return _is_required(inner.operand, line)
         if isinstance(inner, ast.BoolOp):  # not (a or b) is (not a) and (not b)
-            parts = [ast.UnaryOp(ast.Not(), each) for each in inner.values]
-            return any(_is_required(each, line) for each in parts)
+            parts = [ast.UnaryOp(ast.Not(), operand) for operand in inner.values]
+            return any(_is_required(operand, line) for operand in parts)
         return False
     if isinstance(test, ast.BoolOp):
-        return any(_is_required(each, line) for each in test.values)
+        return any(_is_required(operand, line) for operand in test.values)
     if isinstance(test, ast.Call):
         return test.lineno <= line <= (test.end_lineno or test.lineno)
     return False
@@ -312,15 +313,17 @@ def _find_in_absent(paths: AbsentPaths, pattern: str) -> list[str] | None:
         folder = os.path.dirname(folder)
     if not folder or not _can_list(paths, folder, 3):
         return None
-    return [os.path.join(folder, each) for each in paths.list_names(folder, name)]
+    return [
+        os.path.join(folder, file_name) for file_name in paths.list_names(folder, name)
+    ]
 
 
 def _make_glob(paths: AbsentPaths, original: Any) -> Any:
     def find(pathname: Any, *args: Any, **kwargs: Any) -> Any:
         if isinstance(pathname, str) and glob.has_magic(pathname):
-            found = _find_in_absent(paths, pathname)
-            if found is not None:
-                return found
+            paths_found = _find_in_absent(paths, pathname)
+            if paths_found is not None:
+                return paths_found
         return original(pathname, *args, **kwargs)
 
     return find
@@ -329,9 +332,9 @@ def _make_glob(paths: AbsentPaths, original: Any) -> Any:
 def _make_iglob(paths: AbsentPaths, original: Any) -> Any:
     def find(pathname: Any, *args: Any, **kwargs: Any) -> Any:
         if isinstance(pathname, str) and glob.has_magic(pathname):
-            found = _find_in_absent(paths, pathname)
-            if found is not None:
-                return iter(found)
+            paths_found = _find_in_absent(paths, pathname)
+            if paths_found is not None:
+                return iter(paths_found)
         return original(pathname, *args, **kwargs)
 
     return find
@@ -341,7 +344,9 @@ def _make_path_glob(paths: AbsentPaths, original: Any) -> Any:
     def find(self: Any, pattern: Any, *args: Any, **kwargs: Any) -> Any:
         if _can_list(paths, self):
             name = os.path.basename(os.fspath(pattern))
-            return iter([self / each for each in paths.list_names(self, name)])
+            return iter(
+                [self / file_name for file_name in paths.list_names(self, name)]
+            )
         return original(self, pattern, *args, **kwargs)
 
     return find
@@ -350,7 +355,7 @@ def _make_path_glob(paths: AbsentPaths, original: Any) -> Any:
 def _make_iterdir(paths: AbsentPaths, original: Any) -> Any:
     def iterate(self: Any) -> Any:
         if _can_list(paths, self):
-            return iter([self / each for each in paths.list_names(self)])
+            return iter([self / file_name for file_name in paths.list_names(self)])
         return original(self)
 
     return iterate

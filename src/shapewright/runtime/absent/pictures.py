@@ -60,11 +60,11 @@ def _note_picture(paths: AbsentPaths, file: Any) -> tuple[int, int, int]:
     shape = paths.get_shape(file)
     folder = os.path.dirname(os.path.abspath(os.fspath(file)))
     if folder not in paths.listed:
-        said = paths.find(file) or paths.find(folder)
+        data = paths.find(file) or paths.find(folder)
         paths.listed[folder] = []
         words = f"pictures of {' x '.join(map(str, shape))}"
         paths.tell(
-            f"`{os.path.relpath(folder)}`", words, "given" if said else "assumed"
+            f"`{os.path.relpath(folder)}`", words, "given" if data else "assumed"
         )
     return shape
 
@@ -111,15 +111,15 @@ def _make_tensor(
 def _get_sound(paths: AbsentPaths, file: Any, rate: int) -> tuple[int, int]:
     """Return the channels and samples of an absent sound."""
     folder = os.path.dirname(os.path.abspath(os.fspath(file)))
-    said = paths.find(file) or paths.find(folder)
+    data = paths.find(file) or paths.find(folder)
     channels, samples = 1, rate * SECONDS
-    if said is not None and isinstance(said.holds, GivenTensors):
-        channels, samples = (1, *said.holds.shape)[-2:]
+    if data is not None and isinstance(data.holds, GivenTensors):
+        channels, samples = (1, *data.holds.shape)[-2:]
     if folder not in paths.listed:
         paths.listed[folder] = []
         words = f"sounds of {channels} x {samples:,} samples, {rate:,} in a second"
         paths.tell(
-            f"`{os.path.relpath(folder)}`", words, "given" if said else "assumed"
+            f"`{os.path.relpath(folder)}`", words, "given" if data else "assumed"
         )
     return channels, samples
 

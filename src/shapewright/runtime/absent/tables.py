@@ -65,10 +65,10 @@ def _make_frame(
     paths: AbsentPaths, pandas: Any, name: str, args: Any, kwargs: Any
 ) -> Any:
     """Return what stands for an absent table."""
-    said, known = paths.find(name), find_known(name)
-    if said is not None and isinstance(said.holds, TableContent):
-        paths.tell(f"`{name}`", f"`{said.text}`", "given")
-        return pandas.read_csv(io.StringIO(write_table(said.holds)))
+    data, known = paths.find(name), find_known(name)
+    if data is not None and isinstance(data.holds, TableContent):
+        paths.tell(f"`{name}`", f"`{data.text}`", "given")
+        return pandas.read_csv(io.StringIO(write_table(data.holds)))
     if known is not None:
         paths.tell(f"`{name}`", known.says, "documented")
         return pandas.read_csv(io.StringIO(known.write()))

@@ -109,15 +109,15 @@ def write_question(name: str) -> str:
 
 def _find_content(paths: AbsentPaths, name: str, binary: bool) -> str | bytes | None:
     """Return the text of a file that the user or the table of known files tells."""
-    said = paths.find(name)
-    if said is not None:
-        paths.tell(f"`{name}`", f"`{said.text}`", "given")
-        match said.holds:
+    data = paths.find(name)
+    if data is not None:
+        paths.tell(f"`{name}`", f"`{data.text}`", "given")
+        match data.holds:
             case TextContent(length, distinct):
                 letters = [chr(33 + number) for number in range(distinct - 1)]
                 return _make_text(length, "".join(letters) + "\n")
             case TableContent():
-                return write_table(said.holds)
+                return write_table(data.holds)
             case PlainValue(value):
                 if isinstance(value, str) and not name.endswith(VALUES):
                     return value

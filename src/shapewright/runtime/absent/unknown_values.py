@@ -28,8 +28,8 @@ class AbsentValue(Unknown):
     where it is needed; `_given` what the user has said of it.
     """
 
-    def __init__(self, path: str, advice: str, given: Given | None = None) -> None:
-        self.__dict__.update(_path=path, _advice=advice, _given=given)
+    def __init__(self, path: str, advice: str, answers: Given | None = None) -> None:
+        self.__dict__.update(_path=path, _advice=advice, _given=answers)
 
     def _ask(self, doing: str) -> NoReturn:
         raise NotHere(self._write_question(doing))
@@ -42,9 +42,9 @@ class AbsentValue(Unknown):
     def _make(self, path: str) -> Any:
         """Return what the user says of a name, or a further unknown value."""
         if self._given is not None:
-            found = self._given(path, (), {})
-            if found is not NOTHING:
-                return found
+            answer = self._given(path, (), {})
+            if answer is not NOTHING:
+                return answer
         return AbsentValue(path, self._advice, self._given)
 
     def __getattr__(self, name: str) -> Any:
@@ -59,14 +59,14 @@ class AbsentValue(Unknown):
         if len(args) == 1 and not kwargs and _is_decorator(args[0]):
             return args[0]
         if self._given is not None:
-            found = self._given(f"{self._path}()", args, kwargs)
-            if found is not NOTHING:
-                return found
+            answer = self._given(f"{self._path}()", args, kwargs)
+            if answer is not NOTHING:
+                return answer
         if args and isinstance(args[0], FunctionType) and _is_main_statement():
             self._ask(f"whether `{args[0].__name__}` runs")
-        made = AbsentValue(f"{self._path}(...)", self._advice, self._given)
-        made.__dict__.update(kwargs)  # `HParams(epochs=5).epochs` is 5
-        return made
+        value = AbsentValue(f"{self._path}(...)", self._advice, self._given)
+        value.__dict__.update(kwargs)  # `HParams(epochs=5).epochs` is 5
+        return value
 
     def __getitem__(self, key: Any) -> Any:
         return self._make(f"{self._path}[{key!r}]")

@@ -135,7 +135,7 @@ def _allow_rights(system: ctypes.CDLL, ruleset: int, path: str, rights: int) -> 
 
 def _find_character_devices() -> list[str]:
     """Return the paths of character devices (terminals, GPUs), which hold no files."""
-    found = []
+    devices = []
     with os.scandir("/dev") as entries:
         for entry in entries:
             try:
@@ -143,8 +143,8 @@ def _find_character_devices() -> list[str]:
             except OSError:
                 continue
             if stat.S_ISCHR(mode):
-                found.append(entry.path)
-    return found
+                devices.append(entry.path)
+    return devices
 
 
 def _ignore_attribute_calls(system: ctypes.CDLL) -> None:

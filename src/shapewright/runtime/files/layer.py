@@ -165,15 +165,15 @@ class Layer:
         if not self.is_there(self.reading(folder)):
             raise self.missing(folder)
         over, origin = self.over(path), self.origin(path)
-        found = self.listdir(over) if self.is_there(over) else []
+        names = self.listdir(over) if self.is_there(over) else []
         if origin is not None and self.is_there(origin):
             below = self.listdir(origin)
-            found = [*(name for name in below if name not in found), *found]
+            names = [*(name for name in below if name not in names), *names]
         here = path.rstrip(os.sep)
         for moved in self.origins:
-            if os.path.dirname(moved) == path and os.path.basename(moved) not in found:
-                found.append(os.path.basename(moved))
-        return [name for name in found if self.is_seen(f"{here}/{name}")]
+            if os.path.dirname(moved) == path and os.path.basename(moved) not in names:
+                names.append(os.path.basename(moved))
+        return [name for name in names if self.is_seen(f"{here}/{name}")]
 
     # -- changes -----------------------------------------------------------------
 

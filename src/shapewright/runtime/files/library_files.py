@@ -163,8 +163,8 @@ def _make_redirecting(original: Any, opener: _Opener, layer: Layer, own: int) ->
     at = names.index(opener.file)
 
     def opened(*args: Any, **kwargs: Any) -> Any:
-        given = {**dict(zip(names, args, strict=False)), **kwargs}
-        writes, keeps = opener.writes(given)
+        arguments = {**dict(zip(names, args, strict=False)), **kwargs}
+        writes, keeps = opener.writes(arguments)
 
         def led(file: Any) -> Any:
             if isinstance(file, str) and file.startswith((":", "file:")):
@@ -214,8 +214,8 @@ class _Loading(importlib.abc.Loader):
         return getattr(self.loader, name)
 
     def create_module(self, spec: ModuleSpec) -> ModuleType | None:
-        made: ModuleType | None = self.loader.create_module(spec)
-        return made
+        module: ModuleType | None = self.loader.create_module(spec)
+        return module
 
     def exec_module(self, module: ModuleType) -> None:
         if module.__spec__ is not None:
@@ -352,8 +352,8 @@ def _make_replacements(shelf: Shelf, library: Any) -> list[tuple[Any, str, Any]]
     def load_file(filename: Any, device: Any = "cpu", **kwargs: Any) -> Any:
         with safe_open(filename, framework="pt", device="cpu") as opened:
             names = opened.keys()
-            found = {name: opened.get_tensor(name) for name in names}
-        return {name: tensor.to(device) for name, tensor in found.items()}
+            tensors = {name: opened.get_tensor(name) for name in names}
+        return {name: tensor.to(device) for name, tensor in tensors.items()}
 
     return [
         (inner, "save_file", save_file),

@@ -32,8 +32,8 @@ def _find_open_path(descriptor: int) -> str:
     if sys.platform == "darwin":
         import fcntl
 
-        found = fcntl.fcntl(descriptor, fcntl.F_GETPATH, bytes(1024))
-        return os.fsdecode(found.rstrip(b"\0"))
+        path = fcntl.fcntl(descriptor, fcntl.F_GETPATH, bytes(1024))
+        return os.fsdecode(path.rstrip(b"\0"))
     return os.readlink(f"/proc/self/fd/{descriptor}")
 
 
@@ -101,9 +101,9 @@ def make_moving_patches(layer: Layer) -> list[Patch]:
         source = resolve_path(source, src_dir_fd)
         target = resolve_path(target, dir_fd if dst_dir_fd is None else dst_dir_fd)
         beside = os.path.join(os.path.dirname(os.fspath(target)), os.fspath(source))
-        for each in (source, beside):  # a symbolic link's target is seen from there
-            if os.path.exists(each):
-                layer.copy(each, target)
+        for origin in (source, beside):  # a symbolic link's target is seen from there
+            if os.path.exists(origin):
+                layer.copy(origin, target)
                 return
 
     def copied(source: Any, target: Any, *, follow_symlinks: bool = True) -> Any:
@@ -204,12 +204,12 @@ def _is_called_by_library() -> bool:
     return any(part in file for part in LIBRARIES)
 
 
-def _format_command(given: Any) -> str:
+def _format_command(command: Any) -> str:
     """Return a command as one line, truncated if it is long."""
-    if isinstance(given, bytes | str | os.PathLike):
-        line = os.fsdecode(os.fspath(given))
+    if isinstance(command, bytes | str | os.PathLike):
+        line = os.fsdecode(os.fspath(command))
     else:
-        line = " ".join(os.fsdecode(os.fspath(word)) for word in given)
+        line = " ".join(os.fsdecode(os.fspath(word)) for word in command)
     line = " ".join(line.split())
     return line if len(line) <= 60 else f"{line[:57]}..."
 

@@ -270,10 +270,10 @@ class ProgramFiles:
             yield layer
 
 
-def add_process_notes(made: Trace, layer: Layer) -> Trace:
+def add_process_notes(trace: Trace, layer: Layer) -> Trace:
     """Return the trace with a note on each process that the program started."""
-    told = tuple(Assumption(text) for text in _describe_processes(layer))
-    return replace(made, assumptions=(*made.assumptions, *told)) if told else made
+    notes = tuple(Assumption(text) for text in _describe_processes(layer))
+    return replace(trace, assumptions=(*trace.assumptions, *notes)) if notes else trace
 
 
 def _describe_processes(layer: Layer) -> list[str]:

@@ -97,13 +97,13 @@ class _Locations:
         _check_device(device)
         return device
 
-    def claim(self, made: Any) -> Any:
+    def claim(self, loaded: Any) -> Any:
         """Mark loaded tensors with the devices that they claim."""
-        for tensor in _iter_tensors(made):
+        for tensor in _iter_tensors(loaded):
             with torch._C.DisableTorchFunction():
                 key = None if tensor.is_sparse else tensor.untyped_storage()._cdata
             setattr(tensor, FROM_FILE, self.claims.get(key or 0, "cpu"))
-        return made
+        return loaded
 
     def move(self, kept: Any) -> Any:
         """Return an object saved in this run, on the devices to which it is loaded."""
@@ -158,22 +158,22 @@ def _check_device(device: str) -> None:
         )
 
 
-def _iter_modules(made: Any) -> Iterator[nn.Module]:
+def _iter_modules(nest: Any) -> Iterator[nn.Module]:
     """Yield each module in a nested structure, with its submodules."""
-    if isinstance(made, nn.Module):
-        yield from made.modules()
-    elif isinstance(made, dict):
-        for value in made.values():
+    if isinstance(nest, nn.Module):
+        yield from nest.modules()
+    elif isinstance(nest, dict):
+        for value in nest.values():
             yield from _iter_modules(value)
-    elif isinstance(made, list | tuple):
-        for value in made:
+    elif isinstance(nest, list | tuple):
+        for value in nest:
             yield from _iter_modules(value)
 
 
-def _iter_tensors(made: Any) -> Iterator[torch.Tensor]:
+def _iter_tensors(nest: Any) -> Iterator[torch.Tensor]:
     """Yield each tensor in a nested structure, and those of the modules in it."""
-    yield from nests.collect_tensors(made)
-    for module in _iter_modules(made):
+    yield from nests.collect_tensors(nest)
+    for module in _iter_modules(nest):
         yield from module.parameters(recurse=False)
         yield from module.buffers(recurse=False)
 
@@ -246,8 +246,8 @@ class Shelf:
                 stack.enter_context(unpatched())
             if name:
                 try:
-                    made = original(self.layer.reading(file), mmap=True, **named)
-                    return locations.claim(made)
+                    loaded = original(self.layer.reading(file), mmap=True, **named)
+                    return locations.claim(loaded)
                 except (RuntimeError, ValueError, TypeError):
                     pass  # written in the old format
             return locations.claim(original(self.layer.reading(file), **named))
@@ -257,9 +257,9 @@ class Shelf:
         length = len(TOKEN) + 20
         if hasattr(file, "read"):
             at = file.tell()
-            found: bytes = file.read(length)
+            head: bytes = file.read(length)
             file.seek(at)
-            return found
+            return head
         with self.layer.open(self.layer.reading(file), "rb") as stream:
             return stream.read(length)
 

@@ -48,15 +48,15 @@ class _TooMany(Exception):
 
 def _split_nest(value: Any) -> list[_Part] | None:
     """Return the parts of a nested structure in order, or None if too many or none."""
-    found: list[_Part] = []
+    parts: list[_Part] = []
     try:
         for leaf in _iter_leaves(value, DEEP):
-            found.append(_make_part(leaf))
-            if len(found) > MOST_PARTS:
+            parts.append(_make_part(leaf))
+            if len(parts) > MOST_PARTS:
                 return None
     except _TooMany:
         return None
-    return found or None
+    return parts or None
 
 
 def _make_part(value: Any) -> _Part:
@@ -70,20 +70,20 @@ def _compute_growth(old: list[_Part], new: list[_Part]) -> list[More] | None:
     """Return how each part grew, or None if old and new parts do not correspond."""
     if len(old) != len(new):
         return None
-    found: list[More] = []
+    growth: list[More] = []
     for before, after in zip(old, new, strict=True):
         if len(before.sizes) != len(after.sizes) or before.is_count != after.is_count:
             return None
         grown = [d for d, size in enumerate(after.sizes) if size != before.sizes[d]]
         if not grown:
-            found.append(None)
+            growth.append(None)
             continue
         dim = grown[0]
         more = after.sizes[dim] - before.sizes[dim]
         if len(grown) > 1 or (more < 0 and not after.is_count):
             return None
-        found.append((-1 if after.is_count else dim, more))
-    return found
+        growth.append((-1 if after.is_count else dim, more))
+    return growth
 
 
 def _lengthen_nest(
@@ -101,18 +101,18 @@ def _lengthen_nest(
     if type(value) is list:
         value[:] = [_lengthen_nest(item, more, times, deep - 1) for item in value]
     elif type(value) is dict:
-        for key, each in value.items():
-            value[key] = _lengthen_nest(each, more, times, deep - 1)
+        for key, entry in value.items():
+            value[key] = _lengthen_nest(entry, more, times, deep - 1)
     elif isinstance(value, tuple):
-        made = [_lengthen_nest(item, more, times, deep - 1) for item in value]
+        items = [_lengthen_nest(item, more, times, deep - 1) for item in value]
         own = getattr(type(value), "_make", None)
-        return own(made) if own is not None else tuple(made)
+        return own(items) if own is not None else tuple(items)
     elif is_dataclass(value) and not isinstance(value, type):
-        for one in fields(value):
-            there = getattr(value, one.name, None)
+        for data_field in fields(value):
+            there = getattr(value, data_field.name, None)
             made_of = _lengthen_nest(there, more, times, deep - 1)
             if made_of is not there:
-                object.__setattr__(value, one.name, made_of)
+                object.__setattr__(value, data_field.name, made_of)
     return value
 
 
@@ -128,11 +128,11 @@ def _iter_leaves(value: Any, deep: int) -> Iterator[Any]:
     elif type(value) is list or isinstance(value, tuple):
         inner = value
     elif is_dataclass(value) and not isinstance(value, type):
-        inner = [getattr(value, one.name, None) for one in fields(value)]
+        inner = [getattr(value, data_field.name, None) for data_field in fields(value)]
     if len(inner) > MOST_PARTS:
         raise _TooMany
-    for each in inner:
-        yield from _iter_leaves(each, deep - 1)
+    for item in inner:
+        yield from _iter_leaves(item, deep - 1)
 
 
 def _is_array(value: Any) -> bool:
@@ -186,20 +186,20 @@ class Lists:
         self._began = 0
         self._most = FEW
 
-    def note_growth(self, found: Any) -> None:
+    def note_growth(self, container: Any) -> None:
         """Note an object to which the program is about to add items."""
-        if type(found) is not list and (
-            type(found) is not deque or found.maxlen is not None
+        if type(container) is not list and (
+            type(container) is not deque or container.maxlen is not None
         ):
             return
-        number = self._numbers.get(id(found))
+        number = self._numbers.get(id(container))
         if number is None:
-            number = self._numbers[id(found)] = self.made
-            self.held[number] = found
+            number = self._numbers[id(container)] = self.made
+            self.held[number] = container
             self.made += 1
         if self._places.get(number, -1) < self._began:
             self._places[number] = len(self.noted)
-            self.noted.append((number, len(found)))
+            self.noted.append((number, len(container)))
 
     def begin(self) -> int:
         """Begin an iteration: return the place of its first note."""
@@ -242,13 +242,13 @@ class CarriedCounts:
 
     def values(self) -> dict[tuple[int, Any], int]:
         """Return the values of the counts that are integers."""
-        found = {}
+        values = {}
         for name, (owner, item, _) in self.held.items():
             key = name[1]
             value = (owner if item else vars(owner)).get(key)
             if type(value) is int:
-                found[name] = value
-        return found
+                values[name] = value
+        return values
 
     def add(self, name: tuple[int, Any], more: int) -> None:
         """Advance a count by `more`."""
@@ -297,11 +297,15 @@ class Growing:
         self.added = {}
         known = set()
         for number, length in self.lists.noted[self.first_note :]:
-            found = self.lists.held.get(number)
-            if number < self.made_before and found is not None and number not in known:
+            container = self.lists.held.get(number)
+            if (
+                number < self.made_before
+                and container is not None
+                and number not in known
+            ):
                 known.add(number)
-                if len(found) > length:
-                    self.added[number] = len(found) - length
+                if len(container) > length:
+                    self.added[number] = len(container) - length
         self.counted = {
             name: value - self.values[name]
             for name, value in self.numbers.values().items()
@@ -322,22 +326,24 @@ class Growing:
                 self.numbers.add(name, more)
                 self.values[name] = value + more
         for number, count in self.added.items():
-            found = self.lists.held.get(number)
-            if turns <= 0 or found is None:
+            container = self.lists.held.get(number)
+            if turns <= 0 or container is None:
                 continue
-            if len(found) + turns * count <= MOST_ITEMS:
-                found.extend(list(found)[-count:] * turns)
+            if len(container) + turns * count <= MOST_ITEMS:
+                container.extend(list(container)[-count:] * turns)
 
     def grows(self, index: int, value: Callable[[], Any]) -> bool:
         """Return whether a carried value must be lengthened now."""
-        found = evaluate_condition(value)
-        fits = _is_array(found) or not self.of_arrays
-        carried = evaluate_condition(lambda: _split_nest(found)) if fits else None
+        carried_value = evaluate_condition(value)
+        fits = _is_array(carried_value) or not self.of_arrays
+        carried = (
+            evaluate_condition(lambda: _split_nest(carried_value)) if fits else None
+        )
         old, self.parts[index] = self.parts.get(index), carried
         if carried is None:
             self.joined.pop(index, None)
             return False
-        self.extended.update(each.number for each in carried if each.number)
+        self.extended.update(part.number for part in carried if part.number)
         if old is not None:
             more = _compute_growth(old, carried)
             if more is None or any(more):
@@ -346,6 +352,6 @@ class Growing:
 
     def longer(self, index: int, value: Any) -> Any:
         """Return a carried value with the length that it has in a whole run."""
-        made = _lengthen_nest(value, iter(self.joined[index]), self.ahead)
-        self.parts[index] = evaluate_condition(lambda: _split_nest(made))
-        return made
+        longer = _lengthen_nest(value, iter(self.joined[index]), self.ahead)
+        self.parts[index] = evaluate_condition(lambda: _split_nest(longer))
+        return longer

@@ -38,8 +38,8 @@ class Counts:
     `steps` is what each turn adds to each count, None if that changes.
     """
 
-    def __init__(self, told: Told) -> None:
-        self.numbers, self.conditions, self.guards, self.uneven = told
+    def __init__(self, facts: Told) -> None:
+        self.numbers, self.conditions, self.guards, self.uneven = facts
         self.values: list[int | None] = [None] * len(self.numbers)
         self.steps: list[int | None] = [None] * len(self.numbers)
         self.ahead = [0] * (len(self.numbers) + len(self.guards))
@@ -77,7 +77,7 @@ class Counts:
             if value is not None and step is not None and turns <= MOST_ASKED:
                 passed = (value + step * (turn + 1) for turn in range(turns))
                 self.ahead[place] = sum(
-                    bool(_evaluate_test(test, each)) for each in passed
+                    bool(_evaluate_test(test, count)) for count in passed
                 )
 
     def set_on(self, index: int, value: Any) -> Any:
@@ -90,7 +90,7 @@ class Counts:
 
         None if there is none before the last.
         """
-        found: list[tuple[int, tuple[int, int]]] = []
+        turns_to_test: list[tuple[int, tuple[int, int]]] = []
         for place, (test, index, divides, *_) in enumerate(self.conditions):
             if index is None:
                 continue
@@ -107,24 +107,24 @@ class Counts:
                     if rest and step < 0:
                         continue
                     if more >= 0 and count + near not in been:
-                        found.append((more, (place, count + near)))
-        if not found or len(self.wanted) >= MOST_WANTED:
+                        turns_to_test.append((more, (place, count + near)))
+        if not turns_to_test or len(self.wanted) >= MOST_WANTED:
             return None
-        more = min(each for each, _ in found)
+        more = min(turns for turns, _ in turns_to_test)
         if total is not None and reached + more >= total - 1:
             return None
-        self.wanted |= {one for each, one in found if each == more}
+        self.wanted |= {wanted for turns, wanted in turns_to_test if turns == more}
         return more
 
     def least(self) -> int:
         """Return how many iterations meet all conditions on uncounted values, or 0."""
-        found = [
+        counts = [
             count
             for test, index, divides, *_ in self.conditions
             if index is None
             for count in _find_counts(test, 0, divides)
         ]
-        return max((n + 1 for n in found if n < LONGEST_PERIOD + 1), default=0)
+        return max((n + 1 for n in counts if n < LONGEST_PERIOD + 1), default=0)
 
     def waited(self) -> Iterator[tuple[int, str]]:
         """Yield the line and the text of each condition that a whole run reaches."""
@@ -141,9 +141,9 @@ class Counts:
 
 def _find_counts(test: Callable[[], Any], value: int, divides: bool) -> list[int]:
     """Return the counts at which a condition may change: the next one for multiples."""
-    found = evaluate_condition(test)
-    many = found if isinstance(found, tuple | list) else [found]
-    plain = [int(each) for each in many if type(each) is int or _is_count(each)]
+    answer = evaluate_condition(test)
+    many = answer if isinstance(answer, tuple | list) else [answer]
+    plain = [int(number) for number in many if type(number) is int or _is_count(number)]
     if not divides:
         return plain[:MOST_WANTED]
     if len(plain) < 2 or plain[0] < 2:
@@ -160,8 +160,8 @@ def _is_count(value: Any) -> bool:
 
 def _find_whole_number(number: Callable[[], Any]) -> int | None:
     """Return the current value of a count, or None if it is not an integer."""
-    found = evaluate_condition(number)
-    return found if type(found) is int else None
+    value = evaluate_condition(number)
+    return value if type(value) is int else None
 
 
 def _evaluate_test(test: Callable[[int], Any], number: int) -> Any:

@@ -44,14 +44,14 @@ def _check_items(
         return items
     first = list(_iter_fields(stage, items[0]))
     fitting = [items[0]]
-    told = False
+    is_told = False
     for at, item in enumerate(items[1:], 1):
         other = list(_iter_fields(stage, item))
         unlike = _find_difference(first, other)
         if unlike is None:
             fitting.append(item)
-        elif not told:
-            told = True
+        elif not is_told:
+            is_told = True
             field, words = unlike
             names = [_find_index(picks, place) for place in (0, at)]
             message = stage.unlike.setdefault(
@@ -65,9 +65,9 @@ def _check_items(
                 message,
                 "stack expects each tensor to be equal size",
             )
-    if told and stage.loops:
+    if is_told and stage.loops:
         stage.engine.replaced.add(stage.loops[-1].place)
-    while told and len(fitting) < len(items):
+    while is_told and len(fitting) < len(items):
         fitting.append(items[0])
     return fitting
 
@@ -79,11 +79,11 @@ def _find_index(picks: Any, place: int) -> str:
     return f"[{picks[place]}]"
 
 
-def _find_difference(one: list[Leaf], other: list[Leaf]) -> tuple[str, str] | None:
+def _find_difference(first: list[Leaf], second: list[Leaf]) -> tuple[str, str] | None:
     """Return the field that prevents two items from stacking, and the reason."""
-    if [name for name, _, _ in one] != [name for name, _, _ in other]:
-        return "", f"one has {_format_count(one)}, the other {_format_count(other)}"
-    for (name, mine, kind), (_, theirs, _) in zip(one, other, strict=True):
+    if [name for name, _, _ in first] != [name for name, _, _ in second]:
+        return "", f"one has {_format_count(first)}, the other {_format_count(second)}"
+    for (name, mine, kind), (_, theirs, _) in zip(first, second, strict=True):
         if mine != theirs and mine is not None and theirs is not None:
             field = f"{name} " if name else ""
             return name, (
@@ -101,9 +101,9 @@ def format_shape(shape: tuple[int, ...]) -> str:
     return f"({shape[0]},)" if len(shape) == 1 else f"({', '.join(map(str, shape))})"
 
 
-def _format_count(found: list[Leaf]) -> str:
+def _format_count(leaves: list[Leaf]) -> str:
     """Return the number of fields as text, like `2 fields`."""
-    return f"{len(found)} field{'s' * (len(found) != 1)}"
+    return f"{len(leaves)} field{'s' * (len(leaves) != 1)}"
 
 
 def _iter_fields(stage: RehearsalState, item: Any, name: str = "") -> Iterator[Leaf]:
@@ -178,19 +178,19 @@ class _Batches(LoaderPass):
             self.at = max(self.at, turn)
             return self.at < len(self.plan)
         rest = range(self.at, len(self.plan))
-        found: list[int] = []
+        chosen: list[int] = []
         if self.loader.batch_sampler is not None:
             lengths = set(self.lengths)
             for index in rest[:-1]:
                 length = len(self.plan[index])
                 if length not in lengths and len(lengths) < MOST_LENGTHS:
                     lengths.add(length)
-                    found.append(index)
+                    chosen.append(index)
         if self.alone:  # as many as its length says
             room = _shorten_loop(self.loader, len(self.plan)) - self.at - 1
-            found += [each for each in rest[:-1] if each not in found]
-            found = sorted(found[: max(0, room)])
-        self.queue = [*found, *rest[-1:]]
+            chosen += [index for index in rest[:-1] if index not in chosen]
+            chosen = sorted(chosen[: max(0, room)])
+        self.queue = [*chosen, *rest[-1:]]
         return bool(self.queue)
 
     def __next__(self) -> Any:
@@ -325,7 +325,7 @@ def _list_batches(loader: Any) -> list[Any]:
     inner = loader.sampler
     batches = loader.batch_sampler if loader.batch_sampler is not None else inner
     own = [inner, batches]
-    if all(type(each).__module__ in TORCHS for each in own):
+    if all(type(sampler).__module__ in TORCHS for sampler in own):
         try:
             with torch._C.DisableTorchFunction():
                 return list(islice(batches, MOST_BATCHES))
@@ -377,7 +377,7 @@ def _is_asked_by_library(stage: RehearsalState) -> bool:
 
 def _describe_batch(stage: RehearsalState, batch: Any) -> str:
     """Return the tensors of a batch as text: `(32, 1, 28, 28) float32, (32,) int64`."""
-    found: list[str] = []
+    descriptions: list[str] = []
 
     def look(name: str, value: Any) -> None:
         if isinstance(value, torch.Tensor):
@@ -385,37 +385,37 @@ def _describe_batch(stage: RehearsalState, batch: Any) -> str:
             sizes = ", ".join(map(str, info.meta.shape))
             comma = "," if len(info.meta.shape) == 1 else ""
             words = f"({sizes}{comma}) {info.meta.dtype}"
-            found.append(f"{name} {words}" if name else words)
+            descriptions.append(f"{name} {words}" if name else words)
         elif isinstance(value, dict):
-            for key, each in value.items():
-                look(str(key), each)
+            for key, part in value.items():
+                look(str(key), part)
         elif isinstance(value, list | tuple):
             if value and all(isinstance(item, str) for item in value):
-                found.append(f"{len(value)} texts")
+                descriptions.append(f"{len(value)} texts")
                 return
-            for each in value[:8]:
-                look(name, each)
+            for part in value[:8]:
+                look(name, part)
         elif hasattr(value, "__dict__") and nests.collect_tensors(
             tuple(vars(value).values())
         ):
-            for key, each in vars(value).items():
-                look(key, each)
+            for key, part in vars(value).items():
+                look(key, part)
 
     look("", batch)
-    return ", ".join(found) or type(batch).__name__
+    return ", ".join(descriptions) or type(batch).__name__
 
 
 def iter_remainders(stage: RehearsalState, folder: str) -> Iterator[LastBatch]:
     """Yield the short last batches of loaders that the program itself constructs."""
     for turn, batches in stage.short:
-        loader, made = batches.loader, stage.made
+        loader, batches_made = batches.loader, stage.made
         file, line = stage.loaders.get(loader, ("", 0))
-        later = turn + 1 < len(made)
-        ended = made[turn + 1][0] if later else len(stage.engine.events) + 1
+        later = turn + 1 < len(batches_made)
+        ended = batches_made[turn + 1][0] if later else len(stage.engine.events) + 1
         if file:
             yield LastBatch(
                 format_file(file, folder), line, type(loader).__name__, batches.length,
-                loader.batch_size, made[turn][1], ended,
+                loader.batch_size, batches_made[turn][1], ended,
             )  # fmt: skip
 
 

@@ -159,8 +159,10 @@ def make_skippable(inner: Any) -> SkippableIterator:
         return inner
     if type(inner) in (range, list, tuple):
         return Items(inner)
-    made = iter(inner)
-    return made if isinstance(made, SkippableIterator) else _Other(inner, made)
+    iterator = iter(inner)
+    return (
+        iterator if isinstance(iterator, SkippableIterator) else _Other(inner, iterator)
+    )
 
 
 def count_items(enumerate_: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:

@@ -67,13 +67,13 @@ def watch_loops(stage: RehearsalState) -> Iterator[None]:
 
 
 def iter_turns(
-    stage: RehearsalState, inner: Any, file: str, line: int, told: Told
+    stage: RehearsalState, inner: Any, file: str, line: int, facts: Told
 ) -> Iterator[Any]:
     """Yield the items of a `for` loop while they bring something new, then the last."""
     source, place = make_skippable(inner), (file, line)
     if stage.idle.is_met(place) and (yield from _iter_plainly(stage, source, place)):
         return
-    turns = Turns(stage, file, line, told)
+    turns = Turns(stage, file, line, facts)
     with ExitStack() as stack:
         node = turns.told(stack)
         left, reached = True, source.at
@@ -93,11 +93,11 @@ def iter_turns(
             except StopIteration:
                 return
             heads = stage.fetched[before:]
-            one: Any = heads[0] if heads else source
-            turns.left_out(one.at - reached - 1)
-            reached = one.at
-            node.total = one.total
-            node.turns[one.at] = None
+            head: Any = heads[0] if heads else source
+            turns.left_out(head.at - reached - 1)
+            reached = head.at
+            node.total = head.total
+            node.turns[head.at] = None
             node.ran += 1
             yield item
             turns.done()
@@ -106,15 +106,15 @@ def iter_turns(
                 if stage.hurried and not heads and not stage.lists.held:
                     return
                 bodies = stage.fetched[before + len(heads) :]
-                more = None if stage.hurried else _find_next_turn(turns, one, bodies)
+                more = None if stage.hurried else _find_next_turn(turns, head, bodies)
                 if more == 0 or (more and _pass_to(source, heads, reached + more)):
-                    for each in _find_passes_in_step(bodies) if more else ():
-                        each.skip(each.at + more)
+                    for passed in _find_passes_in_step(bodies) if more else ():
+                        passed.skip(passed.at + more)
                     continue
                 left = False
                 if not _skip_rest(source, heads, bodies):
                     turns.counts.cut = True
-                    turns.cut(node, one)
+                    turns.cut(node, head)
                     return
 
 
@@ -175,17 +175,17 @@ def _set_count(
     return value if turns is None else turns.counts.set_on(index, value)
 
 
-def _note_growth(stage: RehearsalState, found: Any) -> Any:
+def _note_growth(stage: RehearsalState, container: Any) -> Any:
     """Note an object, perhaps a list, to which the program is about to add items."""
     if stage.loops and not stage.making and stage.engine.call == 0:
-        stage.lists.note_growth(found)
-    return found
+        stage.lists.note_growth(container)
+    return container
 
 
-def _note_count(stage: RehearsalState, owner: Any, *told: Any) -> None:
+def _note_count(stage: RehearsalState, owner: Any, *count: Any) -> None:
     """Note a count in an object or a dict that the program is about to increment."""
     if stage.loops and not stage.making and stage.engine.call == 0:
-        stage.numbers.counts(owner, *told)
+        stage.numbers.counts(owner, *count)
 
 
 def _check_carried(stage: RehearsalState, file: str, line: int) -> bool:
@@ -223,8 +223,10 @@ def _find_turns(stage: RehearsalState, file: str, line: int) -> RunningLoop | No
 class _Going:
     """The iterations of a `while` loop; called with the condition before each one."""
 
-    def __init__(self, stage: RehearsalState, file: str, line: int, told: Told) -> None:
-        self.stage, self.place, self.conditions = stage, (file, line), told
+    def __init__(
+        self, stage: RehearsalState, file: str, line: int, facts: Told
+    ) -> None:
+        self.stage, self.place, self.conditions = stage, (file, line), facts
         self.stack = ExitStack()
         self.at = self.paused = 0
         self.waiting = self.enough = False
@@ -320,13 +322,13 @@ def call_step(
         while True:
             turns.begin()
             node.turns[turns.ran + 1] = None
-            made = call()
+            result = call()
             turns.done()
             if turns.ran == 1 and steps is None and not stage.is_one_step():
-                return made
+                return result
             enough = turns.ran >= AGAIN and turns.is_enough()
             if turns.ran == steps or enough:
-                return made
+                return result
 
 
 def _skip_rest(

@@ -48,15 +48,15 @@ class Plain:
 
     def key(self, meta: Meta) -> int:
         """Return the number of some metadata."""
-        found = self.known.get(id(meta))
-        if found is None:
+        entry = self.known.get(id(meta))
+        if entry is None:
             about = (
                 meta.shape, meta.stride, meta.torch_dtype, meta.device,
                 meta.requires_grad, meta.layout,
             )  # fmt: skip
             number = self.keys.setdefault(about, len(self.keys))
-            found = self.known[id(meta)] = meta, number
-        return found[1]
+            entry = self.known[id(meta)] = meta, number
+        return entry[1]
 
 
 @dataclass(slots=True)
@@ -115,26 +115,34 @@ class RehearsalState(ProgramRun):
 
     def is_one_step(self) -> bool:
         """Return whether something was trained with at most one step per optimizer."""
-        stepped = [one for one in self.facts.watched if one.stepped is not None]
+        stepped = [
+            optimizer
+            for optimizer in self.facts.watched
+            if optimizer.stepped is not None
+        ]
         return self.trained > 0 and self.steps <= len(stepped)
 
     def tell_unmet(self) -> None:
         """Report the conditions on counts that were never true in this run."""
         for place, test in self.waited.items():
             if place not in self.met:
-                told = f"{format_file(place[0], self.story.folder)}:{place[1]}"
-                self.story.skip(f"{told}: `{test}` was true in no turn that ran")
+                place_text = f"{format_file(place[0], self.story.folder)}:{place[1]}"
+                self.story.skip(f"{place_text}: `{test}` was true in no turn that ran")
 
 
 class RunningLoop:
     """A running loop: its place, iterations so far, counts and growing values."""
 
     def __init__(
-        self, stage: RehearsalState, file: str = "", line: int = 0, told: Told = NOTHING
+        self,
+        stage: RehearsalState,
+        file: str = "",
+        line: int = 0,
+        facts: Told = NOTHING,
     ) -> None:
         self.stage = stage
         self.place = file, line
-        self.counts = Counts(told)
+        self.counts = Counts(facts)
         self.growing = Growing(stage.lists, stage.numbers, self.counts, self.place)
         self.ran = 0
         self.trains = self.loads = False

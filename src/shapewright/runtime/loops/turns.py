@@ -58,8 +58,8 @@ class _Pattern:
         grown: list[tuple[int, ...]] = []
         if calls and calls == self.calls and len(sizes) == len(self.sizes):
             grown = [
-                tuple([new - old for new, old in zip(one, other, strict=False)])
-                for one, other in zip(sizes, self.sizes, strict=True)
+                tuple([new - old for new, old in zip(shape, old_shape, strict=False)])
+                for shape, old_shape in zip(sizes, self.sizes, strict=True)
             ]
         self.steady = self.steady + 1 if grown and grown == self.grown else 0
         self.handed = {number for at, number in before if grown and any(grown[at])}
@@ -86,9 +86,13 @@ class Turns(RunningLoop):
     """The iterations of one loop."""
 
     def __init__(
-        self, stage: RehearsalState, file: str = "", line: int = 0, told: Told = NOTHING
+        self,
+        stage: RehearsalState,
+        file: str = "",
+        line: int = 0,
+        facts: Told = NOTHING,
     ) -> None:
-        super().__init__(stage, file, line, told)
+        super().__init__(stage, file, line, facts)
         self.pattern = _Pattern()
         self.omitted = 0  # turns, of a loop that does not train
         self.seen: set[Any] = set()
@@ -281,7 +285,7 @@ class _Epochs(Turns):
     def done(self) -> None:
         """End an iteration: note whether it was an epoch and brought anything new."""
         began, fetched = self.fetched, self.stage.fetched[self.fetched :]
-        self.whole = bool(fetched) and all(each.born >= began for each in fetched)
+        self.whole = bool(fetched) and all(batch.born >= began for batch in fetched)
         self.count()
 
     def is_enough(self) -> bool:
@@ -305,7 +309,7 @@ class _Epochs(Turns):
 
 
 def iter_epochs(
-    stage: RehearsalState, inner: Any, file: str, line: int, told: Any
+    stage: RehearsalState, inner: Any, file: str, line: int, facts: Any
 ) -> Iterator[Any]:
     """Yield the items of a library's `for` loop as long as they bring something new."""
     if get_ident() != stage.thread:
@@ -331,7 +335,7 @@ def iter_epochs(
 class Asked:
     """The iterations of a library's `while` loop, called with its condition."""
 
-    def __init__(self, stage: RehearsalState, file: str, line: int, told: Any) -> None:
+    def __init__(self, stage: RehearsalState, file: str, line: int, facts: Any) -> None:
         self.turns = _Epochs(stage)
         self.began = False
 

@@ -79,11 +79,11 @@ def _run_with(
     def with_gradient(value: Any) -> Any:
         if isinstance(value, Tensor):
             key = names.get(id(value), "")
-            given = value.detach()
+            detached = value.detach()
             if key in asked:
-                given = leaves[key] = given.requires_grad_()
-                given = given.clone() if cloned else given
-            return used.setdefault(key, given) if key else given
+                detached = leaves[key] = detached.requires_grad_()
+                detached = detached.clone() if cloned else detached
+            return used.setdefault(key, detached) if key else detached
         if type(value) in (tuple, list):
             return type(value)([with_gradient(item) for item in value])
         return value
@@ -98,8 +98,8 @@ def _run_with(
 
     hooks = torch.autograd.graph.saved_tensors_hooks
     with torch.enable_grad(), hooks(pack, lambda tensor: tensor):
-        made, run.called = observe_run(lambda: func(*args, **kwargs))
-    run.outs = [out for out in iter_tensors(made) if isinstance(out, Tensor)]
+        output, run.called = observe_run(lambda: func(*args, **kwargs))
+    run.outs = [out for out in iter_tensors(output) if isinstance(out, Tensor)]
     return run
 
 
@@ -108,12 +108,12 @@ def _describe_gradients(
 ) -> tuple[Autograd, Nested | None]:
     """Return the autograd notes of a call, and the operators that it called."""
     args, kwargs = fresh()
-    given = dict(iter_named_tensors(name_arguments(name, args, kwargs)))
-    asked = {key for key, tensor in given.items() if _is_differentiable(tensor)}
+    named = dict(iter_named_tensors(name_arguments(name, args, kwargs)))
+    asked = {key for key, tensor in named.items() if _is_differentiable(tensor)}
     if not asked:
         run = _run_with(func, name, fresh, set())
         return Autograd(
-            reason=_explain_no_input(given), written=_find_written(run)
+            reason=_explain_no_input(named), written=_find_written(run)
         ), run.called
     refused: list[tuple[str, str]] = []
     none: list[InputGradient] = []
@@ -128,21 +128,23 @@ def _describe_gradients(
         run, none = _run_without_refusing(func, name, fresh, asked, cloned)
     flowing = [out for out in run.outs if out.requires_grad]
     if not flowing:
-        said = none[0].reason if none else _explain_no_output(run.outs)
-        return Autograd(written=_find_written(run), reason=said), run.called
+        reason = none[0].reason if none else _explain_no_output(run.outs)
+        return Autograd(written=_find_written(run), reason=reason), run.called
     nodes = tuple(_iter_node_names(flowing, run, cloned))
     kept = _find_kept(run)
     refused += _write_views(run)
-    found = [*_iter_gradients(run, flowing), *none]
-    order = list(given)
-    found.sort(key=lambda one: order.index(one.name))
-    made = Autograd(nodes, kept, tuple(found), _find_written(run), tuple(refused))
-    return made, run.called
+    gradients = [*_iter_gradients(run, flowing), *none]
+    order = list(named)
+    gradients.sort(key=lambda gradient: order.index(gradient.name))
+    autograd = Autograd(
+        nodes, kept, tuple(gradients), _find_written(run), tuple(refused)
+    )
+    return autograd, run.called
 
 
-def _explain_no_input(given: dict[str, Tensor]) -> str:
+def _explain_no_input(named: dict[str, Tensor]) -> str:
     """Return the reason why no input can require a gradient."""
-    if not given:
+    if not named:
         return "a new tensor is a leaf: `requires_grad=True` asks for its gradient"
     return "no input has a floating dtype, so none can require a gradient"
 
@@ -199,21 +201,23 @@ def _iter_node_names(outs: list[Tensor], run: _Run, cloned: bool) -> Iterator[st
     seen = set(queue)
     while queue:
         node = queue.pop(0)
-        following = [one for one, _ in node.next_functions if one is not None]
-        first = [getattr(one, "variable", None) for one in following]
+        following = [
+            next_node for next_node, _ in node.next_functions if next_node is not None
+        ]
+        first = [getattr(next_node, "variable", None) for next_node in following]
         mine = cloned and node.name() == "CloneBackward0"
         if not (mine and any(id(leaf) in leaves for leaf in first)):
             yield node.name().removeprefix("torch::autograd::")
-        for one, leaf in zip(following, first, strict=True):
-            if leaf is None and one not in seen:
-                seen.add(one)
-                queue.append(one)
+        for next_node, leaf in zip(following, first, strict=True):
+            if leaf is None and next_node not in seen:
+                seen.add(next_node)
+                queue.append(next_node)
 
 
 def _find_kept(run: _Run) -> tuple[Kept, ...]:
     """Return the distinct tensors that the call saves for the backward pass."""
     named = {**run.used, **_name_outputs(run.outs)}
-    found: dict[Any, Kept] = {}
+    kept: dict[Any, Kept] = {}
     for tensor in run.packed:
         storage = tensor.untyped_storage()
         if not storage.nbytes():
@@ -223,11 +227,13 @@ def _find_kept(run: _Run) -> tuple[Kept, ...]:
         exact = [n for n in same if _get_place(named[n]) == _get_place(tensor)]
         shape, dtype = tuple(tensor.shape), DTYPE_NAMES[tensor.dtype]
         name = (exact or same or [""])[0]
-        found.setdefault(
+        kept.setdefault(
             key, Kept(name, shape, dtype, storage.nbytes(), bool(name) and not exact)
         )
     order = [*named, ""]
-    return tuple(sorted(found.values(), key=lambda one: order.index(one.name)))
+    return tuple(
+        sorted(kept.values(), key=lambda kept_tensor: order.index(kept_tensor.name))
+    )
 
 
 def _name_outputs(outs: list[Tensor]) -> dict[str, Tensor]:
@@ -242,9 +248,9 @@ def _get_place(tensor: Tensor) -> tuple[Any, ...]:
     return int(tensor.storage_offset()), tuple(tensor.shape), tuple(tensor.stride())
 
 
-def _is_sharing(one: Tensor, other: Tensor) -> bool:
+def _is_sharing(tensor: Tensor, other: Tensor) -> bool:
     """Return whether two tensors share a storage."""
-    mine, its = one.untyped_storage(), other.untyped_storage()
+    mine, its = tensor.untyped_storage(), other.untyped_storage()
     return bool(mine.nbytes()) and mine.data_ptr() == its.data_ptr()
 
 
@@ -255,17 +261,21 @@ def _iter_gradients(run: _Run, outs: list[Tensor]) -> Iterator[InputGradient]:
         # Gradients of ones, by way of sums: giving them makes torch import sympy.
         with torch.enable_grad():
             ends = [out.real.sum() if out.is_complex() else out.sum() for out in outs]
-        found = torch.autograd.grad(ends, leaves, allow_unused=True)
+        gradients = torch.autograd.grad(ends, leaves, allow_unused=True)
     except (RuntimeError, NotImplementedError) as error:
         for key in run.leaves:
             yield InputGradient(key, None, _get_message(error))
         return
-    for key, made in zip(run.leaves, found, strict=True):
-        if made is None:
+    for key, gradient in zip(run.leaves, gradients, strict=True):
+        if gradient is None:
             yield InputGradient(key, None, "no output depends on it")
         else:
-            told = "" if made.layout is torch.strided else "sparse: rows that were read"
-            yield InputGradient(key, tuple(made.shape), told)
+            layout_note = (
+                ""
+                if gradient.layout is torch.strided
+                else "sparse: rows that were read"
+            )
+            yield InputGradient(key, tuple(gradient.shape), layout_note)
 
 
 def _write_views(run: _Run) -> list[tuple[str, str]]:
@@ -289,7 +299,7 @@ Spans = dict[int, tuple[int, int]]
 
 def find_spans(tensors: Iterable[Tensor]) -> Spans:
     """Return the range of bytes that tensors reach in each storage, by identity."""
-    found: Spans = {}
+    spans: Spans = {}
     for tensor in tensors:
         if not tensor.numel():
             continue
@@ -298,9 +308,9 @@ def find_spans(tensors: Iterable[Tensor]) -> Spans:
         last = int(first + sum((count - 1) * step for count, step in steps))
         low, high = first * size // ALIGNED * ALIGNED, (last + 1) * size
         key = tensor.untyped_storage()._cdata
-        before = found.get(key, (low, high))
-        found[key] = min(low, before[0]), max(high, before[1])
-    return found
+        before = spans.get(key, (low, high))
+        spans[key] = min(low, before[0]), max(high, before[1])
+    return spans
 
 
 @dataclass(slots=True)
@@ -362,8 +372,8 @@ def draw_with(
         return drawn
 
     def fresh() -> tuple[tuple[Any, ...], dict[str, Any]]:
-        given = list(iter_tensors((*args_kept, *kwargs_kept.values())))
-        copies = Copies(find_spans(given))
+        tensors = list(iter_tensors((*args_kept, *kwargs_kept.values())))
+        copies = Copies(find_spans(tensors))
         return copies.of(args_kept), copies.of(kwargs_kept)
 
     with warnings.catch_warnings(action="ignore"), torch.inference_mode(False):
@@ -373,40 +383,40 @@ def draw_with(
 def _collect_notes(func: Callable[..., Any], name: str, fresh: Fresh) -> PictureNotes:
     """Return the notes to show beside a call that torch accepts."""
     args, kwargs = fresh()
-    given = [
+    tensors = [
         t for t in iter_tensors((*args, *kwargs.values())) if isinstance(t, Tensor)
     ]
     try:
-        found, called = _describe_gradients(func, name, fresh)
+        autograd, called = _describe_gradients(func, name, fresh)
     except Exception as error:  # a picture does not fail for want of a gradient
-        said = (str(error).strip().splitlines() or [type(error).__name__])[0]
-        found, called = Autograd(reason=f"torch: {said}"), None
+        message = (str(error).strip().splitlines() or [type(error).__name__])[0]
+        autograd, called = Autograd(reason=f"torch: {message}"), None
     try:
         args_new, kwargs_new = fresh()
         with torch.no_grad():
             seen = dispatcher.find_overloads(lambda: func(*args_new, **kwargs_new))
     except Exception:  # an operator that no dispatch mode takes
         seen = {}
-    dispatch = find_way(called, seen, given)
+    dispatch = find_way(called, seen, tensors)
     default = DTYPE_NAMES[torch.get_default_dtype()]
-    counted, at = _count_flops(name, args, kwargs), _find_device(given, kwargs)
-    return PictureNotes(found, dispatch, counted, at, default)
+    counted, at = _count_flops(name, args, kwargs), _find_device(tensors, kwargs)
+    return PictureNotes(autograd, dispatch, counted, at, default)
 
 
-def _find_device(given: list[Tensor], kwargs: dict[str, Any]) -> str:
+def _find_device(tensors: list[Tensor], kwargs: dict[str, Any]) -> str:
     """Return the `device` argument of a call, or its first tensor's, or the default."""
     asked = kwargs.get("device")
     if asked is not None:
         return str(asked)
-    return str(given[0].device if given else torch.get_default_device())
+    return str(tensors[0].device if tensors else torch.get_default_device())
 
 
 def _count_flops(
     name: str, args: tuple[Any, ...], kwargs: dict[str, Any]
 ) -> int | None:
     """Return the FLOPs that a trace counts for the call, or None if it counts none."""
-    one = RULES.get(name)
-    if one is None or one.flops is None:
+    op_rule = RULES.get(name)
+    if op_rule is None or op_rule.flops is None:
         return None
 
     def plain(value: Any) -> Any:
@@ -417,7 +427,7 @@ def _count_flops(
         return value
 
     try:
-        return one.flops(
+        return op_rule.flops(
             *map(plain, args), **{key: plain(value) for key, value in kwargs.items()}
         )
     except TypeError:  # arguments that the formula does not know

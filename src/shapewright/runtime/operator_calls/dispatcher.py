@@ -37,25 +37,25 @@ def observe_run(run: Callable[[], Any]) -> tuple[Any, Nested | None]:
     except (ImportError, AttributeError, TypeError, RuntimeError):
         return run(), None
     try:
-        made = run()
+        result = run()
     finally:
         records = stop()
-    return made, [pair for thread in records for pair in _nest_records(thread)]
+    return result, [pair for thread in records for pair in _nest_records(thread)]
 
 
 def _nest_records(records: Any) -> Nested:
     """Return the operators that one thread called, with their depths."""
-    found: Nested = []
+    operators: Nested = []
     stack: list[bool] = []
     for record in records:
         if record.kind() == "push":
             ours = "::" in record.name()
             if ours:
-                found.append((record.name(), sum(stack)))
+                operators.append((record.name(), sum(stack)))
             stack.append(ours)
         elif record.kind() == "pop" and stack:
             stack.pop()
-    return found
+    return operators
 
 
 class _Overloads(TorchDispatchMode):
@@ -96,12 +96,12 @@ def _find_kernels(name: str, overload: str | None) -> dict[str, str]:
         text = dump(full) if dump else ""
     except RuntimeError:
         return {}
-    found = {}
+    kernels = {}
     for line in text.splitlines():
         key, _, rest = line.partition(": ")
         kind = rest[rest.rfind("[") + 1 :].rstrip("]")
-        found[key] = "fallthrough" if rest.startswith("fallthrough") else kind
-    return found
+        kernels[key] = "fallthrough" if rest.startswith("fallthrough") else kind
+    return kernels
 
 
 def _find_overload(name: str) -> str:
@@ -109,9 +109,13 @@ def _find_overload(name: str) -> str:
     space, _, last = name.partition("::")
     packet = getattr(getattr(torch.ops, space, None), last, None)
     every = packet.overloads() if packet is not None else []
-    plain = [one for one in every if "out" not in one and "names" not in one.lower()]
+    plain = [
+        overload
+        for overload in every
+        if "out" not in overload and "names" not in overload.lower()
+    ]
     return (
-        next((one for one in plain if one != "default"), "")
+        next((overload for overload in plain if overload != "default"), "")
         if ("default" not in plain)
         else ""
     )
@@ -126,19 +130,19 @@ def _get_keys(tensors: list[torch.Tensor]) -> list[str]:
     if not tensors:
         return ["BackendSelect", "CPU"]
     ask: Any = getattr(torch._C, "_dispatch_keys", None)
-    found: list[str] = []
+    keys: list[str] = []
     for tensor in tensors if ask else ():
         inside = str(ask(tensor)).partition("(")[2].rstrip(")")
-        found += [key for key in inside.split(", ") if key and key not in found]
+        keys += [key for key in inside.split(", ") if key and key not in keys]
     rank = {"Autocast": 0, "Autograd": 1, "ADInplaceOrView": 2, "Negative": 3,
             "Conjugate": 4, "BackendSelect": 5}  # fmt: skip
     on = torch.is_autocast_enabled("cpu") or torch.is_autocast_enabled("cuda")
-    found = [key for key in found if on or not key.startswith("Autocast")]
+    keys = [key for key in keys if on or not key.startswith("Autocast")]
 
     def order(key: str) -> int:
         return next((n for start, n in rank.items() if key.startswith(start)), 6)
 
-    return sorted(found, key=order)
+    return sorted(keys, key=order)
 
 
 UNTOLD = "this torch does not tell, or a profiler is on"
@@ -156,20 +160,20 @@ def find_way(
     if not called:
         return Dispatch(reason=NONE)
     keys = _get_keys(tensors)
-    found: list[Called] = []
+    calls: list[Called] = []
     above: list[Called] = []
     for name, depth in called:
         del above[depth:]
-        below = any(not one.composite for one in above)
+        below = any(not caller.composite for caller in above)
         seen = overloads.get(name)
         passed, composite = _find_passing_keys(_find_kernels(name, seen), keys, below)
         shown = f"{name}.{seen}" if seen else name
-        one = Called(shown, depth, passed, composite)
+        call = Called(shown, depth, passed, composite)
         # What a backend's own kernel calls is its own affair.
         if name not in LOOKS and all(_is_inside(other) for other in above):
-            found.append(one)
-        above.append(one)
-    return Dispatch(tuple(found))
+            calls.append(call)
+        above.append(call)
+    return Dispatch(tuple(calls))
 
 
 def _is_inside(called: Called) -> bool:
@@ -181,16 +185,16 @@ def _find_passing_keys(
     kernels: dict[str, str], keys: list[str], below: bool
 ) -> tuple[tuple[str, ...], bool]:
     """Return the dispatch keys whose kernels a call uses, and if it is composite."""
-    found: list[str] = []
+    passing: list[str] = []
     for key in dict.fromkeys(keys):
         kind = kernels.get(key, "")
         above = key.startswith(("Auto", "ADInplaceOrView"))
         if kind in ("", "fallthrough") or (below and above):
             continue
         if kind == "math kernel":
-            return (*found, "CompositeImplicitAutograd"), True
+            return (*passing, "CompositeImplicitAutograd"), True
         if kind == "default backend kernel":
-            return (*found, "CompositeExplicitAutograd"), False
+            return (*passing, "CompositeExplicitAutograd"), False
         if kind != "backend fallback":
-            found.append(key)
-    return tuple(found), False
+            passing.append(key)
+    return tuple(passing), False

@@ -67,11 +67,11 @@ def _explain_refusal(name: str, args: Any, kwargs: Any) -> tuple[str, ...]:
     from shapewright.operators.needs_registry import NEEDS, unmet
 
     named = {key: _convert_for_needs(value) for key, value in kwargs.items()}
-    found = unmet(NEEDS.get(name), tuple(map(_convert_for_needs, args)), named)
-    if found is None:
+    need = unmet(NEEDS.get(name), tuple(map(_convert_for_needs, args)), named)
+    if need is None:
         return ()
     words = _Words(op=f"`{name.rpartition('.')[2]}`")
-    lines = (found.message, *found.lines)
+    lines = (need.message, *need.lines)
     return tuple(line.format_map(words) for line in lines)
 
 
@@ -150,24 +150,24 @@ def draw_call(
     }
     try:
         with torch.no_grad():
-            made = func(*args, **kwargs)
+            output = func(*args, **kwargs)
     except Exception as error:  # what torch refuses is drawn
         text_of = str(error).strip().splitlines()
-        said = text_of[0] if text_of else type(error).__name__
-        told = _explain_refusal(name, args, kwargs)
+        message = text_of[0] if text_of else type(error).__name__
+        refusal = _explain_refusal(name, args, kwargs)
         together = name in BROADCAST
         return Drawn(
-            text, name, inputs, error=said, arguments=plain, refusal=told,
+            text, name, inputs, error=message, arguments=plain, refusal=refusal,
             broadcast=together,
         )  # fmt: skip
-    outs = [out for out in iter_tensors(made) if isinstance(out, Tensor)]
+    outs = [out for out in iter_tensors(output) if isinstance(out, Tensor)]
     if not outs:
-        said = f"it returns {made!r:.60}, not a tensor"
-        return Drawn(text, name, inputs, reason=said, arguments=plain)
+        message = f"it returns {output!r:.60}, not a tensor"
+        return Drawn(text, name, inputs, reason=message, arguments=plain)
     sides = _draw_outputs(outs, named)
     if any(out.is_meta for out in outs):
-        said = "a meta tensor has no values"
-        return Drawn(text, name, inputs, sides, reason=said, arguments=plain)
+        message = "a meta tensor has no values"
+        return Drawn(text, name, inputs, sides, reason=message, arguments=plain)
     maps, reason = _find_maps(name, named, metas)
     checked = 0
     steps = max(map(_count_steps, maps), default=0)
@@ -200,12 +200,12 @@ def _make_stages(
         rows = range(shape[len(at)])
         return [values(name, shape, (*at, place)) for place in rows]
 
-    found = []
-    for name, one in ((stage.name, stage.map) for stage in drawn.stages):
-        few = prod(one.shape) <= FEW
-        shown = values(name, one.shape) if few else None
-        found.append(Side(name, one.shape, inputs[0].dtype, values=shown))
-    return tuple(found)
+    sides = []
+    for name, stage_map in ((stage.name, stage.map) for stage in drawn.stages):
+        few = prod(stage_map.shape) <= FEW
+        shown = values(name, stage_map.shape) if few else None
+        sides.append(Side(name, stage_map.shape, inputs[0].dtype, values=shown))
+    return tuple(sides)
 
 
 NUMPY_NAMES = {"axis": "dim", "keepdims": "keepdim", "x": "input", "x2": "other"}
@@ -238,10 +238,10 @@ def _find_signature(name: str) -> inspect.Signature | None:
     if make is None and name in RULES:
         make = RULES[name].metadata
     if make is None:
-        found: Any = torch
+        function: Any = torch
         for part in name.split(".")[1:]:
-            found = getattr(found, part, None)
-        make = get_testing_overrides().get(found)
+            function = getattr(function, part, None)
+        make = get_testing_overrides().get(function)
     return None if make is None else inspect.signature(make)
 
 
@@ -338,7 +338,7 @@ def _find_maps(
             return DTYPE_NAMES[value]
         return value
 
-    given: dict[str, Any] = {}
+    arguments: dict[str, Any] = {}
     many, places = "", ()
     parameters = inspect.signature(make).parameters
     kinds = {parameter.kind for parameter in parameters.values()}
@@ -350,16 +350,16 @@ def _find_maps(
         if kind is inspect.Parameter.VAR_POSITIONAL:
             many, places = key, tuple(plain(key, tuple(value)))
         else:
-            given[key] = plain(key, value)
+            arguments[key] = plain(key, value)
     if places:
         before_places = list(parameters)[: list(parameters).index(many)]
-        first = [given.pop(key) for key in before_places]
-        found = make(*first, *places, **given)
+        first = [arguments.pop(key) for key in before_places]
+        drawn_maps = make(*first, *places, **arguments)
     else:
-        found = make(**given)
-    if isinstance(found, NotDrawn):
-        return (), found.reason
-    return (found if isinstance(found, tuple) else (found,)), ""
+        drawn_maps = make(**arguments)
+    if isinstance(drawn_maps, NotDrawn):
+        return (), drawn_maps.reason
+    return (drawn_maps if isinstance(drawn_maps, tuple) else (drawn_maps,)), ""
 
 
 # -- checking --------------------------------------------------------------------------
@@ -379,8 +379,8 @@ def check_map(
     few = max(1, min(most, 20_000 // cost))
     places = draw.sample(range(count), min(few, count))
     kept = drawn.term not in PLAIN_TERMS
-    given = {key: _make_reader(value, kept) for key, value in before.items()}
-    tensors = add_stages(drawn, given, map_functions)
+    readers = {key: _make_reader(value, kept) for key, value in before.items()}
+    tensors = add_stages(drawn, readers, map_functions)
     near, apart = _find_rounding(drawn, out)
     compared = 0
     for place in places:
@@ -391,17 +391,19 @@ def check_map(
         compared += 1
         # Torch has warned of the call itself; it need not warn of each element.
         with warnings.catch_warnings(action="ignore"):
-            made = compute_element(drawn, index, tensors, map_functions)
-        found = stored(made, out.dtype)
-        if not _is_close(found, real, near, apart):
-            raise Wrong(f"{name} at {index}: the map says {found}, torch {real}")
+            element = compute_element(drawn, index, tensors, map_functions)
+        stored_element = stored(element, out.dtype)
+        if not _is_close(stored_element, real, near, apart):
+            raise Wrong(
+                f"{name} at {index}: the map says {stored_element}, torch {real}"
+            )
     return compared
 
 
 def _count_steps(drawn: IndexMap) -> int:
     """Return how many loop steps compute one element, summed over all stages."""
     every = (drawn, *(stage.map for stage in drawn.stages))
-    return sum(prod(loop.size for loop in one.loops) or 1 for one in every)
+    return sum(prod(loop.size for loop in index_map.loops) or 1 for index_map in every)
 
 
 def _make_reader(tensor: Tensor, kept: bool = False) -> Any:
@@ -443,13 +445,13 @@ def _find_rounding(drawn: IndexMap, out: Tensor) -> tuple[float, float]:
 USUAL = 1e-4
 
 
-def _is_close(one: Any, other: Any, near: float = USUAL, apart: float = USUAL) -> bool:
+def _is_close(left: Any, right: Any, near: float = USUAL, apart: float = USUAL) -> bool:
     """Return whether two numbers are equal up to rounding."""
-    if isinstance(one, complex) or isinstance(other, complex):
-        return bool(abs(complex(one) - complex(other)) <= apart + near * abs(other))
-    if one is None or isnan(other):
-        return one is not None and isnan(one)
-    return isclose(one, other, rel_tol=near, abs_tol=apart)
+    if isinstance(left, complex) or isinstance(right, complex):
+        return bool(abs(complex(left) - complex(right)) <= apart + near * abs(right))
+    if left is None or isnan(right):
+        return left is not None and isnan(left)
+    return isclose(left, right, rel_tol=near, abs_tol=apart)
 
 
 # -- values for tensors that are only typed --------------------------------------------

@@ -51,19 +51,19 @@ def explain_tensors(
     func, args = _unbind_method(func, args)
     name = get_operator_name(func)
     text = format_call(name, args, kwargs)
-    given = list(iter_tensors((*args, *kwargs.values())))
-    for said in map(_explain_unreadable, given):
-        if said:
-            return Drawn(text, name, _draw_sides(name, args, kwargs), reason=said)
-    said = next((said for said in map(_explain_blank, given) if said), "")
-    if not said and sum(high - low for low, high in find_spans(given).values()) > 4 * (
-        RUNNABLE
-    ):
-        said = TOO_LARGE
-    if said:
-        return run_on_meta(func, name, args, kwargs, said)
-    copies = Copies(find_spans(given))
-    devices = sorted({tensor.get_device() for tensor in given if tensor.is_cuda})
+    tensors = list(iter_tensors((*args, *kwargs.values())))
+    for reason in map(_explain_unreadable, tensors):
+        if reason:
+            return Drawn(text, name, _draw_sides(name, args, kwargs), reason=reason)
+    reason = next((reason for reason in map(_explain_blank, tensors) if reason), "")
+    if not reason and sum(
+        high - low for low, high in find_spans(tensors).values()
+    ) > 4 * (RUNNABLE):
+        reason = TOO_LARGE
+    if reason:
+        return run_on_meta(func, name, args, kwargs, reason)
+    copies = Copies(find_spans(tensors))
+    devices = sorted({tensor.get_device() for tensor in tensors if tensor.is_cuda})
     with torch.random.fork_rng(devices):
         drawn = draw_with(func, name, copies.of(args), copies.of(kwargs), text)
     originals = dict(iter_named_tensors(name_arguments(name, args, kwargs)))
@@ -198,7 +198,7 @@ def _remove_values(name: str, tensor: Tensor) -> Side:
 
 
 def run_on_meta(
-    func: Callable[..., Any], name: str, args: Any, kwargs: Any, said: str
+    func: Callable[..., Any], name: str, args: Any, kwargs: Any, reason: str
 ) -> Drawn:
     """Run the call on meta tensors of the same shapes."""
 
@@ -215,17 +215,17 @@ def run_on_meta(
     text, before = format_call(name, args, kwargs), _draw_sides(name, args, kwargs)
     try:
         with torch.no_grad(), torch.device("meta"):
-            made = func(*without(args), **without(kwargs))
+            output = func(*without(args), **without(kwargs))
     except NotImplementedError:
-        return Drawn(text, name, before, reason=said)
+        return Drawn(text, name, before, reason=reason)
     except Exception as error:  # what torch refuses is drawn
         first = (str(error).strip().splitlines() or [type(error).__name__])[0]
         together = name in BROADCAST
-        return Drawn(text, name, before, reason=said, error=first, broadcast=together)
-    outs = list(iter_tensors(made))
+        return Drawn(text, name, before, reason=reason, error=first, broadcast=together)
+    outs = list(iter_tensors(output))
     names = ["out"] if len(outs) == 1 else [f"out.{n}" for n in range(len(outs))]
     after = tuple(_remove_values(*pair) for pair in zip(names, outs, strict=True))
-    return Drawn(text, name, before, after, reason=said)
+    return Drawn(text, name, before, after, reason=reason)
 
 
 FIRST = 24
@@ -238,24 +238,24 @@ def describe_stored(tensor: torch.Tensor, name: str = "tensor") -> Stored:
     """Describe a tensor and the storage that it views."""
     if not isinstance(tensor, torch.Tensor):
         raise TypeError(f"a tensor is drawn, not {type(tensor).__name__}")
-    said = _explain_unreadable(tensor)
-    if said:
+    reason = _explain_unreadable(tensor)
+    if reason:
         return Stored(
-            _remove_values(name, tensor), reason=said, notes=_collect_notes(tensor)
+            _remove_values(name, tensor), reason=reason, notes=_collect_notes(tensor)
         )
     with torch.no_grad(), torch._C.DisableTorchFunctionSubclass():
-        said = _explain_blank(tensor)
+        reason = _explain_blank(tensor)
         size = tensor.element_size()
         storage = tensor.untyped_storage()
         count = storage.nbytes() // size
         cells: tuple[object, ...] = ()
-        if not said:
+        if not reason:
             first = torch.empty(0, dtype=tensor.dtype, device=tensor.device)
             first.set_(storage, 0, (min(FIRST, count),), (1,))
             cells = tuple(first.tolist())
-        if not said and tensor.numel() > MOST:
-            said = f"{tensor.numel():,} elements are too many"
-        if said:
+        if not reason and tensor.numel() > MOST:
+            reason = f"{tensor.numel():,} elements are too many"
+        if reason:
             shown = _remove_values(name, tensor)
         else:
             shown = draw_side(name, tensor, shown=tensor.detach().clone())
@@ -263,7 +263,7 @@ def describe_stored(tensor: torch.Tensor, name: str = "tensor") -> Stored:
     shape = None if base is None else tuple(base.shape)
     version = None if tensor.is_inference() else int(tensor._version)
     return Stored(
-        shown, count, cells, size, shape, version, said, _collect_notes(tensor)
+        shown, count, cells, size, shape, version, reason, _collect_notes(tensor)
     )
 
 
@@ -274,9 +274,11 @@ def describe_typed(
     chosen: Mapping[str, int] = MappingProxyType({}),
 ) -> Stored:
     """Describe a tensor that was only typed, with made-up values unless too large."""
-    made = _describe_made_up(shape, dtype)
-    lettered = replace(made.side, letters=letters if any(letters) else ())
-    return replace(made, side=lettered, notes=(*made.notes, *describe_chosen(chosen)))
+    stored = _describe_made_up(shape, dtype)
+    lettered = replace(stored.side, letters=letters if any(letters) else ())
+    return replace(
+        stored, side=lettered, notes=(*stored.notes, *describe_chosen(chosen))
+    )
 
 
 def describe_chosen(chosen: Mapping[str, int]) -> list[str]:
@@ -292,12 +294,12 @@ def _describe_made_up(shape: tuple[int, ...], dtype: str) -> Stored:
         count *= size
     if count > RUNNABLE:
         empty = describe_stored(torch.empty(shape, dtype=DTYPES[dtype], device="meta"))
-        said = f"{count:,} elements are too many"
+        reason = f"{count:,} elements are too many"
         return replace(
-            empty, base=None, version=None, reason=said, notes=_describe_leaf(dtype)
+            empty, base=None, version=None, reason=reason, notes=_describe_leaf(dtype)
         )
-    made = describe_stored(make_typed_tensor(shape, dtype, 1, 10))
-    return replace(made, base=None, version=None, notes=_describe_leaf(dtype))
+    stored = describe_stored(make_typed_tensor(shape, dtype, 1, 10))
+    return replace(stored, base=None, version=None, notes=_describe_leaf(dtype))
 
 
 def _describe_leaf(dtype: str) -> tuple[str, ...]:
@@ -310,15 +312,15 @@ def _describe_leaf(dtype: str) -> tuple[str, ...]:
 
 def _collect_notes(tensor: torch.Tensor) -> tuple[str, ...]:
     """Return notes on a tensor's device, gradient, and lazy conjugation or negation."""
-    found = []
+    notes = []
     if tensor.device.type != "cpu":
-        found.append(f"on {tensor.device}")
-    found += _describe_gradient(tensor)
+        notes.append(f"on {tensor.device}")
+    notes += _describe_gradient(tensor)
     if tensor.is_conj():
-        found.append("conjugated when it is read: the storage holds the conjugates")
+        notes.append("conjugated when it is read: the storage holds the conjugates")
     if tensor.is_neg():
-        found.append("negated when it is read: the storage holds the negatives")
-    return tuple(found)
+        notes.append("negated when it is read: the storage holds the negatives")
+    return tuple(notes)
 
 
 def _describe_gradient(tensor: torch.Tensor) -> list[str]:
@@ -332,14 +334,14 @@ def _describe_gradient(tensor: torch.Tensor) -> list[str]:
         return [
             f"requires grad, a leaf: backward fills .grad, {_describe_grad(tensor)}"
         ]
-    made = type(tensor.grad_fn).__name__
+    node_name = type(tensor.grad_fn).__name__
     if not tensor.retains_grad:
         kept = ".grad stays None unless retain_grad() is called"
     else:
         kept = (
             f"retain_grad() was called: backward fills .grad, {_describe_grad(tensor)}"
         )
-    return [f"requires grad, made by {made}: not a leaf, {kept}"]
+    return [f"requires grad, made by {node_name}: not a leaf, {kept}"]
 
 
 def _describe_grad(tensor: torch.Tensor) -> str:

@@ -139,26 +139,26 @@ class _Interpreter:
         (generator,) = node.generators
         if generator.ifs:
             raise _NotRun("a condition")
-        made = []
+        items = []
         for value in self.value(generator.iter):
             self.store(generator.target, value)
-            made.append(self.value(node.elt))
-        return made
+            items.append(self.value(node.elt))
+        return items
 
     def called(self, node: ast.Call) -> Any:
         """Call a function or method of the lists above."""
         args = [self.value(arg) for arg in node.args]
-        given = {str(key.arg): self.value(key.value) for key in node.keywords}
+        keywords = {str(key.arg): self.value(key.value) for key in node.keywords}
         name = get_dotted_name(node.func)
         if name in PLAIN and name not in self.names:
             return PLAIN[name](*args)
         space, _, last = name.rpartition(".")
         if space in SPACES and last in METHODS:
-            return getattr(SPACES[space], last)(*args, **given)
+            return getattr(SPACES[space], last)(*args, **keywords)
         if isinstance(node.func, ast.Attribute) and node.func.attr in METHODS:
             held = self.value(node.func.value)
             if isinstance(held, Tensor):
-                return getattr(held, node.func.attr)(*args, **given)
+                return getattr(held, node.func.attr)(*args, **keywords)
         raise _NotRun(name)
 
 
@@ -226,24 +226,24 @@ def _is_same_once(experiment: _Experiment, seed: int) -> bool:
     return all(_is_equal(before[key], after[key]) for key in experiment.targets)
 
 
-def _make_values(made: _Made) -> Tensor:
+def _make_values(recipe: _Made) -> Tensor:
     """Return a tensor with random values, or with the values that it requires."""
-    dtype, shape = DTYPES[made.dtype], made.shape
-    if made.zeros:
+    dtype, shape = DTYPES[recipe.dtype], recipe.shape
+    if recipe.zeros:
         return torch.zeros(shape, dtype=dtype)
-    if made.distinct is not None:
-        return torch.rand(shape).argsort(made.distinct).to(dtype)
+    if recipe.distinct is not None:
+        return torch.rand(shape).argsort(recipe.distinct).to(dtype)
     if dtype.is_floating_point or dtype.is_complex:
         return torch.randn(shape, dtype=torch.float64).to(dtype)
-    return torch.randint(0, max(made.high, 1), shape).to(dtype)
+    return torch.randint(0, max(recipe.high, 1), shape).to(dtype)
 
 
-def _is_equal(one: Any, other: Any) -> bool:
+def _is_equal(left: Any, right: Any) -> bool:
     """Return whether two tensors have equal shapes, dtypes and (rounded) values."""
-    if not isinstance(one, Tensor) or not isinstance(other, Tensor):
-        return type(one) is type(other) and bool(one == other)
-    if one.shape != other.shape or one.dtype != other.dtype:
+    if not isinstance(left, Tensor) or not isinstance(right, Tensor):
+        return type(left) is type(right) and bool(left == right)
+    if left.shape != right.shape or left.dtype != right.dtype:
         return False
-    coarse = one.dtype.itemsize < 4 and one.is_floating_point()
+    coarse = left.dtype.itemsize < 4 and left.is_floating_point()
     rtol = 0.05 if coarse else 1e-4
-    return torch.allclose(one, other, rtol=rtol, atol=rtol, equal_nan=True)
+    return torch.allclose(left, right, rtol=rtol, atol=rtol, equal_nan=True)

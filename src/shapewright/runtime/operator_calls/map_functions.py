@@ -28,9 +28,9 @@ def _find_torch_function(name: str) -> Any:
     """Return the torch function of a name: `torch.amax` for "amax"."""
     # `torch.kl_div` and its kind take the reduction as a number.
     for owner in OWNERS if name not in LOSSES else (torch.nn.functional,):
-        found = getattr(owner, name, None)
-        if found is not None:
-            return found
+        function = getattr(owner, name, None)
+        if function is not None:
+            return function
     raise AttributeError(f"torch has no function {name}")
 
 
@@ -39,8 +39,8 @@ def _compute_batch_norm(
 ) -> Tensor:
     """Compute batch norm of one element with its channel's statistics."""
     function: Any = torch.nn.functional.batch_norm
-    made: Tensor = function(input.reshape(1, 1), mean, var, *affine, eps=eps)
-    return made.reshape(1)
+    normalized: Tensor = function(input.reshape(1, 1), mean, var, *affine, eps=eps)
+    return normalized.reshape(1)
 
 
 def _find_window_argmax(values: Tensor) -> Tensor:
@@ -63,8 +63,8 @@ def of_elements(name: str, values: list[Any], options: dict[str, Any]) -> Tensor
         first = values[0]
         values = [torch.tensor(first, dtype=_find_exact_dtype(first)), *values[1:]]
     function = OF_ELEMENTS.get(name) or _find_torch_function(name)
-    made: Tensor = function(*values, **options)
-    return made
+    output: Tensor = function(*values, **options)
+    return output
 
 
 def of_steps(name: str, values: list[Any], at: int | None, options: Any) -> Any:
@@ -80,9 +80,9 @@ def of_steps(name: str, values: list[Any], at: int | None, options: Any) -> Any:
         operand = operand.double()
     along = {"dim": 0} if function in ALONG else {}
     over_all = OF_STEPS.get(function) or _find_torch_function(function)
-    made = over_all(operand, **along, **options)
-    made = getattr(made, part) if part else made
-    return made if at is None else made[at]
+    result = over_all(operand, **along, **options)
+    result = getattr(result, part) if part else result
+    return result if at is None else result[at]
 
 
 def _find_exact_dtype(value: Any) -> torch.dtype | None:

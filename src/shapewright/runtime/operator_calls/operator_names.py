@@ -44,17 +44,19 @@ def describe_unknown_name(name: str) -> str:
     """Return the error message for an unknown operator, with a similar name if any."""
     prefix, _, last = name.rpartition(".")
     known = sorted(get_known_names())
-    same = [one for one in known if one.rpartition(".")[2] == last]
+    same = [known_name for known_name in known if known_name.rpartition(".")[2] == last]
     if same and not _is_in_torch(name):
         near = min(same, key=len).replace("torch.nn.functional.", "F.")
         return f"no operator `{name}` is known; did you mean `{near}`?"
     if _is_in_torch(name):
         return f"`{name}` is not one of the operators that are drawn"
     beside = [
-        one.rpartition(".")[2] for one in known if one.rpartition(".")[0] == prefix
+        known_name.rpartition(".")[2]
+        for known_name in known
+        if known_name.rpartition(".")[0] == prefix
     ]
     if prefix == "torch.nn":  # a layer
-        beside = [one for one in dir(torch.nn) if one[:1].isupper()]
+        beside = [attribute for attribute in dir(torch.nn) if attribute[:1].isupper()]
     close = get_close_matches(last, beside, n=1)
     hint = f"; did you mean `{prefix}.{close[0]}`?" if close else ""
     return f"no operator `{name}` is known{hint}"
@@ -62,10 +64,10 @@ def describe_unknown_name(name: str) -> str:
 
 def _is_in_torch(name: str) -> bool:
     """Return whether torch has an attribute with a dotted name."""
-    found: Any = torch
+    attribute: Any = torch
     for part in name.split(".")[1:]:
-        found = getattr(found, part, None)
-    return found is not None
+        attribute = getattr(attribute, part, None)
+    return attribute is not None
 
 
 def find_function(name: str, values: bool = False) -> Any:
@@ -74,14 +76,14 @@ def find_function(name: str, values: bool = False) -> Any:
         return lambda input: input
     if not values and name not in get_known_names():
         raise Unknown(name)
-    found: Any = torch
+    function: Any = torch
     for part in name.split(".")[1:]:
-        found = getattr(found, part, None)
-    if values and not isinstance(found, torch.dtype | torch.memory_format):
+        function = getattr(function, part, None)
+    if values and not isinstance(function, torch.dtype | torch.memory_format):
         raise Unknown(name)
-    if isinstance(found, property) or type(found).__name__ == "getset_descriptor":
-        return found.__get__  # `x.T`
-    return found
+    if isinstance(function, property) or type(function).__name__ == "getset_descriptor":
+        return function.__get__  # `x.T`
+    return function
 
 
 READS = operators_with("reads_metadata") | {"__get__"}
@@ -109,10 +111,10 @@ class _Inner:
 def get_drawn_names() -> dict[Any, str]:
     """Return the name under which each function has an index map, by function."""
     names = sorted(MAPS, key=lambda name: name.startswith("torch.Tensor."))
-    found: dict[Any, str] = {}
+    names_by_function: dict[Any, str] = {}
     for name in names:
-        found.setdefault(find_function(name), name)
-    return found
+        names_by_function.setdefault(find_function(name), name)
+    return names_by_function
 
 
 class _Looking(TorchFunctionMode):
@@ -142,9 +144,9 @@ class _Looking(TorchFunctionMode):
 
 def find_layer_class(name: str) -> type[nn.Module] | None:
     """Return the layer class with a dotted name, or None if torch has no such layer."""
-    found = getattr(nn, name.removeprefix("torch.nn."), None)
-    known = isinstance(found, type) and issubclass(found, nn.Module)
-    return found if known else None
+    layer_class = getattr(nn, name.removeprefix("torch.nn."), None)
+    known = isinstance(layer_class, type) and issubclass(layer_class, nn.Module)
+    return layer_class if known else None
 
 
 def is_layer(name: str) -> bool:
@@ -180,13 +182,13 @@ def find_layer_operator(layer: nn.Module, args: Any, kwargs: Any) -> _Inner:
         if looking.last is None:
             raise
         return _with_masks(looking.last, layer, args, kwargs)
-    for call, made in reversed(looking.calls):
+    for call, result in reversed(looking.calls):
         inner = _with_masks(call, layer, args, kwargs)
-        given, used = (
+        inputs, used = (
             get_identities((args, kwargs)),
             get_identities((inner.args, inner.kwargs)),
         )
-        if given <= used and get_identities(out) <= get_identities(made):
+        if inputs <= used and get_identities(out) <= get_identities(result):
             return inner
     if getattr(layer, "batch_first", False) and isinstance(
         layer, nn.MultiheadAttention

@@ -86,7 +86,9 @@ def replay_call(op: Op, values: Mapping[int, Any] | None = None) -> _Replayed:
     order = tuple(_find_name(named, metas[fact.tensor]) for fact in op.inputs)
     text = format_call(_get_shown_name(op), args, kwargs)
     kept = {
-        at: one for at, one in (values or {}).items() if _is_fitting(op.inputs[at], one)
+        at: value
+        for at, value in (values or {}).items()
+        if _is_fitting(op.inputs[at], value)
     }
     if sum(fact.numel for fact in (*op.inputs, *op.outputs)) > MOST:
         drawn = _draw_from_facts(op, TOO_LARGE, text, name, order)
@@ -95,14 +97,16 @@ def replay_call(op: Op, values: Mapping[int, Any] | None = None) -> _Replayed:
         if drawn.inputs and len(drawn.inputs) == len(named):
             drawn = add_offsets(drawn, dict(named))
     unsure = {fact.unknown: None for fact in (*op.inputs, *op.outputs) if fact.unknown}
-    said = tuple(f"assumed in the run: {words}" for words in unsure)
-    drawn = replace(drawn, notes=(*drawn.notes, *said))
+    notes = tuple(f"assumed in the run: {words}" for words in unsure)
+    drawn = replace(drawn, notes=(*drawn.notes, *notes))
     return _Replayed(drawn, order, frozenset(kept))
 
 
 def _find_name(named: Sequence[tuple[str, Tensor]], tensor: Tensor) -> str:
     """Return the first name that a tensor has among the arguments."""
-    return next((name for name, one in named if one is tensor), "input")
+    return next(
+        (name for name, named_tensor in named if named_tensor is tensor), "input"
+    )
 
 
 def _get_shown_name(op: Op) -> str:
@@ -117,12 +121,12 @@ def _find_function(dotted: str) -> tuple[Callable[..., Any], str]:
     """Return the torch function with a dotted name, and the name of its index map."""
     if dotted in get_known_names():
         return find_function(dotted), dotted
-    found: Any = torch
+    function: Any = torch
     for part in dotted.split(".")[1:]:
-        found = getattr(found, part, None)
-    if callable(found) and dotted.startswith("torch."):
+        function = getattr(function, part, None)
+    if callable(function) and dotted.startswith("torch."):
         try:
-            name = get_operator_name(found)
+            name = get_operator_name(function)
         except TypeError:
             name = dotted
         if name in get_known_names():
@@ -135,15 +139,15 @@ def _rebuild_arguments(
 ) -> tuple[tuple[Any, ...], dict[str, Any]]:
     """Return the arguments of a recorded call, with `tensors` as its inputs."""
     indexing = op.name.startswith("[")
-    given: dict[str, Any] = {}
+    arguments: dict[str, Any] = {}
     for place, value in op.arguments:
-        given[place] = _read_argument(value, place, indexing)
-    places = op.places or tuple(_iter_free_places(given, len(tensors)))
+        arguments[place] = _read_argument(value, place, indexing)
+    places = op.places or tuple(_iter_free_places(arguments, len(tensors)))
     if len(places) != len(tensors) or UNTOLD in "".join(places):
         raise _NotRebuilt("the places of its tensors in the call are not recorded")
     for place, tensor in zip(places, tensors, strict=True):
-        _put_tensor(given, place.split("."), tensor)
-    plain = {key: _make_list(value, indexing) for key, value in given.items()}
+        _put_tensor(arguments, place.split("."), tensor)
+    plain = {key: _make_list(value, indexing) for key, value in arguments.items()}
     count = sum(key.isdecimal() for key in plain)
     if any(str(n) not in plain for n in range(count)):
         raise _NotRebuilt("not all of its arguments are recorded")
@@ -151,11 +155,11 @@ def _rebuild_arguments(
     return args, {k: v for k, v in plain.items() if not k.isdecimal()}
 
 
-def _iter_free_places(given: Mapping[str, Any], count: int) -> Iterator[str]:
+def _iter_free_places(arguments: Mapping[str, Any], count: int) -> Iterator[str]:
     """Yield the first `count` positions that no recorded argument has."""
     at = 0
     while count:
-        if str(at) not in given:
+        if str(at) not in arguments:
             count -= 1
             yield str(at)
         at += 1
@@ -258,11 +262,11 @@ def _make_filled(fact: Fact, seed: int, high: int, value: Any) -> Tensor:
     assert fact.stride is not None
     if value is not None:
         room = torch.zeros(_count_cells(fact), dtype=DTYPES[fact.dtype])
-        made = room.as_strided(fact.shape, fact.stride)
+        filled = room.as_strided(fact.shape, fact.stride)
         if fact.numel:
-            flat = torch.tensor(value, dtype=made.dtype)
-            made.copy_(flat.reshape(fact.shape))
-        return made
+            flat = torch.tensor(value, dtype=filled.dtype)
+            filled.copy_(flat.reshape(fact.shape))
+        return filled
     room = make_typed_tensor((_count_cells(fact),), fact.dtype, seed, high)
     if fact.dtype in ("float32", "float64"):
         own = fact.is_leaf and fact.requires_grad
@@ -307,23 +311,25 @@ def _perform_call(
             try:
                 drawn = draw_with(func, name, args, kwargs, text)
             except Wrong as wrong:  # other calls of the line are drawn all the same
-                said = f"our index map differs from torch here, a bug of ours: {wrong}"
-                return _draw_from_facts(op, said, text, name, order)
+                reason = (
+                    f"our index map differs from torch here, a bug of ours: {wrong}"
+                )
+                return _draw_from_facts(op, reason, text, name, order)
             if raised or not drawn.error:
                 break
     assert drawn is not None
     if raised:
         return drawn
     if drawn.error:
-        said = f"torch refuses the values that were made up: {drawn.error}"
-        return _draw_from_facts(op, said, text, name, order)
-    made = [(side.shape, side.dtype) for side in drawn.outputs]
-    if made and made != [(fact.shape, fact.dtype) for fact in op.outputs]:
-        said = "its result depends on values, and those of the run are not known"
-        return _draw_from_facts(op, said, text, name, order)
+        reason = f"torch refuses the values that were made up: {drawn.error}"
+        return _draw_from_facts(op, reason, text, name, order)
+    results = [(side.shape, side.dtype) for side in drawn.outputs]
+    if results and results != [(fact.shape, fact.dtype) for fact in op.outputs]:
+        reason = "its result depends on values, and those of the run are not known"
+        return _draw_from_facts(op, reason, text, name, order)
     return (
         drawn
-        if made
+        if results
         else replace(drawn, outputs=_draw_facts(op.outputs, _name_outputs(op)))
     )
 
@@ -415,30 +421,32 @@ class Watch:
             if engine is not self.engine:
                 self.engine, self.values, self.left = engine, {}, IN_ALL
             before = len(engine.events)
-            given = nests.collect_tensors((args, kwargs or {}))
-            found = self.find_known_values(engine, given) if engine.recording else {}
+            tensors = nests.collect_tensors((args, kwargs or {}))
+            known_values = (
+                self.find_known_values(engine, tensors) if engine.recording else {}
+            )
             try:
                 return plan(engine, func, args, kwargs)
             except Exception as error:  # of the program or torch; raised again
                 if error is engine.error and len(engine.events) == before:
-                    infos = [engine.info(tensor) for tensor in given]
+                    infos = [engine.info(tensor) for tensor in tensors]
                     named = convert_for_record(engine, args, kwargs or {})
                     record_failure(engine, func, named, infos, error)
                 raise
             finally:
-                if found and len(engine.events) == before + 1:
-                    self.values[before] = found
-                    self.left -= sum(given[at].numel() for at in found)
+                if known_values and len(engine.events) == before + 1:
+                    self.values[before] = known_values
+                    self.left -= sum(tensors[at].numel() for at in known_values)
 
         return watched
 
     def find_known_values(
-        self, engine: Engine, given: list[torch.Tensor]
+        self, engine: Engine, tensors: list[torch.Tensor]
     ) -> dict[int, Any]:
         """Return the known values among the tensors of a call, by position."""
-        found: dict[int, Any] = {}
+        known_values: dict[int, Any] = {}
         with torch._C.DisableTorchFunction():
-            for at, tensor in enumerate(given):
+            for at, tensor in enumerate(tensors):
                 info = engine.info(tensor)
                 storage = info.storage
                 if (
@@ -448,5 +456,5 @@ class Watch:
                 ):
                     continue
                 if 0 < tensor.numel() <= min(MOST_WATCHED, self.left):
-                    found[at] = engine.value_of(tensor).tolist()
-        return found
+                    known_values[at] = engine.value_of(tensor).tolist()
+        return known_values

@@ -82,30 +82,30 @@ class _Making:
     tame: bool = False
     letters: list[tuple[Any, tuple[str | None, ...]]] = field(default_factory=list)
 
-    def value(self, given: Any) -> Any:
+    def value(self, argument: Any) -> Any:
         """Return a typed argument as a value that torch accepts."""
-        if hasattr(given, "kwargs"):
-            func = find_function(given.name)
-            args = [self.value(item) for item in given.args]
-            return func(*args, **{k: self.value(v) for k, v in given.kwargs.items()})
-        if isinstance(given, tuple | list):
-            return type(given)([self.value(item) for item in given])
-        if isinstance(given, slice):
-            ends = (given.start, given.stop, given.step)
+        if hasattr(argument, "kwargs"):
+            func = find_function(argument.name)
+            args = [self.value(item) for item in argument.args]
+            return func(*args, **{k: self.value(v) for k, v in argument.kwargs.items()})
+        if isinstance(argument, tuple | list):
+            return type(argument)([self.value(item) for item in argument])
+        if isinstance(argument, slice):
+            ends = (argument.start, argument.stop, argument.step)
             return slice(*(self.value(end) for end in ends))
-        if hasattr(given, "fill") and hasattr(given, "shape"):
+        if hasattr(argument, "fill") and hasattr(argument, "shape"):
             self.seed += 1
             if self.blank:
-                dtype = DTYPES[given.dtype]
-                made = torch.empty(given.shape, dtype=dtype, device="meta")
+                dtype = DTYPES[argument.dtype]
+                tensor = torch.empty(argument.shape, dtype=dtype, device="meta")
             else:
                 more = (self.seed, self.high, self.soft)
-                made = make_typed_tensor(given.shape, given.dtype, *more)
-                made = _tame_values(made) if self.tame else made
-            self.letters.append((made, given.letters))
-            return made
-        name = getattr(given, "name", None)
-        return find_function(name, values=True) if isinstance(name, str) else given
+                tensor = make_typed_tensor(argument.shape, argument.dtype, *more)
+                tensor = _tame_values(tensor) if self.tame else tensor
+            self.letters.append((tensor, argument.letters))
+            return tensor
+        name = getattr(argument, "name", None)
+        return find_function(name, values=True) if isinstance(name, str) else argument
 
 
 def perform_call(call: _TypedCall) -> Drawn:
@@ -140,13 +140,15 @@ def perform_call(call: _TypedCall) -> Drawn:
         torch.set_rng_state(state)
 
 
-def _tame_values(made: torch.Tensor) -> torch.Tensor:
+def _tame_values(tensor: torch.Tensor) -> torch.Tensor:
     """Replace floats by values from 0 to 1, and square matrices by the identity."""
-    if not made.is_floating_point() or not made.numel():
-        return made
-    if made.ndim > 1 and made.shape[-1] == made.shape[-2]:
-        return torch.eye(made.shape[-1], dtype=made.dtype).expand(made.shape).clone()
-    return torch.linspace(0, 1, made.numel()).reshape(made.shape).to(made.dtype)
+    if not tensor.is_floating_point() or not tensor.numel():
+        return tensor
+    if tensor.ndim > 1 and tensor.shape[-1] == tensor.shape[-2]:
+        return (
+            torch.eye(tensor.shape[-1], dtype=tensor.dtype).expand(tensor.shape).clone()
+        )
+    return torch.linspace(0, 1, tensor.numel()).reshape(tensor.shape).to(tensor.dtype)
 
 
 def _attempt_call(call: _TypedCall, func: Any, making: _Making) -> Drawn:
@@ -168,8 +170,8 @@ def _attempt_call(call: _TypedCall, func: Any, making: _Making) -> Drawn:
     named = inner.name, inner.args, inner.kwargs or {}
     drawn = draw_with(inner.func, *named, call.text)
     if drawn.error and not get_identities((args, kwargs)) <= get_identities(named):
-        said = f"`{inner.name}` gets what the layer computes from its inputs"
-        drawn = replace(drawn, notes=(*drawn.notes, said))
+        note = f"`{inner.name}` gets what the layer computes from its inputs"
+        drawn = replace(drawn, notes=(*drawn.notes, note))
     return _add_letters(drawn, call, making, named)
 
 
@@ -185,11 +187,11 @@ def _add_letters(
     letters = {
         name: typed
         for name, tensor in iter_named_tensors(name_arguments(*named))
-        for made, typed in making.letters
-        if made is tensor and any(typed)
+        for lettered_tensor, typed in making.letters
+        if lettered_tensor is tensor and any(typed)
     }
-    made = with_letters(drawn, letters, call.letters)
-    return replace(made, notes=(*made.notes, *describe_chosen(call.chosen)))
+    lettered = with_letters(drawn, letters, call.letters)
+    return replace(lettered, notes=(*lettered.notes, *describe_chosen(call.chosen)))
 
 
 def _make_raising(error: Exception) -> Callable[..., Any]:
@@ -211,8 +213,12 @@ def _iter_bounds(call: _TypedCall) -> Iterator[int]:
     dim = call.kwargs.get("dim")
     if dim is None:
         dim = next((item for item in call.args if type(item) is int), None)
-    given = call.built[0] if call.built is not None else ()
-    named = [n for n in (*call.args, *call.kwargs.values(), *given) if type(n) is int]
+    constructor_args = call.built[0] if call.built is not None else ()
+    named = [
+        n
+        for n in (*call.args, *call.kwargs.values(), *constructor_args)
+        if type(n) is int
+    ]
     counts = [n for n in named if n > 1]  # `num_classes`, the rows of an embedding
     yield from iter_likely_bounds(floats, dim, call.name, counts)
 
@@ -279,8 +285,8 @@ def _compute_upper_bound(nest: Any) -> int:
     return max(1, abs(nest)) if type(nest) is int else 1
 
 
-def _build_on_meta(name: str, given: tuple[tuple[Any, ...], dict[str, Any]]) -> Any:
+def _build_on_meta(name: str, arguments: tuple[tuple[Any, ...], dict[str, Any]]) -> Any:
     """Return a layer on the meta device, in evaluation mode."""
     kind: Any = find_layer_class(name)
     with torch.device("meta"):
-        return kind(*given[0], **given[1]).eval()
+        return kind(*arguments[0], **arguments[1]).eval()

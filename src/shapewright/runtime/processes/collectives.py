@@ -149,8 +149,8 @@ class Ranks(Base):  # type: ignore[misc]
             elif self.is_of(name, tensor, output):
                 with torch.no_grad():
                     parts = output.view(self.count, -1).unbind()
-                    for each in parts:
-                        each.copy_(tensor.reshape(-1))
+                    for output_part in parts:
+                        output_part.copy_(tensor.reshape(-1))
         return Done([output])
 
     _allgather_base = all_gather_single
@@ -235,28 +235,28 @@ class Ranks(Base):  # type: ignore[misc]
         name = "all_to_all_single"
         if not self.can_reach(name, tensor, output):
             return Done([output])
-        for each, sizes in ((output, into), (tensor, parts)):
-            rows = _get_shape(self, each)[0]
+        for side, sizes in ((output, into), (tensor, parts)):
+            rows = _get_shape(self, side)[0]
             fits = sum(sizes) == rows if sizes else rows % self.count == 0
             if not fits:
-                told = f"splits {list(sizes)}" if sizes else _format_ranks(self)
+                division = f"splits {list(sizes)}" if sizes else _format_ranks(self)
                 self.refuse(
-                    f"`{name}` cannot divide {format_shape(_get_shape(self, each))} "
-                    f"among {told}",
+                    f"`{name}` cannot divide {format_shape(_get_shape(self, side))} "
+                    f"among {division}",
                     "Split sizes doesn't match total dim 0 size",
                 )
                 return Done([output])
-        whole, given = _get_shape(self, output), _get_shape(self, tensor)
-        if not into and not parts and _count_elements(whole) != _count_elements(given):
+        whole, taken = _get_shape(self, output), _get_shape(self, tensor)
+        if not into and not parts and _count_elements(whole) != _count_elements(taken):
             self.refuse(
-                f"`{name}` gives as much as it takes: {format_shape(given)} into "
+                f"`{name}` gives as much as it takes: {format_shape(taken)} into "
                 f"{format_shape(whole)}"
             )
         elif self.is_of(name, tensor, output) and not into and not parts:
             with torch.no_grad():
                 mine = tensor.reshape(self.count, -1)[self.at]
-                for each in output.view(self.count, -1).unbind():
-                    each.copy_(mine)
+                for side in output.view(self.count, -1).unbind():
+                    side.copy_(mine)
         return Done([output])
 
     alltoall_base = all_to_all_single
@@ -329,10 +329,12 @@ class Ranks(Base):  # type: ignore[misc]
 
     def is_of(self, name: str, tensor: Tensor, output: Tensor) -> bool:
         """Check that both tensors have the same dtype, and report it otherwise."""
-        one, other = tensor.dtype, output.dtype
-        if one == other:
+        dtype, output_dtype = tensor.dtype, output.dtype
+        if dtype == output_dtype:
             return True
-        self.refuse(f"`{name}` needs tensors of one dtype, got {one} and {other}")
+        self.refuse(
+            f"`{name}` needs tensors of one dtype, got {dtype} and {output_dtype}"
+        )
         return False
 
     def is_strict(self, tensor: Tensor) -> bool:
@@ -356,8 +358,8 @@ class Ranks(Base):  # type: ignore[misc]
 
 def _get_shape(group: Ranks, tensor: Tensor) -> tuple[int, ...]:
     """Return the shape of a tensor without recording a call."""
-    found: tuple[int, ...] = group.stage.engine.info(tensor).meta.shape
-    return found
+    shape: tuple[int, ...] = group.stage.engine.info(tensor).meta.shape
+    return shape
 
 
 def _count_elements(sizes: tuple[int, ...]) -> int:
@@ -375,8 +377,8 @@ def _format_ranks(group: Ranks) -> str:
 
 def _format_gloo_error(name: str, asked: tuple[int, ...], got: tuple[int, ...]) -> str:
     """Return the error message of gloo for a tensor of the wrong shape."""
-    one, other = (f"({', '.join(map(str, each))})" for each in (asked, got))
+    asked_text, got_text = (f"({', '.join(map(str, shape))})" for shape in (asked, got))
     return (
-        f"ProcessGroupGloo::{name}: invalid tensor size at index 0 (expected {one}, "
-        f"got {other})"
+        f"ProcessGroupGloo::{name}: invalid tensor size at index 0 (expected"
+        f" {asked_text}, got {got_text})"
     )

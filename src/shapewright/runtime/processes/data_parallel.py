@@ -53,14 +53,14 @@ def _name_replicas(stage: RehearsalState, original: Any) -> Any:
     """Wrap `replicate` so that replicas get the paths of the modules that they copy."""
 
     def replicate(network: Any, *args: Any, **kwargs: Any) -> Any:
-        made = original(network, *args, **kwargs)
+        replicas = original(network, *args, **kwargs)
         calls = stage.calls
         calls.path_of(network)
-        for replica in made:
+        for replica in replicas:
             for module, copy in zip(network.modules(), replica.modules(), strict=False):
                 calls.paths[id(copy)] = calls.path_of(module)
                 calls.alive[id(copy)] = copy
-        return made
+        return replicas
 
     return replicate
 
@@ -163,14 +163,14 @@ class _Distributed(nn.Module):
             process_group = device_mesh.get_group(mesh_dim=0)
         ignored = set(getattr(module, "_ddp_params_and_buffers_to_ignore", ()))
         kept = [p for n, p in module.named_parameters() if n not in ignored]
-        if not any(each.requires_grad for each in kept):
+        if not any(parameter.requires_grad for parameter in kept):
             raise RuntimeError(
                 "DistributedDataParallel is not needed when a module doesn't have any "
                 "parameter that requires a gradient."
             )
         if device_ids is not None and len(device_ids) > 1:
             raise ValueError("device_ids can only be None or contain a single element.")
-        devices = {each.device for each in kept}
+        devices = {parameter.device for parameter in kept}
         kinds = {device.type for device in devices}
         if len(kinds) != 1:
             raise ValueError(
@@ -187,7 +187,9 @@ class _Distributed(nn.Module):
             )
         self.module = module
         self.device = next(iter(devices))
-        self.device_ids = [get_device_index(each) for each in device_ids or ()] or None
+        self.device_ids = [
+            get_device_index(device_id) for device_id in device_ids or ()
+        ] or None
         self.output_device = output_device
         self.process_group, self.dim = process_group, dim
         self.find_unused_parameters = find_unused_parameters
@@ -198,7 +200,7 @@ class _Distributed(nn.Module):
         if self.device_ids:
             there = f"{self.device_type}:{self.device_ids[0]}"
             args, kwargs = nests.swap_tensors(
-                (args, kwargs), lambda each: each.to(there)
+                (args, kwargs), lambda tensor: tensor.to(there)
             )
         return self.module(*args, **kwargs)
 

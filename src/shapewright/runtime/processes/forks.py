@@ -37,10 +37,10 @@ def run_in_child(function: Callable[[], Result], seconds: float) -> Result:
     """
     children: Children[None, Result] = Children(lambda _: function(), seconds, 1)
     with children:
-        (made,) = children.each([None])
-    if made is None:
+        (result,) = children.each([None])
+    if result is None:
         raise ChildLost
-    return made
+    return result
 
 
 class Children(Generic[Request, Result]):
@@ -71,7 +71,7 @@ class Children(Generic[Request, Result]):
 
     def each(self, requests: Sequence[Request]) -> list[Result | None]:
         """Return the result of each request, or None for a request without a result."""
-        found: list[Result | None] = [None] * len(requests)
+        results: list[Result | None] = [None] * len(requests)
         waiting = list(reversed(range(len(requests))))
         working: list[_Child[Request, Result]] = []
         try:
@@ -84,7 +84,7 @@ class Children(Generic[Request, Result]):
                 files = [child.reading for child in working]
                 ready = select.select(files, [], [], max(0.0, soonest))[0]
                 for child in list(working):
-                    if child.reading in ready and not child.answered(found):
+                    if child.reading in ready and not child.answered(results):
                         continue
                     late = child.until <= time.monotonic()
                     if child.reading in ready or late:
@@ -94,7 +94,7 @@ class Children(Generic[Request, Result]):
         finally:
             for child in working:
                 child.stop()
-        return found
+        return results
 
     def started(self) -> _Child[Request, Result]:
         """Start another child process."""
@@ -138,7 +138,7 @@ class _Child(Generic[Request, Result]):
         with contextlib.suppress(BrokenPipeError):
             _send_content(self.writing, question, self.until)
 
-    def answered(self, found: list[Result | None]) -> bool:
+    def answered(self, results: list[Result | None]) -> bool:
         """Read what has arrived; return whether the child has sent all or is gone."""
         part = os.read(self.reading, 1 << 16)
         self.received += part
@@ -150,7 +150,7 @@ class _Child(Generic[Request, Result]):
         if len(self.received) < HEAD.size + size:
             return False
         answer, self.received = self.received[HEAD.size :], b""
-        found[self.at] = pickle.loads(answer) if answer else None
+        results[self.at] = pickle.loads(answer) if answer else None
         self.waits = True
         return True
 

@@ -46,8 +46,8 @@ def _claim_launch(tell: Callable[[str], None]) -> Iterator[None]:
     class Launched(plain):  # type: ignore[misc, valid-type]
         def __getitem__(self, key: str) -> str:
             try:
-                found: str = plain.__getitem__(self, key)
-                return found
+                value: str = plain.__getitem__(self, key)
+                return value
             except KeyError:
                 if key not in TOLD or sys._getframe(1).f_code.co_filename == ASKS:
                     raise
@@ -204,9 +204,9 @@ def _make_group_functions(stage: RehearsalState) -> dict[str, Callable[[Any], An
                     "Expected argument scatter_object_output_list to be a list of size "
                     "at least 1."
                 )
-            given, rank = scatter_object_input_list or [], here.get_rank()
-            if rank < len(given):
-                scatter_object_output_list[0] = given[rank]
+            objects, rank = scatter_object_input_list or [], here.get_rank()
+            if rank < len(objects):
+                scatter_object_output_list[0] = objects[rank]
 
         return scatter_object_list
 
@@ -247,10 +247,10 @@ def _make_group_functions(stage: RehearsalState) -> dict[str, Callable[[Any], An
 
 def _make_group(stage: RehearsalState, bound: Any) -> tuple[Any, Any]:
     """Return the new process group of `_new_process_group_helper`, and its store."""
-    given = bound.arguments
+    arguments = bound.arguments
     c10d: Any = torch.distributed.distributed_c10d
     world = c10d._world
-    ranks, name = given["global_ranks_in_group"], given["group_name"]
+    ranks, name = arguments["global_ranks_in_group"], arguments["group_name"]
     if name in world.pg_names.values():
         raise ValueError(
             "The specified group name has already been created, please use a different "
@@ -258,20 +258,22 @@ def _make_group(stage: RehearsalState, bound: Any) -> tuple[Any, Any]:
         )
     if ranks and c10d._get_default_group().rank() not in ranks:
         return c10d.GroupMember.NON_GROUP_MEMBER, None
-    backend = given["backend"]
+    backend = arguments["backend"]
     if backend == c10d.Backend.UNDEFINED:
         backend = c10d.Backend("nccl" if stage.has_gpu else "gloo")
-    group = Ranks(given["group_rank"], given["group_size"], name, str(backend), stage)
-    tag = given.get("pg_tag")
+    group = Ranks(
+        arguments["group_rank"], arguments["group_size"], name, str(backend), stage
+    )
+    tag = arguments.get("pg_tag")
     tag = f"user:{tag}" if tag else f"ptd:{name}"
-    world.pg_map[group] = backend, given["store"]
+    world.pg_map[group] = backend, arguments["store"]
     world.pg_names[group] = name
     world.pg_backend_config[group] = str(c10d.BackendConfig(backend))
     world.pg_to_tag[group] = tag
-    for each in ("", tag):
-        world.tags_to_pg.setdefault(each, []).append(group)
+    for group_tag in ("", tag):
+        world.tags_to_pg.setdefault(group_tag, []).append(group)
     c10d._register_process_group(name, group)
-    return group, given["store"]
+    return group, arguments["store"]
 
 
 class _Normalized:

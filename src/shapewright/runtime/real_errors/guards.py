@@ -107,7 +107,7 @@ class StepGuards:
             self.refuse(f"calls {name}")
         if isinstance(function, nn.Module):
             return self.changed(function)
-        if not self.every and any(function is each for each in BUILTIN):
+        if not self.every and any(function is allowed for allowed in BUILTIN):
             return partial(self.builtin, function)
         return function
 
@@ -125,13 +125,13 @@ class StepGuards:
 
     def get(self, owner: Any, name: str) -> Any:
         """Return an attribute, if reading it is allowed."""
-        found = get_attribute(owner, name)
-        if found is ASKS_OWN:
+        value = get_attribute(owner, name)
+        if value is ASKS_OWN:
             if not self.every:
                 self.refuse(f"asks for {name}", own=True)
-            found = getattr(owner, name)
-        self.known(name, found)
-        return found
+            value = getattr(owner, name)
+        self.known(name, value)
+        return value
 
     def held(self, container: Any) -> Any:
         """Check a container before it is indexed."""
@@ -171,10 +171,10 @@ def _get_function_name(function: Any) -> str:
 
 def _is_in_c(value: Any, method: str) -> bool:
     """Return whether the type of a value has a method that is Python's or torch's."""
-    found = getattr(type(value), method, None)
+    slot = getattr(type(value), method, None)
     return isinstance(
-        found, WrapperDescriptorType | MethodDescriptorType
-    ) or _is_torch_function(found)
+        slot, WrapperDescriptorType | MethodDescriptorType
+    ) or _is_torch_function(slot)
 
 
 def _is_of_torch(value: Any) -> bool:
@@ -236,10 +236,12 @@ def _is_own_layer(module: nn.Module) -> bool:
             return False
         hooks = (submodule._forward_hooks, submodule._forward_pre_hooks)
         called = [hook for group in hooks for hook in group.values()]
-        given = [
-            each for each in vars(submodule).values() if isinstance(each, FunctionType)
+        functions = [
+            value
+            for value in vars(submodule).values()
+            if isinstance(value, FunctionType)
         ]
-        if called or not all(map(_is_torch_function, given)):
+        if called or not all(map(_is_torch_function, functions)):
             return False
     return True
 
@@ -257,9 +259,11 @@ def get_attribute(owner: Any, name: str) -> Any:
             return getattr(owner, name)
         return vars(owner).get(name, ASKS_OWN)
     if isinstance(owner, super):
-        found = getattr(owner, name)
+        attribute = getattr(owner, name)
         return (
-            found if _is_torch_function(getattr(found, "__func__", None)) else ASKS_OWN
+            attribute
+            if _is_torch_function(getattr(attribute, "__func__", None))
+            else ASKS_OWN
         )
     if isinstance(owner, nn.Module):
         for group in ("_parameters", "_buffers", "_modules"):
@@ -267,26 +271,26 @@ def get_attribute(owner: Any, name: str) -> Any:
             if held and name in held:
                 return held[name]
     missing = object()
-    found = inspect.getattr_static(owner, name, missing)
-    if found is missing:
+    attribute = inspect.getattr_static(owner, name, missing)
+    if attribute is missing:
         return ASKS_OWN
     own = getattr(owner, "__dict__", None)
-    if isinstance(own, dict) and found is own.get(name, missing):
-        return found
-    if isinstance(found, property):
-        return getattr(owner, name) if _is_given(found.fget) else ASKS_OWN
-    if isinstance(found, FunctionType | staticmethod | classmethod):
-        return _bind_method(found, owner)
-    get = getattr(type(found), "__get__", None)
+    if isinstance(own, dict) and attribute is own.get(name, missing):
+        return attribute
+    if isinstance(attribute, property):
+        return getattr(owner, name) if _is_given(attribute.fget) else ASKS_OWN
+    if isinstance(attribute, FunctionType | staticmethod | classmethod):
+        return _bind_method(attribute, owner)
+    get = getattr(type(attribute), "__get__", None)
     if get is None:
-        return found
+        return attribute
     return getattr(owner, name) if isinstance(get, WrapperDescriptorType) else ASKS_OWN
 
 
-def _bind_method(found: Any, owner: Any) -> Any:
+def _bind_method(descriptor: Any, owner: Any) -> Any:
     """Return a method bound to its owner."""
     kind = owner if isinstance(owner, type) else type(owner)
-    return found.__get__(None if isinstance(owner, type) else owner, kind)
+    return descriptor.__get__(None if isinstance(owner, type) else owner, kind)
 
 
 def _is_given(function: Any) -> bool:

@@ -50,13 +50,17 @@ class Owner:
 
     def path_of(self, module: Any) -> str | None:
         """Return the path of a module, or None for any other object."""
-        return next((path for path, each in self.modules if each is module), None)
+        return next(
+            (path for path, submodule in self.modules if submodule is module), None
+        )
 
     def built(self, paths: Iterable[str]) -> dict[str, ModuleConstruction]:
         """Return where modules were constructed, if their owners' source shows it."""
-        found = {}
+        constructions = {}
         for path in paths:
-            module = next((each for name, each in self.modules if name == path), None)
+            module = next(
+                (submodule for name, submodule in self.modules if name == path), None
+            )
             place = self.find_constructor_call(path) if module is not None else None
             if module is None or place is None or place[0].file.startswith(TORCH):
                 continue
@@ -65,10 +69,10 @@ class Owner:
             if get_called_name(node) == kind.__name__:
                 names = get_constructor_arguments(kind)
                 kept = tuple(iter_kept_values(module, names))
-                found[path] = ModuleConstruction(
+                constructions[path] = ModuleConstruction(
                     make_relative(text.span(node)), kind.__name__, names, kept
                 )
-        return found
+        return constructions
 
     def find_constructor_call(self, path: str) -> tuple[SourceText, ast.expr] | None:
         """Return the only expression that is assigned to a module's name."""
@@ -77,16 +81,16 @@ class Owner:
         tries = range(len(names) + 1)
         inside = next((n for n in tries if _take_prefix(names, n) in named), 0)
         owner = named.get(_take_prefix(names, inside))
-        found = self.variable(_take_prefix(names, inside))
+        call = self.variable(_take_prefix(names, inside))
         for name in names[inside:]:
             if owner is None:
                 return None
-            if isinstance(owner, nn.Sequential | nn.ModuleList) and found is not None:
-                found = _find_element(found, name)
+            if isinstance(owner, nn.Sequential | nn.ModuleList) and call is not None:
+                call = _find_element(call, name)
             else:
-                found = self.assigned(type(owner), name)
+                call = self.assigned(type(owner), name)
             owner = owner._modules.get(name)
-        return found
+        return call
 
     def sources(self) -> dict[str, str]:
         """Return the source texts that were read, by the displayed file names."""
@@ -100,28 +104,28 @@ class Owner:
         if here is None or here.tree is None or not name.isidentifier():
             return None
         for scope in (here.around(self.node, *FUNCTIONS), here.tree):
-            found = [
+            values = [
                 value
                 for node in iter_own_nodes(scope)
                 if isinstance(node, ast.Assign)
                 for target, value in _iter_pairs(node)
                 if isinstance(target, ast.Name) and target.id == name
             ]
-            if found:
-                return (here, found[0]) if len(found) == 1 else None
+            if values:
+                return (here, values[0]) if len(values) == 1 else None
         return None
 
     def assigned(self, kind: type, name: str) -> tuple[SourceText, ast.expr] | None:
         """Return the only expression assigned to `self.name` in a constructor."""
         for base in kind.__mro__:
-            made = vars(base).get("__init__")
-            code = getattr(made, "__code__", None)
+            constructor = vars(base).get("__init__")
+            code = getattr(constructor, "__code__", None)
             text = self.text(code.co_filename) if code is not None else None
             if text is None or code is None:
                 continue
-            found = list(_iter_assignments(text, code.co_firstlineno, name))
-            if found:
-                return (text, found[0]) if len(found) == 1 else None
+            values = list(_iter_assignments(text, code.co_firstlineno, name))
+            if values:
+                return (text, values[0]) if len(values) == 1 else None
         return None
 
     def text(self, file: str) -> SourceText | None:
@@ -141,8 +145,12 @@ def find_owner(
 
     `here` is the text in which it fails, `node` what fails, `written` what it calls.
     """
-    given = (frame.first for frame in stack.frames)
-    modules = [each for each in given if isinstance(each, nn.Module)]
+    firsts = (frame.first for frame in stack.frames)
+    modules = [
+        first_argument
+        for first_argument in firsts
+        if isinstance(first_argument, nn.Module)
+    ]
     if not modules:
         return Owner(here=here, node=node)
     root = modules[0]
@@ -182,10 +190,10 @@ def _iter_assignments(text: SourceText, line: int, name: str) -> Iterator[ast.ex
 
 
 def _find_element(
-    given: tuple[SourceText, ast.expr], name: str
+    call: tuple[SourceText, ast.expr], name: str
 ) -> tuple[SourceText, ast.expr] | None:
     """Return the expression that constructs an item of a container of layers."""
-    text, node = given
+    text, node = call
     if not isinstance(node, ast.Call) or not name.isdecimal():
         return None
     items = node.args
@@ -196,10 +204,12 @@ def _find_element(
         items = inner.elts if isinstance(inner, ast.List | ast.Tuple) else []
     elif get_called_name(node) != "Sequential":
         return None
-    found = items[: int(name) + 1]
-    if len(found) <= int(name) or any(isinstance(each, ast.Starred) for each in found):
+    kept_items = items[: int(name) + 1]
+    if len(kept_items) <= int(name) or any(
+        isinstance(item, ast.Starred) for item in kept_items
+    ):
         return None
-    return text, found[-1]
+    return text, kept_items[-1]
 
 
 def make_relative(span: Span) -> Span:
@@ -221,7 +231,7 @@ def rebuild_layers(
     `texts` are by absolute path. Each value makes the layer; called in a run, it
     allocates no memory for it.
     """
-    found = {}
+    layers = {}
     for path in paths:
         module = dict(owner.modules).get(path)
         place = owner.find_constructor_call(path) if module is not None else None
@@ -236,8 +246,8 @@ def rebuild_layers(
             continue
         arguments = _find_arguments(owner, path, node, new)
         if arguments is not None:
-            found[path] = partial(_make_layer_like, module, *arguments)
-    return found
+            layers[path] = partial(_make_layer_like, module, *arguments)
+    return layers
 
 
 def _find_arguments(
@@ -279,7 +289,7 @@ def _evaluate_argument(
     if isinstance(before, ast.Name) and name in kept:
         names[before.id] = kept[name]  # `hidden + 1`, where `hidden` was given
     try:
-        return evaluate_node(node, lambda each: names[get_dotted_name(each)])
+        return evaluate_node(node, lambda name_node: names[get_dotted_name(name_node)])
     except Exception:  # the program's arithmetic
         raise UnknownValue(name) from None
 
@@ -290,8 +300,8 @@ def _make_layer_like(
     """Return a layer like `module`, in its mode and on its device, with other
     arguments.
     """
-    made = type(module)(*args, **words)
+    layer = type(module)(*args, **words)
     tensor = next(module.parameters(), None)
     if tensor is not None:
-        made.to(tensor.device, tensor.dtype)
-    return made.train(module.training)
+        layer.to(tensor.device, tensor.dtype)
+    return layer.train(module.training)

@@ -65,7 +65,7 @@ class _Rewriting(ast.NodeTransformer):
             return _make_check_call("above", node)
         func = _make_check_call("call", node.func, self.visit(node.func))
         args = [self.visit(argument) for argument in node.args]
-        words = [self.visit(each) for each in node.keywords]
+        words = [self.visit(keyword) for keyword in node.keywords]
         return ast.copy_location(ast.Call(func, args, words), node)
 
     def written(self, node: ast.Call) -> ast.expr:
@@ -87,8 +87,8 @@ class _Rewriting(ast.NodeTransformer):
 
     def visit_Subscript(self, node: ast.Subscript) -> ast.expr:
         value = _make_check_call("held", node.value, self.visit(node.value))
-        made = ast.Subscript(value, self.visit(node.slice), node.ctx)
-        return ast.copy_location(made, node)
+        subscript = ast.Subscript(value, self.visit(node.slice), node.ctx)
+        return ast.copy_location(subscript, node)
 
     def visit_comprehension(self, node: ast.comprehension) -> ast.comprehension:
         if node.is_async:
@@ -103,22 +103,22 @@ class _Rewriting(ast.NodeTransformer):
         return ast.copy_location(ast.BinOp(left, node.op, right), node)
 
     def visit_UnaryOp(self, node: ast.UnaryOp) -> ast.expr:
-        made = ast.UnaryOp(node.op, self.plain(node.operand))
-        return ast.copy_location(made, node)
+        operation = ast.UnaryOp(node.op, self.plain(node.operand))
+        return ast.copy_location(operation, node)
 
     def visit_BoolOp(self, node: ast.BoolOp) -> ast.expr:
-        made = ast.BoolOp(node.op, [self.plain(value) for value in node.values])
-        return ast.copy_location(made, node)
+        operation = ast.BoolOp(node.op, [self.plain(value) for value in node.values])
+        return ast.copy_location(operation, node)
 
     def visit_Compare(self, node: ast.Compare) -> ast.expr:
         rest = [self.plain(comparator) for comparator in node.comparators]
-        made = ast.Compare(self.plain(node.left), node.ops, rest)
-        return ast.copy_location(made, node)
+        comparison = ast.Compare(self.plain(node.left), node.ops, rest)
+        return ast.copy_location(comparison, node)
 
     def visit_IfExp(self, node: ast.IfExp) -> ast.expr:
         body, other = self.visit(node.body), self.visit(node.orelse)
-        made = ast.IfExp(self.plain(node.test), body, other)
-        return ast.copy_location(made, node)
+        conditional = ast.IfExp(self.plain(node.test), body, other)
+        return ast.copy_location(conditional, node)
 
     def visit_FormattedValue(self, node: ast.FormattedValue) -> ast.expr:
         node = self.inside(node)
@@ -156,19 +156,19 @@ class _Rewriting(ast.NodeTransformer):
 
 def _make_check_call(question: str, at: ast.AST, *args: ast.expr) -> ast.expr:
     """Return a call of a check, located at a node."""
-    made = ast.Call(ast.Name(PREFIX + question, ast.Load()), list(args), [])
-    return _place_node(made, at)
+    call = ast.Call(ast.Name(PREFIX + question, ast.Load()), list(args), [])
+    return _place_node(call, at)
 
 
-def _place_node(made: ast.expr, at: ast.AST) -> ast.expr:
+def _place_node(call: ast.expr, at: ast.AST) -> ast.expr:
     """Give a new call the location of a node; its arguments keep their own."""
-    assert isinstance(made, ast.Call)
-    ast.copy_location(made, at)
-    ast.copy_location(made.func, at)
-    for argument in made.args:
+    assert isinstance(call, ast.Call)
+    ast.copy_location(call, at)
+    ast.copy_location(call.func, at)
+    for argument in call.args:
         if not hasattr(argument, "lineno"):
             ast.copy_location(argument, at)
-    return made
+    return call
 
 
 def _is_in_place(node: ast.Call) -> bool:
@@ -206,19 +206,19 @@ def compile_expression(
     change = _Rewriting(known, cls, node)
     if isinstance(node, ast.AugAssign):
         name = f"{PREFIX}target"
-        given = change.plain(_make_load(node.target))
-        first = ast.Assign([ast.Name(name, ast.Store())], given)
+        target_load = change.plain(_make_load(node.target))
+        first = ast.Assign([ast.Name(name, ast.Store())], target_load)
         target = ast.copy_location(ast.Name(name, ast.Store()), node.target)
         then = ast.AugAssign(target, node.op, change.plain(node.value))
         body: list[ast.stmt] = [first, then]
-        for each in body:
-            ast.copy_location(each, node)
+        for statement in body:
+            ast.copy_location(statement, node)
         whole: ast.Module | ast.Expression = ast.Module(body, [])
     elif isinstance(node, ast.Subscript) and isinstance(node.ctx, ast.Store):
         if not isinstance(parent, ast.Assign) or len(parent.targets) != 1:
             raise Unsafe("gives several values at once")
-        made = ast.Assign([change.visit(node)], change.visit(parent.value))
-        whole = ast.Module([ast.copy_location(made, parent)], [])
+        assignment = ast.Assign([change.visit(node)], change.visit(parent.value))
+        whole = ast.Module([ast.copy_location(assignment, parent)], [])
     elif isinstance(node, ast.expr):
         whole = ast.Expression(change.visit(node))
     else:
@@ -231,5 +231,5 @@ def compile_expression(
 def _make_load(target: ast.expr) -> ast.expr:
     """Return the target of a write as an expression that reads it."""
     parts: dict[str, Any] = {**dict(ast.iter_fields(target)), "ctx": ast.Load()}
-    made = type(target)(**parts)
-    return ast.copy_location(made, target)
+    load = type(target)(**parts)
+    return ast.copy_location(load, target)

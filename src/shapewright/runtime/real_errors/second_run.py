@@ -131,8 +131,8 @@ class Again:
         request = RunRequest(taken=taken, options=EngineOptions(going_on=going_on))
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # the real run has given them
-            made = record_run(target, (), {}, request)
-        return SecondRun(made.trace, made.failures)
+            run = record_run(target, (), {}, request)
+        return SecondRun(run.trace, run.failures)
 
     def class_name(self) -> str:
         """Return the name of the class around the function, for private names."""
@@ -152,26 +152,26 @@ def _replace_layers(
 ) -> nn.Module:
     """Return the module, or a copy of it in which some layers are replaced."""
     path = owner.path_of(module)
-    for each, make in layers.items():
-        if each == path:
+    for layer_path, make in layers.items():
+        if layer_path == path:
             return make()
-        if path is not None and each.startswith(f"{path}." if path else ""):
+        if path is not None and layer_path.startswith(f"{path}." if path else ""):
             module = _replace_module(
-                module, each[len(path) :].strip(".").split("."), make
+                module, layer_path[len(path) :].strip(".").split("."), make
             )
     return module
 
 
 def _replace_module(module: nn.Module, names: list[str], make: Maker) -> nn.Module:
     """Return a copy of a module that shares all but the path to a layer inside it."""
-    made, children = copy(module), dict(module._modules)
+    module_copy, children = copy(module), dict(module._modules)
     inner = children[names[0]]
     assert inner is not None
     children[names[0]] = (
         _replace_module(inner, names[1:], make) if names[1:] else make()
     )
-    made.__dict__["_modules"] = children
-    return made
+    module_copy.__dict__["_modules"] = children
+    return module_copy
 
 
 @dataclass(frozen=True, slots=True)
@@ -205,48 +205,50 @@ def find_place(stack: Stack) -> FailedPlace:
     span = Span(here.file, line, 1, line, 1)
     if text is not None and node is not None:
         span = here.span(text) or text.span(node)
-    given = find_operands(stack, node) if node is not None else {}
-    owner = find_owner(stack, text, node, _find_called_layer(text, node, given))
-    return FailedPlace(stack, text, node, owner, span, given)
+    operands = find_operands(stack, node) if node is not None else {}
+    owner = find_owner(stack, text, node, _find_called_layer(text, node, operands))
+    return FailedPlace(stack, text, node, owner, span, operands)
 
 
 def iter_own_expressions(place: FailedPlace) -> Iterator[Again]:
     """Yield the program's failed expression, then any comprehension around it."""
     here, text, node = place.stack.here, place.text, place.node
     if text is not None and node is not None:
-        at, told = make_relative(text.span(node)), make_relative(place.span)
-        yield Again(here, place.owner, here.file, text, node, at, told, place.given)
+        at, place_span = make_relative(text.span(node)), make_relative(place.span)
+        yield Again(
+            here, place.owner, here.file, text, node, at, place_span, place.given
+        )
         around = text.around(node, *COMPREHENSIONS)
         if around is not None:  # since Python 3.12 its names are gone
-            yield Again(here, place.owner, here.file, text, around, at, told)
+            yield Again(here, place.owner, here.file, text, around, at, place_span)
 
 
 def iter_layer_calls(place: FailedPlace) -> Iterator[Again]:
     """Yield the calls of layers below the program's frame, the outermost first."""
-    for each in place.stack.below:
-        if each.code.co_name == "_wrapped_call_impl" and each.first is not None:
-            yield _make_layer_call(place, each)
+    for frame in place.stack.below:
+        if frame.code.co_name == "_wrapped_call_impl" and frame.first is not None:
+            yield _make_layer_call(place, frame)
 
 
 def iter_torch_lines(place: FailedPlace) -> Iterator[Again]:
     """Yield the failed expressions of torch's own frames, the innermost first."""
-    at, told = make_relative(place.point), make_relative(place.span)
-    for each in reversed(place.stack.below):
-        text = each.text()
-        node = each.node(text) if text is not None else None
-        if node is not None and each.code.co_name not in CALLS:
+    at, place_span = make_relative(place.point), make_relative(place.span)
+    for frame in reversed(place.stack.below):
+        text = frame.text()
+        node = frame.node(text) if text is not None else None
+        if node is not None and frame.code.co_name not in CALLS:
             moved = _move_to_place(node, place)
             file = place.stack.here.file
-            yield Again(each, place.owner, file, None, moved, at, told)
+            yield Again(frame, place.owner, file, None, moved, at, place_span)
 
 
 def _find_called_layer(
-    text: SourceText | None, node: ast.AST | None, given: dict[str, Any]
+    text: SourceText | None, node: ast.AST | None, operands: dict[str, Any]
 ) -> str:
     """Return the text of the layer that a call names, or an empty string."""
     if text is None or not isinstance(node, ast.Call):
         return ""
-    layer = isinstance(given.get(ast.dump(node.func)), nn.Module)
+    layer = isinstance(operands.get(ast.dump(node.func)), nn.Module)
     return join_lines(text.written(node.func)) if layer else ""
 
 
@@ -254,20 +256,20 @@ def _make_layer_call(place: FailedPlace, frame: TracebackFrame) -> Again:
     """Return the layer call that a frame of torch runs, with its arguments."""
     held, here = frame.frame.f_locals, place.stack.here
     args, words = held.get("args", ()), held.get("kwargs", {})
-    given = {f"{PREFIX}a{n}": value for n, value in enumerate(args)}
+    positional = {f"{PREFIX}a{n}": value for n, value in enumerate(args)}
     named = {f"{PREFIX}k_{name}": value for name, value in words.items()}
     node = ast.Call(
         ast.Name(f"{PREFIX}layer", ast.Load()),
-        [ast.Name(name, ast.Load()) for name in given],
+        [ast.Name(name, ast.Load()) for name in positional],
         [
             ast.keyword(name, ast.Name(f"{PREFIX}k_{name}", ast.Load()))
             for name in words
         ],
     )
-    names = {f"{PREFIX}layer": frame.first, **given, **named}
-    at, told = make_relative(place.point), make_relative(place.span)
+    names = {f"{PREFIX}layer": frame.first, **positional, **named}
+    at, place_span = make_relative(place.point), make_relative(place.span)
     moved = _move_to_place(node, place)
-    return Again(here, place.owner, here.file, None, moved, at, told, {}, names)
+    return Again(here, place.owner, here.file, None, moved, at, place_span, {}, names)
 
 
 def _move_to_place(node: ast.AST, place: FailedPlace) -> ast.AST:
@@ -357,8 +359,8 @@ def find_load(stack: Stack, error: BaseException) -> Load | None:
     if last.file != FILE or last.code.co_name != "load_state_dict":
         return None
     held = last.frame.f_locals
-    module, given = held.get("self"), held.get("state_dict")
+    module, state_dict = held.get("self"), held.get("state_dict")
     if not isinstance(module, nn.Module):
         return None
-    found = compare_state_dict(module, given, str(error))
-    return None if found is None else Load(module, given, found)
+    misloaded = compare_state_dict(module, state_dict, str(error))
+    return None if misloaded is None else Load(module, state_dict, misloaded)

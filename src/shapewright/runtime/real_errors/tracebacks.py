@@ -62,8 +62,12 @@ class TracebackFrame:
         source = get_source(self.file)
         if source is None or source.text is None:
             return None
-        found = SourceText(self.file, source.text)
-        return found if found.tree is not None and self.is_in(found) else None
+        source_text = SourceText(self.file, source.text)
+        return (
+            source_text
+            if source_text.tree is not None and self.is_in(source_text)
+            else None
+        )
 
     def is_in(self, text: SourceText) -> bool:
         """Return whether the function still begins on its line in the text."""
@@ -156,23 +160,23 @@ def collect_stack(traceback: TracebackType | None) -> Stack | None:
     while traceback is not None:
         frames.append(TracebackFrame(traceback.tb_frame, traceback.tb_lasti))
         traceback = traceback.tb_next
-    own = [n for n, each in enumerate(frames) if classify_file(each.file) == USER]
+    own = [n for n, frame in enumerate(frames) if classify_file(frame.file) == USER]
     if not own:
         return None
-    found = Stack(tuple(frames), own[-1])
-    if any(each.file.startswith(NOT_OURS) for each in found.below):
+    stack = Stack(tuple(frames), own[-1])
+    if any(frame.file.startswith(NOT_OURS) for frame in stack.below):
         return None
-    return found if all(each.is_torchs for each in found.below) else None
+    return stack if all(frame.is_torchs for frame in stack.below) else None
 
 
 def _find_rebound(code: CodeType) -> set[str]:
     """Return the names of the local variables to which a function assigns."""
-    found: set[str] = set()
+    names: set[str] = set()
     for instruction in dis.get_instructions(code):
         if instruction.opname.startswith("STORE_FAST"):
             name = instruction.argval
-            found |= {name} if isinstance(name, str) else set(name)
-    return found
+            names |= {name} if isinstance(name, str) else set(name)
+    return names
 
 
 CALLS = frozenset({"_wrapped_call_impl", "_call_impl"})
@@ -189,37 +193,41 @@ def find_operands(stack: Stack, node: ast.AST) -> dict[str, Any]:
     frame, called = stack.below[0], _evaluate_names(stack.here, node.func)
     held, own = frame.frame.f_locals, {}
     if frame.code.co_name in CALLS:
-        given = {**dict(enumerate(held.get("args", ()))), **held.get("kwargs", {})}
-        if not _is_call_of(node, called, frame.first, given):
+        arguments = {**dict(enumerate(held.get("args", ()))), **held.get("kwargs", {})}
+        if not _is_call_of(node, called, frame.first, arguments):
             return {}
         own = {ast.dump(node.func): frame.first}
     elif _find_code(called, node.func) is frame.code:
-        given, tensor = _get_arguments(frame), held.get("self")
+        arguments, tensor = _get_arguments(frame), held.get("self")
         if isinstance(tensor, Tensor) and isinstance(node.func, ast.Attribute):
             own = {ast.dump(node.func.value): tensor}
     else:
         return {}
     stars = [isinstance(argument, ast.Starred) for argument in node.args]
     plain = node.args[: stars.index(True)] if True in stars else node.args
-    found = {ast.dump(each): given[n] for n, each in enumerate(plain) if n in given}
+    operands = {
+        ast.dump(argument): arguments[n]
+        for n, argument in enumerate(plain)
+        if n in arguments
+    }
     for word in node.keywords:
-        if word.arg in given:
-            found[ast.dump(word.value)] = given[word.arg]
-    return {**found, **own}
+        if word.arg in arguments:
+            operands[ast.dump(word.value)] = arguments[word.arg]
+    return {**operands, **own}
 
 
 def _is_call_of(
-    node: ast.Call, called: Any, module: Any, given: dict[int | str | None, Any]
+    node: ast.Call, called: Any, module: Any, arguments: dict[int | str | None, Any]
 ) -> bool:
-    """Return whether a call in the source text is the call of `module` with `given`.
+    """Return whether a call in the source text is that of `module` with `arguments`.
 
     A callee that is itself a result (`nn.MSELoss()(x, y)`) is known by its arguments.
     """
     if called is not ASKS_OWN:
         return called is module
     words = {word.arg for word in node.keywords}
-    count = sum(type(name) is int for name in given)
-    names = {name for name in given if isinstance(name, str)}
+    count = sum(type(name) is int for name in arguments)
+    names = {name for name in arguments if isinstance(name, str)}
     return isinstance(module, nn.Module) and (
         is_starred(node) or (count == len(node.args) and names == words)
     )
@@ -266,13 +274,13 @@ def _get_arguments(frame: TracebackFrame) -> dict[int | str | None, Any]:
     count = code.co_argcount + code.co_kwonlyargcount
     names, lost = code.co_varnames[:count], _find_rebound(code)
     own = 1 if names[:1] == ("self",) else 0
-    found: dict[int | str | None, Any] = {}
+    arguments: dict[int | str | None, Any] = {}
     for at, name in enumerate(names):
         if name not in lost and name in held:
-            found[name] = held[name]
+            arguments[name] = held[name]
             if own <= at < code.co_argcount:
-                found[at - own] = held[name]
+                arguments[at - own] = held[name]
     if code.co_flags & inspect.CO_VARARGS and code.co_varnames[count] not in lost:
         rest = held.get(code.co_varnames[count], ())
-        found |= {code.co_argcount - own + n: value for n, value in enumerate(rest)}
-    return found
+        arguments |= {code.co_argcount - own + n: value for n, value in enumerate(rest)}
+    return arguments

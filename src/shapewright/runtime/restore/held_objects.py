@@ -327,10 +327,10 @@ def _find_containers(value: Any, kind: type) -> tuple[Any, ...]:
     if isinstance(value, CLOSED):
         return ()
     own = getattr(value, "__dict__", None)
-    found = (own,) if type(own) is dict else ()
+    attributes = (own,) if type(own) is dict else ()
     if isinstance(value, dict | list | tuple | set | deque):
-        return (value, *found)
-    return found
+        return (value, *attributes)
+    return attributes
 
 
 def _get_function_parts(function: FunctionType) -> tuple[Any, ...]:

@@ -72,8 +72,8 @@ def note_process() -> tuple[dict[str, Any], Callable[[], None]]:
         did["folder"] = _get_folder() != folder
         if did["folder"]:
             os.chdir(folder)
-        for one in undo:
-            one()
+        for undo_change in undo:
+            undo_change()
         for write, before, read in settings:
             if not _is_equal(read(), before):
                 write(before)
@@ -200,9 +200,9 @@ def _make_list_undo(held: list[Any]) -> Undo:
     return undo
 
 
-def _has_same_items(one: list[Any], other: list[Any]) -> bool:
+def _has_same_items(items: list[Any], other_items: list[Any]) -> bool:
     """Return whether two lists hold the same objects."""
-    return len(one) == len(other) and all(map(is_, one, other))
+    return len(items) == len(other_items) and all(map(is_, items, other_items))
 
 
 def _make_mapping_undo(held: dict[Any, Any]) -> Undo:

@@ -57,9 +57,9 @@ def _restore_modules(modules: list[tuple[str, nn.Module]], held: Held) -> list[s
     """Restore what has changed, and return the names of changed module attributes."""
     names: list[str] = []
     held.reclass()
-    found = list(held.changed())
-    paths = {id(vars(module)): path for path, module in modules} if found else {}
-    for container, saved in found:
+    changes = list(held.changed())
+    paths = {id(vars(module)): path for path, module in modules} if changes else {}
+    for container, saved in changes:
         path = paths.get(id(container))
         if path is not None:
             names += [
@@ -90,7 +90,7 @@ MOST = 100
 
 
 def _find_modules(
-    target: Any, given: Iterable[Any] = ()
+    target: Any, arguments: Iterable[Any] = ()
 ) -> list[tuple[str, nn.Module]]:
     """Return the modules of the target by path, or those that a function can reach.
 
@@ -99,24 +99,24 @@ def _find_modules(
     roots = (
         [target]
         if isinstance(target, nn.Module)
-        else _find_reached_modules((target, *given))
+        else _find_reached_modules((target, *arguments))
     )
-    found: dict[int, tuple[str, nn.Module]] = {}
+    modules: dict[int, tuple[str, nn.Module]] = {}
     for root in roots:
         for path, module in root.named_modules():
-            found.setdefault(id(module), (path, module))
-    return list(found.values())
+            modules.setdefault(id(module), (path, module))
+    return list(modules.values())
 
 
 def _find_reached_modules(values: Iterable[Any], depth: int = DEPTH) -> list[nn.Module]:
     """Return the outermost modules that can be reached from some values."""
-    found: list[nn.Module] = []
+    modules: list[nn.Module] = []
     for value in values:
         if isinstance(value, nn.Module):
-            found.append(value)
+            modules.append(value)
         elif depth:
-            found += _find_reached_modules(_iter_contents(value), depth - 1)
-    return found
+            modules += _find_reached_modules(_iter_contents(value), depth - 1)
+    return modules
 
 
 def _iter_contents(value: Any) -> Iterator[Any]:

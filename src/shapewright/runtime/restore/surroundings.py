@@ -90,7 +90,9 @@ def note_surroundings(
         for function in bare.values():
             if function.__dict__ and has_run_tensor(function):
                 function.__dict__.clear()
-        for container, saved in chain(*(one.changed() for one in held)):
+        for container, saved in chain(
+            *(held_objects.changed() for held_objects in held)
+        ):
             if has_run_tensor(container):
                 container_put_back(container, saved)
 
@@ -119,7 +121,9 @@ def _find_namespaces(
 ) -> list[Any]:
     """Return the namespaces of the user's modules and of model classes."""
     names = {type(module).__module__ for _, module in modules}
-    found = {name: sys.modules.get(name) for name in names if not _is_given(name)}
+    modules_by_name = {
+        name: sys.modules.get(name) for name in names if not _is_given(name)
+    }
     loaded = sys.modules
     newest = len(loaded), next(reversed(loaded), "")
     if newest != _newest[0]:  # what was removed since may hide what came
@@ -128,8 +132,12 @@ def _find_namespaces(
             _judged.add(name)
             if _is_ours(name, sys.modules[name]):
                 _own.add(name)
-    found |= {name: sys.modules.get(name) for name in sorted(_own)}
-    spaces = [vars(module) for module in found.values() if type(module) is ModuleType]
+    modules_by_name |= {name: sys.modules.get(name) for name in sorted(_own)}
+    spaces = [
+        vars(module)
+        for module in modules_by_name.values()
+        if type(module) is ModuleType
+    ]
     own = getattr(target, "__globals__", None)
     if own is not None and not any(own is space for space in spaces):
         spaces.append(own)
@@ -211,15 +219,15 @@ def _make_cache_undo(function: Any) -> Undo:
     def undo() -> None:
         if function.cache_info() == before:
             return
-        found = gc.get_referents(function)
-        found += [
+        referents = gc.get_referents(function)
+        referents += [
             link
-            for cache in found
+            for cache in referents
             if isinstance(cache, dict)
             for entry in cache.values()
             for link in (entry, *gc.get_referents(entry))
         ]
-        if any(has_run_tensor(value) for value in found if not callable(value)):
+        if any(has_run_tensor(value) for value in referents if not callable(value)):
             function.cache_clear()
 
     return undo
@@ -230,7 +238,7 @@ OWNED = Optimizer, LRScheduler, nn.Module
 
 
 @contextmanager
-def keep_owned(target: Any, given: tuple[Any, ...]) -> Iterator[None]:
+def keep_owned(target: Any, arguments: tuple[Any, ...]) -> Iterator[None]:
     """Restore what the block changes in a function's globals and closures."""
     spaces = [
         space for space in _find_namespaces([], target) if _is_own_namespace(space)
@@ -247,11 +255,11 @@ def keep_owned(target: Any, given: tuple[Any, ...]) -> Iterator[None]:
         for cell in function.__closure__ or ()
         if _is_filled(cell)
     ]
-    alive = [each for each in gc.get_objects() if issubclass(type(each), OWNED)]
+    alive = [item for item in gc.get_objects() if issubclass(type(item), OWNED)]
     values = [value for _, saved in named for value in saved.values()]
     held = [
         hold_objects(roots, functions=True, most=MOST)
-        for roots in ((target, *given), alive, values)
+        for roots in ((target, *arguments), alive, values)
     ]
     try:
         yield
@@ -259,8 +267,8 @@ def keep_owned(target: Any, given: tuple[Any, ...]) -> Iterator[None]:
         for cell, content in cells:
             if not _is_filled(cell) or cell.cell_contents is not content:
                 cell.cell_contents = content
-        for one in held:
-            for container, saved in one.changed():
+        for held_objects in held:
+            for container, saved in held_objects.changed():
                 restore_container(container, saved)
         for space, before in named:
             _restore_namespace(space, before)
@@ -270,7 +278,7 @@ def keep_owned(target: Any, given: tuple[Any, ...]) -> Iterator[None]:
 def keep_optimizers() -> Iterator[None]:
     """Restore all optimizers and schedulers after the block."""
     kinds = Optimizer, LRScheduler
-    alive = [each for each in gc.get_objects() if issubclass(type(each), kinds)]
+    alive = [item for item in gc.get_objects() if issubclass(type(item), kinds)]
     held = hold_objects(alive, functions=True, most=MOST) if alive else None
     try:
         yield

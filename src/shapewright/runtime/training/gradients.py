@@ -39,13 +39,13 @@ class Gradients:
         if path in self.outputs or len(self.outputs) >= MOST:
             return
         with torch._C.DisableTorchFunction():
-            made = _find_first_trained(out)
-            if made is None or not torch.is_grad_enabled():
+            tensor = _find_first_trained(out)
+            if tensor is None or not torch.is_grad_enabled():
                 return
-            self.outputs[path] = _describe_tensor(made)
+            self.outputs[path] = _describe_tensor(tensor)
             self.order[path] = call.index
-            if made.requires_grad and not made.is_leaf:
-                made.register_hook(partial(self.note_backward, path))
+            if tensor.requires_grad and not tensor.is_leaf:
+                tensor.register_hook(partial(self.note_backward, path))
 
     def note_backward(self, path: str, gradient: Any) -> None:
         """Note the gradient of a module's output; torch passes None where a later call
@@ -65,45 +65,45 @@ class Gradients:
         """Return all gradients, by module in the order in which modules first ran."""
         if not self.parameters and not self.came:
             return ()
-        found: list[Gradient] = []
+        gradients: list[Gradient] = []
         paths = {path: key for key, path in self.calls.paths.items()}
         trained = {path.partition(".")[0] for path in self.came}
-        told: set[int] = set()
+        listed: set[int] = set()
         with torch._C.DisableTorchFunction():
             for path in sorted(self.outputs, key=self.order.__getitem__):
                 value = self.outputs[path]
                 if path.partition(".")[0] not in trained:
                     continue
-                found.append(
+                gradients.append(
                     _make_gradient_record(path, "output", value, self.came.get(path))
                 )
                 module = self.calls.alive.get(paths.get(path, 0))
                 if module is not None:
-                    found += self.own(path, module, told)
-        return tuple(found)
+                    gradients += self.own(path, module, listed)
+        return tuple(gradients)
 
-    def own(self, path: str, module: nn.Module, told: set[int]) -> list[Gradient]:
+    def own(self, path: str, module: nn.Module, listed: set[int]) -> list[Gradient]:
         """Return the gradients of a module's own parameters, without duplicates."""
-        found = []
+        gradients = []
         for name, parameter in module._parameters.items():
-            if parameter is None or id(parameter) in told:
+            if parameter is None or id(parameter) in listed:
                 continue
-            told.add(id(parameter))
+            listed.add(id(parameter))
             full = f"{path}.{name}" if path else name
             gradient = self.parameters.get(id(parameter))
             if parameter.requires_grad or gradient is not None:
-                found.append(
+                gradients.append(
                     _make_gradient_record(
                         full, "parameter", _describe_tensor(parameter), gradient
                     )
                 )
             else:
-                found.append(
+                gradients.append(
                     _make_gradient_record(
                         full, "frozen", _describe_tensor(parameter), None
                     )
                 )
-        return found
+        return gradients
 
 
 def _make_gradient_record(
@@ -124,7 +124,7 @@ def _find_first_trained(out: Any) -> Any:
         out = list(out.values())
     if not isinstance(out, list | tuple):
         return None
-    tensors = [each for each in out if isinstance(each, torch.Tensor)]
+    tensors = [item for item in out if isinstance(item, torch.Tensor)]
     trained = (tensor for tensor in tensors if tensor.requires_grad)
     return next(trained, next(iter(tensors), None))
 
@@ -166,24 +166,24 @@ class Graphs:
             node = loss.grad_fn
             if node is None:
                 return
-            for each, graphs in (
+            for loss_node, graphs in (
                 (node, self.whole),
                 (_find_divided_loss(node), self.inner),
             ):
-                if each is not None:
+                if loss_node is not None:
                     sentinel = _Sentinel(place)
-                    each.metadata["shapewright"] = sentinel
+                    loss_node.metadata["shapewright"] = sentinel
                     graphs.append((turn, weakref.ref(sentinel)))
 
     def kept(self, ran: int) -> Place | None:
         """Return where the graphs were made if all earlier ones are still alive."""
         for graphs in (self.whole, self.inner):
-            old = [one for turn, one in graphs if turn < ran - 1]
+            old = [sentinel for turn, sentinel in graphs if turn < ran - 1]
             if ran < 3 or len({turn for turn, _ in graphs}) < 3:
                 continue
-            if old and all(one() is not None for one in old):
+            if old and all(sentinel() is not None for sentinel in old):
                 gc.collect()
-                alive = [one() for one in old]
+                alive = [sentinel() for sentinel in old]
                 if alive[0] is not None and None not in alive:
                     return alive[0].place
         return None

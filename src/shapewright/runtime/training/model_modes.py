@@ -47,14 +47,14 @@ class _Evaluations:
         self.used: set[int] = set()
         self.trained: set[Place] = set()  # where backward passes came
 
-    def add(self, one: _Evaluated, outputs: list[Info], event: int) -> None:
+    def add(self, evaluated: _Evaluated, outputs: list[Info], event: int) -> None:
         """Add outputs that require gradients; the iteration began at `event`."""
-        if one.place in self.trained:
+        if evaluated.place in self.trained:
             return
         if not self.waiting:
             self.event = event
         for info in outputs:
-            self.waiting[info.number] = one
+            self.waiting[info.number] = evaluated
             self.of[info.number] = frozenset({info.number})
 
     def follow(self) -> None:
@@ -77,9 +77,9 @@ class _Evaluations:
         reached = self.of.get(loss.number, frozenset())
         self.trained |= {self.waiting[n].place for n in reached if n in self.waiting}
         self.waiting = {
-            number: one
-            for number, one in self.waiting.items()
-            if one.place not in self.trained
+            number: evaluated
+            for number, evaluated in self.waiting.items()
+            if evaluated.place not in self.trained
         }
         if not self.waiting:
             self.of.clear()
@@ -87,9 +87,9 @@ class _Evaluations:
     def left(self) -> Iterator[_Evaluated]:
         """Yield calls whose outputs were used but not reached by a backward pass."""
         self.follow()
-        for number, one in self.waiting.items():
+        for number, evaluated in self.waiting.items():
             if number in self.used:
-                yield one
+                yield evaluated
 
 
 def _is_reaching(engine: Engine, call: RunningCall, loss: Info) -> bool:
@@ -190,8 +190,8 @@ class Modes:
                 continue
             grads = [info for info in outputs if info.meta.requires_grad]
             if grads:
-                one = _Evaluated(line, call.name, call.key)
-                self.evaluations.add(one, grads, event)
+                evaluated = _Evaluated(line, call.name, call.key)
+                self.evaluations.add(evaluated, grads, event)
             else:
                 self.meet("evaluated-in-training", line, None, call.name)
 

@@ -86,21 +86,21 @@ class _Replays:
 
     def key(self, optimizer: Any) -> Any:
         """Return a key of the parameters, gradient metadata and settings."""
-        found: list[Any] = []
+        settings: list[Any] = []
         with torch._C.DisableTorchFunction():
             for group in optimizer.param_groups:
                 for name, value in group.items():
                     if name != "params":
                         zero = value == 0 if isinstance(value, int | float) else None
-                        found.append((name, type(value), zero))
+                        settings.append((name, type(value), zero))
                 for parameter in group["params"]:
                     gradient = self.stage.grad(parameter)
                     if gradient is None:
-                        found.append(id(parameter))
+                        settings.append(id(parameter))
                     else:
-                        made = gradient.shape, gradient.dtype, gradient.layout
-                        found.append((id(parameter), parameter.dtype, made))
-        return found
+                        gradient_kind = gradient.shape, gradient.dtype, gradient.layout
+                        settings.append((id(parameter), parameter.dtype, gradient_kind))
+        return settings
 
     def replay(self, optimizer: Any) -> None:
         """Perform the side effects of a step: hooks, step counts and marked writes."""
@@ -168,28 +168,30 @@ class _Probes:
             name = "" if isinstance(answer.func, str) else get_plain_name(answer.func)
             if not name.endswith("_loss") or len(ins) != 2:
                 continue
-            one, other = ins[0].meta, ins[1].meta
-            if one.dtype == other.dtype or not one.requires_grad:
+            prediction, target = ins[0].meta, ins[1].meta
+            if prediction.dtype == target.dtype or not prediction.requires_grad:
                 continue
-            key = answer.func, one.torch_dtype, other.torch_dtype
+            key = answer.func, prediction.torch_dtype, target.torch_dtype
             if key not in self.known:
                 self.known[key] = _find_refusal(*key)
-            said = self.known[key]
-            if said is not None:
+            refusal = self.known[key]
+            if refusal is not None:
                 engine.find(
                     DTYPE_MISMATCH,
-                    f"the backward pass of `F.{name}` needs both in {one.dtype}, the "
-                    f"target is {other.dtype}",
-                    said,
+                    f"the backward pass of `F.{name}` needs both in {prediction.dtype},"
+                    f" the target is {target.dtype}",
+                    refusal,
                 )
 
 
-def _find_refusal(func: Any, one: torch.dtype, other: torch.dtype) -> str | None:
+def _find_refusal(
+    func: Any, dtype: torch.dtype, target_dtype: torch.dtype
+) -> str | None:
     """Return torch's error in the backward pass of a loss of two dtypes, or None."""
     with torch._C.DisableTorchFunction(), torch.enable_grad():
-        given = torch.ones(2, dtype=one).requires_grad_()
+        prediction = torch.ones(2, dtype=dtype).requires_grad_()
         try:
-            loss = func(given, torch.ones(2).to(other))
+            loss = func(prediction, torch.ones(2).to(target_dtype))
         except Exception:  # forward was asked already
             return None
         try:
@@ -365,18 +367,18 @@ class _States:
     def take(self, module: nn.Module, state: Any) -> None:
         """Note where a state dict was taken; it shares the parameters' storages."""
         where = self.stage.here(), self.stage.steps
-        for _, _, given in self.trained(module, state):
-            self.taken[self.stage.engine.info(given).number] = where
+        for _, _, tensor in self.trained(module, state):
+            self.taken[self.stage.engine.info(tensor).number] = where
 
     def load(self, module: nn.Module, state: Any) -> None:
         """Report a loaded state dict that is old but shares the model's storages."""
         stage = self.stage
         engine, taken = stage.engine, list[tuple[Place, int]]()
         trained = list(self.trained(module, state))
-        stepped = {key for each in stage.facts.watched for key in each.held}
-        for key, parameter, given in trained:
-            same = engine.info(given).storage is engine.info(parameter).storage
-            known = self.taken.get(engine.info(given).number)
+        stepped = {key for watched in stage.facts.watched for key in watched.held}
+        for key, parameter, tensor in trained:
+            same = engine.info(tensor).storage is engine.info(parameter).storage
+            known = self.taken.get(engine.info(tensor).number)
             if not same or known is None or key not in stepped:
                 return
             taken.append(known)
@@ -392,9 +394,9 @@ class _States:
             return
         with torch._C.DisableTorchFunction():
             for name, parameter in module.named_parameters():
-                given = state.get(name)
-                if parameter.requires_grad and isinstance(given, torch.Tensor):
-                    yield id(parameter), parameter, given
+                tensor = state.get(name)
+                if parameter.requires_grad and isinstance(tensor, torch.Tensor):
+                    yield id(parameter), parameter, tensor
 
 
 @contextmanager

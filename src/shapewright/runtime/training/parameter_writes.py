@@ -65,7 +65,7 @@ class ByHand:
         events = self.run.engine.events
         began, self.event = self.event, len(events)
         info = self.run.engine.info
-        theirs = {info(each).storage.number for each in optimized}
+        theirs = {info(parameter).storage.number for parameter in optimized}
         read = [
             (leaf, gradient)
             for leaf, gradient in self.read.values()
@@ -81,9 +81,9 @@ class ByHand:
             if key in left:
                 self.used[key] = step
         self.used = {
-            key: each
-            for key, each in self.used.items()
-            if self.run.grad(each.leaf) is each.gradient
+            key: used
+            for key, used in self.used.items()
+            if self.run.grad(used.leaf) is used.gradient
         }
 
     def steps(
@@ -93,11 +93,11 @@ class ByHand:
         info = self.run.engine.info
         leaves = {info(leaf).storage.number: (leaf, grad) for leaf, grad in read}
         grads = {info(grad).storage.number: leaf for leaf, grad in read}
-        made = set(grads)  # storages of what was made of gradients
+        storages = set(grads)  # storages of what was made of gradients
         steps: dict[int, _Used] = {}
         left: set[int] = set()
         for answer, ins, outs, site, _ in events:
-            if not any(each.storage.number in made for each in ins):
+            if not any(info.storage.number in storages for info in ins):
                 continue
             for storage in {out.storage.number for out in outs}:
                 if storage in grads:
@@ -113,16 +113,16 @@ class ByHand:
                         steps[id(leaf)] = _Used(leaf, grad, grad._version, place)
                         left.add(id(leaf))
                 else:
-                    made.add(storage)
+                    storages.add(storage)
         return steps, left
 
     def after_backward(self, place: Place) -> None:
         """Note whether a backward pass added to gradients that a step has used."""
-        for each in self.used.values():
-            gradient = self.run.grad(each.leaf)
-            if gradient is not each.gradient or gradient._version != each.version:
-                each.piled = each.piled or place
-                each.gradient = gradient
+        for used in self.used.values():
+            gradient = self.run.grad(used.leaf)
+            if gradient is not used.gradient or gradient._version != used.version:
+                used.piled = used.piled or place
+                used.gradient = gradient
 
 
 READS = operators_with("takes_program_data")
@@ -174,14 +174,14 @@ class Weights:
 
 def _find_brought(events: Iterable[tuple[Any, ...]]) -> set[int]:
     """Return the storages whose values come, directly or not, from outside the run."""
-    made: set[int] = set()
-    found: set[int] = set()
+    computed: set[int] = set()
+    brought: set[int] = set()
     for answer, ins, outs, *_ in events:
         theirs = (
             not isinstance(answer.func, str) and get_plain_name(answer.func) in READS
         )
-        given = {info.storage.number for info in ins}
-        if theirs or not given <= made or not found.isdisjoint(given):
-            found.update(out.storage.number for out in outs)
-        made.update(out.storage.number for out in outs)
-    return found
+        operands = {info.storage.number for info in ins}
+        if theirs or not operands <= computed or not brought.isdisjoint(operands):
+            brought.update(out.storage.number for out in outs)
+        computed.update(out.storage.number for out in outs)
+    return brought

@@ -42,9 +42,9 @@ class ProgramRun:
     def grad(self, parameter: Any) -> Any:
         """Return the gradient of a parameter, or of its twin if it has values."""
         engine = self.engine
-        given = engine.grads.get(id(parameter))
-        if given is not None:
-            return given
+        gradient = engine.grads.get(id(parameter))
+        if gradient is not None:
+            return gradient
         if not parameter.is_meta and engine.info(parameter).kind != BLANK:
             twin = engine.info(parameter).twin
             return None if twin is None else twin.grad
@@ -84,16 +84,16 @@ class Node:
     def child(self, kind: str, file: str, line: int, text: str) -> Node:
         """Return the inner moment of a kind at a place, and count it."""
         key = (kind, file, line, text)
-        found = self.inner.get(key)
-        if found is None:
-            found = self.inner[key] = Node(kind, file, line, text)
-        found.count += 1
-        return found
+        node = self.inner.get(key)
+        if node is None:
+            node = self.inner[key] = Node(kind, file, line, text)
+        node.count += 1
+        return node
 
     def forget(self, node: Node) -> None:
         """Remove an inner moment."""
-        for key, each in list(self.inner.items()):
-            if each is node:
+        for key, inner_node in list(self.inner.items()):
+            if inner_node is node:
                 del self.inner[key]
 
     def told(self, folder: str) -> Moment:
@@ -101,7 +101,7 @@ class Node:
         return Moment(
             self.kind, format_file(self.file, folder), self.line, self.text, self.count,
             tuple(sorted(self.turns)), self.total, tuple(self.shapes),
-            tuple(each.told(folder) for each in self.inner.values()), self.ran,
+            tuple(node.told(folder) for node in self.inner.values()), self.ran,
         )  # fmt: skip
 
 

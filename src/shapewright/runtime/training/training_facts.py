@@ -95,7 +95,7 @@ class Facts:
 
     def look_by_hand(self) -> None:
         """Find steps made by hand on parameters that no optimizer has."""
-        self.by_hand.look([p for each in self.watched for p in each.parameters()])
+        self.by_hand.look([p for watched in self.watched for p in watched.parameters()])
 
     def after_backward(self) -> None:
         """Note whether a backward pass added to gradients that a step has used."""
@@ -104,10 +104,12 @@ class Facts:
             if watched.stepped is None and self.unused is not None:
                 before = watched.made[1] if watched.made is not None else []
                 if not before or not all(map(self.is_as_before, before)):
-                    made = self.present(watched.parameters())
-                    watched.made = (self.unused, made) if made else None
+                    gradients = self.present(watched.parameters())
+                    watched.made = (self.unused, gradients) if gradients else None
             if self.unused is not None and not same:
-                watched.used = self.present(each for each, _, _ in watched.used)
+                watched.used = self.present(
+                    parameter for parameter, _, _ in watched.used
+                )
                 watched.piled = self.unused, watched.used
         if self.unused is not None:
             with torch._C.DisableTorchFunction():
@@ -116,21 +118,21 @@ class Facts:
     def present(self, parameters: Iterable[Any]) -> list[Gradient]:
         """Return the current gradients of the first parameters that have one."""
         with torch._C.DisableTorchFunction():
-            found = ((parameter, self.run.grad(parameter)) for parameter in parameters)
-            there = ((each, grad) for each, grad in found if grad is not None)
+            pairs = ((parameter, self.run.grad(parameter)) for parameter in parameters)
+            there = ((parameter, grad) for parameter, grad in pairs if grad is not None)
             return [(p, grad, grad._version) for p, grad in islice(there, SAMPLE)]
 
-    def is_as_before(self, one: Gradient) -> bool:
+    def is_as_before(self, gradient_entry: Gradient) -> bool:
         """Return whether a gradient is still the same tensor and was not written to."""
-        parameter, gradient, version = one
+        parameter, gradient, version = gradient_entry
         with torch._C.DisableTorchFunction():
             return self.run.grad(parameter) is gradient and gradient._version == version
 
     def holding(self, parameters: set[int]) -> _Watched | None:
         """Return the record of the optimizer with exactly these parameters, or None."""
-        for each in self.watched:
-            if {id(parameter) for parameter in each.parameters()} == parameters:
-                return each
+        for watched in self.watched:
+            if {id(parameter) for parameter in watched.parameters()} == parameters:
+                return watched
         return None
 
     def note_clearing(self, owner: Any, parameters: Iterable[Any]) -> None:
@@ -143,7 +145,7 @@ class Facts:
                 (id(parameter), parameter) for parameter in mine.parameters()
             )
         for watched in self.watched:
-            if any(id(each) in cleared for each, _, _ in watched.used):
+            if any(id(parameter) in cleared for parameter, _, _ in watched.used):
                 watched.used, watched.piled = [], None
 
     def before_step(self, optimizer: Any) -> None:
@@ -241,45 +243,51 @@ class Facts:
             self.meet("evaluated-in-training", evaluation.place, None, evaluation.name)
         paths = self.paths()
         waiting = self.waiting()
-        made = {each.cleared[1] for each in waiting if each.cleared}
-        follows = {each.early for each in waiting}
+        passed_clearings = {
+            watched.cleared[1] for watched in waiting if watched.cleared
+        }
+        follows = {watched.early for watched in waiting}
         trained = {name.partition(".")[0] for name in paths.values()}
         met = [
             Observation(kind, near(place) or place, near(other), name, count)
             for (kind, place, other, name), count in self.met.items()
             if kind != "evaluated-in-training" or name in trained
-            if kind != "cleared-unused" or other not in made
+            if kind != "cleared-unused" or other not in passed_clearings
             if (kind, place, other, name) not in follows
         ]
-        for each in waiting:
-            if each.cleared is not None:
-                cleared, passed = each.cleared
+        for watched in waiting:
+            if watched.cleared is not None:
+                cleared, passed = watched.cleared
                 place = near(cleared) or cleared
                 met.append(
-                    Observation("cleared-unused", place, near(passed), each.name)
+                    Observation("cleared-unused", place, near(passed), watched.name)
                 )
         return Training(
-            tuple(self.get_facts(each, paths, near) for each in self.watched),
+            tuple(self.get_facts(watched, paths, near) for watched in self.watched),
             tuple(self.outside(paths)),
             tuple(met),
         )
 
     def waiting(self) -> list[_Watched]:
         """Return the optimizers that clear gradients but never step, if others do."""
-        if not any(each.stepped is not None for each in self.watched):
+        if not any(watched.stepped is not None for watched in self.watched):
             return []
-        return [each for each in self.watched if each.stepped is None and each.cleared]
+        return [
+            watched
+            for watched in self.watched
+            if watched.stepped is None and watched.cleared
+        ]
 
     def paths(self) -> dict[int, str]:
         """Return the path of each parameter of the modules that ran, by identity."""
         calls = self.run.calls
-        found: dict[int, str] = {}
+        paths: dict[int, str] = {}
         for key, module in calls.alive.items():
             path = calls.paths.get(key, "")
             for name, parameter in module._parameters.items():
                 if parameter is not None:
-                    found.setdefault(id(parameter), f"{path}.{name}" if path else name)
-        return found
+                    paths.setdefault(id(parameter), f"{path}.{name}" if path else name)
+        return paths
 
     def get_facts(
         self, watched: _Watched, paths: dict[int, str], near: Any
@@ -304,20 +312,20 @@ class Facts:
 
     def outside(self, paths: dict[int, str]) -> Iterator[Outside]:
         """Yield the parameters with gradients that no optimizer updates, by model."""
-        stepped = [each for each in self.watched if each.stepped is not None]
+        stepped = [watched for watched in self.watched if watched.stepped is not None]
         if not stepped:
             return
         known = [*stepped, *self.waiting()]
-        held = {key for each in known for key in each.held}
-        found: dict[str, list[Any]] = {}
+        held = {key for watched in known for key in watched.held}
+        untouched: dict[str, list[Any]] = {}
         with torch._C.DisableTorchFunction():
             for key, parameter in self.had.items():
                 if key in held or key not in paths or not parameter.requires_grad:
                     continue
-                found.setdefault(paths[key].partition(".")[0], []).append(parameter)
-        for model, left in found.items():
+                untouched.setdefault(paths[key].partition(".")[0], []).append(parameter)
+        for model, left in untouched.items():
             whole = [p for p in paths.values() if p.partition(".")[0] == model]
-            names = tuple(paths[id(each)] for each in left[:MOST_PATHS])
+            names = tuple(paths[id(parameter)] for parameter in left[:MOST_PATHS])
             if model in self.modes.taught:
                 as_made = self.weights.are_as_made(left)
                 yield Outside(model, names, len(whole), as_made)

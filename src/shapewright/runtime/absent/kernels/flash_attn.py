@@ -31,7 +31,7 @@ def _attend(q: Tensor, k: Tensor, v: Tensor, dropout_p: float, causal: bool) -> 
         raise RuntimeError(
             f"q {tuple(q.shape)}, k {tuple(k.shape)} and v {tuple(v.shape)} do not fit"
         )
-    q, k, v = (each.transpose(1, 2) for each in (q, k, v))
+    q, k, v = (tensor.transpose(1, 2) for tensor in (q, k, v))
     causal = causal and q.shape[2] == k.shape[2]
     out = F.scaled_dot_product_attention(
         q, k, v, dropout_p=dropout_p, is_causal=causal, enable_gqa=True
@@ -77,7 +77,7 @@ def flash_attn_varlen_func(
     for ends in (cu_seqlens_q, cu_seqlens_k):
         if ends.dtype != torch.int32:
             raise RuntimeError("cu_seqlens_q must have dtype int32")
-    q, k, v = (each.unsqueeze(0) for each in (q, k, v))
+    q, k, v = (tensor.unsqueeze(0) for tensor in (q, k, v))
     return _attend(q, k, v, dropout_p, causal).squeeze(0)
 
 

@@ -59,8 +59,8 @@ def scatter_max(
     dim_size: int | None = None,
 ) -> tuple[Tensor, Tensor]:  # fmt: skip
     """As `scatter`, the largest, and the places where they were."""
-    made = scatter(src, index, dim, out, dim_size, "max")
-    return made, torch.zeros_like(made, dtype=torch.long)
+    values = scatter(src, index, dim, out, dim_size, "max")
+    return values, torch.zeros_like(values, dtype=torch.long)
 
 
 def scatter_min(
@@ -68,8 +68,8 @@ def scatter_min(
     dim_size: int | None = None,
 ) -> tuple[Tensor, Tensor]:  # fmt: skip
     """As `scatter`, the smallest, and the places where they were."""
-    made = scatter(src, index, dim, out, dim_size, "min")
-    return made, torch.zeros_like(made, dtype=torch.long)
+    values = scatter(src, index, dim, out, dim_size, "min")
+    return values, torch.zeros_like(values, dtype=torch.long)
 
 
 def scatter_softmax(

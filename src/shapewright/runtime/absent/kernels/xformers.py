@@ -35,7 +35,7 @@ def memory_efficient_attention(
     if query.dim() == 3:
         return F.scaled_dot_product_attention(query, key, value, dropout_p=p)
     mask = attn_bias if isinstance(attn_bias, Tensor) else None
-    query, key, value = (each.transpose(1, 2) for each in (query, key, value))
+    query, key, value = (tensor.transpose(1, 2) for tensor in (query, key, value))
     causal = type(attn_bias).__name__ == "LowerTriangularMask"
     out = F.scaled_dot_product_attention(
         query, key, value, attn_mask=mask, dropout_p=p, is_causal=causal

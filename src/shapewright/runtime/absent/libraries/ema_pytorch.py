@@ -24,8 +24,8 @@ class EMA(nn.Module):
         self.beta, self.update_every = beta, update_every
         self.update_after_step = update_after_step
         self.online_model = [model]  # no module of its own, so that it saves once
-        made = deepcopy(model) if ema_model is None else ema_model
-        self.ema_model = made if isinstance(made, nn.Module) else made()
+        average = deepcopy(model) if ema_model is None else ema_model
+        self.ema_model = average if isinstance(average, nn.Module) else average()
         self.ema_model.requires_grad_(False)
         self.register_buffer("initted", torch.tensor(False))
         self.register_buffer("step", torch.tensor(0))

@@ -182,8 +182,8 @@ def area(rleObjs: Any) -> Any:
     """Return the area of each encoded mask."""
     import numpy
 
-    one = not isinstance(rleObjs, list)
-    return numpy.uint32(0) if one else numpy.zeros(len(rleObjs), numpy.uint32)
+    is_single = not isinstance(rleObjs, list)
+    return numpy.uint32(0) if is_single else numpy.zeros(len(rleObjs), numpy.uint32)
 
 
 def iou(dt: Any, gt: Any, pyiscrowd: Any) -> Any:
