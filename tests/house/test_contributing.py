@@ -216,6 +216,47 @@ def test_a_device(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert "no device `2x B9` is known" in capsys.readouterr().err
 
 
+STAND_IN = """\
+import torch
+
+SOURCE, VERSION = "signatures of https://example.org/fast-norms", "1.0"
+
+
+def fast_norm(x, width):
+    if x.shape[-1] != width:
+        raise RuntimeError(f"fast_norm expects {width}, got {x.shape[-1]}")
+    return torch.nn.functional.rms_norm(x, (width,))
+
+
+MODULES = {"": {"fast_norm": fast_norm}}
+"""
+USE = """\
+import torch
+from fast_norms import fast_norm
+
+print(fast_norm(torch.randn(2, 64), 64).shape)
+fast_norm(torch.randn(2, 32), 64)
+"""
+
+
+def test_a_package_that_is_not_installed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from shapewright.runtime.absent.packages import STAND_INS, register_stand_in
+
+    (tmp_path / "stand_in_of_fast_norms.py").write_text(STAND_IN)
+    (tmp_path / "train.py").write_text(USE)
+    monkeypatch.syspath_prepend(str(tmp_path))
+    with restored(STAND_INS):
+        register_stand_in("fast_norms", "stand_in_of_fast_norms")
+        report = api.rehearse_script(str(tmp_path / "train.py"))
+    (finding,) = report.findings
+    assert "fast_norm expects 64, got 32" in finding.message
+    assert finding.span is not None
+    assert finding.span.line == 5
+    assert [each.basis for each in report.assumptions] == ["documented"]
+
+
 def test_each_example_is_short_and_named_where_it_is_described() -> None:
     examples = [
         node
@@ -223,7 +264,7 @@ def test_each_example_is_short_and_named_where_it_is_described() -> None:
         if isinstance(node, ast.FunctionDef) and node.name.startswith("test_a")
     ]
     text = pages.read("CONTRIBUTING.md")
-    assert len(examples) == 6
+    assert len(examples) == 7
     for node in examples:
         assert node.end_lineno is not None
         assert node.end_lineno - node.lineno < 60, node.name

@@ -88,7 +88,7 @@ def test_what_only_its_own_file_uses_is_private() -> None:
         f"{module_of(path)}.{name}"
         for path, tree in trees.items()
         if module_of(path) not in CALLED_BY_NAME
-        and not module_of(path).startswith("shapewright.runtime.absent.kernels")
+        and not module_of(path).startswith("shapewright.runtime.absent.stand_ins")
         for name in public_names(tree)
         if not name.startswith(HOOKS)
         and not used.get(f"{module_of(path)}.{name}", set()) - {path}

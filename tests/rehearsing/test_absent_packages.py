@@ -11,14 +11,14 @@ import torch
 import torch.nn.functional as F
 
 from shapewright import api
-from shapewright.runtime.absent.kernels import (
+from shapewright.runtime.absent.packages import STAND_INS, replace_packages
+from shapewright.runtime.absent.stand_ins import (
     causal_conv1d,
     flash_attn,
     mamba_ssm,
     torch_scatter,
     xformers,
 )
-from shapewright.runtime.absent.packages import KERNELS, replace_packages
 from tests.rehearsing.rehearsed import rehearsed
 
 TRAINING = """\
@@ -108,9 +108,9 @@ def test_an_unknown_package_stays_an_error(tmp_path: Path) -> None:
     assert "No module named 'flash_atn'" in finding.message
 
 
-@pytest.mark.parametrize("name", KERNELS)
+@pytest.mark.parametrize("name", STAND_INS)
 def test_every_module_of_a_stand_in_can_be_imported(name: str) -> None:
-    source = importlib.import_module(f"shapewright.runtime.absent.kernels.{name}")
+    source = importlib.import_module(f"shapewright.runtime.absent.stand_ins.{name}")
     told: list[tuple[str, str, str]] = []
     with replace_packages(
         lambda *each: told.append(each), lambda file: file == __file__

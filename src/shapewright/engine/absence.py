@@ -7,7 +7,7 @@ class NotHere(Exception):
     """Raised where what is not on this machine decides what comes next."""
 
 
-class Unknown:
+class ValueNotHere:
     """The base of values of what is not on this machine.
 
     Compiled code refuses one by the name of its class, in the words of a `TypeError`.

@@ -27,13 +27,16 @@ INSTALLED = ("site-packages", "dist-packages")
 
 SKIP, USER, BOUNDARY = range(3)
 
+STAND_IN_FILES: set[str] = set()
+"""Files from outside that stand for packages: no line of theirs is the program's."""
+
 Site = tuple[tuple[CodeType, int], ...]
 """Code objects and instruction offsets of user frames, innermost first."""
 
 
 def classify_file(filename: str) -> int:
     """Return `USER` for a file of the user; `SKIP` for torch's, ours or Python's."""
-    if filename.startswith((TORCH, OURS)):
+    if filename.startswith((TORCH, OURS)) or filename in STAND_IN_FILES:
         return SKIP
     if filename.startswith(STDLIB) and not filename.startswith(SITE_PACKAGES):
         return SKIP

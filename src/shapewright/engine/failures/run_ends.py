@@ -14,7 +14,7 @@ from typing import Any
 import torch
 from torch import nn
 
-from shapewright.engine.absence import NotHere, Unknown
+from shapewright.engine.absence import NotHere, ValueNotHere
 from shapewright.engine.call_sites import USER, Positions, is_installed
 from shapewright.engine.engine import Engine
 from shapewright.engine.event_record import Fold, find_innermost
@@ -131,7 +131,7 @@ class Stopped(BaseException):
     """Raised when the allowed time has passed."""
 
 
-def _find_refused_value(error: BaseException) -> Unknown | None:
+def _find_refused_value(error: BaseException) -> ValueNotHere | None:
     """Return the value of what is not here that compiled code refused, if any."""
     where, text = error.__traceback__, get_message(error)
     while where is not None and where.tb_next is not None:
@@ -139,7 +139,7 @@ def _find_refused_value(error: BaseException) -> Unknown | None:
     if where is None or not isinstance(error, TypeError | ValueError):
         return None
     for value in where.tb_frame.f_locals.values():
-        if isinstance(value, Unknown) and type(value).__name__ in text:
+        if isinstance(value, ValueNotHere) and type(value).__name__ in text:
             return value
     return None
 

@@ -1,7 +1,7 @@
 """Packages that are not installed: those with a stand-in of their signatures, and all
 others, whose names are there and whose values are unknown.
 
-A stand-in is a file of `kernels/` or `libraries/` that computes with torch's own
+A stand-in is a file of `stand_ins/` that computes with torch's own
 operators what the package documents, and refuses what it refuses. It is used where the
 program itself imports the package and handles no `ImportError`; what it does not cover
 has no known value.
@@ -17,28 +17,20 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from difflib import get_close_matches
 from importlib.machinery import ModuleSpec
+from pkgutil import iter_modules
 from types import FrameType, ModuleType
 from typing import Any
 
-from shapewright.engine.call_sites import OURS
+from shapewright.engine.call_sites import OURS, STAND_IN_FILES
+from shapewright.runtime.absent import stand_ins
 from shapewright.runtime.absent.guards import ABSENT_PACKAGES, is_guarded
 from shapewright.runtime.absent.tellers import Tell
 from shapewright.runtime.absent.unknown_values import AbsentValue, Given
 
-HERE = "shapewright.runtime.absent"
-KERNELS = (
-    "apex", "bitsandbytes", "causal_conv1d", "flash_attn", "mamba_ssm",
-    "torch_scatter", "xformers",
-)  # fmt: skip
-"""Packages of kernels with a stand-in, each a module of `kernels`."""
-LIBRARIES = (
-    "absl", "diffusers", "easydict", "ema_pytorch", "fire", "ftfy", "inflect",
-    "librosa", "pyarrow", "pycocotools", "pytorch_fid", "tyro", "unidecode",
-)  # fmt: skip
-"""Packages around a model with a stand-in, each a module of `libraries`."""
 STAND_INS: dict[str, str] = {
-    **{name: f"{HERE}.kernels.{name}" for name in KERNELS},
-    **{name: f"{HERE}.libraries.{name}" for name in LIBRARIES},
+    name: f"{stand_ins.__name__}.{name}"
+    for _, name, _ in iter_modules(stand_ins.__path__)
+    if not name.startswith("_")
 }
 """The module that stands for each package: it has `MODULES`, `SOURCE` and `VERSION`."""
 NEAR = 0.85
@@ -157,7 +149,9 @@ def _is_misspelt(name: str, root: str) -> bool:
 
 def _load_stand_in(root: str) -> Any:
     """Return the stand-in of a package."""
-    return importlib.import_module(STAND_INS[root])
+    module = importlib.import_module(STAND_INS[root])
+    STAND_IN_FILES.add(module.__file__ or "")
+    return module
 
 
 def _find_importer(frame: FrameType | None) -> FrameType | None:

@@ -13,7 +13,7 @@ from collections.abc import Callable
 from types import FunctionType
 from typing import Any, NoReturn
 
-from shapewright.engine.absence import NotHere, Unknown
+from shapewright.engine.absence import NotHere, ValueNotHere
 from shapewright.engine.call_sites import USER, classify_file
 
 Given = Callable[[str, tuple[Any, ...], dict[str, Any]], Any]
@@ -21,7 +21,7 @@ Given = Callable[[str, tuple[Any, ...], dict[str, Any]], Any]
 NOTHING = object()
 
 
-class AbsentValue(Unknown):
+class AbsentValue(ValueNotHere):
     """A value that a package or a file would have given.
 
     `_path` is how the program writes it: ``pandas.read_csv(...)``; `_advice` what to do
@@ -148,13 +148,13 @@ class AbsentValue(Unknown):
     def __torch_function__(
         cls, func: Any, types: Any, args: Any = (), kwargs: Any = None
     ) -> Any:
-        value = find_absent_value((args, kwargs))
+        value = _find_absent_value((args, kwargs))
         if value is not None:
             value._ask(f"`{getattr(func, '__name__', 'a call of torch')}`")
         return NotImplemented
 
 
-def find_absent_value(values: Any) -> AbsentValue | None:
+def _find_absent_value(values: Any) -> AbsentValue | None:
     """Return the first unknown value in a nest of tuples, lists and dicts."""
     if isinstance(values, AbsentValue):
         return values
@@ -162,7 +162,7 @@ def find_absent_value(values: Any) -> AbsentValue | None:
         values = list(values.values())
     if isinstance(values, list | tuple):
         for value in values:
-            absent = find_absent_value(value)
+            absent = _find_absent_value(value)
             if absent is not None:
                 return absent
     return None

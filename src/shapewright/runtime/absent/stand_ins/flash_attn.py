@@ -8,7 +8,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from shapewright.runtime.absent.kernels.refusals import (
+from shapewright.runtime.absent.stand_ins._refusals import (
     require_device,
     require_half,
     require_head_dim,

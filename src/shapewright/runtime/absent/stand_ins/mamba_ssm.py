@@ -9,7 +9,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from shapewright.runtime.absent.kernels.causal_conv1d import causal_conv1d_fn
+from shapewright.runtime.absent.stand_ins.causal_conv1d import causal_conv1d_fn
 
 SOURCE = "signatures of https://github.com/state-spaces/mamba, 2.2"
 VERSION = "2.2.0"

@@ -7,7 +7,7 @@ from typing import Any
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from shapewright.runtime.absent.kernels.refusals import require_device
+from shapewright.runtime.absent.stand_ins._refusals import require_device
 
 SOURCE = "signatures of https://facebookresearch.github.io/xformers, 0.0.32"
 VERSION = "0.0.32"
