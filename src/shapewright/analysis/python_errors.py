@@ -23,7 +23,12 @@ from shapewright.analysis.python_error_values import (
     collect_operands,
     iter_reasons,
 )
-from shapewright.findings.codes import DIM_OUT_OF_RANGE, SIZE_CHECK, UNPACKED_SIZES
+from shapewright.findings.codes import (
+    DIM_OUT_OF_RANGE,
+    PROGRAM_ERROR,
+    SIZE_CHECK,
+    UNPACKED_SIZES,
+)
 from shapewright.findings.finding import Finding, Related
 from shapewright.operators.need_checks import dims
 from shapewright.program.source_text import SourceText
@@ -175,9 +180,15 @@ def _describe_comparison(
         if description is not None:
             descriptions.append(description)
             related += _iter_sources(frame, part)
-    if not descriptions or not any(_has_shape(frame, part) for part in parts):
+    if not descriptions:
         return None
     verb = "holds" if held else "does not hold"
+    if not any(_has_shape(frame, part) for part in parts):
+        if held or frame.ending.message.strip():
+            return None  # the program says itself what is wrong
+        message = f"`{frame.written(test)}` {verb}: {', '.join(descriptions)}"
+        message = f"`{frame.ending.error}`: {message}"
+        return _as_finding(frame, finding, PROGRAM_ERROR, message, related)
     message = f"`{frame.written(test)}` {verb}: {', '.join(descriptions)}"
     own = frame.ending.message.strip().splitlines()
     if own and own[0]:

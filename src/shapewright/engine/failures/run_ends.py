@@ -8,7 +8,7 @@ from argparse import ArgumentParser
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from types import FrameType
+from types import FrameType, ModuleType
 from typing import Any
 
 import torch
@@ -89,6 +89,8 @@ def _iter_named_values(names: dict[str, Any]) -> Iterator[tuple[str, Any]]:
                     yield f"{name}['{key}']", item
                     yield f'{name}["{key}"]', item
     for name, value in names.items():
+        if isinstance(value, ModuleType) and "__version__" in vars(value):
+            yield f"{name}.__version__", value.__version__
         if isinstance(value, nn.Module):
             held = dict(vars(value))
             for part in ("_parameters", "_buffers"):  # none before `__init__` has run

@@ -280,9 +280,15 @@ def _is_required(test: ast.expr, line: int) -> bool:
 
 
 def _can_list(paths: AbsentPaths, folder: Any, depth: int = 2) -> bool:
-    """Return whether the program itself lists an absent folder."""
+    """Return whether the program itself lists an absent folder, or one that is kept
+    for data beside one that was listed.
+    """
     if not paths.is_absent(folder):
-        return False
+        name = os.path.abspath(os.fsdecode(folder))
+        beside = {os.path.dirname(listed) for listed in paths.listed}
+        return os.path.dirname(name) in beside and (
+            name in paths.listed or _is_placeholder(name)
+        )
     if paths.is_taken(folder) or paths.find(folder) is not None:
         return True
     return paths.holds(sys._getframe(depth).f_code.co_filename)
@@ -290,11 +296,77 @@ def _can_list(paths: AbsentPaths, folder: Any, depth: int = 2) -> bool:
 
 def _make_listdir(paths: AbsentPaths, original: Any) -> Any:
     def listdir(path: Any = ".") -> Any:
-        if isinstance(path, str | os.PathLike) and _can_list(paths, path):
+        if isinstance(path, str | os.PathLike) and (
+            _can_list(paths, path) or _is_filled_later(paths, path)
+        ):
             return list(paths.list_names(path))
         return original(path)
 
     return listdir
+
+
+def _is_placeholder(folder: str) -> bool:
+    """Return whether a folder holds hidden files only, such as `.gitkeep`."""
+    try:
+        with os.scandir(folder) as entries:
+            names = [entry.name for entry in entries]
+    except OSError:
+        return False
+    return bool(names) and all(file_name.startswith(".") for file_name in names)
+
+
+def _is_filled_later(paths: AbsentPaths, folder: Any) -> bool:
+    """Return whether a folder is kept for data that are not there: it holds nothing
+    but hidden files, and the program ends where it finds nothing in it.
+    """
+    name = os.path.abspath(os.fsdecode(folder))
+    if name in paths.listed:
+        return True
+    frame = sys._getframe(2)
+    if not _is_placeholder(name) or not paths.holds(frame.f_code.co_filename):
+        return False
+    return _is_ended_by_nothing(frame.f_code, frame.f_lineno)
+
+
+@cache
+def _is_ended_by_nothing(code: CodeType, line: int) -> bool:
+    """Return whether a program ends where the name that a line assigns is empty: by
+    `if not self.ids: raise`, or an `assert` of its length.
+    """
+    text = "".join(linecache.getlines(code.co_filename))
+    try:
+        tree = ast.parse(text)
+    except SyntaxError:
+        return False
+    targets = {
+        ast.unparse(target)
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Assign)
+        and node.lineno <= line <= (node.end_lineno or node.lineno)
+        for target in node.targets
+    }
+    return any(
+        _find_required_name(node) in targets
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Assert | ast.If) and node.lineno > line
+    )
+
+
+def _find_required_name(node: ast.Assert | ast.If) -> str:
+    """Return the name without whose items a program ends at a statement, or nothing."""
+    test = node.test
+    if isinstance(node, ast.If):
+        if not is_ending(node.body):
+            return ""
+        if isinstance(test, ast.UnaryOp) and isinstance(test.op, ast.Not):
+            test = test.operand
+        elif not (isinstance(test, ast.Compare) and isinstance(test.ops[0], ast.Eq)):
+            return ""
+    if isinstance(test, ast.Compare):
+        test = test.left
+    if isinstance(test, ast.Call) and ast.unparse(test.func) == "len" and test.args:
+        test = test.args[0]
+    return ast.unparse(test)
 
 
 def _make_walk(paths: AbsentPaths, original: Any) -> Any:
