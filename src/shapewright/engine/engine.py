@@ -121,7 +121,7 @@ class Engine(SeenTensors, TorchFunctionMode):
         self.needs_graph = False  # set by a thread of the program
         self.reshaped = False  # a tensor of the user's claims other metadata
         self.assumptions: dict[tuple[str, Any], int] = {}
-        self.stand_ins: dict[str, tuple[str, Basis]] = {}
+        self.stand_ins: dict[tuple[str, Any], dict[tuple[str, Basis], int]] = {}
         self.findings: dict[tuple[str, str, Any], tuple[str, int]] = {}
         self.notes: dict[str, int] = {}
         self.error: BaseException | None = None  # raised by torch, not by us
@@ -292,6 +292,7 @@ class Engine(SeenTensors, TorchFunctionMode):
         error, failures = self.error, self.failures
         assumptions, findings = dict(self.assumptions), dict(self.findings)
         notes, events = dict(self.notes), len(self.events)
+        stand_ins = {key: dict(counts) for key, counts in self.stand_ins.items()}
         self.failures = None
         try:
             with self.suspend_recording():
@@ -299,6 +300,7 @@ class Engine(SeenTensors, TorchFunctionMode):
         finally:
             self.error, self.failures = error, failures
             self.assumptions, self.findings, self.notes = assumptions, findings, notes
+            self.stand_ins = stand_ins
             del self.events[events:]
 
     # -- running torch -----------------------------------------------------------
@@ -339,8 +341,8 @@ class Engine(SeenTensors, TorchFunctionMode):
 
         Example: ``stand_in("`train.bin`", "`np.memmap` of uint16[1,000]", "assumed")``.
         """
-        self.stand_ins[by] = what, basis
-        self.assume(by)
+        counts = self.stand_ins.setdefault((by, (self.sites.here(), self.call)), {})
+        counts[what, basis] = counts.get((what, basis), 0) + 1
 
     def note(self, message: str) -> None:
         self.notes[message] = self.notes.get(message, 0) + 1

@@ -276,16 +276,21 @@ def _collect_infos(nest: Any) -> tuple[Info, ...]:
 
 def _collect_assumptions(engine: Engine, fold: Fold) -> list[Assumption]:
     """Return the assumptions of the run, each once per line with its count."""
-    counts: dict[tuple[str, str, int], tuple[Assumption, int]] = {}
-    for (message, place), count in engine.assumptions.items():
-        span, _ = fold.place(*place)
-        key = (message, span.file if span else "", span.line if span else 0)
-        assumption = Assumption(message, span)
-        if message in engine.stand_ins:
-            what, basis = engine.stand_ins[message]
-            assumption = replace(assumption, stands_for=what, basis=basis)
+    counts: dict[tuple[str, str, str, int], tuple[Assumption, int]] = {}
+
+    def add(assumption: Assumption, count: int) -> None:
+        span = assumption.span
+        place = (span.file, span.line) if span else ("", 0)
+        key = (assumption.stands_for, assumption.message, *place)
         first, before = counts.get(key, (assumption, 0))
         counts[key] = first, before + count
+
+    for (by, place), stand_ins in engine.stand_ins.items():
+        span, _ = fold.place(*place)
+        for (what, basis), count in stand_ins.items():
+            add(Assumption(by, span, stands_for=what, basis=basis), count)
+    for (message, place), count in engine.assumptions.items():
+        add(Assumption(message, fold.place(*place)[0]), count)
     return [replace(first, count=count) for first, count in counts.values()]
 
 

@@ -205,7 +205,8 @@ def _find_doubtful_stand_in(engine: Engine) -> str:
     """Return the last file for which something stands that nothing documents."""
     stand_ins = [
         what
-        for what, basis in engine.stand_ins.values()
+        for whats in engine.stand_ins.values()
+        for what, basis in whats
         if basis in ("assumed", "read") and not what.startswith("the package")
     ]
     return stand_ins[-1] if stand_ins else ""
