@@ -143,3 +143,45 @@ def test_flex_attention_refuses_a_score_of_many_numbers(tmp_path: Path) -> None:
     text = FLEX.format(device="cpu", more=more)
     (found,) = rehearsed(tmp_path, text).findings
     assert "one number for one score" in found.message
+
+
+PACKED = """\
+import torch
+from torch import nn
+from torch.nn.utils.rnn import pack_padded_sequence, pad_packed_sequence
+
+layer = nn.LSTM(8, 4, batch_first=True).cuda()
+x = torch.randn(3, 7, 8).cuda()
+lengths = torch.tensor([7, 5, 3])
+packed = pack_padded_sequence(x, lengths, batch_first=True)
+hidden = torch.zeros(1, 3, 4)STATE
+out, _ = layer(packed, (hidden, hidden))
+out, _ = pad_packed_sequence(out, batch_first=True)
+out.sum().backward()
+"""
+
+
+def test_batch_sizes_of_packed_steps_stay_on_the_cpu(tmp_path: Path) -> None:
+    assert codes(tmp_path, PACKED.replace("STATE", ".cuda()"), "cuda") == []
+    assert codes(tmp_path, PACKED.replace("STATE", ""), "cuda") == [
+        ("mixed-devices", 1)
+    ]
+
+
+INDEXED = """\
+import torch
+
+x = torch.full((2, 100), 91, dtype=torch.int64, device="cuda")
+rows, columns = torch.tensor([0, 1]), torch.tensor([3, 4])
+x[rows, columns] = torch.tensor([5, 6]).to("WHERE")
+x[rows] = 1
+x[0] = torch.zeros(100, dtype=torch.int64)
+torch.zeros(2, 100, device="cuda")[1:] = torch.rand(100)
+torch.zeros(2, 100, device="cuda")[rows, columns] = torch.rand(2).to("WHERE")
+"""
+
+
+def test_indices_of_what_is_written_may_be_on_the_cpu(tmp_path: Path) -> None:
+    assert codes(tmp_path, INDEXED.replace("WHERE", "cuda"), "cuda") == []
+    there = codes(tmp_path, INDEXED.replace("WHERE", "cpu"), "cuda")
+    assert there == [("mixed-devices", 1), ("mixed-devices", 1)]

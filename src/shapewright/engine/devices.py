@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 import torch
 from torch.utils import _device
 
-from shapewright.engine.identity import Info
+from shapewright.engine.identity import Info, Meta
 from shapewright.engine.replacement import copy_attributes, replace_attribute
 from shapewright.findings.codes import MISSING_DEVICE, MIXED_DEVICES
 from shapewright.operators.facts import operators_with
@@ -32,6 +32,8 @@ SAYINGS = {
 """torch's error messages for devices that do not exist."""
 
 FREE_OF_DEVICES = operators_with("mixes_devices")
+WRITES_AT_INDICES = ("[]=", "index_put", "index_put_", "_index_put_impl_")
+TAKES_SIZES = operators_with("takes_sizes_on_cpu")
 
 
 def normalize_device(device: Any, home: str = "cpu") -> str:
@@ -92,6 +94,10 @@ def find_claimed_device(engine: Engine, infos: list[Info], kwargs: Kwargs) -> st
 
 def check_devices(engine: Engine, name: str, infos: list[Info]) -> bool:
     """Report a call on tensors of two claimed devices, which fails on a real GPU."""
+    if name in WRITES_AT_INDICES:
+        infos = [infos[0], *_leave_out_indices(infos[1:])] if infos else infos
+    if name in TAKES_SIZES:
+        infos = [info for info in infos if not _is_sizes(info.meta)]
     first = infos[0].meta.device if infos else ""
     if all([info.meta.device == first for info in infos]):  # noqa: C419
         return False
@@ -118,6 +124,16 @@ def check_devices(engine: Engine, name: str, infos: list[Info]) -> bool:
             f"devices, {devices[0]} and {devices[1]}!",
         )
     return name not in FREE_OF_DEVICES
+
+
+def _leave_out_indices(infos: list[Info]) -> list[Info]:
+    """Return what is written in ``x[indices] = value``: indices may be on the CPU."""
+    return infos[-1:]
+
+
+def _is_sizes(meta: Meta) -> bool:
+    """Return whether a tensor holds the batch sizes of packed steps."""
+    return meta.dtype == "int64" and meta.device == "cpu" and len(meta.shape) == 1
 
 
 @contextmanager

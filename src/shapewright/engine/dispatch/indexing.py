@@ -8,6 +8,7 @@ import torch
 from torch.nn.parameter import Parameter
 
 from shapewright.engine import nests
+from shapewright.engine.devices import check_devices
 from shapewright.engine.dispatch import index_bounds, memory_overlap, torch_answers
 from shapewright.engine.dispatch.ordinary_calls import call_op
 from shapewright.engine.dispatch.view_operators import (
@@ -101,6 +102,9 @@ def set_index(engine: Engine, func: Any, args: Args, kwargs: Kwargs | None) -> A
     where = unknown_lengths.replace_slice_bounds(engine, where)
     args = (target, where, value)
     infos = [engine.info(tensor) for tensor in nests.collect_tensors(args)]
+    if isinstance(value, Tensor) and nests.collect_tensors(where):
+        # without a tensor among the indices it is a copy, from any device
+        check_devices(engine, "[]=", infos)
     if _can_compute(engine, infos):
         return known_values.compute_known(engine, func, args, {}, infos)
     memory_overlap.check_item_assignment(engine, func, (target, where, value), infos)

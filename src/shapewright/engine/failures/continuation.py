@@ -28,6 +28,7 @@ from torch.nn.parameter import Parameter
 from torch.utils.checkpoint import _StopRecomputationError
 
 from shapewright.engine import nests
+from shapewright.engine.absence import NotHere
 from shapewright.engine.autograd_graph import join_graph
 from shapewright.engine.call_sites import BOUNDARY, TORCH, USER, Sites
 from shapewright.engine.dispatch.answers import find_needs, find_rule, intern_outputs
@@ -200,6 +201,8 @@ def continue_after_refusals(plan: Plan) -> Plan:
             if func is torch._assert:  # which is the program's
                 raise
             if isinstance(error, _StopRecomputationError):  # how a checkpoint ends
+                raise
+            if isinstance(error, NotHere):  # what is asked for is no refusal
                 raise
             if has_nested(args, kwargs):  # which may be well on real data
                 raise

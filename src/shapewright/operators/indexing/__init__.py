@@ -35,7 +35,7 @@ FACTS = {
     "replaces_loops": "scatter_add_ scatter_ index_add_ index_put_ gather",
     "keeps_weights": "[]",
     "needs_equal_dtypes": "index_add",
-    "mixes_devices": "index __getitem__",
+    "mixes_devices": "index __getitem__ __setitem__",
     "accepts_cpu_tensor": "[] []= __setitem__",
     "autocast_widest_cpu": "index_copy",
     "autocast_widest_cuda": "index_put scatter_add",

@@ -7,6 +7,7 @@ FACTS = {
     "is_recurrent": "lstm gru rnn_tanh rnn_relu",
     "treats_rows_alone": "lstm_cell gru_cell",
     "mixes_devices": "_pack_padded_sequence",
+    "takes_sizes_on_cpu": "lstm gru rnn_tanh rnn_relu _pad_packed_sequence",
     "returns_sizes_on_cpu": "_pack_padded_sequence _pad_packed_sequence",
     "accepts_cpu_tensor": "pack_padded_sequence",
     "autocast_lower_cpu": "mkldnn_rnn_layer",

@@ -120,6 +120,10 @@ class _UnknownModule(ModuleType):
     def __getattr__(self, name: str) -> Any:
         if name.startswith("__") and name.endswith("__"):
             raise AttributeError(name)
+        root, _, inner = self.__name__.partition(".")
+        modules = _load_stand_in(root).MODULES if root in STAND_INS else {}
+        if f"{inner}.{name}".lstrip(".") in modules:
+            return importlib.import_module(f"{self.__name__}.{name}")
         known = [attribute for attribute in vars(self) if not attribute.startswith("_")]
         if get_close_matches(name, known, n=1, cutoff=NEAR):
             raise AttributeError(f"module {self.__name__!r} has no attribute {name!r}")

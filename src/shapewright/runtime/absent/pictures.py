@@ -27,7 +27,29 @@ def replace_pictures(paths: AbsentPaths) -> Iterator[None]:
         for module, names in READERS.items():
             change = _build_change(paths, names)
             stack.enter_context(change_when_imported(module, change))
+        stack.enter_context(
+            change_when_imported("torchvision.transforms.functional", _scale_bytes)
+        )
         yield
+
+
+def _scale_bytes(module: ModuleType, stack: ExitStack) -> None:
+    """Let `to_tensor` scale bytes that have no data: it asks whether they are a
+    `torch.ByteTensor`, which no tensor without data is (torchvision 0.28).
+    """
+    names: dict[str, Any] = vars(module)
+    original = names["to_tensor"]
+
+    def to_tensor(pic: Any) -> Any:
+        import torch
+
+        image = original(pic)
+        if image.dtype == torch.uint8 and not isinstance(image, torch.ByteTensor):
+            return image.to(torch.get_default_dtype()).div(255)
+        return image
+
+    names["to_tensor"] = copy_attributes(to_tensor, original)
+    stack.callback(setattr, module, "to_tensor", original)
 
 
 def _build_change(

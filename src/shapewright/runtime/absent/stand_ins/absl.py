@@ -20,7 +20,7 @@ class _Flags:
     """The flags of a program, which are attributes once they are parsed."""
 
     def __init__(self) -> None:
-        self.__dict__.update(_values={}, _readers={}, _parsed=False)
+        self.__dict__.update(_values={}, _readers={}, _several={}, _parsed=False)
 
     def _define(self, name: str, default: Any, read: Callable[[list[str]], Any]) -> Any:
         self._values[name], self._readers[name] = default, read
@@ -49,9 +49,12 @@ class _Flags:
                 print(f"FATAL: Unknown command line flag '{name}'", file=sys.stderr)
                 raise SystemExit(1)
             elif equals or self._readers[name] is not _read_truth:
-                self._values[name] = self._readers[name](
-                    [value] if equals else [words.pop(0)]
-                )
+                value = value if equals else words.pop(0)
+                if name in self._several:  # a flag that may be given again
+                    self._several[name].append(value)
+                    self._values[name] = self._readers[name](self._several[name])
+                else:
+                    self._values[name] = self._readers[name]([value])
             else:
                 self._values[name] = True
         self.__dict__["_parsed"] = True
@@ -149,7 +152,15 @@ def run(main: Callable[..., Any], argv: Any = None, flags_parser: Any = None) ->
 
 
 def _define_multi(read: Callable[[str], Any]) -> Callable[..., Any]:
-    return _define_kind(lambda words: [read(word) for word in _read_list(words)])
+    """Return a `DEFINE_multi_` function, whose flags may be given several times."""
+
+    def define(name: str, default: Any, *args: Any, **kwargs: Any) -> Any:
+        FLAGS._several[name] = []
+        return FLAGS._define(
+            name, default, lambda words: [read(word) for word in words]
+        )
+
+    return define
 
 
 _FLAGS: dict[str, Any] = {

@@ -22,6 +22,7 @@ class COCO:
 
     def __init__(self, annotation_file: Any = None) -> None:
         height, width = SHAPE
+        self._file = str(annotation_file)
         self.cats = {
             number: {"id": number, "name": f"class {number}", "supercategory": "class"}
             for number in CATEGORIES
@@ -40,7 +41,9 @@ class COCO:
         self.catToImgs: dict[int, list[int]] = {number: [] for number in self.cats}
         for annotation in self.anns.values():
             self.imgToAnns[annotation["image_id"]].append(annotation)
-            self.catToImgs[annotation["category_id"]].append(annotation["image_id"])
+            if "category_id" in annotation:
+                category = annotation["category_id"]
+                self.catToImgs[category].append(annotation["image_id"])
         self.dataset = {
             "info": {}, "licenses": [], "images": list(self.imgs.values()),
             "annotations": list(self.anns.values()),
@@ -51,14 +54,18 @@ class COCO:
         left, top = 10.0 * (number % BOXES), 20.0
         side = 50.0 + number % 7
         right, bottom = left + side, top + side
-        return {
-            "id": number, "image_id": number // BOXES + 1, "iscrowd": 0,
-            "category_id": CATEGORIES[number % len(CATEGORIES)], "area": side * side,
+        identity = {"id": number, "image_id": number // BOXES + 1}
+        if "captions" in self._file:
+            return {**identity, "caption": "some words of a text"}
+        annotation = {
+            **identity, "iscrowd": 0, "area": side * side,
+            "category_id": CATEGORIES[number % len(CATEGORIES)],
             "bbox": [left, top, side, side],
             "segmentation": [[left, top, right, top, right, bottom, left, bottom]],
-            "keypoints": [0] * 51, "num_keypoints": 0,
-            "caption": "some words of a text",
         }  # fmt: skip
+        if "keypoints" in self._file:
+            annotation |= {"keypoints": [0] * 51, "num_keypoints": 0}
+        return annotation
 
     def createIndex(self) -> None:
         """Do nothing: the index is there."""
@@ -135,7 +142,8 @@ class COCOeval:
         self.params = SimpleNamespace(
             imgIds=[], catIds=list(CATEGORIES), iouType=iouType,
             areaRng=[[0, 1e10]] * 4, iouThrs=numpy.linspace(0.5, 0.95, 10),
-            maxDets=[1, 10, 100], useCats=1,
+            maxDets=[1, 10, 100], useCats=1, useSegm=None,
+            recThrs=numpy.linspace(0, 1, 101), areaRngLbl=["all"],
         )  # fmt: skip
         self.evalImgs: list[Any] = []
         self.eval: dict[str, Any] = {}
@@ -143,7 +151,16 @@ class COCOeval:
     def evaluate(self) -> None:
         """Do nothing: nothing is known of the results."""
 
-    accumulate = summarize = evaluate
+    accumulate = summarize = _prepare = evaluate
+
+    def computeIoU(self, imgId: Any, catId: Any) -> list[Any]:
+        """Return the overlaps of detections and truths: of none."""
+        return []
+
+    computeOks = computeIoU
+
+    def evaluateImg(self, imgId: Any, catId: Any, aRng: Any, maxDet: Any) -> None:
+        """Return nothing: a picture without detections and truths."""
 
 
 def _list(numbers: Any) -> list[Any]:
