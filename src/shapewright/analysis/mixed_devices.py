@@ -93,6 +93,8 @@ def _find_stray(program: Program, span: Span | None) -> _Stray | None:
         if op.span != span:
             continue
         wide = [n for n, fact in enumerate(op.inputs) if fact.shape]
+        if op.name == "[]=":  # its indices may be on the CPU
+            wide = [n for n in wide if n in (0, len(op.inputs) - 1)]
         devices = list(dict.fromkeys(op.inputs[n].device for n in wide))
         if len(devices) < 2:
             continue
