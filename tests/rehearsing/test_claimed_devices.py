@@ -185,3 +185,21 @@ def test_indices_of_what_is_written_may_be_on_the_cpu(tmp_path: Path) -> None:
     assert codes(tmp_path, INDEXED.replace("WHERE", "cuda"), "cuda") == []
     there = codes(tmp_path, INDEXED.replace("WHERE", "cpu"), "cuda")
     assert there == [("mixed-devices", 1), ("mixed-devices", 1)]
+
+
+SPARSE = """\
+import torch
+
+places, values = torch.tensor([[0, 1], [1, 0]]), torch.ones(2)
+graph = torch.sparse_coo_tensor(places, values, (2, 2)).WHERE
+weight = torch.randn(2, 3, device="cuda", requires_grad=True)
+torch.sparse.mm(graph, weight).sum().backward()
+torch.spmm(graph.to(torch.float32), weight)
+"""
+
+
+def test_a_sparse_tensor_is_moved(tmp_path: Path) -> None:
+    assert codes(tmp_path, SPARSE.replace("WHERE", "cuda()"), "cuda") == []
+    assert codes(tmp_path, SPARSE.replace("WHERE", "to('cuda')"), "cuda") == []
+    there = codes(tmp_path, SPARSE.replace("WHERE", "coalesce()"), "cuda")
+    assert {code for code, _ in there} == {"mixed-devices"}

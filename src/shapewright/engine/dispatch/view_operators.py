@@ -11,7 +11,15 @@ from shapewright.engine import nests
 from shapewright.engine.devices import resolve_device
 from shapewright.engine.dispatch import plan_tables, results, torch_answers
 from shapewright.engine.function_names import get_plain_name
-from shapewright.engine.identity import BLANK, VALUED, Info, Meta, Storage, intern_meta
+from shapewright.engine.identity import (
+    BLANK,
+    VALUED,
+    Info,
+    Meta,
+    Storage,
+    intern_meta,
+    make_opaque_meta,
+)
 from shapewright.engine.memo import COPY, NEW, SAME, VIEW, Answer
 from shapewright.engine.private import UninitializedTensor
 from shapewright.engine.values import known_values, unknown_lengths
@@ -287,11 +295,12 @@ def answer_move(engine: Engine, func: Any, args: Args, kwargs: Kwargs | None) ->
         else _read_named_move(engine, name, info, list(args[1:]), kwargs)
     )
     if info.meta.layout != "strided":
-        return (
-            answer_slow_view(engine, func, (target,), cast)
-            if cast and name == "to"
-            else target
-        )
+        if cast and name == "to":
+            target = answer_slow_view(engine, func, (target,), cast)
+            info = engine.info(target)
+        if device is None or device == info.meta.device:
+            return target
+        return _claim_anew(engine, func, target, info, device, args[1:])
     if device is None or device == info.meta.device:
         if not cast:
             return _record_same(engine, func, target, info, args[1:])
@@ -308,6 +317,22 @@ def _read_named_move(
         return info.meta.device, cast
     asked = kwargs.get("device", rest[0] if rest else None)
     return resolve_device(engine, name if asked is None else asked), cast
+
+
+def _claim_anew(
+    engine: Engine, func: Any, target: Tensor, info: Info, device: str, rest: Args
+) -> Tensor:
+    """Return a sparse or nested tensor that claims another device."""
+    grad = torch.is_grad_enabled() and info.meta.requires_grad
+    out = target.clone() if grad else target.detach()
+    meta = make_opaque_meta(out, device, info.meta.layout)
+    name = "ToCopyBackward0" if grad else None
+    moved = Info(meta, Storage(device), BLANK, name)
+    engine.tell(out, moved)
+    plain = nests.to_plain(rest, lambda tensor: engine.info(tensor).meta)
+    answer = Answer(func, ((info.meta, *plain), {}), NEW, (meta,), (name,))
+    engine.record(answer, (info,), (moved,))
+    return out
 
 
 def _record_same(

@@ -103,7 +103,7 @@ def _make_text_reader(paths: AbsentPaths, original: Any) -> Any:
             return make_array(data.holds)
         if known is None:
             raise AbsentFile(write_question(name))
-        paths.tell(f"`{name}`", known.says, "documented")
-        return original(io.StringIO(known.write()), *args, **kwargs)
+        paths.tell(known.get_name(name), known.says, "documented")
+        return original(io.StringIO(known.write(name)), *args, **kwargs)
 
     return copy_attributes(read, original)

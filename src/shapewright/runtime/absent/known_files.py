@@ -2,9 +2,22 @@
 
 from __future__ import annotations
 
+import fnmatch
 import os
 from collections.abc import Callable
-from dataclasses import dataclass
+from contextlib import suppress
+from dataclasses import dataclass, replace
+
+from shapewright.runtime.absent.point_sets import (
+    MODELNET,
+    MODELNET_10,
+    write_categories,
+    write_file_list,
+    write_names,
+    write_parts,
+    write_points,
+    write_shapes,
+)
 
 WORDS = 30
 """Words in a line of a made text."""
@@ -15,16 +28,21 @@ class _KnownFile:
     """A file by its name: what it is, in words, and its text."""
 
     says: str
-    write: Callable[[], str]
+    write: Callable[[str], str]
+    pattern: str = ""
+
+    def get_name(self, path: str) -> str:
+        """Return the name by which it is told: its own, or that of all of its kind."""
+        return f"`{self.pattern or path}`"
 
 
-def _write_words(tokens: int, vocabulary: int) -> Callable[[], str]:
+def _write_words(tokens: int, vocabulary: int) -> Callable[[str], str]:
     """Return a writer of a text of so many words, of which so many are distinct.
 
     What comes after every word has occurred is left out: it brings nothing new.
     """
 
-    def write() -> str:
+    def write(path: str) -> str:
         words = [f"w{number}" for number in range(min(tokens, vocabulary))]
         rows = [words[at : at + WORDS] for at in range(0, len(words), WORDS)]
         return "".join(" ".join(row) + "\n" for row in rows)
@@ -32,8 +50,8 @@ def _write_words(tokens: int, vocabulary: int) -> Callable[[], str]:
     return write
 
 
-def _write_letters(distinct: int) -> Callable[[], str]:
-    def write() -> str:
+def _write_letters(distinct: int) -> Callable[[str], str]:
+    def write(path: str) -> str:
         letters = "".join(chr(33 + number) for number in range(distinct))
         rows = 200_000 // len(letters) + 1
         return (letters + "\n") * rows
@@ -41,10 +59,10 @@ def _write_letters(distinct: int) -> Callable[[], str]:
     return write
 
 
-def _write_series(rows: int, minutes: int) -> Callable[[], str]:
+def _write_series(rows: int, minutes: int) -> Callable[[str], str]:
     """Return a writer of a table of a date and seven values, as in the ETT data."""
 
-    def write() -> str:
+    def write(path: str) -> str:
         from datetime import datetime, timedelta
 
         head = "date,HUFL,HULL,MUFL,MULL,LUFL,LULL,OT\n"
@@ -59,18 +77,23 @@ def _write_series(rows: int, minutes: int) -> Callable[[], str]:
     return write
 
 
-def _write_papers(nodes: int, words: int, classes: int) -> Callable[[], str]:
-    """Return a writer of papers: a number, a 0 or 1 for each word, a class."""
+def _write_papers(path: str, nodes: int, words: int, classes: int) -> str:
+    """Return papers: a number, a 0 or 1 for each word, a class. Where the links between
+    them are there, their numbers are those of the links.
+    """
+    names = [str(number) for number in range(nodes)]
+    with suppress(OSError):
+        with open(os.path.splitext(path)[0] + ".cites") as links:
+            linked = dict.fromkeys(name for line in links for name in line.split())
+        names = [*linked, *names][:nodes]
+    row = "\t".join("1" if number % 75 == 0 else "0" for number in range(words))
+    return "".join(
+        f"{name}\t{row}\tclass_{n % classes}\n" for n, name in enumerate(names)
+    )
 
-    def write() -> str:
-        row = "\t".join("1" if number % 75 == 0 else "0" for number in range(words))
-        return "".join(f"{n}\t{row}\tclass_{n % classes}\n" for n in range(nodes))
 
-    return write
-
-
-def _write_links(links: int, nodes: int) -> Callable[[], str]:
-    def write() -> str:
+def _write_links(links: int, nodes: int) -> Callable[[str], str]:
+    def write(path: str) -> str:
         return "".join(f"{n % nodes}\t{(n * 7 + 1) % nodes}\n" for n in range(links))
 
     return write
@@ -88,10 +111,42 @@ KNOWN: dict[str, _KnownFile] = {
     ),
     # https://linqs.org/datasets/#cora, #citeseer-doc-classification
     "cora.content": _KnownFile(
-        "2,708 papers of 1,433 words in 7 classes", _write_papers(2_708, 1_433, 7)
+        "2,708 papers of 1,433 words in 7 classes",
+        lambda path: _write_papers(path, 2_708, 1_433, 7),
     ),
     "cora.cites": _KnownFile(
         "5,429 links of 2,708 papers", _write_links(5_429, 2_708)
+    ),
+    # point_sets.py
+    "modelnet40_shape_names.txt": _KnownFile(
+        "40 names of classes", lambda path: write_names(MODELNET)
+    ),
+    "modelnet10_shape_names.txt": _KnownFile(
+        "10 names of classes", lambda path: write_names(MODELNET_10)
+    ),
+    "modelnet40_train.txt": _KnownFile(
+        "9,843 shapes of 40 classes", lambda path: write_shapes(MODELNET, 9_843)
+    ),
+    "modelnet40_test.txt": _KnownFile(
+        "2,468 shapes of 40 classes", lambda path: write_shapes(MODELNET, 2_468)
+    ),
+    "modelnet10_train.txt": _KnownFile(
+        "3,991 shapes of 10 classes", lambda path: write_shapes(MODELNET_10, 3_991)
+    ),
+    "modelnet10_test.txt": _KnownFile(
+        "908 shapes of 10 classes", lambda path: write_shapes(MODELNET_10, 908)
+    ),
+    "synsetoffset2category.txt": _KnownFile(
+        "16 categories", lambda path: write_categories()
+    ),
+    "shuffled_train_file_list.json": _KnownFile(
+        "12,137 shapes of 16 categories", lambda path: write_file_list(12_137)
+    ),
+    "shuffled_val_file_list.json": _KnownFile(
+        "1,870 shapes of 16 categories", lambda path: write_file_list(1_870)
+    ),
+    "shuffled_test_file_list.json": _KnownFile(
+        "2,874 shapes of 16 categories", lambda path: write_file_list(2_874)
     ),
     # arXiv:1609.07843, table 1: vocabulary without the sign of an end
     "wikitext-2/train.txt": _KnownFile(
@@ -109,6 +164,19 @@ KNOWN: dict[str, _KnownFile] = {
 }  # fmt: skip
 """What is known of a file by the end of its path, with its source."""
 
+KNOWN_BY_FOLDER: dict[str, _KnownFile] = {
+    "modelnet40_normal_resampled/*/*_*.txt": _KnownFile(
+        "10,000 points of 6 values", lambda path: write_points(10_000, 6)
+    ),
+    "*/points/*.pts": _KnownFile(
+        "2,500 points of 3 values", lambda path: write_points(2_500, 3)
+    ),
+    "*/points_label/*.seg": _KnownFile(
+        "2,500 numbers of parts", lambda path: write_parts(2_500)
+    ),
+}
+"""What is known of a file by its last folders."""
+
 BYTES: dict[str, int] = {
     "enwik8": 100_000_000,  # http://mattmahoney.net/dc/textdata.html
     "enwik9": 1_000_000_000,
@@ -124,4 +192,8 @@ def find_known(path: str) -> _KnownFile | None:
         known_file = KNOWN.get("/".join(parts[-count:]))
         if known_file is not None:
             return known_file
+    end = "/".join(parts[-3:])
+    for pattern, known_file in KNOWN_BY_FOLDER.items():
+        if fnmatch.fnmatch(end, pattern):
+            return replace(known_file, pattern=pattern)
     return None

@@ -70,8 +70,8 @@ def _make_frame(
         paths.tell(f"`{name}`", f"`{data.text}`", "given")
         return pandas.read_csv(io.StringIO(write_table(data.holds)))
     if known is not None:
-        paths.tell(f"`{name}`", known.says, "documented")
-        return pandas.read_csv(io.StringIO(known.write()))
+        paths.tell(known.get_name(name), known.says, "documented")
+        return pandas.read_csv(io.StringIO(known.write(name)))
     names = kwargs.get("names") or kwargs.get("usecols")
     kind = _build_class(pandas)
     frame = kind(index=range(ROWS))

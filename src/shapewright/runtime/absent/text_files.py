@@ -127,8 +127,8 @@ def _find_content(paths: AbsentPaths, name: str, binary: bool) -> str | bytes | 
         return None
     known = find_known(name)
     if known is not None:
-        paths.tell(f"`{name}`", known.says, "documented")
-        return known.write()
+        paths.tell(known.get_name(name), known.says, "documented")
+        return known.write(name)
     return None
 
 
