@@ -32,7 +32,7 @@ SAYINGS = {
 """torch's error messages for devices that do not exist."""
 
 FREE_OF_DEVICES = operators_with("mixes_devices")
-WRITES_AT_INDICES = ("[]=", "index_put", "index_put_", "_index_put_impl_")
+TAKES_INDICES = operators_with("takes_cpu_indices")
 TAKES_SIZES = operators_with("takes_sizes_on_cpu")
 
 
@@ -94,8 +94,8 @@ def find_claimed_device(engine: Engine, infos: list[Info], kwargs: Kwargs) -> st
 
 def check_devices(engine: Engine, name: str, infos: list[Info]) -> bool:
     """Report a call on tensors of two claimed devices, which fails on a real GPU."""
-    if name in WRITES_AT_INDICES:
-        infos = [infos[0], *_leave_out_indices(infos[1:])] if infos else infos
+    if name in TAKES_INDICES:
+        infos = infos[:1] + infos[1:][-1:]  # what is written to, and what is written
     if name in TAKES_SIZES:
         infos = [info for info in infos if not _is_sizes(info.meta)]
     first = infos[0].meta.device if infos else ""
@@ -124,11 +124,6 @@ def check_devices(engine: Engine, name: str, infos: list[Info]) -> bool:
             f"devices, {devices[0]} and {devices[1]}!",
         )
     return name not in FREE_OF_DEVICES
-
-
-def _leave_out_indices(infos: list[Info]) -> list[Info]:
-    """Return what is written in ``x[indices] = value``: indices may be on the CPU."""
-    return infos[-1:]
 
 
 def _is_sizes(meta: Meta) -> bool:

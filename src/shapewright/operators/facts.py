@@ -160,6 +160,7 @@ MEANINGS = {
     "moves_device": "moves a tensor to a device",
     "reads_device": "reads the device of a tensor",
     "mixes_devices": "takes tensors on two devices",
+    "takes_cpu_indices": "takes indices that may be on the CPU",
     "takes_sizes_on_cpu": "takes sizes or lengths on the CPU beside its operands",
     "returns_sizes_on_cpu": "returns sizes or lengths on the CPU beside its result",
     "accepts_cpu_tensor": (

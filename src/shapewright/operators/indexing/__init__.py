@@ -35,6 +35,7 @@ FACTS = {
     "replaces_loops": "scatter_add_ scatter_ index_add_ index_put_ gather",
     "keeps_weights": "[]",
     "needs_equal_dtypes": "index_add",
+    "takes_cpu_indices": "[]= index_put index_put_ _index_put_impl_",
     "mixes_devices": "index __getitem__ __setitem__",
     "accepts_cpu_tensor": "[] []= __setitem__",
     "autocast_widest_cpu": "index_copy",

@@ -28,12 +28,12 @@ def replace_pictures(paths: AbsentPaths) -> Iterator[None]:
             change = _build_change(paths, names)
             stack.enter_context(change_when_imported(module, change))
         stack.enter_context(
-            change_when_imported("torchvision.transforms.functional", _scale_bytes)
+            change_when_imported("torchvision.transforms.functional", _convert_bytes)
         )
         yield
 
 
-def _scale_bytes(module: ModuleType, stack: ExitStack) -> None:
+def _convert_bytes(module: ModuleType, stack: ExitStack) -> None:
     """Let `to_tensor` scale bytes that have no data: it asks whether they are a
     `torch.ByteTensor`, which no tensor without data is (torchvision 0.28).
     """
