@@ -9,7 +9,13 @@ import importlib
 import sys
 import types
 from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext
+from contextlib import (
+    AbstractContextManager,
+    ExitStack,
+    contextmanager,
+    nullcontext,
+    suppress,
+)
 from functools import cache
 from typing import Any
 
@@ -49,6 +55,38 @@ There is no public test, and a wrapper's strides and values are not its own.
 
 unwrapped: Callable[[torch.Tensor], torch.Tensor] = torch._C._functorch.get_unwrapped
 """Return the tensor that the innermost transform wraps."""
+
+
+BUILT_IN_OPERATORS = ("aten", "prim", "prims", "quantized", "inductor", "rngprims")
+"""Namespaces of operators that torch itself makes."""
+
+
+def find_operator_without_fake(func: Any) -> str:
+    """Return the name of a custom operator for which no fake kernel is registered, or
+    nothing. There is no public way to ask for it.
+    """
+    operator = func
+    if isinstance(func, torch._ops.OpOverloadPacket):
+        operator = getattr(func, func.overloads()[0])
+    if not isinstance(operator, torch._ops.OpOverload):
+        return ""
+    name = operator._schema.name
+    if operator.namespace in BUILT_IN_OPERATORS or operator.namespace.startswith("_"):
+        return ""
+    with suppress(ImportError, AttributeError):
+        from torch._library.custom_ops import OPDEFS
+
+        if name in OPDEFS:
+            return name if OPDEFS[name]._abstract_fn is None else ""
+    with suppress(ImportError, AttributeError):
+        from torch._library import simple_registry
+
+        if simple_registry.singleton.find(name).fake_impl.kernel is not None:
+            return ""
+    for key in ("Meta", "CompositeImplicitAutograd"):
+        if torch._C._dispatch_has_kernel_for_dispatch_key(operator.name(), key):
+            return ""
+    return name
 
 
 def is_in_transform() -> bool:

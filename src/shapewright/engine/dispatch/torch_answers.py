@@ -33,7 +33,7 @@ from shapewright.engine.identity import Info
 from shapewright.engine.layers import recurrent_layers
 from shapewright.engine.layers.recurrent_layers import answer_recurrent
 from shapewright.engine.memo import NEW, Answer
-from shapewright.engine.private import any_autocast
+from shapewright.engine.private import any_autocast, find_operator_without_fake
 from shapewright.engine.values import representatives, unknown_lengths
 from shapewright.operators.facts import operators_with
 
@@ -109,6 +109,9 @@ def ask_torch(
     except NotHere as question:
         engine.raise_theirs(question)
     except Exception as error:  # torch refuses
+        custom = find_operator_without_fake(func)
+        if custom:
+            engine.raise_theirs(NotHere(_write_fake_question(custom, len(infos))))
         if "item() cannot be called" in str(error):
             with_numbers = unknown_lengths.replace_scalars(engine, args, kwargs)
             if len(nests.collect_tensors(with_numbers)) < len(infos):
@@ -221,6 +224,16 @@ def _can_refuse_dtypes(name: str, infos: list[Info]) -> bool:
 ACCEPTS = frozenset({"accepts-error"})
 BY_ELEMENT = operators_with("updates_elements")
 """In-place functions of optimizers, which are safe for operands of equal shape."""
+
+
+def _write_fake_question(name: str, count: int) -> str:
+    """Return the sentence that asks for the fake kernel of a custom operator."""
+    letters = ", ".join("xyzuvw"[:count])
+    return (
+        f"`{name}` has no fake kernel, so what it returns is not known: write one, such"
+        f" as `@torch.library.register_fake({name!r})` above `def _({letters}): return"
+        f" torch.empty_like({letters[:1]})`"
+    )
 
 
 def _find_write_doubts(name: str, infos: list[Info]) -> frozenset[str]:
