@@ -9,12 +9,14 @@ from typing import TYPE_CHECKING
 from shapewright.runtime.absent.array_files import replace_array_files
 from shapewright.runtime.absent.checkpoints import replace_checkpoints
 from shapewright.runtime.absent.data_sets import replace_given_data_sets
+from shapewright.runtime.absent.extensions import replace_extensions
 from shapewright.runtime.absent.given_values import Answers
 from shapewright.runtime.absent.image_sets import replace_image_sets
 from shapewright.runtime.absent.network import refuse_network
 from shapewright.runtime.absent.packages import replace_packages
 from shapewright.runtime.absent.paths import AbsentPaths, replace_path_questions
 from shapewright.runtime.absent.pictures import replace_pictures
+from shapewright.runtime.absent.pretrained_models import replace_pretrained_models
 from shapewright.runtime.absent.tables import replace_tables
 from shapewright.runtime.absent.tellers import build_teller
 from shapewright.runtime.absent.text_files import replace_text_files
@@ -39,6 +41,8 @@ def replace_absent_data(stage: RehearsalState) -> Iterator[None]:
         stack.enter_context(replace_checkpoints(paths))
         stack.enter_context(replace_image_sets(tell))
         stack.enter_context(replace_given_data_sets(settings, tell))
+        stack.enter_context(replace_pretrained_models(tell))
         stack.enter_context(replace_path_questions(paths))
+        stack.enter_context(replace_extensions(tell, answers))
         stack.enter_context(replace_packages(tell, stage.owns, answers))
         yield
