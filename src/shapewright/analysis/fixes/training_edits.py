@@ -44,6 +44,9 @@ def suggest_value(
         if not isinstance(outer, ast.Subscript) or outer.value is not use:
             break
         use = outer
+    if use is None:
+        calls = [each for each in ast.walk(statement) if isinstance(each, ast.Call)]
+        use = next((each for each in calls if text.written(each) == name), None)
     for method in (".item()", ".detach()"):
         if use is not None:
             yield append_method(text, use, method)

@@ -163,7 +163,11 @@ class Session:
                 story = self.program.rehearsal
                 warnings += find_mistakes(self.program, story, self.ignored)
             trials = WarningTrials(
-                self.program, self.edit_original, self.attempt, self.room()
+                self.program,
+                self.edit_original,
+                self.attempt,
+                self.room(),
+                self.ignored,
             )
             told = {each.span for each in findings if each.severity == "error"}
             warnings = [each for each in warnings if each.span not in told]
