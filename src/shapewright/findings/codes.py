@@ -474,6 +474,9 @@ ONE_SAMPLE = _hazard("one-sample",
 REPEATED_INDEX = _hazard("repeated-index",
     "`x[index] += y` with repeated indices: all but the last are lost",
     "`x.index_add_(0, index, y)`")
+INDEX_OF_ALL_ROWS = _hazard("index-of-all-rows",
+    "`x[:, index]` with an index for each row: every row gets the columns of all",
+    "`x[torch.arange(len(x)), index]`, or `gather`")
 PYTHON_LOOP = _loop("python-loop",
     "a loop over single elements that one call replaces",
     "the replacement in the place of the loop")

@@ -17,6 +17,7 @@ from shapewright.analysis.fixes.loss_edits import suggest_loss_edits
 from shapewright.analysis.fixes.operands import append_method
 from shapewright.analysis.fixes.tensor_edits import (
     suggest_classes,
+    suggest_element_of_each_row,
     suggest_last_states,
     suggest_mode_of_module,
     suggest_one_order,
@@ -53,6 +54,7 @@ from shapewright.findings.codes import (
     GRADIENTS_CLEARED_UNUSED,
     GRADIENTS_NOT_CLEARED,
     GRAPH_KEPT,
+    INDEX_OF_ALL_ROWS,
     LAST_STEP,
     LAYOUT,
     LOSS_INPUT,
@@ -423,6 +425,7 @@ WAYS: dict[str, Suggest] = {
     NOT_A_PARAMETER: suggest_parameter,
     COMPARED_SCORES: suggest_classes,
     PAIRED_ROWS: suggest_one_order,
+    INDEX_OF_ALL_ROWS: suggest_element_of_each_row,
     EVALUATED_IN_TRAINING_MODE: suggest_mode,
     EVALUATED_WITH_GRAPH: suggest_no_grad,
     FLAG_WITHOUT_EFFECT: suggest_flag,
