@@ -157,6 +157,8 @@ def _find_call_fixes(program: Program, failure: Failure) -> Iterator[FixOption]:
     yield from iter_options("numpy", 0.8, operands.fix_for_numpy(program, failure))
     lost = operands.fix_lost_batch(program, program.trace.ops[failure.op])
     yield from iter_options("squeeze", 0.9, lost)
+    padded = keywords_and_methods.fix_padded_sequence(program, failure)
+    yield from iter_options("padded", 0.9, padded)
     yield from iter_options("dtype", 1.0, operands.fix_dtype(program, failure))
     yield from iter_options("storage", 1.0, operands.fix_storage(program, failure))
     yield from iter_options(

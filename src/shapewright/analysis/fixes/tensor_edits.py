@@ -7,7 +7,10 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
-from shapewright.analysis.fixes.keywords_and_methods import with_keyword
+from shapewright.analysis.fixes.keywords_and_methods import (
+    suggest_samples_first,
+    with_keyword,
+)
 from shapewright.analysis.fixes.operands import append_method
 from shapewright.analysis.fixes.statements import write_before
 from shapewright.analysis.program_run import Program
@@ -154,8 +157,12 @@ def suggest_classes(
 def suggest_one_order(
     program: Program, finding: Finding, text: SourceText, node: ast.AST
 ) -> Iterator[Fix]:
-    """Suggest a transpose before the predictions or the targets are flattened."""
+    """Suggest a transpose before the predictions or the targets are flattened, or the
+    samples first where a packed sequence is padded.
+    """
     op = _find_op(program, finding)
+    for fact in op.inputs[:2] if op is not None else ():
+        yield from suggest_samples_first(program, fact)
     places = find_tensor_expressions(program, op) if op is not None else []
     for place in reversed(places[:2]):
         call = _find_flattening(text, place[0]) if place is not None else None
