@@ -19,6 +19,7 @@ CODES = (
     "scheduler-order", "scheduler-too-long", "items-do-not-stack",
     "collective-mismatch", "gradient-without-graph", "state-not-copied",
     "never-stepped", "count-over-batches", "mean-of-means", "evaluated-with-graph",
+    "count-not-read",
 )  # fmt: skip
 
 RAISES = {

@@ -525,6 +525,9 @@ COUNT_OVER_BATCHES = _mistake("count-over-batches",
 MEAN_OF_MEANS = _mistake("mean-of-means",
     "an accuracy averaged over batches of which the last is smaller",
     "add up the correct answers, divide by the number of samples")
+COUNT_NOT_READ = _mistake("count-not-read",
+    "a count that is never read: another loop's count stands in its place",
+    "the count of the loop above")
 FLAG_WITHOUT_EFFECT = _mistake("flag-without-effect",
     "`requires_grad` misspelt, or set on a module: nothing is frozen",
     "`module.requires_grad_(False)`")

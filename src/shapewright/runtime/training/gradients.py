@@ -185,7 +185,7 @@ class Graphs:
         return None
 
 
-def mark_graph(loss: Any, place: Place) -> tuple[_Sentinel | None, ...]:
+def track_graph(loss: Any, place: Place) -> tuple[_Sentinel | None, ...]:
     """Mark the graph of a loss, and that of the loss before it was divided."""
     with torch._C.DisableTorchFunction():
         node = loss.grad_fn

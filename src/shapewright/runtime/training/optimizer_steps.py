@@ -34,7 +34,7 @@ from shapewright.engine.function_names import get_plain_name
 from shapewright.engine.replacement import copy_attributes, replace_attribute
 from shapewright.findings.codes import DTYPE_MISMATCH
 from shapewright.record.report import Place
-from shapewright.runtime.training.gradients import mark_graph
+from shapewright.runtime.training.gradients import track_graph
 
 if TYPE_CHECKING:
     from shapewright.runtime.loops.loop_state import RehearsalState
@@ -264,7 +264,7 @@ def _make_backward(stage: RehearsalState) -> Callable[[Any], Any]:
 def _note_graph(stage: RehearsalState, loss: Any) -> None:
     """Note, for the loops that run, the graph of a loss that is differentiated."""
     if stage.loops:
-        marks = mark_graph(loss, stage.here())
+        marks = track_graph(loss, stage.here())
         for loop in stage.loops:
             loop.graphs.add(marks, loop.ran)
 
