@@ -9,7 +9,8 @@ from collections.abc import Iterator
 
 from shapewright.analysis.fixes.keywords_and_methods import with_keyword
 from shapewright.analysis.program_run import Program
-from shapewright.findings.codes import STATE_DICT_MISMATCH
+from shapewright.analysis.renamed_keys import write_renamed_key
+from shapewright.findings.codes import STATE_DICT_MISMATCH, UNMATCHED_STATE_DICT
 from shapewright.findings.finding import Edit, Finding, Fix
 from shapewright.operators.failed_calls import Misloaded, prefix_of
 from shapewright.program.expression_values import evaluate_whole_number
@@ -28,6 +29,22 @@ def explain_load(span: Span, one: Misloaded) -> Finding:
         torch_message=one.torch_message,
         lines=tuple(_iter_details(one)),
     )
+
+
+def explain_loose_load(span: Span, one: Misloaded) -> Finding:
+    """Return the finding for a `load_state_dict` that `strict=False` let pass."""
+    count = f"none of the {one.given}" if not one.matched else f"{one.matched} of the"
+    count += "" if not one.matched else f" {one.given}"
+    message = f"`strict=False` loads {count} keys into `{one.class_name}`"
+    if one.holds or one.path or any(prefix_of(one)):
+        message += f": {_describe_change(one)}"
+    else:
+        first = {f"{key.partition('.')[0]}." for key in one.missing}
+        message += ", which has other keys"
+        message += f": all begin with `{first.pop()}`" if len(first) == 1 else ""
+    pairs = (("the model's", one.missing), ("the state dict's", one.unexpected))
+    lines = [f"{word}: {', '.join(keys[:3])}" for word, keys in pairs if keys]
+    return Finding(UNMATCHED_STATE_DICT, "warning", message, span, lines=tuple(lines))
 
 
 def _describe_change(one: Misloaded) -> str:
@@ -96,20 +113,12 @@ def suggest_fixes(program: Program, span: Span, one: Misloaded) -> list[Fix]:
     if found is None or not found[1].args:
         return []
     text, call = found
-    theirs, ours = prefix_of(one)
-    given = call.args[0]
     if one.holds:
         return []
-    renamed = _find_renaming(one)
-    key = f'f"{ours}{{k}}"' if ours else ""
-    key = f'k.removeprefix("{theirs}")' if theirs else key
-    if renamed and not key:
-        key = f'k.replace("{renamed[0]}", "{renamed[1]}")'
-    if key:
-        form = f"{{{key}: v for k, v in %s{one.path}.items()}}"
-        return [_rename_keys(text, given, form)]
-    if one.path and not (one.resized or one.missing or one.unexpected):
-        return [_rename_keys(text, given, f"%s{one.path}")]
+    matching = _suggest_matching_keys(text, call.args[0], one)
+    if matching is not None:
+        return [matching]
+    given = call.args[0]
     if one.resized:
         sizes = list(_suggest_constructor(program, one))
         loose = [_load_without_resized(text, call, one)]
@@ -117,6 +126,44 @@ def suggest_fixes(program: Program, span: Span, one: Misloaded) -> list[Fix]:
     loaded = one.keys - len(one.missing)
     inner = _rename_keys(text, given, f"%s{one.path}") if one.path else None
     return [_load_loosely(text, call, inner)] if 2 * loaded > one.keys else []
+
+
+def suggest_renamed_keys(
+    program: Program, finding: Finding, text: SourceText, node: ast.AST
+) -> Iterator[Fix]:
+    """Suggest the keys that the model has, for a dict of which nothing was loaded."""
+    for span, one in program.loads:
+        given = node.args[:1] if isinstance(node, ast.Call) else []
+        if span == finding.span and one.matched is not None and given:
+            fix = _suggest_matching_keys(text, given[0], one)
+            if fix is not None:
+                yield fix
+
+
+def _suggest_matching_keys(
+    text: SourceText, given: ast.expr, one: Misloaded
+) -> Fix | None:
+    """Return the fix that gives all keys the names that the model has for them, if a
+    part of them makes the difference.
+    """
+    theirs, ours = prefix_of(one)
+    renamed = _find_renaming(one)
+    key = f'f"{ours}{{k}}"' if ours else ""
+    key = f'k.removeprefix("{theirs}")' if theirs else key
+    if renamed and not key:
+        key = f'k.replace("{renamed[0]}", "{renamed[1]}")'
+    if not key and one.matched is not None:
+        key = write_renamed_key(one.unexpected, one.missing)
+    if key:
+        form = f"{{{key}: v for k, v in %s{one.path}.items()}}"
+        return _rename_keys(text, given, form)
+    if one.path and (one.matched is not None or not _has_differences(one)):
+        return _rename_keys(text, given, f"%s{one.path}")
+    return None
+
+
+def _has_differences(one: Misloaded) -> bool:
+    return bool(one.resized or one.missing or one.unexpected)
 
 
 def _find_renaming(one: Misloaded) -> tuple[str, str] | None:

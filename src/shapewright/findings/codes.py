@@ -477,6 +477,9 @@ REPEATED_INDEX = _hazard("repeated-index",
 INDEX_OF_ALL_ROWS = _hazard("index-of-all-rows",
     "`x[:, index]` with an index for each row: every row gets the columns of all",
     "`x[torch.arange(len(x)), index]`, or `gather`")
+UNMATCHED_STATE_DICT = _hazard("unmatched-state-dict",
+    "`strict=False` where next to no key matches: nothing is loaded",
+    "the keys renamed as the model names them", of_shapes=False)
 PYTHON_LOOP = _loop("python-loop",
     "a loop over single elements that one call replaces",
     "the replacement in the place of the loop")

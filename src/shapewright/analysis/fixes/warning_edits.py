@@ -42,6 +42,7 @@ from shapewright.analysis.fixes.training_edits import (
 )
 from shapewright.analysis.program_run import Program
 from shapewright.analysis.provenance.call_expressions import find_tensor_expressions
+from shapewright.analysis.state_dicts import suggest_renamed_keys
 from shapewright.findings.codes import (
     BATCH_AXIS,
     BUILT_IN_FORWARD,
@@ -73,6 +74,7 @@ from shapewright.findings.codes import (
     SCHEDULER_ORDER,
     SUM_AFTER_LOOP,
     TRAINED_IN_EVAL_MODE,
+    UNMATCHED_STATE_DICT,
     VIEW_MIXES_DIMS,
     WRONG_AXIS,
 )
@@ -428,6 +430,7 @@ WAYS: dict[str, Suggest] = {
     NOT_A_PARAMETER: suggest_parameter,
     COMPARED_SCORES: suggest_classes,
     PAIRED_ROWS: suggest_one_order,
+    UNMATCHED_STATE_DICT: suggest_renamed_keys,
     INDEX_OF_ALL_ROWS: suggest_element_of_each_row,
     EVALUATED_IN_TRAINING_MODE: suggest_mode,
     EVALUATED_WITH_GRAPH: suggest_no_grad,

@@ -187,7 +187,7 @@ class Session:
         lines = set()
         for span, one in program.loads:
             place = (span.file, span.line, LOAD)
-            if place not in known:
+            if place not in known and one.matched is None:
                 load = explain_load(span, one)
                 load = replace(load, related=_collect_places(program, load))
                 found.append(Told(load, place))
