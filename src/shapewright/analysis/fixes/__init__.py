@@ -18,7 +18,9 @@ from shapewright.analysis.fixes import (
 )
 from shapewright.analysis.fixes import constructors as created
 from shapewright.analysis.fixes.graph_edits import suggest_graph_edits
+from shapewright.analysis.fixes.stand_in_data import has_shared_source, make_filter
 from shapewright.analysis.fixes.suspect_lines import find_error_suspects, find_suspects
+from shapewright.analysis.fixes.upsampled_sizes import suggest_target_size
 from shapewright.analysis.fixes.window_edits import suggest_adaptive_pooling
 from shapewright.analysis.missing_values import suggest_values
 from shapewright.analysis.model_definitions import suggest_definitions
@@ -63,10 +65,18 @@ def find_fixes(program: Program, failure: Failure) -> list[FixOption]:
         cause = find_cause(program, failure)
         found = suggest_graph_edits(program, cause) if cause is not None else ()
         return _sort_fixes(program, iter_options("graph", 1.0, found))
-    return _sort_fixes(
+    options = _sort_fixes(
         program,
         [*_find_call_fixes(program, failure), *_find_line_fixes(program, failure)],
     )
+    if not has_shared_source(program, failure):
+        return options
+    is_of_data = make_filter(program)
+    if any(option.kind == "size" for option in options):  # fits every size
+        options = [each for each in options if each.kind != "family"]
+    return [
+        each for each in options if each.kind == "family" or not is_of_data(each.fix)
+    ]
 
 
 OF_OPERANDS = frozenset({NOT_FLATTENED, CHANNELS_LAST, MISSING_TRANSPOSE})
@@ -157,6 +167,7 @@ def _find_call_fixes(program: Program, failure: Failure) -> Iterator[FixOption]:
     yield from iter_options("numpy", 0.8, operands.fix_for_numpy(program, failure))
     lost = operands.fix_lost_batch(program, program.trace.ops[failure.op])
     yield from iter_options("squeeze", 0.9, lost)
+    yield from iter_options("size", 1.0, suggest_target_size(program, failure))
     padded = keywords_and_methods.fix_padded_sequence(program, failure)
     yield from iter_options("padded", 0.9, padded)
     yield from iter_options("dtype", 1.0, operands.fix_dtype(program, failure))

@@ -40,6 +40,7 @@ from shapewright.commands.check.tried_fixes import (
     GROUNDS,
     Crowded,
     Mend,
+    count_shared_warnings,
     is_enough,
     is_helpful,
     is_output_sure,
@@ -280,8 +281,11 @@ class Session:
                 start += len(part)
                 self.try_part(program, told, part, before)
             short = len(known[start:]) > 0 and bool(some)
-            told.mends.sort(key=lambda mend: rank_repair(mend, before, wanted))
-            enough = bool(told.mends) and is_enough(told.mends[0], before, wanted, turn)
+            shared = count_shared_warnings(told.mends)
+            told.mends.sort(key=lambda m: rank_repair(m, before, wanted, shared))
+            enough = bool(told.mends) and is_enough(
+                told.mends[0], before, wanted, turn, shared
+            )
             if enough and told.mends[0].tried.samples is False:
                 enough = not HazardContext(program).keeps_samples
             if enough:
@@ -293,7 +297,8 @@ class Session:
         if loses and HazardContext(program).keeps_samples:
             # What drops or merges the samples is no fix.
             told.mends = [m for m in told.mends if m.tried.samples is not False]
-        ranks = [rank_repair(mend, before, wanted)[:GROUNDS] for mend in told.mends]
+        shared = count_shared_warnings(told.mends)
+        ranks = [rank_repair(m, before, wanted, shared)[:GROUNDS] for m in told.mends]
         told.mends = [
             mend
             for mend, each in zip(told.mends, ranks, strict=True)
