@@ -352,6 +352,9 @@ WRONG_RANK = _need("wrong-rank",
 COLLECTIVE_MISMATCH = _error("collective-mismatch",
     "tensors that a collective of `torch.distributed` refuses",
     "`zeros_like` of what is sent")
+COLLATED_LIST = _error("collated-list",
+    "a list of numbers in the items of a data set, which collating transposes",
+    "`torch.tensor(...)` around the list in `__getitem__`")
 EINOPS_PATTERN = _error("einops-pattern",
     "a tensor that a pattern of einops does not fit: which dim, which letters",
     "the sizes of the letters, or their order")

@@ -8,6 +8,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 from shapewright.analysis.autograd_errors import find_cause
+from shapewright.analysis.collated_lists import suggest_tensors
 from shapewright.analysis.einops_errors import suggest_patterns
 from shapewright.analysis.fixes import (
     common_mistakes,
@@ -27,6 +28,7 @@ from shapewright.analysis.model_definitions import suggest_definitions
 from shapewright.analysis.program_run import Program, as_far_as_known
 from shapewright.findings.codes import (
     CHANNELS_LAST,
+    COLLATED_LIST,
     KERNEL_TOO_LARGE,
     MISSING_TRANSPOSE,
     NOT_FLATTENED,
@@ -65,6 +67,9 @@ def find_fixes(program: Program, failure: Failure) -> list[FixOption]:
         cause = find_cause(program, failure)
         found = suggest_graph_edits(program, cause) if cause is not None else ()
         return _sort_fixes(program, iter_options("graph", 1.0, found))
+    lists = list(iter_options("list", 1.0, suggest_tensors(program, failure)))
+    if lists:
+        return lists
     options = _sort_fixes(
         program,
         [*_find_call_fixes(program, failure), *_find_line_fixes(program, failure)],
@@ -102,10 +107,13 @@ def fix_error(program: Program, finding: Finding) -> list[FixOption]:
         squeezed = operands.suggest_squeeze_dim(program, lines)
         own += iter_options("squeeze", 1.5, squeezed)
         return _sort_fixes(program, own)
+    if finding.code == COLLATED_LIST:
+        own += iter_options("list", 0.5, suggest_tensors(program, None))
     last = common_mistakes.suggest_drop_last(program, len(program.trace.ops))
     return _sort_fixes(
         program,
         [
+            *(option for option in own if option.kind == "list"),
             *iter_options("definition", 0.5, suggest_definitions(program, finding)),
             *iter_options("value", 0.6, suggest_values(program, finding)),
             *iter_options("squeeze", 0.9, operands.fix_last_squeeze(program)),

@@ -260,5 +260,6 @@ def build_program(made: RunResult, seen: Constructions | None) -> Program:
     program.batches = made.batches
     if made.rehearsed is not None:
         program.remainders = made.rehearsed.remainders
+        program.lists = made.rehearsed.lists
         program.rehearsal = made.rehearsed.story
     return program

@@ -11,6 +11,7 @@ from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, field, replace
 
 from shapewright.analysis import python_errors
+from shapewright.analysis.collated_lists import explain_list_attribute
 from shapewright.analysis.einops_errors import explain_einops
 from shapewright.analysis.explanations import MOST_RELATED, explain_failures
 from shapewright.analysis.fixes import FixOption, find_fixes, fix_error, iter_options
@@ -49,6 +50,7 @@ from shapewright.commands.check.tried_fixes import (
 from shapewright.commands.check.warning_fixes import WarningTrials, mend_warnings
 from shapewright.findings.codes import (
     CODES,
+    COLLATED_LIST,
     ITEMS_DO_NOT_STACK,
     MIXED_DEVICES,
     PROGRAM_ERROR,
@@ -257,9 +259,13 @@ class Session:
             shown = explain_definition(program, shown)
             shown = explain_einops(program, shown)
             shown = explain_missing_value(program, shown)
+            shown = explain_list_attribute(program, shown)
             shown = replace(shown, related=_collect_places(program, shown))
             found.append(Told(shown, place))
-            self.tries(program, found[-1], fix_error(program, finding))
+            code = shown.code if shown.code == COLLATED_LIST else finding.code
+            self.tries(
+                program, found[-1], fix_error(program, replace(finding, code=code))
+            )
         return found
 
     def tries(self, program: Program, told: Told, found: list[FixOption]) -> None:
