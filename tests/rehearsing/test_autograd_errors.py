@@ -59,6 +59,38 @@ for step in range(4):
     optimizer.step()
 """
 
+ENCODED = """\
+encoder, head = nn.Linear(10, 5), nn.Linear(5, 1)
+optimizer = torch.optim.Adam(head.parameters())
+x = torch.randn(16, 10)
+code = torch.relu(encoder(x))
+for step in range(4):
+    loss = head(code).pow(2).mean()
+    optimizer.zero_grad()
+    loss.backward()
+    optimizer.step()
+"""
+
+ENCODED_WITH_MORE = """\
+class Encoder(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.fc = nn.Linear(10, 5)
+
+    def forward(self, x):
+        return self.fc(x), x.mean()
+
+encoder, head = Encoder(), nn.Linear(5, 1)
+optimizer = torch.optim.Adam(head.parameters())
+code, _ = encoder(torch.randn(16, 10))
+for step in range(4):
+    for rows in code.split(4):
+        loss = head(rows).pow(2).mean()
+        optimizer.zero_grad()
+        loss.backward()
+        optimizer.step()
+"""
+
 TWO_LOSSES = """\
 body, one, other = nn.Linear(10, 5), nn.Linear(5, 3), nn.Linear(5, 1)
 parameters = [*body.parameters(), *one.parameters(), *other.parameters()]
@@ -122,6 +154,40 @@ for step in range(4):
     optimizer.step()
 """
 
+LEAF_IN_PLACE = """\
+import torch.nn.functional as F
+
+class Net(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.fc = nn.Linear(8, 1)
+
+    def forward(self, x):
+        x = F.relu(x, inplace=True)
+        x = F.dropout(x, 0.1, inplace=True)
+        return self.fc(x)
+
+net = Net()
+for step in range(4):
+    x = torch.randn(4, 8, requires_grad=True)
+    net(x).mean().backward()
+"""
+
+LEAF_IN_LAYERS = """\
+net = nn.Sequential(nn.ReLU(inplace=True), nn.Dropout(0.1, True), nn.Linear(8, 1))
+for step in range(4):
+    x = torch.randn(4, 8, requires_grad=True)
+    net(x).mean().backward()
+"""
+
+LEAF_BY_METHOD = """\
+w = torch.randn(10, 1, requires_grad=True)
+for step in range(4):
+    (torch.randn(32, 10) @ w).pow(2).mean().backward()
+    w.sub_(0.1 * w.grad)
+    w.grad.zero_()
+"""
+
 DETACHED = """\
 net = nn.Linear(8, 1)
 optimizer = torch.optim.SGD(net.parameters(), lr=0.1)
@@ -176,6 +242,10 @@ def found(folder: Path, text: str) -> list[tuple[str, str, str]]:
          "`self.hidden = self.hidden.detach()`"),
         (ONCE, "graph-freed", "`code` is computed once, before the loop",
          "`code = torch.relu(encoder(x))` inside the loop"),
+        (ENCODED, "graph-freed", "`code` is computed once, before the loop",
+         "`with torch.no_grad():` around `code = torch.relu(encoder(x))`"),
+        (ENCODED_WITH_MORE, "graph-freed", "computed once, before the loop",
+         "`with torch.no_grad():` around `code, _ = encoder(torch.randn(16, 10))`"),
         (TWO_LOSSES, "graph-freed", "share the graph of `hidden`",
          "`(first + second).backward()`, once"),
         (GAN, "graph-freed", "share the graph of `fake`", "`fake.detach()`"),
@@ -184,6 +254,11 @@ def found(folder: Path, text: str) -> list[tuple[str, str, str]]:
         (DETACHED, "graph-cut", "`pred.detach()`", "`pred`"),
         (BY_HAND, "leaf-written", "`w -= 0.1 * w.grad`",
          "`with torch.no_grad():` around `w -= 0.1 * w.grad`"),
+        (LEAF_IN_PLACE, "leaf-written", "`F.relu(x, inplace=True)`",
+         "`inplace=False` at lines 12 and 13"),
+        (LEAF_IN_LAYERS, "leaf-written", "writes to `x`", "`inplace=False`"),
+        (LEAF_BY_METHOD, "leaf-written", "`w.sub_(0.1 * w.grad)`",
+         "`with torch.no_grad():` around `w.sub_(0.1 * w.grad)`"),
         (FROZEN, "graph-cut", "no parameter", "`p.requires_grad = True`"),
     ],
 )  # fmt: skip

@@ -19,11 +19,13 @@ CODES = (
     "scheduler-order", "scheduler-too-long", "items-do-not-stack",
     "collective-mismatch", "gradient-without-graph", "state-not-copied",
     "never-stepped", "count-over-batches", "mean-of-means", "evaluated-with-graph",
+    "count-not-read", "collated-list",
 )  # fmt: skip
 
 RAISES = {
     "scheduler-too-long": "Tried to step",
     "items-do-not-stack": "equal size",
+    "collated-list": "cannot be multiplied",
     "collective-mismatch": "invalid tensor size",
 }
 """What torch itself says of the wrong ones that end a real run."""

@@ -7,6 +7,7 @@ from dataclasses import replace
 
 from shapewright.analysis.autograd_errors import find_cause
 from shapewright.analysis.causes import find_argument, trace_size_origin
+from shapewright.analysis.collated_lists import explain_collated_list
 from shapewright.analysis.einops_errors import name_letters
 from shapewright.analysis.program_run import Program, as_far_as_known, format_shape
 from shapewright.analysis.provenance.call_expressions import (
@@ -101,7 +102,7 @@ def explain_failure(program: Program, failure: Failure) -> Finding:
             failure.torch_message, cause.related,
         )  # fmt: skip
     code, message = describe_failure(program, failure)
-    return Finding(
+    finding = Finding(
         code,
         "error",
         message,
@@ -111,6 +112,7 @@ def explain_failure(program: Program, failure: Failure) -> Finding:
         _with_makers(program, failure),
         lines=_build_extra_lines(program, failure),
     )
+    return explain_collated_list(program, failure, finding)
 
 
 def _build_extra_lines(program: Program, failure: Failure) -> tuple[str, ...]:

@@ -13,7 +13,7 @@ from shapewright.operators.failed_calls import Ending, Failure, Misloaded
 from shapewright.program.source_text import SourceText
 from shapewright.program.spans import Span
 from shapewright.record.ops import Fact, ModuleCall, Op, collect_leaves
-from shapewright.record.report import LastBatch, Rehearsal
+from shapewright.record.report import LastBatch, ListField, Rehearsal
 from shapewright.record.trace import Trace
 
 Item = TypeVar("Item")
@@ -47,7 +47,8 @@ class Program:
     `built` is by module path; `loads` are the state dicts that did not fit; `ending` is
     what names meant where the program's own Python raised; `batches` are the numbers of
     tensors whose dim 0 counts the samples of a loader's batch, `remainders` the last
-    batches that had fewer; `rehearsal` is the story of a script that was rehearsed.
+    batches that had fewer; `lists` the fields of items that are lists of numbers;
+    `rehearsal` is the story of a script that was rehearsed.
     """
 
     trace: Trace
@@ -59,6 +60,7 @@ class Program:
     batches: Collection[int] = frozenset()
     remainders: Sequence[LastBatch] = ()
     rehearsal: Rehearsal | None = None
+    lists: Sequence[ListField] = ()
     _texts: dict[str, SourceText | None] = field(default_factory=dict)
 
     def text(self, file: str) -> SourceText | None:
@@ -157,4 +159,5 @@ def fill_lazy_parts(program: Program) -> Program:
     return Program(
         whole, program.failures, program.built, program.sources, program.loads,
         program.ending, program.batches, program.remainders, program.rehearsal,
+        program.lists,
     )  # fmt: skip

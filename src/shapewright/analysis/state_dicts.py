@@ -9,7 +9,8 @@ from collections.abc import Iterator
 
 from shapewright.analysis.fixes.keywords_and_methods import with_keyword
 from shapewright.analysis.program_run import Program
-from shapewright.findings.codes import STATE_DICT_MISMATCH
+from shapewright.analysis.renamed_keys import write_renamed_key
+from shapewright.findings.codes import STATE_DICT_MISMATCH, UNMATCHED_STATE_DICT
 from shapewright.findings.finding import Edit, Finding, Fix
 from shapewright.operators.failed_calls import Misloaded, prefix_of
 from shapewright.program.expression_values import evaluate_whole_number
@@ -30,17 +31,41 @@ def explain_load(span: Span, misloaded: Misloaded) -> Finding:
     )
 
 
+def explain_loose_load(span: Span, misloaded: Misloaded) -> Finding:
+    """Return the finding for a `load_state_dict` that `strict=False` let pass."""
+    count = (
+        f"none of the {misloaded.given}"
+        if not misloaded.matched
+        else f"{misloaded.matched} of the"
+    )
+    count += "" if not misloaded.matched else f" {misloaded.given}"
+    message = f"`strict=False` loads {count} keys into `{misloaded.class_name}`"
+    if misloaded.holds or misloaded.path or any(prefix_of(misloaded)):
+        message += f": {_describe_change(misloaded)}"
+    else:
+        first = {f"{key.partition('.')[0]}." for key in misloaded.missing}
+        message += ", which has other keys"
+        message += f": all begin with `{first.pop()}`" if len(first) == 1 else ""
+    pairs = (
+        ("the model's", misloaded.missing),
+        ("the state dict's", misloaded.unexpected),
+    )
+    lines = [f"{word}: {', '.join(keys[:3])}" for word, keys in pairs if keys]
+    return Finding(UNMATCHED_STATE_DICT, "warning", message, span, lines=tuple(lines))
+
+
 def _describe_change(misloaded: Misloaded) -> str:
     """Describe the change that explains all mismatches."""
     if misloaded.holds:
         return (
-            f"`{misloaded.class_name}` is given the state of an {misloaded.holds}"
-            " (`state`, `param_groups`), which holds none of its weights"
+            f"`{misloaded.class_name}` is given the state of an"
+            f" {misloaded.holds} (`state`,"
+            " `param_groups`), which holds none of its weights"
         )
     if misloaded.path == ".state_dict()":
         return (
-            f"`{misloaded.class_name}` is given a whole module where its state dict"
-            " belongs"
+            f"`{misloaded.class_name}` is given a whole module where its"
+            " state dict belongs"
         )
     if misloaded.path:
         return (
@@ -55,8 +80,9 @@ def _describe_change(misloaded: Misloaded) -> str:
         )
     if ours:
         return (
-            f"every key of `{misloaded.class_name}` begins with `{ours}`, those of the"
-            " state dict do not"
+            f"every key of `{misloaded.class_name}` begins with `{ours}`,"
+            " those of the state"
+            " dict do not"
         )
     if misloaded.resized:
         modules = list(
@@ -65,14 +91,14 @@ def _describe_change(misloaded: Misloaded) -> str:
         named = ", ".join(f"`{name}`" for name in modules[:3])
         more = f" and {len(modules) - 3} more" if len(modules) > 3 else ""
         return (
-            f"{named}{more} of `{misloaded.class_name}` has another size in the state"
-            " dict"
+            f"{named}{more} of `{misloaded.class_name}` has another size in"
+            " the state dict"
         )
     if misloaded.missing and misloaded.unexpected:
         return (
             f"the state dict has other keys than `{misloaded.class_name}`:"
-            f" {len(misloaded.missing)} are missing, {len(misloaded.unexpected)}"
-            " unexpected"
+            f" {len(misloaded.missing)} are missing,"
+            f" {len(misloaded.unexpected)} unexpected"
         )
     if misloaded.missing:
         return f"the state dict lacks {len(misloaded.missing)} of {misloaded.keys} keys"
@@ -106,29 +132,61 @@ def suggest_fixes(program: Program, span: Span, misloaded: Misloaded) -> list[Fi
     if text_and_call is None or not text_and_call[1].args:
         return []
     text, call = text_and_call
-    theirs, ours = prefix_of(misloaded)
-    state = call.args[0]
     if misloaded.holds:
         return []
-    renamed = _find_renaming(misloaded)
-    key = f'f"{ours}{{k}}"' if ours else ""
-    key = f'k.removeprefix("{theirs}")' if theirs else key
-    if renamed and not key:
-        key = f'k.replace("{renamed[0]}", "{renamed[1]}")'
-    if key:
-        form = f"{{{key}: v for k, v in %s{misloaded.path}.items()}}"
-        return [_rename_keys(text, state, form)]
-    if misloaded.path and not (
-        misloaded.resized or misloaded.missing or misloaded.unexpected
-    ):
-        return [_rename_keys(text, state, f"%s{misloaded.path}")]
+    matching = _suggest_matching_keys(text, call.args[0], misloaded)
+    if matching is not None:
+        return [matching]
+    argument = call.args[0]
     if misloaded.resized:
         sizes = list(_suggest_constructor(program, misloaded))
         loose = [_load_without_resized(text, call, misloaded)]
         return [*sizes, *loose] if ".step(" not in text.text else [*loose, *sizes]
     loaded = misloaded.keys - len(misloaded.missing)
-    inner = _rename_keys(text, state, f"%s{misloaded.path}") if misloaded.path else None
+    inner = (
+        _rename_keys(text, argument, f"%s{misloaded.path}") if misloaded.path else None
+    )
     return [_load_loosely(text, call, inner)] if 2 * loaded > misloaded.keys else []
+
+
+def suggest_renamed_keys(
+    program: Program, finding: Finding, text: SourceText, node: ast.AST
+) -> Iterator[Fix]:
+    """Suggest the keys that the model has, for a dict of which nothing was loaded."""
+    for span, misloaded in program.loads:
+        argument = node.args[:1] if isinstance(node, ast.Call) else []
+        if span == finding.span and misloaded.matched is not None and argument:
+            fix = _suggest_matching_keys(text, argument[0], misloaded)
+            if fix is not None:
+                yield fix
+
+
+def _suggest_matching_keys(
+    text: SourceText, argument: ast.expr, misloaded: Misloaded
+) -> Fix | None:
+    """Return the fix that gives all keys the names that the model has for them, if a
+    part of them makes the difference.
+    """
+    theirs, ours = prefix_of(misloaded)
+    renamed = _find_renaming(misloaded)
+    key = f'f"{ours}{{k}}"' if ours else ""
+    key = f'k.removeprefix("{theirs}")' if theirs else key
+    if renamed and not key:
+        key = f'k.replace("{renamed[0]}", "{renamed[1]}")'
+    if not key and misloaded.matched is not None:
+        key = write_renamed_key(misloaded.unexpected, misloaded.missing)
+    if key:
+        form = f"{{{key}: v for k, v in %s{misloaded.path}.items()}}"
+        return _rename_keys(text, argument, form)
+    if misloaded.path and (
+        misloaded.matched is not None or not _has_differences(misloaded)
+    ):
+        return _rename_keys(text, argument, f"%s{misloaded.path}")
+    return None
+
+
+def _has_differences(misloaded: Misloaded) -> bool:
+    return bool(misloaded.resized or misloaded.missing or misloaded.unexpected)
 
 
 def _find_renaming(misloaded: Misloaded) -> tuple[str, str] | None:
@@ -206,10 +264,10 @@ def _load_without_resized(
     return _load_loosely(text, call, _rename_keys(text, call.args[0], kept))
 
 
-def _rename_keys(text: SourceText, state: ast.expr, form: str) -> Fix:
+def _rename_keys(text: SourceText, argument: ast.expr, form: str) -> Fix:
     """Return the fix that renames the keys of the dict."""
-    new = form % text.written(state)
-    return Fix("fits", f"`{new}`", (Edit(text.span(state), new),))
+    new = form % text.written(argument)
+    return Fix("fits", f"`{new}`", (Edit(text.span(argument), new),))
 
 
 def _load_loosely(text: SourceText, call: ast.Call, fix: Fix | None) -> Fix:

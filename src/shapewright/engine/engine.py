@@ -131,6 +131,7 @@ class Engine(SeenTensors, TorchFunctionMode):
         self.going_on = passed or GoingOn()
         self.hangs = False  # with a graph, equal calls reuse an earlier answer
         self.grads: dict[int, Any] = {}
+        self._differentiated: Callable[[Any], None] | None = None
         self.grads_read: dict[int, tuple[Any, Any]] | None = None  # and of what
         self.home_of_factories = self.home
         self.machine: str | None = None  # the claimed machine: `cpu`, `cuda`, `mps`
@@ -251,6 +252,15 @@ class Engine(SeenTensors, TorchFunctionMode):
     def watch_gradients(self, read: dict[int, tuple[Any, Any]]) -> None:
         """Note in `read` the gradients that the program reads."""
         self.grads_read = read
+
+    def watch_differentiation(self, note: Callable[[Any], None] | None) -> None:
+        """Call `note` with what `autograd.grad` differentiates and frees."""
+        self._differentiated = note
+
+    def note_differentiation(self, loss: Any) -> None:
+        """Note that `autograd.grad` is about to free the graph of a tensor."""
+        if self._differentiated is not None:
+            self._differentiated(loss)
 
     def make_on(self, device: str) -> None:
         """Set the device of new tensors for which the program specifies none."""

@@ -352,6 +352,9 @@ WRONG_RANK = _need("wrong-rank",
 COLLECTIVE_MISMATCH = _error("collective-mismatch",
     "tensors that a collective of `torch.distributed` refuses",
     "`zeros_like` of what is sent")
+COLLATED_LIST = _error("collated-list",
+    "a list of numbers in the items of a data set, which collating transposes",
+    "`torch.tensor(...)` around the list in `__getitem__`")
 EINOPS_PATTERN = _error("einops-pattern",
     "a tensor that a pattern of einops does not fit: which dim, which letters",
     "the sizes of the letters, or their order")
@@ -474,6 +477,12 @@ ONE_SAMPLE = _hazard("one-sample",
 REPEATED_INDEX = _hazard("repeated-index",
     "`x[index] += y` with repeated indices: all but the last are lost",
     "`x.index_add_(0, index, y)`")
+INDEX_OF_ALL_ROWS = _hazard("index-of-all-rows",
+    "`x[:, index]` with an index for each row: every row gets the columns of all",
+    "`x[torch.arange(len(x)), index]`, or `gather`")
+UNMATCHED_STATE_DICT = _hazard("unmatched-state-dict",
+    "`strict=False` where next to no key matches: nothing is loaded",
+    "the keys renamed as the model names them", of_shapes=False)
 PYTHON_LOOP = _loop("python-loop",
     "a loop over single elements that one call replaces",
     "the replacement in the place of the loop")
@@ -522,6 +531,9 @@ COUNT_OVER_BATCHES = _mistake("count-over-batches",
 MEAN_OF_MEANS = _mistake("mean-of-means",
     "an accuracy averaged over batches of which the last is smaller",
     "add up the correct answers, divide by the number of samples")
+COUNT_NOT_READ = _mistake("count-not-read",
+    "a count that is never read: another loop's count stands in its place",
+    "the count of the loop above")
 FLAG_WITHOUT_EFFECT = _mistake("flag-without-effect",
     "`requires_grad` misspelt, or set on a module: nothing is frozen",
     "`module.requires_grad_(False)`")

@@ -115,6 +115,7 @@ MEANINGS = {
     "is_arithmetic": "adds, subtracts, multiplies or divides elements",
     "broadcasts_operands": "broadcasts two operands",
     "subtracts": "subtracts elements",
+    "divides_elements": "divides elements by others",
     "adds_terms": "puts a term beside others",
     "takes_plain_numbers": "takes plain numbers too and returns a CPU tensor",
     "leads_to_loss": "stands between pairs of elements and the loss made of them",

@@ -155,13 +155,14 @@ Shape = tuple[int, ...]
 
 @dataclass(frozen=True, slots=True)
 class Misloaded:
-    """A `state_dict` that `load_state_dict` rejected.
+    """A `state_dict` that `load_state_dict` rejected, or of which it took hardly a key.
 
     `missing` are the model's keys that the dict lacks, `unexpected` the dict's keys
     that the model lacks; `resized` holds tuples of key, the model's shape and the
     dict's shape. `keys` is the number of the model's keys. `path` is the expression,
     such as ``["model"]``, that leads from what was given to the state dict inside it;
-    `holds` says what was given where it holds no weights ("optimizer").
+    `holds` says what was given where it holds no weights ("optimizer"). Where
+    `strict=False` let it pass, `matched` of the `given` keys are the model's.
     """
 
     class_name: str
@@ -172,6 +173,8 @@ class Misloaded:
     torch_message: str
     path: str = ""
     holds: str = ""
+    matched: int | None = None
+    given: int = 0
 
 
 def prefix_of(loaded: Misloaded) -> tuple[str, str]:

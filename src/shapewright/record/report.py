@@ -128,6 +128,28 @@ class LastBatch:
 
 
 @dataclass(frozen=True, slots=True)
+class ListField:
+    """A field of a data set's items that is a list of numbers, which collating
+    transposes.
+
+    Example: `item["data"]` of eight numbers has the keys ``("data",)``. `file` and
+    `line` are where the `__getitem__` of a class of that name begins.
+    """
+
+    file: str
+    line: int
+    class_name: str
+    keys: tuple[str | int, ...]
+    length: int
+
+    @property
+    def name(self) -> str:
+        """Return the field in words: `item["data"]`."""
+        keys = "".join(f"[{key!r}]" for key in self.keys).replace("'", '"')
+        return f"`item{keys}`" if keys else "an item"
+
+
+@dataclass(frozen=True, slots=True)
 class Rehearsal:
     """A rehearsed run: `story` is the whole run, `skipped` lists what was left out.
 

@@ -17,7 +17,7 @@ from shapewright.analysis.provenance.call_expressions import (
 )
 from shapewright.program.source_text import SourceText
 from shapewright.program.spans import Span
-from shapewright.program.syntax_nodes import LOOPS, get_dotted_name
+from shapewright.program.syntax_nodes import get_dotted_name
 from shapewright.record.ops import Fact, Op
 
 
@@ -130,18 +130,34 @@ def _with_aliases(
 
 def is_before_loop(history: History, maker: Op, user: Op) -> bool:
     """Return whether a call ran once, above the loop in which another one repeats."""
+    return find_once_computed(history, maker, user) is not None
+
+
+def find_once_computed(
+    history: History, maker: Op, user: Op
+) -> tuple[SourceText, ast.stmt, ast.For | ast.While] | None:
+    """Return the statement above a loop in which a call ran, and the loop in which
+    another one repeats, with their text.
+
+    The statement is the loop itself if the call is in its head: `for x in y.split(4)`.
+    """
     for _, maker_span, user_span in find_common_frames(maker, user):
         first, second = history.find_text(maker_span), history.find_text(user_span)
         if first is None or second is None:
             continue
         text = first[0]
-        loop = text.around(second[1], *LOOPS)
-        if loop is not None and not is_inside(text, first[1], loop):
-            return True
-    return False
+        loops = [
+            each
+            for each in text.outwards(second[1])
+            if isinstance(each, ast.For | ast.While)
+            and (first[1] is each or not _is_inside(text, first[1], each))
+        ]
+        if loops:
+            return text, first[1], loops[0]
+    return None
 
 
-def is_inside(text: SourceText, node: ast.AST, outer: ast.AST) -> bool:
+def _is_inside(text: SourceText, node: ast.AST, outer: ast.AST) -> bool:
     """Return whether a node stands within another one."""
     return node is outer or any(parent is outer for parent in text.outwards(node))
 

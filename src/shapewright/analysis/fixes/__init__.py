@@ -8,6 +8,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 from shapewright.analysis.autograd_errors import find_cause
+from shapewright.analysis.collated_lists import suggest_tensors
 from shapewright.analysis.einops_errors import suggest_patterns
 from shapewright.analysis.fixes import (
     common_mistakes,
@@ -18,13 +19,16 @@ from shapewright.analysis.fixes import (
 )
 from shapewright.analysis.fixes import constructors as created
 from shapewright.analysis.fixes.graph_edits import suggest_graph_edits
+from shapewright.analysis.fixes.stand_in_data import has_shared_source, make_filter
 from shapewright.analysis.fixes.suspect_lines import find_error_suspects, find_suspects
+from shapewright.analysis.fixes.upsampled_sizes import suggest_target_size
 from shapewright.analysis.fixes.window_edits import suggest_adaptive_pooling
 from shapewright.analysis.missing_values import suggest_values
 from shapewright.analysis.model_definitions import suggest_definitions
 from shapewright.analysis.program_run import Program, as_far_as_known
 from shapewright.findings.codes import (
     CHANNELS_LAST,
+    COLLATED_LIST,
     KERNEL_TOO_LARGE,
     MISSING_TRANSPOSE,
     NOT_FLATTENED,
@@ -63,10 +67,21 @@ def find_fixes(program: Program, failure: Failure) -> list[FixOption]:
         cause = find_cause(program, failure)
         fixes = suggest_graph_edits(program, cause) if cause is not None else ()
         return _sort_fixes(program, iter_options("graph", 1.0, fixes))
-    return _sort_fixes(
+    lists = list(iter_options("list", 1.0, suggest_tensors(program, failure)))
+    if lists:
+        return lists
+    options = _sort_fixes(
         program,
         [*_find_call_fixes(program, failure), *_find_line_fixes(program, failure)],
     )
+    if not has_shared_source(program, failure):
+        return options
+    is_of_data = make_filter(program)
+    if any(option.kind == "size" for option in options):  # fits every size
+        options = [each for each in options if each.kind != "family"]
+    return [
+        each for each in options if each.kind == "family" or not is_of_data(each.fix)
+    ]
 
 
 OF_OPERANDS = frozenset({NOT_FLATTENED, CHANNELS_LAST, MISSING_TRANSPOSE})
@@ -92,10 +107,13 @@ def fix_error(program: Program, finding: Finding) -> list[FixOption]:
         squeezed = operands.suggest_squeeze_dim(program, lines)
         own += iter_options("squeeze", 1.5, squeezed)
         return _sort_fixes(program, own)
+    if finding.code == COLLATED_LIST:
+        own += iter_options("list", 0.5, suggest_tensors(program, None))
     last = common_mistakes.suggest_drop_last(program, len(program.trace.ops))
     return _sort_fixes(
         program,
         [
+            *(option for option in own if option.kind == "list"),
             *iter_options("definition", 0.5, suggest_definitions(program, finding)),
             *iter_options("value", 0.6, suggest_values(program, finding)),
             *iter_options("squeeze", 0.9, operands.fix_last_squeeze(program)),
@@ -159,6 +177,9 @@ def _find_call_fixes(program: Program, failure: Failure) -> Iterator[FixOption]:
     yield from iter_options("numpy", 0.8, operands.fix_for_numpy(program, failure))
     lost = operands.fix_lost_batch(program, program.trace.ops[failure.op])
     yield from iter_options("squeeze", 0.9, lost)
+    yield from iter_options("size", 1.0, suggest_target_size(program, failure))
+    padded = keywords_and_methods.fix_padded_sequence(program, failure)
+    yield from iter_options("padded", 0.9, padded)
     yield from iter_options("dtype", 1.0, operands.fix_dtype(program, failure))
     yield from iter_options("storage", 1.0, operands.fix_storage(program, failure))
     yield from iter_options(

@@ -11,15 +11,23 @@ from shapewright.analysis.autograd_errors import Cause
 from shapewright.analysis.autograd_errors.history import Edge, History
 from shapewright.analysis.autograd_errors.names import (
     find_carrier,
-    is_inside,
     iter_uses,
 )
 from shapewright.analysis.fixes.common_mistakes import SIGNS
+from shapewright.analysis.fixes.early_graphs import (
+    collect_parameters,
+    collect_stepped,
+    get_edge,
+    suggest_for_early_graph,
+)
+from shapewright.analysis.fixes.inplace_writes import (
+    suggest_for_leaf,
+    suggest_without_flag,
+)
 from shapewright.analysis.fixes.keywords_and_methods import with_keyword
 from shapewright.analysis.fixes.operands import append_method
 from shapewright.analysis.fixes.statements import (
     cut_lines,
-    wrap_in_no_grad,
     write_after,
     write_before,
 )
@@ -33,7 +41,7 @@ from shapewright.program.syntax_nodes import (
     get_dotted_name,
     get_last_line,
 )
-from shapewright.record.ops import Fact, Op
+from shapewright.record.ops import Fact
 
 CUTTING = operators_with("leaves_graph", "returns_indices", "has_zero_gradient")
 """Methods without which a tensor has its graph."""
@@ -44,24 +52,17 @@ def suggest_graph_edits(program: Program, cause: Cause) -> Iterator[Fix]:
     history = History(program)
     ways = {
         "carried": _suggest_detaching_carried,
-        "before-loop": _suggest_moving_into_loop,
+        "before-loop": suggest_for_early_graph,
         "same-loss": _suggest_single_pass,
         "two-losses": _suggest_for_two_losses,
         "written": _suggest_out_of_place,
         "step": _suggest_later_step,
         "cut": _suggest_uncut_graph,
         "frozen": _suggest_training,
-        "leaf": _suggest_no_grad,
+        "leaf": suggest_for_leaf,
         "not-required": _suggest_requiring,
     }
     yield from ways[cause.kind](history, cause)
-
-
-def _get_edge(cause: Cause) -> Edge | None:
-    """Return the tensor of a cause with the calls on both sides."""
-    if cause.fact is None or cause.maker is None or cause.user is None:
-        return None
-    return Edge(cause.fact, cause.maker, cause.user)
 
 
 # -- a graph that was freed -----------------------------------------------------------
@@ -69,7 +70,7 @@ def _get_edge(cause: Cause) -> Edge | None:
 
 def _suggest_detaching_carried(history: History, cause: Cause) -> Iterator[Fix]:
     """Suggest `state = state.detach()` between two iterations."""
-    edge = _get_edge(cause)
+    edge = get_edge(cause)
     carrier = find_carrier(history, edge, cause.failing) if edge is not None else None
     failing = history.find_text(cause.failing.span)
     if carrier is None or failing is None or edge is None:
@@ -120,33 +121,6 @@ def _suggest_own_loss(
             yield Fix("fits", f"`{new}`", (Edit(text.span(user), new),))
 
 
-def _suggest_moving_into_loop(history: History, cause: Cause) -> Iterator[Fix]:
-    """Suggest computing in each iteration what is computed once before the loop."""
-    text_and_statement = history.find_text(
-        cause.maker.span if cause.maker is not None else None
-    )
-    failing = history.find_text(cause.failing.span)
-    if text_and_statement is None or failing is None:
-        return
-    text, statement = text_and_statement
-    loop: ast.For | ast.While | None = None
-    for around in text.outwards(failing[1]):
-        if isinstance(around, ast.For | ast.While):
-            loop = around
-            break
-    while loop is not None and is_inside(text, statement, loop):
-        loop = None
-    if loop is None or statement.col_offset > loop.col_offset:
-        return
-    first = loop.body[0]
-    written = text.written(statement)
-    if "\n" in written:
-        return
-    message = f"`{join_lines(written)}` inside the loop"
-    edits = (cut_lines(text, statement), write_before(text, first, written))
-    yield Fix("fits", message, edits)
-
-
 def _suggest_single_pass(history: History, cause: Cause) -> Iterator[Fix]:
     """Suggest a single backward pass for a loss."""
     first = history.find_text(cause.other.span if cause.other is not None else None)
@@ -175,11 +149,11 @@ def _suggest_for_two_losses(history: History, cause: Cause) -> Iterator[Fix]:
     """Suggest to detach what two losses share from the one that does not train it, or a
     single pass for both.
     """
-    edge, first = _get_edge(cause), cause.other
+    edge, first = get_edge(cause), cause.other
     if edge is None or first is None:
         return
-    stepped = _collect_stepped(history, first, cause.failing)
-    below = _collect_parameters(history, edge)
+    stepped = collect_stepped(history, first, cause.failing)
+    below = collect_parameters(history, edge)
     earlier = history.collect_graph(first.inputs, first.index)
     later = history.collect_graph(cause.failing.inputs, cause.failing.index)
     early, late = dict(earlier), {k: v for k, v in later.items() if k not in earlier}
@@ -199,29 +173,6 @@ def _suggest_for_two_losses(history: History, cause: Cause) -> Iterator[Fix]:
                 yield append_method(text, node, ".detach()")
     if not stepped:
         yield from _suggest_retaining(history, cause)
-
-
-def _collect_stepped(history: History, first: Op, failing: Op) -> set[int]:
-    """Return the storages that were written between two backward passes."""
-    return {
-        storage
-        for storage, writes in history.writers.items()
-        if any(first.index < write.index < failing.index for write in writes)
-        and any(
-            fact.is_leaf and fact.requires_grad for w in writes for fact in w.inputs
-        )
-    }
-
-
-def _collect_parameters(history: History, edge: Edge) -> set[int]:
-    """Return the storages of the leaves that a tensor was computed from."""
-    graph = history.collect_graph((edge.fact,), edge.maker.index + 1)
-    return {
-        fact.storage
-        for op in graph.values()
-        for fact in op.inputs
-        if fact.is_leaf and fact.requires_grad
-    }
 
 
 def _suggest_sum(history: History, cause: Cause) -> Iterator[Fix]:
@@ -259,7 +210,7 @@ def _suggest_out_of_place(history: History, cause: Cause) -> Iterator[Fix]:
         return
     text, node = text_and_node
     statement = text.statement_of(node)
-    yield from _suggest_without_flag(program, write, text, node)
+    yield from suggest_without_flag(program, write, text, node)
     if isinstance(statement, ast.AugAssign):
         sign = SIGNS.get(type(statement.op))
         if sign is not None:
@@ -279,7 +230,7 @@ def _suggest_out_of_place(history: History, cause: Cause) -> Iterator[Fix]:
         name = node.func.attr
         if name.endswith("_") and not name.endswith("__"):
             yield from _suggest_plain_method(text, node, statement, name)
-    edge = _get_edge(cause)
+    edge = get_edge(cause)
     if edge is not None and edge.user is not edge.maker:
         for where, use, _ in iter_uses(history, edge, {0: edge.user}):
             yield append_method(where, use, ".clone()")
@@ -322,30 +273,6 @@ def _suggest_clone(
         new = f"{name} = {name}.clone()"
         message = f"`{new}` before `{join_lines(text.written(statement))}`"
         yield Fix("fits", message, (write_before(text, statement, new),))
-
-
-def _suggest_without_flag(
-    program: Program, write: Op, text: SourceText, node: ast.AST
-) -> Iterator[Fix]:
-    """Suggest to leave `inplace=True` out, in a call or where a layer is built."""
-    layer = program.layer(write)
-    places = [(text, node)]
-    if layer is not None and layer.path in program.built:
-        text_and_call = program.call_at(program.built[layer.path].span)
-        if text_and_call is not None:
-            places.append(text_and_call)
-    for where, call in places:
-        if not isinstance(call, ast.Call):
-            continue
-        for word in call.keywords:
-            if word.arg == "inplace":
-                span = where.span(word.value)
-                message = "`inplace=False`"
-                yield Fix("fits", message, (Edit(span, "False"),))
-        last = call.args[-1] if layer is not None and call.args else None
-        if isinstance(last, ast.Constant) and last.value is True:
-            span = where.span(last)
-            yield Fix("fits", "`inplace=False`", (Edit(span, "False"),))
 
 
 def _suggest_later_step(history: History, cause: Cause) -> Iterator[Fix]:
@@ -522,16 +449,3 @@ def _suggest_requiring(history: History, cause: Cause) -> Iterator[Fix]:
         if name and not name[0].isupper():
             new = f"{name}.requires_grad_(True)"
             yield Fix("fits", f"`{new}`", (write_before(text, statement, new),))
-
-
-def _suggest_no_grad(history: History, cause: Cause) -> Iterator[Fix]:
-    """Suggest `with torch.no_grad():` around a write to a leaf."""
-    text_and_statement = history.find_text(cause.failing.span)
-    if text_and_statement is None:
-        return
-    text, statement = text_and_statement
-    edit = wrap_in_no_grad(text, statement)
-    if edit is None:
-        return
-    shown = join_lines(text.written(statement))
-    yield Fix("fits", f"`with torch.no_grad():` around `{shown}`", (edit,))

@@ -7,11 +7,14 @@ from collections.abc import Iterator
 
 from shapewright.analysis.fixes.suspect_lines import Line, iter_nodes_on
 from shapewright.analysis.program_run import Program
+from shapewright.analysis.provenance.padded_sequences import find_turned_sequence
 from shapewright.findings.finding import Edit, Fix
 from shapewright.operators.facts import operators_with, values_of
+from shapewright.operators.failed_calls import Failure
 from shapewright.program.source_text import SourceText, join_lines
 from shapewright.program.spans import Span
 from shapewright.program.syntax_nodes import get_last_name, get_shape_owner
+from shapewright.record.ops import Fact
 
 PARTS = operators_with("splits")
 RECURRENT = frozenset({"LSTM", "GRU", "RNN", "MultiheadAttention"})
@@ -223,3 +226,24 @@ def with_keyword(text: SourceText, node: ast.Call, word: str) -> Fix:
         comma = " "
     message = f"`{shown[:-1]}{comma}{word})`" if len(shown) <= 60 else f"`{word}`"
     return Fix("fits", message, (Edit(end, f"{comma}{word}"),))
+
+
+def fix_padded_sequence(program: Program, failure: Failure) -> Iterator[Fix]:
+    """Suggest samples first for a padded sequence that meets what has them first."""
+    for fact in program.trace.ops[failure.op].inputs:
+        yield from suggest_samples_first(program, fact)
+
+
+def suggest_samples_first(program: Program, fact: Fact) -> Iterator[Fix]:
+    """Suggest `batch_first=True` where a sequence was padded, if it was packed so."""
+    padded = find_turned_sequence(program, fact)
+    found = program.call_at(padded.span) if padded is not None else None
+    if found is None or get_last_name(found[1].func) != "pad_packed_sequence":
+        return
+    text, call = found
+    given = {word.arg: word.value for word in call.keywords}
+    if "batch_first" in given:
+        edit = Edit(text.span(given["batch_first"]), "True")
+        yield Fix("fits", "`batch_first=True`", (edit,))
+    elif len(call.args) == 1:
+        yield with_keyword(text, call, "batch_first=True")

@@ -5,8 +5,10 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
+from shapewright.analysis.fixes.operands import append_method
 from shapewright.analysis.fixes.statements import cut_lines
 from shapewright.analysis.program_run import Program
+from shapewright.analysis.provenance.call_expressions import find_tensor_expressions
 from shapewright.findings.finding import Edit, Finding, Fix
 from shapewright.operators.facts import values_of
 from shapewright.program.source_text import SourceText, get_receiver, join_lines
@@ -18,6 +20,11 @@ OTHER_LOSSES = values_of("takes_instead")
 """The loss that fits what is given, by the loss that is written."""
 CLASSES = values_of("layer_of_loss")
 """The layer of each loss."""
+LOGARITHMIC = frozenset(
+    name for name, kind in values_of("expects_input").items()
+    if kind == "log-probabilities"
+)  # fmt: skip
+"""Losses of log-probabilities."""
 
 
 def suggest_loss_edits(
@@ -38,8 +45,8 @@ def suggest_loss_edits(
         if op.span == related.span and op.index < loss.index
     ]
     ways = [_suggest_other_loss(program, loss, name, kind)]
-    if makers and kind == "probabilities" and name in ("nll_loss", "kl_div"):
-        ways = [_suggest_log_softmax(program, makers[-1])]
+    if makers and kind == "probabilities" and name in LOGARITHMIC:
+        ways = [_suggest_log_softmax(program, makers[-1]), _suggest_log(program, loss)]
     elif makers and kind != "logits":
         ways.insert(0, _suggest_without(program, makers[-1]))
     for way in ways:
@@ -135,6 +142,14 @@ def _suggest_log_softmax(program: Program, maker: Op) -> Iterator[Fix]:
         end = text.span(call.func)
         start = Span(end.file, end.end_line, end.end_column - len(name), *_get_end(end))
         yield Fix("fits", f"`{new}` for `{name}`", (Edit(start, new),))
+
+
+def _suggest_log(program: Program, loss: Op) -> Iterator[Fix]:
+    """Suggest `probabilities.log()` for what a loss gets."""
+    found = program.node(loss.span)
+    place = next(iter(find_tensor_expressions(program, loss)), None)
+    if found is not None and place is not None:
+        yield append_method(found[0], place[0], ".log()")
 
 
 def _suggest_other_loss(

@@ -7,7 +7,10 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
-from shapewright.analysis.fixes.keywords_and_methods import with_keyword
+from shapewright.analysis.fixes.keywords_and_methods import (
+    suggest_samples_first,
+    with_keyword,
+)
 from shapewright.analysis.fixes.operands import append_method
 from shapewright.analysis.fixes.statements import write_before
 from shapewright.analysis.program_run import Program
@@ -156,8 +159,12 @@ def suggest_classes(
 def suggest_one_order(
     program: Program, finding: Finding, text: SourceText, node: ast.AST
 ) -> Iterator[Fix]:
-    """Suggest a transpose before the predictions or the targets are flattened."""
+    """Suggest a transpose before the predictions or the targets are flattened, or the
+    samples first where a packed sequence is padded.
+    """
     op = _find_op(program, finding)
+    for fact in op.inputs[:2] if op is not None else ():
+        yield from suggest_samples_first(program, fact)
     places = find_tensor_expressions(program, op) if op is not None else []
     for place in reversed(places[:2]):
         call = _find_flattening(text, place[0]) if place is not None else None
@@ -182,6 +189,32 @@ def _find_flattening(text: SourceText, node: ast.expr) -> ast.Call | None:
         if same and target.id == node.id and isinstance(value, ast.Call):  # type: ignore[attr-defined]
             flattening = value if get_called_name(value) in FLATTENING else None
     return flattening
+
+
+def suggest_element_of_each_row(
+    program: Program, finding: Finding, text: SourceText, node: ast.AST
+) -> Iterator[Fix]:
+    """Suggest `x[torch.arange(len(x)), index]` for `x[:, index]`, and `gather`."""
+    rows: ast.expr | None = None
+    index: ast.expr | None = None
+    if isinstance(node, ast.Subscript) and isinstance(node.slice, ast.Tuple):
+        rows, index = node.value, node.slice.elts[-1]
+    elif isinstance(node, ast.Call) and node.args:
+        op = _find_op(program, finding)
+        places = find_tensor_expressions(program, op) if op is not None else []
+        if len(places) == 2 and places[0] is not None and places[1] is not None:
+            rows, index = places[0][0], places[1][0]
+    if rows is None or index is None or not isinstance(node, ast.expr):
+        return
+    owner, columns = text.written(rows), text.written(index)
+    is_name = isinstance(rows, ast.Name | ast.Attribute)
+    if is_name and any(isinstance(n, ast.Name) and n.id == "torch" for n in text.nodes):
+        new = f"{owner}[torch.arange(len({owner})), {columns}]"
+        yield Fix("fits", f"`{join_lines(new)}`", (Edit(text.span(node), new),))
+    if not isinstance(index, ast.Name | ast.Attribute | ast.Call | ast.Subscript):
+        columns = f"({columns})"
+    new = f"{owner}.gather(1, {columns}.unsqueeze(1)).squeeze(1)"
+    yield Fix("fits", f"`{join_lines(new)}`", (Edit(text.span(node), new),))
 
 
 def _find_op(program: Program, finding: Finding) -> Op | None:

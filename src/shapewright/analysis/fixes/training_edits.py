@@ -19,6 +19,7 @@ from shapewright.findings.codes import EVALUATED_IN_TRAINING_MODE
 from shapewright.findings.finding import Edit, Finding, Fix
 from shapewright.program.source_text import SourceText, join_lines
 from shapewright.program.syntax_nodes import LOOPS, get_called_name, get_last_line
+from shapewright.program.unread_counts import find_unread_counts
 
 
 def suggest_value(
@@ -44,6 +45,9 @@ def suggest_value(
         if not isinstance(outer, ast.Subscript) or outer.value is not use:
             break
         use = outer
+    if use is None:
+        calls = [each for each in ast.walk(statement) if isinstance(each, ast.Call)]
+        use = next((each for each in calls if text.written(each) == name), None)
     for method in (".item()", ".detach()"):
         if use is not None:
             yield append_method(text, use, method)
@@ -93,6 +97,25 @@ def _find_batch(loop: ast.AST | None) -> str:
         name for name in names if name not in ("i", "idx", "step", "batch_idx", "_")
     ]
     return plain[0] if plain else ""
+
+
+def suggest_own_counts(
+    program: Program, finding: Finding, text: SourceText, node: ast.AST
+) -> Iterator[Fix]:
+    """Suggest the counts of the loop above for those of an earlier one."""
+    for unread in find_unread_counts(text, is_main=True):
+        if text.span(unread.statement) != finding.span:
+            continue
+        names = {other: name for name, other in unread.pairs}
+        edits = tuple(
+            Edit(text.span(each), names[each.id])
+            for each in ast.walk(unread.statement)
+            if isinstance(each, ast.Name)
+            and each.id in names
+            and isinstance(each.ctx, ast.Load)
+        )
+        said = ", ".join(f"`{name}` for `{other}`" for name, other in unread.pairs)
+        yield Fix("fits", said, edits)
 
 
 def suggest_inside_loop(

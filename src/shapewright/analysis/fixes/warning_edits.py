@@ -17,6 +17,7 @@ from shapewright.analysis.fixes.loss_edits import suggest_loss_edits
 from shapewright.analysis.fixes.operands import append_method
 from shapewright.analysis.fixes.tensor_edits import (
     suggest_classes,
+    suggest_element_of_each_row,
     suggest_last_states,
     suggest_mode_of_module,
     suggest_one_order,
@@ -33,6 +34,7 @@ from shapewright.analysis.fixes.training_edits import (
     suggest_mode,
     suggest_no_grad,
     suggest_order_of_steps,
+    suggest_own_counts,
     suggest_own_module,
     suggest_registration,
     suggest_step,
@@ -40,10 +42,12 @@ from shapewright.analysis.fixes.training_edits import (
 )
 from shapewright.analysis.program_run import Program
 from shapewright.analysis.provenance.call_expressions import find_tensor_expressions
+from shapewright.analysis.state_dicts import suggest_renamed_keys
 from shapewright.findings.codes import (
     BATCH_AXIS,
     BUILT_IN_FORWARD,
     COMPARED_SCORES,
+    COUNT_NOT_READ,
     COUNT_OVER_BATCHES,
     DROPOUT_ALWAYS_ON,
     EINSUM_REDUCTION,
@@ -53,6 +57,7 @@ from shapewright.findings.codes import (
     GRADIENTS_CLEARED_UNUSED,
     GRADIENTS_NOT_CLEARED,
     GRAPH_KEPT,
+    INDEX_OF_ALL_ROWS,
     LAST_STEP,
     LAYOUT,
     LOSS_INPUT,
@@ -69,6 +74,7 @@ from shapewright.findings.codes import (
     SCHEDULER_ORDER,
     SUM_AFTER_LOOP,
     TRAINED_IN_EVAL_MODE,
+    UNMATCHED_STATE_DICT,
     VIEW_MIXES_DIMS,
     WRONG_AXIS,
 )
@@ -422,6 +428,7 @@ WAYS: dict[str, Suggest] = {
     GRADIENTS_NOT_CLEARED: suggest_clearing,
     GRADIENTS_CLEARED_UNUSED: suggest_later_clearing,
     NEVER_STEPPED: suggest_step,
+    COUNT_NOT_READ: suggest_own_counts,
     COUNT_OVER_BATCHES: suggest_count_of_samples,
     MEAN_OF_MEANS: suggest_count_of_samples,
     LAST_STEP: suggest_last_states,
@@ -429,6 +436,8 @@ WAYS: dict[str, Suggest] = {
     NOT_A_PARAMETER: suggest_parameter,
     COMPARED_SCORES: suggest_classes,
     PAIRED_ROWS: suggest_one_order,
+    UNMATCHED_STATE_DICT: suggest_renamed_keys,
+    INDEX_OF_ALL_ROWS: suggest_element_of_each_row,
     EVALUATED_IN_TRAINING_MODE: suggest_mode,
     EVALUATED_WITH_GRAPH: suggest_no_grad,
     FLAG_WITHOUT_EFFECT: suggest_flag,

@@ -12,6 +12,7 @@ from shapewright.analysis.program_run import format_shape
 from shapewright.analysis.provenance.axes import Dim
 from shapewright.analysis.provenance.axis_flow import OperatorCall, get_length
 from shapewright.analysis.provenance.layer_axes import find_reduced_dims
+from shapewright.analysis.provenance.padded_sequences import find_turned_sequence
 from shapewright.findings.codes import (
     COMPARED_SCORES,
     PAIRED_ROWS,
@@ -142,7 +143,18 @@ def find_paired_rows(scene: HazardContext) -> Iterator[Finding]:
             (maker.op if maker is not None else None, f"{_name_order(dims[0])} here")
             for maker, dims in zip(makers, call.dims, strict=False)
         )
-        yield scene.finding(PAIRED_ROWS, call.op, message, *places)
+        padded = [
+            find_turned_sequence(scene.program, fact) for fact in call.op.inputs[:2]
+        ]
+        first = [
+            (
+                op,
+                "without `batch_first=True` this puts the steps first",
+            )
+            for op in padded
+            if op is not None
+        ]
+        yield scene.finding(PAIRED_ROWS, call.op, message, *first, *places)
 
 
 def _get_sizes(dim: Dim) -> list[int]:

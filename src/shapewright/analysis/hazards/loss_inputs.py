@@ -26,6 +26,11 @@ ACTIVATIONS = values_of("gives_values")
 LINEAR = operators_with("is_convolution", "gives_logits")
 HALVED = frozenset({"probabilities", "log-probabilities"})
 """What a sigmoid makes of numbers of which none is negative: one half and more."""
+DIVISIONS = operators_with("divides_elements")
+SHIFTING = operators_with("adds_terms", "clamps") | {"clamp_min", "clamp_"}
+"""What keeps a sum away from zero."""
+REARRANGING = operators_with("is_view", "copies_if_needed")
+LARGEST_EPSILON = 1e-2
 FARTHEST = 8
 """Calls between an activation and the loss."""
 
@@ -53,9 +58,13 @@ def _iter_loss_inputs(scene: HazardContext) -> Iterator[_LossInput]:
         maker = _find_maker(scene, call.op.inputs[0])
         if maker is None:
             continue
+        if expected == "log-probabilities":
+            maker = _strip_epsilon(scene, maker)
         kind = ACTIVATIONS.get(maker.name)
         if kind is None and maker.name in LINEAR:
             kind = "logits"
+        if expected == "log-probabilities" and _is_divided_by_own_sum(scene, maker):
+            kind = "probabilities"
         if kind is not None and kind != expected:
             yield _LossInput(call.op, maker.op, kind, expected)
         elif kind in HALVED:
@@ -76,6 +85,55 @@ def _find_maker(scene: HazardContext, fact: Fact) -> OperatorCall | None:
     return None
 
 
+def _strip_epsilon(scene: HazardContext, maker: OperatorCall) -> OperatorCall:
+    """Return the call that made what a small number is added to; else the call."""
+    number = maker.arguments.get("1", maker.arguments.get("0"))
+    small = isinstance(number, float) and 0 < number < LARGEST_EPSILON
+    if maker.name in SHIFTING and len(maker.op.inputs) == 1 and small:
+        return _find_maker(scene, maker.op.inputs[0]) or maker
+    return maker
+
+
+def _is_divided_by_own_sum(scene: HazardContext, maker: OperatorCall) -> bool:
+    """Return whether a call divides a tensor by its sum, as a softmax by hand does.
+
+    A number below may stand beside the sum, or bound it from below.
+    """
+    if maker.name not in DIVISIONS or len(maker.op.inputs) != 2:
+        return False
+    total = _find_maker(scene, maker.op.inputs[1])
+    for _ in range(FARTHEST):
+        if total is None or total.name not in SHIFTING or len(total.op.inputs) != 1:
+            break
+        total = _find_maker(scene, total.op.inputs[0])
+    if total is None or total.name != "sum":
+        return False
+    whole = _find_base(scene, total.op.inputs[0])
+    part = _find_base(scene, maker.op.inputs[0])
+    return whole.tensor == part.tensor or _is_computed_alike(scene, whole, part)
+
+
+def _is_computed_alike(scene: HazardContext, first: Fact, other: Fact) -> bool:
+    """Return whether two tensors are results of equal calls: `x.exp()`, twice."""
+    makers = [scene.maker(first), scene.maker(other)]
+    keys = [
+        (maker.op.name, maker.op.arguments, [f.tensor for f in maker.op.inputs])
+        for maker in makers
+        if maker is not None and maker.op.inputs
+    ]
+    return len(keys) == 2 and keys[0] == keys[1]
+
+
+def _find_base(scene: HazardContext, fact: Fact) -> Fact:
+    """Return the tensor of which a tensor is a view."""
+    for _ in range(FARTHEST):
+        maker = scene.maker(fact)
+        if maker is None or maker.name not in REARRANGING or not maker.op.inputs:
+            break
+        fact = maker.op.inputs[0]
+    return fact
+
+
 @looks_for(LOSS_INPUT)
 def find_loss_inputs(scene: HazardContext) -> Iterator[Finding]:
     """Find losses of probabilities where logits belong, and the reverse."""
@@ -87,11 +145,17 @@ def find_loss_inputs(scene: HazardContext) -> Iterator[Finding]:
         message = (
             f"{loss} expects {loss_input.expected}, but {name} holds {loss_input.given}"
         )
-        message += f" of `{activation}`{line}"
+        how = (
+            "a division by its own sum"
+            if activation in DIVISIONS
+            else f"`{activation}`"
+        )
+        message += f" of {how}{line}"
         if not loss_input.expected:
             message = (
-                f"{loss} of {name}: the `{loss_input.given}` of a `relu`{line} is never"
-                " below 0.5"
+                f"{loss} of {name}: the `{loss_input.given}` of a"
+                f" `relu`{line} is never below"
+                " 0.5"
             )
         if loss_input.given == "log-probabilities" and loss_input.expected == "logits":
             message = (

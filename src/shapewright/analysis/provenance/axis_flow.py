@@ -92,6 +92,9 @@ class AxisFlow:
         self.cutter = Cutter()
         self.recuts: list[tuple[Op, RegroupedDims]] = []
         self.inputs: list[Dims] = []
+        self.packed: dict[
+            int, tuple[Dim, Dim]
+        ] = {}  # samples and steps, by batch sizes
         self.by_size: dict[int, Axis | None] = {}
         self.rooted = True
         self.weights = False  # whether a softmax was met

@@ -207,16 +207,50 @@ def is_sequence_first(call: OperatorCall) -> bool | None:
 @follows("lstm", "gru", "rnn_tanh", "rnn_relu")
 def recurrent(flow: AxisFlow, call: OperatorCall) -> Outputs:
     dims = call.dims[0]
-    if len(dims) != 3 or len(call.shape) != 3:
+    packed = flow.packed.get(call.op.inputs[1].tensor) if len(dims) == 2 else None
+    if packed is None and (len(dims) != 3 or len(call.shape) != 3):
         return None
-    out = (*dims[:2], (Axis(call.shape[2], "feature"),))
+    out = (*dims[:-1], (Axis(call.shape[-1], "feature"),))
     batch = dims[1] if is_sequence_first(call) else dims[0]
+    batch = batch if packed is None else packed[0]
     states = []
     for fact in call.op.outputs[1:]:
         layers, _, width = fact.shape
         first = (Axis(layers, "one" if layers == 1 else "parts", explicit=True),)
         states.append((first, batch, (Axis(width, "feature"),)))
     return [out, *states]
+
+
+@follows("_pack_padded_sequence")
+def packed_sequence(flow: AxisFlow, call: OperatorCall) -> Outputs:
+    dims, lengths = call.dims[0], call.op.outputs[1]
+    first = bool(call.given(2, "batch_first"))
+    batch, time = (dims[0], dims[1]) if first else (dims[1], dims[0])
+    flow.packed[lengths.tensor] = batch, time
+    rows = (Axis(call.shape[0], "unknown"),)
+    return [(rows, *dims[2:]), (resize_dim(time, lengths.shape[0]),)]
+
+
+@follows("_pad_packed_sequence")
+def padded_sequence(flow: AxisFlow, call: OperatorCall) -> Outputs:
+    packed = flow.packed.get(call.op.inputs[1].tensor)
+    if packed is None:
+        return None
+    first = bool(call.given(2, "batch_first"))
+    batch, time = packed
+    time = resize_dim(time, call.shape[1 if first else 0])
+    rows = (batch, time) if first else (time, batch)
+    return [(*rows, *call.dims[0][1:]), (batch,)]
+
+
+@follows("index_select")
+def selected_rows(flow: AxisFlow, call: OperatorCall) -> Outputs:
+    dims = list(call.dims[0])
+    at = call.given(1, "dim")
+    index = call.dims[1]
+    if get_length(dims[at]) != call.shape[at] and len(index) == 1:
+        dims[at] = index[0]
+    return tuple(dims)
 
 
 @follows("lstm_cell", "gru_cell", "rnn_tanh_cell", "rnn_relu_cell")

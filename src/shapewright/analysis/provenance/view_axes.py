@@ -254,7 +254,25 @@ def stack(flow: AxisFlow, call: OperatorCall) -> Outputs:
     every = [_find_best(list(own)) for own in zip(*call.dims, strict=True)]
     count = len(call.op.inputs)
     known = flow.by_size.get(count)
-    steps: Dim = (
+    steps: Dim = _find_unbound(flow, call) or (
         known or Axis(count, "one" if count == 1 else "parts", explicit=True),
     )
     return (*every[:at], steps, *every[at:])
+
+
+def _find_unbound(flow: AxisFlow, call: OperatorCall) -> Dim | None:
+    """Return the dim that was unbound into what a call stacks: `torch.stack(list(x))`.
+
+    None where anything else is among it.
+    """
+    makers = [flow.program.producers.get(fact.tensor) for fact in call.op.inputs]
+    first = makers[0]
+    if first is None or first.name.rpartition(".")[2] != "unbind":
+        return None
+    if any(maker is not first for maker in makers):
+        return None
+    if len(first.outputs) != len(makers):
+        return None
+    given = dict(first.arguments)
+    dims = flow.of(first.inputs[0])
+    return dims[given.get("dim", given.get("1", 0)) % len(dims)]

@@ -7,7 +7,9 @@ from collections.abc import Collection
 from shapewright.analysis.hazards import is_ignored_here
 from shapewright.analysis.program_run import Program
 from shapewright.analysis.training_mistakes import accuracies as accuracies
+from shapewright.analysis.training_mistakes import counters as counters
 from shapewright.analysis.training_mistakes import frozen_flags as frozen_flags
+from shapewright.analysis.training_mistakes import kept_graphs as kept_graphs
 from shapewright.analysis.training_mistakes import loss_averages as loss_averages
 from shapewright.analysis.training_mistakes import optimization as optimization
 from shapewright.analysis.training_mistakes.context import RehearsalContext

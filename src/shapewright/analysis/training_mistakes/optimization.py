@@ -17,7 +17,6 @@ from shapewright.findings.codes import (
     GRADIENT_WITHOUT_GRAPH,
     GRADIENTS_CLEARED_UNUSED,
     GRADIENTS_NOT_CLEARED,
-    GRAPH_KEPT,
     NEVER_STEPPED,
     NO_GRADIENT,
     NOT_IN_OPTIMIZER,
@@ -29,9 +28,8 @@ from shapewright.findings.codes import (
 )
 from shapewright.findings.finding import Finding
 from shapewright.operators.facts import operators_with
-from shapewright.program.source_text import SourceText
 from shapewright.program.spans import Span
-from shapewright.program.syntax_nodes import LOOPS, collect_names, get_called_name
+from shapewright.program.syntax_nodes import get_called_name
 from shapewright.record.ops import Fact, Op
 from shapewright.record.report import (
     Moment,
@@ -133,85 +131,6 @@ def _is_stepped(scene: RehearsalContext, met: Observation) -> bool:
     return True
 
 
-@looks_for(GRAPH_KEPT, misled_by_errors=True)
-def find_kept_graphs(scene: RehearsalContext) -> Iterator[Finding]:
-    """Find loops in which every iteration keeps its graph."""
-    for met in _iter_observations(scene, "graph-kept"):
-        span, name = scene.span(met.place, "backward"), ""
-        keeper = None
-        text = scene.program.text(met.place[0])
-        if text is not None:
-            name, keeper = _find_keeper(text, met.place[1])
-        kept = text.span(keeper) if text is not None and keeper is not None else span
-        subject = f"`{name}`" if name else "the result of an iteration"
-        yield build_finding(
-            GRAPH_KEPT,
-            f"{subject} is kept with its graph: the memory of each step is held until"
-            " the loop ends",
-            kept,
-            (span, "its graph is built for this backward pass"),
-            (kept, f"`{name}.item()` or `{name}.detach()` keeps only the value"),
-        )
-
-
-def _find_keeper(text: SourceText, line: int) -> tuple[str, ast.stmt | None]:
-    """Return the name whose graph is kept, and the statement in its loop
-    that keeps it.
-    """
-    passes = [
-        node
-        for node in text.near(line)
-        if isinstance(node, ast.Call)
-        and isinstance(node.func, ast.Attribute)
-        and node.func.attr == "backward"
-    ]
-    if not passes:
-        return "", None
-    names = [n.id for n in ast.walk(passes[0].func) if isinstance(n, ast.Name)]
-    loop = text.around(passes[0], *LOOPS) or text.around(passes[0], ast.FunctionDef)
-    for name in reversed(names):
-        for node in ast.walk(loop) if loop is not None else ():
-            if isinstance(node, ast.stmt) and _is_kept(node, name):
-                return name, node
-    return (names[-1] if names else ""), None
-
-
-def _is_kept(node: ast.stmt, name: str) -> bool:
-    """Return whether a statement keeps a tensor itself, and not only its value, beyond
-    the iteration.
-    """
-    if isinstance(node, ast.AugAssign):
-        return _is_bare(node.value, name)
-    if isinstance(node, ast.Assign):
-        target = node.targets[0]
-        if isinstance(target, ast.Subscript | ast.Attribute):
-            return _is_bare(node.value, name)
-        same = isinstance(target, ast.Name) and isinstance(node.value, ast.BinOp)
-        names = collect_names(node.value)
-        return same and target.id in names - {name} and _is_bare(node.value, name)  # type: ignore[attr-defined]
-    if isinstance(node, ast.Expr) and isinstance(node.value, ast.Call):
-        call = node.value
-        method = call.func.attr if isinstance(call.func, ast.Attribute) else ""
-        if method in ("append", "extend", "add", "insert", "update", "setdefault"):
-            return any(_is_bare(argument, name) for argument in call.args)
-    return False
-
-
-def _is_bare(value: ast.expr, name: str) -> bool:
-    """Return whether a name occurs in an expression without being converted to its
-    value.
-    """
-    if isinstance(value, ast.Name):
-        return value.id == name
-    if isinstance(value, ast.Call):
-        return False
-    return any(
-        _is_bare(child, name)
-        for child in ast.iter_child_nodes(value)
-        if isinstance(child, ast.expr)
-    )
-
-
 @looks_for(NOT_IN_OPTIMIZER, of_whole_runs=True)
 def find_forgotten_parameters(scene: RehearsalContext) -> Iterator[Finding]:
     """Find parameters that no optimizer steps, and optimizers of other models'
@@ -288,8 +207,9 @@ def find_idle_parameters(scene: RehearsalContext) -> Iterator[Finding]:
         optimizer = scene.span(group.built, group.name)
         yield build_finding(
             NO_GRADIENT,
-            f"{many} of the {group.parameters} parameters of `{group.name}` never get a"
-            f" gradient: {_list_names(layers)}",
+            f"{many} of the {group.parameters} parameters of"
+            f" `{group.name}` never get a "
+            f"gradient: {_list_names(layers)}",
             first or optimizer,
             (optimizer, "the optimizer holds them"),
             (scene.span(group.stepped, "step"), "its steps do not change them"),

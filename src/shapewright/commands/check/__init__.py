@@ -268,5 +268,6 @@ def build_program(result: RunResult, seen: Constructions | None) -> Program:
     program.batches = result.batches
     if result.rehearsed is not None:
         program.remainders = result.rehearsed.remainders
+        program.lists = result.rehearsed.lists
         program.rehearsal = result.rehearsed.story
     return program

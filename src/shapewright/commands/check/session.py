@@ -11,6 +11,7 @@ from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, field, replace
 
 from shapewright.analysis import python_errors
+from shapewright.analysis.collated_lists import explain_list_attribute
 from shapewright.analysis.einops_errors import explain_einops
 from shapewright.analysis.explanations import MOST_RELATED, explain_failures
 from shapewright.analysis.fixes import FixOption, find_fixes, fix_error, iter_options
@@ -40,6 +41,7 @@ from shapewright.commands.check.tried_fixes import (
     GROUNDS,
     Crowded,
     Mend,
+    count_shared_warnings,
     is_enough,
     is_helpful,
     is_output_sure,
@@ -48,6 +50,7 @@ from shapewright.commands.check.tried_fixes import (
 from shapewright.commands.check.warning_fixes import WarningTrials, mend_warnings
 from shapewright.findings.codes import (
     CODES,
+    COLLATED_LIST,
     ITEMS_DO_NOT_STACK,
     MIXED_DEVICES,
     PROGRAM_ERROR,
@@ -155,7 +158,7 @@ class Session:
         self.repeat()
         self.confirm(complete)
         trace = self.program.trace
-        shown = (self.shown(reported) for reported in self.told)
+        shown = (self.shown(finding) for finding in self.told)
         findings = tuple(finding for finding in shown if not self.is_ignored(finding))
         if not (self.first and findings):
             warnings = find_hazards(self.program, self.ignored, self.strict)
@@ -163,13 +166,17 @@ class Session:
                 story = self.program.rehearsal
                 warnings += find_mistakes(self.program, story, self.ignored)
             trials = WarningTrials(
-                self.program, self.edit_original, self.attempt, self.room()
+                self.program,
+                self.edit_original,
+                self.attempt,
+                self.room(),
+                self.ignored,
             )
             error_spans = {
                 finding.span for finding in findings if finding.severity == "error"
             }
             warnings = [
-                warning for warning in warnings if warning.span not in error_spans
+                finding for finding in warnings if finding.span not in error_spans
             ]
             findings += tuple(mend_warnings(trials, warnings))
         if self.first:
@@ -187,7 +194,7 @@ class Session:
         lines = set()
         for span, misloaded in program.loads:
             place = (span.file, span.line, LOAD)
-            if place not in known:
+            if place not in known and misloaded.matched is None:
                 load = explain_load(span, misloaded)
                 load = replace(load, related=_collect_places(program, load))
                 fresh.append(Told(load, place))
@@ -206,7 +213,7 @@ class Session:
         ]
         places = {place for *_, place in explained}
         mixed = [f for f in program.trace.findings if f.code == MIXED_DEVICES]
-        places |= {get_finding_place(device_finding) for device_finding in mixed}
+        places |= {get_finding_place(entry) for entry in mixed}
         explained = [
             entry for entry in explained if not _is_of_guessed_batch(program, entry[1])
         ]
@@ -238,7 +245,7 @@ class Session:
                 place in known or (alone and fresh)
             ):
                 shown = explain_devices(program, finding)
-                if any(_is_same_stray(shown, reported.finding) for reported in fresh):
+                if any(_is_same_stray(shown, entry.finding) for entry in fresh):
                     continue
                 fresh.append(Told(shown, place))
                 moves = iter_options("move", 1.0, suggest_moves(program, finding))
@@ -260,9 +267,13 @@ class Session:
             shown = explain_definition(program, shown)
             shown = explain_einops(program, shown)
             shown = explain_missing_value(program, shown)
+            shown = explain_list_attribute(program, shown)
             shown = replace(shown, related=_collect_places(program, shown))
             fresh.append(Told(shown, place))
-            self.tries(program, fresh[-1], fix_error(program, finding))
+            code = shown.code if shown.code == COLLATED_LIST else finding.code
+            self.tries(
+                program, fresh[-1], fix_error(program, replace(finding, code=code))
+            )
         return fresh
 
     def tries(self, program: Program, reported: Told, options: list[FixOption]) -> None:
@@ -284,9 +295,10 @@ class Session:
                 start += len(part)
                 self.try_part(program, reported, part, before)
             short = len(known[start:]) > 0 and bool(some)
-            reported.mends.sort(key=lambda mend: rank_repair(mend, before, wanted))
+            shared = count_shared_warnings(reported.mends)
+            reported.mends.sort(key=lambda m: rank_repair(m, before, wanted, shared))
             enough = bool(reported.mends) and is_enough(
-                reported.mends[0], before, wanted, turn
+                reported.mends[0], before, wanted, turn, shared
             )
             if enough and reported.mends[0].tried.samples is False:
                 enough = not HazardContext(program).keeps_samples
@@ -299,11 +311,14 @@ class Session:
         if loses and HazardContext(program).keeps_samples:
             # What drops or merges the samples is no fix.
             reported.mends = [m for m in reported.mends if m.tried.samples is not False]
-        ranks = [rank_repair(mend, before, wanted)[:GROUNDS] for mend in reported.mends]
+        shared = count_shared_warnings(reported.mends)
+        ranks = [
+            rank_repair(m, before, wanted, shared)[:GROUNDS] for m in reported.mends
+        ]
         reported.mends = [
             mend
-            for mend, rank in zip(reported.mends, ranks, strict=True)
-            if rank == ranks[0]
+            for mend, option in zip(reported.mends, ranks, strict=True)
+            if option == ranks[0]
         ][:SHOWN]
 
     def try_part(
@@ -417,7 +432,7 @@ class Session:
         if rerun is None or not rerun.trace.complete:
             return None
         if not {place[:2] for place in list_failures(rerun)} & {
-            place[:2] for place in left
+            reported[:2] for reported in left
         }:
             return None
         self.texts = overlay

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections import Counter
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
 from shapewright.analysis.fixes import FixOption
@@ -41,12 +42,13 @@ def is_enough(
     before: tuple[Place, ...],
     wanted: tuple[tuple[int, ...], ...] | None,
     turn: int,
+    shared: int = 0,
 ) -> bool:
     """Return whether, after some rounds of trials, no better repair needs to be
     searched for.
     """
     tried = mend.tried
-    if not _is_clean(mend, before) or tried.warnings:
+    if not _is_clean(mend, before) or len(tried.warnings) > shared:
         return False
     if wanted is not None and tried.output != wanted:
         return False
@@ -97,15 +99,38 @@ def is_helpful(
     return (tried.complete and not new) or tried.ops > len(run.trace.ops)
 
 
+def count_shared_warnings(mends: Sequence[Mend]) -> int:
+    """Return how many warnings all repairs have whose runs had no error left.
+
+    With a single one nothing tells whether a warning is due to it.
+    """
+    clean = [
+        Counter(place[2] for place in mend.tried.warnings)
+        for mend in mends
+        if mend.tried.complete and not mend.tried.failures
+    ]
+    if len(clean) < 2:
+        return 0
+    shared = clean[0]
+    for each in clean[1:]:
+        shared &= each
+    return shared.total()
+
+
 GROUNDS = 5
 """How many parts of a rank say that a mend is worse, and not only less likely."""
 
 
 def rank_repair(
-    mend: Mend, before: tuple[Place, ...], wanted: tuple[tuple[int, ...], ...] | None
+    mend: Mend,
+    before: tuple[Place, ...],
+    wanted: tuple[tuple[int, ...], ...] | None,
+    shared: int = 0,
 ) -> tuple[float, ...]:
     """Return a sort key: repairs that let the program end come first, then those with
     the right output.
+
+    `shared` warnings come with every repair, from what the error had kept from running.
     """
     tried = mend.tried
     new = [place for place in tried.failures if place not in before]
@@ -115,7 +140,7 @@ def rank_repair(
         bool(new),
         differs,
         tried.samples is False,
-        len(tried.warnings),
+        max(0, len(tried.warnings) - shared),
         len(tried.failures),
         mend.option.cost,
     )

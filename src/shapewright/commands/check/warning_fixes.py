@@ -5,7 +5,7 @@ no more, and nothing else that it had not before.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from shapewright.analysis.fixes.warning_edits import suggest_edits
@@ -25,13 +25,14 @@ SHOWN = 2
 @dataclass(frozen=True, slots=True)
 class WarningTrials:
     """What is needed to try edits: the program, its texts with a fix, runs with other
-    texts, and how many more of these there may be.
+    texts, how many more of these there may be, and the codes that are switched off.
     """
 
     program: Program
     edit: Callable[[Fix], Mapping[str, str] | None]
     attempt: Callable[[Sequence[Overlay], Sequence[Place], bool], list[Tried]] | None
     room: int = 0
+    ignored: Collection[str] = ()
 
 
 def mend_warnings(trials: WarningTrials, findings: Sequence[Finding]) -> list[Finding]:
@@ -78,15 +79,20 @@ def _try_edits(
         and (run.ops or not complete)
         and len(run.failures) <= failed
         and not (loses and run.samples is False)
-        and _has_gone(finding.code, run, before)
+        and _has_gone(finding.code, run, before, trials.ignored)
     ]
     better = any(samples for _, samples in helpful_fixes)
     return [fix for fix, samples in helpful_fixes if samples or not better][:SHOWN]
 
 
-def _has_gone(code: str, run: Tried, before: Counter[str]) -> bool:
-    """Return whether a run has fewer findings of a code, and no more of any other."""
-    after = Counter(place[2] for place in (*run.warnings, *run.notes))
+def _has_gone(
+    code: str, run: Tried, before: Counter[str], ignored: Collection[str]
+) -> bool:
+    """Return whether a run has fewer findings of a code, and no more of any other that
+    is reported.
+    """
+    codes = [place[2] for place in (*run.warnings, *run.notes)]
+    after = Counter(each for each in codes if each not in ignored)
     return after[code] < before[code] and all(
         after[other_code] <= before[other_code] for other_code in after
     )

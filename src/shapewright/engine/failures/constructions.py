@@ -6,7 +6,7 @@ import inspect
 import sys
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from types import CodeType, FrameType
 from typing import Any
 
@@ -15,15 +15,20 @@ from torch import nn
 
 from shapewright.engine.call_sites import (
     SITE_PACKAGES,
+    TORCH,
     USER,
     Positions,
     Sites,
     get_source,
+    is_installed,
 )
 from shapewright.engine.replacement import copy_attributes
 from shapewright.operators.failed_calls import Misloaded
 from shapewright.program.spans import Span
 from shapewright.record.ops import Source
+
+LARGEST_SHARE = 0.1
+"""Of the keys that could match, the largest share that is next to nothing."""
 
 
 @dataclass(slots=True)
@@ -37,7 +42,7 @@ class _Loads:
     def watched(self) -> Iterator[None]:
         """Make `nn.Module.load_state_dict` continue with the keys that fit."""
         original = nn.Module.load_state_dict
-        refuse = self.refuse
+        refuse, note_loose = self.refuse, self.note_loose
 
         def load_state_dict(
             self: nn.Module,
@@ -46,7 +51,10 @@ class _Loads:
             assign: bool = False,
         ) -> Any:
             try:
-                return original(self, state_dict, strict, assign)
+                made = original(self, state_dict, strict, assign)
+                if not strict:
+                    note_loose(self, state_dict, made, sys._getframe(1))
+                return made
             except (RuntimeError, TypeError) as error:
                 kept = refuse(self, state_dict, error, sys._getframe(1))
                 if kept is None:
@@ -76,6 +84,35 @@ class _Loads:
             for key, value in inside.items()
             if key not in bad and isinstance(value, torch.Tensor)
         }
+
+    def note_loose(
+        self, module: nn.Module, given: Any, left: Any, frame: FrameType | None
+    ) -> None:
+        """Note a state dict of which `strict=False` loaded next to nothing.
+
+        Libraries that load in parts call it too; only calls of the program count.
+        """
+        if not isinstance(given, Mapping) or not self.is_asked_by_program(frame):
+            return
+        matched = len(given) - len(left.unexpected_keys)
+        fewest = min(matched + len(left.missing_keys), len(given))
+        if not fewest or matched > LARGEST_SHARE * fewest:
+            return
+        found = compare_state_dict(module, given, "")
+        frame = self.asking(frame)
+        if found is not None and frame is not None:
+            one = replace(found, matched=matched, given=len(given))
+            self.refused.append((frame.f_code, frame.f_lasti, one))
+
+    def is_asked_by_program(self, frame: FrameType | None) -> bool:
+        """Return whether the nearest frame that is neither torch's nor ours is the
+        program's.
+        """
+        while frame is not None and self.sites.kind_of(frame.f_code) != USER:
+            if frame.f_code.co_filename.startswith(TORCH):
+                return False
+            frame = frame.f_back
+        return frame is not None and not is_installed(frame.f_code.co_filename)
 
     def asking(self, frame: FrameType | None) -> FrameType | None:
         """Return the innermost frame of the program itself, else that of a library."""

@@ -144,6 +144,9 @@ def answer_gradient(
     if (kwargs or {}).get("create_graph"):
         engine.switch_graph_reuse(False)
         engine.memo.hung.clear()  # a later run with this memory asks the same
+    elif get_plain_name(func) == "grad" and not (kwargs or {}).get("retain_graph"):
+        for loss in nests.collect_tensors(args[:1]):
+            engine.note_differentiation(loss)
     with _disable_nan_checks():
         out = engine.run(func, *swapped)
     if get_plain_name(func) == "grad":

@@ -42,6 +42,7 @@ FACTS = {
         divide true_divide rsub __sub__ __rsub__ __mul__ __rmul__ __add__ __radd__ pow
         ** maximum minimum dist isclose & | ^ logical_and logical_or where
     """,
+    "divides_elements": "/ /= div div_ divide divide_ true_divide true_divide_",
     "subtracts": "- sub subtract rsub __sub__ __rsub__",
     "adds_terms": """
         + - += -= add sub add_ sub_ rsub subtract __add__ __radd__ __iadd__ __sub__

@@ -10,7 +10,7 @@ from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 import torch
-from torch.utils.data import DataLoader, IterableDataset, _utils
+from torch.utils.data import DataLoader, Dataset, IterableDataset, _utils
 from torch.utils.data import sampler as samplers
 
 from shapewright.engine import nests
@@ -18,7 +18,7 @@ from shapewright.engine.call_sites import USER
 from shapewright.engine.identity import Info
 from shapewright.engine.replacement import replace_attribute
 from shapewright.findings.codes import ITEMS_DO_NOT_STACK
-from shapewright.record.report import LastBatch
+from shapewright.record.report import LastBatch, ListField
 from shapewright.runtime.loops.iterables import LoaderPass
 from shapewright.runtime.loops.loop_calls import iter_turns
 from shapewright.runtime.training.story import format_file
@@ -120,6 +120,37 @@ def _iter_fields(stage: RehearsalState, item: Any, name: str = "") -> Iterator[L
             yield from _iter_fields(stage, value, f"{name}[{at}]")
     else:
         yield name, None, type(item).__name__
+
+
+def _note_lists(stage: RehearsalState, data: Any, items: list[Any]) -> None:
+    """Note the fields of an item that are lists of numbers."""
+    while isinstance(getattr(data, "dataset", None), Dataset):
+        data = data.dataset  # of a subset
+    code = getattr(type(data).__getitem__, "__code__", None)
+    if code is None or not stage.owns(code.co_filename):
+        return
+    file = format_file(code.co_filename, stage.story.folder)
+    for item in items:
+        for keys, length in _iter_lists(item):
+            name = type(data).__name__
+            field = ListField(file, code.co_firstlineno, name, keys, length)
+            stage.listed.setdefault(field)
+
+
+def _iter_lists(
+    value: Any, keys: tuple[str | int, ...] = ()
+) -> Iterator[tuple[tuple[str | int, ...], int]]:
+    """Yield the lists of numbers in an item by their keys, with their lengths."""
+    if isinstance(value, list) and len(value) > 1:
+        if all(type(each) in (int, float) for each in value):
+            yield keys, len(value)
+    elif isinstance(value, tuple):
+        for at, each in enumerate(value):
+            yield from _iter_lists(each, (*keys, at))
+    elif isinstance(value, dict):
+        for key, each in value.items():
+            if isinstance(key, str):
+                yield from _iter_lists(each, (*keys, key))
 
 
 FEWEST = 2
@@ -260,6 +291,7 @@ class _Batches(LoaderPass):
         self.length = len(items)
         if self.loader.collate_fn is _utils.collate.default_collate:
             items = _check_items(self.stage, self.dataset, items, picks)
+            _note_lists(self.stage, self.dataset, items[:1])
         return self.loader.collate_fn(items)
 
     @contextmanager

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from weakref import WeakKeyDictionary
 
 from shapewright.engine.call_sites import is_own_package
+from shapewright.record.report import ListField
 from shapewright.runtime.absent.settings import StandInSettings
 from shapewright.runtime.loops.carried_values import CarriedCounts, Growing, Lists
 from shapewright.runtime.loops.counts import NOTHING, Counts, Told
@@ -83,6 +84,7 @@ class RehearsalState(ProgramRun):
     batched: set[int] = field(default_factory=set)  # tensors with samples in dim 0
     loops: list[RunningLoop] = field(default_factory=list)  # that run, outermost first
     shortened: dict[int, int] = field(default_factory=dict)  # lengths told, and real
+    listed: dict[ListField, None] = field(default_factory=dict)
     unlike: dict[Any, str] = field(default_factory=dict)  # items that make no batch
     thread: int = field(default_factory=get_ident)
     waited: dict[tuple[str, int], str] = field(default_factory=dict)

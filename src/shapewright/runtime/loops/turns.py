@@ -176,7 +176,7 @@ class Turns(RunningLoop):
             self.pattern.take(self.events() if self.fresh else (), self.number)
         kept = self.graphs.kept(self.ran)
         if kept is not None:
-            stage.facts.meet("graph-kept", kept)
+            stage.facts.meet("graph-kept", kept, self.place)
 
     def events(self) -> Iterator[tuple[Any, ...]]:
         """Yield the calls of the iteration, except those that made items of batches.

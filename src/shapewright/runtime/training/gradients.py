@@ -154,36 +154,46 @@ def _find_divided_loss(node: Any) -> Any:
 
 
 class Graphs:
-    """The autograd graphs of the backward passes in one loop, by iteration."""
+    """The autograd graphs of the backward passes in one loop, by place and iteration.
+
+    Of several passes of a place in one iteration, as of an outer loop, the last counts.
+    """
 
     def __init__(self) -> None:
-        self.whole: list[tuple[int, weakref.ref[_Sentinel]]] = []
-        self.inner: list[tuple[int, weakref.ref[_Sentinel]]] = []  # divided before
+        self.whole: dict[Place, dict[int, weakref.ref[_Sentinel]]] = {}
+        self.inner: dict[
+            Place, dict[int, weakref.ref[_Sentinel]]
+        ] = {}  # divided before
 
-    def add(self, loss: Any, turn: int, place: Place) -> None:
-        """Note the graph of a loss whose backward pass is about to run."""
-        with torch._C.DisableTorchFunction():
-            node = loss.grad_fn
-            if node is None:
-                return
-            for loss_node, graphs in (
-                (node, self.whole),
-                (_find_divided_loss(node), self.inner),
-            ):
-                if loss_node is not None:
-                    sentinel = _Sentinel(place)
-                    loss_node.metadata["shapewright"] = sentinel
-                    graphs.append((turn, weakref.ref(sentinel)))
+    def add(self, marks: tuple[_Sentinel | None, ...], turn: int) -> None:
+        """Note the marks of a graph whose backward pass is about to run."""
+        for mark, graphs in zip(marks, (self.whole, self.inner), strict=True):
+            if mark is not None:
+                graphs.setdefault(mark.place, {})[turn] = weakref.ref(mark)
 
     def kept(self, ran: int) -> Place | None:
         """Return where the graphs were made if all earlier ones are still alive."""
-        for graphs in (self.whole, self.inner):
-            old = [sentinel for turn, sentinel in graphs if turn < ran - 1]
-            if ran < 3 or len({turn for turn, _ in graphs}) < 3:
+        for graphs in (*self.whole.values(), *self.inner.values()):
+            old = [mark for turn, mark in graphs.items() if turn < ran - 1]
+            if ran < 3 or len(graphs) < 3:
                 continue
-            if old and all(sentinel() is not None for sentinel in old):
+            if old and all(mark() is not None for mark in old):
                 gc.collect()
-                alive = [sentinel() for sentinel in old]
+                alive = [mark() for mark in old]
                 if alive[0] is not None and None not in alive:
                     return alive[0].place
         return None
+
+
+def track_graph(loss: Any, place: Place) -> tuple[_Sentinel | None, ...]:
+    """Mark the graph of a loss, and that of the loss before it was divided."""
+    with torch._C.DisableTorchFunction():
+        node = loss.grad_fn
+        nodes = (node, _find_divided_loss(node) if node is not None else None)
+        marks = []
+        for start in nodes:
+            mark = _Sentinel(place) if start is not None else None
+            if start is not None:
+                start.metadata["shapewright"] = mark
+            marks.append(mark)
+        return tuple(marks)

@@ -15,7 +15,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
-from functools import wraps
+from functools import partial, wraps
 from itertools import chain
 from typing import TYPE_CHECKING, Any
 
@@ -34,6 +34,7 @@ from shapewright.engine.function_names import get_plain_name
 from shapewright.engine.replacement import copy_attributes, replace_attribute
 from shapewright.findings.codes import DTYPE_MISMATCH
 from shapewright.record.report import Place
+from shapewright.runtime.training.gradients import track_graph
 
 if TYPE_CHECKING:
     from shapewright.runtime.loops.loop_state import RehearsalState
@@ -209,6 +210,8 @@ FIRST = 2
 def watch_steps(stage: RehearsalState) -> Iterator[None]:
     """Add each backward pass, optimizer step and change of mode to the story."""
     with ExitStack() as stack:
+        stage.engine.watch_differentiation(partial(_note_graph, stage))
+        stack.callback(stage.engine.watch_differentiation, None)
         replays = stack.enter_context(_replay_steps(stage))
         for owner, name, make in (
             (torch.Tensor, "backward", _make_backward(stage)),
@@ -243,9 +246,7 @@ def _make_backward(stage: RehearsalState) -> Callable[[Any], Any]:
             node.shapes.setdefault(f"{meta.shape} {meta.dtype}")
             stage.trained += 1
             stage.facts.before_backward(self)
-            if stage.loops:
-                loop = stage.loops[-1]
-                loop.graphs.add(self, loop.ran, stage.here())
+            _note_graph(stage, self)
             probes.before_backward()
             running[0] = True
             try:
@@ -260,6 +261,14 @@ def _make_backward(stage: RehearsalState) -> Callable[[Any], Any]:
         return backward
 
     return make
+
+
+def _note_graph(stage: RehearsalState, loss: Any) -> None:
+    """Note, for the loops that run, the graph of a loss that is differentiated."""
+    if stage.loops:
+        marks = track_graph(loss, stage.here())
+        for loop in stage.loops:
+            loop.graphs.add(marks, loop.ran)
 
 
 def _make_zero_grad(stage: RehearsalState) -> Callable[[Any], Any]:

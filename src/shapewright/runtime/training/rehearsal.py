@@ -12,7 +12,7 @@ import torch
 from torch import nn
 
 from shapewright.engine.replacement import replace_attribute
-from shapewright.record.report import LastBatch, Rehearsal, Training
+from shapewright.record.report import LastBatch, ListField, Rehearsal, Training
 from shapewright.runtime.absent import replace_absent_data
 from shapewright.runtime.absent.settings import StandInSettings
 from shapewright.runtime.claimed_machine import Machine, claim_machine
@@ -166,6 +166,7 @@ class Rehearsed:
     remainders: tuple[LastBatch, ...] = ()
     later: int | None = None
     jumped: int | None = None
+    lists: tuple[ListField, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -277,7 +278,9 @@ class Rehearser:
             self._story(stage.facts.told(self.folder)),
             gradients=stage.gradients.told(),
         )
-        self.rehearsed = Rehearsed(story, layer, left, stage.later, stage.jumped)
+        self.rehearsed = Rehearsed(
+            story, layer, left, stage.later, stage.jumped, tuple(stage.listed)
+        )
         if self.request.ended is not None:
             self.request.ended(self.rehearsed)
 

@@ -1,0 +1,109 @@
+"""Edits for a graph that is made once, before the loop that frees it.
+
+What no optimizer of the loop changes needs no graph there. What one does has to be
+computed anew in each iteration.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+
+from shapewright.analysis.autograd_errors import Cause
+from shapewright.analysis.autograd_errors.history import Edge, History
+from shapewright.analysis.autograd_errors.names import find_once_computed
+from shapewright.analysis.fixes.operands import append_method
+from shapewright.analysis.fixes.statements import (
+    cut_lines,
+    wrap_in_no_grad,
+    write_after,
+    write_before,
+)
+from shapewright.findings.finding import Fix
+from shapewright.program.source_text import SourceText, join_lines
+from shapewright.program.syntax_nodes import collect_names
+from shapewright.record.ops import Op
+
+
+def get_edge(cause: Cause) -> Edge | None:
+    """Return the tensor of a cause with the calls on both sides."""
+    if cause.fact is None or cause.maker is None or cause.user is None:
+        return None
+    return Edge(cause.fact, cause.maker, cause.user)
+
+
+FOLLOWED = 4
+"""Calls in the head of a loop, before the statement above it."""
+
+
+def suggest_for_early_graph(history: History, cause: Cause) -> Iterator[Fix]:
+    """Suggest computing without a graph what is computed once before the loop, or in
+    each iteration.
+    """
+    maker, found = cause.maker, None
+    for _ in range(FOLLOWED):
+        if maker is None:
+            return
+        found = find_once_computed(history, maker, cause.failing)
+        if found is None or found[1] is not found[2]:
+            break
+        maker = history.find_maker(maker.inputs[0], maker.index)
+    if found is None or found[1] is found[2]:
+        return
+    text, statement, loop = found
+    edge, first = get_edge(cause), cause.other
+    trained = set[int]()
+    if edge is not None and first is not None:
+        stepped = collect_stepped(history, first, cause.failing)
+        trained = stepped & collect_parameters(history, edge)
+    if not trained and isinstance(statement, ast.Assign):
+        yield from _suggest_without_graph(text, statement, cause)
+    written = text.written(statement)
+    if "\n" in written or statement.col_offset > loop.col_offset:
+        return
+    said = f"`{join_lines(written)}` inside the loop"
+    edits = (cut_lines(text, statement), write_before(text, loop.body[0], written))
+    yield Fix("fits", said, edits)
+
+
+def _suggest_without_graph(
+    text: SourceText, statement: ast.Assign, cause: Cause
+) -> Iterator[Fix]:
+    """Suggest `with torch.no_grad():` around a statement, and `detach()` of its
+    result.
+    """
+    edit = wrap_in_no_grad(text, statement)
+    shown = join_lines(text.written(statement))
+    if edit is not None:
+        yield Fix("fits", f"`with torch.no_grad():` around `{shown}`", (edit,))
+    if isinstance(statement.targets[0], ast.Name):
+        yield append_method(text, statement.value, ".detach()")
+        return
+    stored = collect_names(statement, ast.Store)
+    for name in cause.names:
+        if name in stored:  # else it is made of what is stored
+            new = f"{name} = {name}.detach()"
+            yield Fix("fits", f"`{new}`", (write_after(text, statement, new),))
+
+
+def collect_stepped(history: History, first: Op, failing: Op) -> set[int]:
+    """Return the storages that were written between two backward passes."""
+    return {
+        storage
+        for storage, writes in history.writers.items()
+        if any(first.index < write.index < failing.index for write in writes)
+        and any(
+            fact.is_leaf and fact.requires_grad for w in writes for fact in w.inputs
+        )
+    }
+
+
+def collect_parameters(history: History, edge: Edge) -> set[int]:
+    """Return the storages of the leaves that a tensor was computed from."""
+    graph = history.collect_graph((edge.fact,), edge.maker.index + 1)
+    return {
+        fact.storage
+        for op in graph.values()
+        for fact in op.inputs
+        if fact.is_leaf and fact.requires_grad
+    }

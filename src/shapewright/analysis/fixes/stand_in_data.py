@@ -1,0 +1,90 @@
+"""Tell fixes apart that only change the data on which a program is tried.
+
+Where both sides of a mismatch in a model come from the same dim of its input, the model
+does not fit data of that size, and other numbers in `torch.rand(...)` mend nothing.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable
+
+from shapewright.analysis.causes import trace_dim
+from shapewright.analysis.explanations import find_sides
+from shapewright.analysis.program_run import Program
+from shapewright.findings.finding import Fix
+from shapewright.operators.facts import operators_with
+from shapewright.operators.failed_calls import Failure
+from shapewright.program.source_text import SourceText
+from shapewright.program.spans import Span
+
+FACTORIES = operators_with("is_sized_factory", "is_range_factory")
+
+
+def has_shared_source(program: Program, failure: Failure) -> bool:
+    """Return whether both sides of a mismatch in a model are the same dim of its input,
+    changed in two ways.
+    """
+    op = program.trace.ops[failure.op]
+    wanted, got = find_sides(failure)
+    if not op.module or wanted is None or got is None or wanted[0] == got[0]:
+        return False
+    ends = [trace_dim(program, op.inputs[at], dim) for at, dim in (wanted, got)]
+    if any(end.why == "parameter" or not end.steps for end in ends):
+        return False
+    one, other = ends
+    return (one.fact.tensor, one.dim) == (other.fact.tensor, other.dim)
+
+
+def make_filter(program: Program) -> Callable[[Fix], bool]:
+    """Return a function that tells whether a fix edits nothing but the calls that make
+    data outside all models, or the numbers that only they read.
+    """
+    spans = [
+        op.span
+        for op in program.trace.ops
+        if op.span is not None
+        and not op.inputs
+        and not op.module
+        and op.name.rpartition(".")[2] in FACTORIES
+    ]
+    known = list(dict.fromkeys(spans))
+
+    def is_of_data(fix: Fix) -> bool:
+        texts = [program.text(edit.span.file) for edit in fix.edits]
+        return bool(fix.edits) and all(
+            text is not None
+            and (_is_within(edit.span, known) or _is_read_there(text, edit.span, known))
+            for edit, text in zip(fix.edits, texts, strict=True)
+        )
+
+    return is_of_data
+
+
+def _is_within(span: Span, spans: list[Span]) -> bool:
+    """Return whether a span lies in one of others."""
+    start, end = (span.line, span.column), (span.end_line, span.end_column)
+    return any(
+        each.file == span.file
+        and (each.line, each.column) <= start
+        and end <= (each.end_line, each.end_column)
+        for each in spans
+    )
+
+
+def _is_read_there(text: SourceText, span: Span, spans: list[Span]) -> bool:
+    """Return whether a span is a number whose name is read in these calls only."""
+    node = text.node(span)
+    statement = text.statement_of(node) if node is not None else None
+    if not isinstance(statement, ast.Assign):
+        return False
+    names = {each.id for target in statement.targets for each in ast.walk(target)
+             if isinstance(each, ast.Name)}  # fmt: skip
+    reads = [
+        each
+        for each in text.nodes
+        if isinstance(each, ast.Name)
+        and each.id in names
+        and isinstance(each.ctx, ast.Load)
+    ]
+    return bool(reads) and all(_is_within(text.span(each), spans) for each in reads)

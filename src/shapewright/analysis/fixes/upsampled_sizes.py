@@ -1,0 +1,151 @@
+"""Fixes for what is upsampled by a factor and misses the size that it meets."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+
+from shapewright.analysis.program_run import Program
+from shapewright.analysis.provenance.call_expressions import find_tensor_expressions
+from shapewright.findings.finding import Edit, Fix
+from shapewright.operators.failed_calls import Failure
+from shapewright.program.source_text import SourceText, join_lines
+from shapewright.program.spans import Span
+from shapewright.program.syntax_nodes import collect_names, iter_assignments
+from shapewright.record.ops import Fact, Op
+
+UPSAMPLING = frozenset({"interpolate", "upsample"})
+FARTHEST = 6
+"""Calls between the upsampling and the call that fails."""
+Function = ast.FunctionDef | ast.AsyncFunctionDef
+
+
+def suggest_target_size(program: Program, failure: Failure) -> Iterator[Fix]:
+    """Suggest `size=skip.shape[2:]` for `scale_factor=2`, where the result meets `skip`
+    and is some pixels larger or smaller.
+    """
+    op = program.trace.ops[failure.op]
+    places = find_tensor_expressions(program, op)
+    for at, fact in enumerate(op.inputs):
+        maker = _find_upsampling(program, fact)
+        found = program.call_at(maker.span) if maker is not None else None
+        if found is None:
+            continue
+        text, call = found
+        scaled = _find_scaled_call(call)
+        sizes = [
+            f"{text.written(place[0])}.shape[2:]"
+            for other, place in enumerate(places)
+            if other != at
+            and place is not None
+            and len(op.inputs[other].shape) == len(fact.shape)
+            and _is_known(program, op, text, call, place[0])
+        ]
+        if scaled is not None:
+            sizes += _list_written_sizes(text, scaled)
+        for size in dict.fromkeys(sizes):
+            yield _write_size(text, call, scaled, size)
+
+
+def _find_upsampling(program: Program, fact: Fact) -> Op | None:
+    """Return the call by a factor that gave a tensor its size, or None."""
+    for _ in range(FARTHEST):
+        maker = program.producers.get(fact.tensor)
+        if maker is None or not maker.inputs:
+            return None
+        if maker.name.rpartition(".")[2] in UPSAMPLING:
+            given = dict(maker.arguments)
+            by_factor = given.get("scale_factor", given.get("2")) is not None
+            return maker if by_factor else None
+        if maker.inputs[0].shape[2:] != fact.shape[2:]:
+            return None
+        fact = maker.inputs[0]
+    return None
+
+
+def _find_scaled_call(call: ast.Call) -> ast.Call | None:
+    """Return the call with `scale_factor=`: of the function, or of a layer that is
+    built on the spot.
+    """
+    for each in (call, call.func):
+        if isinstance(each, ast.Call) and _get_scale(each) is not None:
+            return each
+    return None
+
+
+def _get_scale(call: ast.Call) -> ast.keyword | None:
+    words = (word for word in call.keywords if word.arg == "scale_factor")
+    return next(words, None)
+
+
+def _is_known(
+    program: Program, op: Op, text: SourceText, call: ast.Call, other: ast.expr
+) -> bool:
+    """Return whether a name of the failing call has its value at the upsampling."""
+    found = program.node(op.span)
+    scope = text.around(call, ast.FunctionDef, ast.AsyncFunctionDef)
+    if found is None or found[0].file != text.file or not isinstance(other, ast.Name):
+        return False
+    if text.around(found[1], ast.FunctionDef, ast.AsyncFunctionDef) is not scope:
+        return False
+    lines = [
+        target.lineno
+        for target, _ in iter_assignments(scope if scope is not None else text.tree)
+        if other.id in collect_names(target)
+    ]
+    given = isinstance(scope, Function) and other.id in _list_parameters(scope)
+    return given or min(lines, default=call.lineno) < call.lineno
+
+
+def _list_parameters(scope: Function) -> list[str]:
+    arguments = scope.args
+    return [a.arg for a in (*arguments.posonlyargs, *arguments.args,
+                            *arguments.kwonlyargs)]  # fmt: skip
+
+
+def _list_written_sizes(text: SourceText, call: ast.Call) -> list[str]:
+    """Return the sizes by which a factor was computed: `out` of `out[0] / in_h`."""
+    scope = text.around(call, ast.FunctionDef, ast.AsyncFunctionDef)
+    scale = _get_scale(call)
+    if not isinstance(scope, Function) or scale is None:
+        return []
+    names = collect_names(scale.value)
+    values = [scale.value]
+    for target, value in iter_assignments(scope, before=call.lineno):
+        if names & collect_names(target):
+            values.append(value)
+    given = _list_parameters(scope)
+    indexed, plain = [], []
+    for value in values:
+        for node in ast.walk(value):
+            dividend = node.left if isinstance(node, ast.BinOp) else None
+            if not isinstance(node, ast.BinOp) or not isinstance(node.op, ast.Div):
+                continue
+            for part in ast.walk(dividend) if dividend is not None else ():
+                owner = part.value if isinstance(part, ast.Subscript) else None
+                if isinstance(owner, ast.Name) and owner.id in given:
+                    indexed.append(f"tuple({owner.id})")
+                elif isinstance(part, ast.Name) and part.id in given:
+                    plain.append(part.id)
+    own = [f"tuple({name})" for name in plain]
+    pair = [f"({', '.join(plain)})"] if len(plain) == 2 else []
+    return [*indexed, *(pair if not indexed else []), *(own if not indexed else [])]
+
+
+def _write_size(
+    text: SourceText, call: ast.Call, scaled: ast.Call | None, size: str
+) -> Fix:
+    """Return the fix that writes `size=` for the factor, or resizes what a layer
+    returns.
+    """
+    scale = _get_scale(scaled) if scaled is not None else None
+    if scale is None:
+        span = text.span(call)
+        names = {node.id for node in text.nodes if isinstance(node, ast.Name)}
+        function = "F" if "F" in names else "torch.nn.functional"
+        new = f"{function}.interpolate({text.written(call)}, size={size})"
+        return Fix("fits", f"`{join_lines(new)}`", (Edit(span, new),))
+    end = text.span(scale.value)
+    start = Span(end.file, scale.lineno, text.column(scale.lineno, scale.col_offset),
+                 end.end_line, end.end_column)  # fmt: skip
+    return Fix("fits", f"`size={size}`", (Edit(start, f"size={size}"),))

@@ -1,0 +1,97 @@
+"""Find `x[:, index]` with an index for each row: (B, B) where (B,) is meant.
+
+All pairs are right where they are used as such: negatives within a batch, a diagonal.
+So the use decides: a number for each row that it meets, or a mean of everything.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from shapewright.analysis.hazards.context import ALL_LOSSES, ARITHMETIC, HazardContext
+from shapewright.analysis.provenance.axes import Axis
+from shapewright.analysis.provenance.axis_flow import OperatorCall
+from shapewright.analysis.provenance.view_axes import get_items
+from shapewright.findings.codes import INDEX_OF_ALL_ROWS, looks_for
+from shapewright.findings.finding import Finding
+from shapewright.operators.facts import operators_with
+
+ALONG = operators_with("computes_each_element", "leads_to_loss") | ARITHMETIC | {"sum"}
+"""Calls after which an element still belongs to one pair."""
+PAIRWISE = operators_with("normalizes_along_dim") | {"cross_entropy", "nll_loss"}
+"""Calls that read the pairs of a row together."""
+FARTHEST = 12
+"""Calls after the index that are looked at."""
+
+
+@looks_for(INDEX_OF_ALL_ROWS)
+def find_row_indices(scene: HazardContext) -> Iterator[Finding]:
+    """Find indices of columns that have one entry for each row."""
+    for call in scene.calls:
+        if call.op.span is None or not _is_index_of_columns(call):
+            continue
+        use = _find_use(scene, call)
+        if use is None:
+            continue
+        names = scene.words(call.op)
+        count = call.op.inputs[0].shape[0]
+        message = (
+            f"{names[1]} has an index for each of the {count} rows of {names[0]}, and "
+            f"all are taken of every row: {(count, count)}, not {count} elements"
+        )
+        said = "each row meets the columns of all others here"
+        yield scene.finding(INDEX_OF_ALL_ROWS, call.op, message, (use.op, said))
+
+
+def _is_index_of_columns(call: OperatorCall) -> bool:
+    """Return whether columns of a matrix are taken by an index that counts its rows."""
+    if call.name == "[]":
+        taken = get_items(call) == (":", "tensor")
+    else:
+        taken = call.name == "index_select" and call.given(1, "dim") in (1, -1)
+    if not taken or len(call.op.inputs) != 2 or len(call.dims[0]) != 2:
+        return False
+    rows, columns = call.dims[0]
+    index = call.dims[1]
+    if len(index) != 1 or not len(rows) == len(columns) == len(index[0]) == 1:
+        return False
+    same = index[0][0].root is rows[0].root and rows[0].data
+    return same and columns[0].root is not rows[0].root and rows[0].size > 1
+
+
+def _find_use(scene: HazardContext, call: OperatorCall) -> OperatorCall | None:
+    """Return the first call that takes the result for one number per row; None where
+    all pairs are wanted.
+    """
+    shape = call.op.outputs[0].shape
+    waiting, first = [call.op.outputs[0].tensor], None
+    for _ in range(FARTHEST):
+        if not waiting:
+            break
+        tensor = waiting.pop(0)
+        for user in scene.users.get(tensor, ()):
+            out = user.op.outputs[0].shape
+            if _is_met_by_rows(user, tensor, call.dims[1][0][0].root):
+                first = first or user
+            elif user.name not in ALONG - PAIRWISE or out not in (shape, ()):
+                return None
+            if out == shape:
+                waiting.append(user.op.outputs[0].tensor)
+    return first
+
+
+def _is_met_by_rows(user: OperatorCall, tensor: int, rows: Axis) -> bool:
+    """Return whether a call combines pairs with one number per row, or takes the mean
+    of all.
+    """
+    if user.name == "mean":
+        return not user.op.outputs[0].shape
+    if user.name not in ARITHMETIC | ALL_LOSSES or user.name in PAIRWISE:
+        return False
+    for fact, dims in zip(user.op.inputs, user.dims, strict=True):
+        if fact.tensor == tensor or not dims or len(dims[0]) != 1:
+            continue
+        column = len(dims) == 2 and fact.shape[1] == 1
+        if (len(dims) == 1 or column) and dims[0][0].root is rows:
+            return True
+    return False

@@ -1,0 +1,181 @@
+"""Find losses that are kept with their graphs, and the statement that keeps them.
+
+The run has seen that the graphs stay alive; the text says by which statement.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+
+from shapewright.analysis.training_mistakes.context import (
+    RehearsalContext,
+    build_finding,
+)
+from shapewright.findings.codes import GRAPH_KEPT, looks_for
+from shapewright.findings.finding import Finding
+from shapewright.program.source_text import SourceText
+from shapewright.program.syntax_nodes import LOOPS, collect_names, get_called_name
+from shapewright.record.report import Observation, Place
+
+PASSES = ("backward", "grad")
+STORING = ("append", "appendleft", "extend", "add", "insert", "update", "setdefault")
+"""Methods that keep what they are given."""
+MOST_CALLERS = 4
+"""Functions around a backward pass that are followed to a loop, one calling another."""
+
+
+@looks_for(GRAPH_KEPT, misled_by_errors=True)
+def find_kept_graphs(scene: RehearsalContext) -> Iterator[Finding]:
+    """Find loops in which every iteration keeps its graph."""
+    seen: set[Place] = set()
+    for met in scene.training.met:
+        if met.kind != "graph-kept" or met.place in seen:
+            continue
+        seen.add(met.place)  # an outer loop keeps what an inner one does
+        span = scene.span(met.place, *PASSES)
+        found = _find_keeper(scene, met)
+        name = found[0] if found is not None else ""
+        kept = found[1].span(found[2]) if found is not None else span
+        said = f"`{name}`" if name else "the result of an iteration"
+        yield build_finding(
+            GRAPH_KEPT,
+            f"{said} is kept with its graph: the memory of each step is held until the "
+            "loop ends",
+            kept,
+            (span, "its graph is built for this backward pass"),
+            (kept, f"`{name}.item()` or `{name}.detach()` keeps only the value"),
+        )
+
+
+def _find_keeper(
+    scene: RehearsalContext, met: Observation
+) -> tuple[str, SourceText, ast.stmt] | None:
+    """Return what is kept, and the text and statement that keep it.
+
+    The pass may stand in the loop, or in a function that the loop calls.
+    """
+    text = scene.program.text(met.place[0])
+    passes = [
+        node
+        for node in (text.near(met.place[1]) if text is not None else ())
+        if isinstance(node, ast.Call) and get_called_name(node) in PASSES
+    ]
+    if text is None or not passes:
+        return None
+    around = scene.program.text(met.other[0]) if met.other is not None else None
+    line = met.other[1] if met.other is not None else 0
+    loops = [each for each in (around.near(line) if around is not None else ())
+             if isinstance(each, LOOPS)]  # fmt: skip
+    loop = text.around(passes[0], *LOOPS) or text.around(passes[0], ast.FunctionDef)
+    names = _list_differentiated(passes[0])
+    for where, scope in ((text, loop), *((around, each) for each in loops)):
+        inside = where is text and scope is not None and _is_within(scope, passes[0])
+        for name in reversed(names) if inside else ():
+            for node in ast.walk(scope) if scope is not None else ():
+                if isinstance(node, ast.stmt) and _is_kept(node, name):
+                    return name, text, node
+    for scope in loops:
+        if around is not None:
+            found = _find_kept_result(scope, _list_callers(text, passes[0]), around)
+            if found is not None:
+                return found[0], around, found[1]
+    return (names[-1], text, text.statement_of(passes[0])) if names else None
+
+
+def _list_differentiated(node: ast.Call) -> list[str]:
+    """Return the names of what a backward pass begins with."""
+    func = node.func
+    method = isinstance(func, ast.Attribute) and func.attr == "backward"
+    start: ast.AST | None = func if method else next(iter(node.args), None)
+    names = ast.walk(start) if start is not None else ()
+    return [each.id for each in names if isinstance(each, ast.Name)]
+
+
+def _is_within(scope: ast.AST, node: ast.AST) -> bool:
+    return any(child is node for child in ast.walk(scope))
+
+
+def _list_callers(text: SourceText, node: ast.AST) -> set[str]:
+    """Return the names of the functions that contain a node, and of their callers."""
+    names: set[str] = set()
+    waiting = [node]
+    for _ in range(MOST_CALLERS):
+        around = text.around(waiting.pop(0), ast.FunctionDef) if waiting else None
+        if around is None or around.name in names:
+            continue
+        names.add(around.name)
+        waiting += [
+            call
+            for call in text.nodes
+            if isinstance(call, ast.Call) and get_called_name(call) == around.name
+        ]
+    return names
+
+
+def _find_kept_result(
+    loop: ast.AST, functions: set[str], text: SourceText
+) -> tuple[str, ast.stmt] | None:
+    """Return what a loop keeps of the results of some functions, and the statement."""
+    results: set[str] = set()
+    for node in ast.walk(loop):
+        value = node.value if isinstance(node, ast.Assign) else None
+        if isinstance(node, ast.Assign) and get_called_name(node.value) in functions:
+            results |= {name for each in node.targets
+                        for name in collect_names(each, ast.Store)}  # fmt: skip
+        elif value is not None and isinstance(node, ast.Assign):
+            for name in results & collect_names(value):
+                if _is_bare(value, name) and isinstance(node.targets[0], ast.Name):
+                    results = results | {node.targets[0].id}
+                    break
+    for node in ast.walk(loop):
+        if not isinstance(node, ast.stmt):
+            continue
+        for name in sorted(results):
+            if _is_kept(node, name):
+                return name, node
+        call = node.value if isinstance(node, ast.Expr) else None
+        stored = call.args if isinstance(call, ast.Call) and _is_storing(call) else []
+        for each in stored:
+            if get_called_name(each) in functions:
+                return text.written(each), node
+    return None
+
+
+def _is_kept(node: ast.stmt, name: str) -> bool:
+    """Return whether a statement keeps a tensor itself, and not only its value, beyond
+    the iteration.
+    """
+    if isinstance(node, ast.AugAssign):
+        return _is_bare(node.value, name)
+    if isinstance(node, ast.Assign):
+        target = node.targets[0]
+        if isinstance(target, ast.Subscript | ast.Attribute):
+            return _is_bare(node.value, name)
+        same = isinstance(target, ast.Name) and isinstance(node.value, ast.BinOp)
+        names = collect_names(node.value)
+        return same and target.id in names - {name} and _is_bare(node.value, name)  # type: ignore[attr-defined]
+    if isinstance(node, ast.Expr) and isinstance(node.value, ast.Call):
+        given = node.value.args if _is_storing(node.value) else []
+        return any(_is_bare(argument, name) for argument in given)
+    return False
+
+
+def _is_storing(call: ast.Call) -> bool:
+    """Return whether a call keeps its arguments, as `append` does."""
+    return isinstance(call.func, ast.Attribute) and call.func.attr in STORING
+
+
+def _is_bare(value: ast.expr, name: str) -> bool:
+    """Return whether a name occurs in an expression without being converted to its
+    value.
+    """
+    if isinstance(value, ast.Name):
+        return value.id == name
+    if isinstance(value, ast.Call):
+        return False
+    return any(
+        _is_bare(child, name)
+        for child in ast.iter_child_nodes(value)
+        if isinstance(child, ast.expr)
+    )

@@ -1,0 +1,100 @@
+"""Losses of log-probabilities that get probabilities."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from checking.hazards import program, warned
+from tests.rehearsing.rehearsed import rehearsed
+
+FORWARD = """\
+x, target:
+q = {weights}
+return F.kl_div({given}, target.softmax(1), reduction="batchmean")
+"""
+WEIGHTS = "1 / (1 + self.fc(x) ** 2)"
+LAYERS = "self.fc = nn.Linear(8, 5)"
+INPUTS = "torch.rand(4, 8), torch.rand(4, 5)"
+WRONG = {
+    "softmax": "self.fc(x).softmax(1)",
+    "softmax and a small number": "self.fc(x).softmax(1) + 1e-8",
+    "sum of a dim": "q / q.sum(1, keepdim=True)",
+    "sum of everything": "q / q.sum()",
+    "transposed for the sum": "(q.t() / q.sum(1)).t()",
+    "small number beside the sum": "q / (q.sum(1, keepdim=True) + 1e-6)",
+    "sum from below": "q / q.sum(1, keepdim=True).clamp(min=1e-6)",
+    "function": "torch.div(q, q.sum(1).unsqueeze(1))",
+    "exponential by hand": "q.exp() / q.exp().sum(1, keepdim=True)",
+}
+RIGHT = {
+    "log of softmax": "self.fc(x).softmax(1).log()",
+    "log with a small number": "(self.fc(x).softmax(1) + 1e-8).log()",
+    "log of a quotient": "(q / q.sum(1, keepdim=True)).log()",
+    "log_softmax": "self.fc(x).log_softmax(1)",
+    "divided by another sum": "q / x.sum(1, keepdim=True)",
+    "divided by a mean": "q / q.mean(1, keepdim=True)",
+    "minus logsumexp": "q - q.logsumexp(1, keepdim=True)",
+    "divided by a temperature": "self.fc(x).log_softmax(1) / 2.0",
+}
+
+
+@pytest.mark.parametrize("name", WRONG)
+def test_probabilities_are_found(name: str, tmp_path: Path) -> None:
+    text = FORWARD.format(weights=WEIGHTS, given=WRONG[name])
+    codes = [each.partition(":")[0] for each in warned(
+        tmp_path, program(LAYERS, text, INPUTS))]  # fmt: skip
+    assert codes == ["loss-input"]
+
+
+@pytest.mark.parametrize("name", RIGHT)
+def test_logarithms_are_quiet(name: str, tmp_path: Path) -> None:
+    text = FORWARD.format(weights=WEIGHTS, given=RIGHT[name])
+    assert "loss-input" not in str(warned(tmp_path, program(LAYERS, text, INPUTS)))
+
+
+def test_targets_are_probabilities(tmp_path: Path) -> None:
+    forward = """\
+    x, target:
+    wanted = target / target.sum(1, keepdim=True)
+    return F.kl_div(self.fc(x).log_softmax(1), wanted, reduction="batchmean")
+    """
+    assert not warned(tmp_path, program(LAYERS, forward, INPUTS))
+
+
+SCRIPT = """\
+import torch
+from torch import nn
+
+model = nn.Linear(8, 5)
+criterion = nn.KLDivLoss(reduction="batchmean")
+optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+for _ in range(20):
+    x, target = torch.rand(4, 8), torch.rand(4, 5).softmax(1)
+    {line}
+    optimizer.zero_grad()
+    loss.backward()
+    optimizer.step()
+"""
+
+
+@pytest.mark.parametrize(
+    ("line", "edit"),
+    [
+        (
+            "q = model(x) ** 2; p = q / q.sum(1, keepdim=True)"
+            "; loss = criterion(p, target)",
+            "`p.log()`",
+        ),
+        (
+            "loss = criterion(model(x).softmax(1), target)",
+            "`log_softmax` for `softmax`",
+        ),
+    ],
+)
+def test_the_logarithm_is_tried(line: str, edit: str, tmp_path: Path) -> None:
+    (finding,) = rehearsed(tmp_path, SCRIPT.format(line=line)).findings
+    assert finding.code == "loss-input"
+    assert finding.fixes[0].message == edit
+    assert finding.fixes[0].checked

@@ -1,0 +1,86 @@
+"""`x[:, index]` with an index for each row: where one element of each is meant."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.rehearsing.rehearsed import rehearsed
+
+SCRIPT = """\
+import torch
+from torch import nn
+import torch.nn.functional as F
+from torch.utils.data import DataLoader, TensorDataset
+
+data = TensorDataset(
+    torch.randn(96, 6), torch.randint(0, 4, (96,)), torch.randn(96)
+)
+loader = DataLoader(data, batch_size=16)
+net = nn.Sequential(nn.Linear(6, 32), nn.ReLU(), nn.Linear(32, 4))
+target_net = nn.Linear(6, 4)
+optimizer = torch.optim.SGD(net.parameters(), lr=0.1)
+for epoch in range(2):
+    for x, y, reward in loader:
+        scores = net(x)
+        {loss}
+        optimizer.zero_grad()
+        loss.backward()
+        optimizer.step()
+"""
+WRONG = {
+    "weighted by row": (
+        "loss = -(scores.log_softmax(1)[:, y] * reward).mean()",
+        "`scores.log_softmax(1).gather(1, y.unsqueeze(1)).squeeze(1)`",
+    ),
+    "against a target": (
+        "loss = F.mse_loss(scores[:, y], reward + target_net(x).amax(1).detach())",
+        "`scores[torch.arange(len(scores)), y]`",
+    ),
+    "the mean of all": (
+        "log_p = scores.log_softmax(1); loss = -log_p[:, y].mean()",
+        "`log_p[torch.arange(len(log_p)), y]`",
+    ),
+    "a column of rows": (
+        "loss = ((scores[:, y] - reward.unsqueeze(1)) ** 2).mean()",
+        "",
+    ),
+    "index_select": (
+        "loss = (scores.index_select(1, y) * reward).mean()",
+        "`scores[torch.arange(len(scores)), y]`",
+    ),
+}
+RIGHT = {
+    "an index for rows and columns":
+        "loss = -(scores.log_softmax(1)[torch.arange(len(y)), y] * reward).mean()",
+    "gather": "loss = -(scores.log_softmax(1).gather(1, y[:, None])[:, 0]).mean()",
+    "the diagonal": "loss = -(scores.log_softmax(1)[:, y].diag() * reward).mean()",
+    "a diagonal": "loss = -(scores[:, y].diagonal() * reward).mean()",
+    "negatives within a batch":
+        "loss = F.cross_entropy(scores[:, y] - reward, torch.arange(len(y)))",
+    "columns of all": "loss = (scores[:, torch.tensor([0, 2])] ** 2).mean()",
+    "another order of columns":
+        "loss = (scores[:, torch.randperm(4)] * torch.rand(4)).mean()",
+    "another order of a square":
+        "loss = ((scores @ scores.t())[:, torch.randperm(16)] * reward).mean()",
+    "a softmax over all":
+        "loss = ((scores[:, y] * reward).softmax(1) @ scores).mean()",
+    "rows": "loss = (scores[y] ** 2).mean()",
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", WRONG)
+def test_columns_of_all_rows_are_found(name: str, tmp_path: Path) -> None:
+    loss, edit = WRONG[name]
+    report = rehearsed(tmp_path, SCRIPT.format(loss=loss))
+    (finding,) = [f for f in report.findings if f.code == "index-of-all-rows"]
+    assert "16 rows" in finding.message
+    assert finding.fixes[0].checked
+    assert not edit or finding.fixes[0].message == edit
+
+
+@pytest.mark.parametrize("name", RIGHT)
+def test_what_is_meant_is_quiet(name: str, tmp_path: Path) -> None:
+    report = rehearsed(tmp_path, SCRIPT.format(loss=RIGHT[name]))
+    assert "index-of-all-rows" not in [each.code for each in report.findings]
