@@ -30,10 +30,10 @@ def explain_collated_list(
     program: Program, failure: Failure, finding: Finding
 ) -> Finding:
     """Return the finding with its cause, if an operand is a transposed list."""
-    found = _find_stacked_list(program, failure)
-    if found is None:
+    stacked = _find_stacked_list(program, failure)
+    if stacked is None:
         return finding
-    stack, field = found
+    stack, field = stacked
     shape = format_shape(stack.outputs[0])
     message = (
         f"`{field.class_name}` returns {field.name} as a list, which `default_collate`"
@@ -67,8 +67,8 @@ def suggest_tensors(program: Program, failure: Failure | None) -> Iterator[Fix]:
     """Suggest `torch.tensor(...)` around the list that an item holds, and a stack along
     dim 1.
     """
-    found = _find_stacked_list(program, failure) if failure is not None else None
-    fields = [found[1]] if found is not None else []
+    stacked = _find_stacked_list(program, failure) if failure is not None else None
+    fields = [stacked[1]] if stacked is not None else []
     if failure is None:
         fields = list(program.lists)
     for field in fields:
@@ -76,7 +76,7 @@ def suggest_tensors(program: Program, failure: Failure | None) -> Iterator[Fix]:
             span = text.span(value)
             new = f"torch.tensor({text.written(value)})"
             yield Fix("fits", f"`{join_lines(new)}`", (Edit(span, new),))
-    call = program.call_at(found[0].span) if found is not None else None
+    call = program.call_at(stacked[0].span) if stacked is not None else None
     if call is not None and len(call[1].args) == 1 and not call[1].keywords:
         written = call[0].written(call[1].args[0])
         new = f"{call[0].written(call[1].func)}({written}, dim=1)"

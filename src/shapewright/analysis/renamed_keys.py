@@ -34,13 +34,13 @@ def write_renamed_key(theirs: Sequence[str], ours: Sequence[str]) -> str:
         first, second = second, first
     if second is not None and (first[0] or not second[0]):
         second = None
-    made = {
+    renamed = {
         _rename_key(key, second)
         if second is not None and key.startswith(second[0])
         else _rename_key(key, first)
         for key in theirs
     }
-    if len(made & {*ours}) < LEAST_SHARE * min(len(theirs), len(ours)):
+    if len(renamed & {*ours}) < LEAST_SHARE * min(len(theirs), len(ours)):
         return ""
     general = _write_rule(*first)
     if second is None:

@@ -63,21 +63,21 @@ def _collect_read_names(text: SourceText) -> frozenset[str]:
 
     `total = total + 1` reads its own name only to count.
     """
-    found: set[str] = set()
+    reads: set[str] = set()
     for node in text.nodes:
         if isinstance(node, ast.Name) and not isinstance(node.ctx, ast.Store):
             statement = text.around(node, ast.Assign)
             targets = statement.targets if statement is not None else []
-            own = [each.id for each in targets if isinstance(each, ast.Name)]
+            own = [target.id for target in targets if isinstance(target, ast.Name)]
             if node.id not in own:
-                found.add(node.id)
+                reads.add(node.id)
         elif isinstance(node, ast.Global | ast.Nonlocal):
-            found.update(node.names)
+            reads.update(node.names)
         elif isinstance(node, ast.Constant) and isinstance(node.value, str):
-            found.add(node.value)
+            reads.add(node.value)
         elif isinstance(node, ast.arg):
-            found.add(node.arg)
-    return frozenset(found)
+            reads.add(node.arg)
+    return frozenset(reads)
 
 
 def _find_in_scope(
@@ -94,7 +94,7 @@ def _find_in_scope(
     }
     by_loop: dict[ast.AST, list[str]] = {}
     for name, additions in unread.items():
-        loops = [_find_outer_loop(text, scope, each) for each in additions]
+        loops = [_find_outer_loop(text, scope, addition) for addition in additions]
         if len(loops) == 1 and loops[0] is not None:
             by_loop.setdefault(loops[0], []).append(name)
     for loop, names in by_loop.items():
@@ -154,7 +154,7 @@ def _is_meant(name: str, other: str, statement: ast.stmt) -> bool:
     own, words = name.lower().split("_"), other.lower().split("_")
     more = [word for word in own if word not in words]
     missing = [word for word in words if word not in own]
-    said = " ".join(
+    printed = " ".join(
         node.value.lower()
         for node in ast.walk(statement)
         if isinstance(node, ast.Constant) and isinstance(node.value, str)
@@ -162,5 +162,5 @@ def _is_meant(name: str, other: str, statement: ast.stmt) -> bool:
     if len(more) != 1 or len(missing) > 1 or len(own) < 2:
         return False
     if missing:
-        return more[0] in said and missing[0] not in said
-    return "train" not in said
+        return more[0] in printed and missing[0] not in printed
+    return "train" not in printed

@@ -147,10 +147,10 @@ def find_once_computed(
             continue
         text = first[0]
         loops = [
-            each
-            for each in text.outwards(second[1])
-            if isinstance(each, ast.For | ast.While)
-            and (first[1] is each or not _is_inside(text, first[1], each))
+            node
+            for node in text.outwards(second[1])
+            if isinstance(node, ast.For | ast.While)
+            and (first[1] is node or not _is_inside(text, first[1], node))
         ]
         if loops:
             return text, first[1], loops[0]

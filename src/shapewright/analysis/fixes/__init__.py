@@ -78,9 +78,11 @@ def find_fixes(program: Program, failure: Failure) -> list[FixOption]:
         return options
     is_of_data = make_filter(program)
     if any(option.kind == "size" for option in options):  # fits every size
-        options = [each for each in options if each.kind != "family"]
+        options = [option for option in options if option.kind != "family"]
     return [
-        each for each in options if each.kind == "family" or not is_of_data(each.fix)
+        option
+        for option in options
+        if option.kind == "family" or not is_of_data(option.fix)
     ]
 
 

@@ -40,17 +40,20 @@ def suggest_for_early_graph(history: History, cause: Cause) -> Iterator[Fix]:
     """Suggest computing without a graph what is computed once before the loop, or in
     each iteration.
     """
-    maker, found = cause.maker, None
+    maker, text_and_statement = cause.maker, None
     for _ in range(FOLLOWED):
         if maker is None:
             return
-        found = find_once_computed(history, maker, cause.failing)
-        if found is None or found[1] is not found[2]:
+        text_and_statement = find_once_computed(history, maker, cause.failing)
+        if (
+            text_and_statement is None
+            or text_and_statement[1] is not text_and_statement[2]
+        ):
             break
         maker = history.find_maker(maker.inputs[0], maker.index)
-    if found is None or found[1] is found[2]:
+    if text_and_statement is None or text_and_statement[1] is text_and_statement[2]:
         return
-    text, statement, loop = found
+    text, statement, loop = text_and_statement
     edge, first = get_edge(cause), cause.other
     trained = set[int]()
     if edge is not None and first is not None:
@@ -61,9 +64,9 @@ def suggest_for_early_graph(history: History, cause: Cause) -> Iterator[Fix]:
     written = text.written(statement)
     if "\n" in written or statement.col_offset > loop.col_offset:
         return
-    said = f"`{join_lines(written)}` inside the loop"
+    words = f"`{join_lines(written)}` inside the loop"
     edits = (cut_lines(text, statement), write_before(text, loop.body[0], written))
-    yield Fix("fits", said, edits)
+    yield Fix("fits", words, edits)
 
 
 def _suggest_without_graph(

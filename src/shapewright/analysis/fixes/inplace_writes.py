@@ -22,16 +22,16 @@ def suggest_for_leaf(history: History, cause: Cause) -> Iterator[Fix]:
     program = history.program
     edits: list[Edit] = []
     for op in _list_writes(program, cause):
-        found = program.node(op.span)
-        if found is not None:
-            fixes = suggest_without_flag(program, op, *found)
+        text_and_node = program.node(op.span)
+        if text_and_node is not None:
+            fixes = suggest_without_flag(program, op, *text_and_node)
             edits += [e for fix in fixes for e in fix.edits if e not in edits]
     if edits:
         lines = sorted({edit.span.line for edit in edits})
-        said = "`inplace=False`"
+        words = "`inplace=False`"
         if len(lines) > 1:
-            said += f" at lines {', '.join(map(str, lines[:-1]))} and {lines[-1]}"
-        yield Fix("fits", said, tuple(edits))
+            words += f" at lines {', '.join(map(str, lines[:-1]))} and {lines[-1]}"
+        yield Fix("fits", words, tuple(edits))
         return
     statement = history.find_text(cause.failing.span)
     edit = wrap_in_no_grad(*statement) if statement is not None else None
@@ -65,17 +65,17 @@ def suggest_without_flag(
     layer = program.layer(write)
     places = [(text, node)]
     if layer is not None and layer.path in program.built:
-        found = program.call_at(program.built[layer.path].span)
-        if found is not None:
-            places.append(found)
+        text_and_call = program.call_at(program.built[layer.path].span)
+        if text_and_call is not None:
+            places.append(text_and_call)
     for where, call in places:
         if not isinstance(call, ast.Call):
             continue
         for word in call.keywords:
             if word.arg == "inplace":
                 span = where.span(word.value)
-                said = "`inplace=False`"
-                yield Fix("fits", said, (Edit(span, "False"),))
+                words = "`inplace=False`"
+                yield Fix("fits", words, (Edit(span, "False"),))
         last = call.args[-1] if layer is not None and call.args else None
         if isinstance(last, ast.Constant) and last.value is True:
             span = where.span(last)

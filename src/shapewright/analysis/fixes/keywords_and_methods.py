@@ -237,13 +237,16 @@ def fix_padded_sequence(program: Program, failure: Failure) -> Iterator[Fix]:
 def suggest_samples_first(program: Program, fact: Fact) -> Iterator[Fix]:
     """Suggest `batch_first=True` where a sequence was padded, if it was packed so."""
     padded = find_turned_sequence(program, fact)
-    found = program.call_at(padded.span) if padded is not None else None
-    if found is None or get_last_name(found[1].func) != "pad_packed_sequence":
+    text_and_call = program.call_at(padded.span) if padded is not None else None
+    if (
+        text_and_call is None
+        or get_last_name(text_and_call[1].func) != "pad_packed_sequence"
+    ):
         return
-    text, call = found
-    given = {word.arg: word.value for word in call.keywords}
-    if "batch_first" in given:
-        edit = Edit(text.span(given["batch_first"]), "True")
+    text, call = text_and_call
+    keywords = {word.arg: word.value for word in call.keywords}
+    if "batch_first" in keywords:
+        edit = Edit(text.span(keywords["batch_first"]), "True")
         yield Fix("fits", "`batch_first=True`", (edit,))
     elif len(call.args) == 1:
         yield with_keyword(text, call, "batch_first=True")

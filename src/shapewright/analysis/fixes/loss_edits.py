@@ -146,10 +146,10 @@ def _suggest_log_softmax(program: Program, maker: Op) -> Iterator[Fix]:
 
 def _suggest_log(program: Program, loss: Op) -> Iterator[Fix]:
     """Suggest `probabilities.log()` for what a loss gets."""
-    found = program.node(loss.span)
+    text_and_node = program.node(loss.span)
     place = next(iter(find_tensor_expressions(program, loss)), None)
-    if found is not None and place is not None:
-        yield append_method(found[0], place[0], ".log()")
+    if text_and_node is not None and place is not None:
+        yield append_method(text_and_node[0], place[0], ".log()")
 
 
 def _suggest_other_loss(

@@ -32,8 +32,8 @@ def has_shared_source(program: Program, failure: Failure) -> bool:
     ends = [trace_dim(program, op.inputs[at], dim) for at, dim in (wanted, got)]
     if any(end.why == "parameter" or not end.steps for end in ends):
         return False
-    one, other = ends
-    return (one.fact.tensor, one.dim) == (other.fact.tensor, other.dim)
+    left, other = ends
+    return (left.fact.tensor, left.dim) == (other.fact.tensor, other.dim)
 
 
 def make_filter(program: Program) -> Callable[[Fix], bool]:
@@ -65,10 +65,10 @@ def _is_within(span: Span, spans: list[Span]) -> bool:
     """Return whether a span lies in one of others."""
     start, end = (span.line, span.column), (span.end_line, span.end_column)
     return any(
-        each.file == span.file
-        and (each.line, each.column) <= start
-        and end <= (each.end_line, each.end_column)
-        for each in spans
+        place.file == span.file
+        and (place.line, place.column) <= start
+        and end <= (place.end_line, place.end_column)
+        for place in spans
     )
 
 
@@ -78,13 +78,13 @@ def _is_read_there(text: SourceText, span: Span, spans: list[Span]) -> bool:
     statement = text.statement_of(node) if node is not None else None
     if not isinstance(statement, ast.Assign):
         return False
-    names = {each.id for target in statement.targets for each in ast.walk(target)
-             if isinstance(each, ast.Name)}  # fmt: skip
+    names = {name.id for target in statement.targets for name in ast.walk(target)
+             if isinstance(name, ast.Name)}  # fmt: skip
     reads = [
-        each
-        for each in text.nodes
-        if isinstance(each, ast.Name)
-        and each.id in names
-        and isinstance(each.ctx, ast.Load)
+        name
+        for name in text.nodes
+        if isinstance(name, ast.Name)
+        and name.id in names
+        and isinstance(name.ctx, ast.Load)
     ]
-    return bool(reads) and all(_is_within(text.span(each), spans) for each in reads)
+    return bool(reads) and all(_is_within(text.span(read), spans) for read in reads)

@@ -46,8 +46,8 @@ def suggest_value(
             break
         use = outer
     if use is None:
-        calls = [each for each in ast.walk(statement) if isinstance(each, ast.Call)]
-        use = next((each for each in calls if text.written(each) == name), None)
+        calls = [call for call in ast.walk(statement) if isinstance(call, ast.Call)]
+        use = next((call for call in calls if text.written(call) == name), None)
     for method in (".item()", ".detach()"):
         if use is not None:
             yield append_method(text, use, method)
@@ -108,14 +108,14 @@ def suggest_own_counts(
             continue
         names = {other: name for name, other in unread.pairs}
         edits = tuple(
-            Edit(text.span(each), names[each.id])
-            for each in ast.walk(unread.statement)
-            if isinstance(each, ast.Name)
-            and each.id in names
-            and isinstance(each.ctx, ast.Load)
+            Edit(text.span(name), names[name.id])
+            for name in ast.walk(unread.statement)
+            if isinstance(name, ast.Name)
+            and name.id in names
+            and isinstance(name.ctx, ast.Load)
         )
-        said = ", ".join(f"`{name}` for `{other}`" for name, other in unread.pairs)
-        yield Fix("fits", said, edits)
+        words = ", ".join(f"`{name}` for `{other}`" for name, other in unread.pairs)
+        yield Fix("fits", words, edits)
 
 
 def suggest_inside_loop(

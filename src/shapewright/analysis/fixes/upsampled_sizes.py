@@ -28,10 +28,10 @@ def suggest_target_size(program: Program, failure: Failure) -> Iterator[Fix]:
     places = find_tensor_expressions(program, op)
     for at, fact in enumerate(op.inputs):
         maker = _find_upsampling(program, fact)
-        found = program.call_at(maker.span) if maker is not None else None
-        if found is None:
+        text_and_call = program.call_at(maker.span) if maker is not None else None
+        if text_and_call is None:
             continue
-        text, call = found
+        text, call = text_and_call
         scaled = _find_scaled_call(call)
         sizes = [
             f"{text.written(place[0])}.shape[2:]"
@@ -54,8 +54,8 @@ def _find_upsampling(program: Program, fact: Fact) -> Op | None:
         if maker is None or not maker.inputs:
             return None
         if maker.name.rpartition(".")[2] in UPSAMPLING:
-            given = dict(maker.arguments)
-            by_factor = given.get("scale_factor", given.get("2")) is not None
+            arguments = dict(maker.arguments)
+            by_factor = arguments.get("scale_factor", arguments.get("2")) is not None
             return maker if by_factor else None
         if maker.inputs[0].shape[2:] != fact.shape[2:]:
             return None
@@ -67,9 +67,9 @@ def _find_scaled_call(call: ast.Call) -> ast.Call | None:
     """Return the call with `scale_factor=`: of the function, or of a layer that is
     built on the spot.
     """
-    for each in (call, call.func):
-        if isinstance(each, ast.Call) and _get_scale(each) is not None:
-            return each
+    for candidate in (call, call.func):
+        if isinstance(candidate, ast.Call) and _get_scale(candidate) is not None:
+            return candidate
     return None
 
 
@@ -82,19 +82,26 @@ def _is_known(
     program: Program, op: Op, text: SourceText, call: ast.Call, other: ast.expr
 ) -> bool:
     """Return whether a name of the failing call has its value at the upsampling."""
-    found = program.node(op.span)
+    text_and_node = program.node(op.span)
     scope = text.around(call, ast.FunctionDef, ast.AsyncFunctionDef)
-    if found is None or found[0].file != text.file or not isinstance(other, ast.Name):
+    if (
+        text_and_node is None
+        or text_and_node[0].file != text.file
+        or not isinstance(other, ast.Name)
+    ):
         return False
-    if text.around(found[1], ast.FunctionDef, ast.AsyncFunctionDef) is not scope:
+    if (
+        text.around(text_and_node[1], ast.FunctionDef, ast.AsyncFunctionDef)
+        is not scope
+    ):
         return False
     lines = [
         target.lineno
         for target, _ in iter_assignments(scope if scope is not None else text.tree)
         if other.id in collect_names(target)
     ]
-    given = isinstance(scope, Function) and other.id in _list_parameters(scope)
-    return given or min(lines, default=call.lineno) < call.lineno
+    is_parameter = isinstance(scope, Function) and other.id in _list_parameters(scope)
+    return is_parameter or min(lines, default=call.lineno) < call.lineno
 
 
 def _list_parameters(scope: Function) -> list[str]:
@@ -114,7 +121,7 @@ def _list_written_sizes(text: SourceText, call: ast.Call) -> list[str]:
     for target, value in iter_assignments(scope, before=call.lineno):
         if names & collect_names(target):
             values.append(value)
-    given = _list_parameters(scope)
+    parameters = _list_parameters(scope)
     indexed, plain = [], []
     for value in values:
         for node in ast.walk(value):
@@ -123,9 +130,9 @@ def _list_written_sizes(text: SourceText, call: ast.Call) -> list[str]:
                 continue
             for part in ast.walk(dividend) if dividend is not None else ():
                 owner = part.value if isinstance(part, ast.Subscript) else None
-                if isinstance(owner, ast.Name) and owner.id in given:
+                if isinstance(owner, ast.Name) and owner.id in parameters:
                     indexed.append(f"tuple({owner.id})")
-                elif isinstance(part, ast.Name) and part.id in given:
+                elif isinstance(part, ast.Name) and part.id in parameters:
                     plain.append(part.id)
     own = [f"tuple({name})" for name in plain]
     pair = [f"({', '.join(plain)})"] if len(plain) == 2 else []

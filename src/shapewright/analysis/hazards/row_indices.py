@@ -39,8 +39,8 @@ def find_row_indices(scene: HazardContext) -> Iterator[Finding]:
             f"{names[1]} has an index for each of the {count} rows of {names[0]}, and "
             f"all are taken of every row: {(count, count)}, not {count} elements"
         )
-        said = "each row meets the columns of all others here"
-        yield scene.finding(INDEX_OF_ALL_ROWS, call.op, message, (use.op, said))
+        words = "each row meets the columns of all others here"
+        yield scene.finding(INDEX_OF_ALL_ROWS, call.op, message, (use.op, words))
 
 
 def _is_index_of_columns(call: OperatorCall) -> bool:

@@ -13,6 +13,6 @@ from shapewright.findings.finding import Finding
 @looks_for(UNMATCHED_STATE_DICT)
 def find_unmatched_state_dicts(scene: HazardContext) -> Iterator[Finding]:
     """Find calls of `load_state_dict` after which the model is as it was built."""
-    for span, one in scene.program.loads:
-        if one.matched is not None:
-            yield explain_loose_load(span, one)
+    for span, misloaded in scene.program.loads:
+        if misloaded.matched is not None:
+            yield explain_loose_load(span, misloaded)

@@ -273,6 +273,6 @@ def _find_unbound(flow: AxisFlow, call: OperatorCall) -> Dim | None:
         return None
     if len(first.outputs) != len(makers):
         return None
-    given = dict(first.arguments)
+    arguments = dict(first.arguments)
     dims = flow.of(first.inputs[0])
-    return dims[given.get("dim", given.get("1", 0)) % len(dims)]
+    return dims[arguments.get("dim", arguments.get("1", 0)) % len(dims)]

@@ -26,8 +26,8 @@ def find_counts_not_read(scene: RehearsalContext) -> Iterator[Finding]:
             others = " and ".join(f"`{other}`" for _, other in unread.pairs)
             many = len(unread.pairs) > 1
             places = [
-                (text.span(each), f"`{text.written(each)}`, in the loop above")
-                for each in unread.additions
+                (text.span(addition), f"`{text.written(addition)}`, in the loop above")
+                for addition in unread.additions
             ]
             yield build_finding(
                 COUNT_NOT_READ,

@@ -34,14 +34,14 @@ def find_kept_graphs(scene: RehearsalContext) -> Iterator[Finding]:
             continue
         seen.add(met.place)  # an outer loop keeps what an inner one does
         span = scene.span(met.place, *PASSES)
-        found = _find_keeper(scene, met)
-        name = found[0] if found is not None else ""
-        kept = found[1].span(found[2]) if found is not None else span
-        said = f"`{name}`" if name else "the result of an iteration"
+        keeper = _find_keeper(scene, met)
+        name = keeper[0] if keeper is not None else ""
+        kept = keeper[1].span(keeper[2]) if keeper is not None else span
+        words = f"`{name}`" if name else "the result of an iteration"
         yield build_finding(
             GRAPH_KEPT,
-            f"{said} is kept with its graph: the memory of each step is held until the "
-            "loop ends",
+            f"{words} is kept with its graph: the memory of each step is held until "
+            "the loop ends",
             kept,
             (span, "its graph is built for this backward pass"),
             (kept, f"`{name}.item()` or `{name}.detach()` keeps only the value"),
@@ -65,11 +65,14 @@ def _find_keeper(
         return None
     around = scene.program.text(met.other[0]) if met.other is not None else None
     line = met.other[1] if met.other is not None else 0
-    loops = [each for each in (around.near(line) if around is not None else ())
-             if isinstance(each, LOOPS)]  # fmt: skip
+    loops = [loop for loop in (around.near(line) if around is not None else ())
+             if isinstance(loop, LOOPS)]  # fmt: skip
     loop = text.around(passes[0], *LOOPS) or text.around(passes[0], ast.FunctionDef)
     names = _list_differentiated(passes[0])
-    for where, scope in ((text, loop), *((around, each) for each in loops)):
+    for where, scope in (
+        (text, loop),
+        *((around, around_loop) for around_loop in loops),
+    ):
         inside = where is text and scope is not None and _is_within(scope, passes[0])
         for name in reversed(names) if inside else ():
             for node in ast.walk(scope) if scope is not None else ():
@@ -77,9 +80,9 @@ def _find_keeper(
                     return name, text, node
     for scope in loops:
         if around is not None:
-            found = _find_kept_result(scope, _list_callers(text, passes[0]), around)
-            if found is not None:
-                return found[0], around, found[1]
+            keeper = _find_kept_result(scope, _list_callers(text, passes[0]), around)
+            if keeper is not None:
+                return keeper[0], around, keeper[1]
     return (names[-1], text, text.statement_of(passes[0])) if names else None
 
 
@@ -89,7 +92,7 @@ def _list_differentiated(node: ast.Call) -> list[str]:
     method = isinstance(func, ast.Attribute) and func.attr == "backward"
     start: ast.AST | None = func if method else next(iter(node.args), None)
     names = ast.walk(start) if start is not None else ()
-    return [each.id for each in names if isinstance(each, ast.Name)]
+    return [name_node.id for name_node in names if isinstance(name_node, ast.Name)]
 
 
 def _is_within(scope: ast.AST, node: ast.AST) -> bool:
@@ -121,8 +124,8 @@ def _find_kept_result(
     for node in ast.walk(loop):
         value = node.value if isinstance(node, ast.Assign) else None
         if isinstance(node, ast.Assign) and get_called_name(node.value) in functions:
-            results |= {name for each in node.targets
-                        for name in collect_names(each, ast.Store)}  # fmt: skip
+            results |= {name for target in node.targets
+                        for name in collect_names(target, ast.Store)}  # fmt: skip
         elif value is not None and isinstance(node, ast.Assign):
             for name in results & collect_names(value):
                 if _is_bare(value, name) and isinstance(node.targets[0], ast.Name):
@@ -136,9 +139,9 @@ def _find_kept_result(
                 return name, node
         call = node.value if isinstance(node, ast.Expr) else None
         stored = call.args if isinstance(call, ast.Call) and _is_storing(call) else []
-        for each in stored:
-            if get_called_name(each) in functions:
-                return text.written(each), node
+        for argument in stored:
+            if get_called_name(argument) in functions:
+                return text.written(argument), node
     return None
 
 
@@ -156,8 +159,8 @@ def _is_kept(node: ast.stmt, name: str) -> bool:
         names = collect_names(node.value)
         return same and target.id in names - {name} and _is_bare(node.value, name)  # type: ignore[attr-defined]
     if isinstance(node, ast.Expr) and isinstance(node.value, ast.Call):
-        given = node.value.args if _is_storing(node.value) else []
-        return any(_is_bare(argument, name) for argument in given)
+        arguments = node.value.args if _is_storing(node.value) else []
+        return any(_is_bare(argument, name) for argument in arguments)
     return False
 
 

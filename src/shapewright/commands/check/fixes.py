@@ -109,8 +109,8 @@ def list_failures(program: Program) -> tuple[Place, ...]:
     """Return the places of failed calls, in order, and of the program's own errors."""
     places = [
         (span.file, span.line, LOAD)
-        for span, one in program.loads
-        if one.matched is None
+        for span, misloaded in program.loads
+        if misloaded.matched is None
     ]
     places += [get_place(program, failure) for failure in program.failures]
     lines = {place[:2] for place in places}

@@ -112,8 +112,8 @@ def count_shared_warnings(mends: Sequence[Mend]) -> int:
     if len(clean) < 2:
         return 0
     shared = clean[0]
-    for each in clean[1:]:
-        shared &= each
+    for warnings in clean[1:]:
+        shared &= warnings
     return shared.total()
 
 

@@ -92,7 +92,7 @@ def _has_gone(
     is reported.
     """
     codes = [place[2] for place in (*run.warnings, *run.notes)]
-    after = Counter(each for each in codes if each not in ignored)
+    after = Counter(code for code in codes if code not in ignored)
     return after[code] < before[code] and all(
         after[other_code] <= before[other_code] for other_code in after
     )

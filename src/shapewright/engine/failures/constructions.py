@@ -51,10 +51,10 @@ class _Loads:
             assign: bool = False,
         ) -> Any:
             try:
-                made = original(self, state_dict, strict, assign)
+                incompatible = original(self, state_dict, strict, assign)
                 if not strict:
-                    note_loose(self, state_dict, made, sys._getframe(1))
-                return made
+                    note_loose(self, state_dict, incompatible, sys._getframe(1))
+                return incompatible
             except (RuntimeError, TypeError) as error:
                 kept = refuse(self, state_dict, error, sys._getframe(1))
                 if kept is None:
@@ -86,23 +86,23 @@ class _Loads:
         }
 
     def note_loose(
-        self, module: nn.Module, given: Any, left: Any, frame: FrameType | None
+        self, module: nn.Module, state: Any, left: Any, frame: FrameType | None
     ) -> None:
         """Note a state dict of which `strict=False` loaded next to nothing.
 
         Libraries that load in parts call it too; only calls of the program count.
         """
-        if not isinstance(given, Mapping) or not self.is_asked_by_program(frame):
+        if not isinstance(state, Mapping) or not self.is_asked_by_program(frame):
             return
-        matched = len(given) - len(left.unexpected_keys)
-        fewest = min(matched + len(left.missing_keys), len(given))
+        matched = len(state) - len(left.unexpected_keys)
+        fewest = min(matched + len(left.missing_keys), len(state))
         if not fewest or matched > LARGEST_SHARE * fewest:
             return
-        found = compare_state_dict(module, given, "")
+        misloaded = compare_state_dict(module, state, "")
         frame = self.asking(frame)
-        if found is not None and frame is not None:
-            one = replace(found, matched=matched, given=len(given))
-            self.refused.append((frame.f_code, frame.f_lasti, one))
+        if misloaded is not None and frame is not None:
+            matched_load = replace(misloaded, matched=matched, given=len(state))
+            self.refused.append((frame.f_code, frame.f_lasti, matched_load))
 
     def is_asked_by_program(self, frame: FrameType | None) -> bool:
         """Return whether the nearest frame that is neither torch's nor ours is the

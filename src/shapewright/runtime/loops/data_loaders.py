@@ -142,15 +142,15 @@ def _iter_lists(
 ) -> Iterator[tuple[tuple[str | int, ...], int]]:
     """Yield the lists of numbers in an item by their keys, with their lengths."""
     if isinstance(value, list) and len(value) > 1:
-        if all(type(each) in (int, float) for each in value):
+        if all(type(item) in (int, float) for item in value):
             yield keys, len(value)
     elif isinstance(value, tuple):
-        for at, each in enumerate(value):
-            yield from _iter_lists(each, (*keys, at))
+        for at, item in enumerate(value):
+            yield from _iter_lists(item, (*keys, at))
     elif isinstance(value, dict):
-        for key, each in value.items():
+        for key, item in value.items():
             if isinstance(key, str):
-                yield from _iter_lists(each, (*keys, key))
+                yield from _iter_lists(item, (*keys, key))
 
 
 FEWEST = 2
