@@ -217,3 +217,30 @@ def test_how_many_points_are_left_is_told(tmp_path: Path) -> None:
     report = rehearsed(tmp_path, text, device="cuda")
     assert report.findings == ()
     assert any("`torch.unique`" in each.message for each in report.assumptions)
+
+
+COUNTING = """\
+import torch, triton
+import triton.language as tl
+
+@triton.jit
+def count(x_ptr, index_ptr, out_ptr, n, BLOCK: tl.constexpr):
+    at = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    x = tl.load(x_ptr + at)
+    where = out_ptr + tl.load(index_ptr + at)
+    tl.atomic_add(where, x)
+
+x, index = torch.zeros(4).cuda(), torch.zeros(4).int().cuda()
+out = torch.zeros(4, device="cuda")
+count[(1,)](x, index, out, 4, BLOCK=4)
+assert x.sum().item() == 0
+assert index.sum().item() == 0
+print(out.sum().item())
+"""
+
+
+def test_what_a_kernel_stores_in_is_not_known_afterwards(tmp_path: Path) -> None:
+    report = rehearsed(tmp_path, COUNTING, device="cuda")
+    assert report.findings == ()
+    messages = [each.message for each in report.assumptions]
+    assert any("`Tensor.item` of unknown data" in message for message in messages)

@@ -299,6 +299,12 @@ class MinkowskiAvgPooling(_Pooling):
 
     reduce = "mean"
 
+    def __init__(
+        self, kernel_size: Any = -1, stride: Any = 1, dilation: Any = 1,
+        kernel_generator: Any = None, dimension: int | None = None,
+    ) -> None:  # fmt: skip
+        super().__init__(kernel_size, stride, dilation, kernel_generator, dimension)
+
 
 class MinkowskiGlobalPooling(nn.Module):
     """features (N, C): (batch, C); the batch is the largest of the coordinates."""
