@@ -244,3 +244,19 @@ def test_what_a_kernel_stores_in_is_not_known_afterwards(tmp_path: Path) -> None
     assert report.findings == ()
     messages = [each.message for each in report.assumptions]
     assert any("`Tensor.item` of unknown data" in message for message in messages)
+
+
+@pytest.mark.parametrize("name", ["AdamW8bit", "Lion8bit", "AdamW", "PagedAdam8bit"])
+def test_states_of_8_bits_take_a_byte(name: str) -> None:
+    optimizers = importlib.import_module(
+        "shapewright.runtime.absent.stand_ins.bitsandbytes"
+    ).MODULES["optim"]
+    small, large = (torch.nn.Parameter(torch.ones(size)) for size in (100, 5000))
+    optimizer = optimizers[name]([small, large], lr=1e-2)
+    for _ in range(2):
+        small.grad, large.grad = torch.ones(100), torch.linspace(0.1, 1, 5000)
+        optimizer.step()
+    states = [optimizer.state[parameter]["exp_avg"] for parameter in (small, large)]
+    wide = torch.float32 if name == "AdamW" else torch.uint8
+    assert [state.dtype for state in states] == [torch.float32, wide]
+    assert large[0].item() == pytest.approx(small[0].item(), abs=2e-3)

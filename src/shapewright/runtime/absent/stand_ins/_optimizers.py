@@ -8,12 +8,16 @@ import torch
 from torch import Tensor
 
 Betas = tuple[float, float]
+BLOCK = 256
+"""Elements of a state of 8 bits that share their largest value."""
 
 
 class _Optimizer(torch.optim.Optimizer):
     """An optimizer whose update of one parameter is a method."""
 
     set_grad_none = False
+    least_8bit: int | None = None
+    """From how many elements on states have 8 bits; None for never."""
 
     def step(self, closure: Any = None, *args: Any, **kwargs: Any) -> Any:
         """Update the parameters that have a gradient; return the loss."""
@@ -43,12 +47,43 @@ class _Optimizer(torch.optim.Optimizer):
         raise NotImplementedError
 
     def keep(self, parameter: Tensor, *names: str) -> list[Tensor]:
-        """Return states of a parameter, of zeros at first, float32."""
+        """Return states of a parameter, of zeros at first, as float32."""
         state = self.state[parameter]
+        small = self.least_8bit is not None and parameter.numel() >= self.least_8bit
+        dtype = torch.uint8 if small else torch.float32
         for name in names:
             if name not in state:
-                state[name] = torch.zeros_like(parameter, dtype=torch.float32)
-        return [state[name] for name in names]
+                state[name] = torch.zeros_like(parameter, dtype=dtype)
+                if small:
+                    blocks = -(-parameter.numel() // BLOCK)
+                    state[f"absmax_{name}"] = parameter.new_zeros(
+                        blocks, dtype=torch.float32
+                    )
+        return [self._widen(state, name) for name in names]
+
+    def _widen(self, state: Any, name: str) -> Any:
+        """Return a state as float32."""
+        if state[name].dtype != torch.uint8:
+            return state[name]
+        return (state[name].float() - 128) / 127 * _spread(state, name)
+
+    def write(self, parameter: Tensor, name: str, value: Tensor) -> None:
+        """Store a state that `keep` has given, if it has 8 bits."""
+        state = self.state[parameter]
+        if state[name].dtype != torch.uint8:
+            return
+        largest = state[f"absmax_{name}"]
+        rest = len(largest) * BLOCK - value.numel()
+        rows = torch.nn.functional.pad(value.flatten(), (0, rest)).view(-1, BLOCK)
+        largest.copy_(rows.abs().amax(1).clamp(min=1e-12))
+        state[name].copy_((value / _spread(state, name) * 127 + 128).round())
+
+
+def _spread(state: Any, name: str) -> Any:
+    """Return the largest value of the block of each element."""
+    kept = state[name]
+    wide = state[f"absmax_{name}"].repeat_interleave(BLOCK)
+    return wide[: kept.numel()].view(kept.shape)
 
 
 class Adam(_Optimizer):
@@ -75,6 +110,8 @@ class Adam(_Optimizer):
         beta1, beta2 = group["betas"]
         first.mul_(beta1).add_(slope, alpha=1 - beta1)
         second.mul_(beta2).addcmul_(slope, slope, value=1 - beta2)
+        self.write(parameter, "exp_avg", first)
+        self.write(parameter, "exp_avg_sq", second)
         scales = (1.0, 1.0)
         if group["bias_correction"]:
             scales = (1 - beta1 ** group["step"], 1 - beta2 ** group["step"])
@@ -131,6 +168,7 @@ class Lion(_Optimizer):
         sign = sign + group["weight_decay"] * parameter.float()
         parameter.sub_((group["lr"] * sign).to(parameter.dtype))
         first.mul_(beta2).add_(slope, alpha=1 - beta2)
+        self.write(parameter, "exp_avg", first)
 
 
 class Adagrad(_Optimizer):

@@ -27,6 +27,11 @@ class Adam(_Adam):
         is_paged: bool = False,
     ) -> None:  # fmt: skip
         _require_rates(lr, betas, eps)
+        if optim_bits not in (8, 32):
+            raise NotImplementedError(
+                f"Amount of optimizer bits not supported: {optim_bits}"
+            )
+        self.least_8bit = min_8bit_size if optim_bits == 8 else None
         super().__init__(params, lr, betas, eps, weight_decay, decoupled=self.decoupled)
 
 
@@ -56,7 +61,10 @@ class Adam8bit(Adam):
             raise ValueError(
                 "Adam8bit only supports optim_bits=32 (default value for compatibility)"
             )
-        super().__init__(params, lr, betas, eps, weight_decay)
+        super().__init__(
+            params, lr, betas, eps, weight_decay, optim_bits=8,
+            min_8bit_size=min_8bit_size,
+        )  # fmt: skip
 
 
 class AdamW(Adam):
@@ -70,7 +78,10 @@ class AdamW(Adam):
         optim_bits: int = 32, args: Any = None, min_8bit_size: int = 4096,
         is_paged: bool = False,
     ) -> None:  # fmt: skip
-        super().__init__(params, lr, betas, eps, weight_decay)
+        super().__init__(
+            params, lr, betas, eps, weight_decay, amsgrad, optim_bits, args,
+            min_8bit_size,
+        )  # fmt: skip
 
 
 class AdamW8bit(AdamW):
@@ -89,7 +100,10 @@ class AdamW8bit(AdamW):
                 "AdamW8bit only supports optim_bits=32 (default value for "
                 "compatibility)"
             )
-        super().__init__(params, lr, betas, eps, weight_decay)
+        super().__init__(
+            params, lr, betas, eps, weight_decay, optim_bits=8,
+            min_8bit_size=min_8bit_size,
+        )  # fmt: skip
 
 
 class Lion(_Lion):
@@ -101,6 +115,7 @@ class Lion(_Lion):
         min_8bit_size: int = 4096, is_paged: bool = False,
     ) -> None:  # fmt: skip
         _require_rates(lr, betas, 0.0)
+        self.least_8bit = min_8bit_size if optim_bits == 8 else None
         super().__init__(params, lr, betas, weight_decay)
 
 
@@ -112,7 +127,7 @@ class Lion8bit(Lion):
         weight_decay: float = 0, args: Any = None, min_8bit_size: int = 4096,
         is_paged: bool = False,
     ) -> None:  # fmt: skip
-        super().__init__(params, lr, betas, weight_decay)
+        super().__init__(params, lr, betas, weight_decay, 8, args, min_8bit_size)
 
 
 class SGD8bit(torch.optim.SGD):

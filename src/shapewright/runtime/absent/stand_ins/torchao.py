@@ -19,7 +19,7 @@ Betas = tuple[float, float]
 class Adam8bit(_Adam):
     """Adam; its states have 8 bits."""
 
-    decoupled = False
+    decoupled, least_8bit = False, 4096
 
     def __init__(
         self, params: Any, lr: float = 1e-3, betas: Betas = (0.9, 0.999),
