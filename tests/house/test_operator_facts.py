@@ -29,7 +29,6 @@ ELSEWHERE = {
     "program/loop_counters.py JOINS": "below operators: functions of numpy's too",
     "program/runnable_definitions.py METHODS": "below operators: words in the text",
     "inputs/spec_parser.py _FILLS": "the words of input specs",
-    "runtime/absent/stand_ins/torch_scatter.py scatter": "the words of that package",
     "inputs/search/stated_inputs.py PASSING": "words between a tensor and its name",
 }
 """Lists of operators outside `operators/`, and why each is not a fact."""

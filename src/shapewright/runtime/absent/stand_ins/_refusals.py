@@ -34,7 +34,11 @@ def _are_on_cpu(tensors: tuple[Tensor, ...]) -> bool:
 
 
 def require_head_dim(width: int, most: int = 256) -> None:
-    """Refuse heads that are wider than the kernels, or not a multiple of 8."""
+    """Refuse heads that are wider than the kernels.
+
+    A width that is no multiple of 8 is padded: `flash_attn_interface.py` of
+    https://github.com/Dao-AILab/flash-attention, `FlashAttnFunc.forward`.
+    """
     if width > most:
         raise RuntimeError(
             f"FlashAttention forward only supports head dimension at most {most}"
