@@ -16,7 +16,14 @@ from typing import Any
 import pytest
 import torch
 
-from tests.rehearsing.kernels import Row, attention, images, points, training
+from tests.rehearsing.kernels import (
+    Row,
+    attention,
+    images,
+    points,
+    rotations,
+    training,
+)
 from tests.rehearsing.rehearsed import rehearsed
 
 FOLDER = Path(__file__).parent / "kernels"
@@ -25,7 +32,8 @@ SIGNATURES = {
     name: names.split() for table in TABLES.values() for name, names in table.items()
 }
 ROWS: dict[str, Row] = {
-    **attention.ROWS, **training.ROWS, **points.ROWS, **images.ROWS,
+    **attention.ROWS, **training.ROWS, **points.ROWS, **rotations.ROWS,
+    **images.ROWS,
 }  # fmt: skip
 REFUSED = [name for name, row in ROWS.items() if row.refused is not None]
 STARS = {inspect.Parameter.VAR_POSITIONAL: "*", inspect.Parameter.VAR_KEYWORD: "**"}
