@@ -175,6 +175,7 @@ def _build_unfinished_report(
 ) -> Report:
     """Return the report of a rehearsal whose process was ended by the program."""
     from shapewright.cli.child_process import build_ended_finding, build_trace
+    from shapewright.inputs.launchers import is_launch, read_launch
     from shapewright.program.spans import Span
     from shapewright.record.report import Report
 
@@ -191,8 +192,14 @@ def _build_unfinished_report(
             begin = len(lines[0]) - len(lines[0].lstrip()) + 1
             span = Span(file, line, begin, line, len(lines[0]) + 1)
     finding = build_ended_finding(child, options.timeout, seen, span)
-    trace = build_trace(options.script, finding, sources)
-    return Report(options.script, (finding,), (), False, trace, rehearsal)
+    script, words = options.script, (options.script, *options.arguments)
+    if is_launch(words):  # `torchrun --nproc_per_node 8 train.py`
+        launch = read_launch(words)
+        script = launch.script
+        if rehearsal is not None:
+            rehearsal = replace(rehearsal, arguments=tuple(launch.arguments))
+    trace = build_trace(script, finding, sources)
+    return Report(script, (finding,), (), False, trace, rehearsal)
 
 
 def _iter_files(story: Moment) -> Iterator[str]:
