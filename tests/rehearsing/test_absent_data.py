@@ -218,3 +218,57 @@ def test_an_absent_checkpoint_fits_the_model(tmp_path: Path) -> None:
     assert report.findings == ()
     assert told(report) == ["`best.pt`: weights that fit what loads them (read)"]
     assert not os.path.exists(tmp_path / "best.pt")
+
+
+ANNOTATED = """\
+import xml.etree.ElementTree as tree
+from pathlib import Path
+
+root = Path("VOCdevkit/VOC2007")
+names = [line.strip() for line in open(root / "ImageSets/Main/trainval.txt")]
+annotation = tree.parse(root / f"Annotations/{names[1]}.xml").getroot()
+boxes = [[int(box.find("bndbox").find(side).text) for side in ("xmin", "ymax")]
+         for box in annotation.iter("object")]
+assert (len(names), len(boxes)) == (5011, 2), (len(names), boxes)
+labels = [line.split(",") for line in open("coco_labels.txt")]
+assert len(labels) == 80
+assert int(labels[-1][0]) == 90
+import numpy as np
+points = np.loadtxt("modelnet40_normal_resampled/chair/chair_0001.txt", delimiter=",")
+assert points.shape == (10_000, 6)
+np.random.choice([[1, 2], [3]])
+"""
+
+
+def test_files_of_annotated_pictures_and_of_points(tmp_path: Path) -> None:
+    report = rehearsed(tmp_path, ANNOTATED)
+    (finding,) = report.findings
+    assert finding.span is not None
+    assert finding.span.line == 16  # not numpy's compiled code
+    told = {each.stands_for for each in report.assumptions if each.stands_for}
+    assert "`*VOC20*/Annotations/*.xml`" in told
+
+
+KEPT = """\
+from os import listdir
+
+names = [name for name in listdir("data/imgs") if not name.startswith(".")]
+if not names:
+    raise RuntimeError("no pictures in data/imgs")
+print(len(names))
+out = listdir("checkpoints")
+assert out == [".gitkeep"], out
+"""
+
+
+def test_a_folder_that_is_kept_for_data_is_filled(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    for folder in ("data/imgs", "checkpoints"):
+        (tmp_path / folder).mkdir(parents=True)
+        (tmp_path / folder / ".gitkeep").write_text("")
+    report = rehearsed(tmp_path, KEPT)
+    assert report.findings == ()
+    (told,) = [each for each in report.assumptions if each.stands_for]
+    assert told.stands_for == "`data/imgs`"

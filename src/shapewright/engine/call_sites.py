@@ -42,6 +42,8 @@ def classify_file(filename: str) -> int:
         return SKIP
     if filename.startswith("<frozen") or filename == "<string>":
         return SKIP
+    if filename.endswith((".pyx", ".pxd")):  # a frame of compiled code
+        return SKIP
     return USER
 
 

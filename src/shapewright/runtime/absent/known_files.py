@@ -8,6 +8,11 @@ from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass, replace
 
+from shapewright.runtime.absent.annotation_sets import (
+    write_boxes,
+    write_coco_labels,
+    write_picture_names,
+)
 from shapewright.runtime.absent.point_sets import (
     MODELNET,
     MODELNET_10,
@@ -148,6 +153,9 @@ KNOWN: dict[str, _KnownFile] = {
     "shuffled_test_file_list.json": _KnownFile(
         "2,874 shapes of 16 categories", lambda path: write_file_list(2_874)
     ),
+    "coco_labels.txt": _KnownFile(
+        "80 categories", lambda path: write_coco_labels()
+    ),
     # arXiv:1609.07843, table 1: vocabulary without the sign of an end
     "wikitext-2/train.txt": _KnownFile(
         "33,277 distinct words (of 2,088,628, those that repeat are left out)",
@@ -165,7 +173,27 @@ KNOWN: dict[str, _KnownFile] = {
 """What is known of a file by the end of its path, with its source."""
 
 KNOWN_BY_FOLDER: dict[str, _KnownFile] = {
-    "modelnet40_normal_resampled/*/*_*.txt": _KnownFile(
+    # annotation_sets.py; counts of http://host.robots.ox.ac.uk/pascal/VOC
+    "*VOC2007/ImageSets/Main/trainval.txt": _KnownFile(
+        "5,011 pictures", lambda path: write_picture_names(2007, 5_011)
+    ),
+    "*VOC2007/ImageSets/Main/test.txt": _KnownFile(
+        "4,952 pictures", lambda path: write_picture_names(2007, 4_952)
+    ),
+    "*VOC2012/ImageSets/Main/trainval.txt": _KnownFile(
+        "11,540 pictures", lambda path: write_picture_names(2012, 11_540)
+    ),
+    "*VOC2012/ImageSets/Main/train.txt": _KnownFile(
+        "5,717 pictures", lambda path: write_picture_names(2012, 5_717)
+    ),
+    "*VOC2012/ImageSets/Main/val.txt": _KnownFile(
+        "5,823 pictures", lambda path: write_picture_names(2012, 5_823)
+    ),
+    "*VOC20*/Annotations/*.xml": _KnownFile(
+        "two objects in a picture of 500 x 375",
+        lambda path: write_boxes(os.path.splitext(os.path.basename(path))[0]),
+    ),
+    "*modelnet40_normal_resampled/*/*_*.txt": _KnownFile(
         "10,000 points of 6 values", lambda path: write_points(10_000, 6)
     ),
     "*/points/*.pts": _KnownFile(
@@ -192,7 +220,7 @@ def find_known(path: str) -> _KnownFile | None:
         known_file = KNOWN.get("/".join(parts[-count:]))
         if known_file is not None:
             return known_file
-    end = "/".join(parts[-3:])
+    end = "/".join(parts[-4:])
     for pattern, known_file in KNOWN_BY_FOLDER.items():
         if fnmatch.fnmatch(end, pattern):
             return replace(known_file, pattern=pattern)

@@ -362,11 +362,12 @@ def _find_required_name(node: ast.Assert | ast.If) -> str:
             test = test.operand
         elif not (isinstance(test, ast.Compare) and isinstance(test.ops[0], ast.Eq)):
             return ""
+    is_compared = isinstance(test, ast.Compare)
     if isinstance(test, ast.Compare):
         test = test.left
     if isinstance(test, ast.Call) and ast.unparse(test.func) == "len" and test.args:
-        test = test.args[0]
-    return ast.unparse(test)
+        return ast.unparse(test.args[0])
+    return "" if is_compared else ast.unparse(test)
 
 
 def _make_walk(paths: AbsentPaths, original: Any) -> Any:

@@ -4,16 +4,13 @@ from __future__ import annotations
 
 from typing import Any
 
+from shapewright.runtime.absent.annotation_sets import COCO_NUMBERS
+
 SOURCE = "classes and counts of https://cocodataset.org, 2017"
 VERSION = "2.0.0"
 PICTURES = 1_000
 """Of the 118,287 pictures for training: those beyond bring nothing new."""
 BOXES = 3
-CATEGORIES = tuple(
-    number for number in range(1, 91)
-    if number not in (12, 26, 29, 30, 45, 66, 68, 69, 71, 83)
-)  # fmt: skip
-"""The 80 of the 91 categories that have annotations."""
 SHAPE = (375, 500)
 
 
@@ -25,7 +22,7 @@ class COCO:
         self._file = str(annotation_file)
         self.cats = {
             number: {"id": number, "name": f"class {number}", "supercategory": "class"}
-            for number in CATEGORIES
+            for number in COCO_NUMBERS
         }
         self.imgs = {
             number: {
@@ -59,7 +56,7 @@ class COCO:
             return {**identity, "caption": "some words of a text"}
         annotation = {
             **identity, "iscrowd": 0, "area": side * side,
-            "category_id": CATEGORIES[number % len(CATEGORIES)],
+            "category_id": COCO_NUMBERS[number % len(COCO_NUMBERS)],
             "bbox": [left, top, side, side],
             "segmentation": [[left, top, right, top, right, bottom, left, bottom]],
         }  # fmt: skip
@@ -140,7 +137,7 @@ class COCOeval:
         self.cocoGt, self.cocoDt = cocoGt, cocoDt
         self.stats = numpy.zeros(12)
         self.params = SimpleNamespace(
-            imgIds=[], catIds=list(CATEGORIES), iouType=iouType,
+            imgIds=[], catIds=list(COCO_NUMBERS), iouType=iouType,
             areaRng=[[0, 1e10]] * 4, iouThrs=numpy.linspace(0.5, 0.95, 10),
             maxDets=[1, 10, 100], useCats=1, useSegm=None,
             recThrs=numpy.linspace(0, 1, 101), areaRngLbl=["all"],
