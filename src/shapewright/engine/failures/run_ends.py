@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import linecache
 import re
-from argparse import ArgumentParser
+from argparse import ArgumentParser, Namespace
 from collections import Counter
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
-from types import FrameType, ModuleType
+from dataclasses import dataclass, is_dataclass, replace
+from types import FrameType, ModuleType, SimpleNamespace
 from typing import Any
 
 import torch
@@ -91,6 +91,9 @@ def _iter_named_values(names: dict[str, Any]) -> Iterator[tuple[str, Any]]:
     for name, value in names.items():
         if isinstance(value, ModuleType) and "__version__" in vars(value):
             yield f"{name}.__version__", value.__version__
+        if isinstance(value, SimpleNamespace | Namespace) or is_dataclass(value):
+            for key, item in getattr(value, "__dict__", {}).items():
+                yield f"{name}.{key}", item
         if isinstance(value, nn.Module):
             held = dict(vars(value))
             for part in ("_parameters", "_buffers"):  # none before `__init__` has run
