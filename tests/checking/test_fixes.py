@@ -212,6 +212,27 @@ def test_the_first_fix(name: str, tmp_path: Path) -> None:
     assert errors[0].fixes[0].checked
 
 
+def test_a_view_without_a_copy_is_no_other_order(tmp_path: Path) -> None:
+    """Turned back, or of another tensor of that shape, the view runs, and is wrong."""
+    text = program(
+        "self.out = nn.Linear(24, 24)",
+        """x):
+        b, n, c = x.shape
+        q = x.view(b, n, 4, 6).transpose(1, 2)
+        out = (q @ q.transpose(2, 3)).softmax(-1) @ q
+        out = out.transpose(1, 2)
+        return self.out(out.view(b, n, c))""",
+        "torch.randn(2, 7, 24)",
+    )
+    file = tmp_path / "net.py"
+    file.write_text(text)
+    (finding,) = api.check_target(f"{file}:Net").findings
+    assert finding.code == "not-contiguous"
+    for fix in finding.fixes:
+        assert "reshape" in fix.message or "contiguous" in fix.message
+    assert len(finding.fixes) == 2
+
+
 def test_what_only_seemed_to_follow_is_told_too(tmp_path: Path) -> None:
     text = program(
         "self.fc = nn.Linear(4, 6)",

@@ -31,6 +31,7 @@ from shapewright.findings.codes import (
     COLLATED_LIST,
     KERNEL_TOO_LARGE,
     MISSING_TRANSPOSE,
+    NOT_CONTIGUOUS,
     NOT_FLATTENED,
 )
 from shapewright.findings.finding import Finding, Fix
@@ -74,6 +75,10 @@ def find_fixes(program: Program, failure: Failure) -> list[FixOption]:
         program,
         [*_find_call_fixes(program, failure), *_find_line_fixes(program, failure)],
     )
+    unmet = failure.unmet
+    copies = [option for option in options if option.kind == "storage"]
+    if copies and unmet is not None and unmet.code == NOT_CONTIGUOUS:
+        return copies  # what needs no copy has other elements, or in another order
     if not has_shared_source(program, failure):
         return options
     is_of_data = make_filter(program)
