@@ -157,6 +157,53 @@ def test_what_a_loop_leaves_is_that_of_a_whole_run(tmp_path: Path, name: str) ->
     assert not report.findings
 
 
+WITHIN = """\
+class Sampler(nn.Module):
+    def __init__(self, steps):
+        super().__init__()
+        self.model, self.steps = nn.Linear(4, 4), steps
+        self.model.register_forward_hook(count)
+
+    def forward(self, x):
+        frames = []
+        for t in reversed(range(self.steps)):
+            x = self.model(x) + (torch.randn_like(x) if t > 0 else 0)
+            frames.append(x)
+        return t, torch.stack(frames)
+
+
+with torch.no_grad():
+    t, frames = Sampler(1000)(x)
+assert turns < 50 and t == 0 and frames.shape == (1000, 2, 4)
+"""
+
+EITHER = """frames = [x]
+with torch.inference_mode():
+    for now, then in zip(range(300), [*range(1, 300), -1]):
+        guess = net(x)
+        if then < 0:
+            x = guess
+            frames.append(x)
+            continue
+        x = guess + torch.randn_like(x)
+        frames.append(x)
+assert turns < 50 and len(frames) == 301
+"""
+
+
+@pytest.mark.parametrize("body", [WITHIN, EITHER])
+def test_loops_in_a_module_and_of_two_branches_are_cut(
+    tmp_path: Path, body: str
+) -> None:
+    assert not rehearsed(tmp_path, HEAD + body).findings
+
+
+def test_a_module_that_trains_has_all_turns_of_its_loop(tmp_path: Path) -> None:
+    body = WITHIN.replace("with torch.no_grad():", "if True:")
+    body = body.replace("turns < 50", "turns == 1000")
+    assert not rehearsed(tmp_path, HEAD + body).findings
+
+
 def test_the_last_turn_has_the_length_of_a_whole_run(tmp_path: Path) -> None:
     body = DECODER.replace("net(tokens)", "(net(tokens) + places[: tokens.shape[1]])")
     body = body.replace("def generate", "places = torch.zeros(50, 4)\n\n\ndef generate")

@@ -369,17 +369,81 @@ def _rank_in_order(node: ast.AST, inner: ast.AST) -> int:
 
 
 def is_uneven(loop: Loop) -> bool:
-    """Return whether only some iterations add to a list: `append` under an `if`."""
-    waiting: list[tuple[ast.AST, bool]] = [
-        (statement, False) for statement in loop.body
-    ]
-    while waiting:
-        node, under = waiting.pop()
-        if isinstance(node, SCOPES):
-            continue
-        called = node.func if isinstance(node, ast.Call) else None
-        if under and isinstance(called, ast.Attribute) and called.attr in ADDING:
-            return True
-        under |= isinstance(node, ast.If | ast.Try | ast.Match)
-        waiting += [(child, under) for child in ast.iter_child_nodes(node)]
-    return False
+    """Return whether only some iterations add to a list: `append` under an `if`.
+
+    Iterations that leave the loop (`break`, `return`, `raise`) are not counted.
+    """
+    ways = _list_ways(loop.body)
+    if ways is None:
+        return True
+    return len({adds for adds, end in ways if end is not ast.Break}) > 1
+
+
+MOST_WAYS = 32
+"""Ways through the body of a loop, above which they are not told apart."""
+
+Way = tuple[tuple[str, ...], type[ast.stmt] | None]
+"""The lists to which one way through statements adds, and how it ends early."""
+
+LEAVES = (ast.Break, ast.Return, ast.Raise)
+
+
+def _list_ways(body: Sequence[ast.stmt]) -> set[Way] | None:
+    """Return the ways through statements, or None where they are not known."""
+    ways: set[Way] = {((), None)}
+    for statement in body:
+        own = _list_ways_of(statement)
+        if own is None:
+            return None
+        open_ways = [adds for adds, end in ways if end is None]
+        ways = {way for way in ways if way[1] is not None}
+        ways.update(
+            (tuple(sorted((*before, *adds))), end)
+            for before in open_ways
+            for adds, end in own
+        )
+        if len(ways) > MOST_WAYS:
+            return None
+    return ways
+
+
+def _list_ways_of(statement: ast.stmt) -> set[Way] | None:
+    """Return the ways through one statement, or None where they are not known."""
+    if isinstance(statement, SCOPES):
+        return {((), None)}
+    if isinstance(statement, LEAVES):
+        return {((), ast.Break)}
+    if isinstance(statement, ast.Continue):
+        return {((), ast.Continue)}
+    if isinstance(statement, ast.If):
+        then, other = _list_ways(statement.body), _list_ways(statement.orelse)
+        return None if then is None or other is None else then | other
+    if isinstance(statement, ast.With):
+        return _list_ways(statement.body)
+    if isinstance(statement, Loop):
+        if is_uneven(statement):
+            return None
+        return {(tuple(_list_added(statement)), None)}
+    added = tuple(_list_added(statement))
+    if isinstance(statement, ast.Try | ast.Match):
+        return None if added else {((), None), ((), ast.Break)}
+    return {(added, None)}
+
+
+def _list_added(statement: ast.stmt) -> list[str]:
+    """Return the lists to which a statement adds, one name for each call."""
+    return sorted(
+        ast.unparse(node.func)
+        for node in _iter_within(statement)
+        if isinstance(node, ast.Call)
+        and isinstance(node.func, ast.Attribute)
+        and node.func.attr in ADDING
+    )
+
+
+def _iter_within(node: ast.AST) -> Iterator[ast.AST]:
+    """Yield the nodes of a statement that belong to no inner function."""
+    yield node
+    for child in ast.iter_child_nodes(node):
+        if not isinstance(child, SCOPES):
+            yield from _iter_within(child)

@@ -252,10 +252,20 @@ def iter_line_definitions(program: Program, span: Span | None) -> Iterator[Relat
     for node in text.near(span.line):
         yield from _iter_assignments(text, node)
         for name in _collect_names(node):
+            if _is_counted(text, name):
+                continue
             for place in _iter_sources(text, name, None, DEEP):
                 label = f"`{name}` is {evaluate_whole_number(place)} from here"
                 yield Related(text.span(place), label)
         return
+
+
+def _is_counted(text: SourceText, name: str) -> bool:
+    """Return whether a file adds to a name somewhere: it isn't what it was set to."""
+    return any(
+        isinstance(node, ast.AugAssign) and get_last_name(node.target) == name
+        for node in text.nodes
+    )
 
 
 def drop_repeated(

@@ -108,6 +108,9 @@ class _Other(SkippableIterator):
         """Return the number of items, or None if the iterable does not report it."""
         if isinstance(inner, ENDLESS):
             return None
+        if isinstance(inner, zip):
+            lengths = [operator.length_hint(part, 0) for part in _list_zipped(inner)]
+            return min(lengths, default=0) or None if self.plain else None
         try:
             return len(inner)
         except Exception:  # the program's `__len__`
@@ -146,11 +149,23 @@ def _is_plain(inner: Any) -> bool:
         return False
     if type(inner).__module__.partition(".")[0] in ("tqdm", "rich"):
         return _is_plain(getattr(inner, "iterable", None))
-    if isinstance(inner, map | filter | zip | enumerate):
+    if isinstance(inner, zip):
+        parts = _list_zipped(inner)
+        return bool(parts) and all(_is_plain(part) for part in parts)
+    if isinstance(inner, map | filter | enumerate):
         return False
     return type(inner).__module__ in ("builtins", "collections") and not hasattr(
         inner, "gi_frame"
     )
+
+
+def _list_zipped(inner: zip[Any]) -> tuple[Any, ...]:
+    """Return the iterators that a `zip` reads, or none where it does not tell."""
+    try:
+        made = inner.__reduce__()
+    except Exception:  # an iterator that is no copy of anything
+        return ()
+    return tuple(made[1]) if isinstance(made, tuple) else ()
 
 
 def make_skippable(inner: Any) -> SkippableIterator:

@@ -177,14 +177,14 @@ def _set_count(
 
 def _note_growth(stage: RehearsalState, container: Any) -> Any:
     """Note an object, perhaps a list, to which the program is about to add items."""
-    if stage.loops and not stage.making and stage.engine.call == 0:
+    if not stage.making and stage.is_in_loop():
         stage.lists.note_growth(container)
     return container
 
 
 def _note_count(stage: RehearsalState, owner: Any, *count: Any) -> None:
     """Note a count in an object or a dict that the program is about to increment."""
-    if stage.loops and not stage.making and stage.engine.call == 0:
+    if not stage.making and stage.is_in_loop():
         stage.numbers.counts(owner, *count)
 
 
@@ -213,8 +213,8 @@ def _lengthen_value(
 
 
 def _find_turns(stage: RehearsalState, file: str, line: int) -> RunningLoop | None:
-    """Return the running loop at a file and line, unless a model is being called."""
-    if not stage.loops or stage.engine.call != 0:
+    """Return the running loop at a file and line, unless a module is called in it."""
+    if not stage.is_in_loop():
         return None
     place = file, line
     return next((loop for loop in reversed(stage.loops) if loop.place == place), None)

@@ -106,6 +106,10 @@ class RehearsalState(ProgramRun):
         """Return whether a file is of the program, or of a package of the user's."""
         return self.story.holds(file) or is_own_package(file)
 
+    def is_in_loop(self) -> bool:
+        """Return whether a loop's own lines run, and no module that they call."""
+        return bool(self.loops) and self.loops[-1].caller == self.engine.call
+
     def marks(self) -> tuple[int, ...]:
         """Return values that change in every iteration in which something happens."""
         return len(self.engine.events), len(self.fetched), self.trained
@@ -143,6 +147,7 @@ class RunningLoop:
         facts: Told = NOTHING,
     ) -> None:
         self.stage = stage
+        self.caller = stage.engine.call  # the module in which it runs, 0 outside any
         self.place = file, line
         self.counts = Counts(facts)
         self.growing = Growing(stage.lists, stage.numbers, self.counts, self.place)

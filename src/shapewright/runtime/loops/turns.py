@@ -18,6 +18,8 @@ from functools import cache
 from threading import get_ident
 from typing import Any
 
+import torch
+
 from shapewright.engine.call_sites import USER, classify_file, is_installed
 from shapewright.engine.identity import numbers
 from shapewright.program.loop_conditions import has_counters
@@ -98,7 +100,9 @@ class Turns(RunningLoop):
         self.seen: set[Any] = set()
         self.calls = self.fresh = False
         self.emptied = False  # its body asked a loader for more than it has
-        self.outside = stage.engine.call == 0  # of any module
+        self.outside = self.caller == 0  # of any module
+        self.watched = self.outside or not torch.is_grad_enabled()
+        self.depth = stage.calls.records[self.caller].depth if self.caller else 0
         self.models: set[int] = set()
         self.begin()
 
@@ -124,7 +128,7 @@ class Turns(RunningLoop):
 
     def resume(self, node: Node, began: int, ended: int) -> None:
         """Observe the loop again after an iteration that was not idle."""
-        if self.outside and self not in self.stage.loops:
+        if self.watched and self not in self.stage.loops:
             self.stage.loops.append(self)
         self.ran += ended - began - 1
         node.ran += ended - began
@@ -165,8 +169,9 @@ class Turns(RunningLoop):
         self.trains |= stage.trained > self.trained
         self.loads |= len(stage.fetched) > self.fetched
         records = stage.calls.records
-        models = {call.key for call in records[self.call :] if call.depth == 1}
-        self.calls = self.outside and bool(models) and models == self.models
+        calls = records[self.call :]
+        models = {call.key for call in calls if call.depth == self.depth + 1}
+        self.calls = self.watched and bool(models) and models == self.models
         self.models = models
         plain = stage.plain
         keys = {_make_key(event, plain) for event in self.events()}
@@ -192,10 +197,11 @@ class Turns(RunningLoop):
     def told(self, stack: ExitStack) -> Node:
         """Return the loop's story node, which is current until `stack` closes."""
         file, line = self.place
-        if not self.outside:
-            return Node(
-                "loop", file, line
-            )  # a model's own loop is no part of the story
+        if not self.outside:  # a model's own loop is no part of the story
+            if self.watched:
+                self.stage.loops.append(self)
+                stack.callback(self.left)
+            return Node("loop", file, line)
         story, loops = self.stage.story, self.stage.loops
         node = story.at[-1].child("loop", file, line, "")
         stack.enter_context(story.within(node))
