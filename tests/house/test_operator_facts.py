@@ -28,6 +28,7 @@ ELSEWHERE = {
     "index_maps/index_map.py SIGNS": "below operators: the language of index maps",
     "program/loop_counters.py JOINS": "below operators: functions of numpy's too",
     "program/runnable_definitions.py METHODS": "below operators: words in the text",
+    "views/argument_names.py SIGNATURES": "views work without torch",
     "inputs/spec_parser.py _FILLS": "the words of input specs",
     "inputs/search/stated_inputs.py PASSING": "words between a tensor and its name",
 }
@@ -96,7 +97,7 @@ def test_lists_of_operators_are_facts() -> None:
         if path.relative_to(SOURCE).parts[0] != "operators"
         for name in lists_of(ast.parse(path.read_text("utf-8")))
     ]
-    assert sorted(found) == sorted(ELSEWHERE)
+    assert sorted(set(found)) == sorted(ELSEWHERE)
     assert len(ELSEWHERE) < 10
 
 

@@ -15,7 +15,7 @@ from shapewright.program.spans import Span
 from shapewright.record import Fact, Trace
 from shapewright.views.formatting import UNICODE, Terminal, count_cells, render_lines
 from shapewright.views.terminal import format_trace
-from shapewright.views.terminal.trace_tables import Column, format_table
+from shapewright.views.terminal.columns import Column, format_table
 
 COLOUR = re.compile(r"\x1b\[[0-9;]*m")
 

@@ -76,7 +76,7 @@ class Parser(argparse.ArgumentParser):
         for option in unknown:
             if option.startswith("-"):
                 known = list(self._option_string_actions)
-                more = _close(option, known) or self.hint(args, args.index(option))
+                more = _close(option, known, 0.7) or self.hint(args, args.index(option))
                 raise Unusable(f"no option `{option}`{more}")
         if unknown and self.extra is not None:
             raise Unusable(f"`{unknown[0]}` {self.extra}")
@@ -108,13 +108,21 @@ def _format_message(message: str) -> str:
     return f"no {what} `{word}`{rest}"
 
 
-def _close(word: str, known: Sequence[str]) -> str:
+def check_choice(option: str, words: Sequence[str], known: Sequence[str]) -> None:
+    """Refuse the first word that is none of the known ones."""
+    for word in words:
+        if word not in known:
+            rest = _close(word, known) or f"; there is {', '.join(known)}"
+            raise Unusable(f"no `{option} {word}`{rest}")
+
+
+def _close(word: str, known: Sequence[str], least: float = 0.6) -> str:
     """Return `; did you mean `--by`?` for the closest known name, or
     an empty string.
     """
     from difflib import get_close_matches
 
-    close = get_close_matches(word.partition("=")[0], known, n=1)
+    close = get_close_matches(word.partition("=")[0], known, n=1, cutoff=least)
     return f"; did you mean `{close[0]}`?" if close else ""
 
 

@@ -45,6 +45,26 @@ def add_arguments(parser: Parser) -> None:
         "(default: module)",
     )
     add(
+        "--depth",
+        type=_parse_depth,
+        metavar="N",
+        help="show modules down to N levels, or `all` (default: as many "
+        "levels as fit a screen)",
+    )
+    add(
+        "--sort",
+        metavar="KEY",
+        default="",
+        help="the innermost modules by params, flops or allocated, ops by flops, read "
+        "or written; the largest first",
+    )
+    add(
+        "--columns",
+        metavar="A,B,C",
+        default="",
+        help="the columns to show, as `module,output,params`",
+    )
+    add(
         "--format",
         choices=shared.list_formats("trace"),
         help="a table, or the versioned record (default: text, or json with "
@@ -64,8 +84,45 @@ def add_arguments(parser: Parser) -> None:
     shared.add_target(parser)
 
 
+def _parse_depth(text: str) -> int:
+    """Return the number of levels; `all` is more than any model has."""
+    if text == "all":
+        return ALL_LEVELS
+    if not text.isdecimal():
+        raise argparse.ArgumentTypeError(
+            f"needs a number of levels or `all`, got `{text}`"
+        )
+    return int(text)
+
+
+ALL_LEVELS = 1_000_000
+
+
+def _read_table_options(options: argparse.Namespace) -> tuple[str, tuple[str, ...]]:
+    """Return the key to sort by and the columns, or refuse those that there are not."""
+    from shapewright.views.terminal import trace_tables
+
+    sort = options.sort.lower()
+    columns = tuple(
+        name.strip().lower() for name in options.columns.split(",") if name.strip()
+    )
+    by = options.by
+    if by == "line" and (sort or columns or options.depth is not None):
+        raise Unusable(
+            "`--depth`, `--sort` and `--columns` are for modules and ops, not lines"
+        )
+    if by == "op" and options.depth is not None:
+        raise Unusable("`--depth` is for modules; ops have no levels")
+    keys = trace_tables.MODULE_KEYS if by == "module" else trace_tables.OP_KEYS
+    names = trace_tables.MODULE_COLUMNS if by == "module" else trace_tables.OP_COLUMNS
+    shared.check_choice("--sort", [sort] if sort else [], keys)
+    shared.check_choice("--columns", columns, names)
+    return sort, columns
+
+
 def run(options: argparse.Namespace) -> int:
     """Trace the target, print or save the result, and return the exit code."""
+    options.sort, options.columns = _read_table_options(options)
     if options.file:
         output.check_writable(options.file)
     file = options.file and options.file.absolute()  # the program may change folder
@@ -126,7 +183,13 @@ def _render_outcome(
 ) -> str:
     saved_as_json = options.file is not None and options.file.suffix == ".json"
     option = options.format or ("json" if saved_as_json else "text")
-    display = replace(display, by=options.by)
+    display = replace(
+        display,
+        by=options.by,
+        depth=options.depth,
+        sort=options.sort,
+        columns=options.columns,
+    )
     if outcome.parts:
         text: str = render("traces", option, outcome, display)
     else:

@@ -283,26 +283,27 @@ Segment = tuple[str, str]
 Line = list[Segment]
 
 CODES = {
+    "plain": "",
     "bold": "1",
-    "dim": "2",
-    "name": "38;5;31",
-    "shape": "38;5;28",
-    "error": "1;38;5;160",
-    "warning": "1;38;5;130",
-    "note": "1;38;5;31",
-    "edge": "38;5;32",
-    "mark": "38;5;160",
+    "edge": "2",
+    "name": "36",
+    "shape": "32",
+    "error": "1;31",
+    "warning": "1;33",
+    "note": "1;36",
+    "mark": "31",
     "title": "1",
-    "head": "2",
-    "read": "38;5;32",
-    "where": "38;5;130",
-    "out": "38;5;28",
-    "read-cell": "1;38;5;32",
-    "where-cell": "1;38;5;130",
-    "out-cell": "1;38;5;28",
+    "head": "1;4",
+    "read": "36",
+    "where": "33",
+    "out": "32",
+    "read-cell": "1;36",
+    "where-cell": "1;33",
+    "out-cell": "1;32",
 }
-"""SGR codes of styles. The colours are of the table of 256, which no theme changes, and
-of middle lightness: they can be read on black and on white, as yellow and cyan cannot.
+"""SGR codes of styles. The colours are of the terminal's own sixteen, which its theme
+makes readable. Nothing but lines and branches is faint: faint text is hard to read on
+light themes. No colour alone says anything.
 """
 
 
@@ -351,19 +352,29 @@ def _count_letter_cells(letter: str) -> int:
 
 
 def cut_text(text: str, width: int, mark: str) -> str:
-    """Return the text in at most `width` columns; `mark` replaces a cut-off end."""
+    """Return the text in at most `width` columns; `mark` replaces a cut-off end.
+
+    It is cut between words, where any word is left then.
+    """
     if count_cells(text) <= width:
         return text
     room = width - count_cells(mark)
     if room <= 0:
         return mark[:width]
-    kept, used = [], 0
+    at, used = 0, 0
     for letter in text:
         used += _count_letter_cells(letter)
         if used > room:
             break
-        kept.append(letter)
-    return "".join(kept).rstrip() + mark
+        at += 1
+    kept = text[:at].rstrip()
+    if text[at].isalnum() and text[at - 1 : at].isalnum():
+        whole = kept
+        while whole and whole[-1].isalnum():
+            whole = whole[:-1]
+        if any(letter.isalnum() for letter in whole):
+            kept = whole.rstrip()
+    return kept + mark
 
 
 def cut_left(text: str, width: int, mark: str) -> str:

@@ -25,9 +25,9 @@ Medium = Literal["text", "json", "github", "sarif", "html", "svg", "png"]
 class Display:
     """The medium in which a result is shown, and the options of its view.
 
-    `width` in columns, whether to colour, whether it can show `├` and `→`; `by` and
-    `gradients` are the options of that name, `inside` and `ascii` those of `explain`;
-    `version` is ours, for formats that name it.
+    `width` in columns, whether to colour, whether it can show `├` and `→`; `by`,
+    `depth`, `sort`, `columns` and `gradients` are the options of that name, `inside`
+    and `ascii` those of `explain`; `version` is ours, for formats that name it.
 
     Example: ``Display(width=100, color=False)`` when piped, whatever the terminal.
     """
@@ -36,6 +36,9 @@ class Display:
     color: bool = False
     unicode: bool = True
     by: Literal["module", "op", "line"] = "module"
+    depth: int | None = None
+    sort: str = ""
+    columns: tuple[str, ...] = ()
     gradients: bool = False
     inside: bool = False
     ascii: bool = False
@@ -117,10 +120,11 @@ def render(shows: str, option: str, result: Any, display: Display) -> Any:
 
 @renders("trace", "text", "text", "a table")
 def _render_trace_text(trace: Trace, display: Display) -> str:
-    from shapewright.views.terminal import format_trace
+    from shapewright.views.terminal import TableOptions, format_trace
 
+    options = TableOptions(display.depth, display.sort, display.columns)
     return format_trace(
-        trace, display.by, display.width, display.color, display.unicode
+        trace, display.by, display.width, display.color, display.unicode, options
     )
 
 

@@ -3,17 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from shapewright.program.spans import Span
 from shapewright.record.ops import ModuleCall, Op, collect_leaves
 from shapewright.record.totals import Subtotal, Totals
 from shapewright.record.trace import Trace
 from shapewright.views import formatting
+from shapewright.views.argument_names import name_arguments
 from shapewright.views.formatting import Glyphs
 
 FOLD_CALLS = 3
 """Least number of equal calls of a module that are folded; two are both shown."""
+
+MOST_IN_TURN = 16
+"""Modules that are called in turn, again and again, and are folded, at most."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,12 +25,14 @@ class _Row:
     """A module call, or `count` equal consecutive calls represented by `first`.
 
     `lasts` has for each level from the root down whether the branch ends there.
+    `is_spread` says that the calls are of modules with parameters of their own.
     """
 
     first: ModuleCall
     last: ModuleCall
     count: int
     label: str
+    is_spread: bool
     lasts: tuple[bool, ...]
 
 
@@ -78,7 +84,8 @@ class _Tree:
             below = () if root else (*lasts, place == len(groups) - 1)
             first, last = self.calls[group[0]], self.calls[group[-1]]
             label = _format_label(self._local(first, path), first, last)
-            yield _Row(first, last, len(group), label, below)
+            spread = first.path != last.path
+            yield _Row(first, last, len(group), label, spread, below)
             yield from self.walk(self.children[group[0]], first.path, below, False)
 
     def _groups(self, siblings: list[int]) -> Iterator[list[int]]:
@@ -89,11 +96,42 @@ class _Tree:
                 end += 1
             group = siblings[at:end]
             first, last = self.calls[group[0]], self.calls[group[-1]]
-            if first.path == last.path and len(group) < FOLD_CALLS:
+            period, times = self._find_rounds(siblings, at) if end == at + 1 else (1, 1)
+            if times >= FOLD_CALLS:
+                end = at + period * times
+                yield from (
+                    siblings[at + place : end : period] for place in range(period)
+                )
+            elif first.path == last.path and len(group) < FOLD_CALLS:
                 yield from ([index] for index in group)
             else:
                 yield group
             at = end
+
+    def _find_rounds(self, siblings: list[int], at: int) -> tuple[int, int]:
+        """Return how many modules are called in turn from `at` on, and how often."""
+        for period in range(2, MOST_IN_TURN + 1):
+            times = 1
+            while self._is_repeated(siblings, at + (times - 1) * period, period):
+                times += 1
+            if times >= FOLD_CALLS:
+                return period, times
+        return 1, 1
+
+    def _is_repeated(self, siblings: list[int], at: int, period: int) -> bool:
+        """Return whether the next `period` calls are those of the modules at `at`."""
+        if at + 2 * period > len(siblings):
+            return False
+        for index, after in zip(
+            siblings[at : at + period],
+            siblings[at + period : at + 2 * period],
+            strict=True,
+        ):
+            if self.kind[index] != self.kind[after]:
+                return False
+            if self.calls[index].path != self.calls[after].path:
+                return False
+        return True
 
     def _alike(self, index: int, other_index: int) -> bool:
         if self.kind[index] != self.kind[other_index]:
@@ -148,6 +186,7 @@ class ModuleRow:
     flops: str
     allocated: str
     again: bool
+    is_spread: bool
     subtotal: Subtotal
 
     def tree(self, glyphs: Glyphs) -> str:
@@ -157,14 +196,54 @@ class ModuleRow:
         bars = ["   " if last else glyphs.bar for last in self.lasts[:-1]]
         return "".join(bars) + (glyphs.last if self.lasts[-1] else glyphs.tee)
 
+    def get_cost(self, key: str) -> int:
+        """Return what all calls of the row cost: "params", "flops" or "allocated"."""
+        subtotal = self.subtotal
+        if key == "params":
+            own = self.count if self.is_spread else 1
+            return 0 if self.again else subtotal.parameters * own
+        cost = subtotal.flops if key == "flops" else subtotal.written
+        return cost * self.count
 
-def build_module_rows(trace: Trace, totals: Totals) -> list[ModuleRow]:
-    """Return the rows in the order of the run, with repeated blocks folded."""
+
+def build_module_rows(
+    trace: Trace, totals: Totals, depth: int | None = None, flat: bool = False
+) -> list[ModuleRow]:
+    """Return the rows in the order of the run, with repeated blocks folded.
+
+    Those down to a `depth`, or all. If `flat`, only the innermost of them, each with
+    the names and the repetitions of the modules around it: ``h.0 - 11.mlp``, 12 times.
+    """
     stopped = _find_stopped_calls(trace)
+    rows = _build_rows(trace, totals)
+    if depth is not None:
+        rows = [row for row in rows if len(row.lasts) <= depth]
+    if flat:
+        rows = _flatten(rows)
     return [
-        _make_module_row(row, totals.calls[row.first.index], stopped)
-        for row in _build_rows(trace, totals)
+        _make_module_row(row, totals.calls[row.first.index], stopped) for row in rows
     ]
+
+
+def _flatten(rows: list[_Row]) -> list[_Row]:
+    """Return the rows that have none below them, with what is around them."""
+    around: list[_Row] = []
+    innermost = []
+    for row, after in zip(rows, [*rows[1:], None], strict=True):
+        del around[len(row.lasts) :]
+        if row.lasts:
+            outer = around[-1]
+            inside = len(outer.lasts) > 0
+            row = replace(
+                row,
+                label=f"{outer.label}.{row.label}" if inside else row.label,
+                count=row.count * outer.count,
+                is_spread=row.is_spread or outer.is_spread,
+            )
+        around.append(row)
+        if after is None or len(after.lasts) <= len(row.lasts):
+            innermost.append(replace(row, lasts=()))
+    return innermost
 
 
 def _find_stopped_calls(trace: Trace) -> frozenset[int]:
@@ -201,6 +280,7 @@ def _make_module_row(
             row, formatting.format_nbytes(subtotal.written) if subtotal.written else ""
         ),
         again=again,
+        is_spread=row.is_spread,
         subtotal=subtotal,
     )
 
@@ -220,7 +300,7 @@ def _format_parameters(row: _Row, subtotal: Subtotal, again: bool) -> str:
     text = formatting.format_count(subtotal.parameters) if subtotal.parameters else ""
     if again:
         return f"({text})"
-    return text if row.first.path == row.last.path else _format_each(row, text)
+    return _format_each(row, text) if row.is_spread else text
 
 
 def _format_each(row: _Row, text: str) -> str:
@@ -244,6 +324,13 @@ class OpRow:
     read: str
     written: str
     module: str
+
+    def get_cost(self, trace: Trace, key: str) -> int:
+        """Return what the op costs: "flops", or the bytes "read" or "written"."""
+        op = trace.ops[int(self.index)]
+        if key == "flops":
+            return op.flops or 0
+        return op.bytes_read if key == "read" else op.bytes_written
 
 
 def build_op_rows(trace: Trace) -> list[OpRow]:
@@ -277,8 +364,8 @@ def format_line(span: Span | None, file: bool) -> str:
 def _format_call(op: Op) -> str:
     """Return the op as the user wrote it, without the tensors.
 
-    Example: ``Tensor.flatten(start_dim=1)``, ``/ 8.0``, ``[:, 0]``. Keywords that are
-    None or False are left out too: functions of torch get them by default.
+    Example: ``Tensor.flatten(start_dim=1)``, ``/ 8.0``, ``[:, 0]``. What torch takes
+    by default is left out too.
     """
     if op.name.startswith("["):
         inner = ", ".join(_format_index(value) for _, value in op.arguments)
@@ -292,8 +379,7 @@ def _format_call(op: Op) -> str:
         formatting.format_value(value)
         if name.isdecimal()
         else f"{name}={formatting.format_value(value)}"
-        for name, value in op.arguments
-        if name.isdecimal() or not (value is None or value is False)
+        for name, value in name_arguments(op.name, op.arguments)
     ]
     return f"{op.name}({', '.join(parts)})" if parts else op.name
 

@@ -162,10 +162,10 @@ def _is_plain(inner: Any) -> bool:
 def _list_zipped(inner: zip[Any]) -> tuple[Any, ...]:
     """Return the iterators that a `zip` reads, or none where it does not tell."""
     try:
-        made = inner.__reduce__()
+        reduced = inner.__reduce__()
     except Exception:  # an iterator that is no copy of anything
         return ()
-    return tuple(made[1]) if isinstance(made, tuple) else ()
+    return tuple(reduced[1]) if isinstance(reduced, tuple) else ()
 
 
 def make_skippable(inner: Any) -> SkippableIterator:

@@ -32,7 +32,7 @@ def _fill_width(text: str, width: int) -> str:
 
 def add_ink(text: str, style: str, colour: bool) -> str:
     """Return the text in a style of the terminal's palette, or unchanged."""
-    if not colour or not text.strip():
+    if not colour or not text.strip() or not CODES[style]:
         return text
     bare = text.strip()
     before, _, after = text.partition(bare)
@@ -202,10 +202,10 @@ def draw_box(grid: Grid, strokes: Strokes = BOXES, style: str = "read") -> list[
     columns = len(grid.rows[0]) if grid.rows else 0
     across = strokes.across * (wide * columns)
     left, right, low_left, low_right = tuple(strokes.corners)
-    side = add_ink(strokes.down, "dim", colour)
+    side = add_ink(strokes.down, "edge", colour)
     lines = [
         add_ink(grid.title, style, colour),
-        add_ink(f"{left}{across}{right}", "dim", colour),
+        add_ink(f"{left}{across}{right}", "edge", colour),
     ]
     for row in grid.rows:
         body = "".join(
@@ -215,8 +215,10 @@ def draw_box(grid: Grid, strokes: Strokes = BOXES, style: str = "read") -> list[
             for c in row
         )
         lines.append(f"{side}{body}{side}")
-    lines.append(add_ink(f"{low_left}{across}{low_right}", "dim", colour))
-    lines += [add_ink(f"{strokes.cut} {text}", "dim", colour) for text in grid.left_out]
+    lines.append(add_ink(f"{low_left}{across}{low_right}", "edge", colour))
+    lines += [
+        add_ink(f"{strokes.cut} {text}", "plain", colour) for text in grid.left_out
+    ]
     wide = max(map(count_columns, lines))
     return [_fill_width(line, wide) for line in lines]
 

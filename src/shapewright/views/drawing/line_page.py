@@ -115,13 +115,13 @@ def format_line_text(line: DrawnLine, width: int = 80, strokes: Strokes = BOXES)
     colour = strokes.colour
     code = _indent_code(line.calls.code).splitlines()
     where = [
-        add_ink(line.place, "dim", colour),
+        add_ink(line.place, "plain", colour),
         *(add_ink(c, "title", colour) for c in code),
     ]
     parts = ["\n".join(where), _wrap_sentences(_describe_head(line), width)]
     for number, step in enumerate(line.steps, 1):
         title = _format_heading(line, number, step)
-        under = add_ink("-" * min(len(title), width), "dim", colour)
+        under = add_ink("-" * min(len(title), width), "edge", colour)
         parts.append(f"{add_ink(title, 'title', colour)}\n{under}")
         parts.append(_wrap_sentences(_describe_step(step), width))
         parts.append(

@@ -200,7 +200,7 @@ def format_tensor_text(
         parts.append(
             [
                 *draw_box(row, strokes),
-                add_ink(_format_legend(stored), "dim", strokes.colour),
+                add_ink(_format_legend(stored), "plain", strokes.colour),
             ]
         )
     lines = "\n\n".join("\n".join(line.rstrip() for line in p) for p in parts if p)

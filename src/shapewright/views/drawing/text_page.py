@@ -165,7 +165,7 @@ def format_page(
             heading = add_ink(name, "title", colour)
             parts.append([heading, *painted(_wrap_lines(lines, width))])
     if drawn.maps:
-        parts.append([add_ink(describe_checks(drawn), "dim", colour)])
+        parts.append([add_ink(describe_checks(drawn), "plain", colour)])
     return "\n\n".join("\n".join(part) for part in parts if part) + "\n"
 
 

@@ -45,7 +45,7 @@ def format_finding_lines(
         (f": {finding.message}", "bold"),
     ]
     if finding.count > 1 and f" {finding.count:,} times" not in finding.message:
-        head.append((f" ({formatting.format_times(finding.count)})", "dim"))
+        head.append((f" ({formatting.format_times(finding.count)})", "plain"))
     lines = [head]
     margin = " "
     if finding.span is not None:
@@ -118,7 +118,7 @@ def _format_place_line(
 ) -> list[Line]:
     rule = terminal.glyphs.rule
     return [
-        [(f"{margin}--> ", "edge"), (str(span), ""), (where, "dim")],
+        [(f"{margin}--> ", "edge"), (str(span), ""), (where, "plain")],
         [(f"{margin} {rule}", "edge")],
     ]
 

@@ -230,7 +230,7 @@ def _fold_group(group: list[_Branch]) -> Iterator[_Branch]:
 def _format_gradients(gradients: Sequence[Gradient], terminal: Terminal) -> list[Line]:
     """Return a table of values and the gradients that they received."""
     if not gradients:
-        return [[("gradients", "bold"), ("  no module received a gradient", "dim")]]
+        return [[("gradients", "bold"), ("  no module received a gradient", "plain")]]
     root = _Growing()
     for gradient_row in gradients:
         at = root
@@ -254,7 +254,7 @@ def _format_gradients(gradients: Sequence[Gradient], terminal: Terminal) -> list
             [
                 (f"{label}  ", ""),
                 (f"{pad(value, second)}  ", "shape"),
-                (gradient, "shape" if plain else "dim"),
+                (gradient, "shape" if plain else "plain"),
             ]
         )
     return lines
@@ -331,12 +331,12 @@ def _format_head(report: Report, terminal: Terminal) -> list[Line]:
     steps = formatting.format_plural(rehearsal.steps, "optimizer step")
     done = f"on {rehearsal.device}: {steps} in {rehearsal.seconds:.1f} s, with no data"
     if count_cells(command) + 2 + count_cells(done) <= terminal.width:
-        return [[(command, "title"), (f"  {done}", "dim")]]
+        return [[(command, "title"), (f"  {done}", "plain")]]
     parts = wrap_text(command, terminal.width)
     below = wrap_text(done, terminal.width)
     return [
         *[[(part, "title")] for part in parts],
-        *[[(part, "dim")] for part in below],
+        *[[(part, "plain")] for part in below],
     ]
 
 
@@ -361,7 +361,7 @@ def _format_rows(report: Report, terminal: Terminal) -> list[Line]:
             lines.append([(name or "in a library", "bold")])
         lines += _iter_lines(row, width, terminal)
     if more > 0:
-        lines.append([(f"and {formatting.format_plural(more, 'line')} more", "dim")])
+        lines.append([(f"and {formatting.format_plural(more, 'line')} more", "plain")])
     for definition in rehearsal.skipped[:MOST_SKIPPED]:
         lines += label_text("not run", definition, terminal)
     more = len(rehearsal.skipped) - MOST_SKIPPED
@@ -384,7 +384,7 @@ def _iter_lines(row: _Row, width: int, terminal: Terminal) -> Iterator[Line]:
         yield [
             (f"{number:>4} {glyphs.rule} ", "edge"),
             (f"{pad(code if at == 0 else '', width)}  ", ""),
-            (shorten(part, room, glyphs.cut), "shape" if shaped else "dim"),
+            (shorten(part, room, glyphs.cut), "shape" if shaped else "plain"),
         ]
 
 

@@ -56,7 +56,7 @@ def _format_statement(statement: Statement, room: int) -> Line:
         line += [(statement.place, "name"), (" ", "")]
     line.append((statement.text, "shape"))
     if statement.detail:
-        line.append((f"  {statement.detail}", "dim"))
+        line.append((f"  {statement.detail}", "plain"))
     return line
 
 
@@ -83,7 +83,7 @@ def format_solution(
 def _format_page(solution: Solution, terminal: Terminal) -> list[Line]:
     """Return the lines of the page."""
     lines: list[Line] = [
-        [(solution.target, "title"), (f"  {solution.spec}", "dim")],
+        [(solution.target, "title"), (f"  {solution.spec}", "plain")],
         [],
     ]
     if solution.stopped:
@@ -126,7 +126,7 @@ def _choose_proof(proof: Proof) -> list[Line]:
     if modules:
         outputs = formatting.format_plural(len(modules), "output")
         text = f"{done} of {outputs} of modules proven"
-        lines.append([(text, "dim")])
+        lines.append([(text, "plain")])
     return lines
 
 
@@ -218,14 +218,14 @@ def _format_last_line(solution: Solution) -> Line:
     """Return the number of runs on which the result is based."""
     runs = formatting.format_plural(solution.runs, "data-free run")
     if solution.works is None:
-        return [(runs, "dim")]
+        return [(runs, "plain")]
     if solution.tried:
         return [
             (
                 f"{runs}; no demand held, so none is printed",
-                "dim",
+                "plain",
             )
         ]
     sure = "" if solution.sure else "; more runs may show more demands"
     agree = "agrees" if solution.runs == 1 else "agree"
-    return [(f"{runs} {agree} with these demands{sure}", "dim")]
+    return [(f"{runs} {agree} with these demands{sure}", "plain")]

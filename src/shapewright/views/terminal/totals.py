@@ -61,7 +61,7 @@ def label_text(label: str, text: str, terminal: Terminal) -> list[Line]:
     lines: list[Line] = []
     for at, part in enumerate(wrap_text(text, room)):
         left = f"{label:{LABEL}}" if at == 0 else " " * LABEL
-        lines.append([(left, "dim"), (part, "")])
+        lines.append([(left, "plain"), (part, "")])
     return lines
 
 

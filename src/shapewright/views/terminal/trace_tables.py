@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from itertools import chain
 from typing import Literal
 
 from shapewright.record.totals import Totals
@@ -14,10 +13,8 @@ from shapewright.views.formatting import (
     ASCII,
     UNICODE,
     Line,
-    Segment,
     Terminal,
     count_cells,
-    cut_left,
     cut_text,
     pad,
     render_lines,
@@ -26,9 +23,11 @@ from shapewright.views.source_lines import FunctionRows, Row, iter_files
 from shapewright.views.table_rows import (
     ELSEWHERE,
     STOPPED,
+    ModuleRow,
     build_module_rows,
     build_op_rows,
 )
+from shapewright.views.terminal.columns import Column, choose_columns, format_table
 from shapewright.views.terminal.findings import (
     format_assumption_lines,
     format_finding_lines,
@@ -40,125 +39,47 @@ from shapewright.views.terminal.totals import (
     label_text,
 )
 
-GAP = "  "
+SCREEN = 40
+"""Rows of a table by module that is shown whole; a longer one is cut at a depth."""
+
+MODULE_COLUMNS = (
+    "module", "class", "input", "output", "params", "flops", "allocated",
+)  # fmt: skip
+OP_COLUMNS = (
+    "op", "line", "call", "input", "output", "stride", "kind", "flops", "read",
+    "written", "module",
+)  # fmt: skip
+"""What `--columns` may name, by module and by op."""
+
+MODULE_KEYS = ("params", "flops", "allocated")
+OP_KEYS = ("flops", "read", "written")
+"""What `--sort` may name, by module and by op."""
 
 
 @dataclass(frozen=True, slots=True)
-class Column:
-    """A column of a table, with all its cells.
+class TableOptions:
+    """Which rows and columns of a table are shown.
 
-    `least` is the width below which the column would be useless; `rank` is its priority
-    for spare room (0 before 1). `style` names a style for all cells, or makes the
-    styled line out of a finished cell. `tail` keeps the end of a cell that is cut.
+    `depth` is that of the innermost modules shown, 0 for the root alone; None for as
+    many levels as fit a screen. `sort` is one of `MODULE_KEYS` or `OP_KEYS`, `columns`
+    names some of `MODULE_COLUMNS` or `OP_COLUMNS`; empty for the usual.
     """
 
-    title: str
-    cells: Sequence[str]
-    least: int = 8
-    rank: int = 1
-    right: bool = False
-    style: str | Callable[[str], Line] = ""
-    tail: bool = False
-
-    @property
-    def natural(self) -> int:
-        """Return the width at which every cell is shown in full."""
-        return max(map(count_cells, (self.title, *self.cells)))
-
-    @property
-    def empty(self) -> bool:
-        """Return whether all cells are empty."""
-        return not any(self.cells)
+    depth: int | None = None
+    sort: str = ""
+    columns: tuple[str, ...] = ()
 
 
-def format_table(plans: Sequence[Sequence[Column]], terminal: Terminal) -> list[Line]:
-    """Return the table in the first plan that fits the terminal, else in the last one.
-
-    Each plan is a choice of columns, the richest first. Columns that are empty are left
-    out of every plan.
-    """
-    width = terminal.width
-    columns = {id(column): column for plan in plans for column in plan}
-    natural = {key: column.natural for key, column in columns.items()}
-    for plan in plans:
-        chosen = [column for column in plan if not column.empty]
-        naturals = [natural[id(column)] for column in chosen]
-        widths = _find_column_widths(chosen, naturals, width)
-        if widths is not None:
-            return _format_rows(chosen, naturals, widths, terminal)
-    return _format_rows(chosen, naturals, _squeeze_widths(naturals, width), terminal)
-
-
-def _find_column_widths(
-    columns: Sequence[Column], naturals: Sequence[int], width: int
-) -> list[int] | None:
-    widths = [
-        min(natural, max(column.least, len(column.title)))
-        for column, natural in zip(columns, naturals, strict=True)
-    ]
-    spare = width - sum(widths) - len(GAP) * (len(columns) - 1)
-    if spare < 0:
-        return None
-    for at in sorted(range(len(columns)), key=lambda at: columns[at].rank):
-        more = min(spare, naturals[at] - widths[at])
-        widths[at] += more
-        spare -= more
-    return widths
-
-
-def _squeeze_widths(naturals: Sequence[int], width: int) -> list[int]:
-    """Return widths for a terminal too narrow for any plan: the
-    widest column shrinks.
-    """
-    widths = list(naturals)
-    room = max(width - len(GAP) * (len(widths) - 1), 4 * len(widths))
-    while sum(widths) > room:
-        widest = widths.index(max(widths))
-        widths[widest] -= 1
-    return widths
-
-
-def _format_rows(
-    columns: Sequence[Column],
-    naturals: Sequence[int],
-    widths: Sequence[int],
-    terminal: Terminal,
+def _format_by_module(
+    trace: Trace, totals: Totals, terminal: Terminal, options: TableOptions
 ) -> list[Line]:
-    columns_cells = [
-        _format_column(column, natural, width, terminal)
-        for column, natural, width in zip(columns, naturals, widths, strict=True)
-    ]
-    head: Line = []
-    for column, width in zip(columns, widths, strict=True):
-        title = cut_text(column.title, width, terminal.glyphs.cut)
-        head.append((pad(title, width, column.right) + GAP, "head"))
-    return [
-        head,
-        *map(list, map(chain.from_iterable, zip(*columns_cells, strict=True))),
-    ]
-
-
-def _format_column(
-    column: Column, natural: int, width: int, terminal: Terminal
-) -> Sequence[Sequence[Segment]]:
-    """Return the cells, cut, padded and styled, each followed by the gap."""
-    texts: Sequence[str] = column.cells
-    if natural > width:
-        shorten = cut_left if column.tail else cut_text
-        texts = [shorten(text, width, terminal.glyphs.cut) for text in texts]
-    filled = [pad(text, width, column.right) + GAP for text in texts]
-    style = column.style
-    if isinstance(style, str):
-        return [((text, style),) for text in filled]
-    return [style(text) for text in filled]
-
-
-def _format_by_module(trace: Trace, totals: Totals, terminal: Terminal) -> list[Line]:
     """Return the module table; at 80 columns without class and bytes if necessary."""
-    rows = build_module_rows(trace, totals)
+    every = build_module_rows(trace, totals)
+    rows = _choose_rows(trace, totals, every, options)
     labels = [row.tree(terminal.glyphs) + row.label for row in rows]
     name = Column("module", labels, 36, 1, style=_style_branch)
-    kind = Column("class", [row.kind for row in rows], 14, 4, style="name")
+    kinds = [row.kind for row in rows]
+    kind = Column("class", kinds, LONGEST_CLASS, 4, style="name")
     taken = Column("input", [row.input for row in rows], 20, 3)
     output = Column(
         "output", [row.output for row in rows], 24, 2, style=_style_module_output
@@ -174,10 +95,45 @@ def _format_by_module(trace: Trace, totals: Totals, terminal: Terminal) -> list[
         (name, output, size),
         (name, output),
     )
-    lines = format_table(plans, terminal)
+    lines = (
+        choose_columns(plans[0], options.columns, terminal)
+        if options.columns
+        else format_table(plans, terminal)
+    )
     if any(row.again for row in rows):
-        lines.append([(ELSEWHERE, "dim")])
+        lines.append([(ELSEWHERE, "plain")])
+    lines += _describe_marks([row.input + row.output for row in rows])
+    if len(rows) < len(every) and not options.sort:
+        deepest = max(len(row.lasts) for row in every)
+        more = formatting.format_plural(len(every) - len(rows), "module")
+        text = f"{more} inside these not shown; `--depth {deepest}` shows all"
+        lines.append([(text, "plain")])
     return lines
+
+
+def _choose_rows(
+    trace: Trace, totals: Totals, every: list[ModuleRow], options: TableOptions
+) -> list[ModuleRow]:
+    """Return the rows to show: to a depth, or the innermost sorted by their cost."""
+    depth = options.depth
+    if options.sort:
+        rows = build_module_rows(trace, totals, depth, flat=True)
+        return sorted(rows, key=lambda row: -row.get_cost(options.sort))
+    depths = [len(row.lasts) for row in every]
+    if depth is None and len(every) <= SCREEN:
+        return every
+    if depth is None:
+        depth = 1
+        while sum(level <= depth + 1 for level in depths) <= SCREEN:
+            depth += 1
+    return [row for row, level in zip(every, depths, strict=True) if level <= depth]
+
+
+def _describe_marks(cells: Sequence[str]) -> list[Line]:
+    """Return what `(4, 8)?` means, if a cell has it."""
+    if not any(")?" in cell for cell in cells):
+        return []
+    return [[("? after a shape: it rests on an assumption, told below", "plain")]]
 
 
 def _format_module_numbers(title: str, cells: list[str]) -> Column:
@@ -186,10 +142,10 @@ def _format_module_numbers(title: str, cells: list[str]) -> Column:
 
 
 def _style_branch(cell: str) -> Line:
-    """Return the cell with its branches dim and its name plain, or bold at the root."""
+    """Return the cell with its branches faint and its name plain; the root is bold."""
     name = cell.lstrip(" │├└─|`-")
     edge = cell[: len(cell) - len(name)]
-    return [(edge, "dim"), (name, "" if edge else "bold")]
+    return [(edge, "edge"), (name, "" if edge else "bold")]
 
 
 def _style_module_output(cell: str) -> Line:
@@ -197,23 +153,26 @@ def _style_module_output(cell: str) -> Line:
 
 
 def _format_by_op(
-    trace: Trace, terminal: Terminal, most: int | None = None
+    trace: Trace, terminal: Terminal, options: TableOptions, most: int | None = None
 ) -> list[Line]:
     """Return the op table: index, line, call, shapes in and out, kind, costs, module.
 
     With `most`, the first so many rows, and how many more there are.
     """
     rows = build_op_rows(trace)
+    if options.sort:
+        rows.sort(key=lambda row: -row.get_cost(trace, options.sort))
     more = len(rows) - most if most is not None and len(rows) > most else 0
     rows = rows[: len(rows) - more]
     if not rows:
-        return [[("no op ran on a tensor", "dim")]]
-    number = _format_op_numbers("op", [row.index for row in rows], style="dim")
+        return [[("no op ran on a tensor", "plain")]]
+    number = _format_op_numbers("op", [row.index for row in rows], style="plain")
     places = [row.place for row in rows]
     numeric = all(":" not in place for place in places)
-    place = Column("line", places, 12, 2, numeric, style="dim", tail=True)
-    call = Column("call", [row.call for row in rows], 44, 2)
-    name = Column("call", [row.name for row in rows], 18, 2)
+    place = Column("line", places, 20, 2, numeric, style="plain", tail=True)
+    call = Column("call", [row.call for row in rows], 30, 2)
+    names = [row.name for row in rows]
+    name = Column("call", names, min(LONGEST_NAME, max(map(len, names))), 2)
     taken = Column("input", [row.input for row in rows], 20, 4)
     output = Column(
         "output", [row.output for row in rows], 22, 1, style=_style_op_output
@@ -239,10 +198,21 @@ def _format_by_op(
         (number, place, name, output),
         (name, output),
     )
-    lines = format_table(plans, terminal)
+    columns = (number, place, call, taken, output, stride, kind, *costs, module)
+    lines = (
+        choose_columns(columns, options.columns, terminal)
+        if options.columns
+        else format_table(plans, terminal)
+    )
+    lines += _describe_marks([row.input + row.output for row in rows])
     if more:
-        lines.append([(f"and {more} more ops; `--by op` shows all", "dim")])
+        lines.append([(f"and {more} more ops; `--by op` shows all", "plain")])
     return lines
+
+
+LONGEST_CLASS = 24
+LONGEST_NAME = 30
+"""Columns that names of a class and of a call take before their end is cut."""
 
 
 def _style_op_output(cell: str) -> Line:
@@ -263,10 +233,10 @@ def _format_by_line(trace: Trace, terminal: Terminal) -> list[Line]:
     for blocks in iter_files(trace, terminal.glyphs.arrow):
         widths = _find_line_widths(blocks, terminal)
         for block in blocks:
-            lines.append([(block.place, "title"), (f"  {block.name}", "dim")])
+            lines.append([(block.place, "title"), (f"  {block.name}", "plain")])
             lines += [_format_line(row, widths, terminal) for row in block.rows]
             lines.append([])
-    return lines or [[("no line of the program created a tensor", "dim")]]
+    return lines or [[("no line of the program created a tensor", "plain")]]
 
 
 def _find_line_widths(blocks: Sequence[FunctionRows], terminal: Terminal) -> list[int]:
@@ -301,7 +271,7 @@ def _format_line(row: Row | None, widths: Sequence[int], terminal: Terminal) -> 
         (f"{row.number:4} {glyphs.rule} ", "edge"),
         (f"{text}  ", ""),
         (pad(cut_text(result, fact, glyphs.cut), fact), style),
-        (f"  {row.often:>{often}}", "dim"),
+        (f"  {row.often:>{often}}", "plain"),
     ]
 
 
@@ -330,20 +300,24 @@ def format_trace(
     width: int | None = None,
     colour: bool = False,
     unicode: bool = True,
+    options: TableOptions | None = None,
 ) -> str:
     """Return the trace as text, by module, op or line, of at most `width` columns.
 
     Example: ``print(format_trace(trace, by="line", width=80))``. `width` None means 100
     columns. A function without modules is always shown by op. With `unicode` False
     lines and marks are drawn in ASCII. Messages are not broken, so that they can be
-    searched for.
+    searched for. `options` choose rows and columns of the tables by module and by op.
     """
     glyphs = UNICODE if unicode else ASCII
     terminal = Terminal(max(width or PIPED, 40), colour, glyphs)
-    return render_lines(_format_page(trace, by, terminal), colour)
+    page = _format_page(trace, by, terminal, options or TableOptions())
+    return render_lines(page, colour)
 
 
-def _format_page(trace: Trace, by: By, terminal: Terminal) -> list[Line]:
+def _format_page(
+    trace: Trace, by: By, terminal: Terminal, options: TableOptions
+) -> list[Line]:
     """Return the lines of the page."""
     if not trace.calls and not trace.complete:  # it ended before its first call
         lines = [
@@ -356,7 +330,7 @@ def _format_page(trace: Trace, by: By, terminal: Terminal) -> list[Line]:
     lines = [
         _format_title(trace, terminal),
         [],
-        *_format_body(trace, by, totals, terminal),
+        *_format_body(trace, by, totals, terminal, options),
     ]
     if lines[-1]:
         lines.append([])
@@ -383,17 +357,21 @@ def _format_title(trace: Trace, terminal: Terminal) -> Line:
     facts.append(formatting.format_plural(len(trace.ops), "op"))
     rest = f"  {', '.join(facts)}"
     room = terminal.width - count_cells(trace.target)
-    return [(trace.target, "title"), (cut_text(rest, room, terminal.glyphs.cut), "dim")]
+    return [
+        (trace.target, "title"),
+        (cut_text(rest, room, terminal.glyphs.cut), "plain"),
+    ]
 
 
 def _format_body(
-    trace: Trace, by: By, totals: Totals, terminal: Terminal
+    trace: Trace, by: By, totals: Totals, terminal: Terminal, options: TableOptions
 ) -> list[Line]:
     if by == "op":
-        return _format_by_op(trace, terminal)
+        return _format_by_op(trace, terminal, options)
     if by == "line":
         return _format_by_line(trace, terminal)
+    table = _format_by_module(trace, totals, terminal, options) if trace.calls else []
     if len(trace.calls) > 1:
-        return _format_by_module(trace, totals, terminal)
-    whole = [*_format_by_module(trace, totals, terminal), []] if trace.calls else []
-    return [*whole, *_format_by_op(trace, terminal, FIRST_OPS)]
+        return table
+    whole = [*table, []] if table else []
+    return [*whole, *_format_by_op(trace, terminal, TableOptions(), FIRST_OPS)]
