@@ -34,8 +34,9 @@ EPILOG = """\
 examples:
   shapewright trace -i "f32[B=8, 3, 224, 224]" model.py:Net
   shapewright trace --by line -i "i64[2, 128]" "model.py:GPT(layers=12)"
-  shapewright trace --format json -o trace.json model.py:Net
+  shapewright trace -o trace.json model.py:Net
 
+`shapewright help COMMAND` shows the options of a command.
 exit codes: 0 clean, 1 findings, 2 the run could not start, 101 a bug of ours
 """
 
