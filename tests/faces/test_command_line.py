@@ -22,7 +22,10 @@ MISTAKES = {
     "help tarce": "no command `tarce`; did you mean `trace`?",
     "tarce": "no command `tarce`; did you mean `trace`?",
     "frobnicate": "no command `frobnicate`; there is trace, check, explain, solve, "
-    "rehearse",
+    "rehearse, completion",
+    "completion": "no shell given; there is bash, zsh, fish",
+    "completion tcsh": "no completion for `tcsh`; there is bash, zsh, fish",
+    "completion bsh": "no completion for `bsh`; did you mean `bash`?",
     "--vers": "no option `--vers`; did you mean `--version`?",
     "trace": "no target given; name one, as in `model.py:Net`",
     "rehearse": "no script given; write it after the options, as in `train.py`",

@@ -52,6 +52,8 @@ def add_arguments(parser: Parser) -> None:
         action="store_true",
         help="add a note for every implicit broadcast",
     )
+    shared.add_exit_code(parser)
+    shared.add_display(parser, "print nothing but findings")
     shared.add_timeout(
         parser, "stop the program after S seconds and report what was found by then"
     )
@@ -83,7 +85,7 @@ def run(options: argparse.Namespace) -> int:
         report = _report_of_ended(left[at], child, options)
         left[: at + 1] = []
         _print_report(report, options, child_process.Here[int]())
-        return max(code, report.exit_code)
+        return max(code, output.get_exit_code(report, options))
 
     before = len(left) + 1
     while left and len(left) < before:  # what follows a target that ended its process
@@ -107,32 +109,29 @@ def _check_target(
         strict=options.strict,
         files=shared.build_file_handling(options, parent.folder),
     )
+    report = output.with_severities(report, options)
     _print_report(report, options, parent)
     if (options.fix or options.unsafe_fixes) and not options.diff:
-        _write_fixes(report, options.unsafe_fixes, parent)
-    return report.exit_code
+        _write_fixes(report, options, parent)
+    return output.get_exit_code(report, options)
 
 
 def _print_report(
     report: Report, options: argparse.Namespace, parent: child_process.Here[int]
 ) -> None:
     """Print the report, or the diff of its fixes."""
-    from shapewright import __version__
     from shapewright.commands.check.fixes import choose_fixes, format_diff
 
     if not options.diff:
-        shown = output.render_result(
-            "report", options.format, report, version=__version__
-        )
-        parent.show(shown)
-        if options.format == "concise":
+        parent.show(output.render_report("report", report, options))
+        if options.format == "concise" and not options.quiet:
             _tell_beside(report)
         return
     text = format_diff(choose_fixes(report, True))
     parent.show(text)
     if not text and report.exit_code:
         print(f"{report.target}: {NO_FIX}", file=sys.stderr)
-    elif not text:
+    elif not text and not options.quiet:
         _tell_beside(report)
 
 
@@ -155,16 +154,20 @@ def _report_of_ended(
     return Report(target, tuple(trace.findings), (), False, trace)
 
 
-def _write_fixes(report: Report, unsafe: bool, parent: child_process.Here[int]) -> None:
+def _write_fixes(
+    report: Report, options: argparse.Namespace, parent: child_process.Here[int]
+) -> None:
     """Have the fixes written, and list them on stderr."""
     from shapewright.commands.check.fixes import apply_fixes, choose_fixes
 
+    unsafe = options.unsafe_fixes
     fixes = choose_fixes(report, unsafe)
     texts = {file: new for file, (old, new) in apply_fixes(fixes).items() if old != new}
     for file, text in sorted(texts.items()):
         parent.replace(os.path.abspath(file), text)
         count = sum(any(e.span.file == file for e in fix.edits) for fix in fixes)
-        print(f"fixed {file}: {count} change{'s' * (count != 1)}", file=sys.stderr)
-    if not texts:
+        if not options.quiet:
+            print(f"fixed {file}: {count} change{'s' * (count != 1)}", file=sys.stderr)
+    if not texts and not options.quiet:
         more = "" if unsafe else "; --unsafe-fixes writes those that make it run"
         print(f"nothing was fixed{more}", file=sys.stderr)

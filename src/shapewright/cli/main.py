@@ -7,7 +7,7 @@ import gc
 import sys
 from collections.abc import Sequence
 
-from shapewright.cli import check, explain, output, rehearse, solve, trace
+from shapewright.cli import check, completion, explain, output, rehearse, solve, trace
 from shapewright.cli.missing_command import describe_missing_command
 from shapewright.cli.parser import (
     ANYWHERE,
@@ -24,6 +24,7 @@ COMMANDS = {
     "explain": explain,
     "solve": solve,
     "rehearse": rehearse,
+    "completion": completion,
 }
 """All commands, by name: modules with `SUMMARY`, `add_arguments` and `run`."""
 
@@ -76,7 +77,8 @@ def _run(command_line: list[str]) -> int:
         raise Unusable(missing)
     ours, theirs = split_arguments(command_line or ["--help"])
     try:
-        options = _build_parser().parse_args(ours)
+        parser = _build_parser()
+        options = parser.parse_args(ours)
     except SystemExit:  # argparse's --help has printed
         return 0
     if options.version:
@@ -86,6 +88,7 @@ def _run(command_line: list[str]) -> int:
         raise Unusable("no command given; `shapewright help` lists them")
     if options.command in ANYWHERE:
         options.arguments = theirs
+    options.parser = parser
     code: int = COMMANDS[options.command].run(options)
     return code
 

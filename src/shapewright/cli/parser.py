@@ -97,6 +97,8 @@ def _format_message(message: str) -> str:
         return "no target given; name one, as in `model.py:Net`"
     if message.startswith("the following arguments are required: CALL"):
         return "no call given; write one, as in `f32[3, 1] + f32[4]`"
+    if message.startswith("the following arguments are required: SHELL"):
+        return "no shell given; there is bash, zsh, fish"
     if message.startswith("the following arguments are required: SCRIPT.py"):
         return "no script given; write it after the options, as in `train.py`"
     choice = _CHOICE.fullmatch(message)
@@ -104,7 +106,8 @@ def _format_message(message: str) -> str:
         return message
     option, word, listed = choice.groups()
     known = [name.strip("' ") for name in listed.split(",")]
-    what = "command" if option == "COMMAND" else f"`{option}`"
+    nouns = {"COMMAND": "command", "SHELL": "completion for"}
+    what = nouns.get(option, f"`{option}`")
     rest = _close(word, known) or f"; there is {', '.join(known)}"
     return f"no {what} `{word}`{rest}"
 
@@ -232,6 +235,31 @@ def list_formats(shows: str) -> tuple[str, ...]:
     """Return the values of `--format` for a result: those with words for the help."""
     usual, *others = list_renderers(shows)
     return (usual.option, *(other.option for other in others if other.help))
+
+
+def add_display(parser: argparse.ArgumentParser, quiet: str) -> None:
+    """Add `--color WHEN` and `-q`; `quiet` says what is left out."""
+    parser.add_argument(
+        "--color",
+        choices=("auto", "always", "never"),
+        default="auto",
+        help="when to use colors (default: auto, at a terminal and not with NO_COLOR)",
+    )
+    parser.add_argument("-q", "--quiet", action="store_true", help=quiet)
+
+
+def add_exit_code(parser: argparse.ArgumentParser) -> None:
+    """Add `--exit-zero` and `--warnings-as-errors` of a command with findings."""
+    parser.add_argument(
+        "--exit-zero",
+        action="store_true",
+        help="exit with 0 in spite of findings (with 2 if the run could not start)",
+    )
+    parser.add_argument(
+        "--warnings-as-errors",
+        action="store_true",
+        help="report every warning as an error, in all formats",
+    )
 
 
 def add_timeout(

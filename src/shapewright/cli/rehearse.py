@@ -74,6 +74,8 @@ def add_arguments(parser: Parser) -> None:
         help="let nothing stand for what is not on this machine",
     )
     shared.add_report_format(parser, "the story and blocks with source")
+    shared.add_exit_code(parser)
+    shared.add_display(parser, "print nothing but findings")
     shared.add_files(parser)
     shared.add_timeout(
         parser,
@@ -125,13 +127,14 @@ def run(options: argparse.Namespace) -> int:
     def work(parent: child_process.Here[Place]) -> int:
         files = shared.build_file_handling(options, parent.folder)
         report = _rehearse_script(options, lambda *place: parent.tell(place), files)
+        report = output.with_severities(report, options)
         parent.show(_render_report(report, options))
-        return report.exit_code
+        return output.get_exit_code(report, options)
 
     def ended(child: child_process.Ended[Place]) -> int:
         report = _build_unfinished_report(options, child)
         output.show(_render_report(report, options))
-        return report.exit_code
+        return output.get_exit_code(report, options)
 
     return child_process.run(work, ended)
 
@@ -224,7 +227,4 @@ def _read_source(file: str) -> Source:
 
 def _render_report(report: Report, options: argparse.Namespace) -> str:
     """Return the report in the requested format."""
-    from shapewright import __version__
-
-    asked = {"gradients": options.gradients, "version": __version__}
-    return output.render_result("story", options.format, report, **asked)
+    return output.render_report("story", report, options, gradients=options.gradients)

@@ -66,6 +66,7 @@ def add_arguments(parser: Parser) -> None:
         const=False,
         help="run in evaluation mode",
     )
+    shared.add_display(parser, "no progress line")
     shared.add_timeout(parser, "stop after S seconds")
     shared.add_files(parser)
     shared.add_target(parser)
@@ -77,7 +78,7 @@ def run(options: argparse.Namespace) -> int:
 
     def work(parent: child_process.Here[None]) -> int:
         solution = _solve_target(options, parent.folder)
-        parent.show(output.render_result("solution", options.format, solution))
+        parent.show(_render_solution(solution, options))
         return solution.exit_code
 
     def ended(child: child_process.Ended[None]) -> int:
@@ -87,10 +88,14 @@ def run(options: argparse.Namespace) -> int:
         why = build_ended_finding(child, options.timeout).message
         spec = shared.get_spec(options) or ""
         solution = Solution(target, spec, (), (), None, None, 0, False, stopped=why)
-        output.show(output.render_result("solution", options.format, solution))
+        output.show(_render_solution(solution, options))
         return solution.exit_code
 
     return child_process.run(work, ended)
+
+
+def _render_solution(solution: Solution, options: argparse.Namespace) -> str:
+    return output.render_result("solution", options.format, solution, options)
 
 
 def _solve_target(options: argparse.Namespace, folder: str | None) -> Solution:

@@ -57,6 +57,7 @@ def add_arguments(parser: Parser) -> None:
         metavar="FILE",
         help="write to FILE; one that shapewright did not write is never replaced",
     )
+    shared.add_display(parser, "no progress line, and no word on what was written")
     shared.add_timeout(
         parser, "stop the program after S seconds and show what ran until then"
     )
@@ -72,9 +73,8 @@ def run(options: argparse.Namespace) -> int:
 
     def told(outcome: Outcome, parent: child_process.Here[None]) -> None:
         if file is None:
-            parent.show(
-                _render_outcome(outcome, options, display.get_display(sys.stdout))
-            )
+            seen = display.get_display(sys.stdout, options.color)
+            parent.show(_render_outcome(outcome, options, seen))
         else:
             _save_outcome(outcome, options, file, parent)
 
@@ -107,7 +107,7 @@ def _get_outcome(
     from shapewright.inputs.errors import InputError
 
     try:
-        with progress.show_progress(sys.stderr) as report:
+        with progress.show_progress(sys.stderr, quiet=options.quiet) as report:
             return api.trace_target(
                 options.target,
                 shared.get_spec(options),
@@ -156,6 +156,8 @@ def _save_outcome(
         )
     for skipped in outcome.skipped:
         print(f"not traced: {skipped}", file=sys.stderr)
+    if options.quiet:
+        return
     whole = all(part.complete for part in traces)
     partial = "" if whole else ", as far as the program got"
     count = sum(len(part.ops) for part in traces)
