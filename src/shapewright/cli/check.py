@@ -33,6 +33,7 @@ def add_arguments(parser: Parser) -> None:
     """Add the arguments of `shapewright check`."""
     add = parser.add_argument
     shared.add_specs(parser)
+    shared.add_mode(parser)
     shared.add_report_format(parser, "blocks with source")
     add("--diff", action="store_true", help="show the fixes as a diff, write nothing")
     add(
@@ -104,6 +105,7 @@ def _check_target(
         target,
         shared.get_spec(options),
         arguments=options.arguments,
+        training=options.training,
         timeout=options.timeout,
         first=options.first,
         strict=options.strict,

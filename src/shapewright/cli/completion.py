@@ -161,7 +161,7 @@ _shapewright() {{
         return
     fi
     local command=$words[2]
-    shift words; (( CURRENT-- ))
+    [[ $command == -* ]] || {{ shift words; (( CURRENT-- )); }}
     case $command in
 {cases}
     esac

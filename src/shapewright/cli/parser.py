@@ -214,6 +214,25 @@ def add_specs(parser: argparse.ArgumentParser, help: str = SPECS) -> None:
     )
 
 
+def add_mode(parser: argparse.ArgumentParser) -> None:
+    """Add `--train` and `--eval`."""
+    mode = parser.add_mutually_exclusive_group()
+    mode.add_argument(
+        "--train",
+        dest="training",
+        action="store_const",
+        const=True,
+        help="run in training mode, whatever mode the model is in",
+    )
+    mode.add_argument(
+        "--eval",
+        dest="training",
+        action="store_const",
+        const=False,
+        help="run in evaluation mode",
+    )
+
+
 def get_spec(options: argparse.Namespace) -> str | None:
     """Return all inputs as one spec, None if none is given."""
     return ", ".join(options.specs) if options.specs else None

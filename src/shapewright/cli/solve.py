@@ -51,21 +51,7 @@ def add_arguments(parser: Parser) -> None:
         help="ask torch's symbolic sizes, for S seconds, whether each formula and "
         "demand holds for all sizes (default: 60)",
     )
-    mode = parser.add_mutually_exclusive_group()
-    mode.add_argument(
-        "--train",
-        dest="training",
-        action="store_const",
-        const=True,
-        help="run in training mode, whatever mode the model is in",
-    )
-    mode.add_argument(
-        "--eval",
-        dest="training",
-        action="store_const",
-        const=False,
-        help="run in evaluation mode",
-    )
+    shared.add_mode(parser)
     shared.add_display(parser, "no progress line")
     shared.add_timeout(parser, "stop after S seconds")
     shared.add_files(parser)

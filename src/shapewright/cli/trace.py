@@ -37,6 +37,7 @@ def add_arguments(parser: Parser) -> None:
     """Add the arguments of `shapewright trace`."""
     add = parser.add_argument
     shared.add_specs(parser)
+    shared.add_mode(parser)
     add(
         "--by",
         choices=("module", "op", "line"),
@@ -112,6 +113,7 @@ def _get_outcome(
                 options.target,
                 shared.get_spec(options),
                 arguments=options.arguments,
+                training=options.training,
                 timeout=options.timeout,
                 progress=report,
                 abandoned=abandoned,
