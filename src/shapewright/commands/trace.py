@@ -67,6 +67,7 @@ def run_target(
     Without `declared`, the `example_inputs` of its file are not for this target.
     `training` is the mode that the model is put into.
     """
+    from shapewright.inputs.bare_sizes import READING, find_meant_tensor
     from shapewright.inputs.callables import bind_inputs, set_mode
     from shapewright.inputs.errors import InputError
     from shapewright.inputs.target_objects import load_target
@@ -82,6 +83,10 @@ def run_target(
     with loaded.program.running():
         set_mode(loaded, training)
         if spec is not None:
+            tensor = find_meant_tensor(loaded, spec)
+            if tensor is not None:
+                spec = tensor
+                request = request.with_assumptions(f"inputs: {spec} ({READING})")
             bind_inputs(loaded, spec)
             if run is not None:
                 return run(loaded, spec, request)

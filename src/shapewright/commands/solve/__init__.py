@@ -155,6 +155,7 @@ def _find_feeding(loaded: Loaded, spec: Spec | None) -> Feeding:
     found by search.
     """
     from shapewright.commands.trace import find_inputs
+    from shapewright.inputs.bare_sizes import find_meant_tensor
     from shapewright.inputs.callables import bind_inputs
     from shapewright.inputs.errors import InputError
     from shapewright.inputs.spec import Spec, parse_spec
@@ -169,6 +170,8 @@ def _find_feeding(loaded: Loaded, spec: Spec | None) -> Feeding:
         spec = inputs.inputs
         if not spec.letters:
             spec = parse_spec(_with_letters(str(spec)))
+    elif (tensor := find_meant_tensor(loaded, spec)) is not None:
+        spec = parse_spec(_with_letters(str(tensor)))
     bind_inputs(loaded, spec)
     feeding = from_spec(spec)
     return feeding if feeding.free else feeding.freed()
