@@ -44,10 +44,12 @@ def get_display(stream: TextIO, color: str = "auto") -> Display:
 def render_result(
     shows: str, option: str, result: Any, options: argparse.Namespace, **asked: Any
 ) -> str:
-    """Return a result for stdout, in the colors that the options ask for; `asked` are
-    further fields of `Display`.
+    """Return a result for stdout, in the colors that the options ask for, or for the
+    file of `-o`; `asked` are further fields of `Display`.
     """
     display = get_display(sys.stdout, options.color)
+    if options.file is not None:
+        display = Display()
     text: str = renderers.render(shows, option, result, replace(display, **asked))
     return text
 
@@ -55,7 +57,7 @@ def render_result(
 def render_report(
     shows: str, report: Report, options: argparse.Namespace, **asked: Any
 ) -> str:
-    """Return a report for stdout; with `-q`, its findings and nothing else."""
+    """Return a report for stdout or a file; with `-q`, nothing but its findings."""
     from shapewright import __version__
 
     if options.quiet and options.format in ("full", "concise"):
@@ -164,8 +166,21 @@ MARK = "# shapewright "
 DRAWING = "<!-- shapewright "
 """The beginning of our drawings."""
 
-RECORD = re.compile(r'\{\s*"version":\s*\d+,\s*"kind":\s*"traces?",\s*"target":')
-"""The beginning of our JSON files."""
+_TEXT = r'"(?:[^"\\]|\\.)*"'
+
+RECORD = re.compile(
+    r'\{\s*"version":\s*\d+,\s*"kind":\s*"traces?",\s*"target":'
+    rf'|(?:\[\s*)?\{{\s*"version":\s*\d+,\s*"target":\s*{_TEXT},\s*"(?:findings|spec)":'
+    rf'|\{{\s*"\$schema":\s*{_TEXT},\s*"version":\s*"2[.\d]*",\s*"runs":\s*\[\s*'
+    r'\{\s*"tool":\s*\{\s*"driver":\s*\{\s*"name":\s*"shapewright"'
+)
+"""The beginning of our JSON and SARIF files."""
+
+ROWS = re.compile(
+    r"target,(?:module,call,class,input,output|op,file,line,name,input,output"
+    r"|file,line,column,severity,code,message),"
+)
+"""The beginning of our CSV files: the header."""
 
 PICTURE = re.compile(rb"\x89PNG.{33}tEXtSoftware\0shapewright ", re.DOTALL)
 """The beginning of our PNGs: signature, size, and then the program's name."""
@@ -196,12 +211,13 @@ def _is_regular(path: Path) -> bool:
 
 def _is_ours(path: Path) -> bool:
     with path.open("rb") as file:
-        raw = file.read(200)
+        raw = file.read(4096)
     head = raw.decode("utf-8", "replace")
     return (
         not head
         or head.startswith((MARK, DRAWING))
         or RECORD.match(head) is not None
+        or ROWS.match(head) is not None
         or PICTURE.match(raw) is not None
     )
 

@@ -8,9 +8,10 @@ import argparse
 import re
 import sys
 from collections.abc import Callable, Sequence
+from pathlib import Path
 from typing import IO, TYPE_CHECKING, NoReturn
 
-from shapewright.views.renderers import list_renderers
+from shapewright.views.renderers import ENDINGS, list_renderers
 
 if TYPE_CHECKING:
     from shapewright.runtime.files.program_files import ProgramFiles
@@ -245,8 +246,8 @@ def add_report_format(parser: argparse.ArgumentParser, full: str) -> None:
     parser.add_argument(
         "--format",
         choices=list_formats("report"),
-        default=usual.option,
-        help=f"{', '.join([full, *middle])}, or {last} (default: {usual.option})",
+        help=f"{', '.join([full, *middle])}, or {last} (default: {usual.option}, or "
+        "what the ending of -o says)",
     )
 
 
@@ -265,6 +266,25 @@ def add_display(parser: argparse.ArgumentParser, quiet: str) -> None:
         help="when to use colors (default: auto, at a terminal and not with NO_COLOR)",
     )
     parser.add_argument("-q", "--quiet", action="store_true", help=quiet)
+
+
+def add_file(parser: argparse.ArgumentParser, shows: str) -> None:
+    """Add `-o FILE` of a command whose result has several media."""
+    endings = " ".join(list_endings(shows))
+    parser.add_argument(
+        "-o",
+        dest="file",
+        type=Path,
+        metavar="FILE",
+        help=f"write to FILE, in the format of its ending ({endings}); a file that "
+        "shapewright did not write is never replaced",
+    )
+
+
+def list_endings(shows: str) -> tuple[str, ...]:
+    """Return the endings of files that a result can be written to."""
+    endings = (ENDINGS[renderer.medium] for renderer in list_renderers(shows))
+    return tuple(dict.fromkeys(endings))
 
 
 def add_exit_code(parser: argparse.ArgumentParser) -> None:
