@@ -256,6 +256,7 @@ def trace_target(
     spec: str | None = None,
     *,
     arguments: Sequence[str] = (),
+    training: bool | None = None,
     timeout: float | None = None,
     progress: Progress | None = None,
     abandoned: Callable[[Outcome], None] | None = None,
@@ -267,14 +268,15 @@ def trace_target(
     Raises `InputError` for a target or spec that cannot be used. What the program
     raises, prints (to stderr) or exits with is part of the outcome. A program that
     cannot be stopped after `timeout` seconds ends this process; `abandoned` is given
-    the outcome until then. `arguments` are the script's own. `watch` sees every
+    the outcome until then. `arguments` are the script's own; `training` puts the model
+    into that mode first. `watch` sees every
     call, as `runtime/operator_calls/recorded_calls.py` says. `files` says what becomes
     of what the program writes: it goes to a temporary folder. Of a script that only
     defines things, each of them is traced: `outcome.parts`.
     """
     from shapewright.commands.targets import Manner, trace_command
 
-    how = Manner(arguments, timeout, progress, abandoned, watch, files)
+    how = Manner(arguments, timeout, progress, abandoned, watch, files, training)
     return trace_command(target, spec, how)
 
 
@@ -305,6 +307,7 @@ def check_target(
     spec: str | None = None,
     *,
     arguments: Sequence[str] = (),
+    training: bool | None = None,
     timeout: float | None = None,
     first: bool = False,
     strict: bool = False,
@@ -313,14 +316,17 @@ def check_target(
     """Check a command-line target, as in ``check_target("model.py:Net", "f32[8, 3]")``.
 
     `first` stops at the first finding; `strict` notes every implicit broadcast;
-    `arguments` are a script's own. Of a script that only defines things, each of them
+    `arguments` are a script's own; `training` puts the model into that mode first. Of a
+    script that only defines things, each of them
     is checked: `report.parts`.
 
     Raises `InputError` for a target or spec that cannot be used.
     """
     from shapewright.commands.targets import check_command
 
-    return check_command(target, spec, arguments, timeout, first, strict, files)
+    return check_command(
+        target, spec, arguments, timeout, first, strict, files, training
+    )
 
 
 def rehearse_script(

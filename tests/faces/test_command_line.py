@@ -11,10 +11,21 @@ import pytest
 from shapewright.cli.main import main
 
 MISTAKES = {
-    "": "no command given; `shapewright --help` lists them",
+    "model.py:Net": "no command given; `shapewright trace model.py:Net` shows its "
+    "shapes, `shapewright check model.py:Net` shows its errors",
+    "-i f32[8,3] timm:resnet18": "no command given; `shapewright trace -i 'f32[8,3]' "
+    "timm:resnet18` shows its shapes, `shapewright check -i 'f32[8,3]' timm:resnet18` "
+    "shows its errors",
+    "train.py --lr 1": "no command given; `shapewright trace train.py --lr 1` shows "
+    "its shapes, `shapewright rehearse train.py --lr 1` runs it without data",
+    "f32[3]+f32[4]": "no command given; `shapewright explain 'f32[3]+f32[4]'` draws it",
+    "help tarce": "no command `tarce`; did you mean `trace`?",
     "tarce": "no command `tarce`; did you mean `trace`?",
     "frobnicate": "no command `frobnicate`; there is trace, check, explain, solve, "
-    "rehearse",
+    "rehearse, completion",
+    "completion": "no shell given; there is bash, zsh, fish",
+    "completion tcsh": "no completion for `tcsh`; there is bash, zsh, fish",
+    "completion bsh": "no completion for `bsh`; did you mean `bash`?",
     "--vers": "no option `--vers`; did you mean `--version`?",
     "trace": "no target given; name one, as in `model.py:Net`",
     "rehearse": "no script given; write it after the options, as in `train.py`",
@@ -74,6 +85,24 @@ def test_help_says_what_there_is(capsys: pytest.CaptureFixture[str]) -> None:
         assert word in printed.out
 
 
+def test_a_command_line_without_a_word_prints_the_help(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    printed = []
+    for line in ([], ["--help"], ["help"]):
+        assert main(line) == 0
+        printed.append(capsys.readouterr())
+    assert printed[0] == printed[1] == printed[2]
+    assert "shapewright help COMMAND" in printed[0].out
+
+
+def test_help_of_a_command_is_its_help(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["help", "trace"]) == 0
+    asked = capsys.readouterr().out
+    assert main(["trace", "--help"]) == 0
+    assert capsys.readouterr().out == asked
+
+
 def test_piped_help_is_the_same_at_any_width() -> None:
     helps = {
         subprocess.run(
@@ -91,8 +120,11 @@ def test_piped_help_is_the_same_at_any_width() -> None:
 def test_version_names_all_that_a_bug_report_needs(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
+    assert main(["-V"]) == 0
+    short = capsys.readouterr().out
     assert main(["--version"]) == 0
     printed = capsys.readouterr().out
+    assert printed == short
     assert [part.split()[0] for part in printed.split(", ")] == [
         "shapewright",
         "torch",

@@ -122,14 +122,14 @@ def test_a_view(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
     file.write_text("import torch\n\ndef double(x):\n    return x * 2\n")
     with restored(RENDERERS):
 
-        @renders("trace", "csv", "text", "a line each")
-        def trace_as_csv(trace: Trace, display: Display) -> str:
+        @renders("trace", "lines", "text", "a line each")
+        def trace_as_lines(trace: Trace, display: Display) -> str:
             return "".join(f"{op.name},{op.outputs[0].shape}\n" for op in trace.ops)
 
         given = ["-i", "f32[2, 3]", f"{file}:double"]
-        assert main(["trace", "--format", "csv", *given]) == 0
+        assert main(["trace", "--format", "lines", *given]) == 0
         assert capfd.readouterr().out == "*,(2, 3)\n"
-    assert main(["trace", "--format", "csv", *given]) == 2
+    assert main(["trace", "--format", "lines", *given]) == 2
 
 
 def test_a_kind_of_target(capsys: pytest.CaptureFixture[str]) -> None:

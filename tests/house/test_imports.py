@@ -35,7 +35,10 @@ def test_import_shapewright_loads_no_torch() -> None:
 
 
 def test_help_and_mistakes_load_no_torch() -> None:
-    for arguments in (["--help"], ["trace", "--help"], ["tarce"], ["--version"]):
+    for arguments in (
+        ["--help"], ["trace", "--help"], ["tarce"], ["--version"],
+        [], ["help", "check"], ["completion", "bash"], ["model.py:Net"],
+    ):  # fmt: skip
         loaded = imported(command(*arguments))
         assert not {"torch", "numpy", "rich"} & loaded, arguments
 

@@ -5,14 +5,19 @@ from __future__ import annotations
 import argparse
 import os
 import sys
+from collections.abc import Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING
 
-from shapewright.cli import child_process, output
+from shapewright.cli import child_process, output, result_files
 from shapewright.cli import parser as shared
 from shapewright.cli.parser import Parser, Unusable
 
 if TYPE_CHECKING:
     from shapewright.record.report import Report
+
+_State = tuple[int, tuple[str, ...]]
+"""The number of the target that is checked, and the reports for the file so far."""
 
 SUMMARY = "every shape error, where it came from, and a fix that was tried"
 
@@ -33,7 +38,9 @@ def add_arguments(parser: Parser) -> None:
     """Add the arguments of `shapewright check`."""
     add = parser.add_argument
     shared.add_specs(parser)
+    shared.add_mode(parser)
     shared.add_report_format(parser, "blocks with source")
+    shared.add_file(parser, "report")
     add("--diff", action="store_true", help="show the fixes as a diff, write nothing")
     add(
         "--fix",
@@ -52,6 +59,8 @@ def add_arguments(parser: Parser) -> None:
         action="store_true",
         help="add a note for every implicit broadcast",
     )
+    shared.add_exit_code(parser)
+    shared.add_display(parser, "print nothing but findings")
     shared.add_timeout(
         parser, "stop the program after S seconds and report what was found by then"
     )
@@ -63,27 +72,37 @@ def run(options: argparse.Namespace) -> int:
     """Check the targets, print the findings, and return the exit code."""
     from shapewright.inputs.errors import InputError
 
+    if options.diff and options.file:
+        raise Unusable("`--diff` is printed, and -o writes the report; choose one")
+    options.format = result_files.choose_format("report", options)
+    file = options.file and options.file.absolute()  # the program may change folder
     code, left = 0, list(options.targets)
+    written: list[str] = []  # the reports for the file
 
-    def work(parent: child_process.Here[int]) -> int:
+    def work(parent: child_process.Here[_State]) -> int:
         worst = 0
         for at, target in enumerate(left):
-            parent.tell(at)
+            parent.tell((at, tuple(written)))
             try:
-                worst = max(worst, _check_target(target, options, parent))
+                worst = max(worst, _check_target(target, options, parent, written))
             except InputError as error:
                 if len(options.targets) == 1:
                     raise Unusable(str(error)) from None
                 print(f"error: {error}", file=sys.stderr)
                 worst = max(worst, error.exit_code)
+        _save_reports(file, written, options, parent)
         return worst
 
-    def ended(child: child_process.Ended[int]) -> int:
-        at = child.told or 0
+    def ended(child: child_process.Ended[_State]) -> int:
+        at, before = child.told or (0, tuple(written))
         report = _report_of_ended(left[at], child, options)
         left[: at + 1] = []
-        _print_report(report, options, child_process.Here[int]())
-        return max(code, report.exit_code)
+        written[:] = before
+        parent = child_process.Here[_State]()
+        _print_report(report, options, parent, written)
+        if not left:
+            _save_reports(file, written, options, parent)
+        return max(code, output.get_exit_code(report, options))
 
     before = len(left) + 1
     while left and len(left) < before:  # what follows a target that ended its process
@@ -92,48 +111,70 @@ def run(options: argparse.Namespace) -> int:
     return code
 
 
+def _save_reports(
+    file: Path | None,
+    written: Sequence[str],
+    options: argparse.Namespace,
+    parent: child_process.Here[_State],
+) -> None:
+    """Write the file of `-o`, with the reports of all targets."""
+    if file is None:
+        return
+    text = result_files.join_results(options.format, written)
+    title = ", ".join(options.targets)
+    parent.save(file, result_files.mark_result("report", options.format, text, title))
+    count = f"{len(written)} report{'s' * (len(written) != 1)}"
+    result_files.print_written(options, count)
+
+
 def _check_target(
-    target: str, options: argparse.Namespace, parent: child_process.Here[int]
+    target: str,
+    options: argparse.Namespace,
+    parent: child_process.Here[_State],
+    written: list[str],
 ) -> int:
-    """Check a target, and have its report printed and its fixes written."""
+    """Check a target, and have its report printed or kept, and its fixes written."""
     from shapewright import api
 
     report = api.check_target(
         target,
         shared.get_spec(options),
         arguments=options.arguments,
+        training=options.training,
         timeout=options.timeout,
         first=options.first,
         strict=options.strict,
         files=shared.build_file_handling(options, parent.folder),
     )
-    _print_report(report, options, parent)
+    report = output.with_severities(report, options)
+    _print_report(report, options, parent, written)
     if (options.fix or options.unsafe_fixes) and not options.diff:
-        _write_fixes(report, options.unsafe_fixes, parent)
-    return report.exit_code
+        _write_fixes(report, options, parent)
+    return output.get_exit_code(report, options)
 
 
 def _print_report(
-    report: Report, options: argparse.Namespace, parent: child_process.Here[int]
+    report: Report,
+    options: argparse.Namespace,
+    parent: child_process.Here[_State],
+    written: list[str],
 ) -> None:
-    """Print the report, or the diff of its fixes."""
-    from shapewright import __version__
+    """Print the report, or the diff of its fixes; keep it in `written` for a file."""
     from shapewright.commands.check.fixes import choose_fixes, format_diff
 
-    if not options.diff:
-        shown = output.render_result(
-            "report", options.format, report, version=__version__
-        )
-        parent.show(shown)
-        if options.format == "concise":
+    if options.file is not None:
+        written.append(output.render_report("report", report, options))
+    elif not options.diff:
+        parent.show(output.render_report("report", report, options))
+        if options.format == "concise" and not options.quiet:
             _tell_beside(report)
-        return
-    text = format_diff(choose_fixes(report, True))
-    parent.show(text)
-    if not text and report.exit_code:
-        print(f"{report.target}: {NO_FIX}", file=sys.stderr)
-    elif not text:
-        _tell_beside(report)
+    else:
+        text = format_diff(choose_fixes(report, True))
+        parent.show(text)
+        if not text and report.exit_code:
+            print(f"{report.target}: {NO_FIX}", file=sys.stderr)
+        elif not text and not options.quiet:
+            _tell_beside(report)
 
 
 def _tell_beside(report: Report) -> None:
@@ -145,7 +186,7 @@ def _tell_beside(report: Report) -> None:
 
 
 def _report_of_ended(
-    target: str, child: child_process.Ended[int], options: argparse.Namespace
+    target: str, child: child_process.Ended[_State], options: argparse.Namespace
 ) -> Report:
     """Return the report of a check whose process was ended by the program."""
     from shapewright.cli.child_process import build_ended_trace
@@ -155,16 +196,20 @@ def _report_of_ended(
     return Report(target, tuple(trace.findings), (), False, trace)
 
 
-def _write_fixes(report: Report, unsafe: bool, parent: child_process.Here[int]) -> None:
+def _write_fixes(
+    report: Report, options: argparse.Namespace, parent: child_process.Here[_State]
+) -> None:
     """Have the fixes written, and list them on stderr."""
     from shapewright.commands.check.fixes import apply_fixes, choose_fixes
 
+    unsafe = options.unsafe_fixes
     fixes = choose_fixes(report, unsafe)
     texts = {file: new for file, (old, new) in apply_fixes(fixes).items() if old != new}
     for file, text in sorted(texts.items()):
         parent.replace(os.path.abspath(file), text)
         count = sum(any(e.span.file == file for e in fix.edits) for fix in fixes)
-        print(f"fixed {file}: {count} change{'s' * (count != 1)}", file=sys.stderr)
-    if not texts:
+        if not options.quiet:
+            print(f"fixed {file}: {count} change{'s' * (count != 1)}", file=sys.stderr)
+    if not texts and not options.quiet:
         more = "" if unsafe else "; --unsafe-fixes writes those that make it run"
         print(f"nothing was fixed{more}", file=sys.stderr)

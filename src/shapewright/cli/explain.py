@@ -67,6 +67,7 @@ def add_arguments(parser: Parser) -> None:
         help="write FILE.svg or FILE.txt; one that shapewright did not write is never "
         "replaced",
     )
+    shared.add_display(parser, "no progress line, and no word on what was written")
     shared.add_specs(
         parser, "what to feed the program of a line, as for `shapewright trace`"
     )
@@ -121,11 +122,12 @@ def _draw_call(
     file = options.file and options.file.absolute()  # the program may change folder
     drawing = _build_drawing(options, of_line, parent.folder)
     ending = file.suffix if file is not None else ".txt"
-    seen = Display() if options.file else display.get_display(sys.stdout)
+    seen = Display() if options.file else display.get_display(sys.stdout, options.color)
     seen = replace(seen, inside=options.inside, ascii=options.ascii)
     if file is not None and ending in PICTURES:
         parent.save(file, render("drawing", ending, drawing, seen))
-        print(f"wrote {options.file}", file=sys.stderr)
+        if not options.quiet:
+            print(f"wrote {options.file}", file=sys.stderr)
     else:
         _print_text(render("drawing", ".txt", drawing, seen), file, parent)
     return 1 if getattr(drawing.drawn, "error", "") else 0
@@ -142,7 +144,7 @@ def _build_drawing(
         if not of_line:
             return api.explain(options.call)
         spec = shared.get_spec(options)
-        with progress.show_progress(sys.stderr) as report:
+        with progress.show_progress(sys.stderr, quiet=options.quiet) as report:
             return api.explain_line(
                 options.call,
                 spec,

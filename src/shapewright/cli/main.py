@@ -7,7 +7,8 @@ import gc
 import sys
 from collections.abc import Sequence
 
-from shapewright.cli import check, explain, output, rehearse, solve, trace
+from shapewright.cli import check, completion, explain, output, rehearse, solve, trace
+from shapewright.cli.missing_command import describe_missing_command
 from shapewright.cli.parser import (
     ANYWHERE,
     DESCRIPTION,
@@ -23,6 +24,7 @@ COMMANDS = {
     "explain": explain,
     "solve": solve,
     "rehearse": rehearse,
+    "completion": completion,
 }
 """All commands, by name: modules with `SUMMARY`, `add_arguments` and `run`."""
 
@@ -68,18 +70,25 @@ def command() -> int:
 
 
 def _run(command_line: list[str]) -> int:
-    ours, theirs = split_arguments(command_line)
+    if command_line[:1] == ["help"]:  # `help trace` is `trace --help`
+        command_line = [*command_line[1:2], "--help"]
+    missing = describe_missing_command(command_line, COMMANDS)
+    if missing:
+        raise Unusable(missing)
+    ours, theirs = split_arguments(command_line or ["--help"])
     try:
-        options = _build_parser().parse_args(ours)
+        parser = _build_parser()
+        options = parser.parse_args(ours)
     except SystemExit:  # argparse's --help has printed
         return 0
     if options.version:
         output.show(f"{version()}\n")
         return 0
     if options.command is None:
-        raise Unusable("no command given; `shapewright --help` lists them")
+        raise Unusable("no command given; `shapewright help` lists them")
     if options.command in ANYWHERE:
         options.arguments = theirs
+    options.parser = parser
     code: int = COMMANDS[options.command].run(options)
     return code
 
@@ -87,7 +96,10 @@ def _run(command_line: list[str]) -> int:
 def _build_parser() -> argparse.ArgumentParser:
     parser = Parser(prog="shapewright", description=DESCRIPTION, epilog=EPILOG)
     parser.add_argument(
-        "--version", action="store_true", help="print our version, torch's and Python's"
+        "-V",
+        "--version",
+        action="store_true",
+        help="print our version, torch's and Python's",
     )
     commands = parser.add_subparsers(
         title="commands", metavar="COMMAND", dest="command", parser_class=Parser

@@ -4,6 +4,7 @@ a progress line on stderr.
 
 from __future__ import annotations
 
+import argparse
 import contextlib
 import os
 import re
@@ -16,7 +17,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
-from typing import IO, Any, TextIO
+from typing import IO, TYPE_CHECKING, Any, TextIO
 
 from shapewright.cli.parser import Unusable
 from shapewright.views import renderers
@@ -26,21 +27,64 @@ PIPE_WIDTH = 100
 """Columns of a result that is not written to a terminal."""
 
 
-def get_display(stream: TextIO) -> Display:
-    """Return the display for `stream`, from its kind and from NO_COLOR and
-    FORCE_COLOR.
+if TYPE_CHECKING:
+    from shapewright.record.report import Report
+
+
+def get_display(stream: TextIO, color: str = "auto") -> Display:
+    """Return the display for `stream`, from its kind and `--color` or, with "auto",
+    NO_COLOR and FORCE_COLOR.
     """
     terminal = stream.isatty()
     width = shutil.get_terminal_size().columns if terminal else PIPE_WIDTH
-    return Display(width, _has_color(terminal), _has_unicode(stream))
+    has_color = color == "always" if color != "auto" else _has_color(terminal)
+    return Display(width, has_color, _has_unicode(stream))
 
 
-def render_result(shows: str, option: str, result: Any, **asked: Any) -> str:
-    """Return a result for stdout; `asked` are further fields of `Display`."""
-    text: str = renderers.render(
-        shows, option, result, replace(get_display(sys.stdout), **asked)
-    )
+def render_result(
+    shows: str, option: str, result: Any, options: argparse.Namespace, **asked: Any
+) -> str:
+    """Return a result for stdout, in the colors that the options ask for, or for the
+    file of `-o`; `asked` are further fields of `Display`.
+    """
+    display = get_display(sys.stdout, options.color)
+    if options.file is not None:
+        display = Display()
+    text: str = renderers.render(shows, option, result, replace(display, **asked))
     return text
+
+
+def render_report(
+    shows: str, report: Report, options: argparse.Namespace, **asked: Any
+) -> str:
+    """Return a report for stdout or a file; with `-q`, nothing but its findings."""
+    from shapewright import __version__
+
+    if options.quiet and options.format in ("full", "concise"):
+        if not report.findings:
+            return ""
+        shows = "report"
+        trace = report.trace and replace(report.trace, assumptions=())
+        report = replace(report, trace=trace, chosen=None, skipped=())
+    asked = {**asked, "version": __version__}
+    return render_result(shows, options.format, report, options, **asked)
+
+
+def with_severities(report: Report, options: argparse.Namespace) -> Report:
+    """Return the report with its warnings as errors, if the options ask for it."""
+    if not options.warnings_as_errors:
+        return report
+    findings = tuple(
+        replace(finding, severity="error") if finding.severity == "warning" else finding
+        for finding in report.findings
+    )
+    parts = tuple(with_severities(part, options) for part in report.parts)
+    return replace(report, findings=findings, parts=parts)
+
+
+def get_exit_code(report: Report, options: argparse.Namespace) -> int:
+    """Return the exit code of a report, which `--exit-zero` makes 0."""
+    return 0 if options.exit_zero else report.exit_code
 
 
 def _has_color(terminal: bool) -> bool:
@@ -62,7 +106,7 @@ def _has_unicode(stream: TextIO) -> bool:
     return True
 
 
-Report = Callable[[str], None]
+ProgressReport = Callable[[str], None]
 
 PATIENCE = 1.0
 """Seconds of work before anything is shown; most runs take less."""
@@ -75,12 +119,12 @@ CLEAR = "\r\x1b[K"
 
 @contextmanager
 def show_progress(
-    stream: IO[str], patience: float = PATIENCE
-) -> Iterator[Report | None]:
+    stream: IO[str], patience: float = PATIENCE, quiet: bool = False
+) -> Iterator[ProgressReport | None]:
     """Yield a function that shows progress, or None if the progress would not be
     visible.
     """
-    if not stream.isatty() or os.environ.get("TERM") == "dumb":
+    if quiet or not stream.isatty() or os.environ.get("TERM") == "dumb":
         yield None
         return
     line = _Line(stream, time.monotonic() + patience)
@@ -122,8 +166,21 @@ MARK = "# shapewright "
 DRAWING = "<!-- shapewright "
 """The beginning of our drawings."""
 
-RECORD = re.compile(r'\{\s*"version":\s*\d+,\s*"kind":\s*"traces?",\s*"target":')
-"""The beginning of our JSON files."""
+_TEXT = r'"(?:[^"\\]|\\.)*"'
+
+RECORD = re.compile(
+    r'\{\s*"version":\s*\d+,\s*"kind":\s*"traces?",\s*"target":'
+    rf'|(?:\[\s*)?\{{\s*"version":\s*\d+,\s*"target":\s*{_TEXT},\s*"(?:findings|spec)":'
+    rf'|\{{\s*"\$schema":\s*{_TEXT},\s*"version":\s*"2[.\d]*",\s*"runs":\s*\[\s*'
+    r'\{\s*"tool":\s*\{\s*"driver":\s*\{\s*"name":\s*"shapewright"'
+)
+"""The beginning of our JSON and SARIF files."""
+
+ROWS = re.compile(
+    r"target,(?:module,call,class,input,output|op,file,line,name,input,output"
+    r"|file,line,column,severity,code,message),"
+)
+"""The beginning of our CSV files: the header."""
 
 PICTURE = re.compile(rb"\x89PNG.{33}tEXtSoftware\0shapewright ", re.DOTALL)
 """The beginning of our PNGs: signature, size, and then the program's name."""
@@ -154,12 +211,13 @@ def _is_regular(path: Path) -> bool:
 
 def _is_ours(path: Path) -> bool:
     with path.open("rb") as file:
-        raw = file.read(200)
+        raw = file.read(4096)
     head = raw.decode("utf-8", "replace")
     return (
         not head
         or head.startswith((MARK, DRAWING))
         or RECORD.match(head) is not None
+        or ROWS.match(head) is not None
         or PICTURE.match(raw) is not None
     )
 

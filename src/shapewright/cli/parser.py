@@ -8,9 +8,10 @@ import argparse
 import re
 import sys
 from collections.abc import Callable, Sequence
+from pathlib import Path
 from typing import IO, TYPE_CHECKING, NoReturn
 
-from shapewright.views.renderers import list_renderers
+from shapewright.views.renderers import ENDINGS, list_renderers
 
 if TYPE_CHECKING:
     from shapewright.runtime.files.program_files import ProgramFiles
@@ -34,8 +35,9 @@ EPILOG = """\
 examples:
   shapewright trace -i "f32[B=8, 3, 224, 224]" model.py:Net
   shapewright trace --by line -i "i64[2, 128]" "model.py:GPT(layers=12)"
-  shapewright trace --format json -o trace.json model.py:Net
+  shapewright trace -o trace.json model.py:Net
 
+`shapewright help COMMAND` shows the options of a command.
 exit codes: 0 clean, 1 findings, 2 the run could not start, 101 a bug of ours
 """
 
@@ -96,6 +98,8 @@ def _format_message(message: str) -> str:
         return "no target given; name one, as in `model.py:Net`"
     if message.startswith("the following arguments are required: CALL"):
         return "no call given; write one, as in `f32[3, 1] + f32[4]`"
+    if message.startswith("the following arguments are required: SHELL"):
+        return "no shell given; there is bash, zsh, fish"
     if message.startswith("the following arguments are required: SCRIPT.py"):
         return "no script given; write it after the options, as in `train.py`"
     choice = _CHOICE.fullmatch(message)
@@ -103,7 +107,8 @@ def _format_message(message: str) -> str:
         return message
     option, word, listed = choice.groups()
     known = [name.strip("' ") for name in listed.split(",")]
-    what = "command" if option == "COMMAND" else f"`{option}`"
+    nouns = {"COMMAND": "command", "SHELL": "completion for"}
+    what = nouns.get(option, f"`{option}`")
     rest = _close(word, known) or f"; there is {', '.join(known)}"
     return f"no {what} `{word}`{rest}"
 
@@ -218,6 +223,25 @@ def add_specs(parser: argparse.ArgumentParser, help: str = SPECS) -> None:
     )
 
 
+def add_mode(parser: argparse.ArgumentParser) -> None:
+    """Add `--train` and `--eval`."""
+    mode = parser.add_mutually_exclusive_group()
+    mode.add_argument(
+        "--train",
+        dest="training",
+        action="store_const",
+        const=True,
+        help="run in training mode, whatever mode the model is in",
+    )
+    mode.add_argument(
+        "--eval",
+        dest="training",
+        action="store_const",
+        const=False,
+        help="run in evaluation mode",
+    )
+
+
 def get_spec(options: argparse.Namespace) -> str | None:
     """Return all inputs as one spec, None if none is given."""
     return ", ".join(options.specs) if options.specs else None
@@ -230,8 +254,8 @@ def add_report_format(parser: argparse.ArgumentParser, full: str) -> None:
     parser.add_argument(
         "--format",
         choices=list_formats("report"),
-        default=usual.option,
-        help=f"{', '.join([full, *middle])}, or {last} (default: {usual.option})",
+        help=f"{', '.join([full, *middle])}, or {last} (default: {usual.option}, or "
+        "what the ending of -o says)",
     )
 
 
@@ -239,6 +263,50 @@ def list_formats(shows: str) -> tuple[str, ...]:
     """Return the values of `--format` for a result: those with words for the help."""
     usual, *others = list_renderers(shows)
     return (usual.option, *(other.option for other in others if other.help))
+
+
+def add_display(parser: argparse.ArgumentParser, quiet: str) -> None:
+    """Add `--color WHEN` and `-q`; `quiet` says what is left out."""
+    parser.add_argument(
+        "--color",
+        choices=("auto", "always", "never"),
+        default="auto",
+        help="when to use colors (default: auto, at a terminal and not with NO_COLOR)",
+    )
+    parser.add_argument("-q", "--quiet", action="store_true", help=quiet)
+
+
+def add_file(parser: argparse.ArgumentParser, shows: str) -> None:
+    """Add `-o FILE` of a command whose result has several media."""
+    endings = " ".join(list_endings(shows))
+    parser.add_argument(
+        "-o",
+        dest="file",
+        type=Path,
+        metavar="FILE",
+        help=f"write to FILE, in the format of its ending ({endings}); a file that "
+        "shapewright did not write is never replaced",
+    )
+
+
+def list_endings(shows: str) -> tuple[str, ...]:
+    """Return the endings of files that a result can be written to."""
+    endings = (ENDINGS[renderer.medium] for renderer in list_renderers(shows))
+    return tuple(dict.fromkeys(endings))
+
+
+def add_exit_code(parser: argparse.ArgumentParser) -> None:
+    """Add `--exit-zero` and `--warnings-as-errors` of a command with findings."""
+    parser.add_argument(
+        "--exit-zero",
+        action="store_true",
+        help="exit with 0 in spite of findings (with 2 if the run could not start)",
+    )
+    parser.add_argument(
+        "--warnings-as-errors",
+        action="store_true",
+        help="report every warning as an error, in all formats",
+    )
 
 
 def add_timeout(

@@ -8,14 +8,14 @@ import shlex
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from shapewright.cli import output
+from shapewright.cli import output, result_files
 from shapewright.cli import parser as shared
 from shapewright.cli.parser import Parser, Unusable
 
 if TYPE_CHECKING:
-    from shapewright.cli.child_process import Ended
+    from shapewright.cli.child_process import Ended, Here
     from shapewright.record.ops import Source
     from shapewright.record.report import Moment, Rehearsal, Report
     from shapewright.runtime.files.program_files import ProgramFiles
@@ -74,6 +74,9 @@ def add_arguments(parser: Parser) -> None:
         help="let nothing stand for what is not on this machine",
     )
     shared.add_report_format(parser, "the story and blocks with source")
+    shared.add_file(parser, "story")
+    shared.add_exit_code(parser)
+    shared.add_display(parser, "print nothing but findings")
     shared.add_files(parser)
     shared.add_timeout(
         parser,
@@ -121,17 +124,20 @@ def run(options: argparse.Namespace) -> int:
     from shapewright.cli import child_process
 
     _name_script(options)
+    options.format = result_files.choose_format("story", options)
+    file = options.file and options.file.absolute()  # the program may change folder
 
     def work(parent: child_process.Here[Place]) -> int:
         files = shared.build_file_handling(options, parent.folder)
         report = _rehearse_script(options, lambda *place: parent.tell(place), files)
-        parent.show(_render_report(report, options))
-        return report.exit_code
+        report = output.with_severities(report, options)
+        _print_report(report, options, file, parent)
+        return output.get_exit_code(report, options)
 
     def ended(child: child_process.Ended[Place]) -> int:
         report = _build_unfinished_report(options, child)
-        output.show(_render_report(report, options))
-        return report.exit_code
+        _print_report(report, options, file, child_process.Here[Any]())
+        return output.get_exit_code(report, options)
 
     return child_process.run(work, ended)
 
@@ -222,9 +228,10 @@ def _read_source(file: str) -> Source:
     return Source(file, hashlib.sha256(kept).hexdigest(), text)
 
 
-def _render_report(report: Report, options: argparse.Namespace) -> str:
-    """Return the report in the requested format."""
-    from shapewright import __version__
-
-    asked = {"gradients": options.gradients, "version": __version__}
-    return output.render_result("story", options.format, report, **asked)
+def _print_report(
+    report: Report, options: argparse.Namespace, file: Path | None, parent: Here[Any]
+) -> None:
+    """Print the report in the requested format, or write it to the file."""
+    text = output.render_report("story", report, options, gradients=options.gradients)
+    options.target = report.target
+    result_files.save_or_show("story", text, options, file, parent)

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import argparse
+from pathlib import Path
 from typing import TYPE_CHECKING
 
-from shapewright.cli import child_process, output
+from shapewright.cli import child_process, output, result_files
 from shapewright.cli import parser as shared
 from shapewright.cli.parser import PROOF_SECONDS, Parser, Unusable, seconds
 
@@ -39,9 +40,9 @@ def add_arguments(parser: Parser) -> None:
     add(
         "--format",
         choices=shared.list_formats("solution"),
-        default="text",
-        help="lines, or versioned JSON (default: text)",
+        help="lines, or versioned JSON (default: text, or what the ending of -o says)",
     )
+    shared.add_file(parser, "solution")
     add(
         "--prove",
         type=seconds,
@@ -51,21 +52,8 @@ def add_arguments(parser: Parser) -> None:
         help="ask torch's symbolic sizes, for S seconds, whether each formula and "
         "demand holds for all sizes (default: 60)",
     )
-    mode = parser.add_mutually_exclusive_group()
-    mode.add_argument(
-        "--train",
-        dest="training",
-        action="store_const",
-        const=True,
-        help="run in training mode, whatever mode the model is in",
-    )
-    mode.add_argument(
-        "--eval",
-        dest="training",
-        action="store_const",
-        const=False,
-        help="run in evaluation mode",
-    )
+    shared.add_mode(parser)
+    shared.add_display(parser, "no progress line")
     shared.add_timeout(parser, "stop after S seconds")
     shared.add_files(parser)
     shared.add_target(parser)
@@ -74,10 +62,12 @@ def add_arguments(parser: Parser) -> None:
 def run(options: argparse.Namespace) -> int:
     """Solve, print the solution, and return the exit code."""
     target = options.target
+    options.format = result_files.choose_format("solution", options)
+    file = options.file and options.file.absolute()  # the program may change folder
 
     def work(parent: child_process.Here[None]) -> int:
         solution = _solve_target(options, parent.folder)
-        parent.show(output.render_result("solution", options.format, solution))
+        _print_solution(solution, options, file, parent)
         return solution.exit_code
 
     def ended(child: child_process.Ended[None]) -> int:
@@ -87,10 +77,21 @@ def run(options: argparse.Namespace) -> int:
         why = build_ended_finding(child, options.timeout).message
         spec = shared.get_spec(options) or ""
         solution = Solution(target, spec, (), (), None, None, 0, False, stopped=why)
-        output.show(output.render_result("solution", options.format, solution))
+        _print_solution(solution, options, file, child_process.Here[None]())
         return solution.exit_code
 
     return child_process.run(work, ended)
+
+
+def _print_solution(
+    solution: Solution,
+    options: argparse.Namespace,
+    file: Path | None,
+    parent: child_process.Here[None],
+) -> None:
+    """Print the solution, or write it to the file."""
+    text = output.render_result("solution", options.format, solution, options)
+    result_files.save_or_show("solution", text, options, file, parent)
 
 
 def _solve_target(options: argparse.Namespace, folder: str | None) -> Solution:

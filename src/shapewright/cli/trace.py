@@ -9,7 +9,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from shapewright.cli import child_process, output
+from shapewright.cli import child_process, result_files
 from shapewright.cli import output as display
 from shapewright.cli import output as progress
 from shapewright.cli import parser as shared
@@ -37,6 +37,7 @@ def add_arguments(parser: Parser) -> None:
     """Add the arguments of `shapewright trace`."""
     add = parser.add_argument
     shared.add_specs(parser)
+    shared.add_mode(parser)
     add(
         "--by",
         choices=("module", "op", "line"),
@@ -67,16 +68,11 @@ def add_arguments(parser: Parser) -> None:
     add(
         "--format",
         choices=shared.list_formats("trace"),
-        help="a table, or the versioned record (default: text, or json with "
-        "-o FILE.json)",
+        help="a table, the versioned record, rows as CSV, or a Markdown table "
+        "(default: text, or what the ending of -o says)",
     )
-    add(
-        "-o",
-        dest="file",
-        type=Path,
-        metavar="FILE",
-        help="write to FILE; one that shapewright did not write is never replaced",
-    )
+    shared.add_file(parser, "trace")
+    shared.add_display(parser, "no progress line, and no word on what was written")
     shared.add_timeout(
         parser, "stop the program after S seconds and show what ran until then"
     )
@@ -123,15 +119,18 @@ def _read_table_options(options: argparse.Namespace) -> tuple[str, tuple[str, ..
 def run(options: argparse.Namespace) -> int:
     """Trace the target, print or save the result, and return the exit code."""
     options.sort, options.columns = _read_table_options(options)
-    if options.file:
-        output.check_writable(options.file)
+    options.format = result_files.choose_format("trace", options)
+    if options.by == "line" and options.format in ("csv", "markdown"):
+        raise Unusable(
+            f"{options.format} has a row for each module or op; write `--by op`, or "
+            "leave out `--by line`"
+        )
     file = options.file and options.file.absolute()  # the program may change folder
 
     def told(outcome: Outcome, parent: child_process.Here[None]) -> None:
         if file is None:
-            parent.show(
-                _render_outcome(outcome, options, display.get_display(sys.stdout))
-            )
+            seen = display.get_display(sys.stdout, options.color)
+            parent.show(_render_outcome(outcome, options, seen))
         else:
             _save_outcome(outcome, options, file, parent)
 
@@ -164,11 +163,12 @@ def _get_outcome(
     from shapewright.inputs.errors import InputError
 
     try:
-        with progress.show_progress(sys.stderr) as report:
+        with progress.show_progress(sys.stderr, quiet=options.quiet) as report:
             return api.trace_target(
                 options.target,
                 shared.get_spec(options),
                 arguments=options.arguments,
+                training=options.training,
                 timeout=options.timeout,
                 progress=report,
                 abandoned=abandoned,
@@ -181,8 +181,7 @@ def _get_outcome(
 def _render_outcome(
     outcome: Outcome, options: argparse.Namespace, display: Display
 ) -> str:
-    saved_as_json = options.file is not None and options.file.suffix == ".json"
-    option = options.format or ("json" if saved_as_json else "text")
+    option = options.format
     display = replace(
         display,
         by=options.by,
@@ -206,8 +205,8 @@ def _save_outcome(
     """Save the result in a file; print what must not be missed on stderr."""
     rendered = _render_outcome(outcome, options, Display())
     trace = outcome.trace
-    mark = "" if rendered.startswith("{") else f"{output.MARK}trace\n"
-    parent.save(file, mark + rendered)
+    content = result_files.mark_result("trace", options.format, rendered, trace.target)
+    parent.save(file, content)
     traces = outcome.parts or (trace,)
     for finding in (
         finding for part_trace in traces for finding in part_trace.findings
@@ -222,4 +221,4 @@ def _save_outcome(
     whole = all(part.complete for part in traces)
     partial = "" if whole else ", as far as the program got"
     count = sum(len(part.ops) for part in traces)
-    print(f"wrote {options.file}: {count} ops{partial}", file=sys.stderr)
+    result_files.print_written(options, f"{count} ops{partial}")

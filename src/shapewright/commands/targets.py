@@ -101,6 +101,7 @@ class Manner:
     abandoned: Callable[[Outcome], None] | None
     watch: Any
     files: ProgramFiles | None
+    training: bool | None = None
 
 
 def trace_command(target: str, spec: str | None, how: Manner) -> Outcome:
@@ -122,6 +123,7 @@ def trace_command(target: str, spec: str | None, how: Manner) -> Outcome:
         target,
         lambda name, declared: report_of(name, _trace_one(name, None, how, declared)),
     )
+    _refuse_mode(target, whole, how.training)
     parts = tuple(part.trace for part in whole.parts if part.trace is not None)
     return replace(outcome, parts=parts, skipped=whole.skipped)
 
@@ -183,8 +185,9 @@ def _trace_one(
                     (how.files or ProgramFiles()).kept() as layer,
                 ):
                     result = run_target(
-                        parsed, input_spec, request, run_lettered, took, declared
-                    )
+                        parsed, input_spec, request, run_lettered, took, declared,
+                        how.training,
+                    )  # fmt: skip
                     chosen = took[0].chosen if took else None
                     return Outcome(
                         add_process_notes(with_loops(result).trace, layer), chosen
@@ -228,6 +231,17 @@ def _with_definitions(
         under_way.skipped.append(Skipped(target, f"run as a script, {reason}"))
     under_way.conduct()
     return under_way.report(report)
+
+
+def _refuse_mode(target: str, report: Report, training: bool | None) -> None:
+    """Raise `InputError` for a mode that is given to a script."""
+    is_script = parse_target(target).kind == "script" and not report.parts
+    if training is not None and is_script and report.complete:
+        option = "--train" if training else "--eval"
+        raise InputError(
+            f"`{option}` is for a model, and a script sets modes itself; name the"
+            f" model, as in `{target}:Net`"
+        )
 
 
 def _refuse_empty(report: Report, target: str) -> None:
@@ -365,6 +379,7 @@ def check_command(
     first: bool,
     strict: bool,
     files: ProgramFiles | None,
+    training: bool | None = None,
 ) -> Report:
     """Return the findings of `shapewright check`; for a file of definitions, those of
     all its parts.
@@ -374,7 +389,7 @@ def check_command(
         from shapewright.commands import check
 
         return check.check_one_target(
-            name, inputs, timeout, first, strict, arguments, files, declared
+            name, inputs, timeout, first, strict, arguments, files, declared, training
         )
 
     if spec is None and parse_target(target, arguments).kind == "script":
@@ -387,4 +402,5 @@ def check_command(
         report, target, lambda name, declared: check_one(name, None, declared), first
     )
     _refuse_empty(report, target)
+    _refuse_mode(target, report, training)
     return report

@@ -60,12 +60,15 @@ def run_target(
     run: Given | None = None,
     took: list[Fed] | None = None,
     declared: bool = True,
+    training: bool | None = None,
 ) -> RunResult:
     """Load a target and run it; its final inputs are appended to `took`.
 
     Without `declared`, the `example_inputs` of its file are not for this target.
+    `training` is the mode that the model is put into.
     """
-    from shapewright.inputs.callables import bind_inputs
+    from shapewright.inputs.bare_sizes import READING, find_meant_tensor
+    from shapewright.inputs.callables import bind_inputs, set_mode
     from shapewright.inputs.errors import InputError
     from shapewright.inputs.target_objects import load_target
     from shapewright.runtime.model_building import build_without_data
@@ -78,7 +81,12 @@ def run_target(
     if not declared:
         loaded = replace(loaded, examples=())
     with loaded.program.running():
+        set_mode(loaded, training)
         if spec is not None:
+            tensor = find_meant_tensor(loaded, spec)
+            if tensor is not None:
+                spec = tensor
+                request = request.with_assumptions(f"inputs: {spec} ({READING})")
             bind_inputs(loaded, spec)
             if run is not None:
                 return run(loaded, spec, request)

@@ -23,7 +23,9 @@ SIZE_KEYWORDS = ("input_size", "input_shape", "input_data", "input_sizes")
 
 _NO_TENSOR = re.compile(
     r"must be Tensor, not (?:tuple|list|torch\.Size)"
-    r"|'(?:tuple|list|torch\.Size|Size)' object has no attribute '(?P<name>\w+)'"
+    r"|combination of arguments - got \((?:tuple|list|torch\.Size)\b.*\(Tensor input\b"
+    r"|'(?:tuple|list|torch\.Size|Size)' object has no attribute '(?P<name>\w+)'",
+    re.DOTALL,
 )
 
 LETTERED = ("solve", "formulas")
@@ -124,7 +126,7 @@ def _refuse_keywords(
             continue
         message = f"`{_get_called_name(target)}` has no argument `{name}`"
         if name in SIZE_KEYWORDS:
-            sizes = value if _is_sizes(value) else (2, 3, 32, 32)
+            sizes = value if is_sizes(value) else (2, 3, 32, 32)
             raise InputError(f"{message}; write `{_format_call(command, {0: sizes})}`")
         hint = suggest_name(name, known)
         raise InputError(
@@ -183,7 +185,7 @@ def refuse_sizes(
     sizes = _find_sizes(args, kwargs)
     if not sizes:
         return
-    meant = {path for path in sizes if _is_tensor_parameter(target, path)}
+    meant = {path for path in sizes if is_tensor_parameter(target, path)}
     if not meant and _is_further(target, args, kwargs, sizes):
         meant = set(sizes)
     if not meant:
@@ -200,16 +202,34 @@ def refuse_sizes(
     )
 
 
+def is_further_with_tensors(target: Callable[..., Any], args: tuple[Any, ...]) -> bool:
+    """Return whether a program fails with sizes, and gets further with one tensor of
+    these sizes instead.
+
+    `args` are integers, or one tuple of them. The program must be running.
+    """
+    if not _run_plainly(target, args, {})[1]:
+        return False
+    sizes = args if is_sizes(args) and not is_sizes(args[0]) else args[0]
+    return _is_further(target, args, {}, {0: sizes}, (tuple(sizes),))
+
+
 def _is_further(
     target: Callable[..., Any],
     args: tuple[Any, ...],
     kwargs: Mapping[str, Any],
     sizes: Mapping[Path, Any],
+    written: tuple[Any, ...] | None = None,
 ) -> bool:
-    """Return whether a failed program gets further with tensors of these sizes."""
+    """Return whether a failed program gets further with tensors of these sizes.
+
+    `written` are the arguments that hold the sizes, if `args` hold them otherwise.
+    """
     count, error = _run_plainly(target, args, dict(kwargs))
     for kind in KINDS:
-        others, other = _run_plainly(target, *_place_tensors(sizes, args, kwargs, kind))
+        others, other = _run_plainly(
+            target, *_place_tensors(sizes, written or args, kwargs, kind)
+        )
         past = other != error and others >= count and _is_about_tensors(error)
         if others > count or past:
             return True
@@ -239,17 +259,17 @@ def _is_size(value: Any) -> bool:
     return whole and int(value) >= 0
 
 
-def _is_sizes(value: Any) -> bool:
+def is_sizes(value: Any) -> bool:
     """Return whether a value is a tuple or list of sizes, or of such sequences."""
     if not isinstance(value, tuple | list) or not value or hasattr(value, "_fields"):
         return False
-    return all(map(_is_size, value)) or all(map(_is_sizes, value))
+    return all(map(_is_size, value)) or all(map(is_sizes, value))
 
 
 def _find_sizes(args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> dict[Path, Any]:
     places: dict[Path, Any] = dict(enumerate(args))
     places.update(kwargs)
-    return {path: value for path, value in places.items() if _is_sizes(value)}
+    return {path: value for path, value in places.items() if is_sizes(value)}
 
 
 def _place_tensors(
@@ -275,7 +295,7 @@ def _place_tensors(
     return tuple(positional), named
 
 
-def _is_tensor_parameter(target: Any, path: Path) -> bool:
+def is_tensor_parameter(target: Any, path: Path) -> bool:
     """Return whether the parameter at a position or name is annotated as a tensor."""
     signature = _find_signature(target)
     if signature is None:

@@ -79,6 +79,22 @@ def make_loaded(
     return Loaded(target, module, name, file, method, program, examples, config, notes)
 
 
+def set_mode(loaded: Loaded, training: bool | None) -> None:
+    """Put a target's model into training or evaluation mode, with None into neither.
+
+    Raises `InputError` for a function, which has no mode; a script's models are its
+    own.
+    """
+    if training is None or loaded.method == "__main__":
+        return
+    if loaded.module is None:
+        option = "--train" if training else "--eval"
+        raise InputError(
+            f"`{loaded.name}` is not a module, so it has no mode; leave out `{option}`"
+        )
+    loaded.module.train(training)
+
+
 def find_owner(target: Any) -> Any:
     """Return the module that an object is, or that a bound method belongs to."""
     return target if is_module(target) else getattr(target, "__self__", None)

@@ -18,7 +18,22 @@ if TYPE_CHECKING:
     from shapewright.record.trace import Trace
     from shapewright.views.drawing.drawing import Drawing
 
-Medium = Literal["text", "json", "github", "sarif", "html", "svg", "png"]
+Medium = Literal[
+    "text", "json", "github", "sarif", "csv", "markdown", "html", "svg", "png"
+]
+
+ENDINGS = {
+    "text": ".txt",
+    "github": ".txt",
+    "json": ".json",
+    "sarif": ".sarif",
+    "csv": ".csv",
+    "markdown": ".md",
+    "html": ".html",
+    "svg": ".svg",
+    "png": ".png",
+}
+"""The ending of a file in a medium."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -140,6 +155,20 @@ def _render_trace_html(trace: Trace, display: Display) -> str:
     return format_html(trace)
 
 
+@renders("trace", "csv", "csv", "rows as CSV")
+def _render_trace_csv(trace: Trace, display: Display) -> str:
+    from shapewright.views.portable_tables import format_traces_csv
+
+    return format_traces_csv([trace], display.by)
+
+
+@renders("trace", "markdown", "markdown", "a Markdown table")
+def _render_trace_markdown(trace: Trace, display: Display) -> str:
+    from shapewright.views.portable_tables import format_trace_markdown
+
+    return format_trace_markdown(trace, display.by)
+
+
 @renders("traces", "text", "text")
 def _render_traces_text(outcome: _Traces, display: Display) -> str:
     from shapewright.views.data_formats import format_traces_summary
@@ -157,6 +186,28 @@ def _render_traces_json(outcome: _Traces, display: Display) -> str:
 
     target = outcome.trace.target
     return f"{format_traces_json(target, outcome.parts, outcome.skipped)}\n"
+
+
+@renders("traces", "csv", "csv")
+def _render_traces_csv(outcome: _Traces, display: Display) -> str:
+    from shapewright.views.portable_tables import format_traces_csv
+
+    return format_traces_csv(outcome.parts, display.by)
+
+
+@renders("traces", "markdown", "markdown")
+def _render_traces_markdown(outcome: _Traces, display: Display) -> str:
+    from shapewright.views.data_formats import format_traces_summary
+    from shapewright.views.portable_tables import format_traces_markdown
+
+    target, skipped = outcome.trace.target, outcome.skipped
+    summary = format_traces_summary(target, outcome.parts, skipped)
+    return format_traces_markdown(outcome.parts, display.by, summary)
+
+
+@renders("traces", "html", "html")
+def _render_traces_html(outcome: _Traces, display: Display) -> str:
+    return "\n".join(_render_trace_html(part, display) for part in outcome.parts)
 
 
 # -- reports ---------------------------------------------------------------------------
@@ -207,6 +258,22 @@ def _report_sarif(report: Report, display: Display) -> str:
     from shapewright.views.data_formats import format_report_sarif
 
     return f"{format_report_sarif(report, display.version)}\n"
+
+
+@renders("report", "csv", "csv", "rows as CSV")
+@renders("story", "csv", "csv", "rows as CSV")
+def _render_report_csv(report: Report, display: Display) -> str:
+    from shapewright.views.portable_tables import format_report_csv
+
+    return format_report_csv(report)
+
+
+@renders("report", "markdown", "markdown", "a Markdown table")
+@renders("story", "markdown", "markdown", "a Markdown table")
+def _render_report_markdown(report: Report, display: Display) -> str:
+    from shapewright.views.portable_tables import format_report_markdown
+
+    return format_report_markdown(report)
 
 
 # -- solutions and drawings ------------------------------------------------------------

@@ -109,6 +109,7 @@ def check_one_target(
     arguments: Sequence[str] = (),
     files: ProgramFiles | None = None,
     declared: bool = True,
+    training: bool | None = None,
 ) -> Report:
     """Return the findings of `shapewright check`; fixes are tried in child processes.
 
@@ -158,7 +159,9 @@ def check_one_target(
             inputs = _get_chosen_spec(took)
         try:
             with guard_surroundings(), seen.watched():
-                result = run_target(parsed, inputs, request, None, took, declared)
+                result = run_target(
+                    parsed, inputs, request, None, took, declared, training
+                )
         except ProgramError as error:
             result = RunResult(build_failed_trace(target, error))
         if loops:

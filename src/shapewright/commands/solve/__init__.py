@@ -36,6 +36,7 @@ def solve_command(
     from shapewright.engine.failures.constructions import Constructions
     from shapewright.engine.failures.run_ends import Stopped
     from shapewright.engine.replacement import limit_to_one_thread
+    from shapewright.inputs.callables import set_mode
     from shapewright.inputs.errors import InputError, ProgramError
     from shapewright.inputs.python_files import read_source
     from shapewright.inputs.spec import parse_spec
@@ -69,8 +70,7 @@ def solve_command(
                 loaded = load_target(parsed, build_without_data(put_back=False))
             with loaded.program.running():
                 feeding = _find_feeding(loaded, input_spec)
-                if training is not None and loaded.module is not None:
-                    loaded.module.train(training)
+                set_mode(loaded, training)
                 return find_solution(
                     loaded.callable, feeding, target, wanted, want or "", prove,
                     lambda modules: seen.places(dict(modules), os.getcwd())[0],
@@ -155,6 +155,7 @@ def _find_feeding(loaded: Loaded, spec: Spec | None) -> Feeding:
     found by search.
     """
     from shapewright.commands.trace import find_inputs
+    from shapewright.inputs.bare_sizes import find_meant_tensor
     from shapewright.inputs.callables import bind_inputs
     from shapewright.inputs.errors import InputError
     from shapewright.inputs.spec import Spec, parse_spec
@@ -169,6 +170,8 @@ def _find_feeding(loaded: Loaded, spec: Spec | None) -> Feeding:
         spec = inputs.inputs
         if not spec.letters:
             spec = parse_spec(_with_letters(str(spec)))
+    elif (tensor := find_meant_tensor(loaded, spec)) is not None:
+        spec = parse_spec(_with_letters(str(tensor)))
     bind_inputs(loaded, spec)
     feeding = from_spec(spec)
     return feeding if feeding.free else feeding.freed()
