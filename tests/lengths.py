@@ -107,6 +107,7 @@ FILES = {
     "guards/test_numbers.py": 5,
     "rehearsing/test_counts.py": 5,
     "rehearsing/test_devices.py": 5,
+    "rehearsing/test_device_meshes.py": 4,
     "rehearsing/test_evaluation_modes.py": 5,
     "rehearsing/test_fixes.py": 5,
     "rehearsing/test_function.py": 5,

@@ -110,6 +110,17 @@ def test_a_file_from_a_gpu_is_refused_without_one(
     assert codes(tmp_path, on_cpu, "cpu") == []
 
 
+def test_a_number_names_the_accelerator(tmp_path: Path) -> None:
+    text = """\
+        import torch
+        assert torch.device(1) == torch.device("cuda", 1)
+        assert torch.zeros(3).to(torch.device(0)).device == torch.device("cuda:0")
+        """
+    assert codes(tmp_path, text, "2x H100 80GB") == []
+    (found,) = rehearsed(tmp_path, text, device="cpu").findings
+    assert "Cannot access accelerator device" in found.message
+
+
 FLEX = """\
     import torch
     from torch.nn.attention.flex_attention import create_block_mask, flex_attention

@@ -294,7 +294,7 @@ SHARDED = """\
     import torch
     import torch.distributed as dist
     from torch import nn
-    from torch.distributed.fsdp import FullyShardedDataParallel as FSDP, fully_shard
+    from torch.distributed.fsdp import FullyShardedDataParallel as FSDP
     dist.init_process_group("nccl")
     model = nn.Sequential(nn.Linear(8, 16), nn.ReLU(), nn.Linear(16, {width})).cuda()
     model = {wrapped}
@@ -321,11 +321,3 @@ def test_fully_sharded_on_one_rank_trains(tmp_path: Path) -> None:
     (found, *_) = rehearsed(tmp_path, sharded(wrapped, 5), device="cuda").findings
     assert found.span is not None
     assert found.span.line == 11
-
-
-def test_a_mesh_of_devices_is_said_not_to_be_rehearsed(tmp_path: Path) -> None:
-    report = rehearsed(tmp_path, sharded("fully_shard(model)"), device="cuda")
-    (found,) = report.findings
-    assert found.span is not None
-    assert found.span.line == 7
-    assert "does not rehearse device meshes" in found.message

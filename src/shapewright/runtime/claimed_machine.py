@@ -101,6 +101,7 @@ def claim_machine(machine: Machine, engine: Engine) -> Iterator[None]:
         spaces += [(torch.cuda, answers), (torch.cuda.random, answers)]
     else:
         spaces.append((torch.cuda, {"is_available": False, "device_count": 0}))
+    spaces.append((torch._C, {"_get_accelerator": torch.device(machine.kind)}))
     accelerator = getattr(torch, "accelerator", None)
     if accelerator is not None:
         spaces.append((accelerator, _make_accelerator_functions(machine, engine)))

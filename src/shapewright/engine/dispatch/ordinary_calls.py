@@ -96,6 +96,15 @@ def answer_from_tensor(
         raise
 
 
+def answer_device(
+    engine: Engine, func: Any, args: tuple[Any, ...], kwargs: dict[str, Any] | None
+) -> Any:
+    """Answer `torch.device(0)` by the claimed accelerator: `cuda:0`."""
+    if len(args) == 1 and type(args[0]) is int and engine.machine not in (None, "cpu"):
+        args = (engine.machine, args[0])
+    return answer_from_tensor(engine, func, args, kwargs)
+
+
 def call_op(
     engine: Engine, func: Any, args: tuple[Any, ...], kwargs: dict[str, Any] | None
 ) -> Any:

@@ -16,7 +16,11 @@ from shapewright.engine.dispatch import (
     random_draws,
     view_operators,
 )
-from shapewright.engine.dispatch.ordinary_calls import answer_from_tensor, call_op
+from shapewright.engine.dispatch.ordinary_calls import (
+    answer_device,
+    answer_from_tensor,
+    call_op,
+)
 from shapewright.engine.function_names import get_plain_name
 from shapewright.engine.layers import fused_attention, nested_tensors
 from shapewright.engine.private import FUNCTION_GETTER
@@ -45,7 +49,9 @@ def find_plan(func: Any) -> Plan:
         return attributes.set_attribute
     if name == "_has_compatible_shallow_copy_type":
         return reads.is_compatible
-    if name in plan_tables.PASS or func is torch.device or _is_profiler(func):
+    if func is torch.device:
+        return answer_device
+    if name in plan_tables.PASS or _is_profiler(func):
         return answer_from_tensor
     if name in plan_tables.DEVICE_READS or name in (
         "requires_grad",

@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any
 
 import torch
 from torch import nn
+from torch.autograd.graph import saved_tensors_hooks
 from torch.nn import functional
 from torch.nn.parameter import Buffer, Parameter
 
@@ -207,27 +208,27 @@ def answer_attention(
         from shapewright.engine.engine import NeedsGraph
 
         raise NeedsGraph("flex_attention")
-    with torch._C.DisableTorchFunction():
-        before = [engine.blank_of(tensor) for tensor in tensors]
-        versions = get_versions(before)
-        query, key, value = before
-        key, value = (
-            tensor.expand(shape[0], *tensor.shape[1:]).repeat_interleave(
-                shape[1] // tensor.shape[1], dim=1
-            )
-            for tensor in (key, value)
-        )
-        attended = functional.scaled_dot_product_attention(query, key, value)
-        if scored.meta.requires_grad:  # it has parameters of the program's
-            attended = attended + engine.blank_of(score).to(attended.dtype)
-        working = torch.promote_types(query.dtype, torch.float32)
-        sums = attended.detach().sum(-1, dtype=working)
-        if attended.requires_grad:
-            sums = attended.sum(-1, dtype=working)
-        out = attended.new_empty_strided(
-            attended.shape, _compute_strides_like(attended.shape, infos[0].meta.stride)
-        ).copy_(attended)
-        outs = out, sums, sums.clone()
+    # No mode is active here, except for hooks of a checkpoint, which enter ours.
+    before = [engine.blank_of(tensor) for tensor in tensors]
+    versions = get_versions(before)
+    query, key, value = before
+    key, value = (
+        tensor.to(query.dtype)
+        .expand(shape[0], *tensor.shape[1:])
+        .repeat_interleave(shape[1] // tensor.shape[1], dim=1)
+        for tensor in (key, value)
+    )
+    attended = functional.scaled_dot_product_attention(query, key, value)
+    if scored.meta.requires_grad:  # it has parameters of the program's
+        attended = attended + engine.blank_of(score).to(attended.dtype)
+    working = torch.promote_types(query.dtype, torch.float32)
+    sums = attended.detach().sum(-1, dtype=working)
+    if attended.requires_grad:
+        sums = attended.sum(-1, dtype=working)
+    out = attended.new_empty_strided(
+        attended.shape, _compute_strides_like(attended.shape, infos[0].meta.stride)
+    ).copy_(attended)
+    outs = out, sums, sums.clone()
     kept = (
         *tensors,
         *(argument for argument in args[5:6] if isinstance(argument, float)),
@@ -244,7 +245,7 @@ def _compute_strides_like(
 
     Example: for a query that is a transposed ``(B, T, H, D)``, so is the output.
     """
-    order = sorted(range(len(shape)), key=lambda dim: model[dim])
+    order = sorted(range(len(shape)), key=lambda dim: (model[dim], -dim))
     order.remove(len(shape) - 1)  # kernels read along the last dim
     strides, step = [1] * len(shape), shape[-1]
     for dim in order:
@@ -263,9 +264,14 @@ def _check_batches(engine: Engine, query: int, keys: int) -> None:
 def _compute_first_score(
     engine: Engine, score_mod: Any, block_mask: Any
 ) -> torch.Tensor:
-    """Call the program's functions as torch does, and return the first score."""
+    """Call the program's functions as torch does, and return the first score.
+
+    What they save for a backward pass is no part of what a checkpoint counts, since the
+    kernel has one number for all of them.
+    """
+    keep = saved_tensors_hooks(lambda tensor: tensor, lambda tensor: tensor)
     try:
-        with engine.suspend_recording(), engine:
+        with engine.suspend_recording(), engine, keep:
             places = [torch.tensor(0, dtype=torch.int32) for _ in range(4)]
             score = score_mod(torch.tensor(1.0), *places)
             mask_mod = block_mask[-1]

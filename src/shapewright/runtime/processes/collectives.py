@@ -349,7 +349,10 @@ class Ranks(Base):  # type: ignore[misc]
 
     def sum_up(self, tensor: Tensor, opts: Any) -> None:
         """Multiply known values by the number of ranks, for a sum over equal ranks."""
-        if self.count == 1 or not self.stage.engine.info(tensor).storage.known:
+        engine = self.stage.engine
+        if self.count == 1 or not engine.known(tensor):  # one of a backward pass
+            return
+        if not engine.info(tensor).storage.known:
             return
         if opts is None or opts.reduceOp == torch.distributed.ReduceOp.SUM:
             with torch.no_grad():

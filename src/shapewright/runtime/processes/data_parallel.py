@@ -7,6 +7,7 @@ import warnings
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager, nullcontext
 from functools import partial
+from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 import torch
@@ -14,6 +15,7 @@ from torch import nn
 
 from shapewright.engine import nests
 from shapewright.engine.replacement import replace_attribute
+from shapewright.runtime.absent.late_imports import change_when_imported
 from shapewright.runtime.claimed_machine import get_device_index
 
 if TYPE_CHECKING:
@@ -140,9 +142,17 @@ def _call_replicas(
 @contextmanager
 def replace_data_parallel(stage: RehearsalState) -> Iterator[None]:
     """Run `DistributedDataParallel` as one rank and `DataParallel` on all devices."""
+    name = "DistributedDataParallel"
+    original = nn.parallel.DistributedDataParallel
+
+    def change(module: ModuleType, stack: ExitStack) -> None:
+        stack.callback(setattr, module, name, original)
+        setattr(module, name, _Distributed)
+
     with ExitStack() as stack:
+        composable = "torch.distributed._composable.replicate"  # has the name as well
+        stack.enter_context(change_when_imported(composable, change))
         for owner in (nn.parallel, nn.parallel.distributed):
-            name = "DistributedDataParallel"
             stack.enter_context(replace_attribute(owner, name, lambda _: _Distributed))
         stack.enter_context(_replace_transfers(stage))
         yield
@@ -197,12 +207,21 @@ class _Distributed(nn.Module):
         self.require_backward_grad_sync = True
 
     def forward(self, *args: Any, **kwargs: Any) -> Any:
+        args, kwargs = self._pre_forward(*args, **kwargs)
+        return self.module(*args, **kwargs)
+
+    def _pre_forward(self, *args: Any, **kwargs: Any) -> Any:
+        """Move the inputs to the device; `replicate` calls it, too."""
         if self.device_ids:
             there = f"{self.device_type}:{self.device_ids[0]}"
             args, kwargs = nests.swap_tensors(
                 (args, kwargs), lambda tensor: tensor.to(there)
             )
-        return self.module(*args, **kwargs)
+        return args, kwargs
+
+    def _post_forward(self, output: Any) -> Any:
+        """Return the output, for which `replicate` calls it."""
+        return output
 
     @contextmanager
     def no_sync(self) -> Iterator[None]:

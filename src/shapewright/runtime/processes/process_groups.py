@@ -61,7 +61,7 @@ def _claim_launch(tell: Callable[[str], None]) -> Iterator[None]:
         environ.__class__ = plain
 
 
-LONG = timedelta(minutes=30)
+LONG, NCCL = timedelta(minutes=30), timedelta(minutes=10)
 
 
 @contextmanager
@@ -85,32 +85,14 @@ def replace_process_groups(stage: RehearsalState) -> Iterator[None]:
                 stack.callback(setattr, c10d, name, vars(c10d)[name])
         stack.callback(setattr, sys, "excepthook", sys.excepthook)
         for name, make in _make_group_functions(stage).items():
-            for owner in (c10d, dist):
+            for owner in (c10d, dist, getattr(dist, "device_mesh", dist)):
                 if name in vars(owner):
                     stack.enter_context(replace_attribute(owner, name, make))
-        mesh: Any = getattr(dist, "device_mesh", None)
-        if hasattr(mesh, "DeviceMesh"):
-            stack.enter_context(
-                replace_attribute(mesh.DeviceMesh, "__init__", _refuse_mesh)
-            )
         synced: Any = torch.nn.modules.batchnorm
         stack.enter_context(
             replace_attribute(synced, "sync_batch_norm", lambda _: _Normalized)
         )
         yield
-
-
-def _refuse_mesh(original: Any) -> Any:
-    """Return a constructor that refuses device meshes, which are not supported."""
-
-    def __init__(self: Any, *args: Any, **kwargs: Any) -> None:
-        raise NotImplementedError(
-            "shapewright does not rehearse device meshes (`fully_shard`, `DTensor`, "
-            "tensor parallelism) yet: rehearse the model without them, its shapes are "
-            "the same"
-        )
-
-    return __init__
 
 
 def end_groups() -> None:
@@ -222,6 +204,15 @@ def _make_group_functions(stage: RehearsalState) -> dict[str, Callable[[Any], An
 
         return barrier
 
+    def timed(original: Any) -> Any:
+        def get_default_timeout(backend: Any) -> timedelta:
+            if backend == "nccl":  # of which torch for CPUs warns
+                return NCCL
+            limit: timedelta = original(backend)
+            return limit
+
+        return get_default_timeout
+
     def exchanged(original: Any) -> Any:
         return lambda operations: [Done() for _ in operations]
 
@@ -239,7 +230,8 @@ def _make_group_functions(stage: RehearsalState) -> dict[str, Callable[[Any], An
         "gather_object": gathered_at, "scatter_object_list": scattered,
         "broadcast_object_list": nothing, "send_object_list": nothing,
         "recv_object_list": nothing, "monitored_barrier": nothing, "barrier": waited,
-        "batch_isend_irecv": exchanged, "get_node_local_rank": local,
+        "batch_isend_irecv": exchanged, "_get_default_timeout": timed,
+        "get_node_local_rank": local,
         "is_gloo_available": there,
         "is_nccl_available": lambda _: lambda: stage.has_gpu,
     }  # fmt: skip

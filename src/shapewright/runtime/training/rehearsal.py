@@ -22,10 +22,12 @@ from shapewright.runtime.loops.loop_calls import call_step, watch_loops
 from shapewright.runtime.loops.loop_state import RehearsalState
 from shapewright.runtime.model_building import replace_downloads
 from shapewright.runtime.processes.data_parallel import replace_data_parallel
+from shapewright.runtime.processes.device_meshes import replace_mesh_parallelism
 from shapewright.runtime.processes.process_groups import (
     end_groups,
     replace_process_groups,
 )
+from shapewright.runtime.processes.sharded_parameters import replace_fully_sharded
 from shapewright.runtime.training.loggers import silence_loggers
 from shapewright.runtime.training.loss_scaling import replace_grad_scalers
 from shapewright.runtime.training.optimizer_steps import watch_states, watch_steps
@@ -225,6 +227,8 @@ AROUND: tuple[Callable[[RehearsalState], AbstractContextManager[object]], ...] =
     replace_absent_data,
     replace_process_groups,
     replace_data_parallel,
+    replace_fully_sharded,
+    replace_mesh_parallelism,
     watch_loaders,
     watch_steps,
     watch_states,
