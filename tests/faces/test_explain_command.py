@@ -71,10 +71,6 @@ def test_a_call_that_torch_refuses_is_shown_with_its_shapes(
 @pytest.mark.parametrize(
     ("call", "said"),
     [
-        ("gather", 'drawn with its arguments, as in "torch.gather(f32[4, 6]'),
-        ("conv2d", "`conv2d` is not a call; an operator is drawn with its arguments"),
-        ("torch.relu", "an operator is drawn with its arguments"),
-        ("nn.Conv2d", "`torch.nn.Conv2d` is named, not called"),
         ("f32(2, 3)", "sizes are written in brackets: `f32[2, 3]`"),
         ("b8[2] + 1", "a tensor is a dtype with sizes, as in `f32[4, 6]`"),
         ("f32[2, 3].shape", "`.shape` is not drawn; methods are"),
@@ -82,6 +78,10 @@ def test_a_call_that_torch_refuses_is_shown_with_its_shapes(
         ("torch.cross_entropy(f32[2, 3])", "did you mean `F.cross_entropy`?"),
         ("nn.Lineer(3, 4)(f32[3])", "did you mean `torch.nn.Linear`?"),
         ("nn.Sequential(nn.ReLU())(f32[2])", "only one layer can be drawn"),
+        (
+            "gathr",
+            "no operator and no finding is named `gathr`; did you mean `gather`?",
+        ),
         ("torch.relu(f32[2]", "'(' was never closed"),
         ("torch.gathr(f32[2], 0, i64[2])", "did you mean `torch.gather`?"),
         ("torch.gather(f33[2], 0, i64[2])", "unknown name `f33`; did you mean `f32`?"),
@@ -213,7 +213,9 @@ def test_layers_that_do_not_fit_or_are_not_drawn(
     assert status == 1
     assert "mat1 and mat2 shapes cannot be multiplied (8x256 and 400x120)" in text
     assert "`linear` needs 400 input features, got 256" in text
-    status, text = explained(capsys, "nn.LSTM(3, 4)(f32[2, 1, 3])")
+    status, text = explained(
+        capsys, "nn.TransformerEncoderLayer(16, 4, 8)(f32[5, 2, 16])"
+    )
     assert status == 0
     assert "not drawn: it is several calls of torch" in text
     assert main(["explain", "nn.Foo(3)(f32[2])"]) == 2

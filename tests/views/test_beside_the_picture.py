@@ -48,7 +48,7 @@ from shapewright.index_maps.drawn_calls import Drawn
     ],
 )  # fmt: skip
 def test_what_is_said(call: str, said: str) -> None:
-    assert said in sw.explain(call).text(200)
+    assert said in sw.explain(call).text(200, inside=True)
 
 
 @pytest.mark.parametrize(
@@ -140,6 +140,6 @@ def test_no_line_is_wider_than_asked_for() -> None:
 def test_inputs_have_the_names_of_the_program(tmp_path: Path) -> None:
     file = tmp_path / "f.py"
     file.write_text("def f(x, bias):\n    return x + bias\n")
-    text = str(sw.explain(f"{file}:2", "f32[3, 4], f32[4]"))
+    text = sw.explain(f"{file}:2", "f32[3, 4], f32[4]").text(inside=True)
     assert "gradients: `x` (3, 4) and `bias` (4,)" in text
     assert "`bias` is read 3 times, 0 copies: its gradient sums over dim 0" in text

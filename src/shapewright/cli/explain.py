@@ -7,6 +7,7 @@ import re
 import sys
 from dataclasses import replace
 from pathlib import Path
+from textwrap import wrap
 from typing import TYPE_CHECKING
 
 from shapewright.cli import child_process, output
@@ -46,7 +47,10 @@ FILE.py:LINE draws what a line of your program does, on the shapes of a run:
   model.py:57                      inputs as for `shapewright trace`
   "model.py:Net(10):57"            what to run, where the file has several modules
 
-A finding's code, as in error[torch-error], prints what it means and what to do.
+NAME alone, as in `gather` or `nn.Conv2d`, draws an example of its own.
+
+A finding's code, as in error[torch-error], or a message of torch prints what it means
+and what to do.
 """
 
 
@@ -76,7 +80,8 @@ def add_arguments(parser: Parser) -> None:
     add(
         "call",
         metavar="CALL",
-        help="the call, FILE.py:LINE, or a code; a script's own arguments follow `--`",
+        help="a call or the name of an operator, FILE.py:LINE, a code, or a message of "
+        "torch; a script's own arguments follow `--`",
     )
     parser.extra = "comes after the call; quote the call as one argument"
     parser.hint = shared.hint_at_dashes
@@ -172,18 +177,37 @@ def _check_writable(file: Path, code: bool) -> None:
     output.check_writable(file)
 
 
-def _find_page(code: str) -> str | None:
-    """Return the page of a finding's code, or None if the text is not a code."""
+def _find_page(text: str) -> str | None:
+    """Return the page of a code or of a message of torch, or None if it is neither."""
     from shapewright.findings.codes import CODES, find_page
     from shapewright.inputs.errors import suggest_name
+    from shapewright.inputs.operator_calls import AS_CALL, is_expression
 
-    if re.fullmatch(r"[a-z]+(-[a-z]+)*", code) and code not in CODES:
-        close = suggest_name(code, sorted(CODES))
-        from shapewright.inputs.operator_calls import AS_CALL
+    page = find_page(text)
+    if page is not None:
+        return page
+    if re.fullmatch(r"[a-z]+(-[a-z]+)+", text):
+        close = suggest_name(text, sorted(CODES)) or f"; {AS_CALL}"
+        raise Unusable(f"no finding has the code `{text}`{close}")
+    return None if is_expression(text) else _find_page_of_message(text)
 
-        close = close or f"; {AS_CALL}"
-        raise Unusable(f"no finding has the code `{code}`{close}")
-    return find_page(code)
+
+def _find_page_of_message(text: str) -> str | None:
+    """Return the page of a message of torch, below what its numbers are."""
+    from shapewright.findings.codes import find_page
+    from shapewright.findings.messages import find_message
+
+    known = find_message(text)
+    if known is not None:
+        code, words = known
+        head = "\n".join(wrap(words, 88)) + "\n\n" if words else ""
+        return f"{head}{find_page(code)}"
+    if re.match(r"[\w.]*(?:Error|Warning|Exception): ", text):
+        raise Unusable(
+            "no page explains this message; `shapewright check` or `rehearse` on the "
+            "program says what led to it"
+        )
+    return None
 
 
 def _print_text(text: str, file: Path | None, parent: child_process.Here[None]) -> int:

@@ -62,18 +62,76 @@ def draw_line(line: Line, trace: Trace, watch: Watch) -> DrawnLine:
 
 def draw_text(text: str) -> Drawing:
     """Return the drawing of a call given as text; a lone tensor is drawn with its
-    storage.
+    storage, a name by an example.
     """
-    from shapewright.inputs.operator_calls import parse_call
+    from shapewright.inputs.operator_calls import list_chain, parse_call
     from shapewright.views.drawing.drawing import Drawing
 
+    example = _draw_example(text)
+    if example is not None:
+        return example
     call = parse_call(text)
     if call.name != "tensor":
-        return Drawing(explain_call(text))
+        drawn = explain_call(text)
+        return Drawing(drawn, _draw_steps(list_chain(call)[:-1]))
     from shapewright.runtime.operator_calls.live_tensors import describe_typed
 
     (leaf,) = call.leaves()
     return Drawing(describe_typed(leaf.shape, leaf.dtype, leaf.letters, call.chosen))
+
+
+MOST_STEPS_BEFORE = 12
+"""Calls of a chain that are drawn before the last one, at most."""
+
+
+def _draw_steps(calls: list[Any]) -> tuple[Drawn, ...]:
+    """Return the calls of a chain before its last one, each run and drawn."""
+    from shapewright.runtime.operator_calls.operator_names import Unknown
+    from shapewright.runtime.operator_calls.typed_calls import perform_call
+
+    steps = []
+    for call in calls[:MOST_STEPS_BEFORE]:
+        try:
+            steps.append(perform_call(call))
+        except Unknown:  # the last call has told of it
+            break
+    return tuple(steps)
+
+
+def _draw_example(text: str) -> Drawing | None:
+    """Return the drawing of an example of an operator, if the text is its name."""
+    from shapewright.inputs.errors import InputError
+    from shapewright.inputs.spec_syntax import DTYPES
+    from shapewright.operators.example_calls import list_examples
+    from shapewright.views.drawing.drawing import Drawing
+
+    if text.strip() in DTYPES:
+        return None
+    best, tried = None, False
+    for call in list_examples(text):
+        tried = True
+        try:
+            drawn = explain_call(call)
+        except InputError:
+            continue
+        if drawn.maps:
+            return Drawing(drawn)
+        if not drawn.error and best is None:
+            best = Drawing(drawn)
+    if tried and best is None:
+        raise InputError(_describe_unknown_word(text.strip()))
+    return best
+
+
+def _describe_unknown_word(word: str) -> str:
+    """Return that a word is the name of nothing that is explained, with one like it."""
+    from shapewright.findings.codes import CODES
+    from shapewright.inputs.errors import suggest_name
+    from shapewright.inputs.operator_calls import AS_CALL
+    from shapewright.operators.example_calls import EXAMPLES
+
+    hint = suggest_name(word.rpartition(".")[2], sorted({*EXAMPLES, *CODES}))
+    return f"no operator and no finding is named `{word}`{hint or f'; {AS_CALL}'}"
 
 
 def explain_call(text: str) -> Drawn:

@@ -52,9 +52,42 @@ class _Letters:
 def _as_python(text: str) -> str:
     """Replace `B=8` by `B:8` in the brackets of tensors, so that Python can parse it.
 
-    Every character stays where it is.
+    Values (`i64[2]=0..3`) are blanked. Every character stays where it is.
     """
+    for start, end in _find_fills(text).values():
+        text = f"{text[:start]}{' ' * (end - start)}{text[end:]}"
     return _TENSOR.sub(lambda match: _STATED.sub(":", match[0]), text)
+
+
+def _find_fills(text: str) -> dict[int, tuple[int, int]]:
+    """Return where the values of tensors stand, by the end of each tensor's brackets.
+
+    Example: ``{7: (7, 12)}`` for ``f(i64[2]=0..3)``, values with their `=`.
+    """
+    fills: dict[int, tuple[int, int]] = {}
+    for match in _TENSOR.finditer(text):
+        end = match.end()
+        word = re.match(r"\s*=(?!=)\s*(?:\[|-?[\w.]+)", text[end:])
+        if word is None:
+            continue
+        at = end + word.end()
+        depth = int(word[0].endswith("["))
+        while depth and at < len(text):
+            depth += (text[at] == "[") - (text[at] == "]")
+            at += 1
+        fills[end] = end, at
+    return fills
+
+
+@dataclass(frozen=True, slots=True)
+class _FilledTensor(TensorSpec):
+    """A tensor whose values are stated, as in `i64[2, 4]=0..3`."""
+
+    def make_values(self) -> Any:
+        """Return a tensor with these values, or None if it is too large for them."""
+        from shapewright.inputs.spec import make_filled
+
+        return make_filled(self)
 
 
 def _find_letters(tree: ast.expr, text: str) -> _Letters:
@@ -236,6 +269,30 @@ def parse_call(text: str) -> _OperationCall:
     return replace(call, letters=letters.sizes, chosen=letters.chosen)
 
 
+def list_chain(call: _OperationCall) -> list[_OperationCall]:
+    """Return the calls of a chain of methods, the first first; one if it is no chain.
+
+    Example: two for ``f32[2, 6].view(2, 3, 2).transpose(1, 2)``.
+    """
+    chain: list[_OperationCall] = []
+    node: Any = call
+    while isinstance(node, _OperationCall):
+        chain.insert(0, replace(node, letters=call.letters, chosen=call.chosen))
+        if not node.name.startswith("torch.Tensor.") or node.built is not None:
+            break
+        node = node.args[0] if node.args else None
+    return chain
+
+
+def is_expression(text: str) -> bool:
+    """Return whether a text can be a call: messages in English are none."""
+    try:
+        parse_expression(_as_python(text))
+    except SyntaxError:
+        return False
+    return True
+
+
 AS_CALL = (
     "an operator is drawn with its arguments, as in "
     '"torch.gather(f32[4, 6], 0, i64[2, 6])"'
@@ -263,6 +320,21 @@ class _Reader:
     def __init__(self, text: str, letters: _Letters) -> None:
         self.text = text
         self.letters = letters
+        self.fills = _find_fills(text)
+
+    def read_fill(
+        self, shape: tuple[int, ...], dtype: str, written: str, node: ast.AST
+    ) -> Any:
+        """Return the values of a tensor, as a spec of inputs has them."""
+        from shapewright.inputs.spec import parse_spec
+
+        sizes = ", ".join(map(str, shape))
+        try:
+            (leaf,) = parse_spec(f"{dtype}[{sizes}]{written}").leaves
+        except InputError as error:
+            message = str(error).partition("\n")[0]
+            raise self.refuse(message, node) from None
+        return leaf.fill
 
     def refuse(self, message: str, node: ast.AST) -> InputError:
         column = getattr(node, "col_offset", 0)
@@ -383,9 +455,12 @@ class _Reader:
                 for item in _get_items(node)
             ]
             letters = tuple(letter for _, letter in sizes)
-            return TensorSpec(
-                tuple(number for number, _ in sizes), DTYPES[base.id], letters=letters
-            )
+            shape = tuple(number for number, _ in sizes)
+            written = self.fills.get(node.end_col_offset or 0)
+            if written is None:
+                return TensorSpec(shape, DTYPES[base.id], letters=letters)
+            fill = self.read_fill(shape, base.id, self.text[slice(*written)], node)
+            return _FilledTensor(shape, DTYPES[base.id], letters=letters, fill=fill)
         index = self.value(node.slice)
         inner = (self.value(base), index)
         return self.made("torch.Tensor.__getitem__", inner, {}, node)

@@ -123,6 +123,8 @@ def _refuses(rule: Rule, args: Any, options: Any = None) -> bool | None:
         output = rule.metadata(*args, **(options or {}))
     except Misfit:
         return True
+    except TypeError:  # the call lacks an argument, which is another need
+        return None
     return None if output is NotImplemented else False
 
 

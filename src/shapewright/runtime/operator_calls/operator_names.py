@@ -18,6 +18,7 @@ from shapewright.index_maps.index_map import MAPS
 from shapewright.operators import import_families
 from shapewright.operators.facts import operators_with
 from shapewright.operators.metadata_rules import RULES
+from shapewright.runtime.operator_calls.described_calls import is_described
 
 import_families("shapes")  # every name that is known
 import_families("index_map")
@@ -74,7 +75,7 @@ def find_function(name: str, values: bool = False) -> Any:
     """Return the torch function with a dotted name, or raise `Unknown`."""
     if name == "tensor":
         return lambda input: input
-    if not values and name not in get_known_names():
+    if not values and name not in get_known_names() and not is_described(name):
         raise Unknown(name)
     function: Any = torch
     for part in name.split(".")[1:]:

@@ -12,6 +12,10 @@ import torch
 from shapewright.engine.identity import DTYPES
 from shapewright.index_maps.drawn_calls import Drawn, with_letters
 from shapewright.runtime.operator_calls.call_context import draw_with
+from shapewright.runtime.operator_calls.described_calls import (
+    describe_call,
+    is_described,
+)
 from shapewright.runtime.operator_calls.drawing import (
     RUNNABLE,
     TOO_LARGE,
@@ -28,6 +32,10 @@ from shapewright.runtime.operator_calls.operator_names import (
     find_layer_class,
     find_layer_operator,
     get_identities,
+)
+from shapewright.runtime.operator_calls.recurrent_layers import (
+    RECURRENT,
+    describe_recurrent,
 )
 
 
@@ -98,6 +106,8 @@ class _Making:
             if self.blank:
                 dtype = DTYPES[argument.dtype]
                 tensor = torch.empty(argument.shape, dtype=dtype, device="meta")
+            elif (stated := _make_stated(argument)) is not None:
+                tensor = stated
             else:
                 more = (self.seed, self.high, self.soft)
                 tensor = make_typed_tensor(argument.shape, argument.dtype, *more)
@@ -106,6 +116,13 @@ class _Making:
             return tensor
         name = getattr(argument, "name", None)
         return find_function(name, values=True) if isinstance(name, str) else argument
+
+
+def _make_stated(argument: Any) -> torch.Tensor | None:
+    """Return the values that a typed tensor states, or None if it states none."""
+    make = getattr(argument, "make_values", None)
+    values: torch.Tensor | None = None if make is None else make()
+    return values
 
 
 def perform_call(call: _TypedCall) -> Drawn:
@@ -156,6 +173,8 @@ def _attempt_call(call: _TypedCall, func: Any, making: _Making) -> Drawn:
     torch.manual_seed(0)
     args = tuple(making.value(item) for item in call.args)
     kwargs = {name: making.value(item) for name, item in call.kwargs.items()}
+    if is_described(call.name):
+        return describe_call(call.name, args, kwargs, call.text)
     if call.built is None:
         drawn = draw_with(func, call.name, args, kwargs, call.text)
         return _add_letters(drawn, call, making, (call.name, args, kwargs))
@@ -166,6 +185,8 @@ def _attempt_call(call: _TypedCall, func: Any, making: _Making) -> Drawn:
         return draw_call(_make_raising(error), call.name, args, kwargs, call.text)
     if inner.func is None:
         drawn = draw_call(layer, call.name, args, kwargs, call.text)
+        if type(layer) in RECURRENT and not drawn.error:
+            return describe_recurrent(layer, drawn)
         return replace(drawn, reason=inner.reason or drawn.reason)
     named = inner.name, inner.args, inner.kwargs or {}
     drawn = draw_with(inner.func, *named, call.text)

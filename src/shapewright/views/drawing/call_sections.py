@@ -443,13 +443,17 @@ def _format_node(call: Called, autograd: Autograd) -> str:
     return ""
 
 
-def format_page_lines(drawn: Drawn) -> list[str]:
-    """Return the lines of every page: new tensors, costs, backward, dispatch."""
+def format_page_lines(drawn: Drawn, inside: bool = True) -> list[str]:
+    """Return the lines of every page: new tensors; if `inside`, costs, backward,
+    dispatch.
+    """
     if drawn.error:
         return []
     if not drawn.outputs:
         return _describe_reading(drawn)
     making_lines = format_making_lines(drawn)
+    if not inside:
+        return making_lines
     lines = [*making_lines, *_describe_costs(drawn)]
     return (
         lines

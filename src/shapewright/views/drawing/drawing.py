@@ -23,6 +23,7 @@ from shapewright.views.drawing.call_sections import (
     format_cost_lines,
     format_dispatch_lines,
 )
+from shapewright.views.drawing.chains import format_chain
 from shapewright.views.drawing.grids import BOXES, PLAIN
 from shapewright.views.drawing.line_page import (
     DrawnLine,
@@ -119,11 +120,13 @@ class Drawing:
         print(drawing)  # 80 columns of text
         drawing.save("gather.svg")
 
-    A notebook shows it as SVG. `drawn` is its content as data. `costs`, `autograd` and
-    `dispatch` are texts: the full notes beside the picture.
+    A notebook shows it as SVG. `drawn` is its content as data, `before` the calls of a
+    chain that lead to it. `costs`, `autograd` and `dispatch` are texts: the full notes
+    beside the picture.
     """
 
     drawn: Drawn | Stored | DrawnLine
+    before: tuple[Drawn, ...] = ()
 
     def text(
         self,
@@ -141,7 +144,10 @@ class Drawing:
         if isinstance(self.drawn, Stored):
             return format_tensor_text(self.drawn, width, strokes).rstrip("\n")
         if isinstance(self.drawn, DrawnLine):
-            return format_line_text(self.drawn, width, strokes).rstrip("\n")
+            return format_line_text(self.drawn, width, strokes, inside).rstrip("\n")
+        if self.before:
+            steps = (*self.before, self.drawn)
+            return format_chain(steps, width, strokes, inside).rstrip("\n")
         return format_page(self.drawn, width, strokes, inside).rstrip("\n")
 
     @property

@@ -110,7 +110,9 @@ class DrawnLine:
         )
 
 
-def format_line_text(line: DrawnLine, width: int = 80, strokes: Strokes = BOXES) -> str:
+def format_line_text(
+    line: DrawnLine, width: int = 80, strokes: Strokes = BOXES, inside: bool = False
+) -> str:
     """Return the page for the terminal."""
     colour = strokes.colour
     code = _indent_code(line.calls.code).splitlines()
@@ -124,9 +126,8 @@ def format_line_text(line: DrawnLine, width: int = 80, strokes: Strokes = BOXES)
         under = add_ink("-" * min(len(title), width), "edge", colour)
         parts.append(f"{add_ink(title, 'title', colour)}\n{under}")
         parts.append(_wrap_sentences(_describe_step(step), width))
-        parts.append(
-            "\n".join(format_page(step.drawn, width, strokes).splitlines()[2:])
-        )
+        page = format_page(step.drawn, width, strokes, inside)
+        parts.append("\n".join(page.splitlines()[2:]))
     parts.append(_wrap_sentences(_describe_tail(line), width))
     return "\n\n".join(part for part in parts if part) + "\n"
 

@@ -135,7 +135,9 @@ MOST_OUTPUTS = 3
 def format_page(
     drawn: Drawn, width: int = 80, strokes: Strokes = BOXES, inside: bool = False
 ) -> str:
-    """Return the page of a call; `inside` adds costs, autograd and dispatch."""
+    """Return the page of a call; `inside` adds where each element lies, costs, autograd
+    and dispatch.
+    """
     colour = strokes.colour
     followed = follow(drawn) if drawn.maps else None
     every = find_kinds(drawn, followed)
@@ -144,7 +146,8 @@ def format_page(
         return [colour_names(line, every, colour) for line in lines]
 
     title = add_ink(drawn.text or drawn.name, "title", colour)
-    parts = [[title], format_sides(drawn, every, colour), painted(drawn.notes)]
+    parts = [[title], format_sides(drawn, every, colour)]
+    parts.append(painted(_wrap_lines(list(drawn.notes), width)))
     if drawn.error:
         parts.append(_wrap_lines(list(drawn.refusal), width))
         parts.append([add_ink(f"torch: {drawn.error}", "error", colour)])
@@ -158,8 +161,9 @@ def format_page(
     if drawn.maps:
         seen = _draw_picture(drawn, followed, width, every, strokes)
         parts.append([*seen, *describe_pictured_output(drawn)])
-        parts.append(painted(describe_storage(drawn)))
-    parts.append(painted(_wrap_lines(format_page_lines(drawn), width)))
+        parts.append(painted(describe_storage(drawn)[0 if inside else -1 :]))
+    below = format_page_lines(drawn, inside)
+    parts.append(painted(_wrap_lines(below, width)))
     if inside:
         for name, *lines in format_sections(drawn):
             heading = add_ink(name, "title", colour)
