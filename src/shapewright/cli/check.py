@@ -201,15 +201,20 @@ def _write_fixes(
 ) -> None:
     """Have the fixes written, and list them on stderr."""
     from shapewright.commands.check.fixes import apply_fixes, choose_fixes
+    from shapewright.program.notebooks import is_notebook
 
     unsafe = options.unsafe_fixes
     fixes = choose_fixes(report, unsafe)
     texts = {file: new for file, (old, new) in apply_fixes(fixes).items() if old != new}
+    notebooks = [file for file in sorted(texts) if is_notebook(file)]
+    for file in notebooks:
+        print(f"{file} is a notebook, which is not written to", file=sys.stderr)
+        texts.pop(file)
     for file, text in sorted(texts.items()):
         parent.replace(os.path.abspath(file), text)
         count = sum(any(e.span.file == file for e in fix.edits) for fix in fixes)
         if not options.quiet:
             print(f"fixed {file}: {count} change{'s' * (count != 1)}", file=sys.stderr)
-    if not texts and not options.quiet:
+    if not texts and not notebooks and not options.quiet:
         more = "" if unsafe else "; --unsafe-fixes writes those that make it run"
         print(f"nothing was fixed{more}", file=sys.stderr)

@@ -28,6 +28,7 @@ TARGET is what to run:
   "model.py:Net(10)"      with arguments
   package.models:build    the same in a module
   script.py               a script, run as __main__; its own arguments after `--`
+  model.ipynb:Net         the same in the cells of a notebook
   hf:config.json          a transformers config, or the name of a config class
   timm:resnet50           a model of timm; torchvision:resnet18 one of torchvision
 """

@@ -152,6 +152,13 @@ def _read_constant(node: ast.expr, reading: _Reading) -> Constant:
         )
 
 
+def find_first_name(expression: Expression) -> str:
+    """Return the name with which an expression begins: `Net` of `Net(10).encode`."""
+    while isinstance(expression, Attribute | Call):
+        expression = expression.of
+    return expression.name if isinstance(expression, Name) else ""
+
+
 def format_expression(expression: Expression) -> str:
     """Format an expression as a user would write it, like `Net(10, width=2).encode`."""
     match expression:
@@ -240,7 +247,7 @@ add_target_kind(
     )
 )
 
-_FILE = re.compile(r"(?P<file>.*?\.py)(?::(?P<rest>.*))?\Z", re.DOTALL)
+_FILE = re.compile(r"(?P<file>.*?\.(?:py|ipynb))(?::(?P<rest>.*))?\Z", re.DOTALL)
 _MODULE = re.compile(r"[^\W\d]\w*(\.[^\W\d]\w*)*")
 
 
@@ -313,10 +320,7 @@ def _read_after_colon(text: str, start: int) -> Expression:
     if not text[start:].strip():
         raise InputError("a name is missing after the colon", text, len(text))
     expression = _read_expression(text, start)
-    inside = expression
-    while isinstance(inside, Attribute | Call):
-        inside = inside.of
-    if not isinstance(inside, Name):
+    if not find_first_name(expression):
         raise InputError("a target begins with a name", text, start)
     return expression
 
@@ -350,6 +354,8 @@ def _make_unreadable_error(text: str) -> str:
         return f"`{text}` is a folder; write FILE.py:NAME"
     if path.suffix == ".json":
         return f"`{text}` is not a Python file; did you mean `hf:{text}`?"
+    if path.with_suffix(".ipynb").is_file():
+        return f"`{text}` names no object; did you mean `{text}.ipynb:NAME`?"
     if path.is_file():
         return f"`{text}` is not a Python file; write FILE.py:NAME"
     return (
