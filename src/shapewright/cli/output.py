@@ -64,10 +64,16 @@ def render_report(
         if not report.findings:
             return ""
         shows = "report"
-        trace = report.trace and replace(report.trace, assumptions=())
-        report = replace(report, trace=trace, chosen=None, skipped=())
+        report = _select_findings(report)
     asked = {**asked, "version": __version__}
     return render_result(shows, options.format, report, options, **asked)
+
+
+def _select_findings(report: Report) -> Report:
+    """Return the report without all that is no finding, and without clean parts."""
+    parts = tuple(_select_findings(part) for part in report.parts if part.findings)
+    trace = report.trace and replace(report.trace, assumptions=())
+    return replace(report, trace=trace, chosen=None, parts=parts, skipped=())
 
 
 def with_severities(report: Report, options: argparse.Namespace) -> Report:

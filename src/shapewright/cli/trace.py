@@ -29,6 +29,7 @@ TARGET is what to run:
   package.models:build    the same in a module
   script.py               a script, run as __main__; its own arguments after `--`
   model.ipynb:Net         the same in the cells of a notebook
+  folder                  every model in the files of a folder
   hf:config.json          a transformers config, or the name of a config class
   timm:resnet50           a model of timm; torchvision:resnet18 one of torchvision
 """

@@ -258,11 +258,11 @@ class Target:
     Example: ``parse_target("model.py:Net(10)")`` is
     ``Target("model.py:Net(10)", "file", "model.py", Call(Name("Net"), ...))``.
 
-    `kind` is "file", "script", "module" or the prefix of a library. `place` is the
-    file, the dotted module, or for a library the name of the model or the path of its
-    config. `expression` is what follows, None for a script and for a library's model
-    without arguments. `arguments` are what the file finds in `sys.argv`, behind its
-    own name.
+    `kind` is "file", "script", "folder", "module" or the prefix of a library. `place`
+    is the file or folder, the dotted module, or for a library the name of the model or
+    the path of its config. `expression` is what follows, None for a script and for a
+    library's model without arguments. `arguments` are what the file finds in
+    `sys.argv`, behind its own name.
     """
 
     text: str
@@ -299,6 +299,8 @@ def _read_target(text: str) -> Target:
         return _read_file(text, match)
     if colon:
         return _read_module(text, prefix)
+    if Path(text).is_dir():
+        return Target(text, "folder", text)
     raise InputError(_make_unreadable_error(text), text, 0)
 
 
@@ -350,8 +352,6 @@ def _make_unreadable_error(text: str) -> str:
         return (
             f"`{text}` names no object; did you mean `{path.with_suffix('.py')}:NAME`?"
         )
-    if path.is_dir():
-        return f"`{text}` is a folder; write FILE.py:NAME"
     if path.suffix == ".json":
         return f"`{text}` is not a Python file; did you mean `hf:{text}`?"
     if path.with_suffix(".ipynb").is_file():

@@ -143,6 +143,8 @@ def load_target(
         return load_script(target, target.arguments)
     if target.kind in ("file", "module"):
         return _load_python(target, context)
+    if target.kind == "folder":
+        raise InputError(f"`{target}` is a folder; name a model, as in `FILE.py:NAME`")
     loaded: Loaded = LIBRARIES[target.kind].load(target, context)
     return loaded
 
