@@ -85,7 +85,8 @@ def run(options: argparse.Namespace) -> int:
     options.format = result_files.choose_format("report", options)
     file = options.file and options.file.absolute()  # the program may change folder
     code, left = 0, _list_jobs(options)
-    alone = len(left) == 1
+    all_jobs = len(left)
+    alone = all_jobs == 1
     written: list[str] = []  # the reports for the file
 
     def work(parent: child_process.Here[_State]) -> int:
@@ -113,10 +114,16 @@ def run(options: argparse.Namespace) -> int:
             _save_reports(file, written, options, parent)
         return max(code, output.get_exit_code(report, options))
 
+    def describe(state: _State | None) -> str:
+        at = state[0] if state is not None else 0
+        place = "" if alone else f" ({all_jobs - len(left) + at + 1} of {all_jobs})"
+        return f"checking {left[at].target}{place}"
+
     before = len(left) + 1
     while left and len(left) < before:  # what follows a target that ended its process
         before = len(left)
-        code = max(code, child_process.run(work, ended))
+        shown = None if options.quiet else describe
+        code = max(code, child_process.run(work, ended, shown))
     return code
 
 
