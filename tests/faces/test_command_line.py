@@ -28,6 +28,8 @@ MISTAKES = {
     "completion bsh": "no completion for `bsh`; did you mean `bash`?",
     "--vers": "no option `--vers`; did you mean `--version`?",
     "trace": "no target given; name one, as in `model.py:Net`",
+    "check": "no target given; name one, as in `model.py:Net`, or list `targets` in "
+    "`[tool.shapewright]` of pyproject.toml",
     "rehearse": "no script given; write it after the options, as in `train.py`",
     "trace --bye=op m.py:Net": "no option `--bye=op`; did you mean `--by`?",
     "trace --by layer m.py:Net": "no `--by` `layer`; there is module, op, line",

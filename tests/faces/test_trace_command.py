@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import signal
 import subprocess
@@ -92,6 +93,16 @@ def test_the_table_goes_to_stdout_and_nothing_to_stderr(capsys: Printed) -> None
     assert "(8, 6, 28, 28)" in printed.out
     assert "conv2" in printed.out
     assert printed.err == ""
+
+
+@pytest.mark.usefixtures("desk")
+def test_the_record_has_the_totals_of_the_table(capsys: Printed) -> None:
+    assert main(["trace", "--format", "json", "-i", SPEC, LENET]) == 0
+    totals = json.loads(capsys.readouterr().out)["totals"]
+    assert totals["parameters"] == totals["trainable"] == 62_006
+    assert totals["multiply_adds"] * 2 == totals["flops"]
+    assert totals["ops"] == 12
+    assert all(type(value) is int for value in totals.values())
 
 
 @pytest.mark.usefixtures("desk")

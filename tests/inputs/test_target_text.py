@@ -129,9 +129,6 @@ def test_no_target_at_all(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> No
         "config.json": "`config.json` is not a Python file;"
         " did you mean `hf:config.json`?",
         "notes.txt": "`notes.txt` is not a Python file; write FILE.py:NAME",
-        "nets": "`nets` is a folder; write FILE.py:NAME",
-        ".": "`.` is a folder; write FILE.py:NAME",
-        "/": "`/` is a folder; write FILE.py:NAME",
         "resnet": "`resnet` is not a target; write FILE.py:NAME, PACKAGE.MODULE:NAME"
         " or hf:NAME",
     }

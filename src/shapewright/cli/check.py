@@ -14,6 +14,7 @@ from shapewright.cli import parser as shared
 from shapewright.cli.parser import Parser, Unusable
 
 if TYPE_CHECKING:
+    from shapewright.inputs.configuration import ProjectTarget
     from shapewright.record.report import Report
 
 _State = tuple[int, tuple[str, ...]]
@@ -30,7 +31,14 @@ An error does not end the run, which continues with the tensor that the call wou
 returned. Fixes are tried by running the program with the edit in memory. What runs but
 is probably not intended is a warning; `# shapewright: ignore[CODE]` at the end of a
 line switches it off there.
-TARGET is what `shapewright trace` takes.
+TARGET is what `shapewright trace` takes. A folder stands for each of its files that
+define a model. Without a target, those listed in pyproject.toml are checked:
+
+  [tool.shapewright]
+  targets = [
+      "models/unet.py:UNet",
+      { target = "text.py:TextNet", input = "i64[2, 16]" },
+  ]
 """
 
 
@@ -65,7 +73,7 @@ def add_arguments(parser: Parser) -> None:
         parser, "stop the program after S seconds and report what was found by then"
     )
     shared.add_files(parser)
-    shared.add_target(parser, several=True)
+    shared.add_target(parser, f"{shared.TARGET}; without one, those of pyproject.toml")
 
 
 def run(options: argparse.Namespace) -> int:
@@ -76,17 +84,19 @@ def run(options: argparse.Namespace) -> int:
         raise Unusable("`--diff` is printed, and -o writes the report; choose one")
     options.format = result_files.choose_format("report", options)
     file = options.file and options.file.absolute()  # the program may change folder
-    code, left = 0, list(options.targets)
+    code, left = 0, _list_jobs(options)
+    all_jobs = len(left)
+    alone = all_jobs == 1
     written: list[str] = []  # the reports for the file
 
     def work(parent: child_process.Here[_State]) -> int:
         worst = 0
-        for at, target in enumerate(left):
+        for at, job in enumerate(left):
             parent.tell((at, tuple(written)))
             try:
-                worst = max(worst, _check_target(target, options, parent, written))
+                worst = max(worst, _check_target(job, options, parent, written))
             except InputError as error:
-                if len(options.targets) == 1:
+                if alone:
                     raise Unusable(str(error)) from None
                 print(f"error: {error}", file=sys.stderr)
                 worst = max(worst, error.exit_code)
@@ -95,7 +105,7 @@ def run(options: argparse.Namespace) -> int:
 
     def ended(child: child_process.Ended[_State]) -> int:
         at, before = child.told or (0, tuple(written))
-        report = _report_of_ended(left[at], child, options)
+        report = _report_of_ended(left[at].target, child, options)
         left[: at + 1] = []
         written[:] = before
         parent = child_process.Here[_State]()
@@ -104,11 +114,56 @@ def run(options: argparse.Namespace) -> int:
             _save_reports(file, written, options, parent)
         return max(code, output.get_exit_code(report, options))
 
+    def describe(state: _State | None) -> str:
+        at = state[0] if state is not None else 0
+        place = "" if alone else f" ({all_jobs - len(left) + at + 1} of {all_jobs})"
+        return f"checking {left[at].target}{place}"
+
     before = len(left) + 1
     while left and len(left) < before:  # what follows a target that ended its process
         before = len(left)
-        code = max(code, child_process.run(work, ended))
+        shown = None if options.quiet else describe
+        code = max(code, child_process.run(work, ended, shown))
     return code
+
+
+def _list_jobs(options: argparse.Namespace) -> list[ProjectTarget]:
+    """Return what is checked: the targets, with folders as their files, or else those
+    of the project.
+    """
+    from shapewright.inputs.configuration import ProjectTarget, read_targets
+    from shapewright.inputs.errors import InputError
+    from shapewright.inputs.folders import find_models
+    from shapewright.inputs.target import parse_target
+
+    spec, jobs = shared.get_spec(options), []
+    try:
+        if not options.targets and spec is not None:
+            raise Unusable("no target given; -i is for one, as in `model.py:Net`")
+        listed = [ProjectTarget(target, spec) for target in options.targets]
+        for job in listed or read_targets():
+            if (
+                not Path(job.target).is_dir()
+                or parse_target(job.target).kind != "folder"
+            ):
+                jobs.append(job)
+                continue
+            if job.spec is not None:
+                raise Unusable(
+                    f"-i is for one model, and `{job.target}` is a folder; name a model"
+                )
+            files, skipped = find_models(job.target)
+            jobs += [ProjectTarget(file) for file in files]
+            for file in skipped:
+                print(f"not checked: {file}", file=sys.stderr)
+    except InputError as error:
+        raise Unusable(str(error)) from None
+    if not jobs:
+        raise Unusable(
+            "no target given; name one, as in `model.py:Net`, or list `targets` in"
+            " `[tool.shapewright]` of pyproject.toml"
+        )
+    return jobs
 
 
 def _save_reports(
@@ -121,14 +176,14 @@ def _save_reports(
     if file is None:
         return
     text = result_files.join_results(options.format, written)
-    title = ", ".join(options.targets)
+    title = ", ".join(options.targets) or "shapewright check"
     parent.save(file, result_files.mark_result("report", options.format, text, title))
     count = f"{len(written)} report{'s' * (len(written) != 1)}"
     result_files.print_written(options, count)
 
 
 def _check_target(
-    target: str,
+    job: ProjectTarget,
     options: argparse.Namespace,
     parent: child_process.Here[_State],
     written: list[str],
@@ -137,8 +192,8 @@ def _check_target(
     from shapewright import api
 
     report = api.check_target(
-        target,
-        shared.get_spec(options),
+        job.target,
+        job.spec,
         arguments=options.arguments,
         training=options.training,
         timeout=options.timeout,
@@ -201,15 +256,20 @@ def _write_fixes(
 ) -> None:
     """Have the fixes written, and list them on stderr."""
     from shapewright.commands.check.fixes import apply_fixes, choose_fixes
+    from shapewright.program.notebooks import is_notebook
 
     unsafe = options.unsafe_fixes
     fixes = choose_fixes(report, unsafe)
     texts = {file: new for file, (old, new) in apply_fixes(fixes).items() if old != new}
+    notebooks = [file for file in sorted(texts) if is_notebook(file)]
+    for file in notebooks:
+        print(f"{file} is a notebook, which is not written to", file=sys.stderr)
+        texts.pop(file)
     for file, text in sorted(texts.items()):
         parent.replace(os.path.abspath(file), text)
         count = sum(any(e.span.file == file for e in fix.edits) for fix in fixes)
         if not options.quiet:
             print(f"fixed {file}: {count} change{'s' * (count != 1)}", file=sys.stderr)
-    if not texts and not options.quiet:
+    if not texts and not notebooks and not options.quiet:
         more = "" if unsafe else "; --unsafe-fixes writes those that make it run"
         print(f"nothing was fixed{more}", file=sys.stderr)

@@ -167,10 +167,18 @@ class _Distant(Here[State]):
 
 
 class _Sent(io.TextIOBase, Generic[State]):
-    """A stand-in for `sys.stderr` if that is not a file that the child shares."""
+    """A stand-in for `sys.stderr`, which sends to the parent what is written.
 
-    def __init__(self, parent: Here[State]) -> None:
+    It is there if stderr is not a file that the child shares, or if the parent shows a
+    progress line, which it must erase first; then `number` is the descriptor.
+    """
+
+    def __init__(self, parent: Here[State], number: int | None = None) -> None:
         self.parent = parent
+        self.number = number
+
+    def fileno(self) -> int:
+        return super().fileno() if self.number is None else self.number
 
     def write(self, text: str) -> int:
         self.parent.warn(text)
@@ -186,12 +194,15 @@ def _is_file(stream: Any, number: int) -> bool:
 
 
 def run(
-    work: Callable[[Here[State]], int], ended: Callable[[Ended[State]], int]
+    work: Callable[[Here[State]], int],
+    ended: Callable[[Ended[State]], int],
+    describe: Callable[[State | None], str] | None = None,
 ) -> int:
     """Return the exit code of `work` in a child process, or of `ended` if it returned
     none.
 
-    What `work` last told its parent is in what `ended` gets.
+    What `work` last told its parent is in what `ended` gets. `describe` returns the
+    words for it in the progress line, which people at a terminal see after a second.
     """
     main = threading.current_thread() is threading.main_thread()  # which has signals
     if not (main and hasattr(os, "fork")):
@@ -210,10 +221,19 @@ def run(
                 _run_work(
                     work,
                     _Distant(writing, move_descriptor(os.dup(shared.fileno())), folder),
+                    describe is not None and output.is_progress_visible(sys.stderr),
                 )
             os.close(writing)
-            messages = _Messages()
-            status = _await_child(child, reading, messages)
+            with output.show_progress(sys.stderr, quiet=describe is None) as line:
+                messages = _Messages(line)
+                status = _await_child(
+                    child,
+                    reading,
+                    messages,
+                    lambda: (
+                        describe(_get_last_state(shared.fileno())) if describe else ""
+                    ),
+                )
             if messages.code is not None:
                 return messages.code
             code = os.waitstatus_to_exitcode(status)
@@ -224,9 +244,13 @@ def run(
         shutil.rmtree(folder, ignore_errors=True)
 
 
-def _run_work(work: Callable[[Here[State]], int], parent: _Distant[State]) -> NoReturn:
+def _run_work(
+    work: Callable[[Here[State]], int], parent: _Distant[State], has_line: bool
+) -> NoReturn:
     """Work in the child, send the result, and end without the program's exit
     handlers.
+
+    `has_line` says that the parent shows a progress line.
     """
     leave = os._exit
     code = 1
@@ -234,8 +258,9 @@ def _run_work(work: Callable[[Here[State]], int], parent: _Distant[State]) -> No
         end_with_parent()
         if "torch" in sys.modules:  # its threads are not copied by a fork
             sys.modules["torch"].set_num_threads(1)
-        if not _is_file(sys.stderr, 2):
-            sys.stderr = _Sent(parent)
+        is_shared = _is_file(sys.stderr, 2)
+        if has_line or not is_shared:
+            sys.stderr = _Sent(parent, 2 if is_shared else None)
         with contextlib.suppress(OSError, ValueError):
             faulthandler.enable()  # says on stderr where a crash was
         answer: tuple[str, Any]
@@ -258,8 +283,10 @@ def _run_work(work: Callable[[Here[State]], int], parent: _Distant[State]) -> No
 class _Messages:
     """The messages of a child, acted on as soon as they are complete."""
 
-    def __init__(self) -> None:
+    def __init__(self, line: output.ProgressLine | None) -> None:
+        self.line = line
         self.received = b""
+        self.is_within_line = False  # the program printed a part of a line
         self.code: int | None = None
         self.still: float | None = None  # it was ended, having done nothing so long
         self.here = Here[object]()
@@ -276,6 +303,10 @@ class _Messages:
 
     def do(self, kind: str, *values: Any) -> None:
         """Act on a message, or raise its error."""
+        if self.line is not None:  # it is in the way of what is printed
+            self.line.clear()
+        if kind == "warn" and values[0]:
+            self.is_within_line = not values[0].endswith("\n")
         if kind == "unusable":
             raise Unusable(*values)
         if kind == "interrupted":
@@ -288,10 +319,13 @@ class _Messages:
             getattr(self.here, kind)(*values)
 
 
-def _await_child(child: int, reading: int, messages: _Messages) -> int:
+def _await_child(
+    child: int, reading: int, messages: _Messages, describe: Callable[[], str]
+) -> int:
     """Handle the messages of a child until the child ends, and return its status.
 
-    Ctrl-C reaches it too: it ends itself, or is ended.
+    Until then the progress line shows what `describe` returns. Ctrl-C reaches the child
+    too: it ends itself, or is ended.
     """
     asked: list[float] = []
 
@@ -306,6 +340,8 @@ def _await_child(child: int, reading: int, messages: _Messages) -> int:
     still = Standstill(child, STILL_ASKED if _is_asked() else STILL)
     try:
         while messages.code is None and not gone:
+            if messages.line is not None and not messages.is_within_line:
+                messages.line.show(describe)
             ready = select.select([reading], [], [], PATIENCE)[0]
             part = os.read(reading, 1 << 16) if ready else None
             if part == b"":
@@ -411,3 +447,21 @@ def build_trace(
         target=target, ops=(), calls=(), states=(), output=None,
         findings=(finding,), complete=False, sources=dict(sources or {}),
     )  # fmt: skip
+
+
+def build_progress(parent: Here[str], quiet: bool) -> Callable[[str], None] | None:
+    """Return a function that tells the parent of each module, but not too often, or
+    None if nobody would see it.
+    """
+    if quiet or not output.is_progress_visible(sys.stderr):
+        return None
+    due = time.monotonic()
+
+    def tell(module: str) -> None:
+        nonlocal due
+        now = time.monotonic()
+        if now >= due:
+            due = now + output.PAUSE
+            parent.tell(module)
+
+    return tell

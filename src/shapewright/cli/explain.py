@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING
 
 from shapewright.cli import child_process, output
 from shapewright.cli import output as display
-from shapewright.cli import output as progress
 from shapewright.cli import parser as shared
 from shapewright.cli.parser import Parser, Unusable
 from shapewright.views.renderers import Display, list_renderers, render
@@ -106,26 +105,33 @@ def run(options: argparse.Namespace) -> int:
     if options.file:
         _check_writable(options.file, about is not None)
     if about is not None:
-        return _print_text(about, options.file, child_process.Here[None]())
+        return _print_text(about, options.file, child_process.Here[str]())
     if not of_line:
-        return _draw_call(options, child_process.Here[None]())
+        return _draw_call(options, child_process.Here[str]())
 
-    def ended(child: child_process.Ended[None]) -> int:
+    def ended(child: child_process.Ended[str]) -> int:
         from shapewright.cli.child_process import build_ended_finding
 
         message = build_ended_finding(child, options.timeout).message
         print(f"error: {message}", file=sys.stderr)
         return 1
 
-    return child_process.run(lambda parent: _draw_call(options, parent, True), ended)
+    def describe(module: str | None) -> str:
+        return f"drawing {options.call}{f', in {module}' if module else ''}"
+
+    return child_process.run(
+        lambda parent: _draw_call(options, parent, True),
+        ended,
+        None if options.quiet else describe,
+    )
 
 
 def _draw_call(
-    options: argparse.Namespace, parent: child_process.Here[None], of_line: bool = False
+    options: argparse.Namespace, parent: child_process.Here[str], of_line: bool = False
 ) -> int:
     """Draw, have the drawing printed or written, and return the exit code."""
     file = options.file and options.file.absolute()  # the program may change folder
-    drawing = _build_drawing(options, of_line, parent.folder)
+    drawing = _build_drawing(options, of_line, parent)
     ending = file.suffix if file is not None else ".txt"
     seen = Display() if options.file else display.get_display(sys.stdout, options.color)
     seen = replace(seen, inside=options.inside, ascii=options.ascii)
@@ -139,7 +145,7 @@ def _draw_call(
 
 
 def _build_drawing(
-    options: argparse.Namespace, of_line: bool, folder: str | None = None
+    options: argparse.Namespace, of_line: bool, parent: child_process.Here[str]
 ) -> Drawing:
     """Return the drawing that was requested."""
     from shapewright import api
@@ -149,15 +155,14 @@ def _build_drawing(
         if not of_line:
             return api.explain(options.call)
         spec = shared.get_spec(options)
-        with progress.show_progress(sys.stderr, quiet=options.quiet) as report:
-            return api.explain_line(
-                options.call,
-                spec,
-                arguments=options.arguments,
-                timeout=options.timeout,
-                progress=report,
-                files=shared.build_file_handling(options, folder),
-            )
+        return api.explain_line(
+            options.call,
+            spec,
+            arguments=options.arguments,
+            timeout=options.timeout,
+            progress=child_process.build_progress(parent, options.quiet),
+            files=shared.build_file_handling(options, parent.folder),
+        )
     except InputError as error:
         raise Unusable(str(error)) from None
 
@@ -210,7 +215,7 @@ def _find_page_of_message(text: str) -> str | None:
     return None
 
 
-def _print_text(text: str, file: Path | None, parent: child_process.Here[None]) -> int:
+def _print_text(text: str, file: Path | None, parent: child_process.Here[str]) -> int:
     """Print a text, or write it to a file."""
     if file is None:
         parent.show(text)

@@ -64,10 +64,16 @@ def render_report(
         if not report.findings:
             return ""
         shows = "report"
-        trace = report.trace and replace(report.trace, assumptions=())
-        report = replace(report, trace=trace, chosen=None, skipped=())
+        report = _select_findings(report)
     asked = {**asked, "version": __version__}
     return render_result(shows, options.format, report, options, **asked)
+
+
+def _select_findings(report: Report) -> Report:
+    """Return the report without all that is no finding, and without clean parts."""
+    parts = tuple(_select_findings(part) for part in report.parts if part.findings)
+    trace = report.trace and replace(report.trace, assumptions=())
+    return replace(report, trace=trace, chosen=None, parts=parts, skipped=())
 
 
 def with_severities(report: Report, options: argparse.Namespace) -> Report:
@@ -106,8 +112,6 @@ def _has_unicode(stream: TextIO) -> bool:
     return True
 
 
-ProgressReport = Callable[[str], None]
-
 PATIENCE = 1.0
 """Seconds of work before anything is shown; most runs take less."""
 
@@ -119,43 +123,56 @@ CLEAR = "\r\x1b[K"
 
 @contextmanager
 def show_progress(
-    stream: IO[str], patience: float = PATIENCE, quiet: bool = False
-) -> Iterator[ProgressReport | None]:
-    """Yield a function that shows progress, or None if the progress would not be
-    visible.
-    """
-    if quiet or not stream.isatty() or os.environ.get("TERM") == "dumb":
+    stream: IO[str], patience: float | None = None, quiet: bool = False
+) -> Iterator[ProgressLine | None]:
+    """Yield a line for progress, or None if the progress would not be visible."""
+    if quiet or not is_progress_visible(stream):
         yield None
         return
-    line = _Line(stream, time.monotonic() + patience)
+    line = ProgressLine(stream, PATIENCE if patience is None else patience)
     try:
-        yield line.show
+        yield line
     finally:
         line.clear()
 
 
-class _Line:
-    """A line of a terminal, written over and over."""
+def is_progress_visible(stream: IO[str]) -> bool:
+    """Return whether somebody looks at a terminal that can erase a line."""
+    return stream.isatty() and os.environ.get("TERM") != "dumb"
 
-    def __init__(self, stream: IO[str], due: float) -> None:
+
+class ProgressLine:
+    """A line of a terminal, written over and over.
+
+    The cursor stays at its beginning, so that what the program prints stands there.
+    """
+
+    def __init__(self, stream: IO[str], patience: float) -> None:
         self.stream = stream
-        self.due = due
-        self.shown = False
+        self.began = time.monotonic()
+        self.due = self.began + patience
+        self.state = ""
 
-    def show(self, state: str) -> None:
-        """Show `state` in place of the earlier state, but not too often."""
+    def show(self, describe: Callable[[], str]) -> None:
+        """Show a state with the seconds so far in place of the earlier one, but not too
+        often.
+        """
         now = time.monotonic()
         if now < self.due:
             return
         self.due = now + PAUSE
-        self.shown = True
         room = shutil.get_terminal_size().columns - 1  # a longer line would wrap
-        self.stream.write(f"{CLEAR}{state[:room]}")
-        self.stream.flush()
+        seconds = f"  {now - self.began:.0f} s"
+        state = f"{describe()[: room - len(seconds)]}{seconds}"
+        if state != self.state:
+            self.state = state
+            self.stream.write(f"{CLEAR}{state}\r")
+            self.stream.flush()
 
     def clear(self) -> None:
         """Clear the line."""
-        if self.shown:
+        if self.state:
+            self.state = ""
             self.stream.write(CLEAR)
             self.stream.flush()
 

@@ -337,10 +337,10 @@ def build_file_handling(
     return ProgramFiles(options.allow_writes, folder)
 
 
-def add_target(parser: Parser, *, several: bool = False) -> None:
-    """Add the target of a command, or several of them."""
-    if several:
-        parser.add_argument("targets", metavar="TARGET", nargs="+", help=TARGET)
+def add_target(parser: Parser, several_help: str = "") -> None:
+    """Add the target of a command, or any number of them, with the help for those."""
+    if several_help:
+        parser.add_argument("targets", metavar="TARGET", nargs="*", help=several_help)
         parser.extra = None
     else:
         parser.add_argument("target", metavar="TARGET", help=TARGET)

@@ -139,7 +139,11 @@ def run(options: argparse.Namespace) -> int:
         _print_report(report, options, file, child_process.Here[Any]())
         return output.get_exit_code(report, options)
 
-    return child_process.run(work, ended)
+    def describe(place: Place | None) -> str:
+        seen = f", at {place[1]}:{place[2]}" if place is not None else ""
+        return f"rehearsing {options.script}{seen}"
+
+    return child_process.run(work, ended, None if options.quiet else describe)
 
 
 def _name_script(options: argparse.Namespace) -> None:

@@ -80,7 +80,10 @@ def run(options: argparse.Namespace) -> int:
         _print_solution(solution, options, file, child_process.Here[None]())
         return solution.exit_code
 
-    return child_process.run(work, ended)
+    def describe(state: None) -> str:
+        return f"solving for the sizes of {target}"
+
+    return child_process.run(work, ended, None if options.quiet else describe)
 
 
 def _print_solution(

@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING
 
 from shapewright.cli import child_process, result_files
 from shapewright.cli import output as display
-from shapewright.cli import output as progress
 from shapewright.cli import parser as shared
 from shapewright.cli.parser import Parser, Unusable
 from shapewright.views.renderers import Display, render
@@ -28,6 +27,8 @@ TARGET is what to run:
   "model.py:Net(10)"      with arguments
   package.models:build    the same in a module
   script.py               a script, run as __main__; its own arguments after `--`
+  model.ipynb:Net         the same in the cells of a notebook
+  folder                  every model in the files of a folder
   hf:config.json          a transformers config, or the name of a config class
   timm:resnet50           a model of timm; torchvision:resnet18 one of torchvision
 """
@@ -127,53 +128,55 @@ def run(options: argparse.Namespace) -> int:
         )
     file = options.file and options.file.absolute()  # the program may change folder
 
-    def told(outcome: Outcome, parent: child_process.Here[None]) -> None:
+    def told(outcome: Outcome, parent: child_process.Here[str]) -> None:
         if file is None:
             seen = display.get_display(sys.stdout, options.color)
             parent.show(_render_outcome(outcome, options, seen))
         else:
             _save_outcome(outcome, options, file, parent)
 
-    def work(parent: child_process.Here[None]) -> int:
+    def work(parent: child_process.Here[str]) -> int:
         def abandoned(outcome: Outcome) -> None:
             told(outcome, parent)
             parent.done(1)
 
-        outcome = _get_outcome(options, abandoned, parent.folder)
+        outcome = _get_outcome(options, abandoned, parent)
         told(outcome, parent)
         return outcome.exit_code
 
-    def ended(child: child_process.Ended[None]) -> int:
+    def ended(child: child_process.Ended[str]) -> int:
         from shapewright.cli.child_process import build_ended_trace
         from shapewright.commands.targets import Outcome
 
         outcome = Outcome(build_ended_trace(options.target, child, options.timeout))
-        told(outcome, child_process.Here[None]())
+        told(outcome, child_process.Here[str]())
         return outcome.exit_code
 
-    return child_process.run(work, ended)
+    def describe(module: str | None) -> str:
+        return f"tracing {options.target}{f', in {module}' if module else ''}"
+
+    return child_process.run(work, ended, None if options.quiet else describe)
 
 
 def _get_outcome(
     options: argparse.Namespace,
     abandoned: Callable[[Outcome], None],
-    folder: str | None,
+    parent: child_process.Here[str],
 ) -> Outcome:
     from shapewright import api
     from shapewright.inputs.errors import InputError
 
     try:
-        with progress.show_progress(sys.stderr, quiet=options.quiet) as report:
-            return api.trace_target(
-                options.target,
-                shared.get_spec(options),
-                arguments=options.arguments,
-                training=options.training,
-                timeout=options.timeout,
-                progress=report,
-                abandoned=abandoned,
-                files=shared.build_file_handling(options, folder),
-            )
+        return api.trace_target(
+            options.target,
+            shared.get_spec(options),
+            arguments=options.arguments,
+            training=options.training,
+            timeout=options.timeout,
+            progress=child_process.build_progress(parent, options.quiet),
+            abandoned=abandoned,
+            files=shared.build_file_handling(options, parent.folder),
+        )
     except InputError as error:
         raise Unusable(str(error)) from None
 
@@ -200,7 +203,7 @@ def _save_outcome(
     outcome: Outcome,
     options: argparse.Namespace,
     file: Path,
-    parent: child_process.Here[None],
+    parent: child_process.Here[str],
 ) -> None:
     """Save the result in a file; print what must not be missed on stderr."""
     rendered = _render_outcome(outcome, options, Display())

@@ -108,6 +108,8 @@ def trace_command(target: str, spec: str | None, how: Manner) -> Outcome:
     """Return the result of `shapewright trace`; for a file of definitions, that of all
     its parts.
     """
+    if parse_target(target).kind == "folder":
+        return _trace_folder(target, spec, how)
     outcome = _trace_one(target, spec, how)
     if how.watch is not None:
         return outcome
@@ -126,6 +128,29 @@ def trace_command(target: str, spec: str | None, how: Manner) -> Outcome:
     _refuse_mode(target, whole, how.training)
     parts = tuple(part.trace for part in whole.parts if part.trace is not None)
     return replace(outcome, parts=parts, skipped=whole.skipped)
+
+
+def _trace_folder(target: str, spec: str | None, how: Manner) -> Outcome:
+    """Return the traces of all models that a folder defines."""
+    from shapewright.inputs.folders import find_models
+
+    if spec is not None:
+        raise InputError(
+            f"-i is for one model, and `{target}` is a folder; name a model"
+        )
+    files, skipped = find_models(target)
+    parts: list[Trace] = []
+    for file in files:
+        try:
+            outcome = trace_command(file, None, how)
+        except InputError as error:
+            skipped.append(Skipped(file, error.message))
+            continue
+        parts += outcome.parts or (outcome.trace,)
+        skipped += outcome.skipped
+    if not parts:
+        raise InputError(_describe_nothing_checked(target, skipped))
+    return Outcome(replace(parts[0], target=target), None, tuple(parts), tuple(skipped))
 
 
 def _trace_one(

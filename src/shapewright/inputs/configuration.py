@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import os
 import tomllib
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +13,7 @@ from shapewright.inputs.errors import InputError, suggest_name
 
 FILE = "pyproject.toml"
 
-KEYS = ("ignore",)
+KEYS = ("ignore", "targets")
 """What `[tool.shapewright]` may hold."""
 
 
@@ -25,12 +27,65 @@ def read_ignored_codes(folder: str | None = None) -> frozenset[str]:
     where it is None). Raises `InputError` where it cannot be read, and for a key or a
     code that changes nothing.
     """
-    start = Path(folder) if folder is not None else Path.cwd()
-    for place in (start, *start.parents):
-        file = place / FILE
-        if file.is_file():
-            return _read_codes(file, _read_table(file).get("ignore", []))
-    return frozenset()
+    file = _find_file(Path(folder) if folder is not None else Path.cwd())
+    if file is None:
+        return frozenset()
+    return _read_codes(file, _read_table(file).get("ignore", []))
+
+
+@dataclass(frozen=True, slots=True)
+class ProjectTarget:
+    """A target that a project lists, with its inputs."""
+
+    target: str
+    spec: str | None = None
+
+
+def read_targets() -> tuple[ProjectTarget, ...]:
+    """Return the targets that a project lists for `shapewright check`::
+
+        [tool.shapewright]
+        targets = [
+            "models/unet.py:UNet",
+            { target = "text.py:TextNet", input = "i64[2, 16]" },
+        ]
+
+    Files are relative to the `pyproject.toml`, which is the nearest at or above the
+    working directory. Raises `InputError` for an entry that is neither.
+    """
+    file = _find_file(Path.cwd())
+    listed = _read_table(file).get("targets", []) if file is not None else []
+    if file is None or not listed:
+        return ()
+    if not isinstance(listed, list):
+        raise InputError(f"`targets` in `{file}` must be a list")
+    return tuple(_read_target(file, entry) for entry in listed)
+
+
+def _read_target(file: Path, entry: Any) -> ProjectTarget:
+    """Return an entry of `targets`, as seen from the working directory."""
+    table = {"target": entry} if isinstance(entry, str) else entry
+    is_table = isinstance(table, dict) and all(
+        isinstance(v, str) for v in table.values()
+    )
+    if not is_table or "target" not in table or not table.keys() <= {"target", "input"}:
+        raise InputError(
+            f"`targets` in `{file}`: {entry!r} is neither a target nor a table like"
+            ' { target = "model.py:Net", input = "f32[8, 3]" }'
+        )
+    target = table["target"]
+    place = (
+        target.partition(":")[0] if ".py:" in target or ".ipynb:" in target else target
+    )
+    if file.parent != Path.cwd() and (file.parent / place).exists():
+        target = os.path.relpath(file.parent / place) + target[len(place) :]
+    return ProjectTarget(target, table.get("input"))
+
+
+def _find_file(start: Path) -> Path | None:
+    """Return the nearest `pyproject.toml` at or above a folder."""
+    files = (place / FILE for place in (start, *start.parents))
+    return next((file for file in files if file.is_file()), None)
 
 
 def _read_table(file: Path) -> dict[str, Any]:

@@ -94,7 +94,9 @@ def read_launch(words: Sequence[str]) -> Launch:
 
 def is_launch(words: Sequence[str]) -> bool:
     """Return whether a command line begins with anything but a Python file."""
-    return bool(words) and not words[0].endswith(".py") and _is_launcher(words)
+    return (
+        bool(words) and not words[0].endswith((".py", ".ipynb")) and _is_launcher(words)
+    )
 
 
 def _is_launcher(words: Sequence[str]) -> bool:

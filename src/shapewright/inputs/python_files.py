@@ -23,6 +23,7 @@ from types import CodeType, FunctionType, ModuleType, TracebackType
 from typing import Any
 
 from shapewright.inputs.errors import InputError, ProgramError, suggest_name
+from shapewright.program.notebooks import is_notebook, read_cells
 from shapewright.program.spans import STAND_INS
 from shapewright.program.syntax_nodes import parse
 from shapewright.record.ops import Assumption, Basis
@@ -30,19 +31,35 @@ from shapewright.record.ops import Assumption, Basis
 Change = Callable[[ast.Module, str], ast.Module]
 """What is done to the tree of a file before it is compiled."""
 
+_EDITED: set[str] = set()
+"""Files whose text is replaced while an edit is tried; a notebook's always is."""
+
 CHANGES: list[tuple[Callable[[str], bool], Change]] = []
 """Which files are changed, and how."""
 
 
 def _get_text(file: str) -> str | None:
     """Return the text that replaces that of a file, or None if it is not replaced."""
-    return STAND_INS.get(os.path.abspath(file)) if STAND_INS else None
+    path = os.path.abspath(file)
+    return STAND_INS.get(path) if path in _EDITED else None
+
+
+def _read_notebook(path: Path) -> str:
+    """Return the code of a notebook, under which the whole run knows its file."""
+    text = read_cells(path.read_text("utf-8"))
+    file = os.path.abspath(path)
+    STAND_INS[file] = text
+    lines = text.splitlines(keepends=True)
+    linecache.cache[file] = (len(text), None, lines, file)
+    return text
 
 
 def install_texts(texts: Mapping[str, str]) -> None:
     """Replace the text of these files, and of no others, from now on."""
     STAND_INS.clear()
     STAND_INS.update(texts)
+    _EDITED.clear()
+    _EDITED.update(texts)
     _install_hook()
 
 
@@ -224,7 +241,12 @@ def read_source(file: str) -> tuple[str, ast.Module]:
         raise InputError(_make_missing_error(path))
     try:
         changed = _get_text(file)
-        source = changed or importlib.util.decode_source(path.read_bytes())
+        if changed is not None:
+            source = changed
+        elif is_notebook(file):
+            source = _read_notebook(path)
+        else:
+            source = importlib.util.decode_source(path.read_bytes())
         return source, parse(source, format_file(file))
     except SyntaxError as error:
         raise _make_syntax_error(error, file) from None
@@ -233,14 +255,15 @@ def read_source(file: str) -> tuple[str, ast.Module]:
     except UnicodeDecodeError as error:
         raise InputError(f"`{file}` is not UTF-8 text (byte {error.start})") from None
     except ValueError as error:
-        raise InputError(f"`{file}` is not Python text: {error}") from None
+        what = "read as a notebook" if is_notebook(file) else "Python text"
+        raise InputError(f"`{file}` is not {what}: {error}") from None
 
 
 def _make_missing_error(path: Path) -> str:
     folder = path.parent
     if not folder.is_dir():
         return f"no such file: `{path}` (there is no folder `{folder}`)"
-    names = sorted(entry.name for entry in folder.glob("*.py"))
+    names = sorted(entry.name for entry in folder.glob(f"*{path.suffix}"))
     hint = suggest_name(path.name, names)
     if not hint and names:
         several = ", ".join(f"`{name}`" for name in names[:8])
@@ -319,7 +342,8 @@ def import_file(
             importlib.import_module(package)
             if name in sys.modules:  # its package imports it
                 return sys.modules[name]
-        spec = importlib.util.spec_from_file_location(name, path)
+        loader = importlib.machinery.SourceFileLoader(name, path)
+        spec = importlib.util.spec_from_file_location(name, path, loader=loader)
         assert spec is not None
         module = importlib.util.module_from_spec(spec)
         sys.modules[name] = program.modules[name] = module

@@ -152,6 +152,13 @@ def _read_constant(node: ast.expr, reading: _Reading) -> Constant:
         )
 
 
+def find_first_name(expression: Expression) -> str:
+    """Return the name with which an expression begins: `Net` of `Net(10).encode`."""
+    while isinstance(expression, Attribute | Call):
+        expression = expression.of
+    return expression.name if isinstance(expression, Name) else ""
+
+
 def format_expression(expression: Expression) -> str:
     """Format an expression as a user would write it, like `Net(10, width=2).encode`."""
     match expression:
@@ -240,7 +247,7 @@ add_target_kind(
     )
 )
 
-_FILE = re.compile(r"(?P<file>.*?\.py)(?::(?P<rest>.*))?\Z", re.DOTALL)
+_FILE = re.compile(r"(?P<file>.*?\.(?:py|ipynb))(?::(?P<rest>.*))?\Z", re.DOTALL)
 _MODULE = re.compile(r"[^\W\d]\w*(\.[^\W\d]\w*)*")
 
 
@@ -251,11 +258,11 @@ class Target:
     Example: ``parse_target("model.py:Net(10)")`` is
     ``Target("model.py:Net(10)", "file", "model.py", Call(Name("Net"), ...))``.
 
-    `kind` is "file", "script", "module" or the prefix of a library. `place` is the
-    file, the dotted module, or for a library the name of the model or the path of its
-    config. `expression` is what follows, None for a script and for a library's model
-    without arguments. `arguments` are what the file finds in `sys.argv`, behind its
-    own name.
+    `kind` is "file", "script", "folder", "module" or the prefix of a library. `place`
+    is the file or folder, the dotted module, or for a library the name of the model or
+    the path of its config. `expression` is what follows, None for a script and for a
+    library's model without arguments. `arguments` are what the file finds in
+    `sys.argv`, behind its own name.
     """
 
     text: str
@@ -292,6 +299,8 @@ def _read_target(text: str) -> Target:
         return _read_file(text, match)
     if colon:
         return _read_module(text, prefix)
+    if Path(text).is_dir():
+        return Target(text, "folder", text)
     raise InputError(_make_unreadable_error(text), text, 0)
 
 
@@ -313,10 +322,7 @@ def _read_after_colon(text: str, start: int) -> Expression:
     if not text[start:].strip():
         raise InputError("a name is missing after the colon", text, len(text))
     expression = _read_expression(text, start)
-    inside = expression
-    while isinstance(inside, Attribute | Call):
-        inside = inside.of
-    if not isinstance(inside, Name):
+    if not find_first_name(expression):
         raise InputError("a target begins with a name", text, start)
     return expression
 
@@ -346,10 +352,10 @@ def _make_unreadable_error(text: str) -> str:
         return (
             f"`{text}` names no object; did you mean `{path.with_suffix('.py')}:NAME`?"
         )
-    if path.is_dir():
-        return f"`{text}` is a folder; write FILE.py:NAME"
     if path.suffix == ".json":
         return f"`{text}` is not a Python file; did you mean `hf:{text}`?"
+    if path.with_suffix(".ipynb").is_file():
+        return f"`{text}` names no object; did you mean `{text}.ipynb:NAME`?"
     if path.is_file():
         return f"`{text}` is not a Python file; write FILE.py:NAME"
     return (

@@ -37,6 +37,7 @@ from shapewright.inputs.python_files import (
 from shapewright.inputs.spec import Candidate
 from shapewright.inputs.target import LIBRARIES, Target
 from shapewright.inputs.target_names import Lookup, find_required, is_module
+from shapewright.program.notebooks import is_notebook, select_definitions
 from shapewright.program.source_text import get_function_text
 from shapewright.program.syntax_nodes import is_generator, iter_own_nodes
 
@@ -142,6 +143,8 @@ def load_target(
         return load_script(target, target.arguments)
     if target.kind in ("file", "module"):
         return _load_python(target, context)
+    if target.kind == "folder":
+        raise InputError(f"`{target}` is a folder; name a model, as in `FILE.py:NAME`")
     loaded: Loaded = LIBRARIES[target.kind].load(target, context)
     return loaded
 
@@ -160,6 +163,8 @@ def _find_python_code(target: Target) -> tuple[Callable[[], ModuleType], Program
         program = ProgramFolder(Path(os.getcwd()))
         return partial(_import_module, target, program), program
     _, tree = read_source(target.place)
+    if is_notebook(target.place) and target.expression is not None:
+        tree = select_definitions(tree, expression.find_first_name(target.expression))
     program, name = find_program(target.place, tree)
     return partial(import_file, target.place, tree, program, name), program
 

@@ -12,6 +12,7 @@ from shapewright.findings.finding import Finding
 from shapewright.program.spans import Frame, Span
 from shapewright.record.formulas import Branch, Formulas
 from shapewright.record.ops import Assumption, Fact, ModuleCall, Op, Source, State
+from shapewright.record.totals import Totals
 from shapewright.sizes.expressions import Size
 
 VERSION = 1
@@ -33,6 +34,27 @@ def schema() -> dict[str, Any]:
 
 
 Json = Any
+
+_TOTALS = (
+    "parameters",
+    "trainable",
+    "parameter_bytes",
+    "buffers",
+    "buffer_bytes",
+    "unused_parameters",
+    "flops",
+    "multiply_adds",
+    "activations",
+    "activation_bytes",
+    "real_bytes",
+    "ops",
+)
+"""The fields of `Totals` that are numbers."""
+
+
+def write_totals(totals: Totals) -> Json:
+    """Convert the totals to their numbers; readers compute them from the ops."""
+    return {name: int(getattr(totals, name)) for name in _TOTALS}
 
 
 class TableWriter:

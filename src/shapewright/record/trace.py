@@ -174,6 +174,7 @@ def _encode(trace: Trace, indent: int | None) -> str:
         "training": trace.training,
         "seconds": trace.seconds,
         "letters": dict(trace.letters),
+        "totals": json_writer.write_totals(trace.totals),
         "output": tables.nest(trace.output),
         "ops": [tables.op(at, op) for at, op in enumerate(trace.ops)],
         "calls": [tables.call(at, call) for at, call in enumerate(trace.calls)],

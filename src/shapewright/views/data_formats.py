@@ -260,7 +260,8 @@ def format_traces_summary(
     """
     count = formatting.format_plural(len(traces) + len(skipped), "definition")
     lines = [f"not traced: {definition}" for definition in skipped]
-    lines.append(f"{target} only contains definitions: {len(traces)} of {count} traced")
+    only = " only contains definitions" if target.endswith((".py", ".ipynb")) else ""
+    lines.append(f"{target}{only}: {len(traces)} of {count} traced")
     return "".join(f"{line}\n" for line in lines)
 
 

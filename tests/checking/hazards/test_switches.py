@@ -82,7 +82,7 @@ def test_the_project_switches_a_kind_off(tmp_path: Path) -> None:
         ('ignore = "layout"', "must be a list of finding codes"),
         ("ignore = [", "cannot be read"),
         ('ignroe = ["layout"]', "no key `ignroe`; did you mean `ignore`?"),
-        ("strict = true", "no key `strict`; there is ignore"),
+        ("strict = true", "no key `strict`; there is ignore, targets"),
         ("[tool.shapewright.ignore]", "must be a list of finding codes"),
         (
             'ignore = ["layout", "inner-dim-mismatch"]',

@@ -18,7 +18,9 @@ from shapewright.analysis.program_run import Program, fill_lazy_parts
 from shapewright.analysis.training_mistakes import find_mistakes
 from shapewright.findings.codes import MIXED_DEVICES, STATE_DICT_MISMATCH
 from shapewright.findings.finding import Edit, Finding, Fix
+from shapewright.inputs.python_files import read_source
 from shapewright.operators.failed_calls import Failure
+from shapewright.program.notebooks import is_notebook
 from shapewright.program.spans import apply_edits
 from shapewright.record.ops import collect_leaves
 from shapewright.record.report import Report
@@ -305,7 +307,11 @@ def _detect_encoding(file: str | Path) -> str:
 
 
 def _read(file: str) -> str:
-    """Return a file's text, with its line endings as they are."""
+    """Return a file's text, with its line endings as they are, or the code of a
+    notebook.
+    """
+    if is_notebook(file):
+        return read_source(file)[0]
     with open(file, encoding=_detect_encoding(file), newline="") as stream:
         return stream.read()
 

@@ -12,9 +12,11 @@ from pathlib import Path as FilePath
 from typing import Any
 
 from shapewright.inputs.callables import Loaded
+from shapewright.inputs.python_files import read_source
 from shapewright.inputs.search.hypotheses import Hypothesis, Path, Tensor
 from shapewright.operators.facts import operators_with
 from shapewright.program.expression_values import UnknownValue, evaluate_node
+from shapewright.program.notebooks import is_notebook
 from shapewright.program.source_text import SourceText
 from shapewright.program.syntax_nodes import (
     get_called_name,
@@ -102,9 +104,11 @@ def iter_stated_inputs(loaded: Loaded, first: Hypothesis) -> Iterator[_StatedInp
 
 def _read_text(loaded: Loaded) -> SourceText | None:
     """Return the text of the target's file, or None if it cannot be read."""
-    if loaded.file is None or not loaded.file.endswith(".py"):
+    if loaded.file is None or not loaded.file.endswith((".py", ".ipynb")):
         return None
     try:
+        if is_notebook(loaded.file):
+            return SourceText(loaded.file, read_source(loaded.file)[0])
         written = FilePath(loaded.file).read_text(encoding="utf-8", errors="replace")
         return SourceText(loaded.file, written)
     except (OSError, SyntaxError):
