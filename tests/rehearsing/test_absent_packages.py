@@ -230,3 +230,70 @@ def test_plots_and_bars_are_for_nobody(
     assert report.findings == ()
     assert report.complete
     assert not (tmp_path / "losses.png").exists()
+
+
+AROUND = """\
+    from dataclasses import dataclass, field
+    import sys
+    import torch
+    import spmd_types as spmd
+    import triton
+    import triton.language as tl
+    import tyro
+
+    @triton.jit(do_not_specialize=["rank"])
+    def kernel(counts: tl.pointer_type(tl.int64), rank: tl.int64):
+        pass
+
+    @dataclass
+    class Loss:
+        weight: float = 1.0
+
+    @dataclass
+    class Chunked(Loss):
+        chunks: int = 8
+
+    @dataclass
+    class Config:
+        loss: Loss = field(default_factory=Loss)
+
+    config = tyro.cli(Config, args=["--loss.chunks", "4"], default=Config(Chunked()))
+    assert config.loss == Chunked(1.0, 4)
+
+    @spmd.no_typecheck()
+    def double(x):
+        return x * 2
+
+    x = spmd.assert_type(torch.ones(3), {})
+    assert spmd.R is spmd.Replicate and spmd.S(1) == spmd.Shard(1) != spmd.S(0)
+    assert spmd.R.backward_type() is spmd.P and spmd.V.backward_type() is spmd.V
+    assert tuple(spmd.PartitionSpec(("dp", "cp"), None)) == (("dp", "cp"), None)
+    assert repr((spmd.P, spmd.S(-1))) == "(P, S(-1))" and not spmd.is_type_checking()
+    with spmd.local():
+        assert double(x).shape == (3,)
+    """
+
+
+def test_what_stands_around_a_trainer(tmp_path: Path) -> None:
+    report = rehearsed(tmp_path, AROUND)
+    assert [each.message for each in report.findings] == []
+
+
+def test_a_layout_over_several_ranks_is_asked_for(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("WORLD_SIZE", "8")
+    text = """\
+        import torch
+        import spmd_types as spmd
+        from torch.distributed.device_mesh import init_device_mesh
+        mesh = init_device_mesh("cpu", (8, 1), mesh_dim_names=("dp", "tp"))
+        x = torch.ones(4, 2)
+        with spmd.set_current_mesh(mesh):
+            assert spmd.redistribute(x, "tp", src=spmd.P, dst=spmd.R).shape == (4, 2)
+            spmd.redistribute(x, "dp", src=spmd.P, dst=spmd.R)
+        """
+    (found,) = rehearsed(tmp_path, text).findings
+    assert found.span is not None
+    assert (found.code, found.span.line) == ("not-here", 8)
+    assert "over 8 ranks needs the package: install `spmd_types`" in found.message

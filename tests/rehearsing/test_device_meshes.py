@@ -78,7 +78,14 @@ TRAIN = """\
     from torch.distributed.fsdp import FullyShardedDataParallel as FSDP, MixedPrecision
     from torch.distributed.fsdp import ShardingStrategy
     from torch.nn.parallel import DistributedDataParallel as DDP
-    from torch.utils.checkpoint import checkpoint
+    from functools import partial
+    from torch.utils.checkpoint import checkpoint, CheckpointPolicy
+    from torch.utils.checkpoint import create_selective_checkpoint_contexts
+
+    def choose(context, operator, *args, **kwargs):
+        return CheckpointPolicy.MUST_SAVE
+
+    selective = partial(create_selective_checkpoint_contexts, choose)
 
     class Block(nn.Module):
         def __init__(self):
@@ -89,7 +96,9 @@ TRAIN = """\
             return self.down(self.up(x).relu())
 
         def forward(self, x):
-            return checkpoint(self.inner, x, use_reentrant=False)
+            return checkpoint(
+                self.inner, x, use_reentrant=False, context_fn=selective
+            )
 
     mesh = init_device_mesh("cuda", {shape}, mesh_dim_names=("replicate", "shard"))
     half = MixedPrecisionPolicy(torch.bfloat16, torch.float32)
@@ -157,7 +166,7 @@ def test_what_is_wrong_in_a_sharded_model_is_found(tmp_path: Path) -> None:
     text = text.replace("{dtype}", "bfloat16").replace("{width}", "5")
     (found, *_) = rehearsed(tmp_path, text, device="cuda").findings
     assert found.span is not None
-    assert found.span.line == 30
+    assert found.span.line == 40
 
 
 def test_parameters_on_the_meta_device_are_refused_at_the_first_use(
@@ -221,6 +230,54 @@ def test_a_plan_of_tensor_parallelism_on_one_rank_changes_nothing(
         model = nn.Sequential(nn.Linear(4, 8)).cuda()
         model = parallel.parallelize_module(model, mesh["tp"], plan)
         assert model(torch.randn(2, 4, device="cuda")).shape == (2, 8)
+        """
+    report = rehearsed(tmp_path, text, device="cuda")
+    assert [each.message for each in report.findings] == []
+
+
+FUNCTIONAL = """\
+    import torch
+    import torch.distributed as dist
+    from torch.distributed import _functional_collectives as functional
+    from torch.distributed.device_mesh import init_device_mesh
+    mesh = init_device_mesh("cpu", (2, 4), mesh_dim_names=("replicate", "shard"))
+    x = torch.ones(8, 3, requires_grad=True)
+    group = mesh["shard"]
+    total = functional.all_reduce(torch.tensor(2.0), "sum", group)
+    assert functional.wait_tensor(total).item() == 8.0
+    assert functional.all_gather_tensor(x, 0, group).shape == (32, 3)
+    assert functional.all_gather_tensor(x, 1, (mesh, 0)).shape == (8, 6)
+    assert functional.reduce_scatter_tensor(x, "sum", 0, group).shape == (2, 3)
+    whole = functional.all_gather_tensor_autograd(x, 0, group.get_group())
+    assert functional.all_to_all_single(x, None, None, group).shape == (8, 3)
+    rows = functional.all_to_all_single(x, [1, 2, 3, 0], [2, 2, 2, 2], group)
+    assert rows.shape == (6, 3)
+    whole.sum().backward()
+    assert x.grad.shape == (8, 3)
+    functional.reduce_scatter_tensor(x, "sum", 1, group)
+    """
+
+
+def test_functional_collectives_have_the_shapes_of_a_rank(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("WORLD_SIZE", "8")
+    (found,) = rehearsed(tmp_path, FUNCTIONAL).findings
+    assert "must be a multiple of group_size 4" in found.message
+    assert found.span is not None
+    assert found.span.line == 19
+
+
+def test_a_captured_graph_of_kernels_runs_once(tmp_path: Path) -> None:
+    text = """\
+        import torch
+        x = torch.ones(3, device="cuda")
+        graph, pool = torch.cuda.CUDAGraph(), torch.cuda.graph_pool_handle()
+        with torch.cuda.graph(graph, pool=pool, stream=torch.cuda.Stream()):
+            y = x * 2
+        x.copy_(torch.zeros(3))
+        graph.replay()
+        assert y.shape == (3,)
         """
     report = rehearsed(tmp_path, text, device="cuda")
     assert [each.message for each in report.findings] == []

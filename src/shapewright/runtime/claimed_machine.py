@@ -119,6 +119,8 @@ def claim_machine(machine: Machine, engine: Engine) -> Iterator[None]:
                 "device": _make_subclass_maker(_Chosen, engine=engine),
                 "device_of": _make_subclass_maker(_Chosen, engine=engine),
                 "stream": _make_answering(_Stream()),
+                "CUDAGraph": _make_subclass_maker(_Stream),
+                "graph": _make_subclass_maker(_Stream),
             }.items():  # fmt: skip
                 stack.enter_context(replace_attribute(torch.cuda, name, make))
             stack.enter_context(replace_attribute(torch.nn.Module, "to", _wrap_move))
@@ -170,6 +172,7 @@ def _make_gpu_functions(machine: Machine, engine: Engine) -> dict[str, Any]:
         "set_per_process_memory_fraction": None, "default_stream": _Stream(),
         "set_rng_state": None, "set_rng_state_all": None, "initial_seed": 0,
         "get_rng_state": STATE, "get_rng_state_all": [STATE] * machine.count,
+        "graph_pool_handle": (0, 0), "make_graphed_callables": _Asked(_keep_uncaptured),
         "get_arch_list": [f"sm_{major}{minor}"],
     }  # fmt: skip
 
@@ -263,8 +266,15 @@ def _make_answering(value: Any) -> Any:
     return make
 
 
+def _keep_uncaptured(callables: Any, *args: Any, **kwargs: Any) -> Any:
+    """Return callables as they are, whose kernels a graph would replay."""
+    return callables
+
+
 class _Stream:
-    """A stand-in for a stream or an event, which has nothing to order."""
+    """A stand-in for a stream or an event, which has nothing to order, or for a graph
+    of kernels: what is captured runs once, and a replay leaves its results as they are.
+    """
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         pass

@@ -96,7 +96,9 @@ class _Finder:
             else:
                 self.tell(what, "names whose values are not known", "assumed")
         self.made.append(spec.name)
-        return _UnknownModule(spec.name, self.given)
+        module = _UnknownModule(spec.name, self.given)
+        vars(module)["_tell"] = self.tell  # a stand-in tells what it stands in for
+        return module
 
     def exec_module(self, module: ModuleType) -> None:
         """Fill a module with the names that its stand-in covers."""

@@ -188,7 +188,7 @@ class _WholeParameters:
 
     While a module computes, its parameters are those of `param_dtype`. Each module that
     owns some has hooks of its own, since checkpointed layers run again in the backward
-    pass.
+    pass; they get the same tensors again: a checkpoint counts what it computes.
     """
 
     def __init__(
@@ -206,6 +206,7 @@ class _WholeParameters:
         self.places = _find_places(params, modules)
         self.depth = 0
         self.kept: dict[tuple[int, str], nn.Parameter] = {}
+        self.cast: dict[nn.Parameter, torch.Tensor] = {}
         for module in {**dict.fromkeys(modules), **dict.fromkeys(self.places)}:
             module.register_forward_pre_hook(self._begin)
             module.register_forward_hook(self._end, always_call=True)
@@ -216,17 +217,18 @@ class _WholeParameters:
         self.depth += 1
         if self.depth > 1 or self.dtype is None:
             return
-        cast: dict[nn.Parameter, torch.Tensor] = {}
+        if torch._C._current_graph_task_id() < 0:  # not in a backward pass
+            self.cast = {}
         with self.stage.engine.suspend_recording():
             for owner, names in self.places.items():
                 for name in names:
                     parameter: Any = owner._parameters[name]
                     if not parameter.is_floating_point():
                         continue
-                    if parameter not in cast:
-                        cast[parameter] = parameter.to(self.dtype)
+                    if parameter not in self.cast:
+                        self.cast[parameter] = parameter.to(self.dtype)
                     self.kept[id(owner), name] = parameter
-                    _set_parameter(owner, name, cast[parameter])
+                    _set_parameter(owner, name, self.cast[parameter])
 
     def _end(self, module: nn.Module, args: Any, result: Any) -> None:
         """Put the program's parameters back."""

@@ -23,6 +23,9 @@ from shapewright.runtime.loops.loop_state import RehearsalState
 from shapewright.runtime.model_building import replace_downloads
 from shapewright.runtime.processes.data_parallel import replace_data_parallel
 from shapewright.runtime.processes.device_meshes import replace_mesh_parallelism
+from shapewright.runtime.processes.functional_collectives import (
+    replace_functional_collectives,
+)
 from shapewright.runtime.processes.process_groups import (
     end_groups,
     replace_process_groups,
@@ -229,6 +232,7 @@ AROUND: tuple[Callable[[RehearsalState], AbstractContextManager[object]], ...] =
     replace_data_parallel,
     replace_fully_sharded,
     replace_mesh_parallelism,
+    replace_functional_collectives,
     watch_loaders,
     watch_steps,
     watch_states,

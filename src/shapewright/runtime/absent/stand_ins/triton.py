@@ -242,6 +242,13 @@ class _Language:
         )
 
 
+class _Type(_Language):
+    """A kind of types, as in ``tl.pointer_type(tl.int64)``, also outside a kernel."""
+
+    def __call__(self, *args: Any, **kwargs: Any) -> _Language:
+        return _Language(f"{self.name}({', '.join(map(repr, args))})")
+
+
 _DTYPES = (
     "int1", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64",
     "float8e4nv", "float8e5", "float16", "bfloat16", "float32", "float64", "void",
@@ -259,10 +266,11 @@ _OPERATORS = (
     "assume", "static_range", "range", "static_print", "static_assert", "device_print",
     "device_assert", "debug_barrier", "inline_asm_elementwise", "swizzle2d", "umulhi",
     "fma", "fdiv", "div_rn", "sqrt_rn", "xor_sum", "interleave", "cast", "dot_scaled",
-    "pointer_type", "block_type", "tensor", "dtype", "math", "extra",
+    "tensor", "math", "extra",
 )  # fmt: skip
 _CORE: dict[str, Any] = {
     **{name: _Language(name) for name in (*_DTYPES, *_OPERATORS)},
+    **{name: _Type(name) for name in ("pointer_type", "block_type", "dtype")},
     "constexpr": constexpr, "cdiv": cdiv,
 }  # fmt: skip
 _RUNTIME = {"JITFunction": JITFunction, "Config": Config, "autotune": autotune,

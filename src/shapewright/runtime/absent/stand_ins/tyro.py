@@ -49,6 +49,8 @@ def _fill(
     known: set[str] = set()
     for name, start in _iter_fields(f, default):
         kind, option = hints.get(name), prefix + name
+        if dataclasses.is_dataclass(start) and not isinstance(start, type):
+            kind = type(start)  # the default of a field may be of a subclass
         if dataclasses.is_dataclass(kind) and isinstance(kind, type):
             inner = {
                 key.removeprefix(f"{option}."): words
