@@ -15,6 +15,7 @@ import shapewright.trace
 import shapewright.views  # noqa: F401  (a trace can now show itself)
 from shapewright.api import (
     Options,
+    assert_shapes,
     check,
     draw,
     explain,
@@ -31,6 +32,7 @@ from shapewright.record.trace import Trace
 __all__ = [
     "Options",
     "Trace",
+    "assert_shapes",
     "check",
     "draw",
     "explain",

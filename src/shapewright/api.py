@@ -53,9 +53,20 @@ class Options:
         return _run_trace(target, args, kwargs, self, freed=True)
 
 
-def options(**settings: Any) -> Options:
-    """Options for a run: ``sw.options(timeout=10, by="op").trace(model, x)``."""
-    return Options(**settings)
+def options(
+    *,
+    timeout: float | None = None,
+    by: str = "module",
+    values: bool = True,
+    verify: bool = False,
+    inside: bool = False,
+    memo: Memo | None = None,
+) -> Options:
+    """Return options for a run, which `Options` describes.
+
+    Example: ``sw.options(timeout=10, by="op").trace(model, x)``.
+    """
+    return Options(timeout, by, values, verify, inside, memo)
 
 
 def trace(target: Any, *args: Any, **kwargs: Any) -> Trace:
@@ -302,6 +313,27 @@ def check(target: Any, *args: Any, **kwargs: Any) -> Report:
     return check_model(target, args, kwargs)
 
 
+def assert_shapes(target: Any, spec: str) -> Trace:
+    """Assert what a model takes and returns, in a test, without data.
+
+    Example::
+
+        sw.assert_shapes(model, "f32[B, 3, 224, 224] -> f32[B, 1000]")
+
+    A letter without a size stands for every size: an output whose batch is fixed, or
+    only happens to be as large, does not pass. Several inputs or outputs are separated
+    by commas. Returns the trace. Raises `AssertionError` where a shape or a dtype is
+    another, or where the model does not run; `InputError` for a spec that cannot be
+    read.
+    """
+    from shapewright.commands.shape_assertions import check_outputs, split_spec
+
+    into, out = split_spec(spec)
+    run_trace = trace(target, into) if into else trace(target)
+    check_outputs(run_trace, into, out)
+    return run_trace
+
+
 def check_target(
     target: str,
     spec: str | None = None,
@@ -501,4 +533,6 @@ def _run_trace(
 
 
 def _show_trace(run_trace: Trace, settings: Options) -> Trace:
-    return run_trace if settings.by == "module" else replace(run_trace, by=settings.by)
+    return (
+        run_trace if settings.by == "module" else replace(run_trace, view=settings.by)
+    )

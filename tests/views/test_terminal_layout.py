@@ -187,7 +187,7 @@ def test_a_function_without_modules_shows_its_ops() -> None:
 def test_printing_a_trace_uses_the_view() -> None:
     trace = traces.lenet()
     assert str(trace) == format_trace(trace, "module")
-    assert str(replace(trace, by="op")) == format_trace(trace, "op")
+    assert str(replace(trace, view="op")) == format_trace(trace, "op")
 
 
 def test_a_wide_target_does_not_widen_the_page() -> None:

@@ -81,6 +81,8 @@ class Fact:
     def __str__(self) -> str:
         return f"{self.short_dtype}[{', '.join(map(str, self.shape))}]"
 
+    __repr__ = __str__
+
 
 Kind = Literal["new", "view", "copy", "inplace", "same", "read", "opaque"]
 """new: computed into new storage. view: shares an input's storage. copy: an op that may
@@ -89,7 +91,7 @@ same: returned its input itself. read: gave Python a value or a size. opaque: se
 from outside (scripted code)."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class Op:
     """A tensor call as the user wrote it.
 
@@ -128,8 +130,16 @@ class Op:
     places: tuple[str, ...] = ()
     function: str = ""
 
+    def __repr__(self) -> str:
+        place = f" at {self.span.file}:{self.span.line}" if self.span else ""
+        module = f" in `{self.module}`" if self.module else ""
+        return (
+            f"<op {self.index}: {self.name} {_describe_flow(self.inputs, self.outputs)}"
+            f"{module}{place}>"
+        )
 
-@dataclass(frozen=True, slots=True)
+
+@dataclass(frozen=True, slots=True, repr=False)
 class State:
     """A parameter or buffer of a module.
 
@@ -144,8 +154,11 @@ class State:
     saved: bool = True
     tied: str | None = None
 
+    def __repr__(self) -> str:
+        return f"<{'buffer' if self.buffer else 'parameter'} {self.path}: {self.fact}>"
 
-@dataclass(frozen=True, slots=True)
+
+@dataclass(frozen=True, slots=True, repr=False)
 class ModuleCall:
     """A call of a module; a module called twice has two.
 
@@ -170,6 +183,20 @@ class ModuleCall:
     span: Span | None
     method: str = "forward"
     notes: tuple[str, ...] = ()
+
+    def __repr__(self) -> str:
+        name = self.path or self.class_name
+        kind = f" ({self.class_name})" if self.path else ""
+        again = f", call {self.call}" if self.call > 1 else ""
+        return f"<{name}{kind}{again}: {_describe_flow(self.inputs, self.output)}>"
+
+
+def _describe_flow(inputs: Any, outputs: Any) -> str:
+    """Return ``f32[8, 400] -> f32[8, 120]``."""
+    into, out = (
+        ", ".join(map(str, collect_leaves(nest))) for nest in (inputs, outputs)
+    )
+    return f"{into or 'no tensor'} -> {out or 'no tensor'}"
 
 
 def collect_leaves(nest: Any) -> list[Fact]:

@@ -196,6 +196,10 @@ class Skipped:
         return f"{self.target}: {self.reason}"
 
 
+class FindingsError(AssertionError):
+    """Raised by `Report.raise_if_errors`; its text is the report."""
+
+
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Report:
     """The result of `check`. `complete`: the program reached its end despite errors.
@@ -228,9 +232,34 @@ class Report:
         problems = [finding for finding in self.findings if finding.severity != "note"]
         return 1 if problems or not self.complete else 0
 
+    @property
+    def ok(self) -> bool:
+        """Return whether the program reached its end without an error or a warning.
+
+        Example: ``assert sw.check(model, "f32[8, 3, 32, 32]").ok``.
+        """
+        return self.exit_code == 0
+
+    def raise_if_errors(self) -> None:
+        """Raise `FindingsError` with the whole report if it has an error.
+
+        Example: ``sw.check(model, "f32[8, 3, 32, 32]").raise_if_errors()`` in a test.
+        Warnings and notes do not raise; `ok` counts warnings too.
+        """
+        wrong = [finding for finding in self.findings if finding.severity == "error"]
+        if wrong or not self.complete:
+            raise FindingsError(str(self))
+
+    def __bool__(self) -> bool:
+        raise TypeError(
+            "a report is neither true nor false; ask `report.ok`, or write "
+            "`report.raise_if_errors()`"
+        )
+
     def __repr__(self) -> str:
         count = len(self.findings)
-        return f"<Report of {self.target}: {count} finding{'s' * (count != 1)}>"
+        more = "; print() shows them" if count else ""
+        return f"<Report of {self.target}: {count} finding{'s' * (count != 1)}{more}>"
 
     def __str__(self) -> str:
         return renderers.get("text/plain", repr)(self)

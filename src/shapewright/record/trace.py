@@ -4,13 +4,21 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, fields
-from typing import Any
+from dataclasses import dataclass, field, fields, replace
+from typing import Any, Literal
 
 from shapewright.findings.finding import Finding
 from shapewright.record import ops as lookup
 from shapewright.record.formulas import Formulas
-from shapewright.record.ops import Assumption, ModuleCall, Op, Source, State
+from shapewright.record.ops import (
+    Assumption,
+    ModuleCall,
+    Op,
+    Source,
+    State,
+    collect_leaves,
+)
+from shapewright.record.rows import list_module_rows, list_op_rows
 from shapewright.record.totals import Totals, compute_totals
 
 renderers: dict[str, Callable[[Trace], str]] = {}
@@ -18,6 +26,10 @@ renderers: dict[str, Callable[[Trace], str]] = {}
 
 Views are a layer above the record and register them when imported.
 """
+
+
+VIEWS = ("module", "op", "line")
+"""What a row of a printed trace is."""
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
@@ -35,7 +47,8 @@ class Trace:
     parameters and buffers of the model, called or not. `complete` is False when the
     program did not reach its end; `findings` then says why. `seconds` is the time the
     run took. `ops` may be a lazy sequence: walk it once rather than index it.
-    `formulas` says where formulas hold, for a trace whose sizes have some.
+    `formulas` says where formulas hold, for a trace whose sizes have some. `view` is
+    what `print(trace)` shows: "module", "op" or "line".
     """
 
     target: str
@@ -52,7 +65,7 @@ class Trace:
     training: bool = False
     seconds: float = 0.0
     torch_version: str = ""
-    by: str = "module"
+    view: str = "module"
     formulas: Formulas | None = None
 
     @property
@@ -98,6 +111,27 @@ class Trace:
         """
         return lookup.find_op(self.ops, name, module, nth)
 
+    def by(self, view: Literal["module", "op", "line"]) -> Trace:
+        """Return this trace as one that prints by module, by op or by line.
+
+        Example: ``print(trace.by("op"))``.
+        """
+        if view not in VIEWS:
+            raise ValueError(f"a trace is shown by {', '.join(VIEWS)}, not by {view!r}")
+        return replace(self, view=view)
+
+    def rows(self, by: Literal["module", "op"] = "module") -> list[dict[str, Any]]:
+        """Return a flat dict of plain values for each module call, or each op.
+
+        Example: ``pandas.DataFrame(trace.rows()).sort_values("flops")``. Shapes are
+        texts (`f32[8, 10]`), counts and bytes numbers.
+        """
+        if by not in VIEWS[:2]:
+            raise ValueError(f"rows are by module or by op, not by {by!r}")
+        if by == "op":
+            return list_op_rows(self.ops)
+        return list_module_rows(self.calls, self.totals.calls)
+
     def line(self, number: int, file: str | None = None) -> tuple[Op, ...]:
         """Return the ops written on a line of the program, in run order.
 
@@ -123,17 +157,23 @@ class Trace:
         if not isinstance(other, Trace):
             return NotImplemented
         names = (
-            trace_field.name for trace_field in fields(self) if trace_field.name != "by"
+            trace_field.name
+            for trace_field in fields(self)
+            if trace_field.name != "view"
         )
         return all(_is_same(self, other, name) for name in names)
 
     __hash__ = None  # type: ignore[assignment]
 
     def __repr__(self) -> str:
+        inputs = self.calls[0].inputs if self.calls else ()
+        into = ", ".join(map(str, collect_leaves(inputs)))
+        out = ", ".join(map(str, collect_leaves(self.output)))
+        flow = f"{into} -> {out}, " if into and out else ""
         state = "" if self.complete else ", incomplete"
         return (
-            f"<Trace of {self.target}: {len(self.ops)} ops, "
-            f"{len(self.calls)} module calls{state}>"
+            f"<Trace of {self.target}: {flow}{len(self.ops)} ops, "
+            f"{len(self.calls)} module calls{state}; print() shows the table>"
         )
 
     def __str__(self) -> str:

@@ -14,7 +14,7 @@ from shapewright.views.renderers import Display, render
 
 
 def _render_trace(trace: Trace) -> str:
-    text: str = render("trace", "text", trace, Display(by=trace.by))  # type: ignore[arg-type]
+    text: str = render("trace", "text", trace, Display(by=trace.view))  # type: ignore[arg-type]
     return text
 
 
