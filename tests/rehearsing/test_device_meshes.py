@@ -235,6 +235,44 @@ def test_a_plan_of_tensor_parallelism_on_one_rank_changes_nothing(
     assert [each.message for each in report.findings] == []
 
 
+SAVED = """\
+    import torch
+    import torch.distributed.checkpoint as dcp
+    from torch import nn
+    from torch.distributed.checkpoint.state_dict import (
+        StateDictOptions, get_model_state_dict, get_state_dict, set_model_state_dict,
+    )
+    from torch.distributed.device_mesh import init_device_mesh
+    from torch.distributed.fsdp import fully_shard
+    mesh = init_device_mesh("cuda", (8,), mesh_dim_names=("dp",))
+    model = fully_shard(nn.Sequential(nn.Linear(8, 12), nn.Linear(12, 4)).cuda(), mesh=mesh)
+    optimizer = torch.optim.AdamW(model.parameters())
+    model(torch.randn(4, 8, device="cuda")).sum().backward()
+    optimizer.step()
+    options = StateDictOptions(full_state_dict=True, cpu_offload=True)
+    whole = get_model_state_dict(model, options=options)
+    assert whole["0.weight"].shape == (12, 8)
+    weights, states = get_state_dict(model, optimizer)
+    dcp.save({"model": weights, "optimizer": states}, checkpoint_id="checkpoint")
+    set_model_state_dict(model, whole, options=StateDictOptions(full_state_dict=True))
+    model.load_state_dict(state_dict=model.state_dict())
+    assert model[0].weight.shape == model[0].weight.full_tensor().shape == (12, 8)
+    assert model[0].weight.to_local().shape == {part}
+    """  # noqa: E501
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize(("rank", "part"), [(0, (2, 8)), (6, (0, 8))])
+def test_a_sharded_model_is_saved_and_loaded(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, rank: int, part: tuple[int, int]
+) -> None:
+    monkeypatch.setenv("WORLD_SIZE", "8")
+    monkeypatch.setenv("RANK", str(rank))
+    text = SAVED.replace("{part}", str(part))
+    report = rehearsed(tmp_path, text, device="8x H100 80GB")
+    assert [each.message for each in report.findings] == []
+
+
 FUNCTIONAL = """\
     import torch
     import torch.distributed as dist

@@ -49,6 +49,9 @@ GPUS: dict[str, Gpu] = {
 STATE = torch.zeros(16, dtype=torch.uint8)
 """The state of a GPU's random number generator; no numbers are drawn from it."""
 
+NCCL_VERSION = (2, 27, 7)
+"""The version of NCCL that wheels of torch 2.9 and later for GPUs contain."""
+
 NAMED = re.compile(r"(?:(\d+) ?[x×*] ?)?(.*?)(?:[ -](\d+) ?gi?b)?", re.I)  # noqa: RUF001
 
 
@@ -99,6 +102,7 @@ def claim_machine(machine: Machine, engine: Engine) -> Iterator[None]:
     if has_gpu:
         answers = _make_gpu_functions(machine, engine)
         spaces += [(torch.cuda, answers), (torch.cuda.random, answers)]
+        spaces.append((torch.cuda.nccl, {"version": NCCL_VERSION}))
     else:
         spaces.append((torch.cuda, {"is_available": False, "device_count": 0}))
     spaces.append((torch._C, {"_get_accelerator": torch.device(machine.kind)}))

@@ -204,6 +204,9 @@ class _WholeParameters:
         if count > 1:
             _assume_whole(stage, "fully_shard", count)
         self.places = _find_places(params, modules)
+        rank = getattr(mesh_info, "shard_mesh_rank", 0)
+        for parameter in params:
+            _add_methods(parameter, count, rank, getattr(mesh_info, "mesh", None))
         self.depth = 0
         self.kept: dict[tuple[int, str], nn.Parameter] = {}
         self.cast: dict[nn.Parameter, torch.Tensor] = {}
@@ -265,6 +268,23 @@ class _WholeParameters:
             raise AssertionError(
                 f"FSDP expects uniform original parameter dtype but got {dtypes}"
             )
+
+
+def _add_methods(parameter: Any, count: int, rank: int, mesh: Any) -> None:
+    """Give a parameter what programs ask of one that is sharded along its first dim."""
+
+    def to_local(**kwargs: Any) -> torch.Tensor:
+        size = -(-parameter.shape[0] // count)
+        start = min(rank * size, parameter.shape[0])
+        stop = min(start + size, parameter.shape[0])
+        part: torch.Tensor = parameter[start:stop]
+        return part
+
+    def full_tensor(**kwargs: Any) -> Any:
+        return parameter
+
+    parameter.to_local, parameter.full_tensor = to_local, full_tensor
+    parameter.device_mesh = mesh
 
 
 def _set_parameter(owner: nn.Module, name: str, value: Any) -> None:

@@ -453,9 +453,11 @@ def _make_load_state_dict(states: _States) -> Callable[[Any], Any]:
 
     def make(original: Any) -> Any:
         @wraps(original)
-        def load_state_dict(self: Any, state: Any, *args: Any, **kwargs: Any) -> Any:
-            states.load(self, state)
-            return original(self, state, *args, **kwargs)
+        def load_state_dict(
+            self: Any, state_dict: Any, *args: Any, **kwargs: Any
+        ) -> Any:
+            states.load(self, state_dict)
+            return original(self, state_dict, *args, **kwargs)
 
         return load_state_dict
 
