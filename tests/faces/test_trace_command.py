@@ -96,6 +96,18 @@ def test_the_table_goes_to_stdout_and_nothing_to_stderr(capsys: Printed) -> None
 
 
 @pytest.mark.usefixtures("desk")
+def test_an_error_says_which_command_explains_it(capsys: Printed) -> None:
+    given = ["-i", "f32[2, 8]", "models.py:Wrong"]
+    assert main(["trace", *given]) == 1
+    assert capsys.readouterr().err == (
+        "`shapewright check -i 'f32[2, 8]' models.py:Wrong` explains the error and"
+        " tries fixes\n"
+    )
+    assert main(["trace", "-q", *given]) == 1
+    assert capsys.readouterr().err == ""
+
+
+@pytest.mark.usefixtures("desk")
 def test_the_record_has_the_totals_of_the_table(capsys: Printed) -> None:
     assert main(["trace", "--format", "json", "-i", SPEC, LENET]) == 0
     totals = json.loads(capsys.readouterr().out)["totals"]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import shlex
 import sys
 from collections.abc import Callable
 from dataclasses import replace
@@ -134,6 +135,7 @@ def run(options: argparse.Namespace) -> int:
             parent.show(_render_outcome(outcome, options, seen))
         else:
             _save_outcome(outcome, options, file, parent)
+        _print_check_command(outcome, options)
 
     def work(parent: child_process.Here[str]) -> int:
         def abandoned(outcome: Outcome) -> None:
@@ -156,6 +158,22 @@ def run(options: argparse.Namespace) -> int:
         return f"tracing {options.target}{f', in {module}' if module else ''}"
 
     return child_process.run(work, ended, None if options.quiet else describe)
+
+
+def _print_check_command(outcome: Outcome, options: argparse.Namespace) -> None:
+    """Say on stderr which command explains an error of torch."""
+    from shapewright.findings.codes import TORCH_ERROR
+
+    traces = outcome.parts or (outcome.trace,)
+    is_torch_error = any(
+        finding.code == TORCH_ERROR for trace in traces for finding in trace.findings
+    )
+    if not is_torch_error or options.quiet:
+        return
+    specs = [word for spec in options.specs or () for word in ("-i", spec)]
+    rest = ["--", *options.arguments] if options.arguments else []
+    line = shlex.join(["shapewright", "check", *specs, options.target, *rest])
+    print(f"`{line}` explains the error and tries fixes", file=sys.stderr)
 
 
 def _get_outcome(
