@@ -1,10 +1,13 @@
 """A trace in a notebook: self-contained, escaped, complete."""
 
+import re
 from dataclasses import replace
 from html.parser import HTMLParser
 
 import pytest
+import torch
 
+import shapewright as sw
 import traces
 from shapewright.views.notebook import MOST_ROWS, format_html
 
@@ -113,3 +116,32 @@ def test_a_trace_shows_itself() -> None:
     bundle = trace._repr_mimebundle_()
     assert bundle["text/html"] == format_html(trace)
     assert bundle["text/plain"] == str(trace)
+
+
+def test_rules_win_over_those_of_a_notebook() -> None:
+    """JupyterLab's own for tables and lists have two classes and a name."""
+    style = format_html(traces.ALL["lenet"]()).partition("<style>")[2]
+    style = style.partition("</style>")[0]
+    rules = re.findall(r"([^{}@]+)\{", re.sub(r"@media[^{]*\{", "", style))
+    assert len(rules) > 30
+    for rule in rules:
+        for selector in rule.split(","):
+            assert selector.count(".shapewright") >= 3, selector
+
+
+def test_reports_and_solutions_have_cards() -> None:
+    net = torch.nn.Linear(4, 2)
+    good = sw.check(net, "f32[3, 4]")._repr_html_()
+    bad = sw.check(net, "f32[3, 5]")._repr_html_()
+    sizes = sw.solve(net, "f32[B, 4]")._repr_html_()
+    assert good is not None
+    assert "no findings" in good
+    assert bad is not None
+    assert '<span class="e">error[inner-dim-mismatch]' in bad
+    assert "<span>1 error</span>" in bad
+    assert sizes is not None
+    assert "every size that was tried" in sizes
+    for card in (good, bad, sizes):
+        assert card.startswith('<div class="shapewright">')
+        assert "\x1b" not in card
+        assert card.count("<span") == card.count("</span>")

@@ -267,3 +267,8 @@ class Report:
     def _repr_pretty_(self, printer: Any, cycle: bool) -> None:
         """Print the report's text in a notebook or IPython."""
         printer.text(str(self).rstrip())
+
+    def _repr_html_(self) -> str | None:
+        """Return a card for a notebook."""
+        render = renderers.get("text/html")
+        return None if render is None else render(self)

@@ -183,3 +183,8 @@ class Solution:
 
     def __str__(self) -> str:
         return renderers.get("text/plain", repr)(self)
+
+    def _repr_html_(self) -> str | None:
+        """Return a card for a notebook."""
+        render = renderers.get("text/html")
+        return None if render is None else render(self)

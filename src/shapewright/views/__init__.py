@@ -29,11 +29,25 @@ def _render_report(report: Report) -> str:
     return text
 
 
+def _render_report_html(report: Report) -> str:
+    shows = "report" if report.rehearsal is None else "story"
+    html: str = render(shows, "html", report, Display())
+    return html
+
+
+def _render_solution_html(solution: Solution) -> str:
+    html: str = render("solution", "html", solution, Display())
+    return html
+
+
 def _render_solution(solution: Solution) -> str:
     text: str = render("solution", "text", solution, Display())
     return text
 
 
 trace_renderers |= {"text/plain": _render_trace, "text/html": _render_html}
-report_renderers["text/plain"] = _render_report
-solution_renderers["text/plain"] = _render_solution
+report_renderers |= {"text/plain": _render_report, "text/html": _render_report_html}
+solution_renderers |= {
+    "text/plain": _render_solution,
+    "text/html": _render_solution_html,
+}

@@ -1,17 +1,22 @@
-"""A trace as HTML for a notebook: one block, no script, light and dark."""
+"""Traces, reports and solutions as HTML for a notebook: one block, no script, light and
+dark.
+"""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator
 from functools import cache
 from html import escape
 from importlib.resources import files as resources
 
 from shapewright.findings.finding import Finding
+from shapewright.record.report import Report
+from shapewright.record.solution import Solution
 from shapewright.record.totals import Totals
 from shapewright.record.trace import Trace
 from shapewright.views import formatting
-from shapewright.views.formatting import UNICODE, Line, Terminal
+from shapewright.views.formatting import CODES, UNICODE, Line, Terminal
 from shapewright.views.source_lines import Row as LineRow
 from shapewright.views.source_lines import iter_files
 from shapewright.views.table_rows import (
@@ -65,7 +70,13 @@ def format_html(trace: Trace) -> str:
 @cache
 def _read_style() -> str:
     text = resources("shapewright.views").joinpath("notebook.css").read_text("utf-8")
-    return text.replace("DARK", _DARK)
+    return text.replace("DARK", _DARK).replace(".shapewright", OURS)
+
+
+OURS = ".shapewright.shapewright.shapewright"
+"""The selector of a card: it wins over a notebook's own rules for tables and lists,
+`:not(.jp-RenderedMarkdown).jp-RenderedHTMLCommon td` for one.
+"""
 
 
 def _render_header(trace: Trace) -> str:
@@ -228,11 +239,61 @@ def _render_finding(finding: Finding, trace: Trace) -> str:
 
 
 def _render_segments(line: Line) -> Iterator[str]:
-    kinds = {"error": "e", "warning": "w", "note": "c", "edge": "g", "dim": "soft"}
     for text, style in line:
-        kind = kinds.get(style)
+        kind = _KINDS.get(style)
         inner = escape(text)
         yield f'<span class="{kind}">{inner}</span>' if kind else inner
+
+
+_KINDS = {
+    "error": "e", "warning": "w", "note": "c", "edge": "g", "shape": "s", "name": "c",
+    "title": "root", "mark": "e", "out": "s", "read": "c", "where": "w",
+}  # fmt: skip
+"""The class of each style of a terminal; plain text has none."""
+
+_SGR = re.compile("\x1b\\[([0-9;]*)m")
+
+
+def _render_painted(text: str) -> str:
+    """Return text that is coloured for a terminal as HTML."""
+    styles = {code: style for style, code in CODES.items()}
+    parts, opened = [], False
+    for number, piece in enumerate(_SGR.split(text)):
+        if number % 2 == 0:
+            parts.append(escape(piece))
+            continue
+        parts.append("</span>" if opened else "")
+        kind = _KINDS.get(styles.get(piece, ""), "")
+        opened = bool(kind)
+        parts.append(f'<span class="{kind}">' if opened else "")
+    return "".join([*parts, "</span>" if opened else ""])
+
+
+def format_report_html(report: Report, text: str) -> str:
+    """Return a card of what `check` or `rehearse` found; `text` is the page, coloured."""
+    counts = [
+        formatting.format_plural(count, severity)
+        for severity in ("error", "warning", "note")
+        if (count := sum(f.severity == severity for f in report.findings))
+    ]
+    if not report.complete:
+        counts.append("did not reach its end")
+    return _render_page(report.target, counts or ["no findings"], text)
+
+
+def format_solution_html(solution: Solution, text: str) -> str:
+    """Return a card of the sizes that `solve` found; `text` is the page, coloured."""
+    return _render_page(solution.target, [solution.spec], text)
+
+
+def _render_page(title: str, facts: Iterable[str], text: str) -> str:
+    """Return a card: a header with facts, and a page of the terminal below it."""
+    inner = "".join(f"<span>{escape(fact)}</span>" for fact in facts)
+    return (
+        f'<div class="shapewright"><style>{_read_style()}</style>'
+        f"<header><b>{escape(title)}</b>{inner}</header>"
+        f"<pre>{_render_painted(text.rstrip())}</pre></div>"
+    )
 
 
 def _render_totals(trace: Trace, totals: Totals) -> str:

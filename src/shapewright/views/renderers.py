@@ -276,6 +276,21 @@ def _render_report_markdown(report: Report, display: Display) -> str:
     return format_report_markdown(report)
 
 
+@renders("report", "html", "html")
+@renders("story", "html", "html")
+def _report_html(report: Report, display: Display) -> str:
+    from shapewright.views.notebook import format_report_html
+
+    page = Display(width=CARD_WIDTH, color=True)
+    story = report.rehearsal is not None
+    text = _render_story_text(report, page) if story else _report_text(report, page)
+    return format_report_html(report, text)
+
+
+CARD_WIDTH = 110
+"""Columns of a page of text in a card of a notebook."""
+
+
 # -- solutions and drawings ------------------------------------------------------------
 
 
@@ -291,6 +306,14 @@ def _render_solution_json(solution: Solution, display: Display) -> str:
     from shapewright.views.data_formats import format_solution_json
 
     return f"{format_solution_json(solution)}\n"
+
+
+@renders("solution", "html", "html")
+def _render_solution_html(solution: Solution, display: Display) -> str:
+    from shapewright.views.notebook import format_solution_html
+
+    text = _render_solution_text(solution, Display(width=CARD_WIDTH, color=True))
+    return format_solution_html(solution, text)
 
 
 @renders("drawing", ".txt", "text")

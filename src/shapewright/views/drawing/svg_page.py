@@ -59,7 +59,9 @@ def paint_call(canvas: Canvas, drawn: Drawn, titled: bool = True) -> str:
     if titled:
         canvas.lines([drawn.text or drawn.name], "text mono bold", 15, after=6)
     canvas.lines(format_sides(drawn), after=10)
-    canvas.lines(drawn.notes, "soft sans", 12, after=10 if drawn.notes else 0)
+    scheme = any("  " in note for note in drawn.notes)
+    style = "text mono" if scheme else "soft sans"
+    canvas.lines(drawn.notes, style, 12, after=10 if drawn.notes else 0)
     description = ""
     if drawn.error:
         canvas.lines(list(drawn.refusal), "text mono", 13)
@@ -70,7 +72,7 @@ def paint_call(canvas: Canvas, drawn: Drawn, titled: bool = True) -> str:
         canvas.lines([description], "soft sans", 13)
     if drawn.maps:
         description = _draw_maps(canvas, drawn)
-    canvas.lines(format_page_lines(drawn), "soft mono", 12)
+    canvas.lines(format_page_lines(drawn, inside=False), "soft mono", 12)
     if drawn.maps:
         canvas.lines([describe_checks(drawn)], "soft sans", 12)
     return description
@@ -101,7 +103,7 @@ def _draw_maps(canvas: Canvas, drawn: Drawn) -> str:
         above = format_formulas(index_map, side.name, known)
         _draw_panel(canvas, above, format_loop(index_map, side.name, known))
         known |= {stage.name for stage in index_map.stages}
-    canvas.lines([*describe_sizes(drawn), *describe_storage(drawn)], "soft mono", 12)
+    canvas.lines([*describe_sizes(drawn), describe_storage(drawn)[-1]], "soft mono", 12)
     return " ".join([*sentences, text])
 
 
