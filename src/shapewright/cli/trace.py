@@ -135,7 +135,7 @@ def run(options: argparse.Namespace) -> int:
             parent.show(_render_outcome(outcome, options, seen))
         else:
             _save_outcome(outcome, options, file, parent)
-        _print_check_command(outcome, options)
+        _print_check_command(outcome, options, parent)
 
     def work(parent: child_process.Here[str]) -> int:
         def abandoned(outcome: Outcome) -> None:
@@ -160,7 +160,9 @@ def run(options: argparse.Namespace) -> int:
     return child_process.run(work, ended, None if options.quiet else describe)
 
 
-def _print_check_command(outcome: Outcome, options: argparse.Namespace) -> None:
+def _print_check_command(
+    outcome: Outcome, options: argparse.Namespace, parent: child_process.Here[str]
+) -> None:
     """Say on stderr which command explains an error of torch."""
     from shapewright.findings.codes import TORCH_ERROR
 
@@ -173,7 +175,7 @@ def _print_check_command(outcome: Outcome, options: argparse.Namespace) -> None:
     specs = [word for spec in options.specs or () for word in ("-i", spec)]
     rest = ["--", *options.arguments] if options.arguments else []
     line = shlex.join(["shapewright", "check", *specs, options.target, *rest])
-    print(f"`{line}` explains the error and tries fixes", file=sys.stderr)
+    parent.warn(f"`{line}` explains the error and tries fixes\n")
 
 
 def _get_outcome(
