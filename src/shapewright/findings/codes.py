@@ -480,6 +480,9 @@ REPEATED_INDEX = _hazard("repeated-index",
 INDEX_OF_ALL_ROWS = _hazard("index-of-all-rows",
     "`x[:, index]` with an index for each row: every row gets the columns of all",
     "`x[torch.arange(len(x)), index]`, or `gather`")
+REPEATED_LAYER = _hazard("repeated-layer",
+    "`[layer] * n`: one layer n times, whose weights all of them share",
+    "`[Layer(...) for _ in range(n)]`", of_shapes=False)
 UNMATCHED_STATE_DICT = _hazard("unmatched-state-dict",
     "`strict=False` where next to no key matches: nothing is loaded",
     "the keys renamed as the model names them", of_shapes=False)

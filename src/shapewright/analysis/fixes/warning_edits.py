@@ -15,6 +15,7 @@ from shapewright.analysis.fixes.constructors import change_layer_size
 from shapewright.analysis.fixes.keywords_and_methods import with_keyword
 from shapewright.analysis.fixes.loss_edits import suggest_loss_edits
 from shapewright.analysis.fixes.operands import append_method
+from shapewright.analysis.fixes.shared_objects import suggest_own_layers
 from shapewright.analysis.fixes.tensor_edits import (
     suggest_classes,
     suggest_element_of_each_row,
@@ -71,6 +72,7 @@ from shapewright.findings.codes import (
     ONE_SAMPLE,
     OUTER_BROADCAST,
     PAIRED_ROWS,
+    REPEATED_LAYER,
     SCHEDULER_ORDER,
     SUM_AFTER_LOOP,
     TRAINED_IN_EVAL_MODE,
@@ -437,6 +439,7 @@ WAYS: dict[str, Suggest] = {
     COMPARED_SCORES: suggest_classes,
     PAIRED_ROWS: suggest_one_order,
     UNMATCHED_STATE_DICT: suggest_renamed_keys,
+    REPEATED_LAYER: suggest_own_layers,
     INDEX_OF_ALL_ROWS: suggest_element_of_each_row,
     EVALUATED_IN_TRAINING_MODE: suggest_mode,
     EVALUATED_WITH_GRAPH: suggest_no_grad,

@@ -23,6 +23,7 @@ from shapewright.analysis.hazards import loss_inputs as loss_inputs
 from shapewright.analysis.hazards import plain_tensors as plain_tensors
 from shapewright.analysis.hazards import recurrent_steps as recurrent_steps
 from shapewright.analysis.hazards import repeated_indices as repeated_indices
+from shapewright.analysis.hazards import repeated_layers as repeated_layers
 from shapewright.analysis.hazards import row_indices as row_indices
 from shapewright.analysis.hazards import state_dicts as state_dicts
 from shapewright.analysis.hazards.context import HazardContext

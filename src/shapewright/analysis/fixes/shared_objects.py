@@ -1,0 +1,59 @@
+"""Edits for objects that are one where several are meant: layers, copies of models."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+
+from shapewright.analysis.program_run import Program
+from shapewright.findings.finding import Edit, Finding, Fix
+from shapewright.program.source_text import SourceText, join_lines
+
+
+def suggest_own_layers(
+    program: Program, finding: Finding, text: SourceText, node: ast.AST
+) -> Iterator[Fix]:
+    """Suggest `[Layer() for _ in range(n)]` for `[Layer()] * n`."""
+    if not isinstance(node, ast.BinOp):
+        if isinstance(node, ast.ListComp | ast.GeneratorExp):
+            yield from _suggest_copies(text, node.elt)
+        return
+    held, count = node.left, node.right
+    if not isinstance(held, ast.List | ast.Tuple):
+        held, count = count, held
+    if not isinstance(held, ast.List | ast.Tuple) or not held.elts:
+        return
+    if not all(isinstance(element, ast.Call) for element in held.elts):
+        copied = [_write_copy(text, element) for element in held.elts]
+    else:
+        copied = [text.written(element) for element in held.elts]
+    if None in copied:
+        return
+    layers = ", ".join(str(layer) for layer in copied)
+    end = f"for _ in range({text.written(count)})"
+    new = f"[{layers} {end}]"
+    if len(held.elts) > 1:
+        new = f"[layer {end} for layer in ({layers})]"
+    yield Fix("fits", f"`{join_lines(new)}`", (Edit(text.span(node), new),))
+
+
+def _write_copy(text: SourceText, node: ast.expr) -> str | None:
+    """Return the expression of a copy, or None if the program does not import one."""
+    if isinstance(node, ast.Call):
+        return text.written(node)
+    for statement in text.nodes:
+        if isinstance(statement, ast.Import) and statement.names[0].name == "copy":
+            module = statement.names[0].asname or "copy"
+            return f"{module}.deepcopy({text.written(node)})"
+        if isinstance(statement, ast.ImportFrom) and statement.module == "copy":
+            for alias in statement.names:
+                if alias.name == "deepcopy":
+                    return f"{alias.asname or alias.name}({text.written(node)})"
+    return None
+
+
+def _suggest_copies(text: SourceText, node: ast.expr) -> Iterator[Fix]:
+    """Suggest a copy of an object for the object itself."""
+    new = _write_copy(text, node)
+    if new is not None:
+        yield Fix("fits", f"`{join_lines(new)}`", (Edit(text.span(node), new),))
