@@ -19,7 +19,8 @@ CODES = (
     "scheduler-order", "scheduler-too-long", "items-do-not-stack",
     "collective-mismatch", "gradient-without-graph", "state-not-copied",
     "never-stepped", "count-over-batches", "mean-of-means", "evaluated-with-graph",
-    "count-not-read", "collated-list",
+    "count-not-read", "collated-list", "sampler-weights", "unused-split",
+    "model-not-copied",
 )  # fmt: skip
 
 RAISES = {

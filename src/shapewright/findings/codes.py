@@ -543,9 +543,18 @@ FLAG_WITHOUT_EFFECT = _mistake("flag-without-effect",
 GRADIENT_WITHOUT_GRAPH = _mistake("gradient-without-graph",
     "a gradient penalty that trains nothing: `autograd.grad` without `create_graph`",
     "`create_graph=True`")
+MODEL_NOT_COPIED = _mistake("model-not-copied",
+    "a target network or an average that is the model itself under a second name",
+    "`copy.deepcopy(model)`")
 STATE_NOT_COPIED = _mistake("state-not-copied",
     "a best state that later steps change too, loaded at the end",
     "`copy.deepcopy(model.state_dict())`")
+SAMPLER_WEIGHTS = _mistake("sampler-weights",
+    "a sampler with other weights than one for each sample, such as one for each class",
+    "`weights[labels]`: the weight of each sample's class")
+UNUSED_SPLIT = _mistake("unused-split",
+    "training on a whole data set, with the part that is evaluated",
+    "the part for training in its loader")
 SUM_AFTER_LOOP = _mistake("sum-after-loop",
     "a sum after its loop, which counts only the last batch", "indent the sum")
 MEAN_OVER_SAMPLES = _mistake("mean-over-samples",

@@ -1,10 +1,13 @@
-"""Edits for objects that are one where several are meant: layers, copies of models."""
+"""Edits for objects that stand for others: one layer for several, a model for its copy,
+a data set for a part of it.
+"""
 
 from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
 
+from shapewright.analysis.fixes.statements import write_before
 from shapewright.analysis.program_run import Program
 from shapewright.findings.finding import Edit, Finding, Fix
 from shapewright.program.source_text import SourceText, join_lines
@@ -37,6 +40,29 @@ def suggest_own_layers(
     yield Fix("fits", f"`{join_lines(new)}`", (Edit(text.span(node), new),))
 
 
+def suggest_part(
+    program: Program, finding: Finding, text: SourceText, node: ast.AST
+) -> Iterator[Fix]:
+    """Suggest the part for training in the place of the whole data set."""
+    name = finding.message.rpartition("`")[0].rpartition("`")[2]
+    if not isinstance(node, ast.Call):
+        return
+    words = [word.value for word in node.keywords if word.arg == "dataset"]
+    whole = node.args[0] if node.args else words[0] if words else None
+    if whole is not None and name:
+        yield Fix("fits", f"`{name}`", (Edit(text.span(whole), name),))
+
+
+def suggest_model_copy(
+    program: Program, finding: Finding, text: SourceText, node: ast.AST
+) -> Iterator[Fix]:
+    """Suggest a copy of a model where a second name of it is assigned."""
+    for related in finding.related:
+        place = program.node(related.span)
+        if place is not None and isinstance(place[1], ast.Assign):
+            yield from _suggest_copies(place[0], place[1].value)
+
+
 def _write_copy(text: SourceText, node: ast.expr) -> str | None:
     """Return the expression of a copy, or None if the program does not import one."""
     if isinstance(node, ast.Call):
@@ -54,6 +80,13 @@ def _write_copy(text: SourceText, node: ast.expr) -> str | None:
 
 def _suggest_copies(text: SourceText, node: ast.expr) -> Iterator[Fix]:
     """Suggest a copy of an object for the object itself."""
-    new = _write_copy(text, node)
-    if new is not None:
-        yield Fix("fits", f"`{join_lines(new)}`", (Edit(text.span(node), new),))
+    new, edits = _write_copy(text, node), list[Edit]()
+    if new is None:
+        new = f"copy.deepcopy({text.written(node)})"
+        imports = [n for n in text.nodes if isinstance(n, ast.Import | ast.ImportFrom)]
+        first = min(imports, key=lambda node: node.lineno, default=None)
+        if first is None or getattr(first, "module", "") == "__future__":
+            return
+        edits.append(write_before(text, first, "import copy"))
+    edits.append(Edit(text.span(node), new))
+    yield Fix("fits", f"`{join_lines(new)}`", tuple(edits))

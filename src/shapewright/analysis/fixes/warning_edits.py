@@ -15,7 +15,11 @@ from shapewright.analysis.fixes.constructors import change_layer_size
 from shapewright.analysis.fixes.keywords_and_methods import with_keyword
 from shapewright.analysis.fixes.loss_edits import suggest_loss_edits
 from shapewright.analysis.fixes.operands import append_method
-from shapewright.analysis.fixes.shared_objects import suggest_own_layers
+from shapewright.analysis.fixes.shared_objects import (
+    suggest_model_copy,
+    suggest_own_layers,
+    suggest_part,
+)
 from shapewright.analysis.fixes.tensor_edits import (
     suggest_classes,
     suggest_element_of_each_row,
@@ -66,6 +70,7 @@ from shapewright.findings.codes import (
     MASK_AXIS,
     MEAN_OF_MEANS,
     MEAN_OVER_SAMPLES,
+    MODEL_NOT_COPIED,
     NEVER_STEPPED,
     NOT_A_PARAMETER,
     NOT_IN_OPTIMIZER,
@@ -77,6 +82,7 @@ from shapewright.findings.codes import (
     SUM_AFTER_LOOP,
     TRAINED_IN_EVAL_MODE,
     UNMATCHED_STATE_DICT,
+    UNUSED_SPLIT,
     VIEW_MIXES_DIMS,
     WRONG_AXIS,
 )
@@ -440,6 +446,8 @@ WAYS: dict[str, Suggest] = {
     PAIRED_ROWS: suggest_one_order,
     UNMATCHED_STATE_DICT: suggest_renamed_keys,
     REPEATED_LAYER: suggest_own_layers,
+    UNUSED_SPLIT: suggest_part,
+    MODEL_NOT_COPIED: suggest_model_copy,
     INDEX_OF_ALL_ROWS: suggest_element_of_each_row,
     EVALUATED_IN_TRAINING_MODE: suggest_mode,
     EVALUATED_WITH_GRAPH: suggest_no_grad,

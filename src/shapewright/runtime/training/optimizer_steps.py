@@ -380,19 +380,26 @@ class _States:
             self.taken[self.stage.engine.info(tensor).number] = where
 
     def load(self, module: nn.Module, state: Any) -> None:
-        """Report a loaded state dict that is old but shares the model's storages."""
+        """Report a loaded state dict that shares the storages of the model itself."""
         stage = self.stage
-        engine, taken = stage.engine, list[tuple[Place, int]]()
+        engine = stage.engine
         trained = list(self.trained(module, state))
         stepped = {key for watched in stage.facts.watched for key in watched.held}
-        for key, parameter, tensor in trained:
+        taken = list[tuple[Place, int]]()
+        for _, parameter, tensor in trained:
             same = engine.info(tensor).storage is engine.info(parameter).storage
             known = self.taken.get(engine.info(tensor).number)
-            if not same or known is None or key not in stepped:
+            if not same or known is None:
                 return
             taken.append(known)
-        if taken and all(steps < stage.steps for _, steps in taken):
-            name = type(module).__name__
+        name = type(module).__name__
+        if not taken:
+            return
+        if all(steps == stage.steps for _, steps in taken):
+            stage.facts.meet("own-state", stage.here(), None, name)
+        elif all(key in stepped for key, _, _ in trained) and all(
+            steps < stage.steps for _, steps in taken
+        ):
             stage.facts.meet("state-not-copied", taken[0][0], stage.here(), name)
 
     def trained(

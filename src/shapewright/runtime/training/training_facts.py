@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import torch
 
 from shapewright.record.report import Observation, Optimized, Outside, Place, Training
+from shapewright.runtime.training.data_sets import DataFacts
 from shapewright.runtime.training.model_modes import Modes
 from shapewright.runtime.training.parameter_writes import ByHand, Weights
 from shapewright.runtime.training.story import format_file
@@ -65,6 +66,7 @@ class Facts:
         self.modes = Modes(run, self.meet)
         self.by_hand = ByHand(run, self.meet)
         self.weights = Weights(run.engine)
+        self.data = DataFacts(run, self.meet)
 
     def meet(
         self, kind: str, place: Place, other: Place | None = None, name: str = ""
@@ -239,6 +241,7 @@ class Facts:
             return None if place is None else (format_file(place[0], folder), place[1])
 
         self.look_by_hand()
+        self.data.look_at_splits()
         for evaluation in self.modes.iter_unreached():
             self.meet("evaluated-in-training", evaluation.place, None, evaluation.name)
         paths = self.paths()
