@@ -20,7 +20,7 @@ CODES = (
     "collective-mismatch", "gradient-without-graph", "state-not-copied",
     "never-stepped", "count-over-batches", "mean-of-means", "evaluated-with-graph",
     "count-not-read", "collated-list", "sampler-weights", "unused-split",
-    "model-not-copied",
+    "model-not-copied", "clipped-after-step", "clipped-scaled", "scheduler-unit",
 )  # fmt: skip
 
 RAISES = {

@@ -563,6 +563,15 @@ MEAN_OVER_SAMPLES = _mistake("mean-over-samples",
 SCHEDULER_ORDER = _mistake("scheduler-order",
     "a scheduler that steps before its optimizer",
     "`scheduler.step()` after `optimizer.step()`")
+SCHEDULER_UNIT = _mistake("scheduler-unit",
+    "a schedule planned in batches that is stepped once for each epoch, or the reverse",
+    "`scheduler.step()` as often as the schedule counts")
+CLIPPED_AFTER_STEP = _mistake("clipped-after-step",
+    "gradients that are clipped after the step has used them",
+    "the clipping between `backward()` and `step()`")
+CLIPPED_SCALED = _mistake("clipped-scaled",
+    "gradients that are clipped while a scaler has them scaled",
+    "`scaler.unscale_(optimizer)` before the clipping")
 SCHEDULER_TOO_LONG = _mistake("scheduler-too-long",
     "a schedule that is shorter than the whole run: an error",
     "`total_steps` as many as the loops have", severity="error")

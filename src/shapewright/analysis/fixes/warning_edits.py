@@ -20,6 +20,11 @@ from shapewright.analysis.fixes.shared_objects import (
     suggest_own_layers,
     suggest_part,
 )
+from shapewright.analysis.fixes.step_edits import (
+    suggest_earlier_clipping,
+    suggest_other_loop,
+    suggest_unscaling,
+)
 from shapewright.analysis.fixes.tensor_edits import (
     suggest_classes,
     suggest_element_of_each_row,
@@ -51,6 +56,8 @@ from shapewright.analysis.state_dicts import suggest_renamed_keys
 from shapewright.findings.codes import (
     BATCH_AXIS,
     BUILT_IN_FORWARD,
+    CLIPPED_AFTER_STEP,
+    CLIPPED_SCALED,
     COMPARED_SCORES,
     COUNT_NOT_READ,
     COUNT_OVER_BATCHES,
@@ -79,6 +86,7 @@ from shapewright.findings.codes import (
     PAIRED_ROWS,
     REPEATED_LAYER,
     SCHEDULER_ORDER,
+    SCHEDULER_UNIT,
     SUM_AFTER_LOOP,
     TRAINED_IN_EVAL_MODE,
     UNMATCHED_STATE_DICT,
@@ -454,6 +462,9 @@ WAYS: dict[str, Suggest] = {
     FLAG_WITHOUT_EFFECT: suggest_flag,
     TRAINED_IN_EVAL_MODE: suggest_mode,
     NOT_IN_OPTIMIZER: suggest_registration,
+    SCHEDULER_UNIT: suggest_other_loop,
+    CLIPPED_AFTER_STEP: suggest_earlier_clipping,
+    CLIPPED_SCALED: suggest_unscaling,
     SCHEDULER_ORDER: suggest_order_of_steps,
 }
 """What suggests edits, by the code of a warning."""

@@ -34,7 +34,9 @@ from shapewright.engine.function_names import get_plain_name
 from shapewright.engine.replacement import copy_attributes, replace_attribute
 from shapewright.findings.codes import DTYPE_MISMATCH
 from shapewright.record.report import Place
+from shapewright.runtime.training.gradient_clipping import watch_clipping
 from shapewright.runtime.training.gradients import track_graph
+from shapewright.runtime.training.planned_steps import find_planned_steps
 
 if TYPE_CHECKING:
     from shapewright.runtime.loops.loop_state import RehearsalState
@@ -213,6 +215,7 @@ def watch_steps(stage: RehearsalState) -> Iterator[None]:
         stage.engine.watch_differentiation(partial(_note_graph, stage))
         stack.callback(stage.engine.watch_differentiation, None)
         replays = stack.enter_context(_replay_steps(stage))
+        stack.enter_context(watch_clipping(stage.facts.clippings))
         for owner, name, make in (
             (torch.Tensor, "backward", _make_backward(stage)),
             (Optimizer, "zero_grad", _make_zero_grad(stage)),
@@ -319,6 +322,9 @@ def _make_scheduler_step(stage: RehearsalState) -> Callable[[Any], Any]:
                 name = type(self).__name__
                 node = stage.story.note_event(stage.engine, "schedule", name)
                 node.total = getattr(self, "total_steps", None)
+                plan = find_planned_steps(self) if count == 1 else None
+                if plan is not None:
+                    stage.facts.meet("planned", stage.here(), None, f"{name} {plan}")
                 watched = stage.facts.of(self.optimizer)
                 if count == 1 and watched is not None and watched.stepped is None:
                     place = stage.here()

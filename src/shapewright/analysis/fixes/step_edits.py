@@ -1,0 +1,72 @@
+"""Edits that move the calls of a training step: clipping, unscaling, schedulers."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+
+from shapewright.analysis.fixes.statements import cut_lines, write_after, write_before
+from shapewright.analysis.program_run import Program
+from shapewright.findings.finding import Finding, Fix
+from shapewright.program.source_text import SourceText, get_receiver, join_lines
+from shapewright.program.syntax_nodes import LOOPS, get_called_name
+
+
+def suggest_earlier_clipping(
+    program: Program, finding: Finding, text: SourceText, node: ast.AST
+) -> Iterator[Fix]:
+    """Suggest to clip gradients before the step that uses them."""
+    step = _find_related_statement(program, finding, text)
+    if isinstance(node, ast.expr) and step is not None:
+        clip = text.statement_of(node)
+        if text.parent(clip) is text.parent(step):
+            new = text.written(clip)
+            edits = write_before(text, step, new), cut_lines(text, clip)
+            yield Fix("fits", f"`{join_lines(new)}` before the step", edits)
+
+
+def suggest_unscaling(
+    program: Program, finding: Finding, text: SourceText, node: ast.AST
+) -> Iterator[Fix]:
+    """Suggest `scaler.unscale_(optimizer)` before gradients are clipped."""
+    step = _find_related_statement(program, finding, text)
+    call = getattr(step, "value", None)
+    if not isinstance(call, ast.Call) or not isinstance(node, ast.expr):
+        return
+    scaler = get_receiver(call)
+    if get_called_name(call) == "step" and scaler is not None and call.args:
+        new = f"{text.written(scaler)}.unscale_({text.written(call.args[0])})"
+        yield Fix(
+            "fits", f"`{new}`", (write_before(text, text.statement_of(node), new),)
+        )
+
+
+def suggest_other_loop(
+    program: Program, finding: Finding, text: SourceText, node: ast.AST
+) -> Iterator[Fix]:
+    """Suggest to step a scheduler with each batch, or behind the loop over them."""
+    if not isinstance(node, ast.expr):
+        return
+    statement = text.statement_of(node)
+    new = text.written(statement)
+    step = _find_related_statement(program, finding, text)
+    if step is not None:
+        edits = write_after(text, step, new), cut_lines(text, statement)
+        yield Fix("fits", f"`{new}` after the optimizer's step", edits)
+        return
+    loop = text.around(statement, *LOOPS)
+    if loop is not None and text.around(loop, *LOOPS) is not None:
+        edits = cut_lines(text, statement), write_after(text, loop, new)
+        yield Fix("fits", f"`{new}` behind the loop over batches", edits)
+
+
+def _find_related_statement(
+    program: Program, finding: Finding, text: SourceText
+) -> ast.stmt | None:
+    """Return the statement at the first place that explains a finding."""
+    for related in finding.related:
+        place = program.node(related.span)
+        if place is not None and place[0] is text:
+            node = place[1]
+            return node if isinstance(node, ast.stmt) else text.statement_of(node)
+    return None
