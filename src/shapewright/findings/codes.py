@@ -462,6 +462,18 @@ DROPOUT_ALWAYS_ON = _hazard("dropout-always-on",
 NOT_A_PARAMETER = _hazard("not-a-parameter",
     "a weight that is a plain tensor, which no optimizer gets",
     "`nn.Parameter`")
+INTERPOLATED_LABELS = _hazard("interpolated-labels",
+    "class labels resized with an interpolation that averages them",
+    "`mode=\"nearest\"` for labels")
+PADDED_TARGETS = _hazard("padded-targets",
+    "targets whose padding the loss takes for a class",
+    "`ignore_index`, or a padding of -100")
+GRAPHS_WITHOUT_OFFSETS = _hazard("graphs-without-offsets",
+    "edges of several graphs joined without adding the nodes before each",
+    "`edge_index + offset` in the loop that joins them")
+SINGLE_CLASS = _hazard("single-class",
+    "`argmax` or a cross entropy over the only output of a layer",
+    "`(logits.squeeze(1) > 0).long()`, and a binary loss")
 MASK_AXIS = _hazard("mask-axis",
     "a mask along the queries, or one that shows only the future",
     "a mask along the last dim of the scores")

@@ -13,6 +13,11 @@ from math import prod
 
 from shapewright.analysis.fixes.constructors import change_layer_size
 from shapewright.analysis.fixes.keywords_and_methods import with_keyword
+from shapewright.analysis.fixes.label_edits import (
+    suggest_ignored_padding,
+    suggest_nearest,
+    suggest_sign,
+)
 from shapewright.analysis.fixes.loss_edits import suggest_loss_edits
 from shapewright.analysis.fixes.operands import append_method
 from shapewright.analysis.fixes.shared_objects import (
@@ -70,6 +75,7 @@ from shapewright.findings.codes import (
     GRADIENTS_NOT_CLEARED,
     GRAPH_KEPT,
     INDEX_OF_ALL_ROWS,
+    INTERPOLATED_LABELS,
     LAST_STEP,
     LAYOUT,
     LOSS_INPUT,
@@ -83,10 +89,12 @@ from shapewright.findings.codes import (
     NOT_IN_OPTIMIZER,
     ONE_SAMPLE,
     OUTER_BROADCAST,
+    PADDED_TARGETS,
     PAIRED_ROWS,
     REPEATED_LAYER,
     SCHEDULER_ORDER,
     SCHEDULER_UNIT,
+    SINGLE_CLASS,
     SUM_AFTER_LOOP,
     TRAINED_IN_EVAL_MODE,
     UNMATCHED_STATE_DICT,
@@ -454,6 +462,9 @@ WAYS: dict[str, Suggest] = {
     PAIRED_ROWS: suggest_one_order,
     UNMATCHED_STATE_DICT: suggest_renamed_keys,
     REPEATED_LAYER: suggest_own_layers,
+    INTERPOLATED_LABELS: suggest_nearest,
+    PADDED_TARGETS: suggest_ignored_padding,
+    SINGLE_CLASS: suggest_sign,
     UNUSED_SPLIT: suggest_part,
     MODEL_NOT_COPIED: suggest_model_copy,
     INDEX_OF_ALL_ROWS: suggest_element_of_each_row,
