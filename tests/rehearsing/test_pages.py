@@ -21,6 +21,7 @@ CODES = (
     "never-stepped", "count-over-batches", "mean-of-means", "evaluated-with-graph",
     "count-not-read", "collated-list", "sampler-weights", "unused-split",
     "model-not-copied", "clipped-after-step", "clipped-scaled", "scheduler-unit",
+    "statistics-not-frozen", "statistics-not-copied", "item-written",
 )  # fmt: skip
 
 RAISES = {

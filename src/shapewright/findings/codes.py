@@ -558,6 +558,12 @@ GRADIENT_WITHOUT_GRAPH = _mistake("gradient-without-graph",
 MODEL_NOT_COPIED = _mistake("model-not-copied",
     "a target network or an average that is the model itself under a second name",
     "`copy.deepcopy(model)`")
+STATISTICS_NOT_FROZEN = _mistake("statistics-not-frozen",
+    "frozen layers of batch norm that go on with their running statistics",
+    "`backbone.eval()` after `model.train()`")
+STATISTICS_NOT_COPIED = _mistake("statistics-not-copied",
+    "an average of a model that is evaluated with the statistics it began with",
+    "copy `buffers()` as well as `parameters()`")
 STATE_NOT_COPIED = _mistake("state-not-copied",
     "a best state that later steps change too, loaded at the end",
     "`copy.deepcopy(model.state_dict())`")
@@ -567,6 +573,9 @@ SAMPLER_WEIGHTS = _mistake("sampler-weights",
 UNUSED_SPLIT = _mistake("unused-split",
     "training on a whole data set, with the part that is evaluated",
     "the part for training in its loader")
+ITEM_WRITTEN = _mistake("item-written",
+    "a data set whose `__getitem__` changes in place what it stores",
+    "`sample = (sample - mean) / std`, or `sample.clone()` first")
 SUM_AFTER_LOOP = _mistake("sum-after-loop",
     "a sum after its loop, which counts only the last batch", "indent the sum")
 MEAN_OVER_SAMPLES = _mistake("mean-over-samples",

@@ -7,10 +7,11 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
-from shapewright.analysis.fixes.statements import write_before
+from shapewright.analysis.fixes.statements import write_after, write_before
 from shapewright.analysis.program_run import Program
 from shapewright.findings.finding import Edit, Finding, Fix
-from shapewright.program.source_text import SourceText, join_lines
+from shapewright.program.source_text import SourceText, get_receiver, join_lines
+from shapewright.program.syntax_nodes import get_called_name
 
 
 def suggest_own_layers(
@@ -61,6 +62,21 @@ def suggest_model_copy(
         place = program.node(related.span)
         if place is not None and isinstance(place[1], ast.Assign):
             yield from _suggest_copies(place[0], place[1].value)
+
+
+def suggest_buffers(
+    program: Program, finding: Finding, text: SourceText, node: ast.AST
+) -> Iterator[Fix]:
+    """Suggest to copy the buffers of two models beside their parameters."""
+    loop = text.parent(node)
+    if not isinstance(loop, ast.For) or not isinstance(node, ast.Call):
+        return
+    owners = [get_receiver(call) for call in node.args if isinstance(call, ast.Call)]
+    names = [text.written(owner) for owner in owners if owner is not None]
+    if len(names) == 2 and get_called_name(node) == "zip":
+        pairs = f"zip({names[0]}.buffers(), {names[1]}.buffers())"
+        new = f"for mean, new in {pairs}: mean.copy_(new)"
+        yield Fix("fits", f"`{new}`", (write_after(text, loop, new),))
 
 
 def _write_copy(text: SourceText, node: ast.expr) -> str | None:

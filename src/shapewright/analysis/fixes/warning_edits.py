@@ -21,6 +21,7 @@ from shapewright.analysis.fixes.label_edits import (
 from shapewright.analysis.fixes.loss_edits import suggest_loss_edits
 from shapewright.analysis.fixes.operands import append_method
 from shapewright.analysis.fixes.shared_objects import (
+    suggest_buffers,
     suggest_model_copy,
     suggest_own_layers,
     suggest_part,
@@ -95,6 +96,7 @@ from shapewright.findings.codes import (
     SCHEDULER_ORDER,
     SCHEDULER_UNIT,
     SINGLE_CLASS,
+    STATISTICS_NOT_COPIED,
     SUM_AFTER_LOOP,
     TRAINED_IN_EVAL_MODE,
     UNMATCHED_STATE_DICT,
@@ -464,6 +466,7 @@ WAYS: dict[str, Suggest] = {
     REPEATED_LAYER: suggest_own_layers,
     INTERPOLATED_LABELS: suggest_nearest,
     PADDED_TARGETS: suggest_ignored_padding,
+    STATISTICS_NOT_COPIED: suggest_buffers,
     SINGLE_CLASS: suggest_sign,
     UNUSED_SPLIT: suggest_part,
     MODEL_NOT_COPIED: suggest_model_copy,

@@ -16,6 +16,7 @@ from shapewright.analysis.training_mistakes import frozen_flags as frozen_flags
 from shapewright.analysis.training_mistakes import kept_graphs as kept_graphs
 from shapewright.analysis.training_mistakes import loss_averages as loss_averages
 from shapewright.analysis.training_mistakes import model_copies as model_copies
+from shapewright.analysis.training_mistakes import norm_statistics as norm_statistics
 from shapewright.analysis.training_mistakes import optimization as optimization
 from shapewright.analysis.training_mistakes import schedules as schedules
 from shapewright.analysis.training_mistakes.context import RehearsalContext

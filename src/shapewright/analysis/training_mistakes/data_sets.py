@@ -1,5 +1,5 @@
-"""Find mistakes with data sets: weights that are not one for each sample, and splits
-whose part for training is not used.
+"""Find mistakes with data sets: weights that are not one for each sample, items that
+are changed where they are stored, and splits whose part for training is not used.
 """
 
 from __future__ import annotations
@@ -11,7 +11,12 @@ from shapewright.analysis.training_mistakes.context import (
     RehearsalContext,
     build_finding,
 )
-from shapewright.findings.codes import SAMPLER_WEIGHTS, UNUSED_SPLIT, looks_for
+from shapewright.findings.codes import (
+    ITEM_WRITTEN,
+    SAMPLER_WEIGHTS,
+    UNUSED_SPLIT,
+    looks_for,
+)
 from shapewright.findings.finding import Finding
 from shapewright.program.source_text import SourceText
 from shapewright.program.syntax_nodes import get_called_name
@@ -43,6 +48,34 @@ def _is_of_repeated_indices(scene: RehearsalContext, class_name: str) -> bool:
         for full, function in text.functions("__getitem__") if text is not None else ():
             if full == f"{class_name}.__getitem__":
                 return any(isinstance(node, ast.Mod) for node in ast.walk(function))
+    return False
+
+
+@looks_for(ITEM_WRITTEN)
+def find_written_items(scene: RehearsalContext) -> Iterator[Finding]:
+    """Find data sets that change in place what they store and return."""
+    for met in scene.observations("item-written"):
+        text = scene.program.text(met.place[0])
+        nodes = text.near(met.place[1]) if text is not None else ()
+        if text is None or any(_is_done_once(text, node) for node in nodes):
+            continue
+        yield build_finding(
+            ITEM_WRITTEN,
+            "this changes the stored data itself: an item that is read again, in the"
+            " next epoch, is changed once more",
+            scene.span(met.place),
+        )
+
+
+def _is_done_once(text: SourceText, node: ast.AST) -> bool:
+    """Return whether a condition on the state of its object guards a statement."""
+    for outer in text.outwards(node):
+        if isinstance(outer, ast.If):
+            kinds = [type(part) for part in ast.walk(outer.test)]
+            if "self." in text.written(outer.test) and (
+                ast.Not in kinds or ast.NotIn in kinds
+            ):
+                return True
     return False
 
 

@@ -10,12 +10,19 @@ from typing import TYPE_CHECKING, Any
 import torch
 from torch.utils.data import IterableDataset, Subset, WeightedRandomSampler
 
+from shapewright.engine.function_names import get_plain_name
+from shapewright.engine.memo import INPLACE
 from shapewright.engine.replacement import replace_attribute
+from shapewright.operators.facts import operators_with
 from shapewright.record.report import Place
+from shapewright.runtime.training.story import get_site_line
 
 if TYPE_CHECKING:
     from shapewright.runtime.training.story import Meet, ProgramRun
 
+ITEMS = frozenset({"__getitem__", "__getitems__"})
+CHANGES = operators_with("is_arithmetic") | {"truediv"}
+"""Calls whose result depends on what a tensor held before, without `_` or `__i`."""
 DEEPEST = 3
 """Data sets within data sets that are looked into."""
 
@@ -113,6 +120,25 @@ class DataFacts:
             name = f"{type(loader.dataset).__name__} {count} {size}"
             self.meet("sampler-weights", place, None, name)
 
+    def look_at_items(self, batches: list[tuple[int, int]], passes: list[Any]) -> None:
+        """Note data sets that write in place to what they store and return.
+
+        `batches` are the events of each batch, `passes` the passes that it is of. A
+        worker process writes to a copy, unless it stays for the next epoch.
+        """
+        events, seen, read = self.run.engine.events, set[int](), 0
+        for items, data_pass in zip(batches, passes, strict=False):
+            for _, ins, outs, *_ in events[read : items[0]]:
+                seen.update(info.storage.number for info in (*ins, *outs))
+            read = items[0]
+            loader = data_pass.loader
+            if loader.num_workers > 0 and not loader.persistent_workers:
+                continue
+            for site in _find_written_items(events, items, seen):
+                place = get_site_line(site[0])
+                if place is not None:
+                    self.meet("item-written", place)
+
     def look_at_splits(self) -> None:
         """Note loaders that train on a whole data set, with what another evaluates."""
         trained = [data for data in self.passes.values() if data.trained]
@@ -133,6 +159,31 @@ class DataFacts:
                     if unused and common:
                         name = f"{part.number} {common} {held.size}"
                         self.meet("whole-set", data.place, part.place, name)
+
+
+def _find_written_items(
+    events: list[Any], items: tuple[int, int], seen: set[int]
+) -> Iterator[Any]:
+    """Yield the sites at which the items of a batch are written into stored data.
+
+    `items` are the events of the batch, `seen` the storages that were there before.
+    """
+    writes: dict[int, Any] = {}  # by the storage that holds what was written
+    for answer, ins, outs, site, _ in events[slice(*items)]:
+        inside = any(code.co_name in ITEMS for code, _ in site)
+        held = [info.storage.number for info in ins]
+        origin = next((writes[number] for number in held if number in writes), None)
+        if not inside:
+            if origin is not None:  # collated: what was written is what is returned
+                yield origin
+            continue
+        if answer.kind == INPLACE and outs and outs[0].storage.number in seen:
+            name = "" if isinstance(answer.func, str) else get_plain_name(answer.func)
+            if name.strip("_").removeprefix("i") in CHANGES:
+                writes.setdefault(outs[0].storage.number, site)
+        elif origin is not None:
+            for out in outs:
+                writes.setdefault(out.storage.number, origin)
 
 
 def _list_indices(indices: Any) -> list[int]:

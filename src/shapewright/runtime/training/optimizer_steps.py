@@ -363,6 +363,7 @@ def _make_train(stage: RehearsalState) -> Callable[[Any], Any]:
                 kind = "train" if mode else "eval"
                 stage.story.note_event(stage.engine, kind, type(self).__name__)
                 stage.facts.modes.mode(self, mode)
+                stage.facts.statistics.note_mode(self, mode)
                 return original(self, mode)
             finally:
                 inside[0] = False
@@ -468,6 +469,7 @@ def _make_load_state_dict(states: _States) -> Callable[[Any], Any]:
         @wraps(original)
         def load_state_dict(self: Any, state: Any, *args: Any, **kwargs: Any) -> Any:
             states.load(self, state)
+            states.stage.facts.statistics.note_load(self)
             return original(self, state, *args, **kwargs)
 
         return load_state_dict

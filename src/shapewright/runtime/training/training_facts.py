@@ -13,6 +13,7 @@ from shapewright.record.report import Observation, Optimized, Outside, Place, Tr
 from shapewright.runtime.training.data_sets import DataFacts
 from shapewright.runtime.training.gradient_clipping import Clippings, Gradient
 from shapewright.runtime.training.model_modes import Modes
+from shapewright.runtime.training.norm_statistics import NormStatistics
 from shapewright.runtime.training.parameter_writes import ByHand, Weights
 from shapewright.runtime.training.story import format_file
 
@@ -65,6 +66,7 @@ class Facts:
         self.weights = Weights(run.engine)
         self.data = DataFacts(run, self.meet)
         self.clippings = Clippings(self)
+        self.statistics = NormStatistics(run, self.meet)
 
     def meet(
         self, kind: str, place: Place, other: Place | None = None, name: str = ""
@@ -242,6 +244,9 @@ class Facts:
         self.look_by_hand()
         self.data.look_at_splits()
         self.clippings.look_at_late()
+        self.statistics.look_at_frozen()
+        stepped = {key for watched in self.watched for key in watched.held}
+        self.statistics.look_at_copies({*stepped, *self.had})
         for evaluation in self.modes.iter_unreached():
             self.meet("evaluated-in-training", evaluation.place, None, evaluation.name)
         paths = self.paths()
