@@ -576,6 +576,12 @@ UNUSED_SPLIT = _mistake("unused-split",
 ITEM_WRITTEN = _mistake("item-written",
     "a data set whose `__getitem__` changes in place what it stores",
     "`sample = (sample - mean) / std`, or `sample.clone()` first")
+SEPARATE_DRAWS = _mistake("separate-draws",
+    "an image and its mask that are flipped or turned by separate random draws",
+    "one draw for both")
+STATE_NOT_RESUMED = _mistake("state-not-resumed",
+    "a checkpoint with the state of an optimizer that resuming never loads",
+    "`optimizer.load_state_dict(checkpoint[\"optimizer\"])`")
 SUM_AFTER_LOOP = _mistake("sum-after-loop",
     "a sum after its loop, which counts only the last batch", "indent the sum")
 MEAN_OVER_SAMPLES = _mistake("mean-over-samples",

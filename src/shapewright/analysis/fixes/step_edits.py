@@ -60,6 +60,27 @@ def suggest_other_loop(
         yield Fix("fits", f"`{new}` behind the loop over batches", edits)
 
 
+def suggest_loaded_states(
+    program: Program, finding: Finding, text: SourceText, node: ast.AST
+) -> Iterator[Fix]:
+    """Suggest to load the other states of a checkpoint behind the model's."""
+    statement = node if isinstance(node, ast.stmt) else None
+    if isinstance(node, ast.expr):
+        statement = text.statement_of(node)
+    words = finding.message.split("`")[1::2]
+    count = (len(words) - sum("[" in word for word in words)) // 2
+    owners = words[:count]
+    states = [word for word in words if "[" in word]
+    if statement is None or len(owners) != len(states):
+        return
+    lines = [
+        f"{owner}.load_state_dict({state})"
+        for owner, state in zip(owners, states, strict=True)
+    ]
+    new = "; ".join(lines)
+    yield Fix("fits", f"`{new}`", (write_after(text, statement, new),))
+
+
 def _find_related_statement(
     program: Program, finding: Finding, text: SourceText
 ) -> ast.stmt | None:

@@ -28,6 +28,7 @@ from shapewright.analysis.fixes.shared_objects import (
 )
 from shapewright.analysis.fixes.step_edits import (
     suggest_earlier_clipping,
+    suggest_loaded_states,
     suggest_other_loop,
     suggest_unscaling,
 )
@@ -96,6 +97,7 @@ from shapewright.findings.codes import (
     SCHEDULER_ORDER,
     SCHEDULER_UNIT,
     SINGLE_CLASS,
+    STATE_NOT_RESUMED,
     STATISTICS_NOT_COPIED,
     SUM_AFTER_LOOP,
     TRAINED_IN_EVAL_MODE,
@@ -466,6 +468,7 @@ WAYS: dict[str, Suggest] = {
     REPEATED_LAYER: suggest_own_layers,
     INTERPOLATED_LABELS: suggest_nearest,
     PADDED_TARGETS: suggest_ignored_padding,
+    STATE_NOT_RESUMED: suggest_loaded_states,
     STATISTICS_NOT_COPIED: suggest_buffers,
     SINGLE_CLASS: suggest_sign,
     UNUSED_SPLIT: suggest_part,
