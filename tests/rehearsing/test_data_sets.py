@@ -128,6 +128,17 @@ evaluate(DataLoader(val_set, 8))""",
 }
 
 
+def test_an_edit_looks_up_the_weight_of_each_sample(tmp_path: Path) -> None:
+    text = SCRIPT + WEIGHTS_WRONG["of classes"] + "\ntrain(loader)\n"
+    (finding,) = rehearsed(tmp_path, text).findings
+    assert [fix.message for fix in finding.fixes] == ["`weights[data.tensors[-1]]`"]
+
+
+def test_an_edit_reads_the_part_for_training(tmp_path: Path) -> None:
+    (finding,) = rehearsed(tmp_path, SCRIPT + SPLIT_WRONG["random"]).findings
+    assert [fix.message for fix in finding.fixes] == ["`train_set`"]
+
+
 def _codes(folder: Path, text: str) -> list[str]:
     report = rehearsed(folder, SCRIPT + text)
     assert report.complete

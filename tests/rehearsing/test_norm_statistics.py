@@ -129,6 +129,12 @@ FRESH = {
 }
 
 
+def test_the_frozen_part_is_put_in_evaluation_by_an_edit(tmp_path: Path) -> None:
+    text = FROZEN.format(freeze="net.body.requires_grad_(False)", mode="pass")
+    (finding,) = rehearsed(tmp_path, HEAD + text).findings
+    assert [fix.message for fix in finding.fixes] == ["`net.body.eval()`"]
+
+
 def _codes(folder: Path, text: str) -> list[str]:
     report = rehearsed(folder, HEAD + text)
     assert report.complete

@@ -235,9 +235,17 @@ def test_labels_that_stay_labels_are_right(name: str, tmp_path: Path) -> None:
     assert _codes(tmp_path, text) == []
 
 
-def test_two_classes_may_be_averaged(tmp_path: Path) -> None:
-    text = MASKS.format(lines=_indent(AVERAGED["rounded"]), classes=2)
+@pytest.mark.parametrize("classes", [2, 256])
+def test_two_classes_and_brightnesses_may_be_averaged(
+    classes: int, tmp_path: Path
+) -> None:
+    text = MASKS.format(lines=_indent(AVERAGED["rounded"]), classes=classes)
     assert _codes(tmp_path, text) == []
+
+
+def test_the_border_of_a_mask_may_be_background(tmp_path: Path) -> None:
+    lines = "small = F.pad(masks[:, ::2, ::2][:, :16, :16], (2, 2, 2, 2))"
+    assert _codes(tmp_path, MASKS.format(lines=_indent(lines), classes=5)) == []
 
 
 @pytest.mark.parametrize("name", PADDED)

@@ -28,9 +28,11 @@ from shapewright.analysis.fixes.shared_objects import (
 )
 from shapewright.analysis.fixes.step_edits import (
     suggest_earlier_clipping,
+    suggest_frozen_mode,
     suggest_loaded_states,
     suggest_other_loop,
     suggest_unscaling,
+    suggest_weights_of_samples,
 )
 from shapewright.analysis.fixes.tensor_edits import (
     suggest_classes,
@@ -94,11 +96,13 @@ from shapewright.findings.codes import (
     PADDED_TARGETS,
     PAIRED_ROWS,
     REPEATED_LAYER,
+    SAMPLER_WEIGHTS,
     SCHEDULER_ORDER,
     SCHEDULER_UNIT,
     SINGLE_CLASS,
     STATE_NOT_RESUMED,
     STATISTICS_NOT_COPIED,
+    STATISTICS_NOT_FROZEN,
     SUM_AFTER_LOOP,
     TRAINED_IN_EVAL_MODE,
     UNMATCHED_STATE_DICT,
@@ -469,6 +473,8 @@ WAYS: dict[str, Suggest] = {
     INTERPOLATED_LABELS: suggest_nearest,
     PADDED_TARGETS: suggest_ignored_padding,
     STATE_NOT_RESUMED: suggest_loaded_states,
+    STATISTICS_NOT_FROZEN: suggest_frozen_mode,
+    SAMPLER_WEIGHTS: suggest_weights_of_samples,
     STATISTICS_NOT_COPIED: suggest_buffers,
     SINGLE_CLASS: suggest_sign,
     UNUSED_SPLIT: suggest_part,

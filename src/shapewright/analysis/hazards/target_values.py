@@ -22,6 +22,8 @@ RESIZING = frozenset({"interpolate", "grid_sample", "upsample"})
 PASSING = operators_with("joins_tensors", "rounds") | {"clone"}
 SAME = ("view", "same", "copy")
 """Kinds of calls that return the values that they take, perhaps in another dtype."""
+MOST_CLASSES = 200
+"""Classes of labels, at most: a loss over 256 classes may be one of brightnesses."""
 CLASS_LOSSES = frozenset({"cross_entropy", "nll_loss"})
 END_TOKEN = re.compile(r"eos|end|stop|sep\b", re.IGNORECASE)
 """Words for a token that is predicted behind the last one too."""
@@ -70,7 +72,7 @@ def find_interpolated_labels(scene: HazardContext) -> Iterator[Finding]:
                 followed.labels[op.outputs[0].tensor] = _Labels(op)
             continue
         followed.follow(call)
-        labels = _get_target(followed, call, 3)
+        labels = _get_target(followed, call, 3, MOST_CLASSES)
         if labels is None or labels.op is None or labels.op.span in seen:
             continue
         seen.add(labels.op.span)
@@ -99,13 +101,15 @@ def _find_labels(scene: HazardContext, fact: Fact) -> bool:
 
 
 def _get_target(
-    followed: _Followed, call: OperatorCall, classes: int
+    followed: _Followed, call: OperatorCall, classes: int, most: int = 1 << 30
 ) -> _Labels | None:
-    """Return the labels that are the target of a loss over so many classes at least."""
+    """Return the labels that are the target of a loss over so many classes."""
     ins = call.op.inputs
     if call.name not in CLASS_LOSSES or len(ins) < 2 or len(ins[0].shape) < 2:
         return None
-    if ins[0].shape[1] < classes or not ins[1].dtype.startswith(("int", "uint")):
+    if not classes <= ins[0].shape[1] <= most or not ins[1].dtype.startswith(
+        ("int", "uint")
+    ):
         return None
     return followed.labels.get(ins[1].tensor)
 
@@ -151,9 +155,9 @@ def _find_padding(call: OperatorCall) -> _Labels | None:
         value = call.given(2, "padding_value", default=0)
     elif call.name == "pad" and call.given(2, "mode", default="constant") == "constant":
         amounts = call.given(1, "pad", default=())
-        some = isinstance(amounts, list | tuple) and any(
-            isinstance(number, int) and number > 0 for number in amounts
-        )
+        numbers = tuple(amounts) if isinstance(amounts, list | tuple) else ()
+        behind = len(numbers) == 2 and numbers[0] == 0 and numbers[1] > 0
+        some = behind and len(ins[0].shape) == 1  # a mask's border may be background
         value = (call.given(3, "value", default=0) or 0) if some else None
     if isinstance(value, int | float) and value == int(value):
         return replace(_Labels(call.op), value=int(value))

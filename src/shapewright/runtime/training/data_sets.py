@@ -103,7 +103,7 @@ class DataFacts:
         sampler = loader.sampler
         if loader.batch_sampler is not None:
             sampler = getattr(loader.batch_sampler, "sampler", sampler)
-        if not isinstance(sampler, WeightedRandomSampler):
+        if not isinstance(sampler, WeightedRandomSampler) or not place[0]:
             return
         if isinstance(loader.dataset, IterableDataset):
             return
@@ -127,6 +127,12 @@ class DataFacts:
         worker process writes to a copy, unless it stays for the next epoch.
         """
         events, seen, read = self.run.engine.events, set[int](), 0
+        if not any(
+            answer.kind == INPLACE
+            for items in batches
+            for answer, *_ in events[slice(*items)]
+        ):
+            return
         for items, data_pass in zip(batches, passes, strict=False):
             for _, ins, outs, *_ in events[read : items[0]]:
                 seen.update(info.storage.number for info in (*ins, *outs))

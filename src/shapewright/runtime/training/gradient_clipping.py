@@ -99,7 +99,7 @@ def watch_clipping(clippings: Clippings) -> Iterator[None]:
             if not isinstance(parameters, torch.Tensor | list):
                 parameters = list(parameters)
             many = [parameters] if isinstance(parameters, torch.Tensor) else parameters
-            most = limit if limit is not None else next(iter(kwargs.values()), None)
+            most = kwargs.get("max_norm", kwargs.get("clip_value", limit))
             if isinstance(most, int | float) and not isinf(most):
                 clippings.note(many)
             limits = () if limit is None else (limit,)
