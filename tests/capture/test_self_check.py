@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 import warnings
 from typing import Any
 
@@ -153,3 +155,17 @@ def test_models_of_timm_agree(name: str) -> None:
         assert trace.complete
         assert not disagreements(trace)
         assert compared(trace) > 100
+
+
+def test_a_run_of_meta_kernels_needs_no_symbolic_sizes() -> None:
+    """The import of sympy would be a third of the time of a small trace."""
+    program = (
+        "import sys, torch, shapewright as sw\n"
+        "net = torch.nn.Sequential(torch.nn.Embedding(9, 4), torch.nn.LayerNorm(4))\n"
+        "trace = sw.trace(net, 'i64[2, 3]')\n"
+        "assert trace.complete and trace.output.shape == (2, 3, 4)\n"
+        "broken = sw.trace(lambda x: x.view(3, 5), 'f32[4, 4]')\n"
+        "assert not broken.complete\n"
+        "assert 'sympy' not in sys.modules\n"
+    )
+    subprocess.run([sys.executable, "-c", program], check=True)

@@ -23,6 +23,8 @@ import torch
 from torch.nested._internal import nested_tensor as jagged_tensors
 from torch.nn import parameter
 
+from shapewright.engine.replacement import replace_attribute
+
 FUNCTION_GETTER = type(vars(torch._C.TensorBase)["shape"].__get__)
 """The type of the bound `__get__` that a function mode sees for `x.shape`."""
 
@@ -42,6 +44,26 @@ INNER_NESTED_MAKERS = (
 
 A program may have imported the outer functions before a run replaced them.
 """
+
+
+@contextmanager
+def skip_symbolic_checks() -> Iterator[None]:
+    """Let `torch._check` pass a plain True without importing symbolic sizes.
+
+    Meta kernels call it, and its inner function imports sympy (0.6 s) to ask whether a
+    bool is true. A condition of another kind, or a false one, goes to torch.
+    """
+    original = vars(torch).get("_check_with")
+    if original is None:
+        yield
+        return
+
+    def check(error_type: Any, condition: Any, message: Any) -> None:
+        if condition is not True:
+            original(error_type, condition, message)
+
+    with replace_attribute(torch, "_check_with", lambda _: check):
+        yield
 
 
 is_transformed: Callable[[torch.Tensor], bool] = (

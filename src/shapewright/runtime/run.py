@@ -24,6 +24,7 @@ from shapewright.engine.failures.run_ends import (
 from shapewright.engine.layers.fused_attention import decide_fast_paths
 from shapewright.engine.mode import Mode
 from shapewright.engine.module_calls import Calls
+from shapewright.engine.private import skip_symbolic_checks
 from shapewright.engine.threads import follow_threads
 from shapewright.engine.tracked_sizes.comparisons import Comparisons
 from shapewright.engine.tracked_sizes.size_reads import remember_sizes
@@ -198,6 +199,7 @@ def _watch_run(
             )
         stack.enter_context(calls.watched())
         stack.enter_context(patch_torch(engine))
+        stack.enter_context(skip_symbolic_checks())
         stack.enter_context(watch_apply(engine))
         stack.enter_context(keep_storages(engine))
         stack.enter_context(group_claimed_tensors(engine))
