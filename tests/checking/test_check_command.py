@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from shapewright import api
+from shapewright.cli.main import main
 from shapewright.findings.finding import Finding
 from shapewright.program.spans import apply_edits
 from shapewright.record.report import Report
@@ -215,3 +216,20 @@ def test_a_file_that_the_program_writes_is_not_written(tmp_path: Path) -> None:
     )
     assert checked(tmp_path, text).findings[0].fixes
     assert not seen.exists()
+
+
+def test_three_notes_are_shown_and_all_of_them_with_verbose(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    target = str(Path(__file__).parents[2] / "examples" / "mismatch.py") + ":Net"
+    assert main(["check", target]) == 1
+    few = capsys.readouterr().out
+    assert main(["check", "--verbose", target]) == 1
+    every = capsys.readouterr().out
+    assert "= 2 more notes with --verbose" in few
+    assert "28 -> 24 -> 12 -> 8 -> 4 through" in few
+    assert "torch says" in every
+    assert "more notes" not in every
+    assert few.count(" = ") < every.count(" = ")
+    for block in few.split("error["):
+        assert block.count("\n   = ") <= 4

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import inspect
+from pathlib import Path
 
 import pytest
 import torch
 from torch import nn
 
 import shapewright as sw
+from shapewright.api import check_target
 from shapewright.inputs.errors import InputError
 from shapewright.record.report import FindingsError
 
@@ -118,3 +120,55 @@ def test_a_spec_without_an_arrow_says_what_to_write() -> None:
         sw.assert_shapes(NET, "f32[8, 1, 28, 28]")
     with pytest.raises(InputError, match="no input has the letter `C`"):
         sw.assert_shapes(NET, "f32[B, 1, 28, 28] -> f32[B, C]")
+
+
+def test_a_table_has_the_rows_and_columns_asked_for() -> None:
+    deep = TRACE.table(depth=0)
+    assert "4 modules inside these not shown" in deep
+    first = TRACE.table(sort="params", columns=["module", "params"]).splitlines()[2:4]
+    assert [line.split() for line in first] == [
+        ["module", "params"],
+        ["3", "40.6", "k"],
+    ]
+    assert "F.conv2d" in TRACE.table("op")
+    with pytest.raises(ValueError, match="no column 'shape'; there is module"):
+        TRACE.table(columns=["shape"])
+    with pytest.raises(ValueError, match="sorted by params"):
+        TRACE.table(sort="size")
+    with pytest.raises(InputError, match=r"trace\.table\(depth=\.\.\.\)"):
+        sw.trace(NET, "f32[8, 1, 28, 28]", depth=1)
+
+
+@pytest.mark.parametrize(
+    ("owner", "name", "said"),
+    [
+        (sw, "summary", r"sw\.trace\(model"), (sw, "chek", r"sw\.check"),
+        (sw, "nothing_like_it", "no attribute"),
+        (TRACE, "to_dataframe", r"pandas\.DataFrame\(trace\.rows\(\)\)"),
+        (TRACE, "to_dict", r"json\.loads"), (TRACE, "zzz", "has no `zzz`"),
+    ],
+)  # fmt: skip
+def test_names_of_other_tools_say_what_to_write(
+    owner: object, name: str, said: str
+) -> None:
+    with pytest.raises(AttributeError, match=said):
+        getattr(owner, name)
+
+
+def test_one_tensor_is_reached_without_an_index() -> None:
+    assert [op.output.shape for op in TRACE.ops][-1] == (8, 10)
+    assert [call.input.shape[0] for call in TRACE.modules] == [8] * 5
+    assert [call.parameters for call in TRACE.modules] == [0, 60, 0, 0, 40570]
+    split = sw.trace(lambda x: x.split(2), "f32[4]")
+    with pytest.raises(ValueError, match="has 2 outputs: see `outputs`"):
+        _ = split.ops[0].output
+    assert repr(TRACE.totals).startswith("<Totals: 40,630 parameters, ")
+
+
+def test_a_report_is_gone_through(tmp_path: Path) -> None:
+    file = tmp_path / "net.py"
+    file.write_text("from torch import nn\nnet = nn.Linear(4, 2)\n\n\n"
+                    "def f(x):\n    return net(x)\n")  # fmt: skip
+    report = check_target(f"{file}:f", "f32[3, 5]")
+    assert len(report) == 1
+    assert [(finding.file, finding.line) for finding in report] == [(str(file), 6)]

@@ -19,7 +19,10 @@ CODES = (
     "scheduler-order", "scheduler-too-long", "items-do-not-stack",
     "collective-mismatch", "gradient-without-graph", "state-not-copied",
     "never-stepped", "count-over-batches", "mean-of-means", "evaluated-with-graph",
-    "count-not-read", "collated-list",
+    "count-not-read", "collated-list", "sampler-weights", "unused-split",
+    "model-not-copied", "clipped-after-step", "clipped-scaled", "scheduler-unit",
+    "statistics-not-frozen", "statistics-not-copied", "item-written",
+    "separate-draws", "state-not-resumed",
 )  # fmt: skip
 
 RAISES = {

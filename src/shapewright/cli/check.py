@@ -69,6 +69,7 @@ def add_arguments(parser: Parser) -> None:
     )
     shared.add_exit_code(parser)
     shared.add_display(parser, "print nothing but findings")
+    shared.add_verbose(parser)
     shared.add_timeout(
         parser, "stop the program after S seconds and report what was found by then"
     )

@@ -54,6 +54,10 @@ def render_result(
     return text
 
 
+MOST_NOTES = 3
+"""Notes below a finding in a terminal; the rest is behind `--verbose`."""
+
+
 def render_report(
     shows: str, report: Report, options: argparse.Namespace, **asked: Any
 ) -> str:
@@ -65,7 +69,8 @@ def render_report(
             return ""
         shows = "report"
         report = _select_findings(report)
-    asked = {**asked, "version": __version__}
+    whole = options.verbose or options.file is not None
+    asked = {**asked, "version": __version__, "notes": None if whole else MOST_NOTES}
     return render_result(shows, options.format, report, options, **asked)
 
 

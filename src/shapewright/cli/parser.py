@@ -276,6 +276,14 @@ def add_display(parser: argparse.ArgumentParser, quiet: str) -> None:
     parser.add_argument("-q", "--quiet", action="store_true", help=quiet)
 
 
+def add_verbose(parser: argparse.ArgumentParser) -> None:
+    """Add `--verbose`, for all notes of a finding."""
+    parser.add_argument(
+        "-v", "--verbose", action="store_true",
+        help="all notes below a finding, not the first few",
+    )  # fmt: skip
+
+
 def add_file(parser: argparse.ArgumentParser, shows: str) -> None:
     """Add `-o FILE` of a command whose result has several media."""
     endings = " ".join(list_endings(shows))

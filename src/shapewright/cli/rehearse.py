@@ -77,6 +77,7 @@ def add_arguments(parser: Parser) -> None:
     shared.add_file(parser, "story")
     shared.add_exit_code(parser)
     shared.add_display(parser, "print nothing but findings")
+    shared.add_verbose(parser)
     shared.add_files(parser)
     shared.add_timeout(
         parser,

@@ -462,6 +462,18 @@ DROPOUT_ALWAYS_ON = _hazard("dropout-always-on",
 NOT_A_PARAMETER = _hazard("not-a-parameter",
     "a weight that is a plain tensor, which no optimizer gets",
     "`nn.Parameter`")
+INTERPOLATED_LABELS = _hazard("interpolated-labels",
+    "class labels resized with an interpolation that averages them",
+    "`mode=\"nearest\"` for labels")
+PADDED_TARGETS = _hazard("padded-targets",
+    "targets whose padding the loss takes for a class",
+    "`ignore_index`, or a padding of -100")
+GRAPHS_WITHOUT_OFFSETS = _hazard("graphs-without-offsets",
+    "edges of several graphs joined without adding the nodes before each",
+    "`edge_index + offset` in the loop that joins them")
+SINGLE_CLASS = _hazard("single-class",
+    "`argmax` or a cross entropy over the only output of a layer",
+    "`(logits.squeeze(1) > 0).long()`, and a binary loss")
 MASK_AXIS = _hazard("mask-axis",
     "a mask along the queries, or one that shows only the future",
     "a mask along the last dim of the scores")
@@ -480,6 +492,9 @@ REPEATED_INDEX = _hazard("repeated-index",
 INDEX_OF_ALL_ROWS = _hazard("index-of-all-rows",
     "`x[:, index]` with an index for each row: every row gets the columns of all",
     "`x[torch.arange(len(x)), index]`, or `gather`")
+REPEATED_LAYER = _hazard("repeated-layer",
+    "`[layer] * n`: one layer n times, whose weights all of them share",
+    "`[Layer(...) for _ in range(n)]`", of_shapes=False)
 UNMATCHED_STATE_DICT = _hazard("unmatched-state-dict",
     "`strict=False` where next to no key matches: nothing is loaded",
     "the keys renamed as the model names them", of_shapes=False)
@@ -540,9 +555,33 @@ FLAG_WITHOUT_EFFECT = _mistake("flag-without-effect",
 GRADIENT_WITHOUT_GRAPH = _mistake("gradient-without-graph",
     "a gradient penalty that trains nothing: `autograd.grad` without `create_graph`",
     "`create_graph=True`")
+MODEL_NOT_COPIED = _mistake("model-not-copied",
+    "a target network or an average that is the model itself under a second name",
+    "`copy.deepcopy(model)`")
+STATISTICS_NOT_FROZEN = _mistake("statistics-not-frozen",
+    "frozen layers of batch norm that go on with their running statistics",
+    "`backbone.eval()` after `model.train()`")
+STATISTICS_NOT_COPIED = _mistake("statistics-not-copied",
+    "an average of a model that is evaluated with the statistics it began with",
+    "copy `buffers()` as well as `parameters()`")
 STATE_NOT_COPIED = _mistake("state-not-copied",
     "a best state that later steps change too, loaded at the end",
     "`copy.deepcopy(model.state_dict())`")
+SAMPLER_WEIGHTS = _mistake("sampler-weights",
+    "a sampler with other weights than one for each sample, such as one for each class",
+    "`weights[labels]`: the weight of each sample's class")
+UNUSED_SPLIT = _mistake("unused-split",
+    "training on a whole data set, with the part that is evaluated",
+    "the part for training in its loader")
+ITEM_WRITTEN = _mistake("item-written",
+    "a data set whose `__getitem__` changes in place what it stores",
+    "`sample = (sample - mean) / std`, or `sample.clone()` first")
+SEPARATE_DRAWS = _mistake("separate-draws",
+    "an image and its mask that are flipped or turned by separate random draws",
+    "one draw for both")
+STATE_NOT_RESUMED = _mistake("state-not-resumed",
+    "a checkpoint with the state of an optimizer that resuming never loads",
+    "`optimizer.load_state_dict(checkpoint[\"optimizer\"])`")
 SUM_AFTER_LOOP = _mistake("sum-after-loop",
     "a sum after its loop, which counts only the last batch", "indent the sum")
 MEAN_OVER_SAMPLES = _mistake("mean-over-samples",
@@ -551,6 +590,15 @@ MEAN_OVER_SAMPLES = _mistake("mean-over-samples",
 SCHEDULER_ORDER = _mistake("scheduler-order",
     "a scheduler that steps before its optimizer",
     "`scheduler.step()` after `optimizer.step()`")
+SCHEDULER_UNIT = _mistake("scheduler-unit",
+    "a schedule planned in batches that is stepped once for each epoch, or the reverse",
+    "`scheduler.step()` as often as the schedule counts")
+CLIPPED_AFTER_STEP = _mistake("clipped-after-step",
+    "gradients that are clipped after the step has used them",
+    "the clipping between `backward()` and `step()`")
+CLIPPED_SCALED = _mistake("clipped-scaled",
+    "gradients that are clipped while a scaler has them scaled",
+    "`scaler.unscale_(optimizer)` before the clipping")
 SCHEDULER_TOO_LONG = _mistake("scheduler-too-long",
     "a schedule that is shorter than the whole run: an error",
     "`total_steps` as many as the loops have", severity="error")

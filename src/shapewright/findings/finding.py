@@ -65,3 +65,13 @@ class Finding:
     fixes: tuple[Fix, ...] = ()
     sizes: str = ""
     lines: tuple[str, ...] = ()
+
+    @property
+    def file(self) -> str:
+        """Return the file of the finding, empty if it has no place."""
+        return self.span.file if self.span is not None else ""
+
+    @property
+    def line(self) -> int:
+        """Return the line of the finding from 1 on, 0 if it has no place."""
+        return self.span.line if self.span is not None else 0

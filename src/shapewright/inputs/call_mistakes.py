@@ -21,6 +21,12 @@ from shapewright.inputs.target_names import find_required, find_signature
 SIZE_KEYWORDS = ("input_size", "input_shape", "input_data", "input_sizes")
 """How other tools name the sizes of the inputs."""
 
+TABLE_KEYWORDS = ("depth", "sort", "columns", "width")
+"""Arguments of `Trace.table`."""
+
+RUN_KEYWORDS = ("timeout", "by", "verify", "inside")
+"""Arguments of `options`."""
+
 _NO_TENSOR = re.compile(
     r"must be Tensor, not (?:tuple|list|torch\.Size)"
     r"|combination of arguments - got \((?:tuple|list|torch\.Size)\b.*\(Tensor input\b"
@@ -128,6 +134,13 @@ def _refuse_keywords(
         if name in SIZE_KEYWORDS:
             sizes = value if is_sizes(value) else (2, 3, 32, 32)
             raise InputError(f"{message}; write `{_format_call(command, {0: sizes})}`")
+        if name in TABLE_KEYWORDS and command == "trace":
+            raise InputError(
+                f"{message}; what is shown is chosen afterwards: "
+                f"`print(trace.table({name}=...))`"
+            )
+        if name in RUN_KEYWORDS:
+            raise InputError(f"{message}; write `sw.options({name}=...).trace(...)`")
         hint = suggest_name(name, known)
         raise InputError(
             f"{message}{hint}{'' if hint else ';'} it takes"

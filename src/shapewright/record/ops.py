@@ -130,6 +130,11 @@ class Op:
     places: tuple[str, ...] = ()
     function: str = ""
 
+    @property
+    def output(self) -> Fact:
+        """Return the only output; raise `ValueError` if it has none or several."""
+        return _get_only(self.outputs, f"op {self.index}, {self.name},", "outputs")
+
     def __repr__(self) -> str:
         place = f" at {self.span.file}:{self.span.line}" if self.span else ""
         module = f" in `{self.module}`" if self.module else ""
@@ -184,11 +189,32 @@ class ModuleCall:
     method: str = "forward"
     notes: tuple[str, ...] = ()
 
+    @property
+    def input(self) -> Fact:
+        """Return the only input; raise `ValueError` if it has none or several."""
+        name = f"`{self.path or self.class_name}`"
+        return _get_only(collect_leaves(self.inputs), name, "inputs")
+
+    @property
+    def parameters(self) -> int:
+        """Return how many numbers the module's own parameters have.
+
+        Those of its children are not included; `trace.rows()` includes them.
+        """
+        return sum(state.fact.numel for state in self.states if not state.buffer)
+
     def __repr__(self) -> str:
         name = self.path or self.class_name
         kind = f" ({self.class_name})" if self.path else ""
         again = f", call {self.call}" if self.call > 1 else ""
         return f"<{name}{kind}{again}: {_describe_flow(self.inputs, self.output)}>"
+
+
+def _get_only(facts: Sequence[Fact], owner: str, name: str) -> Fact:
+    """Return the one tensor that there is."""
+    if len(facts) == 1:
+        return facts[0]
+    raise ValueError(f"{owner} has {len(facts)} {name}: see `{name}`")
 
 
 def _describe_flow(inputs: Any, outputs: Any) -> str:

@@ -4,7 +4,7 @@ and the events of its training.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -249,6 +249,12 @@ class Report:
         wrong = [finding for finding in self.findings if finding.severity == "error"]
         if wrong or not self.complete:
             raise FindingsError(str(self))
+
+    def __iter__(self) -> Iterator[Finding]:
+        return iter(self.findings)
+
+    def __len__(self) -> int:
+        return len(self.findings)
 
     def __bool__(self) -> bool:
         raise TypeError(

@@ -70,6 +70,13 @@ class Totals:
     ops: int
     calls: tuple[Subtotal, ...]
 
+    def __repr__(self) -> str:
+        return (
+            f"<Totals: {self.parameters:,} parameters, {self.flops:,} FLOPs, "
+            f"{self.activation_bytes:,} bytes in {self.activations:,} new tensors by "
+            f"{self.ops:,} ops>"
+        )
+
     @property
     def multiply_adds(self) -> int:
         """Return half of `flops`, as torch's formulas count a multiply-add as two."""

@@ -27,6 +27,9 @@ renderers: dict[str, Callable[[Trace], str]] = {}
 Views are a layer above the record and register them when imported.
 """
 
+table_renderers: list[Callable[..., str]] = []
+"""The function behind `Trace.table`, which views register too."""
+
 
 VIEWS = ("module", "op", "line")
 """What a row of a printed trace is."""
@@ -120,6 +123,31 @@ class Trace:
             raise ValueError(f"a trace is shown by {', '.join(VIEWS)}, not by {view!r}")
         return replace(self, view=view)
 
+    def table(
+        self,
+        by: Literal["module", "op", "line"] | None = None,
+        *,
+        depth: int | None = None,
+        sort: str = "",
+        columns: Sequence[str] = (),
+        width: int = 100,
+    ) -> str:
+        """Return the page that `print` shows, with other rows and columns.
+
+        Example: ``print(trace.table(depth=1, sort="params"))``. `depth` is that of the
+        innermost modules shown, as many as fit a screen by default; `sort` is "params",
+        "flops" or "allocated", of ops "flops", "read" or "written"; `columns` are some
+        of the table's. Raises `ValueError` for a key or column that there is not.
+        """
+        if not table_renderers:
+            return repr(self)
+        shown = self if by is None else self.by(by)
+        return table_renderers[0](shown, depth, sort, tuple(columns), width)
+
+    def __getattr__(self, name: str) -> Any:
+        hint = _HABITS.get(name)
+        raise AttributeError(f"a trace has no `{name}`{f'; {hint}' if hint else ''}")
+
     def rows(self, by: Literal["module", "op"] = "module") -> list[dict[str, Any]]:
         """Return a flat dict of plain values for each module call, or each op.
 
@@ -189,6 +217,26 @@ class Trace:
     def _repr_html_(self) -> str | None:
         render = renderers.get("text/html")
         return None if render is None else render(self)
+
+
+_HABITS = {
+    "to_dataframe": "write `pandas.DataFrame(trace.rows())`",
+    "to_pandas": "write `pandas.DataFrame(trace.rows())`",
+    "df": "write `pandas.DataFrame(trace.rows())`",
+    "to_csv": "write `pandas.DataFrame(trace.rows()).to_csv(file)`",
+    "to_dict": "write `json.loads(trace.to_json())`",
+    "save": "write `pathlib.Path(file).write_text(trace.to_json())`",
+    "summary": "write `print(trace)`",
+    "show": "write `print(trace)`, or `print(trace.table(depth=1))`",
+    "layers": "its module calls are `trace.modules`",
+    "shape": "the shape of its output is `trace.output.shape`",
+    "shapes": "`trace.rows()` has the shapes of each module call",
+    "inputs": "they are `trace.modules[0].inputs`",
+    "outputs": "what it returned is `trace.output`",
+    "flops": "they are `trace.totals.flops`",
+    "parameters": "they are `trace.totals.parameters`",
+}
+"""What to write instead of a name that other tools have."""
 
 
 def _is_same(trace: Trace, other: Trace, name: str) -> bool:

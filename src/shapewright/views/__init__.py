@@ -8,13 +8,25 @@ from shapewright.record.report import Report
 from shapewright.record.report import renderers as report_renderers
 from shapewright.record.solution import Solution
 from shapewright.record.solution import renderers as solution_renderers
-from shapewright.record.trace import Trace
+from shapewright.record.trace import Trace, table_renderers
 from shapewright.record.trace import renderers as trace_renderers
 from shapewright.views.renderers import Display, render
 
 
 def _render_trace(trace: Trace) -> str:
     text: str = render("trace", "text", trace, Display(by=trace.view))  # type: ignore[arg-type]
+    return text
+
+
+def _render_table(
+    trace: Trace, depth: int | None, sort: str, columns: tuple[str, ...], width: int
+) -> str:
+    text: str = render(
+        "trace",
+        "text",
+        trace,
+        Display(width, by=trace.view, depth=depth, sort=sort, columns=columns),  # type: ignore[arg-type]
+    )
     return text
 
 
@@ -45,6 +57,7 @@ def _render_solution(solution: Solution) -> str:
     return text
 
 
+table_renderers.append(_render_table)
 trace_renderers |= {"text/plain": _render_trace, "text/html": _render_html}
 report_renderers |= {"text/plain": _render_report, "text/html": _render_report_html}
 solution_renderers |= {

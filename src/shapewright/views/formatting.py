@@ -309,11 +309,15 @@ light themes. No colour alone says anything.
 
 @dataclass(frozen=True, slots=True)
 class Terminal:
-    """The properties of the output device; a pipe has 100 columns and no colors."""
+    """The properties of the output device; a pipe has 100 columns and no colors.
+
+    `notes` is how many notes a finding has below its source, None for all of them.
+    """
 
     width: int = 100
     colour: bool = False
     glyphs: Glyphs = UNICODE
+    notes: int | None = None
 
 
 def render_lines(lines: Iterable[Line], colour: bool) -> str:

@@ -270,7 +270,7 @@ def _render_painted(text: str) -> str:
 
 
 def format_report_html(report: Report, text: str) -> str:
-    """Return a card of what `check` or `rehearse` found; `text` is the page, coloured."""
+    """Return a card of what `check` or `rehearse` found, with its page of text."""
     counts = [
         formatting.format_plural(count, severity)
         for severity in ("error", "warning", "note")
@@ -282,7 +282,7 @@ def format_report_html(report: Report, text: str) -> str:
 
 
 def format_solution_html(solution: Solution, text: str) -> str:
-    """Return a card of the sizes that `solve` found; `text` is the page, coloured."""
+    """Return a card of the sizes that `solve` found, with its page of text."""
     return _render_page(solution.target, [solution.spec], text)
 
 

@@ -42,7 +42,8 @@ class Display:
 
     `width` in columns, whether to colour, whether it can show `├` and `→`; `by`,
     `depth`, `sort`, `columns` and `gradients` are the options of that name, `inside`
-    and `ascii` those of `explain`; `version` is ours, for formats that name it.
+    and `ascii` those of `explain`; `notes` is how many notes a finding has, None for
+    all; `version` is ours, for formats that name it.
 
     Example: ``Display(width=100, color=False)`` when piped, whatever the terminal.
     """
@@ -57,6 +58,7 @@ class Display:
     gradients: bool = False
     inside: bool = False
     ascii: bool = False
+    notes: int | None = None
     version: str = ""
 
 
@@ -217,7 +219,8 @@ def _render_traces_html(outcome: _Traces, display: Display) -> str:
 def _report_text(report: Report, display: Display) -> str:
     from shapewright.views.terminal.findings import format_report
 
-    return format_report(report, display.width, display.color, display.unicode)
+    width, unicode = display.width, display.unicode
+    return format_report(report, width, display.color, unicode, most=display.notes)
 
 
 @renders("story", "full", "text")
@@ -225,7 +228,9 @@ def _render_story_text(report: Report, display: Display) -> str:
     from shapewright.views.terminal.rehearsal import format_story
 
     width, unicode = display.width, display.unicode
-    return format_story(report, width, display.color, unicode, display.gradients)
+    return format_story(
+        report, width, display.color, unicode, display.gradients, display.notes
+    )
 
 
 @renders("report", "concise", "text", "a line each")

@@ -13,8 +13,27 @@ from math import prod
 
 from shapewright.analysis.fixes.constructors import change_layer_size
 from shapewright.analysis.fixes.keywords_and_methods import with_keyword
+from shapewright.analysis.fixes.label_edits import (
+    suggest_ignored_padding,
+    suggest_nearest,
+    suggest_sign,
+)
 from shapewright.analysis.fixes.loss_edits import suggest_loss_edits
 from shapewright.analysis.fixes.operands import append_method
+from shapewright.analysis.fixes.shared_objects import (
+    suggest_buffers,
+    suggest_model_copy,
+    suggest_own_layers,
+    suggest_part,
+)
+from shapewright.analysis.fixes.step_edits import (
+    suggest_earlier_clipping,
+    suggest_frozen_mode,
+    suggest_loaded_states,
+    suggest_other_loop,
+    suggest_unscaling,
+    suggest_weights_of_samples,
+)
 from shapewright.analysis.fixes.tensor_edits import (
     suggest_classes,
     suggest_element_of_each_row,
@@ -46,6 +65,8 @@ from shapewright.analysis.state_dicts import suggest_renamed_keys
 from shapewright.findings.codes import (
     BATCH_AXIS,
     BUILT_IN_FORWARD,
+    CLIPPED_AFTER_STEP,
+    CLIPPED_SCALED,
     COMPARED_SCORES,
     COUNT_NOT_READ,
     COUNT_OVER_BATCHES,
@@ -58,6 +79,7 @@ from shapewright.findings.codes import (
     GRADIENTS_NOT_CLEARED,
     GRAPH_KEPT,
     INDEX_OF_ALL_ROWS,
+    INTERPOLATED_LABELS,
     LAST_STEP,
     LAYOUT,
     LOSS_INPUT,
@@ -65,16 +87,26 @@ from shapewright.findings.codes import (
     MASK_AXIS,
     MEAN_OF_MEANS,
     MEAN_OVER_SAMPLES,
+    MODEL_NOT_COPIED,
     NEVER_STEPPED,
     NOT_A_PARAMETER,
     NOT_IN_OPTIMIZER,
     ONE_SAMPLE,
     OUTER_BROADCAST,
+    PADDED_TARGETS,
     PAIRED_ROWS,
+    REPEATED_LAYER,
+    SAMPLER_WEIGHTS,
     SCHEDULER_ORDER,
+    SCHEDULER_UNIT,
+    SINGLE_CLASS,
+    STATE_NOT_RESUMED,
+    STATISTICS_NOT_COPIED,
+    STATISTICS_NOT_FROZEN,
     SUM_AFTER_LOOP,
     TRAINED_IN_EVAL_MODE,
     UNMATCHED_STATE_DICT,
+    UNUSED_SPLIT,
     VIEW_MIXES_DIMS,
     WRONG_AXIS,
 )
@@ -437,12 +469,25 @@ WAYS: dict[str, Suggest] = {
     COMPARED_SCORES: suggest_classes,
     PAIRED_ROWS: suggest_one_order,
     UNMATCHED_STATE_DICT: suggest_renamed_keys,
+    REPEATED_LAYER: suggest_own_layers,
+    INTERPOLATED_LABELS: suggest_nearest,
+    PADDED_TARGETS: suggest_ignored_padding,
+    STATE_NOT_RESUMED: suggest_loaded_states,
+    STATISTICS_NOT_FROZEN: suggest_frozen_mode,
+    SAMPLER_WEIGHTS: suggest_weights_of_samples,
+    STATISTICS_NOT_COPIED: suggest_buffers,
+    SINGLE_CLASS: suggest_sign,
+    UNUSED_SPLIT: suggest_part,
+    MODEL_NOT_COPIED: suggest_model_copy,
     INDEX_OF_ALL_ROWS: suggest_element_of_each_row,
     EVALUATED_IN_TRAINING_MODE: suggest_mode,
     EVALUATED_WITH_GRAPH: suggest_no_grad,
     FLAG_WITHOUT_EFFECT: suggest_flag,
     TRAINED_IN_EVAL_MODE: suggest_mode,
     NOT_IN_OPTIMIZER: suggest_registration,
+    SCHEDULER_UNIT: suggest_other_loop,
+    CLIPPED_AFTER_STEP: suggest_earlier_clipping,
+    CLIPPED_SCALED: suggest_unscaling,
     SCHEDULER_ORDER: suggest_order_of_steps,
 }
 """What suggests edits, by the code of a warning."""

@@ -7,11 +7,22 @@ from collections.abc import Collection
 from shapewright.analysis.hazards import is_ignored_here
 from shapewright.analysis.program_run import Program
 from shapewright.analysis.training_mistakes import accuracies as accuracies
+from shapewright.analysis.training_mistakes import checkpoints as checkpoints
+from shapewright.analysis.training_mistakes import (
+    clipped_gradients as clipped_gradients,
+)
 from shapewright.analysis.training_mistakes import counters as counters
+from shapewright.analysis.training_mistakes import data_sets as data_sets
 from shapewright.analysis.training_mistakes import frozen_flags as frozen_flags
 from shapewright.analysis.training_mistakes import kept_graphs as kept_graphs
 from shapewright.analysis.training_mistakes import loss_averages as loss_averages
+from shapewright.analysis.training_mistakes import model_copies as model_copies
+from shapewright.analysis.training_mistakes import norm_statistics as norm_statistics
 from shapewright.analysis.training_mistakes import optimization as optimization
+from shapewright.analysis.training_mistakes import (
+    paired_augmentations as paired_augmentations,
+)
+from shapewright.analysis.training_mistakes import schedules as schedules
 from shapewright.analysis.training_mistakes.context import RehearsalContext
 from shapewright.findings.codes import TIMEOUT, list_lookers
 from shapewright.findings.finding import Finding

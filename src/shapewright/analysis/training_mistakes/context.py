@@ -14,7 +14,13 @@ from shapewright.findings.finding import Finding, Related, Severity
 from shapewright.program.source_text import SourceText
 from shapewright.program.spans import Span
 from shapewright.program.syntax_nodes import get_called_name
-from shapewright.record.report import Moment, Place, Rehearsal, Training
+from shapewright.record.report import (
+    Moment,
+    Observation,
+    Place,
+    Rehearsal,
+    Training,
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,6 +60,10 @@ class RehearsalContext:
         line = text.lines[place[1] - 1]
         start = len(line) - len(line.lstrip())
         return Span(place[0], place[1], start + 1, place[1], len(line.rstrip()) + 1)
+
+    def observations(self, kind: str) -> Iterator[Observation]:
+        """Yield the observations of a kind."""
+        return (seen for seen in self.training.met if seen.kind == kind)
 
     def built(self, path: str) -> Span | None:
         """Return the span where the module that holds a parameter was constructed, or

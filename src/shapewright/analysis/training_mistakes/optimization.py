@@ -43,7 +43,7 @@ from shapewright.record.report import (
 @looks_for(GRADIENTS_NOT_CLEARED, misled_by_errors=True)
 def find_stale_gradients(scene: RehearsalContext) -> Iterator[Finding]:
     """Find backward passes that add to gradients that a step has already used."""
-    for met in _iter_observations(scene, "stale"):
+    for met in scene.observations("stale"):
         user = f"`{met.name}`" if met.name else "an update by hand"
         clearing = "`zero_grad()`" if met.name else "`grad.zero_()` or `grad = None`"
         yield build_finding(
@@ -93,7 +93,7 @@ def find_unused_gradients(scene: RehearsalContext) -> Iterator[Finding]:
     """Find gradients that are cleared before any step has used them."""
     if not any(optimizer.stepped for optimizer in scene.training.optimizers):
         return
-    for met in _iter_observations(scene, "cleared-unused"):
+    for met in scene.observations("cleared-unused"):
         if met.name and _is_stepped(scene, met):
             continue  # under a condition that did not come
         if _is_in_optimizer(scene, met.place):
@@ -220,7 +220,7 @@ def find_idle_parameters(scene: RehearsalContext) -> Iterator[Finding]:
 @looks_for(TRAINED_IN_EVAL_MODE, EVALUATED_IN_TRAINING_MODE)
 def find_wrong_modes(scene: RehearsalContext) -> Iterator[Finding]:
     """Find training in evaluation mode and evaluation in training mode."""
-    for met in _iter_observations(scene, "trained-in-eval"):
+    for met in scene.observations("trained-in-eval"):
         yield build_finding(
             TRAINED_IN_EVAL_MODE,
             f"`{met.name}` is trained in evaluation mode here: after `eval()` nothing "
@@ -228,7 +228,7 @@ def find_wrong_modes(scene: RehearsalContext) -> Iterator[Finding]:
             scene.span(met.place, "backward"),
             (scene.span(met.other, "eval"), "`eval()` was called here"),
         )
-    for met in _iter_observations(scene, "evaluated-in-training"):
+    for met in scene.observations("evaluated-in-training"):
         yield build_finding(
             EVALUATED_IN_TRAINING_MODE,
             f"`{met.name}` is evaluated in training mode: its dropout is active, and "
@@ -236,13 +236,6 @@ def find_wrong_modes(scene: RehearsalContext) -> Iterator[Finding]:
             "batch norm statistics include this data",
             scene.span(met.place),
         )
-
-
-def _iter_observations(scene: RehearsalContext, kind: str) -> Iterator[Observation]:
-    """Yield the observations of a kind."""
-    return (
-        observation for observation in scene.training.met if observation.kind == kind
-    )
 
 
 def _list_names(names: Sequence[str], most: int = 4) -> str:
@@ -378,7 +371,7 @@ def find_schedule_mistakes(scene: RehearsalContext) -> Iterator[Finding]:
     """Find schedulers that step before their optimizer, and schedules that are too
     short.
     """
-    for met in _iter_observations(scene, "scheduled-first"):
+    for met in scene.observations("scheduled-first"):
         yield build_finding(
             SCHEDULER_ORDER,
             f"`{met.name}` steps before its optimizer: the first learning rate is "
@@ -414,7 +407,7 @@ def find_changed_states(scene: RehearsalContext) -> Iterator[Finding]:
     """Find saved model states that changed along with the model, so that loading
     restores the last step.
     """
-    for met in _iter_observations(scene, "state-not-copied"):
+    for met in scene.observations("state-not-copied"):
         yield build_finding(
             STATE_NOT_COPIED,
             f"this state of `{met.name}` is no copy: the steps that follow change it "

@@ -21,6 +21,7 @@ from shapewright.findings.codes import ITEMS_DO_NOT_STACK
 from shapewright.record.report import LastBatch, ListField
 from shapewright.runtime.loops.iterables import LoaderPass
 from shapewright.runtime.loops.loop_calls import iter_turns
+from shapewright.runtime.training.data_sets import watch_data_sets
 from shapewright.runtime.training.story import format_file
 
 if TYPE_CHECKING:
@@ -189,6 +190,8 @@ class _Batches(LoaderPass):
         else:
             self.plan = _list_batches(loader)
             self.total = len(self.plan)
+        self.place = stage.loaders.get(loader, ("", 0))
+        stage.facts.data.note_pass(self, self.place)
         self.node: Node | None = None
         self.length = 0
 
@@ -240,6 +243,7 @@ class _Batches(LoaderPass):
         finally:
             self.stage.making -= 1
         self.at = index + 1
+        self.stage.facts.data.note_batch(self, self.place, self.stage.trained)
         self.stage.fetched.append(self)
         self.stage.made.append((began, len(events)))
         self.tell(batch)
@@ -478,10 +482,12 @@ def watch_loaders(stage: RehearsalState) -> Iterator[None]:
         def __init__(self: Any, *args: Any, **kwargs: Any) -> None:
             original(self, *args, **kwargs)
             stage.loaders[self] = stage.story.line(stage.engine)
+            stage.facts.data.note_use(self.dataset)
 
         return __init__
 
     with (
+        watch_data_sets(stage.facts.data),
         replace_attribute(DataLoader, "__init__", built),
         replace_attribute(DataLoader, "__iter__", batches),
         replace_attribute(DataLoader, "__len__", length),

@@ -117,6 +117,7 @@ class RehearsalState(ProgramRun):
     def called(self, call: RunningCall, out: Any) -> None:
         """Note that a call of a module returned."""
         self.facts.modes.called(call)
+        self.facts.statistics.called(call, self.steps)
         self.gradients.called(call, out)
 
     def is_one_step(self) -> bool:

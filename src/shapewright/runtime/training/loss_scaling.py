@@ -57,6 +57,11 @@ class _Scaler:
         self.factors: dict[str, float] = {
             name: kwargs.get(name, value) for name, value in FACTORS.items()
         }
+        self.is_wanted = bool(kwargs.get("enabled", True))
+        self.since_update = False  # whether it has scaled a loss since
+        self.has_told_scale = False  # since then too: to the program
+        self.divided: set[int] = set()  # optimizers whose gradients it unscaled
+        self.stage.facts.clippings.scalers.append(self)
         self.scaled = False
         self.stages: dict[int, str] = {}
         self.checked: set[int] = set()
@@ -64,7 +69,15 @@ class _Scaler:
     def is_enabled(self) -> bool:
         return self.enabled
 
+    def has_scaled(self, optimizer: Any) -> bool:
+        """Return whether the gradients of an optimizer are still those of a scaled
+        loss, and nobody has asked for the scale.
+        """
+        waits = self.is_wanted and self.since_update and not self.has_told_scale
+        return waits and id(optimizer) not in self.divided
+
     def get_scale(self) -> float:
+        self.has_told_scale = True
         return 65536.0 if self.enabled else 1.0
 
     def get_growth_factor(self) -> float:
@@ -86,12 +99,14 @@ class _Scaler:
         self.factors["growth_interval"] = new_interval
 
     def scale(self, outputs: Any) -> Any:
-        self.scaled = True
+        self.scaled = self.since_update = True
         if not self.enabled or not isinstance(outputs, torch.Tensor):
             return outputs
         return outputs * 1.0
 
     def unscale_(self, optimizer: Any) -> None:
+        self.stage.facts.clippings.before_scaled_step(optimizer)
+        self.divided.add(id(optimizer))
         if not self.enabled:
             return
         self.must_have_scaled("unscale_")
@@ -107,6 +122,7 @@ class _Scaler:
         self.stages[id(optimizer)] = UNSCALED
 
     def step(self, optimizer: Any, *args: Any, **kwargs: Any) -> Any:
+        self.stage.facts.clippings.before_scaled_step(optimizer)
         if not self.enabled:
             return optimizer.step(*args, **kwargs)
         if "closure" in kwargs:
@@ -128,6 +144,8 @@ class _Scaler:
         return out
 
     def update(self, new_scale: Any = None) -> None:
+        self.since_update = self.has_told_scale = False
+        self.divided.clear()
         if not self.enabled:
             return
         self.must_have_scaled("update")

@@ -34,7 +34,9 @@ from shapewright.engine.function_names import get_plain_name
 from shapewright.engine.replacement import copy_attributes, replace_attribute
 from shapewright.findings.codes import DTYPE_MISMATCH
 from shapewright.record.report import Place
+from shapewright.runtime.training.gradient_clipping import watch_clipping
 from shapewright.runtime.training.gradients import track_graph
+from shapewright.runtime.training.planned_steps import find_planned_steps
 
 if TYPE_CHECKING:
     from shapewright.runtime.loops.loop_state import RehearsalState
@@ -213,6 +215,7 @@ def watch_steps(stage: RehearsalState) -> Iterator[None]:
         stage.engine.watch_differentiation(partial(_note_graph, stage))
         stack.callback(stage.engine.watch_differentiation, None)
         replays = stack.enter_context(_replay_steps(stage))
+        stack.enter_context(watch_clipping(stage.facts.clippings))
         for owner, name, make in (
             (torch.Tensor, "backward", _make_backward(stage)),
             (Optimizer, "zero_grad", _make_zero_grad(stage)),
@@ -319,6 +322,9 @@ def _make_scheduler_step(stage: RehearsalState) -> Callable[[Any], Any]:
                 name = type(self).__name__
                 node = stage.story.note_event(stage.engine, "schedule", name)
                 node.total = getattr(self, "total_steps", None)
+                plan = find_planned_steps(self) if count == 1 else None
+                if plan is not None:
+                    stage.facts.meet("planned", stage.here(), None, f"{name} {plan}")
                 watched = stage.facts.of(self.optimizer)
                 if count == 1 and watched is not None and watched.stepped is None:
                     place = stage.here()
@@ -357,6 +363,7 @@ def _make_train(stage: RehearsalState) -> Callable[[Any], Any]:
                 kind = "train" if mode else "eval"
                 stage.story.note_event(stage.engine, kind, type(self).__name__)
                 stage.facts.modes.mode(self, mode)
+                stage.facts.statistics.note_mode(self, mode)
                 return original(self, mode)
             finally:
                 inside[0] = False
@@ -380,19 +387,26 @@ class _States:
             self.taken[self.stage.engine.info(tensor).number] = where
 
     def load(self, module: nn.Module, state: Any) -> None:
-        """Report a loaded state dict that is old but shares the model's storages."""
+        """Report a loaded state dict that shares the storages of the model itself."""
         stage = self.stage
-        engine, taken = stage.engine, list[tuple[Place, int]]()
+        engine = stage.engine
         trained = list(self.trained(module, state))
         stepped = {key for watched in stage.facts.watched for key in watched.held}
-        for key, parameter, tensor in trained:
+        taken = list[tuple[Place, int]]()
+        for _, parameter, tensor in trained:
             same = engine.info(tensor).storage is engine.info(parameter).storage
             known = self.taken.get(engine.info(tensor).number)
-            if not same or known is None or key not in stepped:
+            if not same or known is None:
                 return
             taken.append(known)
-        if taken and all(steps < stage.steps for _, steps in taken):
-            name = type(module).__name__
+        name = type(module).__name__
+        if not taken:
+            return
+        if all(steps == stage.steps for _, steps in taken):
+            stage.facts.meet("own-state", stage.here(), None, name)
+        elif all(key in stepped for key, _, _ in trained) and all(
+            steps < stage.steps for _, steps in taken
+        ):
             stage.facts.meet("state-not-copied", taken[0][0], stage.here(), name)
 
     def trained(
@@ -457,6 +471,7 @@ def _make_load_state_dict(states: _States) -> Callable[[Any], Any]:
             self: Any, state_dict: Any, *args: Any, **kwargs: Any
         ) -> Any:
             states.load(self, state_dict)
+            states.stage.facts.statistics.note_load(self)
             return original(self, state_dict, *args, **kwargs)
 
         return load_state_dict

@@ -282,6 +282,7 @@ class Rehearser:
         stage = self.stage
         stage.tell_unmet()
         left = tuple(iter_remainders(stage, self.folder))
+        stage.facts.data.look_at_items(stage.made, stage.fetched)
         story = replace(
             self._story(stage.facts.told(self.folder)),
             gradients=stage.gradients.told(),

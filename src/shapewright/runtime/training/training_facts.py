@@ -10,7 +10,10 @@ from typing import TYPE_CHECKING, Any
 import torch
 
 from shapewright.record.report import Observation, Optimized, Outside, Place, Training
+from shapewright.runtime.training.data_sets import DataFacts
+from shapewright.runtime.training.gradient_clipping import Clippings, Gradient
 from shapewright.runtime.training.model_modes import Modes
+from shapewright.runtime.training.norm_statistics import NormStatistics
 from shapewright.runtime.training.parameter_writes import ByHand, Weights
 from shapewright.runtime.training.story import format_file
 
@@ -22,10 +25,6 @@ SAMPLE = 3
 """Parameters of an optimizer whose gradients are checked after a backward pass."""
 
 MOST_PATHS = 400
-
-
-Gradient = tuple[Any, Any, int]
-"""A parameter, its gradient, and the version of the gradient."""
 
 
 class _Watched:
@@ -65,6 +64,9 @@ class Facts:
         self.modes = Modes(run, self.meet)
         self.by_hand = ByHand(run, self.meet)
         self.weights = Weights(run.engine)
+        self.data = DataFacts(run, self.meet)
+        self.clippings = Clippings(self)
+        self.statistics = NormStatistics(run, self.meet)
 
     def meet(
         self, kind: str, place: Place, other: Place | None = None, name: str = ""
@@ -111,6 +113,7 @@ class Facts:
                     parameter for parameter, _, _ in watched.used
                 )
                 watched.piled = self.unused, watched.used
+        self.clippings.after_backward()
         if self.unused is not None:
             with torch._C.DisableTorchFunction():
                 self.by_hand.after_backward(self.unused)
@@ -239,6 +242,11 @@ class Facts:
             return None if place is None else (format_file(place[0], folder), place[1])
 
         self.look_by_hand()
+        self.data.look_at_splits()
+        self.clippings.look_at_late()
+        self.statistics.look_at_frozen()
+        stepped = {key for watched in self.watched for key in watched.held}
+        self.statistics.look_at_copies({*stepped, *self.had})
         for evaluation in self.modes.iter_unreached():
             self.meet("evaluated-in-training", evaluation.place, None, evaluation.name)
         paths = self.paths()

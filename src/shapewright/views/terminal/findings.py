@@ -56,7 +56,7 @@ def format_finding_lines(
         lines += _format_snippet(
             finding.span, finding.severity, trace, margin, terminal
         )
-    notes = _format_notes(finding, margin)
+    notes = _format_notes(finding, margin, terminal.notes)
     if notes and finding.span is not None:
         lines.append([(f"{margin} {terminal.glyphs.rule}", "edge")])
     return lines + notes + _format_fixes(finding, tried)
@@ -78,14 +78,16 @@ def _format_fixes(finding: Finding, how: str) -> list[Line]:
     return lines
 
 
-def _format_notes(finding: Finding, margin: str) -> list[Line]:
-    """Return the origin of each side, and torch's own message if it is different."""
-    lines: list[Line] = []
-    for text in finding.lines:
-        lines.append([(f"{margin}   ", ""), (text, "")])
-    for related in finding.related:
-        text = f"{related.message}, at {_format_place(related.span, finding)}"
-        lines.append([(f"{margin} = ", "edge"), (text, "")])
+def _format_notes(finding: Finding, margin: str, most: int | None) -> list[Line]:
+    """Return the origin of each side, and torch's own message if it is different.
+
+    With `most`, the first so many of these notes, and how many there are behind
+    `--verbose`.
+    """
+    texts = [
+        f"{related.message}, at {_format_place(related.span, finding)}"
+        for related in finding.related
+    ]
     own = finding.code.startswith("program-")  # the program's error, not torch's
     if (
         finding.torch_message
@@ -93,7 +95,18 @@ def _format_notes(finding: Finding, margin: str) -> list[Line]:
         and finding.message not in finding.torch_message
     ):
         who = "Python" if finding.code in OF_PYTHON else "torch"
-        text = f"{who} says: {finding.torch_message.strip().splitlines()[0]}"
+        first = finding.torch_message.strip().splitlines()[0]
+        texts.append(f"{who} says: {first}")
+    lines: list[Line] = []
+    for text in finding.lines:
+        lines.append([(f"{margin}   ", ""), (text, "")])
+    if most is not None and len(texts) > most + 1:  # a single one is shown, too
+        more = len(texts) - most
+        chains = [text for text in texts[2:] if " -> " in text]  # `28 -> 24 -> 12`
+        others = [text for text in texts[2:] if text not in chains]
+        kept = [*texts[:2], *chains, *others][:most]
+        texts = [*kept, f"{more} more notes with --verbose"]
+    for text in texts:
         lines.append([(f"{margin} = ", "edge"), (text, "")])
     return lines
 
@@ -173,19 +186,24 @@ def format_report(
     colour: bool = False,
     unicode: bool = True,
     notes: list[Line] | None = None,
+    most: int | None = None,
 ) -> str:
     """Return the findings, each with its causes and fixes, and a line of counts.
 
-    `notes` replace the lines of assumptions.
+    `notes` replace the lines of assumptions; `most` limits the notes of a finding.
     """
     if report.parts:
         return "\n".join(
             [
-                *(format_report(part, width, colour, unicode) for part in report.parts),
+                *(
+                    format_report(part, width, colour, unicode, most=most)
+                    for part in report.parts
+                ),
                 render_lines(_format_parts(report), colour),
             ]
         )
-    terminal = Terminal(max(width or 100, 40), colour, UNICODE if unicode else ASCII)
+    glyphs = UNICODE if unicode else ASCII
+    terminal = Terminal(max(width or 100, 40), colour, glyphs, most)
     trace = report.trace
     lines: list[Line] = []
     for finding in report.findings:

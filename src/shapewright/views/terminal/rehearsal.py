@@ -310,15 +310,19 @@ def format_story(
     colour: bool = False,
     unicode: bool = True,
     gradients: bool = False,
+    most: int | None = None,
 ) -> str:
-    """Return the story, gradients if requested, and the findings."""
+    """Return the story, gradients if requested, and the findings.
+
+    `most` limits the notes of a finding.
+    """
     terminal = Terminal(max(width or 100, 40), colour, UNICODE if unicode else ASCII)
     rows = _format_rows(report, terminal)
     lines = [*_format_head(report, terminal), [], *rows, *([[]] if rows else [])]
     if gradients and report.rehearsal is not None:
         lines += [*_format_gradients(report.rehearsal.gradients, terminal), []]
     notes = _format_assumptions(report.assumptions, terminal)
-    findings_text = reports.format_report(report, width, colour, unicode, notes)
+    findings_text = reports.format_report(report, width, colour, unicode, notes, most)
     return render_lines(lines, colour) + findings_text
 
 

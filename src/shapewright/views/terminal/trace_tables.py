@@ -311,8 +311,22 @@ def format_trace(
     """
     glyphs = UNICODE if unicode else ASCII
     terminal = Terminal(max(width or PIPED, 40), colour, glyphs)
-    page = _format_page(trace, by, terminal, options or TableOptions())
+    options = options or TableOptions()
+    _check_options(by, options)
+    page = _format_page(trace, by, terminal, options)
     return render_lines(page, colour)
+
+
+def _check_options(by: By, options: TableOptions) -> None:
+    """Raise `ValueError` for a key or a column that the table does not have."""
+    keys, names = (
+        (MODULE_KEYS, MODULE_COLUMNS) if by == "module" else (OP_KEYS, OP_COLUMNS)
+    )
+    if options.sort and options.sort not in keys:
+        raise ValueError(f"a table by {by} is sorted by {', '.join(keys)}")
+    for name in options.columns:
+        if name not in names:
+            raise ValueError(f"no column {name!r}; there is {', '.join(names)}")
 
 
 def _format_page(

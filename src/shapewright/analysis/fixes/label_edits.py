@@ -1,0 +1,75 @@
+"""Edits for labels: how they are resized, padded and chosen."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+
+from shapewright.analysis.fixes.keywords_and_methods import with_keyword
+from shapewright.analysis.program_run import Program
+from shapewright.findings.finding import Edit, Finding, Fix
+from shapewright.program.source_text import SourceText, get_receiver, join_lines
+from shapewright.program.syntax_nodes import get_called_name
+
+
+def suggest_nearest(
+    program: Program, finding: Finding, text: SourceText, node: ast.AST
+) -> Iterator[Fix]:
+    """Suggest `mode="nearest"` for labels that are resized."""
+    if not isinstance(node, ast.Call):
+        return
+    parts = [text.written(argument) for argument in node.args]
+    for word in node.keywords:
+        if word.arg not in ("mode", "align_corners", "antialias"):
+            name = f"{word.arg}=" if word.arg is not None else "**"
+            parts.append(f"{name}{text.written(word.value)}")
+    parts.append('mode="nearest"')
+    new = f"{text.written(node.func)}({', '.join(parts)})"
+    yield Fix("fits", '`mode="nearest"`', (Edit(text.span(node), new),))
+
+
+def suggest_ignored_padding(
+    program: Program, finding: Finding, text: SourceText, node: ast.AST
+) -> Iterator[Fix]:
+    """Suggest to pad with -100, which losses ignore, or to name the padding to the
+    loss.
+    """
+    padding = program.call_at(finding.related[0].span) if finding.related else None
+    value = finding.message.partition("padded with ")[2].partition(",")[0]
+    name, written = value, None
+    if padding is not None:
+        where, call = padding
+        words = {word.arg: word.value for word in call.keywords}
+        written = words.get("padding_value") or words.get("value")
+        if isinstance(written, ast.Name):
+            name = where.written(written)
+    loss = node if isinstance(node, ast.Call) else None
+    built = program.built.get(finding.module)
+    if built is not None:
+        place = program.call_at(built.span)
+        text, loss = place if place is not None else (text, None)
+    if loss is not None and isinstance(written, ast.Name):
+        yield with_keyword(text, loss, f"ignore_index={name}")
+    if padding is not None:
+        where, call = padding
+        if written is not None:
+            yield Fix(
+                "fits", "`padding_value=-100`", (Edit(where.span(written), "-100"),)
+            )
+        elif get_called_name(call) == "pad_sequence":
+            yield with_keyword(where, call, "padding_value=-100")
+
+
+def suggest_sign(
+    program: Program, finding: Finding, text: SourceText, node: ast.AST
+) -> Iterator[Fix]:
+    """Suggest `(logits.squeeze(-1) > 0).long()` for `argmax` of a single logit."""
+    if not isinstance(node, ast.Call) or get_called_name(node) != "argmax":
+        return
+    receiver = get_receiver(node)
+    is_torch = isinstance(receiver, ast.Name) and receiver.id == "torch"
+    scores = (node.args[0] if node.args else None) if is_torch else receiver
+    if scores is None or get_called_name(scores) in ("sigmoid", "softmax"):
+        return
+    new = f"({text.written(scores)}.squeeze(-1) > 0).long()"
+    yield Fix("fits", f"`{join_lines(new)}`", (Edit(text.span(node), new),))

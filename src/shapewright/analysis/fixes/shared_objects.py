@@ -1,0 +1,108 @@
+"""Edits for objects that stand for others: one layer for several, a model for its copy,
+a data set for a part of it.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+
+from shapewright.analysis.fixes.statements import write_after, write_before
+from shapewright.analysis.program_run import Program
+from shapewright.findings.finding import Edit, Finding, Fix
+from shapewright.program.source_text import SourceText, get_receiver, join_lines
+from shapewright.program.syntax_nodes import get_called_name
+
+
+def suggest_own_layers(
+    program: Program, finding: Finding, text: SourceText, node: ast.AST
+) -> Iterator[Fix]:
+    """Suggest `[Layer() for _ in range(n)]` for `[Layer()] * n`."""
+    if not isinstance(node, ast.BinOp):
+        if isinstance(node, ast.ListComp | ast.GeneratorExp):
+            yield from _suggest_copies(text, node.elt)
+        return
+    held, count = node.left, node.right
+    if not isinstance(held, ast.List | ast.Tuple):
+        held, count = count, held
+    if not isinstance(held, ast.List | ast.Tuple) or not held.elts:
+        return
+    if not all(isinstance(element, ast.Call) for element in held.elts):
+        copied = [_write_copy(text, element) for element in held.elts]
+    else:
+        copied = [text.written(element) for element in held.elts]
+    if None in copied:
+        return
+    layers = ", ".join(str(layer) for layer in copied)
+    end = f"for _ in range({text.written(count)})"
+    new = f"[{layers} {end}]"
+    if len(held.elts) > 1:
+        new = f"[layer {end} for layer in ({layers})]"
+    yield Fix("fits", f"`{join_lines(new)}`", (Edit(text.span(node), new),))
+
+
+def suggest_part(
+    program: Program, finding: Finding, text: SourceText, node: ast.AST
+) -> Iterator[Fix]:
+    """Suggest the part for training in the place of the whole data set."""
+    name = finding.message.rpartition("`")[0].rpartition("`")[2]
+    if not isinstance(node, ast.Call):
+        return
+    words = [word.value for word in node.keywords if word.arg == "dataset"]
+    whole = node.args[0] if node.args else words[0] if words else None
+    if whole is not None and name:
+        yield Fix("fits", f"`{name}`", (Edit(text.span(whole), name),))
+
+
+def suggest_model_copy(
+    program: Program, finding: Finding, text: SourceText, node: ast.AST
+) -> Iterator[Fix]:
+    """Suggest a copy of a model where a second name of it is assigned."""
+    for related in finding.related:
+        place = program.node(related.span)
+        if place is not None and isinstance(place[1], ast.Assign):
+            yield from _suggest_copies(place[0], place[1].value)
+
+
+def suggest_buffers(
+    program: Program, finding: Finding, text: SourceText, node: ast.AST
+) -> Iterator[Fix]:
+    """Suggest to copy the buffers of two models beside their parameters."""
+    loop = text.parent(node)
+    if not isinstance(loop, ast.For) or not isinstance(node, ast.Call):
+        return
+    owners = [get_receiver(call) for call in node.args if isinstance(call, ast.Call)]
+    names = [text.written(owner) for owner in owners if owner is not None]
+    if len(names) == 2 and get_called_name(node) == "zip":
+        pairs = f"zip({names[0]}.buffers(), {names[1]}.buffers())"
+        new = f"for mean, new in {pairs}: mean.copy_(new)"
+        yield Fix("fits", f"`{new}`", (write_after(text, loop, new),))
+
+
+def _write_copy(text: SourceText, node: ast.expr) -> str | None:
+    """Return the expression of a copy, or None if the program does not import one."""
+    if isinstance(node, ast.Call):
+        return text.written(node)
+    for statement in text.nodes:
+        if isinstance(statement, ast.Import) and statement.names[0].name == "copy":
+            module = statement.names[0].asname or "copy"
+            return f"{module}.deepcopy({text.written(node)})"
+        if isinstance(statement, ast.ImportFrom) and statement.module == "copy":
+            for alias in statement.names:
+                if alias.name == "deepcopy":
+                    return f"{alias.asname or alias.name}({text.written(node)})"
+    return None
+
+
+def _suggest_copies(text: SourceText, node: ast.expr) -> Iterator[Fix]:
+    """Suggest a copy of an object for the object itself."""
+    new, edits = _write_copy(text, node), list[Edit]()
+    if new is None:
+        new = f"copy.deepcopy({text.written(node)})"
+        imports = [n for n in text.nodes if isinstance(n, ast.Import | ast.ImportFrom)]
+        first = min(imports, key=lambda node: node.lineno, default=None)
+        if first is None or getattr(first, "module", "") == "__future__":
+            return
+        edits.append(write_before(text, first, "import copy"))
+    edits.append(Edit(text.span(node), new))
+    yield Fix("fits", f"`{join_lines(new)}`", tuple(edits))

@@ -1,0 +1,146 @@
+"""Edits that move the calls of a training step: clipping, unscaling, schedulers."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+
+from shapewright.analysis.fixes.statements import cut_lines, write_after, write_before
+from shapewright.analysis.program_run import Program
+from shapewright.findings.finding import Edit, Finding, Fix
+from shapewright.program.source_text import SourceText, get_receiver, join_lines
+from shapewright.program.syntax_nodes import LOOPS, get_called_name
+
+
+def suggest_earlier_clipping(
+    program: Program, finding: Finding, text: SourceText, node: ast.AST
+) -> Iterator[Fix]:
+    """Suggest to clip gradients before the step that uses them."""
+    step = _find_related_statement(program, finding, text)
+    if isinstance(node, ast.expr) and step is not None:
+        clip = text.statement_of(node)
+        if text.parent(clip) is text.parent(step):
+            new = text.written(clip)
+            edits = write_before(text, step, new), cut_lines(text, clip)
+            yield Fix("fits", f"`{join_lines(new)}` before the step", edits)
+
+
+def suggest_unscaling(
+    program: Program, finding: Finding, text: SourceText, node: ast.AST
+) -> Iterator[Fix]:
+    """Suggest `scaler.unscale_(optimizer)` before gradients are clipped."""
+    step = _find_related_statement(program, finding, text)
+    call = getattr(step, "value", None)
+    if not isinstance(call, ast.Call) or not isinstance(node, ast.expr):
+        return
+    scaler = get_receiver(call)
+    if get_called_name(call) == "step" and scaler is not None and call.args:
+        new = f"{text.written(scaler)}.unscale_({text.written(call.args[0])})"
+        yield Fix(
+            "fits", f"`{new}`", (write_before(text, text.statement_of(node), new),)
+        )
+
+
+def suggest_other_loop(
+    program: Program, finding: Finding, text: SourceText, node: ast.AST
+) -> Iterator[Fix]:
+    """Suggest to step a scheduler with each batch, or behind the loop over them."""
+    if not isinstance(node, ast.expr):
+        return
+    statement = text.statement_of(node)
+    new = text.written(statement)
+    step = _find_related_statement(program, finding, text)
+    if step is not None:
+        edits = write_after(text, step, new), cut_lines(text, statement)
+        yield Fix("fits", f"`{new}` after the optimizer's step", edits)
+        return
+    loop = text.around(statement, *LOOPS)
+    if loop is not None and text.around(loop, *LOOPS) is not None:
+        edits = cut_lines(text, statement), write_after(text, loop, new)
+        yield Fix("fits", f"`{new}` behind the loop over batches", edits)
+
+
+def suggest_loaded_states(
+    program: Program, finding: Finding, text: SourceText, node: ast.AST
+) -> Iterator[Fix]:
+    """Suggest to load the other states of a checkpoint behind the model's."""
+    statement = node if isinstance(node, ast.stmt) else None
+    if isinstance(node, ast.expr):
+        statement = text.statement_of(node)
+    words = finding.message.split("`")[1::2]
+    count = (len(words) - sum("[" in word for word in words)) // 2
+    owners = words[:count]
+    states = [word for word in words if "[" in word]
+    if statement is None or len(owners) != len(states):
+        return
+    lines = [
+        f"{owner}.load_state_dict({state})"
+        for owner, state in zip(owners, states, strict=True)
+    ]
+    new = "; ".join(lines)
+    yield Fix("fits", f"`{new}`", (write_after(text, statement, new),))
+
+
+def suggest_frozen_mode(
+    program: Program, finding: Finding, text: SourceText, node: ast.AST
+) -> Iterator[Fix]:
+    """Suggest `backbone.eval()` behind the `train()` of a partly frozen model."""
+    model = get_receiver(node) if isinstance(node, ast.Call) else None
+    if model is None or not isinstance(node, ast.Call):
+        return
+    owner = text.written(model)
+    for part in dict.fromkeys(_iter_frozen_parts(text)):
+        name = part
+        if part.startswith("self.") and owner != "self":
+            name = f"{owner}{part[4:]}"
+        if name != owner:
+            edit = write_after(text, text.statement_of(node), f"{name}.eval()")
+            yield Fix("fits", f"`{name}.eval()`", (edit,))
+
+
+def _iter_frozen_parts(text: SourceText) -> Iterator[str]:
+    """Yield the modules whose parameters the text freezes."""
+    for node in text.nodes:
+        if not isinstance(node, ast.Call):
+            continue
+        owner = get_receiver(node)
+        if owner is None:
+            continue
+        if get_called_name(node) == "requires_grad_" and node.args:
+            value = node.args[0]
+            if isinstance(value, ast.Constant) and value.value is False:
+                yield text.written(owner)
+        loop = text.parent(node)
+        if get_called_name(node) == "parameters" and isinstance(loop, ast.For):
+            written = text.written(loop)
+            if "requires_grad" in written and "False" in written:
+                yield text.written(owner)
+
+
+def suggest_weights_of_samples(
+    program: Program, finding: Finding, text: SourceText, node: ast.AST
+) -> Iterator[Fix]:
+    """Suggest `weights[labels]` for a sampler of a `TensorDataset`."""
+    data = node.args[0] if isinstance(node, ast.Call) and node.args else None
+    if not isinstance(data, ast.Name) or "TensorDataset" not in finding.message:
+        return
+    for call in text.nodes:
+        if get_called_name(call) == "WeightedRandomSampler" and isinstance(
+            call, ast.Call
+        ):
+            weights = call.args[0] if call.args else None
+            if isinstance(weights, ast.Name | ast.Attribute):
+                new = f"{text.written(weights)}[{data.id}.tensors[-1]]"
+                yield Fix("fits", f"`{new}`", (Edit(text.span(weights), new),))
+
+
+def _find_related_statement(
+    program: Program, finding: Finding, text: SourceText
+) -> ast.stmt | None:
+    """Return the statement at the first place that explains a finding."""
+    for related in finding.related:
+        place = program.node(related.span)
+        if place is not None and place[0] is text:
+            node = place[1]
+            return node if isinstance(node, ast.stmt) else text.statement_of(node)
+    return None

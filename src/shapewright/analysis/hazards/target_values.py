@@ -1,0 +1,176 @@
+"""Find targets whose values are not what the loss takes them for: class labels that
+were interpolated, and padding that counts as a class.
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+
+from shapewright.analysis.hazards.context import HazardContext
+from shapewright.analysis.provenance.axis_flow import OperatorCall
+from shapewright.findings.codes import INTERPOLATED_LABELS, PADDED_TARGETS, looks_for
+from shapewright.findings.finding import Finding
+from shapewright.operators.facts import operators_with
+from shapewright.record.ops import Fact, Op
+
+AVERAGING = frozenset({"bilinear", "bicubic", "linear", "trilinear", "area"})
+"""Modes of interpolation that make values between two labels."""
+RESIZING = frozenset({"interpolate", "grid_sample", "upsample"})
+PASSING = operators_with("joins_tensors", "rounds") | {"clone"}
+SAME = ("view", "same", "copy")
+"""Kinds of calls that return the values that they take, perhaps in another dtype."""
+MOST_CLASSES = 200
+"""Classes of labels, at most: a loss over 256 classes may be one of brightnesses."""
+CLASS_LOSSES = frozenset({"cross_entropy", "nll_loss"})
+END_TOKEN = re.compile(r"eos|end|stop|sep\b", re.IGNORECASE)
+"""Words for a token that is predicted behind the last one too."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Labels:
+    """Labels on their way to a loss: `op` resized or padded them, where known."""
+
+    op: Op | None = None
+    value: int = 0
+
+
+class _Followed:
+    """Tensors that hold labels, followed call by call."""
+
+    def __init__(self) -> None:
+        self.labels: dict[int, _Labels] = {}  # by the number of a tensor
+
+    def first(self, op: Op) -> tuple[Fact, _Labels] | None:
+        """Return the first input of a call that holds labels."""
+        for fact in op.inputs:
+            if fact.tensor in self.labels:
+                return fact, self.labels[fact.tensor]
+        return None
+
+    def follow(self, call: OperatorCall) -> None:
+        """Note what a call makes of labels, if they are the same values."""
+        op, known = call.op, self.first(call.op)
+        if known is None:
+            return
+        if op.kind in SAME or call.name in PASSING:
+            for out in op.outputs:
+                self.labels.setdefault(out.tensor, known[1])
+
+
+@looks_for(INTERPOLATED_LABELS)
+def find_interpolated_labels(scene: HazardContext) -> Iterator[Finding]:
+    """Find integer labels that are resized with a mode that averages them."""
+    followed, seen = _Followed(), set[object]()
+    for call in scene.calls:
+        op = call.op
+        if call.name in RESIZING and op.inputs:
+            source = _find_labels(scene, op.inputs[0])
+            if source and call.given(2, "mode", default="nearest") in AVERAGING:
+                followed.labels[op.outputs[0].tensor] = _Labels(op)
+            continue
+        followed.follow(call)
+        labels = _get_target(followed, call, 3, MOST_CLASSES)
+        if labels is None or labels.op is None or labels.op.span in seen:
+            continue
+        seen.add(labels.op.span)
+        mode = dict(labels.op.arguments).get("mode", "bilinear")
+        yield scene.finding(
+            INTERPOLATED_LABELS,
+            labels.op,
+            f"class labels are resized with `{mode}`: between labels 1 and 3 it makes"
+            " a 2, a class that is not there",
+            (op, "they are a target here"),
+        )
+
+
+def _find_labels(scene: HazardContext, fact: Fact) -> bool:
+    """Return whether a tensor of floats was cast from integers just before."""
+    for _ in range(6):
+        if not fact.dtype.startswith(("float", "bfloat", "half")):
+            return fact.dtype.startswith(("int", "uint"))
+        maker = scene.maker(fact)
+        if maker is None or not maker.op.inputs:
+            return False
+        if maker.op.kind not in SAME and maker.name not in PASSING:
+            return False
+        fact = maker.op.inputs[0]
+    return False
+
+
+def _get_target(
+    followed: _Followed, call: OperatorCall, classes: int, most: int = 1 << 30
+) -> _Labels | None:
+    """Return the labels that are the target of a loss over so many classes."""
+    ins = call.op.inputs
+    if call.name not in CLASS_LOSSES or len(ins) < 2 or len(ins[0].shape) < 2:
+        return None
+    if not classes <= ins[0].shape[1] <= most or not ins[1].dtype.startswith(
+        ("int", "uint")
+    ):
+        return None
+    return followed.labels.get(ins[1].tensor)
+
+
+@looks_for(PADDED_TARGETS)
+def find_padded_targets(scene: HazardContext) -> Iterator[Finding]:
+    """Find losses that take the padding of their targets for a class."""
+    followed, seen = _Followed(), set[object]()
+    for call in scene.calls:
+        op = call.op
+        padding = _find_padding(call)
+        if padding is not None:
+            followed.labels[op.outputs[0].tensor] = padding
+            continue
+        followed.follow(call)
+        labels = _get_target(followed, call, 2)
+        if labels is None or labels.op is None or op.span in seen:
+            continue
+        ignored = call.given(4, "ignore_index", default=-100)
+        averaged = call.given(6, "reduction", default="mean") in ("mean", "sum")
+        if ignored == labels.value or not averaged or len(op.inputs) > 2:
+            continue
+        if _is_end_token(scene, labels.op):
+            continue
+        seen.add(op.span)
+        target = scene.words(op)[1]
+        yield scene.finding(
+            PADDED_TARGETS,
+            op,
+            f"{target} is padded with {labels.value}, and this loss ignores {ignored}:"
+            f" the padding is trained on as class {labels.value}",
+            (labels.op, "it is padded here"),
+        )
+
+
+def _find_padding(call: OperatorCall) -> _Labels | None:
+    """Return the labels that a call makes by padding sequences of different lengths."""
+    ins = call.op.inputs
+    if not ins or not all(fact.dtype.startswith("int") for fact in ins):
+        return None
+    value: object = None
+    if call.name == "pad_sequence" and len({fact.shape[:1] for fact in ins}) > 1:
+        value = call.given(2, "padding_value", default=0)
+    elif call.name == "pad" and call.given(2, "mode", default="constant") == "constant":
+        amounts = call.given(1, "pad", default=())
+        numbers = tuple(amounts) if isinstance(amounts, list | tuple) else ()
+        behind = len(numbers) == 2 and numbers[0] == 0 and numbers[1] > 0
+        some = behind and len(ins[0].shape) == 1  # a mask's border may be background
+        value = (call.given(3, "value", default=0) or 0) if some else None
+    if isinstance(value, int | float) and value == int(value):
+        return replace(_Labels(call.op), value=int(value))
+    return None
+
+
+def _is_end_token(scene: HazardContext, op: Op) -> bool:
+    """Return whether the text pads with a token that ends a sequence."""
+    text_and_call = scene.program.call_at(op.span)
+    if text_and_call is None:
+        return False
+    text, node = text_and_call
+    words = [word.value for word in node.keywords if word.arg != "batch_first"]
+    values = [*node.args[1:], *words]
+    names = [value for value in values if not isinstance(value, ast.Constant)]
+    return any(END_TOKEN.search(text.written(name)) for name in names)

@@ -1,0 +1,166 @@
+"""Find copies of models that are none: a target network or an average that is the model
+itself under a second name.
+
+An update of such a copy reads and writes the same weights. That is harmless where the
+text says so (`model.load_state_dict(model.state_dict())`), and a mistake where it names
+two models.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+
+from shapewright.analysis.training_mistakes.context import (
+    RehearsalContext,
+    build_finding,
+)
+from shapewright.findings.codes import MODEL_NOT_COPIED, looks_for
+from shapewright.findings.finding import Finding
+from shapewright.program.source_text import SourceText, find_defining, get_receiver
+from shapewright.program.syntax_nodes import (
+    collect_names,
+    get_called_name,
+    get_dotted_name,
+    get_last_line,
+    get_last_name,
+)
+
+STATES = frozenset({"parameters", "named_parameters", "buffers", "values", "items"})
+"""Methods over whose results an update of a copy loops."""
+
+
+SELF = frozenset({"eval", "train", "to", "cuda", "cpu", "requires_grad_", "float"})
+"""Methods of modules that return the module itself."""
+
+
+@looks_for(MODEL_NOT_COPIED)
+def find_models_without_copy(scene: RehearsalContext) -> Iterator[Finding]:
+    """Find states that a model loads from itself, and averages of a model with
+    itself.
+    """
+    for met in scene.observations("own-state"):
+        text = scene.program.text(met.place[0])
+        for node in text.near(met.place[1]) if text is not None else ():
+            assert text is not None
+            pair = _find_loaded_pair(text, node)
+            if pair is not None:
+                yield from _report_one_model(text, node, *pair)
+                break
+    for file in scene.program.trace.sources:
+        text = scene.program.text(file)
+        loops = [n for n in text.nodes if isinstance(n, ast.For)] if text else []
+        for loop in loops:
+            pair = _find_zipped_pair(loop)
+            if text is None or pair is None:
+                continue
+            if _is_of_one_model(scene, text, loop):
+                yield from _report_one_model(text, loop.iter, *pair)
+
+
+def _report_one_model(
+    text: SourceText, node: ast.expr | ast.stmt, copy: ast.expr, model: ast.expr
+) -> Iterator[Finding]:
+    """Yield the finding for a model with two names, unless one of them is chosen under
+    a condition.
+    """
+    first, second = text.written(copy), text.written(model)
+    if not get_dotted_name(copy) or not get_dotted_name(model):
+        return
+    if f"{first}.".startswith(f"{second}.") or f"{second}.".startswith(f"{first}."):
+        return
+    aliases: list[ast.stmt] = []
+    for name in (get_last_name(copy), get_last_name(model)):
+        for value in find_defining(text, name):
+            if isinstance(value, ast.IfExp) or text.around(value, ast.If) is not None:
+                return
+            if get_dotted_name(_get_model(value)):
+                aliases.append(text.statement_of(value))
+    if not aliases:
+        return
+    assigned = next((node for node in aliases if isinstance(node, ast.Assign)), None)
+    alias = text.span(assigned) if assigned is not None else None
+    yield build_finding(
+        MODEL_NOT_COPIED,
+        f"`{first}` is the same model as `{second}`, not a copy of it: this changes"
+        " nothing, and each step changes both",
+        text.span(node),
+        (alias, "a second name for one model"),
+    )
+
+
+def _get_model(value: ast.expr) -> ast.expr:
+    """Return `model` of `model.to(device).eval()`."""
+    while get_called_name(value) in SELF and isinstance(value, ast.Call):
+        receiver = get_receiver(value)
+        if receiver is None:
+            break
+        value = receiver
+    return value
+
+
+def _find_loaded_pair(
+    text: SourceText, node: ast.AST
+) -> tuple[ast.expr, ast.expr] | None:
+    """Return the models of `copy.load_state_dict(model.state_dict())`."""
+    if not isinstance(node, ast.Call) or get_called_name(node) != "load_state_dict":
+        return None
+    copy = get_receiver(node)
+    state = node.args[0] if node.args else None
+    states = [state] if isinstance(state, ast.Call) else []
+    if isinstance(state, ast.Name):
+        states = [
+            value
+            for value in find_defining(text, state.id)
+            if isinstance(value, ast.Call)
+        ]
+    for call in states:
+        model = get_receiver(call)
+        if get_called_name(call) == "state_dict" and copy is not None and model:
+            return copy, model
+    return None
+
+
+def _find_zipped_pair(node: ast.AST) -> tuple[ast.expr, ast.expr] | None:
+    """Return the models of `for p, q in zip(copy.parameters(), model.parameters())`."""
+    if not isinstance(node, ast.For) or get_called_name(node.iter) != "zip":
+        return None
+    call = node.iter
+    assert isinstance(call, ast.Call)
+    if len(call.args) != 2 or not isinstance(node.target, ast.Tuple):
+        return None
+    owners: list[ast.expr] = []
+    for argument in call.args:
+        owner = get_receiver(argument) if isinstance(argument, ast.Call) else None
+        if owner is None or get_called_name(argument) not in STATES:
+            return None
+        if isinstance(owner, ast.Call) and get_called_name(owner) == "state_dict":
+            owner = get_receiver(owner)
+        if owner is None:
+            return None
+        owners.append(owner)
+    names = [collect_names(target) for target in node.target.elts]
+    together = any(
+        all(collect_names(statement) & group for group in names)
+        for statement in ast.walk(node)
+        if isinstance(statement, ast.Expr | ast.Assign | ast.AugAssign)
+    )
+    return (owners[0], owners[1]) if together and len(names) == 2 else None
+
+
+def _is_of_one_model(scene: RehearsalContext, text: SourceText, loop: ast.For) -> bool:
+    """Return whether the calls of a loop write all storages that they read."""
+    lines = range(loop.body[0].lineno, get_last_line(loop) + 1)
+    written, read, fresh = set[int](), set[int](), set[int]()
+    for op in scene.program.trace.ops:
+        if not any(
+            frame.span.file == text.file and frame.span.line in lines
+            for frame in op.frames
+        ):
+            continue
+        if op.kind == "inplace":
+            written.update(fact.storage for fact in op.outputs[:1])
+        elif op.kind in ("new", "copy"):
+            fresh.update(fact.storage for fact in op.outputs)
+        read.update(fact.storage for fact in op.inputs if fact.storage not in fresh)
+    return bool(written - fresh) and read <= written

@@ -1,0 +1,61 @@
+"""Find running statistics of batch norm that change though they should not, or that do
+not though they should.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+
+from shapewright.analysis.training_mistakes.context import (
+    RehearsalContext,
+    build_finding,
+)
+from shapewright.findings.codes import (
+    STATISTICS_NOT_COPIED,
+    STATISTICS_NOT_FROZEN,
+    looks_for,
+)
+from shapewright.findings.finding import Finding
+from shapewright.program.spans import Span
+from shapewright.record.report import Place
+
+
+@looks_for(STATISTICS_NOT_FROZEN, of_whole_runs=True)
+def find_frozen_statistics(scene: RehearsalContext) -> Iterator[Finding]:
+    """Find frozen layers of batch norm that update their statistics in training."""
+    for met in scene.observations("frozen-statistics"):
+        path, count = met.name.split()
+        layers = "its layer" if count == "1" else f"its {count} layers"
+        yield build_finding(
+            STATISTICS_NOT_FROZEN,
+            f"`{path}` is frozen, but in training mode: {layers} of batch norm go on"
+            " with their running statistics, so its features change",
+            scene.span(met.place, "train"),
+        )
+
+
+@looks_for(STATISTICS_NOT_COPIED, of_whole_runs=True)
+def find_stale_statistics(scene: RehearsalContext) -> Iterator[Finding]:
+    """Find averages of models that keep the statistics that they began with."""
+    for met in scene.observations("stale-statistics"):
+        yield build_finding(
+            STATISTICS_NOT_COPIED,
+            f"this updates the parameters of a copy of `{met.name}`, not its buffers:"
+            " its batch norm is evaluated with the statistics that it began with",
+            _find_loop(scene, met.place),
+        )
+
+
+def _find_loop(scene: RehearsalContext, place: Place) -> Span | None:
+    """Return the span of what the loop at a line runs over, else of its statement."""
+    text = scene.program.text(place[0])
+    for node in text.near(place[1]) if text is not None else ():
+        loop = text.around(node, ast.For) if text is not None else None
+        if (
+            text is not None
+            and loop is not None
+            and "parameters" in text.written(loop.iter)
+        ):
+            return text.span(loop.iter)
+    return scene.span(place)

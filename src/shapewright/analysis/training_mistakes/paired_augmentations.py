@@ -1,0 +1,140 @@
+"""Find an image and its mask that are turned by separate draws of random numbers.
+
+Two views of one image, or images of two kinds, may be drawn apart. So the run has to
+show that one of them is the target of each pixel of what is made of the other.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from itertools import pairwise
+
+from shapewright.analysis.training_mistakes.context import (
+    RehearsalContext,
+    build_finding,
+)
+from shapewright.findings.codes import SEPARATE_DRAWS, looks_for
+from shapewright.findings.finding import Finding
+from shapewright.operators.facts import operators_with
+from shapewright.program.source_text import SourceText
+from shapewright.program.syntax_nodes import collect_names, get_called_name
+
+DRAWS = frozenset({"random", "rand", "uniform", "randint", "choice", "bernoulli"})
+TURNS = (
+    "flip",
+    "rot",
+    "crop",
+    "affine",
+    "warp",
+    "mirror",
+    "transpose",
+    "roll",
+    "shift",
+)
+"""Parts of the names of functions that move pixels."""
+LOSSES = operators_with("is_loss")
+
+
+@looks_for(SEPARATE_DRAWS)
+def find_separate_draws(scene: RehearsalContext) -> Iterator[Finding]:
+    """Find functions that turn two of their results by two draws."""
+    pairs = [
+        (text, *pair)
+        for file in scene.program.trace.sources
+        if (text := scene.program.text(file)) is not None
+        for _, function in text.functions()
+        for pair in _find_pairs(text, function)
+    ]
+    if not pairs or not _has_target_of_pixels(scene):
+        return
+    for text, first, second, names in pairs:
+        yield build_finding(
+            SEPARATE_DRAWS,
+            f"`{names[1]}` is turned by a draw of its own: in part of the samples it no"
+            f" longer fits `{names[0]}`, whose target it is",
+            text.span(second),
+            (text.span(first), f"the draw for `{names[0]}`"),
+        )
+
+
+def _find_pairs(
+    text: SourceText, function: ast.AST
+) -> Iterator[tuple[ast.expr, ast.expr, tuple[str, str]]]:
+    """Yield two conditions that draw, and the names that are turned under each."""
+    nodes = list(ast.walk(function))
+    if any("seed" in get_called_name(node) for node in nodes):
+        return
+    returned = set[str]()
+    for node in nodes:
+        if isinstance(node, ast.Return) and node.value is not None:
+            returned |= collect_names(node.value)
+    turned: list[tuple[ast.expr, str]] = []
+    for node in nodes:
+        if isinstance(node, ast.If) and not node.orelse and _is_drawn(node.test):
+            names = _get_turned_names(node.body)
+            if len(names) == 1:
+                turned.append((node.test, names.pop()))
+        elif isinstance(node, ast.Assign) and isinstance(node.value, ast.IfExp):
+            names = _get_turned_names([node])
+            if _is_drawn(node.value.test) and len(names) == 1:
+                turned.append((node.value.test, names.pop()))
+    known = [(test, name) for test, name in turned if name in returned]
+    for (first, name), (second, other) in pairwise(known):
+        counts = [sum(other == name for _, other in known) for name in (name, other)]
+        if name != other and counts == [1, 1]:
+            yield first, second, (name, other)
+
+
+def _is_drawn(test: ast.expr) -> bool:
+    """Return whether a condition draws a random number itself."""
+    return any(get_called_name(node) in DRAWS for node in ast.walk(test))
+
+
+def _get_turned_names(body: list[ast.stmt]) -> set[str]:
+    """Return the names that statements assign; none if one of them moves no pixels."""
+    names: set[str] = set()
+    for statement in body:
+        if not isinstance(statement, ast.Assign):
+            return set()
+        if not any(_is_turn(node) for node in ast.walk(statement.value)):
+            return set()
+        for target in statement.targets:
+            names |= collect_names(target)
+    return names
+
+
+def _is_turn(node: ast.AST) -> bool:
+    """Return whether an expression moves pixels: a flip, a crop, `[::-1]`."""
+    if isinstance(node, ast.Slice) and isinstance(node.step, ast.UnaryOp):
+        return True
+    return any(word in get_called_name(node).lower() for word in TURNS)
+
+
+def _has_target_of_pixels(scene: RehearsalContext) -> bool:
+    """Return whether a loss compares each pixel of a prediction with a batch's target.
+
+    The prediction must come of another tensor of the batch.
+    """
+    sources: dict[int, frozenset[int]] = {}
+    for op in scene.program.trace.ops:
+        come = frozenset[int]()
+        for fact in op.inputs:
+            own = {fact.tensor} if fact.tensor in scene.program.batches else set()
+            come |= sources.get(fact.tensor, frozenset(own))
+        if op.name.rpartition(".")[2] in LOSSES and len(op.inputs) > 1:
+            prediction, target = op.inputs[:2]
+            sides = [
+                sources.get(fact.tensor)
+                or frozenset({fact.tensor} & set(scene.program.batches))
+                for fact in (prediction, target)
+            ]
+            pixels = min((*prediction.shape[-2:], *target.shape[-2:]), default=1)
+            same = prediction.shape[-2:] == target.shape[-2:]
+            dense = same and len(target.shape) > 2 and pixels > 1 and all(sides)
+            if dense and len(sides[1]) == 1 and not sides[0] & sides[1]:
+                return True
+        for out in op.outputs:
+            if come:
+                sources.setdefault(out.tensor, come)
+    return False

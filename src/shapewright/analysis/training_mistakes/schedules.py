@@ -1,0 +1,87 @@
+"""Find schedules that count batches and are stepped by epochs, or the reverse.
+
+A schedule may end before or after the run on purpose. So its number of steps must be
+that of the other unit, exactly: epochs times batches for one step in each epoch, or
+epochs for one step with each batch.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from shapewright.analysis.training_mistakes.context import (
+    RehearsalContext,
+    build_finding,
+)
+from shapewright.findings.codes import SCHEDULER_UNIT, looks_for
+from shapewright.findings.finding import Finding
+from shapewright.record.report import Moment
+
+FALLING = ("CosineAnnealingLR", "PolynomialLR", "LambdaLR")
+"""Schedulers that may be stepped more often than they are planned for."""
+
+
+@looks_for(SCHEDULER_UNIT)
+def find_schedules_in_other_units(scene: RehearsalContext) -> Iterator[Finding]:
+    """Find schedules whose number of steps is that of the other unit."""
+    plans: dict[object, list[tuple[str, int]]] = {}
+    for met in scene.observations("planned"):
+        name, plan = met.name.split()
+        plans.setdefault(met.place, []).append((name, int(plan)))
+    for moment, loops in _iter_schedules(scene.rehearsal.story, ()):
+        place = moment.file, moment.line
+        planned = {plan for name, plan in plans.get(place, ()) if name == moment.text}
+        if len(planned) == 1 and loops:
+            yield from _compare_units(scene, moment, loops, planned.pop())
+
+
+def _iter_schedules(
+    moment: Moment, loops: tuple[Moment, ...]
+) -> Iterator[tuple[Moment, tuple[Moment, ...]]]:
+    """Yield each step of a scheduler with the loops around it, outermost first."""
+    for event in moment.inner:
+        if event.kind == "schedule":
+            yield event, loops
+        within = (*loops, event) if event.kind == "loop" else loops
+        yield from _iter_schedules(event, within)
+
+
+def _compare_units(
+    scene: RehearsalContext, moment: Moment, loops: tuple[Moment, ...], plan: int
+) -> Iterator[Finding]:
+    """Yield the finding for a schedule whose unit is not that of its steps."""
+    inner = loops[-1]
+    if any(loop.total is None for loop in loops) or moment.count < inner.ran:
+        return
+    times = 1
+    for loop in loops:
+        times *= loop.total or 1
+    span = scene.span((moment.file, moment.line), "step")
+    for loop in inner.inner:
+        many = loop.total or 0
+        step = next((event for event in loop.inner if event.kind == "step"), None)
+        if loop.kind != "loop" or step is None or many < 2:
+            continue
+        if plan == times * many:
+            yield build_finding(
+                SCHEDULER_UNIT,
+                f"`{moment.text}` is planned for {plan:,} steps and is stepped"
+                f" {times:,} times in a whole run: once for each epoch, not for each of"
+                f" its {many:,} batches",
+                span,
+                (
+                    scene.span((step.file, step.line), "step"),
+                    "the optimizer steps here",
+                ),
+            )
+            return
+    epochs = loops[0].total if len(loops) == 2 else None
+    many = inner.total or 0
+    steps = any(event.kind == "step" for event in inner.inner)
+    if moment.text in FALLING and plan == epochs and many > 1 and steps:
+        yield build_finding(
+            SCHEDULER_UNIT,
+            f"`{moment.text}` is planned for {plan:,} steps, one for each epoch, and is"
+            f" stepped {times:,} times in a whole run: once for each batch",
+            span,
+        )

@@ -1,0 +1,51 @@
+"""For how many steps a scheduler is planned, as far as it says so itself."""
+
+from __future__ import annotations
+
+from functools import partial
+from types import FunctionType
+from typing import Any
+
+PLANS = {
+    "OneCycleLR": "total_steps",
+    "CosineAnnealingLR": "T_max",
+    "PolynomialLR": "total_iters",
+}
+"""The attribute that holds the number of steps, by the class of torch."""
+TOTALS = ("num_training_steps", "total_steps", "max_steps", "total_iters")
+"""Words for the number of steps in functions of other libraries."""
+FEWEST = 4
+
+
+def find_planned_steps(scheduler: Any) -> int | None:
+    """Return the number of steps after which a schedule has reached its end, or None.
+
+    Example: 240 for ``CosineAnnealingLR(optimizer, T_max=240)``, and for a `LambdaLR`
+    whose factor falls to 0 at a step 240 that its function reads.
+    """
+    name = PLANS.get(type(scheduler).__name__)
+    plan = getattr(scheduler, name, None) if name is not None else None
+    if plan is None and type(scheduler).__name__ == "LambdaLR":
+        factors = scheduler.lr_lambdas
+        plan = _find_end(factors[0]) if factors else None
+    return plan if type(plan) is int and plan >= FEWEST else None
+
+
+def _find_end(factor: Any) -> int | None:
+    """Return the step at which a function of the step first is 0, or None."""
+    if isinstance(factor, partial):
+        numbers = [factor.keywords.get(word) for word in TOTALS]
+        return next((number for number in numbers if type(number) is int), None)
+    if not isinstance(factor, FunctionType) or "torch" in factor.__code__.co_names:
+        return None
+    values = [factor.__globals__.get(name) for name in factor.__code__.co_names]
+    try:
+        values += [cell.cell_contents for cell in factor.__closure__ or ()]
+        for number in values:
+            if type(number) is int and number >= FEWEST:
+                ends = float(factor(number)), float(factor(number // 2))
+                if abs(ends[0]) < 1e-6 and ends[1] > 1e-3:
+                    return number
+    except Exception:  # the program's function
+        return None
+    return None

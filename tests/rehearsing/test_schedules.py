@@ -1,0 +1,89 @@
+"""Schedules that are planned in one unit and stepped in the other."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.rehearsing.rehearsed import rehearsed
+
+SCRIPT = """\
+import math
+from functools import partial
+import torch
+from torch import nn
+from torch.optim import lr_scheduler
+from torch.utils.data import DataLoader, TensorDataset
+
+loader = DataLoader(TensorDataset(torch.randn(80, 4), torch.randn(80, 1)), 8)
+net = nn.Linear(4, 1)
+optimizer = torch.optim.SGD(net.parameters(), lr=0.1)
+EPOCHS = 6
+total = EPOCHS * len(loader)
+
+
+def fall(step, num_training_steps):
+    return max(0.0, 1 - step / num_training_steps)
+
+
+scheduler = lr_scheduler.BUILD
+for epoch in range(EPOCHS):
+    for x, y in loader:
+        optimizer.zero_grad()
+        nn.functional.mse_loss(net(x), y).backward()
+        optimizer.step()
+        BATCH
+    EPOCH
+"""
+STEP = "scheduler.step()"
+WRONG = {
+    "one cycle": ("OneCycleLR(optimizer, 0.1, total_steps=total)", "", STEP),
+    "one cycle in two numbers": (
+        "OneCycleLR(optimizer, 0.1, epochs=EPOCHS, steps_per_epoch=len(loader))",
+        "", STEP
+    ),
+    "a cosine": ("CosineAnnealingLR(optimizer, T_max=total)", "", STEP),
+    "a cosine of epochs": ("CosineAnnealingLR(optimizer, EPOCHS)", STEP, ""),
+    "a polynomial": ("PolynomialLR(optimizer, total_iters=EPOCHS)", STEP, ""),
+    "a function": (
+        "LambdaLR(optimizer, lambda step: max(0.0, 1 - step / total))", "", STEP
+    ),
+    "a function with its number": (
+        "LambdaLR(optimizer, partial(fall, num_training_steps=total))", "", STEP
+    ),
+}  # fmt: skip
+RIGHT = {
+    "one cycle": ("OneCycleLR(optimizer, 0.1, total_steps=total)", STEP, ""),
+    "a cosine of epochs": ("CosineAnnealingLR(optimizer, EPOCHS)", "", STEP),
+    "a cosine of batches": ("CosineAnnealingLR(optimizer, T_max=total)", STEP, ""),
+    "waves": ("CosineAnnealingLR(optimizer, T_max=20)", STEP, ""),
+    "a long plan": ("CosineAnnealingLR(optimizer, T_max=100)", "", STEP),
+    "restarts": ("CosineAnnealingWarmRestarts(optimizer, EPOCHS)", STEP, ""),
+    "steps": ("StepLR(optimizer, EPOCHS)", STEP, ""),
+    "a warm-up": ("LinearLR(optimizer, total_iters=EPOCHS)", STEP, ""),
+    "a function": (
+        "LambdaLR(optimizer, lambda step: max(0.0, 1 - step / total))", STEP, ""
+    ),
+    "a wave of the learning rate": (
+        "LambdaLR(optimizer, lambda step: 1 + math.sin(step / EPOCHS))", STEP, ""
+    ),
+}  # fmt: skip
+
+
+def _found(folder: Path, build: str, batch: str, epoch: str) -> list[tuple[str, bool]]:
+    """The code of each finding, and whether an edit was tried."""
+    text = SCRIPT.replace("BUILD", build).replace("BATCH", batch or "pass")
+    report = rehearsed(folder, text.replace("EPOCH\n", (epoch or "pass") + "\n"))
+    assert report.complete
+    return [(each.code, bool(each.fixes)) for each in report.findings]
+
+
+@pytest.mark.parametrize("name", WRONG)
+def test_a_schedule_in_the_other_unit_is_found(name: str, tmp_path: Path) -> None:
+    assert _found(tmp_path, *WRONG[name]) == [("scheduler-unit", True)]
+
+
+@pytest.mark.parametrize("name", RIGHT)
+def test_a_schedule_in_its_unit_is_right(name: str, tmp_path: Path) -> None:
+    assert _found(tmp_path, *RIGHT[name]) == []

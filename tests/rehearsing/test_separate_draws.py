@@ -1,0 +1,92 @@
+"""Images and masks that are turned apart, together, or need not fit."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.rehearsing.rehearsed import rehearsed
+
+SCRIPT = """\
+import random
+import torch
+from torch import nn
+from torch.utils.data import DataLoader, Dataset
+
+
+def hflip(x):
+    return x.flip(-1)
+
+
+class Data(Dataset):
+    def __init__(self):
+        self.images, self.masks = torch.randn(16, 1, 8, 8), torch.ones(16, 1, 8, 8)
+
+    def __len__(self):
+        return 16
+
+    def __getitem__(self, i):
+        image, mask = self.images[i], self.masks[i]
+{lines}
+
+
+net = nn.Conv2d(1, 1, 3, padding=1)
+optimizer = torch.optim.SGD(net.parameters(), lr=0.1)
+for image, mask in DataLoader(Data(), 4):
+    optimizer.zero_grad()
+    {loss}
+    loss.backward()
+    optimizer.step()
+"""
+PIXELS = "loss = nn.functional.binary_cross_entropy_with_logits(net(image), mask)"
+VIEWS = (
+    "loss = (net(image).mean((1, 2, 3)) - net(mask).mean((1, 2, 3))).square().mean()"
+)
+CYCLE = "loss = nn.functional.l1_loss(net(net(image)), image) + net(mask).mean()"
+BACK = "return image, mask"
+WRONG = {
+    "random": "if random.random() < 0.5:\n    image = torch.flip(image, [-1])\n"
+    "if random.random() < 0.5:\n    mask = torch.flip(mask, [-1])\n" + BACK,
+    "torch": "if torch.rand(1).item() > 0.5:\n    image = hflip(image)\n"
+    "if torch.rand(1).item() > 0.5:\n    mask = hflip(mask)\n" + BACK,
+    "in one line": "image = hflip(image) if random.random() < 0.5 else image\n"
+    "mask = hflip(mask) if random.random() < 0.5 else mask\n" + BACK,
+    "turned": "if random.randint(0, 1):\n    image = torch.rot90(image, 1, (1, 2))\n"
+    "if random.randint(0, 1):\n    mask = torch.rot90(mask, 1, (1, 2))\n" + BACK,
+}
+RIGHT = {
+    "together": "if random.random() < 0.5:\n    image = hflip(image)\n"
+    "    mask = hflip(mask)\n" + BACK,
+    "one draw": "flip = random.random() < 0.5\nif flip:\n    image = hflip(image)\n"
+    "if flip:\n    mask = hflip(mask)\n" + BACK,
+    "one seed": "random.seed(i)\nif random.random() < 0.5:\n    image = hflip(image)\n"
+    "random.seed(i)\nif random.random() < 0.5:\n    mask = hflip(mask)\n" + BACK,
+    "noise": "if random.random() < 0.5:\n    image = image + torch.randn(1, 8, 8)\n"
+    "if random.random() < 0.5:\n    image, mask = hflip(image), hflip(mask)\n" + BACK,
+    "two flips of both": "if random.random() < 0.5:\n"
+    "    image, mask = hflip(image), hflip(mask)\nif random.random() < 0.5:\n"
+    "    image, mask = image.flip(-2), mask.flip(-2)\n" + BACK,
+}
+
+
+def _codes(folder: Path, lines: str, loss: str) -> list[str]:
+    pad = "\n".join(" " * 8 + line for line in lines.split("\n"))
+    report = rehearsed(folder, SCRIPT.format(lines=pad, loss=loss))
+    assert report.complete
+    return [each.code for each in report.findings]
+
+
+@pytest.mark.parametrize("name", WRONG)
+def test_an_image_and_its_mask_drawn_apart_are_found(name: str, tmp_path: Path) -> None:
+    assert _codes(tmp_path, WRONG[name], PIXELS) == ["separate-draws"]
+
+
+@pytest.mark.parametrize("name", RIGHT)
+def test_an_image_and_its_mask_drawn_together(name: str, tmp_path: Path) -> None:
+    assert _codes(tmp_path, RIGHT[name], PIXELS) == []
+
+
+@pytest.mark.parametrize("loss", [VIEWS, CYCLE])
+def test_two_images_may_be_drawn_apart(loss: str, tmp_path: Path) -> None:
+    assert _codes(tmp_path, WRONG["random"], loss) == []
