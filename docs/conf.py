@@ -3,6 +3,7 @@
 import sys
 from dataclasses import MISSING, fields, is_dataclass
 from pathlib import Path
+from typing import Any
 
 sys.path.insert(0, str(Path(__file__).parent))  # for `drawings`
 sys.path.insert(0, str(Path(__file__).parents[1] / "src"))  # for the docstrings
@@ -14,6 +15,8 @@ extensions = ["myst_parser", "drawings", "sphinx.ext.autodoc"]
 exclude_patterns = ["README.md"]
 html_theme = "furo"
 html_title = "Shapewright"
+html_static_path = ["_static"]
+html_css_files = ["pages.css"]
 highlight_language = "none"
 myst_enable_extensions = ["deflist"]
 myst_heading_anchors = 3
@@ -25,13 +28,17 @@ autodoc_member_order = "bysource"
 autodoc_default_options = {"members": True}
 
 
-def _hide_constructor(app, what, name, value, options, signature, returns):
-    """Records are read, not built: their fields stand in the text."""
+def _hide_constructor(
+    app: Any, what: str, name: str, value: Any, *_: Any
+) -> tuple[str, None] | None:
+    """Leave out the arguments of a record, which is read and not built."""
     return ("", None) if is_dataclass(value) else None
 
 
-def _list_fields(app, what, name, value, options, lines):
-    """Below the text of a record, its fields as its source has them."""
+def _list_fields(
+    app: Any, what: str, name: str, value: Any, options: Any, lines: list[str]
+) -> None:
+    """Add the fields of a record below its text, as its source has them."""
     if what == "class" and is_dataclass(value):
         lines += ["", "Fields::", ""]
         for field in fields(value):
@@ -40,7 +47,7 @@ def _list_fields(app, what, name, value, options, lines):
         lines.append("")
 
 
-def setup(app):
+def setup(app: Any) -> None:
     """What Sphinx calls."""
     app.connect("autodoc-process-signature", _hide_constructor)
     app.connect("autodoc-process-docstring", _list_fields)

@@ -1,0 +1,53 @@
+"""What the documentation promises to have: places for questions, all of Python."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+from markdown_it import MarkdownIt
+
+import shapewright
+from tests.house import pages
+
+RECORDS = "Fact Finding ModuleCall Op Report Solution Totals Drawing".split()
+
+_QUESTIONS = pages.read("tests/newcomers/questions.md")
+NUMBERS = [int(number) for number in re.findall(r"^(\d+)\. ", _QUESTIONS, re.M)]
+
+_ROW = re.compile(r"^\| (\d+) \| [^|]* \| `(\S+)#(\S+)` \|", re.M)
+PLACES = {
+    int(number): (page, heading)
+    for number, page, heading in _ROW.findall(pages.read("tests/newcomers/README.md"))
+}
+
+
+def find_headings(page: str) -> set[str]:
+    """Return the anchors of a page's headings."""
+    tokens = MarkdownIt().parse(pages.read(page))
+    headings = (
+        tokens[n + 1].content for n, t in enumerate(tokens) if t.type == "heading_open"
+    )
+    return {re.sub(r"[^\w -]", "", text.lower()).replace(" ", "-") for text in headings}
+
+
+@pytest.mark.parametrize("number", NUMBERS)
+def test_a_question_has_its_place(number: int) -> None:
+    page, heading = PLACES[number]
+    assert heading in find_headings(f"docs/{page}")
+
+
+def test_the_reference_has_everything_public() -> None:
+    text = pages.read("docs/python.md")
+    documented = re.findall(
+        r"^\.\. auto(?:function|class):: (?:.*\.)?(\w+)$", text, re.M
+    )
+    assert sorted(documented) == sorted({*shapewright.__all__, *RECORDS})
+
+
+def test_the_first_page_has_three_ways_in() -> None:
+    index = pages.read("docs/index.md")
+    for page in ("student", "researcher", "reviewer"):
+        assert f"](start/{page}.md)" in index
+    first = pages.read("docs/start/student.md").partition("```\n")[2]
+    assert first.startswith("RuntimeError: mat1 and mat2 shapes cannot be multiplied")
