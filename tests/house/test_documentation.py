@@ -51,3 +51,15 @@ def test_the_first_page_has_three_ways_in() -> None:
         assert f"](start/{page}.md)" in index
     first = pages.read("docs/start/student.md").partition("```\n")[2]
     assert first.startswith("RuntimeError: mat1 and mat2 shapes cannot be multiplied")
+
+
+def test_the_sidebar_is_by_purpose() -> None:
+    captions = re.findall(r"^:caption: (.*)$", pages.read("docs/index.md"), re.M)
+    assert captions == "Start Commands Guides Gallery Reference Internals".split()
+    assert "coverage-" not in pages.read("docs/index.md")
+
+
+def test_the_gallery_is_in_pictures() -> None:
+    languages = [block.language for block in pages.blocks("docs/gallery.md")]
+    assert sum(language.startswith("{drawing}") for language in languages) > 40
+    assert "console" not in languages
