@@ -225,9 +225,11 @@ def test_views_that_must_not_be_written_say_so() -> None:
 
 
 def test_a_broadcast_operand_is_read_and_never_copied() -> None:
-    text = str(sw.explain("f32[3, 4] + f32[4]"))
+    text = sw.explain("f32[3, 4] + f32[4]").text(inside=True)
     assert "`other` is read 3 times, 0 copies: its gradient sums over dim 0" in text
-    text = sw.explain("F.linear(f32[2, 3, 6], f32[4, 6], f32[4])").text(200)
+    text = sw.explain("F.linear(f32[2, 3, 6], f32[4, 6], f32[4])").text(
+        200, inside=True
+    )
     assert "`bias` is read 6 times, 0 copies: its gradient sums over dims 0 and 1" in (
         text
     )

@@ -82,7 +82,7 @@ train.py  on cpu: 15 optimizer steps in 1.2 s, with no data
 train.py
   23 | for epoch in range(3):                turns 1-3 of 3
   24 |   model.train()                       Sequential in training
-  25 |   for number, batch in enumerate(Da~  batches 1-2, 50-51, 193 of 193
+  25 |   for number, batch in enumerate(~    batches 1-2, 50-51, 193 of 193
      |                                       TranslatedSentences, 12,345 items
      |                                       source (64, 32) i64,
      |                                         target (64, 32) i64,
@@ -96,8 +96,8 @@ train.py
   30 |     optimizer.step()                  AdamW
   31 |     scheduler.step()                  OneCycleLR, 582 steps at most
   34 |   torch.save(model.state_dict(), f"~  checkpoints-of-this-run-epoch-0.pt,
-     |                                       ~heckpoints-of-this-run-epoch-1.pt,
-     |                                       ~heckpoints-of-this-run-epoch-2.pt,
+     |                                       ~-of-this-run-epoch-1.pt,
+     |                                       ~-of-this-run-epoch-2.pt,
      |                                         kept for this run only
 """,
     )
@@ -157,7 +157,7 @@ train.py
    7 |          batches 1-2, 57 of 1,000,000
      |          Rows
      |          (8, 4) f32
-~ages/packages/packages/packages/packages/packages/engine.py
+~/packages/packages/packages/packages/packages/engine.py
   40 |   AdamW  AdamW
 train.py
    9 | 0.pt     0.pt, 1.pt, 2.pt, 3.pt and 3 more, kept

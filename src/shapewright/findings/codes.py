@@ -560,7 +560,7 @@ MODEL_NOT_COPIED = _mistake("model-not-copied",
     "`copy.deepcopy(model)`")
 STATISTICS_NOT_FROZEN = _mistake("statistics-not-frozen",
     "frozen layers of batch norm that go on with their running statistics",
-    "`backbone.eval()` after `model.train()`")
+    "`backbone.eval()` after `model.train()`", severity="note")
 STATISTICS_NOT_COPIED = _mistake("statistics-not-copied",
     "an average of a model that is evaluated with the statistics it began with",
     "copy `buffers()` as well as `parameters()`")
