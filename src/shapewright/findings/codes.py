@@ -495,6 +495,27 @@ INDEX_OF_ALL_ROWS = _hazard("index-of-all-rows",
 REPEATED_LAYER = _hazard("repeated-layer",
     "`[layer] * n`: one layer n times, whose weights all of them share",
     "`[Layer(...) for _ in range(n)]`", of_shapes=False)
+WEAK_MASK = _hazard("weak-mask",
+    "masked scores filled with about 0, which a softmax counts like others",
+    "`float(\"-inf\")` or `-1e9` as the fill", of_shapes=False)
+UNSHIFTED_TARGET = _hazard("unshifted-target",
+    "a language model whose targets are the tokens that it reads, at the same place",
+    "`logits[:, :-1]` with `tokens[:, 1:]`", of_shapes=False)
+UNRELATED_NOISE = _hazard("unrelated-noise",
+    "a prediction of noise compared with noise that is drawn anew",
+    "the noise that was added to the data", of_shapes=False)
+ADVANTAGE_WITH_GRAPH = _hazard("advantage-with-graph",
+    "a policy loss that trains the critic through the advantage",
+    "`advantage.detach()`", of_shapes=False)
+MINIMIZED_ENTROPY = _hazard("minimized-entropy",
+    "an entropy bonus that is added to a loss, and so minimized",
+    "`loss - coefficient * entropy`", of_shapes=False)
+VARIANCE_AS_SCALE = _hazard("variance-as-scale",
+    "noise scaled by `exp` of a log-variance: a variance, not a deviation",
+    "`torch.exp(0.5 * logvar)`", of_shapes=False)
+SELF_AS_CANDIDATE = _hazard("self-as-candidate",
+    "a contrastive loss with the similarity of each sample to itself",
+    "a mask of the diagonal: `masked_fill(eye, float(\"-inf\"))`")
 UNMATCHED_STATE_DICT = _hazard("unmatched-state-dict",
     "`strict=False` where next to no key matches: nothing is loaded",
     "the keys renamed as the model names them", of_shapes=False)

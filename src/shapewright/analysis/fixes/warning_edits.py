@@ -19,6 +19,13 @@ from shapewright.analysis.fixes.label_edits import (
     suggest_sign,
 )
 from shapewright.analysis.fixes.loss_edits import suggest_loss_edits
+from shapewright.analysis.fixes.loss_term_edits import (
+    suggest_added_noise,
+    suggest_detached_advantage,
+    suggest_fill,
+    suggest_root_of_variance,
+    suggest_subtracted_entropy,
+)
 from shapewright.analysis.fixes.operands import append_method
 from shapewright.analysis.fixes.shared_objects import (
     suggest_buffers,
@@ -63,6 +70,7 @@ from shapewright.analysis.program_run import Program
 from shapewright.analysis.provenance.call_expressions import find_tensor_expressions
 from shapewright.analysis.state_dicts import suggest_renamed_keys
 from shapewright.findings.codes import (
+    ADVANTAGE_WITH_GRAPH,
     BATCH_AXIS,
     BUILT_IN_FORWARD,
     CLIPPED_AFTER_STEP,
@@ -87,6 +95,7 @@ from shapewright.findings.codes import (
     MASK_AXIS,
     MEAN_OF_MEANS,
     MEAN_OVER_SAMPLES,
+    MINIMIZED_ENTROPY,
     MODEL_NOT_COPIED,
     NEVER_STEPPED,
     NOT_A_PARAMETER,
@@ -106,8 +115,11 @@ from shapewright.findings.codes import (
     SUM_AFTER_LOOP,
     TRAINED_IN_EVAL_MODE,
     UNMATCHED_STATE_DICT,
+    UNRELATED_NOISE,
     UNUSED_SPLIT,
+    VARIANCE_AS_SCALE,
     VIEW_MIXES_DIMS,
+    WEAK_MASK,
     WRONG_AXIS,
 )
 from shapewright.findings.finding import Edit, Finding, Fix
@@ -448,6 +460,11 @@ WAYS: dict[str, Suggest] = {
     LOSS_INPUT: suggest_loss_edits,
     BUILT_IN_FORWARD: suggest_own_module,
     MASK_AXIS: _suggest_interleaving,
+    WEAK_MASK: suggest_fill,
+    UNRELATED_NOISE: suggest_added_noise,
+    ADVANTAGE_WITH_GRAPH: suggest_detached_advantage,
+    MINIMIZED_ENTROPY: suggest_subtracted_entropy,
+    VARIANCE_AS_SCALE: suggest_root_of_variance,
     VIEW_MIXES_DIMS: _suggest_transpose,
     WRONG_AXIS: _suggest_other_dim,
     BATCH_AXIS: _suggest_other_dim,

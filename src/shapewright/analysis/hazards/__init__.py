@@ -21,11 +21,16 @@ from shapewright.analysis.hazards import cpu_tensors as cpu_tensors
 from shapewright.analysis.hazards import functional_dropout as functional_dropout
 from shapewright.analysis.hazards import graph_batches as graph_batches
 from shapewright.analysis.hazards import loss_inputs as loss_inputs
+from shapewright.analysis.hazards import loss_targets as loss_targets
+from shapewright.analysis.hazards import mask_fills as mask_fills
+from shapewright.analysis.hazards import noise_scales as noise_scales
 from shapewright.analysis.hazards import plain_tensors as plain_tensors
+from shapewright.analysis.hazards import policy_losses as policy_losses
 from shapewright.analysis.hazards import recurrent_steps as recurrent_steps
 from shapewright.analysis.hazards import repeated_indices as repeated_indices
 from shapewright.analysis.hazards import repeated_layers as repeated_layers
 from shapewright.analysis.hazards import row_indices as row_indices
+from shapewright.analysis.hazards import self_similarities as self_similarities
 from shapewright.analysis.hazards import single_scores as single_scores
 from shapewright.analysis.hazards import state_dicts as state_dicts
 from shapewright.analysis.hazards import target_values as target_values

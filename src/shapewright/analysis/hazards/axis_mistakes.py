@@ -8,6 +8,7 @@ from math import prod
 from shapewright.analysis.causes import trace_dim
 from shapewright.analysis.hazards.class_labels import find_classes_along_batch
 from shapewright.analysis.hazards.context import HazardContext, describe_axis
+from shapewright.analysis.hazards.flattened_channels import find_flattened_channels
 from shapewright.analysis.program_run import format_shape
 from shapewright.analysis.provenance.axes import Axis, Dim, Dims, RegroupedDims
 from shapewright.analysis.provenance.axis_flow import OperatorCall, get_length
@@ -95,6 +96,7 @@ def find_mixing_views(scene: HazardContext) -> Iterator[Finding]:
             yield _report_cut(scene, op, block)
         elif _has_mixed_channels(block):
             yield _report_channels(scene, op, block)
+    yield from find_flattened_channels(scene)
 
 
 def _find_moved_axis(block: RegroupedDims) -> Axis | None:

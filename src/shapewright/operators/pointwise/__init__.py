@@ -43,6 +43,8 @@ FACTS = {
         ** maximum minimum dist isclose & | ^ logical_and logical_or where
     """,
     "divides_elements": "/ /= div div_ divide divide_ true_divide true_divide_",
+    "negates": "neg negative",
+    "limits_elements": "minimum maximum clamp clip where",
     "subtracts": "- sub subtract rsub __sub__ __rsub__",
     "adds_terms": """
         + - += -= add sub add_ sub_ rsub subtract __add__ __radd__ __iadd__ __sub__

@@ -24,6 +24,8 @@ FACTS = {
     "takes_integers": "bincount",
     "leads_to_loss": "min max sum mean nansum nanmean",
     "replaces_loops": "sum mean amax amin bincount",
+    "adds_up_elements": "sum mean nansum nanmean",
+    "limits_elements": "min max",
     "reduces_dims": """
         mean sum max min amax amin std var prod logsumexp norm any all median nanmean
         nansum quantile mode count_nonzero vector_norm

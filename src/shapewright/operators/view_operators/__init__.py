@@ -38,6 +38,10 @@ FACTS = {
     "carries_guesses": "flip half bfloat16 short byte bool type type_as",
     "leads_to_softmax": "float",
     "keeps_mask": "bool unsqueeze view expand contiguous type clone",
+    "keeps_elements": """
+        view_as reshape_as expand expand_as clone float double half bfloat16 int long
+        type type_as contiguous
+    """,
     "leads_to_loss": "float double half clone contiguous type",
     "computes_each_element": "float double half bfloat16 int long bool clone",
     "replaces_loops": "permute transpose diagonal expand_as flatten t",

@@ -1,0 +1,87 @@
+"""Edits for the terms of a loss and for masks: a sign, a root, `detach`, a fill."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+
+from shapewright.analysis.fixes.operands import append_method
+from shapewright.analysis.program_run import Program
+from shapewright.findings.finding import Edit, Finding, Fix
+from shapewright.program.source_text import SourceText, join_lines
+from shapewright.program.syntax_nodes import get_called_name, iter_assignments
+
+
+def suggest_fill(
+    program: Program, finding: Finding, text: SourceText, node: ast.AST
+) -> Iterator[Fix]:
+    """Suggest `float("-inf")` as the number that hides scores."""
+    if not isinstance(node, ast.Call):
+        return
+    values = [*node.args, *(keyword.value for keyword in node.keywords)]
+    for value in values:
+        number = value.operand if isinstance(value, ast.UnaryOp) else value
+        constant = number.value if isinstance(number, ast.Constant) else None
+        if isinstance(constant, int | float) and not isinstance(constant, bool):
+            new = 'float("-inf")'
+            yield Fix("fits", f"`{new}`", (Edit(text.span(value), new),))
+
+
+def suggest_detached_advantage(
+    program: Program, finding: Finding, text: SourceText, node: ast.AST
+) -> Iterator[Fix]:
+    """Suggest `advantage.detach()` in a product."""
+    if not isinstance(node, ast.BinOp):
+        return
+    quoted = finding.message.partition("`")[2].partition("`")[0]
+    for side in (node.right, node.left):
+        if text.written(side).strip("()") == quoted.strip("()"):
+            yield append_method(text, side, ".detach()")
+
+
+def suggest_subtracted_entropy(
+    program: Program, finding: Finding, text: SourceText, node: ast.AST
+) -> Iterator[Fix]:
+    """Suggest `-` in place of the `+` that adds an entropy to a loss."""
+    if not isinstance(node, ast.BinOp) or not isinstance(node.op, ast.Add):
+        return
+    new = f"{text.written(node.left)} - {text.written(node.right)}"
+    shown = join_lines(new)
+    yield Fix("fits", f"`{shown}`", (Edit(text.span(node), new),))
+
+
+def suggest_root_of_variance(
+    program: Program, finding: Finding, text: SourceText, node: ast.AST
+) -> Iterator[Fix]:
+    """Suggest `exp(0.5 * logvar)` in place of `exp(logvar)`."""
+    if not isinstance(node, ast.Call) or get_called_name(node) != "exp":
+        return
+    if node.args:
+        value: ast.expr = node.args[0]
+    elif isinstance(node.func, ast.Attribute):
+        value = node.func.value
+    else:
+        return
+    written = text.written(value)
+    simple = isinstance(value, ast.Name | ast.Attribute | ast.Subscript | ast.Call)
+    half = f"0.5 * {written}" if simple else f"0.5 * ({written})"
+    new = half if node.args else f"({half})"
+    yield Fix("fits", f"`{join_lines(half)}`", (Edit(text.span(value), new),))
+
+
+def suggest_added_noise(
+    program: Program, finding: Finding, text: SourceText, node: ast.AST
+) -> Iterator[Fix]:
+    """Suggest the name of the noise that the model was given."""
+    if not finding.related:
+        return
+    drawn = text.node(finding.related[-1].span)
+    quoted = finding.message.partition("`")[2].partition("`")[0]
+    operands: list[ast.expr] = [*node.args] if isinstance(node, ast.Call) else []
+    if isinstance(node, ast.BinOp):
+        operands = [node.left, node.right]
+    for name, value in iter_assignments(text.tree):
+        for operand in operands if value is drawn else ():
+            if text.written(operand) == quoted and isinstance(name, ast.Name):
+                edit = Edit(text.span(operand), name.id)
+                yield Fix("fits", f"`{name.id}`", (edit,))

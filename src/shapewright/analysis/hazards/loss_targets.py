@@ -1,0 +1,254 @@
+"""Find losses whose target is the model's own input, or noise that nothing reads."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from shapewright.analysis.hazards.context import LOSSES, RECURRENT, HazardContext
+from shapewright.analysis.hazards.loss_terms import (
+    DIFFERENCES,
+    PRODUCTS,
+    QUOTIENTS,
+    REARRANGING,
+    SUMS,
+    find_ancestors,
+    find_base,
+)
+from shapewright.analysis.provenance.axes import Axis
+from shapewright.analysis.provenance.axis_flow import OperatorCall
+from shapewright.findings.codes import UNRELATED_NOISE, UNSHIFTED_TARGET, looks_for
+from shapewright.findings.finding import Finding
+from shapewright.operators.facts import operators_with
+from shapewright.record.ops import Fact
+
+CLASS_LOSSES = frozenset({"cross_entropy", "nll_loss"})
+ROWWISE = operators_with("treats_rows_alone", "drops_elements") | {
+    "rms_norm", "log_softmax",
+}  # fmt: skip
+"""Calls that compute each position from itself alone."""
+ELEMENTWISE = operators_with("computes_each_element") | {"gelu", "silu"}
+FARTHEST = 400
+"""Calls between the input and the loss of a language model."""
+TRIANGLES = operators_with("keeps_triangle")
+DRAWS = operators_with("is_random") & (
+    operators_with("is_sized_factory") | operators_with("ignores_given_values")
+)
+SQUARES = frozenset({"pow", "**", "square", "abs"})
+
+Slices = tuple[Any, ...]
+
+
+@looks_for(UNSHIFTED_TARGET)
+def find_unshifted_targets(scene: HazardContext) -> Iterator[Finding]:
+    """Find causal models of tokens whose targets are their own inputs, unshifted."""
+    for call in scene.calls:
+        if call.name not in CLASS_LOSSES or len(call.op.inputs) < 2:
+            continue
+        if call.op.span is None or call.op.inputs[1].dtype not in ("int64", "uint8"):
+            continue
+        target, cuts = _find_tokens(scene, call.op.inputs[1])
+        if target is None:
+            continue
+        embedding = _find_embedding(scene, call.op.inputs[0], target, cuts)
+        if embedding is None:
+            continue
+        name = scene.words(call.op)[1]
+        message = (
+            f"the targets {name} are the tokens that the model reads at the same"
+            " positions: it learns to repeat each token, not to predict the next"
+        )
+        read = (embedding.op, "the model reads the tokens here")
+        yield scene.finding(UNSHIFTED_TARGET, call.op, message, read)
+
+
+def _find_tokens(scene: HazardContext, fact: Fact) -> tuple[Fact | None, Slices]:
+    """Return the tensor of which a tensor shows tokens, and the slices taken of it;
+    None if it is written to in place.
+    """
+    cuts: Slices = ()
+    for _ in range(16):
+        written = scene.users.get(fact.tensor, ())
+        if any(user.op.kind == "inplace" for user in written):
+            return None, ()
+        call = scene.maker(fact)
+        if call is None or len(call.op.inputs) != 1:
+            break
+        if call.name == "[]":
+            cuts = (call.given(1), *cuts)
+        elif call.name not in REARRANGING:
+            break
+        fact = call.op.inputs[0]
+    return fact, cuts
+
+
+def _find_embedding(
+    scene: HazardContext, scores: Fact, target: Fact, cuts: Slices
+) -> OperatorCall | None:
+    """Return the embedding of the target's own tokens from which each position of the
+    scores follows, in a model that hides what comes later; else None.
+    """
+    waiting: list[tuple[Fact, Slices]] = [(scores, ())]
+    seen: set[int] = set()
+    embedding, causal = None, False
+    time: Axis | None = None
+    for _ in range(FARTHEST):
+        if not waiting:
+            break
+        fact, taken = waiting.pop()
+        call = scene.maker(fact)
+        if call is None or fact.tensor in seen or not call.op.inputs:
+            continue
+        seen.add(fact.tensor)
+        if call.name == "embedding":
+            tokens, before = _find_tokens(scene, call.op.inputs[0])
+            same = tokens is not None and tokens.tensor == target.tensor
+            if same and (*before, *taken) == cuts and len(call.dims[0]) > 1:
+                axes = call.dims[0][-1]
+                time = axes[0].root if len(axes) == 1 else None
+                embedding = call
+            continue
+        causal = causal or _is_causal(scene, call)
+        cut = (call.given(1), *taken) if call.name == "[]" else taken
+        waiting += [(source, cut) for source in _find_same_positions(call, fact)]
+    if embedding is None or not causal or time is None:
+        return None
+    return embedding if _has_positions(scene, scores, time) else None
+
+
+def _has_positions(scene: HazardContext, scores: Fact, time: Axis) -> bool:
+    """Return whether the scores have the steps of the tokens among their dims."""
+    return any(axis.root is time for dim in scene.flow.of(scores) for axis in dim)
+
+
+def _find_same_positions(call: OperatorCall, fact: Fact) -> list[Fact]:
+    """Return the inputs of a call whose positions are those of its output."""
+    first = call.op.inputs[0]
+    if call.name in RECURRENT:
+        outputs = call.op.outputs
+        return [first] if outputs and outputs[0].tensor == fact.tensor else []
+    if call.name in SUMS:
+        return [f for f in call.op.inputs if f.dtype.startswith(("float", "bf"))]
+    if call.name in PRODUCTS | QUOTIENTS:
+        return [first] if len(call.op.inputs) == 1 else []
+    same = call.name in ROWWISE | ELEMENTWISE | REARRANGING
+    attention = call.name == "multi_head_attention_forward"
+    return [first] if same or attention or call.name == "[]" else []
+
+
+def _is_causal(scene: HazardContext, call: OperatorCall) -> bool:
+    """Return whether a call reads earlier positions and no later ones."""
+    if call.name in RECURRENT:
+        return True not in call.arguments.values() or not _is_bidirectional(call)
+    if call.name == "multi_head_attention_forward":
+        masks = [f for f in call.op.inputs if f.shape[-2:-1] == f.shape[-1:]]
+        return any(
+            maker.name in TRIANGLES or maker.name in ("<", "<=", ">", ">=")
+            for mask in masks[-2:]
+            for maker in find_ancestors(scene, mask, 8).values()
+        )
+    if call.name != "+":
+        return False
+    return any(
+        maker.arguments.get("is_causal") is True or maker.name in TRIANGLES
+        for fact in call.op.inputs
+        for maker in find_ancestors(scene, fact, 24).values()
+    )
+
+
+def _is_bidirectional(call: OperatorCall) -> bool:
+    """Return whether a recurrent call returns twice the features of its state."""
+    states = call.op.inputs[1:2]
+    return bool(states) and call.shape[-1] != states[0].shape[-1]
+
+
+@looks_for(UNRELATED_NOISE)
+def find_unrelated_noise(scene: HazardContext) -> Iterator[Finding]:
+    """Find predictions of noise that are compared with other noise."""
+    for call in scene.calls:
+        if call.op.span is None or len(call.op.inputs) != 2:
+            continue
+        if call.name not in LOSSES and not _is_squared(scene, call):
+            continue
+        for at in (1, 0):
+            draw = _find_draw(scene, call.op.inputs[at])
+            prediction = call.op.inputs[1 - at]
+            if draw is None or not prediction.requires_grad:
+                continue
+            mixed = _find_mixed_noise(scene, prediction, draw)
+            if mixed is None:
+                continue
+            name = scene.words(call.op)[at]
+            message = (
+                f"the target {name} is noise that is drawn anew and that nothing else"
+                " reads: the prediction cannot depend on it"
+            )
+            yield scene.finding(
+                UNRELATED_NOISE,
+                call.op,
+                message,
+                (draw.op, "drawn here"),
+                (mixed.op, "the model was given this noise"),
+            )
+            break
+
+
+def _is_squared(scene: HazardContext, call: OperatorCall) -> bool:
+    """Return whether a call is a difference of which squares are taken."""
+    return call.name in DIFFERENCES and any(
+        user.name in SQUARES
+        or (user.name in PRODUCTS and len(user.op.inputs) == 2
+            and user.op.inputs[0].tensor == user.op.inputs[1].tensor)
+        for user in scene.users.get(call.op.outputs[0].tensor, ())
+    )  # fmt: skip
+
+
+def _find_draw(scene: HazardContext, fact: Fact) -> OperatorCall | None:
+    """Return the call that drew a tensor, if no other call reads the numbers."""
+    for _ in range(4):
+        if len(scene.users.get(fact.tensor, ())) != 1:
+            return None
+        call = scene.maker(fact)
+        if call is None:
+            return None
+        if call.name in DRAWS:
+            return call
+        if call.name not in REARRANGING or len(call.op.inputs) != 1:
+            return None
+        fact = call.op.inputs[0]
+    return None
+
+
+def _find_mixed_noise(
+    scene: HazardContext, prediction: Fact, target: OperatorCall
+) -> OperatorCall | None:
+    """Return the draw, shaped like the target, that was mixed with data before a model
+    made the prediction of it; None if there was none.
+    """
+    for call in find_ancestors(scene, prediction, FARTHEST).values():
+        if call.name not in SUMS or len(call.op.inputs) != 2:
+            continue
+        if call.op.outputs[0].requires_grad or call.shape != target.shape:
+            continue
+        noises = [_find_scaled_draw(scene, fact) for fact in call.op.inputs]
+        for noise, other in zip(noises, (1, 0), strict=True):
+            if noise is None or noises[other] is not None:
+                continue
+            if noise.name == target.name and noise.shape == target.shape:
+                return noise
+    return None
+
+
+def _find_scaled_draw(scene: HazardContext, fact: Fact) -> OperatorCall | None:
+    """Return the call that drew what a tensor is a multiple of, or None."""
+    waiting = [fact]
+    for _ in range(8):
+        if not waiting:
+            break
+        call = scene.maker(find_base(scene, waiting.pop()))
+        if call is not None and call.name in DRAWS:
+            if call.op.outputs[0].numel == fact.numel:
+                return call
+        elif call is not None and call.name in PRODUCTS:
+            waiting += call.op.inputs
+    return None

@@ -1,0 +1,150 @@
+"""Find scores that a mask fills with a number which a softmax still counts."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from shapewright.analysis.hazards.attention_masks import HIDES
+from shapewright.analysis.hazards.context import HazardContext
+from shapewright.analysis.hazards.loss_terms import REARRANGING, find_ancestors
+from shapewright.analysis.provenance.axis_flow import OperatorCall
+from shapewright.findings.codes import WEAK_MASK, looks_for
+from shapewright.findings.finding import Finding
+from shapewright.operators.facts import operators_with, values_of
+from shapewright.record.ops import Fact
+
+FILLS = frozenset({"masked_fill", "masked_fill_"})
+SMALLEST = -1.0
+"""What a fill is above if it cannot be meant to hide: scores lie on both sides of 0."""
+PRODUCTS = operators_with("is_product") | {"einsum", "baddbmm"}
+SCALING = frozenset({"*", "mul", "/", "div"}) | REARRANGING
+"""Calls between the product of queries and keys and its softmax."""
+CONSTANTS = values_of("fills_with")
+SOFTMAXES = frozenset({"softmax", "log_softmax"})
+MULTIPLICATIONS = frozenset({"*", "mul", "mul_", "*="})
+NEUTRAL = frozenset({"isnan", "isinf", "isfinite"})
+"""Masks that hide no place: they mend numbers."""
+
+
+@looks_for(WEAK_MASK)
+def find_weak_masks(scene: HazardContext) -> Iterator[Finding]:
+    """Find products of queries and keys that are filled with about zero."""
+    for call in scene.calls:
+        if call.op.span is None or not call.op.inputs:
+            continue
+        number = _find_fill(scene, call)
+        if number is None or not SMALLEST < number < -SMALLEST:
+            continue
+        scores = _get_scores(scene, call)
+        if scores is None or not _is_product(scene, scores):
+            continue
+        mask = call.op.inputs[0 if call.name == "where" else 1]
+        if any(
+            call.name in NEUTRAL for call in find_ancestors(scene, mask, 4).values()
+        ):
+            continue
+        softmax = _find_softmax(scene, call.op.outputs[0])
+        if softmax is None:
+            continue
+        how = "multiplies" if call.name in MULTIPLICATIONS else "fills"
+        message = (
+            f"the mask {how} scores with {number:g}, and `{softmax.name}` takes"
+            f" {number:g} for a score like others: masked places keep their weight"
+        )
+        yield scene.finding(
+            WEAK_MASK,
+            call.op,
+            message,
+            (softmax.op, "the softmax counts them here"),
+        )
+
+
+def _find_fill(scene: HazardContext, call: OperatorCall) -> float | None:
+    """Return the number that a mask writes into scores, or None."""
+    if call.name in FILLS:
+        value = call.given(2, "value")
+    elif call.name in MULTIPLICATIONS and len(call.op.inputs) == 2:
+        return 0.0 if _is_mask(scene, call.op.inputs[1]) else None
+    elif call.name == "where" and len(call.op.inputs) == 2:
+        value = call.given(2, "other", default=call.given(1, "input"))
+    elif call.name == "where" and len(call.op.inputs) == 3:
+        value = next(
+            (number for f in call.op.inputs[1:] if (number := _get_constant(scene, f))
+             is not None),
+            None,
+        )  # fmt: skip
+    else:
+        return None
+    is_number = isinstance(value, int | float) and not isinstance(value, bool)
+    return float(value) if is_number and value > HIDES else None
+
+
+def _is_mask(scene: HazardContext, fact: Fact) -> bool:
+    """Return whether a tensor holds truths, perhaps as the numbers 0 and 1."""
+    for _ in range(4):
+        if fact.dtype == "bool":
+            return True
+        maker = scene.maker(fact)
+        known = maker is not None and maker.name in REARRANGING
+        if maker is None or not known or not maker.op.inputs:
+            return False
+        fact = maker.op.inputs[0]
+    return False
+
+
+def _get_constant(scene: HazardContext, fact: Fact) -> float | None:
+    """Return the number of which all elements of a tensor are, or None."""
+    maker = scene.maker(fact)
+    if maker is None:
+        return None
+    value: object = CONSTANTS.get(maker.name)
+    if maker.name in ("full", "full_like"):
+        value = maker.given(1, "fill_value")
+    elif maker.name in ("tensor", "scalar_tensor"):
+        value = maker.given(0, "data")
+    return float(value) if isinstance(value, int | float) else None
+
+
+def _get_scores(scene: HazardContext, call: OperatorCall) -> Fact | None:
+    """Return the scores of which a mask hides some."""
+    if call.name != "where":
+        return call.op.inputs[0]
+    floats = [f for f in call.op.inputs[1:] if f.dtype.startswith(("float", "bf"))]
+    return next((f for f in floats if _get_constant(scene, f) is None), None)
+
+
+def _is_product(scene: HazardContext, fact: Fact) -> bool:
+    """Return whether scores are a product of two tensors, or one number of a layer
+    for each place, perhaps scaled.
+    """
+    for _ in range(8):
+        maker = scene.maker(fact)
+        if maker is None or not maker.op.inputs:
+            return False
+        if maker.name in PRODUCTS:
+            return len(maker.op.inputs) >= 2
+        if maker.name == "linear":
+            return maker.shape[-1:] == (1,)
+        if maker.name in ("+", "add") or maker.name in FILLS or maker.name in SCALING:
+            fact = maker.op.inputs[0]
+            continue
+        return False
+    return False
+
+
+def _find_softmax(scene: HazardContext, fact: Fact) -> OperatorCall | None:
+    """Return the softmax that filled scores reach unchanged but for a scale.
+
+    Where another mask is applied on the way, that one may hide the places.
+    """
+    for _ in range(4):
+        users = scene.users.get(fact.tensor, [])
+        onward = [user for user in users if user.op.outputs]
+        for user in onward:
+            if user.name in SOFTMAXES:
+                return user
+        scaled = [user for user in onward if user.name in SCALING]
+        if len(onward) != 1 or not scaled or len(scaled[0].op.inputs) > 1:
+            return None
+        fact = scaled[0].op.outputs[0]
+    return None

@@ -1,0 +1,283 @@
+"""Find policy losses that also train the critic, or that make the policy less random.
+
+A policy loss is a product of the logarithm of a probability and an advantage. What
+else is in the same loss tells what was meant: a critic that has a loss of its own, an
+entropy of the same distribution.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from shapewright.analysis.hazards.context import LOSSES, HazardContext
+from shapewright.analysis.hazards.loss_terms import (
+    AVERAGES,
+    DIFFERENCES,
+    JOINS,
+    PRODUCTS,
+    QUOTIENTS,
+    SUMS,
+    Term,
+    find_ancestors,
+    find_base,
+    find_terms,
+    get_call_name,
+    is_negated,
+    iter_losses,
+)
+from shapewright.analysis.provenance.axis_flow import OperatorCall
+from shapewright.findings.codes import (
+    ADVANTAGE_WITH_GRAPH,
+    MINIMIZED_ENTROPY,
+    looks_for,
+)
+from shapewright.findings.finding import Finding
+from shapewright.operators.facts import operators_with, values_of
+from shapewright.record.ops import Fact
+
+LIMITS = operators_with("limits_elements") | AVERAGES
+"""Calls between the products of a policy loss and the loss."""
+LOGARITHMS = frozenset({"log_softmax", "log", "logsumexp", "logsigmoid"})
+NEGATED = frozenset(values_of("expects_input")) - {"kl_div"}
+"""Losses of which each element is the negative logarithm of a probability."""
+MONOTONE = operators_with("clamps") | JOINS | {"exp", "sum", "[]", "gather"}
+"""Calls that grow with their input."""
+SQUARES = frozenset({"pow", "**", "square"})
+FARTHEST = 24
+
+
+@dataclass(frozen=True, slots=True)
+class _PolicyTerm:
+    """A product of the logarithm of a probability and an advantage in a loss."""
+
+    product: OperatorCall
+    log_probability: Fact
+    advantage: Fact
+    factor: float
+
+
+def _find_policy_terms(scene: HazardContext, terms: list[Term]) -> list[_PolicyTerm]:
+    """Return the products of logarithms of probabilities and advantages in a loss."""
+    products: list[_PolicyTerm] = []
+    waiting = list(terms)
+    for _ in range(FARTHEST):
+        if not waiting:
+            break
+        term = waiting.pop()
+        call = scene.maker(term.fact)
+        if call is None:
+            continue
+        if call.name in LIMITS:
+            inside = [f for f in call.op.inputs if f.requires_grad]
+            waiting += [
+                Term(term.factor * part.factor, part.fact)
+                for fact in inside
+                for part in find_terms(scene, fact)
+            ]
+        elif call.name in PRODUCTS and len(call.op.inputs) == 2:
+            products += _read_product(scene, call, term.factor)
+    return products
+
+
+def _read_product(
+    scene: HazardContext, call: OperatorCall, factor: float
+) -> Iterator[_PolicyTerm]:
+    """Yield the policy term that a product is, if it is one."""
+    for fact, other in (call.op.inputs, call.op.inputs[::-1]):
+        sign = _find_sign(scene, fact) if fact.requires_grad else 0
+        if sign and _find_sign(scene, other) == 0:
+            yield _PolicyTerm(call, fact, other, factor * sign)
+            return
+
+
+def _find_sign(scene: HazardContext, fact: Fact) -> int:
+    """Return 1 for the logarithm of a probability or what grows with it, -1 for its
+    negative, 0 for another tensor.
+    """
+    sign, waiting = 1, [fact]
+    for _ in range(FARTHEST):
+        if not waiting:
+            return 0
+        fact = waiting.pop()
+        call = scene.maker(find_base(scene, fact))
+        if call is None or not fact.requires_grad:
+            continue
+        if get_call_name(scene, call.op) == "log_prob" or call.name in LOGARITHMS:
+            return sign
+        if call.name in NEGATED:
+            return -sign
+        if call.name in DIFFERENCES:
+            if len(call.op.inputs) == 1:
+                sign = -sign if is_negated(call) else sign
+            elif call.op.inputs[1].requires_grad:
+                return 0
+            waiting.append(call.op.inputs[0])
+        elif call.name in MONOTONE:
+            waiting.append(call.op.inputs[0])
+    return 0
+
+
+# -- advantages ------------------------------------------------------------------------
+
+
+@looks_for(ADVANTAGE_WITH_GRAPH)
+def find_advantages_with_graph(scene: HazardContext) -> Iterator[Finding]:
+    """Find advantages that send the gradient of a policy loss to the critic."""
+    for loss in iter_losses(scene):
+        terms = find_terms(scene, loss)
+        for policy in _find_policy_terms(scene, terms):
+            if not policy.advantage.requires_grad or policy.product.op.span is None:
+                continue
+            values = _find_values(scene, policy.advantage)
+            if values is None:
+                continue
+            own = _find_own_loss(scene, terms, values)
+            if own is None:
+                continue
+            names = scene.words(policy.product.op)
+            at = [f.tensor for f in policy.product.op.inputs].index(
+                policy.advantage.tensor
+            )
+            message = (
+                f"{names[at]} still has the graph of the critic: the policy loss"
+                " changes the values too, which have a loss of their own"
+            )
+            yield scene.finding(
+                ADVANTAGE_WITH_GRAPH,
+                policy.product.op,
+                message,
+                (own.op, "the critic's own loss"),
+            )
+
+
+def _find_values(scene: HazardContext, advantage: Fact) -> Fact | None:
+    """Return the values with a graph that an advantage subtracts from numbers without
+    one, perhaps scaled to mean 0 and deviation 1.
+    """
+    for _ in range(8):
+        call = scene.maker(find_base(scene, advantage))
+        if call is None or not call.op.inputs:
+            return None
+        first = call.op.inputs[0]
+        two = len(call.op.inputs) == 2
+        if call.name in DIFFERENCES and two:
+            second = call.op.inputs[1]
+            if second.requires_grad and not first.requires_grad and first.shape:
+                return find_base(scene, second)
+            if not second.shape and first.requires_grad:
+                advantage = first
+                continue
+            return None
+        if call.name not in QUOTIENTS | PRODUCTS or (two and call.op.inputs[1].shape):
+            return None
+        advantage = first
+    return None
+
+
+def _find_own_loss(
+    scene: HazardContext, terms: list[Term], values: Fact
+) -> OperatorCall | None:
+    """Return the term of a loss that is the squared error of the values, or None."""
+    for term in terms:
+        call = scene.maker(term.fact)
+        if call is None:
+            continue
+        compared = call.op.inputs
+        if call.name in SQUARES | PRODUCTS:
+            difference = scene.maker(find_base(scene, call.op.inputs[0]))
+            same = len({fact.tensor for fact in compared}) == 1
+            if difference is None or difference.name not in DIFFERENCES or not same:
+                continue
+            compared = difference.op.inputs
+        elif call.name not in LOSSES:
+            continue
+        if any(find_base(scene, f).tensor == values.tensor for f in compared):
+            return call
+    return None
+
+
+# -- entropies -------------------------------------------------------------------------
+
+
+@looks_for(MINIMIZED_ENTROPY)
+def find_minimized_entropies(scene: HazardContext) -> Iterator[Finding]:
+    """Find entropies of a policy that are added to the loss that trains it."""
+    for loss in iter_losses(scene):
+        terms = find_terms(scene, loss, stops=("entropy",))
+        policies = _find_policy_terms(scene, terms)
+        policies = [policy for policy in policies if _is_maximized(scene, policy)]
+        if not policies:
+            continue
+        for term in terms:
+            factor = term.factor * _find_entropy(scene, term.fact)
+            call = scene.maker(term.fact)
+            if factor <= 0 or call is None:
+                continue
+            if not _is_of_same_policy(scene, policies[0], term.fact):
+                continue
+            added = _find_adding_call(scene, loss, term.fact)
+            place = added if added is not None else call
+            message = (
+                "the entropy of the policy is added to a loss that is minimized: the"
+                " policy becomes less random, and a bonus is subtracted"
+            )
+            yield scene.finding(
+                MINIMIZED_ENTROPY,
+                place.op,
+                message,
+                (call.op, "the entropy is made here"),
+                (policies[0].product.op, "the policy loss"),
+            )
+
+
+def _is_maximized(scene: HazardContext, policy: _PolicyTerm) -> bool:
+    """Return whether minimizing the loss maximizes probability times advantage."""
+    factor = policy.factor
+    maker = scene.maker(find_base(scene, policy.advantage))
+    if maker is not None and maker.name in DIFFERENCES and len(maker.op.inputs) == 1:
+        factor = -factor if is_negated(maker) else factor
+    return factor < 0 and not policy.advantage.requires_grad
+
+
+def _find_entropy(scene: HazardContext, fact: Fact) -> int:
+    """Return 1 for the entropy of a distribution, -1 for its negative, 0 for another
+    tensor.
+    """
+    call = scene.maker(fact)
+    if call is None or not fact.requires_grad:
+        return 0
+    if get_call_name(scene, call.op) == "entropy":
+        return 1
+    if call.name not in PRODUCTS or len(call.op.inputs) != 2:
+        return 0
+    makers = [scene.maker(find_base(scene, f, ("clamp",))) for f in call.op.inputs]
+    names = {maker.name for maker in makers if maker is not None}
+    return -1 if "softmax" in names and names & {"log_softmax", "log"} else 0
+
+
+def _is_of_same_policy(
+    scene: HazardContext, policy: _PolicyTerm, entropy: Fact
+) -> bool:
+    """Return whether an entropy follows from the outputs that give the probability."""
+    ancestors = find_ancestors(scene, policy.log_probability)
+    own = {
+        tensor for tensor, call in ancestors.items() if call.op.outputs[0].requires_grad
+    }
+    return bool(own & set(find_ancestors(scene, entropy)))
+
+
+def _find_adding_call(
+    scene: HazardContext, loss: Fact, term: Fact
+) -> OperatorCall | None:
+    """Return the sum that adds a term to a loss, or None."""
+    ancestors = find_ancestors(scene, loss)
+    for call in ancestors.values():
+        if call.name in SUMS | DIFFERENCES and len(call.op.inputs) == 2:
+            for fact in call.op.inputs[1:]:
+                if any(
+                    part.fact.tensor == term.tensor
+                    for part in find_terms(scene, fact, stops=("entropy",))
+                ):
+                    return call
+    return None

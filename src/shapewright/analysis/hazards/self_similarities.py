@@ -1,0 +1,107 @@
+"""Find contrastive losses in which each sample is a candidate for itself."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from shapewright.analysis.hazards.context import HazardContext
+from shapewright.analysis.hazards.loss_terms import (
+    PRODUCTS,
+    QUOTIENTS,
+    REARRANGING,
+    find_ancestors,
+    find_base,
+)
+from shapewright.analysis.provenance.axis_flow import OperatorCall
+from shapewright.findings.codes import SELF_AS_CANDIDATE, looks_for
+from shapewright.findings.finding import Finding
+from shapewright.operators.facts import operators_with
+from shapewright.record.ops import Fact
+
+MATRIX_PRODUCTS = operators_with("is_product") | {"einsum"}
+TURNS = operators_with("transposes_dims") | {"t", "T", "mT", "permute"}
+RANGES = frozenset({"arange"})
+MOVES = operators_with("moves_device") | {"long", "to", "contiguous"}
+
+
+@looks_for(SELF_AS_CANDIDATE)
+def find_self_candidates(scene: HazardContext) -> Iterator[Finding]:
+    """Find similarities of a batch with itself that a loss reads with their diagonal.
+
+    The targets are places in the batch that are not the diagonal: other views.
+    """
+    for call in scene.calls:
+        if call.name != "cross_entropy" or len(call.op.inputs) < 2:
+            continue
+        if call.op.span is None:
+            continue
+        product = _find_similarities(scene, call.op.inputs[0])
+        if product is None or not _is_of_other_rows(scene, call.op.inputs[1]):
+            continue
+        count = product.shape[0]
+        name = scene.words(call.op)[0]
+        message = (
+            f"each of the {count} rows of {name} has its similarity with itself among"
+            " the candidates, which is the largest: the diagonal is not masked"
+        )
+        yield scene.finding(
+            SELF_AS_CANDIDATE,
+            call.op,
+            message,
+            (product.op, "all are compared with all, and with themselves"),
+        )
+
+
+def _find_similarities(scene: HazardContext, fact: Fact) -> OperatorCall | None:
+    """Return the product of a matrix with itself that scores are, but for a scale."""
+    for _ in range(8):
+        users = scene.users.get(fact.tensor, ())
+        if any(user.op.kind == "inplace" for user in users):
+            return None
+        call = scene.maker(fact)
+        if call is None or not call.op.inputs:
+            return None
+        if call.name in MATRIX_PRODUCTS or call.name == "cosine_similarity":
+            return call if _is_with_itself(scene, call) else None
+        if call.name in PRODUCTS | QUOTIENTS:
+            if any(other.shape not in ((), (1,)) for other in call.op.inputs[1:]):
+                return None
+        elif call.name not in MOVES | {"float", "clone"}:
+            return None
+        fact = call.op.inputs[0]
+    return None
+
+
+def _is_with_itself(scene: HazardContext, call: OperatorCall) -> bool:
+    """Return whether both sides of a product are one tensor of samples."""
+    if len(call.op.inputs) != 2 or len(call.shape) != 2:
+        return False
+    left, right = call.op.inputs
+    if call.name == "einsum":
+        equation = str(call.given(0)).replace(" ", "").partition("->")[0]
+        first, _, second = equation.partition(",")
+        turned = first[-1:] == second[-1:] and first[:1] != second[:1]
+        return turned and left.tensor == right.tensor
+    return (
+        call.shape[0] == call.shape[1]
+        and call.shape[0] > 1
+        and left.requires_grad
+        and right.requires_grad
+        and _find_matrix(scene, left).tensor == _find_matrix(scene, right).tensor
+    )
+
+
+def _find_matrix(scene: HazardContext, fact: Fact) -> Fact:
+    """Return the tensor that a tensor shows, perhaps transposed."""
+    return find_base(scene, fact, TURNS | {"[]"} - REARRANGING)
+
+
+def _is_of_other_rows(scene: HazardContext, fact: Fact) -> bool:
+    """Return whether targets are numbers of rows, shifted, joined or paired: no range
+    of all rows in order, which is the diagonal.
+    """
+    base = find_base(scene, fact, MOVES)
+    maker = scene.maker(base)
+    if maker is None or maker.name in RANGES:
+        return False
+    return any(call.name in RANGES for call in find_ancestors(scene, base, 16).values())

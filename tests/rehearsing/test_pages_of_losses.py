@@ -1,0 +1,112 @@
+"""The pages of losses and masks: wrong examples are found, right ones quiet."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from textwrap import indent
+
+import pytest
+
+from shapewright.findings.codes import find_page
+from tests.rehearsing.rehearsed import rehearsed
+
+BEFORE = """\
+import torch
+from torch import nn
+import torch.nn.functional as F
+from torch.distributions import Categorical
+from torch.utils.data import DataLoader, TensorDataset
+
+vocab, sigma, temperature, n = 9, 0.3, 0.5, 8
+"""
+LOOP = """
+for x, tokens, mask in DataLoader(data, batch_size=8):
+{body}
+    optimizer.zero_grad()
+    loss.backward()
+    optimizer.step()
+"""
+DATA = """
+data = TensorDataset(
+    torch.rand(32, 6), torch.randint(vocab, (32, 7)), torch.randint(2, (32, 7))
+)
+
+
+class Reader(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.embedding, self.head = nn.Embedding(vocab, 8), nn.Linear(8, vocab)
+        self.rnn = nn.GRU(8, 8, batch_first=True)
+
+    def forward(self, tokens):
+        return self.head(self.rnn(self.embedding(tokens))[0])
+
+
+"""
+MODEL = "optimizer = torch.optim.SGD(model.parameters(), lr=0.1)\n"
+AROUND = {
+    "weak-mask": (
+        "model = nn.Embedding(vocab, 8)\n" + MODEL,
+        "q = k = model(tokens)\nmask = mask[:, None]\n",
+        "loss = weights.square().sum()\n",
+    ),
+    "unshifted-target": ("model = Reader()\n" + MODEL, "", ""),
+    "unrelated-noise": ("model = nn.Linear(6, 6)\n" + MODEL, "", ""),
+    "advantage-with-graph": (
+        "model = nn.Linear(6, 4)\n" + MODEL,
+        "logits, values = model(x).split([3, 1], dim=1)\n"
+        "values, returns = values.squeeze(1), x.sum(1)\n"
+        "dist = Categorical(logits=logits)\nlog_probs = dist.log_prob(dist.sample())\n",
+        "",
+    ),
+    "minimized-entropy": (
+        "model = nn.Linear(6, 3)\n" + MODEL,
+        "dist = Categorical(logits=model(x))\nadvantage = x.sum(1)\n"
+        "log_prob = dist.log_prob(dist.sample())\n",
+        "",
+    ),
+    "variance-as-scale": (
+        "model, decoder = nn.Linear(6, 4), nn.Linear(2, 6).requires_grad_(False)\n"
+        + MODEL,
+        "mu, logvar = model(x).chunk(2, dim=1)\n",
+        "",
+    ),
+    "self-as-candidate": (
+        "model = nn.Linear(6, 8)\n" + MODEL,
+        "z1, z2 = model(x), model(x.flip(1))\n",
+        "",
+    ),
+}
+"""What stands around the examples of each page: the model, and lines of the loop."""
+
+
+def write_examples(code: str) -> tuple[str, str]:
+    """Return the wrong example of a page, and the right one, as programs."""
+    model, before, after = AROUND[code]
+    found = re.findall(r"```python\n(.*?)```", find_page(code) or "", re.DOTALL)
+    wrong, right = (
+        BEFORE + DATA + model + LOOP.format(body=indent(before + text + after, "    "))
+        for text in found
+    )
+    return wrong, right
+
+
+@pytest.mark.parametrize("code", AROUND)
+def test_the_wrong_example_of_a_page_is_found(code: str, tmp_path: Path) -> None:
+    report = rehearsed(tmp_path, write_examples(code)[0])
+    assert [each.code for each in report.findings] == [code]
+    assert report.complete
+
+
+@pytest.mark.parametrize("code", AROUND)
+def test_nothing_is_found_in_the_right_example(code: str, tmp_path: Path) -> None:
+    report = rehearsed(tmp_path, write_examples(code)[1])
+    assert [each.message for each in report.findings] == []
+    assert report.complete
+
+
+@pytest.mark.parametrize("code", AROUND)
+def test_torch_runs_both(code: str) -> None:
+    for text in write_examples(code):
+        exec(compile(text, "example.py", "exec"), {"__name__": "example"})
