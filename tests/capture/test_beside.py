@@ -264,9 +264,10 @@ def test_gradients_are_told_inside_of_modes_too() -> None:
 def test_an_operator_goes_through_autograd_to_its_kernel() -> None:
     (made,) = dispatch(torch.gather, torch.ones(2, 3), 0, torch.tensor([[0]])).calls[:1]
     assert (made.name, made.keys) == ("aten::gather", ("AutogradCPU", "CPU"))
-    text = sw.explain("torch.gather(f32[4, 6], 0, i64[2, 6])")
-    assert "way: torch.gather -> aten::gather -> AutogradCPU -> CPU" in str(text)
-    assert "(GatherBackward0)" in text.dispatch
+    drawing = sw.explain("torch.gather(f32[4, 6], 0, i64[2, 6])")
+    text = drawing.text(100, inside=True)
+    assert "way: torch.gather -> aten::gather -> AutogradCPU -> CPU" in text
+    assert "(GatherBackward0)" in drawing.dispatch
 
 
 def test_a_composite_operator_is_the_calls_below_it() -> None:

@@ -94,9 +94,9 @@ def test_keyword_of_another_tool(call: Any) -> None:
 
 
 def test_keyword_that_the_model_does_not_take() -> None:
-    said = refused(sw.trace, Net(), "f32[2, 8]", depth=3)
+    said = refused(sw.trace, Net(), "f32[2, 8]", blocks=3)
     assert said == (
-        "`Net.forward` has no argument `depth`; it takes (x), and every keyword of"
+        "`Net.forward` has no argument `blocks`; it takes (x), and every keyword of"
         " `sw.trace` belongs to it"
     )
 

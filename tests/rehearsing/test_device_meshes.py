@@ -166,7 +166,7 @@ def test_what_is_wrong_in_a_sharded_model_is_found(tmp_path: Path) -> None:
     text = text.replace("{dtype}", "bfloat16").replace("{width}", "5")
     (found, *_) = rehearsed(tmp_path, text, device="cuda").findings
     assert found.span is not None
-    assert found.span.line == 40
+    assert found.span.line == 39
 
 
 def test_parameters_on_the_meta_device_are_refused_at_the_first_use(
@@ -249,7 +249,7 @@ SAVED = """\
     optimizer = torch.optim.AdamW(model.parameters())
     model(torch.randn(4, 8, device="cuda")).sum().backward()
     optimizer.step()
-    options = StateDictOptions(full_state_dict=True, cpu_offload=True)
+    options = StateDictOptions(full_state_dict=True)
     whole = get_model_state_dict(model, options=options)
     assert whole["0.weight"].shape == (12, 8)
     weights, states = get_state_dict(model, optimizer)

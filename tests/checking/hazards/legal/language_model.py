@@ -14,7 +14,7 @@ class Model(nn.Module):
         y, (h, c) = self.r(self.e(x), (h, c))
         logits = self.o(y)
         return (
-            F.cross_entropy(logits.view(-1, 30), x.view(-1)),
+            F.cross_entropy(logits[:-1].reshape(-1, 30), x[1:].reshape(-1)),
             logits[-1].softmax(-1).multinomial(1),
             h.detach(),
         )
