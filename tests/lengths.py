@@ -109,6 +109,33 @@ FILES = {
     "rehearsing/test_devices.py": 5,
     "rehearsing/test_device_meshes.py": 4,
     "rehearsing/test_evaluation_modes.py": 5,
+    "rehearsing/test_absent_data_sets.py": 3,
+    "rehearsing/test_checkpoints.py": 4,
+    "rehearsing/test_clipping.py": 4,
+    "rehearsing/test_data_sets.py": 4,
+    "rehearsing/test_flattened_channels.py": 4,
+    "rehearsing/test_flex_attention.py": 4,
+    "rehearsing/test_kept_graphs.py": 4,
+    "rehearsing/test_loss_targets.py": 5,
+    "rehearsing/test_model_copies.py": 4,
+    "rehearsing/test_noise_scales.py": 4,
+    "rehearsing/test_norm_statistics.py": 5,
+    "rehearsing/test_pages_of_losses.py": 4,
+    "rehearsing/test_policy_losses.py": 5,
+    "rehearsing/test_repeated_layers.py": 4,
+    "rehearsing/test_row_indices.py": 4,
+    "rehearsing/test_schedules.py": 4,
+    "rehearsing/test_scores_and_labels.py": 4,
+    "rehearsing/test_self_similarities.py": 4,
+    "rehearsing/test_separate_draws.py": 4,
+    "rehearsing/test_target_values.py": 5,
+    "rehearsing/test_weak_masks.py": 4,
+    "rehearsing/test_written_items.py": 4,
+    "inputs/test_stated_inputs.py": 3,
+    "faces/test_projects.py": 3,
+    "faces/test_shared_options.py": 3,
+    "inputs/test_notebooks.py": 2,
+    "faces/test_result_files.py": 3,
     "rehearsing/test_fixes.py": 5,
     "rehearsing/test_function.py": 5,
     "rehearsing/test_gradients.py": 5,
@@ -176,7 +203,10 @@ LONG = (
 """Tests that take seconds, whose subject others in `make test` have too."""
 
 PAGES = "house/test_snippets.py::test_snippets_print_what_the_page_says"
-LONG_PAGES = ("docs/errors/", "docs/check.md", "docs/solve.md", "docs/rehearse.md")
+LONG_PAGES = (
+    "docs/errors/", "docs/check.md", "docs/solve.md", "docs/rehearse.md",
+    "docs/record.md", "docs/start/researcher.md", "docs/start/reviewer.md",
+)  # fmt: skip
 QUICK_PAGES = ("docs/errors/joining.md",)
 """Pages whose commands take long; of those of errors, which have one form, one."""
 
