@@ -71,7 +71,7 @@ def skip_symbolic_checks() -> Iterator[None]:
             promote = vars(module).get("elementwise_dtypes") if module else None
             if isinstance(promote, types.FunctionType):
                 stack.enter_context(
-                    replace_attribute(module, "elementwise_dtypes", _without_sympy)
+                    replace_attribute(module, "elementwise_dtypes", _copy_without_sympy)
                 )
         if SYMBOLIC_SHAPES not in sys.modules:
             stack.callback(_remove_plain_sizes)
@@ -161,7 +161,7 @@ class _NoSymbols:
         """A symbolic number, of which there are none."""
 
 
-def _without_sympy(function: types.FunctionType) -> types.FunctionType:
+def _copy_without_sympy(function: types.FunctionType) -> types.FunctionType:
     """Return a function whose `import sympy` loads nothing.
 
     Where the program has loaded sympy, its own module is given, since operands may be
