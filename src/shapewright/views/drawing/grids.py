@@ -71,20 +71,35 @@ COLUMNS = 128
 
 @dataclass(frozen=True, slots=True)
 class Cell:
-    """An element that is shown, with its position in the tensor."""
+    """An element that is shown, with its position in the tensor.
+
+    A `missing` cell is one that the tensor lacks and would need.
+    """
 
     text: str
     marked: bool = False
     index: Index = ()
+    missing: bool = False
 
 
 @dataclass(frozen=True, slots=True)
 class Grid:
-    """The part of a tensor that is shown: rows of cells, and what is left out."""
+    """The part of a tensor that is shown: rows of cells, and what is left out.
+
+    `axes` are the dims of rows and columns, from the end. `captions` are lines on the
+    tensor, above those on what is left out.
+    """
 
     title: str
     rows: tuple[tuple[Cell, ...], ...]
     left_out: tuple[str, ...] = ()
+    captions: tuple[str, ...] = ()
+    axes: tuple[int, int] = (-2, -1)
+
+    @property
+    def is_vector(self) -> bool:
+        """Return whether the tensor has no rows."""
+        return not self.rows or len(self.rows[0][0].index) < 2
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,10 +111,11 @@ class Strokes:
     corners: str
     cut: str
     colour: bool = False
+    missing: str = "·"
 
 
 BOXES = Strokes("─", "│", "┌┐└┘", "…")
-PLAIN = Strokes("-", "|", "++++", "...")
+PLAIN = Strokes("-", "|", "++++", "...", missing=".")
 
 
 def format_cell(value: Any) -> str:
@@ -147,7 +163,7 @@ def build_grid(side: Side, marked: Collection[Index], most: int = 24) -> Grid:
         )
         for r in shown_rows
     )
-    cut = _describe_left_out(rows, shown_rows, "rows") + _describe_left_out(
+    cut = describe_left_out(rows, shown_rows, "rows") + describe_left_out(
         columns, shown, "columns"
     )
     if slices := prod(side.shape[:-2]) - 1:
@@ -208,19 +224,31 @@ def draw_box(grid: Grid, strokes: Strokes = BOXES, style: str = "read") -> list[
         add_ink(f"{left}{across}{right}", "edge", colour),
     ]
     for row in grid.rows:
-        body = "".join(
-            add_ink(f"[{c.text}]".rjust(wide), f"{style}-cell", colour)
-            if c.marked
-            else f"{c.text} ".rjust(wide)
-            for c in row
-        )
+        body = "".join(_format_in_box(c, wide, style, strokes) for c in row)
         lines.append(f"{side}{body}{side}")
     lines.append(add_ink(f"{low_left}{across}{low_right}", "edge", colour))
+    lines += [add_ink(text, _get_cell_style(style), colour) for text in grid.captions]
     lines += [
         add_ink(f"{strokes.cut} {text}", "plain", colour) for text in grid.left_out
     ]
     wide = max(map(count_columns, lines))
     return [_fill_width(line, wide) for line in lines]
+
+
+def _format_in_box(cell: Cell, wide: int, style: str, strokes: Strokes) -> str:
+    """Return a cell in its column: in brackets if it is marked."""
+    if cell.missing:
+        text = f"{strokes.missing} ".rjust(wide)
+    elif cell.marked:
+        text = f"[{cell.text}]".rjust(wide)
+    else:
+        return f"{cell.text} ".rjust(wide)
+    return add_ink(text, _get_cell_style(style), strokes.colour)
+
+
+def _get_cell_style(style: str) -> str:
+    """Return the style of marked cells of a tensor whose name has a style."""
+    return f"{style}-cell" if f"{style}-cell" in CODES else style
 
 
 def get_plane(shape: tuple[int, ...]) -> tuple[int, int]:
@@ -244,7 +272,7 @@ def _format_title(side: Side, outer: Index) -> str:
     return f"{side.name}[{', '.join(map(str, outer))}, :, :]"
 
 
-def _describe_left_out(count: int, shown: list[int], what: str) -> list[str]:
+def describe_left_out(count: int, shown: list[int], what: str) -> list[str]:
     """Return which rows or columns are shown, if not all."""
     if len(shown) == count or not shown:
         return []

@@ -22,6 +22,7 @@ from shapewright.views.drawing.index_map_text import (
     format_formulas,
     format_loop,
 )
+from shapewright.views.drawing.refused_calls import build_refused_grids
 from shapewright.views.drawing.svg_canvas import (
     MONO,
     PAD,
@@ -65,6 +66,7 @@ def paint_call(canvas: Canvas, drawn: Drawn, titled: bool = True) -> str:
     description = ""
     if drawn.error:
         canvas.lines(list(drawn.refusal), "text mono", 13)
+        _draw_refused(canvas, drawn)
         canvas.lines([f"torch: {drawn.error}"], "error sans bold", 13)
         description = f"torch: {drawn.error}"
     elif drawn.reason:
@@ -150,6 +152,25 @@ def _draw_picture(canvas: Canvas, followed: Followed) -> None:
     )
 
 
+def _draw_refused(canvas: Canvas, drawn: Drawn) -> None:
+    """Draw the tensors with parts that do not fit."""
+
+    def fit(wide: int, count: int) -> int:
+        return count_fitting_columns(wide, count, canvas.room)
+
+    boxes = []
+    for grid in build_refused_grids(drawn, fit):
+        cells = [cell for row in grid.rows for cell in row]
+        kinds = {cell.index: "over" for cell in cells if cell.marked}
+        kinds |= {cell.index: "missing" for cell in cells if cell.missing}
+        boxes.append(Box(grid.title, grid, kinds))
+    if boxes:
+        put(canvas, boxes)
+        _draw_legend(
+            canvas, list(dict.fromkeys(k for box in boxes for k in box.kinds.values()))
+        )
+
+
 def _find_forbidden(side: Side) -> dict[Index, str]:
     """Return the scores of an attention that a mask excludes, marked as such."""
     if side.name != "allowed":
@@ -190,6 +211,8 @@ WORDS = {
     "way": "read on the way",
     "out": "comes out",
     "off": "not allowed",
+    "over": "has no counterpart",
+    "missing": "is missing",
 }
 
 
