@@ -14,14 +14,18 @@ from typing import Any
 
 from shapewright.index_maps.drawn_calls import Drawn, Side, Unfit
 from shapewright.views.drawing.grids import (
+    LAST,
     ROWS,
+    Axes,
     Cell,
     Grid,
     Index,
     build_grid,
     describe_left_out,
     format_cell,
+    format_title,
     get_element,
+    get_index,
     get_plane,
     get_widest,
 )
@@ -86,42 +90,35 @@ def _build_unfit_grid(side: Side, parts: Sequence[Unfit], fit: Fit) -> Grid:
     """
     rank = len(side.shape)
     needs = {part.dim: part.needs for part in parts if part.dim is not None}
-    row_dim, column_dim = _choose_dims(rank, list(needs))
+    axes = _choose_axes(rank, list(needs))
+    row_dim, column_dim = (None if rank < 2 else axes[0] % rank), axes[1] % rank
     rows = _pick_near_end(side, row_dim, needs, ROWS)
     near = _pick_near_end(side, column_dim, needs, 40)
-    widest = max(
-        len(_build_cell(side, _get_index(rank, row_dim, column_dim, r, c), needs).text)
-        for r in rows
-        for c in near
-    )
+    corner = (0,) * rank
+
+    def build(row: int, column: int) -> Cell:
+        return _build_cell(side, get_index(corner, row, column, axes), needs)
+
+    widest = max(len(build(r, c).text) for r in rows for c in near)
     count = max(side.shape[column_dim], needs.get(column_dim) or 0)
     columns = _pick_near_end(side, column_dim, needs, fit(widest, count))
-    cells = tuple(
-        tuple(
-            _build_cell(side, _get_index(rank, row_dim, column_dim, r, c), needs)
-            for c in columns
-        )
-        for r in rows
-    )
     left_out = []
     for dim, shown, what in ((row_dim, rows, "rows"), (column_dim, columns, "columns")):
         size = 1 if dim is None else side.shape[dim]
         left_out += describe_left_out(size, [n for n in shown if n < size], what)
-    title = side.name
-    if rank > 2:
-        places = [":" if d in (row_dim, column_dim) else "0" for d in range(rank)]
-        title = f"{title}[{', '.join(places)}]"
-    captions = tuple(f"dim {dim} is {side.written[dim]}" for dim in sorted(needs))
-    axes = (-2 if row_dim is None else row_dim - rank, column_dim - rank)
-    return Grid(title, cells, tuple(left_out), captions, axes)
+    return Grid(
+        format_title(side, corner, axes),
+        tuple(tuple(build(r, c) for c in columns) for r in rows),
+        tuple(left_out),
+        tuple(f"dim {dim} is {side.written[dim]}" for dim in sorted(needs)),
+        axes,
+    )
 
 
-def _choose_dims(rank: int, unfit: list[int]) -> tuple[int | None, int]:
+def _choose_axes(rank: int, unfit: list[int]) -> Axes:
     """Return the dims of rows and columns of the slice that is drawn."""
-    if rank == 1:
-        return None, 0
     outer = [dim for dim in unfit if dim < rank - 2]
-    return (outer[0] if outer else rank - 2), rank - 1
+    return (outer[0] - rank, -1) if outer else LAST
 
 
 def _pick_near_end(
@@ -138,17 +135,6 @@ def _pick_near_end(
     end = size if fitting is None else min(size, fitting)
     start = 0 if dim not in needs else max(0, min(end - most // 2, count - most))
     return list(range(start, start + most))
-
-
-def _get_index(
-    rank: int, row_dim: int | None, column_dim: int, row: int, column: int
-) -> Index:
-    """Return the index of a cell."""
-    index = [0] * rank
-    if row_dim is not None:
-        index[row_dim] = row
-    index[column_dim] = column
-    return tuple(index)
 
 
 def _build_cell(side: Side, index: Index, needs: dict[int, int | None]) -> Cell:

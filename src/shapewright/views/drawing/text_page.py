@@ -3,11 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable
+from dataclasses import replace
 from textwrap import wrap
 
 from shapewright.index_maps.drawn_calls import Drawn, Side, Unfit
 from shapewright.index_maps.index_map import IndexMap
 from shapewright.views.drawing.call_sections import format_page_lines, format_sections
+from shapewright.views.drawing.followed_elements import (
+    Followed,
+    explain_missing_values,
+    find_kinds,
+    follow,
+)
 from shapewright.views.drawing.grids import (
     BOXES,
     Index,
@@ -23,11 +30,7 @@ from shapewright.views.drawing.grids import (
     join_beside,
 )
 from shapewright.views.drawing.index_map_text import (
-    Followed,
     describe_sizes,
-    explain_missing_values,
-    find_kinds,
-    follow,
     format_formulas,
     format_loop,
 )
@@ -196,11 +199,11 @@ def _draw_picture(
     if followed is None:
         return [f"({explain_missing_values(drawn)})"]
     boxes = []
+    axes = followed.axes
     for side, marks in followed.marks:
-        most = max(1, (width - 4) // (get_widest(side, marks) + 2))
-        boxes.append(
-            draw_box(build_grid(side, marks, most), strokes, styles[side.name])
-        )
+        most = max(1, (width - 4) // (get_widest(side, marks, axes) + 2))
+        grid = build_grid(side, marks, most, axes)
+        boxes.append(draw_box(grid, strokes, styles[side.name]))
     lines = join_parts(read_out(drawn, followed), width)
     words = [colour_names(line, styles, strokes.colour) for line in lines]
     return [*join_beside(boxes, width), "", *words]
@@ -232,7 +235,20 @@ def join_parts(parts: list[str], width: int) -> list[str]:
 
 
 def read_out(drawn: Drawn, followed: Followed) -> list[str]:
-    """Return the first few of `out[1, 2] = 20 reads input[3, 2] = 20`, in parts."""
+    """Return the first few of `out[1, 2] = 20 reads input[3, 2] = 20`, in parts.
+
+    Of a transposition both elements that change places are read.
+    """
+    parts = _read_element(drawn, followed)
+    if followed.partner is None:
+        return parts
+    back = [(name, followed.index) for name, _ in followed.found]
+    other = replace(followed, index=followed.partner, found=back)
+    return [*parts[:-1], f"{parts[-1]};", *_read_element(drawn, other)]
+
+
+def _read_element(drawn: Drawn, followed: Followed) -> list[str]:
+    """Return what an output element reads, in parts."""
     out, index = followed.out, followed.index
     named = {side.name: side for side in (*drawn.inputs, *drawn.stages)}
     value = format_cell(get_element(out.values, index))
