@@ -121,6 +121,11 @@ class Canvas:
         """Draw a path."""
         self.parts.append(f'<path d="{data}" class="{_get_css(kinds)}"/>')
 
+    def rule(self) -> None:
+        """Draw a line across the page, and leave some room below it."""
+        self.path(f"M{PAD:g} {self.y:g}H{self.width - PAD:g}", "frame")
+        self.y += 8
+
     def lines(
         self, texts: Iterable[str], kinds: str = "text mono", size: float = 12,
         x: float = PAD, after: float = 12,
