@@ -24,6 +24,7 @@ from shapewright.analysis.fixes.suspect_lines import find_error_suspects, find_s
 from shapewright.analysis.fixes.upsampled_sizes import suggest_target_size
 from shapewright.analysis.fixes.window_edits import suggest_adaptive_pooling
 from shapewright.analysis.missing_values import suggest_values
+from shapewright.analysis.mistaken_calls import suggest_meant
 from shapewright.analysis.model_definitions import suggest_definitions
 from shapewright.analysis.program_run import Program, as_far_as_known
 from shapewright.findings.codes import (
@@ -133,6 +134,7 @@ def fix_error(program: Program, finding: Finding) -> list[FixOption]:
             *(option for option in own if option.kind == "list"),
             *iter_options("definition", 0.5, suggest_definitions(program, finding)),
             *iter_options("value", 0.6, suggest_values(program, finding)),
+            *fix_mistaken_call(program, finding),
             *iter_options("squeeze", 0.9, operands.fix_last_squeeze(program)),
             *iter_options("last-batch", 1.0, last),
             *iter_options(
@@ -153,6 +155,11 @@ def fix_error(program: Program, finding: Finding) -> list[FixOption]:
             ),
         ],
     )
+
+
+def fix_mistaken_call(program: Program, finding: Finding) -> Iterator[FixOption]:
+    """Yield the fixes to try for a line that takes a value for another thing."""
+    return iter_options("value", 0.6, suggest_meant(program, finding))
 
 
 def _sort_fixes(program: Program, options: Iterable[FixOption]) -> list[FixOption]:
