@@ -79,3 +79,49 @@ assert sw.trace(train).complete
 
 def test_a_step_of_an_optimizer_loads_no_dynamo() -> None:
     assert "torch._dynamo" not in imported(TRAINING)
+
+
+TRAINS = """
+import torch, torch.nn as nn
+import shapewright as sw
+
+class Net(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.table = nn.Embedding(9, 8)
+        self.drop = nn.Dropout(0.1)
+        self.out = nn.Linear(8, 9)
+
+    def forward(self, ids):
+        x = self.drop(self.table(ids) + torch.arange(8))
+        return self.out(x + x.mean(1, keepdim=True))
+
+def train(ids):
+    net = Net()
+    loss = sum(net(ids).flatten(0, 1).float().logsumexp(1).mean() for _ in range(2))
+    loss.backward()
+    return net.table.weight.grad
+
+print(sw.trace(train, "i64[2, 5]").output)
+import sys
+assert not any("symbolic_shapes" in name for name in sys.modules)
+"""
+
+
+def test_a_backward_pass_loads_no_sympy() -> None:
+    assert "sympy" not in imported(TRAINS)
+
+
+def test_symbolic_sizes_are_torchs_own_where_asked_for() -> None:
+    said = """
+import sys, torch
+import shapewright as sw
+def program(x):
+    from torch.fx.experimental.symbolic_shapes import ShapeEnv, guard_or_false
+    import torch.fx.experimental.symbolic_shapes as module
+    assert ShapeEnv is module.ShapeEnv and guard_or_false(True)
+    return x + 1
+print(sw.trace(program, "f32[2]").output)
+assert sys.modules["torch.fx.experimental.symbolic_shapes"].ShapeEnv
+"""
+    assert "sympy" in imported(said)

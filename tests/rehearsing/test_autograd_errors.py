@@ -124,6 +124,37 @@ for step in range(4):
     opt_g.step()
 """
 
+GAN_STEPPED_LAST = """\
+G, D = nn.Linear(4, 12), nn.Linear(12, 1)
+opt_g = torch.optim.Adam(G.parameters())
+opt_d = torch.optim.Adam(D.parameters())
+for step in range(4):
+    fake = torch.tanh(G(torch.randn(8, 4)))
+    d_loss = torch.relu(1 + D(fake)).mean()
+    d_loss = d_loss + torch.relu(1 - D(torch.randn(8, 12))).mean()
+    g_loss = -D(fake).mean()
+    opt_d.zero_grad()
+    opt_g.zero_grad()
+    d_loss.backward()
+    g_loss.backward()
+    opt_d.step()
+    opt_g.step()
+"""
+
+ENCODED_AGAIN = """\
+G, D, E = nn.Linear(4, 12), nn.Linear(12, 1), nn.Linear(12, 4)
+optimizer = torch.optim.Adam([*G.parameters(), *E.parameters()])
+for step in range(4):
+    z = torch.randn(8, 4)
+    fake = torch.tanh(G(z))
+    realism = torch.relu(1 - D(fake)).mean()
+    code = (E(fake) - z).pow(2).mean()
+    optimizer.zero_grad()
+    realism.backward()
+    code.backward()
+    optimizer.step()
+"""
+
 ACTIVATION = """\
 class Block(nn.Module):
     def __init__(self):
@@ -269,6 +300,21 @@ def test_the_tensor_is_named_and_the_edit_was_tried(
     assert only[0] == code
     assert named in only[1]
     assert only[2] == fix
+
+
+@pytest.mark.parametrize("text", [ENCODED_AGAIN, TWO_LOSSES])
+def test_no_loss_is_cut_from_what_it_trains(tmp_path: Path, text: str) -> None:
+    (only,) = rehearsed(tmp_path, START + text).findings
+    messages = [fix.message for fix in only.fixes]
+    assert messages[0].endswith("backward()`, once")
+    assert not any("detach" in message for message in messages)
+
+
+def test_only_the_loss_of_the_discriminator_is_cut(tmp_path: Path) -> None:
+    (only,) = rehearsed(tmp_path, START + GAN_STEPPED_LAST).findings
+    lines = [edit.span.line for fix in only.fixes for edit in fix.edits]
+    assert [fix.message for fix in only.fixes] == ["`fake.detach()`"]
+    assert "d_loss =" in (START + GAN_STEPPED_LAST).splitlines()[lines[0] - 1]
 
 
 def test_gradients_stay_where_they_are_when_data_is_assigned(tmp_path: Path) -> None:

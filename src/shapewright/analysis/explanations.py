@@ -343,7 +343,9 @@ def _iter_independent_failures(program: Program) -> Iterator[Failure]:
             cast |= {fact.tensor for fact in op.outputs}
         guessed = failure.guessed if failure is not None else ()
         of_rank = failure is not None and _is_of_rank(failure)
-        if guessed or of_rank or any(fact.tensor in unsure for fact in op.inputs):
+        of_scores = failure is not None and _has_scores_as_indices(failure, op)
+        unclear = guessed or of_rank or of_scores
+        if unclear or any(fact.tensor in unsure for fact in op.inputs):
             for fact in op.outputs:
                 dims = _find_derived_dims(op, fact, unsure)
                 dims |= (
@@ -353,6 +355,8 @@ def _iter_independent_failures(program: Program) -> Iterator[Failure]:
                 )
                 if of_rank:
                     dims |= set(range(len(fact.shape))) - _find_parameter_dims(op, fact)
+                if of_scores:
+                    dims |= set(range(len(fact.shape)))
                 if dims:
                     unsure[fact.tensor] = unsure.get(fact.tensor, frozenset()) | dims
 
@@ -396,6 +400,21 @@ def _is_of_rank(failure: Failure) -> bool:
     """Return whether the run had to guess the rank."""
     unmet = failure.unmet
     return unmet is not None and unmet.code in OF_RANK and not unmet.makes
+
+
+def _has_scores_as_indices(failure: Failure, op: Op) -> bool:
+    """Return whether a lookup was given what a layer computed: not even the number of
+    its dims says how many indices were meant.
+    """
+    return any(
+        repair.kind == "dtype"
+        and repair.new in INDICES
+        and op.inputs[repair.tensor].requires_grad
+        for repair in failure.repairs
+    )
+
+
+INDICES = frozenset({"int64", "int32"})
 
 
 def _find_parameter_dims(op: Op, out: Fact) -> set[int]:

@@ -5,6 +5,7 @@ They are looked up by feature, not by version, and every patch is undone after a
 
 from __future__ import annotations
 
+import builtins
 import importlib
 import sys
 import types
@@ -48,22 +49,140 @@ A program may have imported the outer functions before a run replaced them.
 
 @contextmanager
 def skip_symbolic_checks() -> Iterator[None]:
-    """Let `torch._check` pass a plain True without importing symbolic sizes.
+    """Let torch check conditions and promote dtypes without importing symbolic sizes.
 
-    Meta kernels call it, and its inner function imports sympy (0.6 s) to ask whether a
-    bool is true. A condition of another kind, or a false one, goes to torch.
+    Meta kernels in Python ask of each size whether it is symbolic, and import sympy for
+    it (0.6 s). Sizes here are numbers: what is asked of numbers is answered without it,
+    and anything else goes to torch.
     """
-    original = vars(torch).get("_check_with")
-    if original is None:
-        yield
-        return
+    with ExitStack() as stack:
+        original = vars(torch).get("_check_with")
+        if original is not None:
 
-    def check(error_type: Any, condition: Any, message: Any) -> None:
-        if condition is not True:
-            original(error_type, condition, message)
+            def check(error_type: Any, condition: Any, message: Any) -> None:
+                if condition is not True:
+                    original(error_type, condition, message)
 
-    with replace_attribute(torch, "_check_with", lambda _: check):
+            stack.enter_context(
+                replace_attribute(torch, "_check_with", lambda _: check)
+            )
+        for name in ("torch._prims_common", "torch._meta_registrations"):
+            module = sys.modules.get(name)
+            promote = vars(module).get("elementwise_dtypes") if module else None
+            if isinstance(promote, types.FunctionType):
+                stack.enter_context(
+                    replace_attribute(module, "elementwise_dtypes", _copy_without_sympy)
+                )
+        if SYMBOLIC_SHAPES not in sys.modules:
+            stack.callback(_remove_plain_sizes)
+            sys.modules[SYMBOLIC_SHAPES] = _PlainSizes(SYMBOLIC_SHAPES)
+            importlib.import_module("torch.fx.experimental._config")
         yield
+
+
+SYMBOLIC_SHAPES = "torch.fx.experimental.symbolic_shapes"
+"""The module that meta kernels import in their bodies, and that imports sympy."""
+
+
+class _PlainSizes(types.ModuleType):
+    """Module of symbolic sizes that answers what is asked of plain numbers."""
+
+    __path__: list[str] = []
+    __spec__ = None
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(_load_symbolic_shapes(), name)
+
+    def has_guarding_hint(self, size: Any) -> Any:
+        return _load_symbolic_shapes().has_guarding_hint(size)
+
+    def guarding_hint_or_throw(self, size: Any) -> Any:
+        return _load_symbolic_shapes().guarding_hint_or_throw(size)
+
+    def statically_known_true(self, condition: Any) -> Any:
+        if type(condition) is bool:
+            return condition
+        return _load_symbolic_shapes().statically_known_true(condition)
+
+    def guard_size_oblivious(self, condition: Any) -> Any:
+        if type(condition) is bool:
+            return condition
+        return _load_symbolic_shapes().guard_size_oblivious(condition)
+
+    def is_nested_int(self, size: Any) -> Any:
+        if type(size) is int:
+            return False
+        return _load_symbolic_shapes().is_nested_int(size)
+
+    def guard_or_false(self, condition: Any) -> Any:
+        if type(condition) is bool:
+            return condition
+        return _load_symbolic_shapes().guard_or_false(condition)
+
+    def guard_or_true(self, condition: Any) -> Any:
+        if type(condition) is bool:
+            return condition
+        return _load_symbolic_shapes().guard_or_true(condition)
+
+    def sym_eq(self, left: Any, right: Any) -> Any:
+        if type(left) is int and type(right) is int:
+            return left == right
+        sequences = isinstance(left, (tuple, list)) and isinstance(right, (tuple, list))
+        if sequences and all(type(size) is int for size in (*left, *right)):
+            return tuple(left) == tuple(right)
+        return _load_symbolic_shapes().sym_eq(left, right)
+
+    def sym_and(self, *conditions: Any) -> Any:
+        if all(type(condition) is bool for condition in conditions):
+            return all(conditions)
+        return _load_symbolic_shapes().sym_and(*conditions)
+
+    def sym_or(self, *conditions: Any) -> Any:
+        if all(type(condition) is bool for condition in conditions):
+            return any(conditions)
+        return _load_symbolic_shapes().sym_or(*conditions)
+
+
+def _load_symbolic_shapes() -> types.ModuleType:
+    """Return torch's own module, imported in the place of the light one."""
+    _remove_plain_sizes()
+    return importlib.import_module(SYMBOLIC_SHAPES)
+
+
+def _remove_plain_sizes() -> None:
+    if isinstance(sys.modules.get(SYMBOLIC_SHAPES), _PlainSizes):
+        del sys.modules[SYMBOLIC_SHAPES]
+
+
+class _NoSymbols:
+    """What `import sympy` gives where nothing symbolic can exist yet."""
+
+    class Basic:
+        """A symbolic number, of which there are none."""
+
+
+def _copy_without_sympy(function: types.FunctionType) -> types.FunctionType:
+    """Return a function whose `import sympy` loads nothing.
+
+    Where the program has loaded sympy, its own module is given, since operands may be
+    symbolic then.
+    """
+
+    def load(name: str, *args: Any) -> Any:
+        if name == "sympy" and name not in sys.modules:
+            return _NoSymbols
+        return __import__(name, *args)
+
+    builtin = {**vars(builtins), "__import__": load}
+    copy = types.FunctionType(
+        function.__code__,
+        {**function.__globals__, "__builtins__": builtin},
+        function.__name__,
+        function.__defaults__,
+        function.__closure__,
+    )
+    copy.__kwdefaults__ = function.__kwdefaults__
+    return copy
 
 
 is_transformed: Callable[[torch.Tensor], bool] = (

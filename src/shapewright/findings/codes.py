@@ -435,6 +435,9 @@ CPU_TENSOR = _hazard("cpu-tensor",
 EINSUM_REDUCTION = _hazard("einsum-reduction",
     "`einsum` without an arrow, which sums the batch or reorders the result",
     "the arrow and the intended letters")
+DIAGONAL_ONLY = _hazard("diagonal-only",
+    "an `einsum` that reads only the diagonal of weights",
+    "two letters for the matrix: `dk,bck->bcd`")
 IMPLICIT_BROADCAST = _hazard("implicit-broadcast",
     "every broadcast; with `--strict` alone, as a note",
     "equal sizes, or `expand_as` where it is intended", severity="note", strict=True)
@@ -507,6 +510,12 @@ UNRELATED_NOISE = _hazard("unrelated-noise",
 ADVANTAGE_WITH_GRAPH = _hazard("advantage-with-graph",
     "a policy loss that trains the critic through the advantage",
     "`advantage.detach()`", of_shapes=False)
+TERM_WITHOUT_GRAPH = _hazard("term-without-graph",
+    "a term of a loss that follows from a comparison and trains nothing",
+    "a differentiable measure: `relu(x - limit)`, a sigmoid", of_shapes=False)
+TEACHER_WITH_GRAPH = _hazard("teacher-with-graph",
+    "a distillation loss that also trains the teacher",
+    "`teacher_output.detach()`", of_shapes=False)
 MINIMIZED_ENTROPY = _hazard("minimized-entropy",
     "an entropy bonus that is added to a loss, and so minimized",
     "`loss - coefficient * entropy`", of_shapes=False)

@@ -33,6 +33,7 @@ from shapewright.findings.codes import (
     MISSING_TRANSPOSE,
     NOT_CONTIGUOUS,
     NOT_FLATTENED,
+    WRONG_RANK,
 )
 from shapewright.findings.finding import Finding, Fix
 from shapewright.operators.failed_calls import Failure
@@ -41,6 +42,15 @@ from shapewright.program.syntax_nodes import get_last_line
 
 STEP = 0.01
 """How much dearer each further change of one kind is."""
+
+
+GUESSED = frozenset({"number", "argument", "swapped", "name"})
+"""Kinds of edits that put another number or name on a suspect line."""
+DECIDED = frozenset({
+    "any-batch", "batch", "created", "dtype", "family", "graph", "hazard", "numpy",
+    "order", "padded", "rank", "size", "squeeze", "state", "storage", "turned",
+})  # fmt: skip
+"""Kinds of edits that follow from what the failing call needs of its operand."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -226,7 +236,8 @@ def _find_call_fixes(program: Program, failure: Failure) -> Iterator[FixOption]:
         "larger", 2.6, operands.fix_larger_tensor(program, failure, True)
     )
     yield from iter_options("eval", 1.2, operands.suggest_evaluation(program, failure))
-    if failure.error != "IndexError":
+    of_rank = unmet is not None and unmet.code == WRONG_RANK
+    if failure.error != "IndexError" or of_rank:
         cost = 1.7 if turned else 3.0
         yield from iter_options("rank", cost, operands.fix_rank(program, failure))
     yield from iter_options(

@@ -5,6 +5,7 @@ the order of two lines.
 from __future__ import annotations
 
 import ast
+from collections import Counter
 from collections.abc import Iterator
 
 from shapewright.analysis.autograd_errors import Cause
@@ -41,7 +42,7 @@ from shapewright.program.syntax_nodes import (
     get_dotted_name,
     get_last_line,
 )
-from shapewright.record.ops import Fact
+from shapewright.record.ops import Fact, Op
 
 CUTTING = operators_with("leaves_graph", "returns_indices", "has_zero_gradient")
 """Methods without which a tensor has its graph."""
@@ -163,16 +164,42 @@ def _suggest_for_two_losses(history: History, cause: Cause) -> Iterator[Fix]:
     elif stepped & below:
         ways = [late, early]
     else:
-        yield from _suggest_sum(history, cause)
-        ways = [early, late]
+        # Without a step in between both losses train: to detach would untrain one.
+        ways = _find_critic_losses(below, early, late)
+        if not ways:
+            yield from _suggest_sum(history, cause)
+            if not stepped:
+                yield from _suggest_retaining(history, cause)
     for users in ways:
         seen = set()
         for text, node, _ in iter_uses(history, edge, users):
             if id(node) not in seen:
                 seen.add(id(node))
                 yield append_method(text, node, ".detach()")
-    if not stepped:
-        yield from _suggest_retaining(history, cause)
+
+
+def _find_critic_losses(
+    below: set[int], early: dict[int, Op], late: dict[int, Op]
+) -> list[dict[int, Op]]:
+    """Return the graph of the loss that trains a discriminator, if one of two does.
+
+    Both losses read the same layers above what they share, and the discriminator's loss
+    reads them once more, for the real samples.
+    """
+    counts = []
+    for graph in (early, late):
+        leaves = [
+            fact.storage
+            for op in graph.values()
+            for fact in op.inputs
+            if fact.is_leaf and fact.requires_grad and fact.storage not in below
+        ]
+        counts.append(Counter(leaves))
+    shared = counts[0].keys() & counts[1].keys()
+    uses = [sum(count[storage] for storage in shared) for count in counts]
+    if not shared or uses[0] == uses[1]:
+        return []
+    return [early] if uses[0] > uses[1] else [late]
 
 
 def _suggest_sum(history: History, cause: Cause) -> Iterator[Fix]:

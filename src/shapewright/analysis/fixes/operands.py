@@ -6,8 +6,9 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from itertools import pairwise
 
 from shapewright.analysis.fixes.statements import write_before
 from shapewright.analysis.fixes.suspect_lines import (
@@ -38,6 +39,8 @@ from shapewright.operators.failed_calls import RANK_KINDS, Failure, Repair
 from shapewright.program.source_text import SourceText, find_defining, join_lines
 from shapewright.program.spans import Span
 from shapewright.program.syntax_nodes import (
+    FUNCTIONS,
+    get_called_name,
     get_dotted_name,
     get_shape_owner,
     list_arguments,
@@ -224,11 +227,12 @@ def fix_order(program: Program, failure: Failure, sure: bool) -> Iterator[Fix]:
     """
     op = program.trace.ops[failure.op]
     layer = program.layer(op) is not None
-    for repair in failure.repairs:
+    orders = [repair for repair in failure.repairs if repair.kind == "permute"]
+    if any(_is_single_move(repair.new) for repair in orders):
+        orders = [repair for repair in orders if _is_single_move(repair.new)]
+    for repair in orders:
         if layer and not sure:
             return  # a layer's input begins with the batch
-        if repair.kind != "permute":
-            continue
         equal = _is_equal_after(op.inputs, repair)
         unmet = failure.unmet
         vague = unmet is not None and unmet.code in VAGUE
@@ -241,6 +245,16 @@ def fix_order(program: Program, failure: Failure, sure: bool) -> Iterator[Fix]:
             else:
                 method = f".permute({', '.join(map(str, order))})"
             yield from with_method(program, failure, repair.tensor, method)
+
+
+def _is_single_move(order: Sequence[int]) -> bool:
+    """Return whether a single dim is moved, and the others stay in their order: images
+    that have their channels last keep height before width.
+    """
+    return any(
+        all(a < b for a, b in pairwise(dim for dim in order if dim != moved))
+        for moved in order
+    )
 
 
 VAGUE = frozenset({SHUFFLED_SIZES, ELEMENT_COUNT_MISMATCH, DOES_NOT_DIVIDE})
@@ -388,10 +402,23 @@ def suggest_evaluation(program: Program, failure: Failure) -> Iterator[Fix]:
             continue
         if inside is not None and inside.name == name:
             continue
+        if _is_trained_around(text_and_node[0], call):
+            return
         statement = text_and_node[0].statement_of(call)
         new = f"{name}.eval()"
         edit = write_before(text_and_node[0], statement, new)
         yield Fix("fits", f"`{new}`", (edit,))
+
+
+def _is_trained_around(text: SourceText, call: ast.Call) -> bool:
+    """Return whether a backward pass runs in a loop or function around a call."""
+    around: ast.AST | None = call
+    while around is not None:
+        around = text.around(around, ast.For, ast.While, *FUNCTIONS)
+        for node in ast.walk(around) if around is not None else ():
+            if isinstance(node, ast.Call) and get_called_name(node) == "backward":
+                return True
+    return False
 
 
 def drop_norm(program: Program, failure: Failure) -> Iterator[Fix]:

@@ -22,9 +22,11 @@ from shapewright.analysis.fixes.loss_edits import suggest_loss_edits
 from shapewright.analysis.fixes.loss_term_edits import (
     suggest_added_noise,
     suggest_detached_advantage,
+    suggest_detached_teacher,
     suggest_fill,
     suggest_root_of_variance,
     suggest_subtracted_entropy,
+    suggest_two_letters,
 )
 from shapewright.analysis.fixes.operands import append_method
 from shapewright.analysis.fixes.shared_objects import (
@@ -78,6 +80,7 @@ from shapewright.findings.codes import (
     COMPARED_SCORES,
     COUNT_NOT_READ,
     COUNT_OVER_BATCHES,
+    DIAGONAL_ONLY,
     DROPOUT_ALWAYS_ON,
     EINSUM_REDUCTION,
     EVALUATED_IN_TRAINING_MODE,
@@ -113,6 +116,7 @@ from shapewright.findings.codes import (
     STATISTICS_NOT_COPIED,
     STATISTICS_NOT_FROZEN,
     SUM_AFTER_LOOP,
+    TEACHER_WITH_GRAPH,
     TRAINED_IN_EVAL_MODE,
     UNMATCHED_STATE_DICT,
     UNRELATED_NOISE,
@@ -463,6 +467,8 @@ WAYS: dict[str, Suggest] = {
     WEAK_MASK: suggest_fill,
     UNRELATED_NOISE: suggest_added_noise,
     ADVANTAGE_WITH_GRAPH: suggest_detached_advantage,
+    TEACHER_WITH_GRAPH: suggest_detached_teacher,
+    DIAGONAL_ONLY: suggest_two_letters,
     MINIMIZED_ENTROPY: suggest_subtracted_entropy,
     VARIANCE_AS_SCALE: suggest_root_of_variance,
     VIEW_MIXES_DIMS: _suggest_transpose,

@@ -43,7 +43,8 @@ LOAD = STATE_DICT_MISMATCH
 class Tried:
     """The outcome of a run: `ops` counts its calls, `output` holds the returned
     shapes, `samples` says whether the samples keep a dim of their own up to the end,
-    `layers` counts the layers with parameters that ran.
+    `layers` counts the layers with parameters that ran, `entry` is the shape of the
+    first tensor that a module was given.
     """
 
     failures: tuple[Place, ...] = ()
@@ -54,6 +55,7 @@ class Tried:
     notes: tuple[Place, ...] = ()
     samples: bool | None = None
     layers: int = 0
+    entry: tuple[int, ...] = ()
 
 
 def summarise_run(program: Program, gone: Place) -> Tried:
@@ -71,10 +73,19 @@ def summarise_run(program: Program, gone: Place) -> Tried:
         notes = _collect_places(findings, "note")
         samples = HazardContext(program).keeps_samples
     ops, output = len(trace.ops), get_output(program)
-    layers = count_layers(program)
+    layers, entry = count_layers(program), get_entry(program)
     return Tried(
-        failures, trace.complete, ops, output, warnings, notes, samples, layers
+        failures, trace.complete, ops, output, warnings, notes, samples, layers, entry
     )
+
+
+def get_entry(program: Program) -> tuple[int, ...]:
+    """Return the shape of the first tensor that a module was given."""
+    for call in program.trace.calls:
+        facts = collect_leaves([*call.inputs])
+        if facts:
+            return facts[0].shape
+    return ()
 
 
 def count_layers(program: Program) -> int:

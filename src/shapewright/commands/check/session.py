@@ -25,12 +25,19 @@ from shapewright.analysis.program_run import Program
 from shapewright.analysis.provenance.origins import drop_repeated, iter_line_definitions
 from shapewright.analysis.state_dicts import explain_load, suggest_fixes
 from shapewright.analysis.training_mistakes import find_mistakes
+from shapewright.commands.check.earlier_hazards import (
+    add_causes,
+    find_hazards_before,
+    is_told_as_cause,
+    suggest_for_hazards,
+)
 from shapewright.commands.check.fixes import (
     LOAD,
     Overlay,
     Place,
     Tried,
     count_layers,
+    get_entry,
     get_finding_place,
     get_output,
     get_place,
@@ -41,7 +48,9 @@ from shapewright.commands.check.tried_fixes import (
     GROUNDS,
     Crowded,
     Mend,
+    choose_meant,
     count_shared_warnings,
+    has_other_samples,
     is_enough,
     is_helpful,
     is_output_sure,
@@ -100,6 +109,7 @@ class Told:
     mends: list[Mend] = field(default_factory=list)
     numbers: frozenset[int] = frozenset()
     untried: int = 0  # ways to mend it that had no turn
+    hazards: list[Finding] = field(default_factory=list)
 
     def removes(self, place: Place, crowded: Crowded) -> bool:
         """Return whether the best repair of this finding removes the failure at a
@@ -176,7 +186,10 @@ class Session:
                 finding.span for finding in findings if finding.severity == "error"
             }
             warnings = [
-                finding for finding in warnings if finding.span not in error_spans
+                finding
+                for finding in warnings
+                if finding.span not in error_spans
+                and not is_told_as_cause(finding, findings)
             ]
             findings += tuple(mend_warnings(trials, warnings))
         if self.first:
@@ -230,8 +243,11 @@ class Session:
             if place not in known and not follows and not (alone and fresh):
                 if finding.code == TORCH_ERROR:
                     finding = python_errors.explain_signature(program, finding)
-                fresh.append(Told(finding, place, numbers=mine))
-                self.tries(program, fresh[-1], find_fixes(program, failures[0]))
+                hazards = find_hazards_before(program, failures[0])
+                fresh.append(Told(finding, place, numbers=mine, hazards=hazards))
+                options = suggest_for_hazards(program, hazards)
+                options += find_fixes(program, failures[0])
+                self.tries(program, fresh[-1], options)
         lines |= {get_place(program, failure)[:2] for failure in program.failures}
         for finding in program.trace.findings:
             place = get_finding_place(finding)
@@ -319,7 +335,8 @@ class Session:
             mend
             for mend, option in zip(reported.mends, ranks, strict=True)
             if option == ranks[0]
-        ][:SHOWN]
+        ]
+        reported.mends = choose_meant(program, reported.mends)[:SHOWN]
 
     def try_part(
         self,
@@ -337,9 +354,11 @@ class Session:
         self.calls += sum(run.ops for run in runs)
         self.tried += len(runs)
         self.seconds += time.perf_counter() - began
-        layers = count_layers(program)
+        layers, entry = count_layers(program), get_entry(program)
         for (option, texts), run in zip(part, runs, strict=True):
             least = 0 if option.kind in ("left-out", "definition") else layers
+            if has_other_samples(option, run, entry):
+                continue
             if is_helpful(run, reported.place, before, program, self.crowded, least):
                 reported.mends.append(Mend(option, texts, run))
 
@@ -505,6 +524,7 @@ class Session:
             if mend.tried.complete and self.is_of_original(mend.fix)
         ]
         finding = replace(reported.finding, fixes=tuple(fixes[:SHOWN]))
+        finding = add_causes(finding, reported.hazards, fixes[0] if fixes else None)
         if reported.untried:
             ways = "1 way" if reported.untried == 1 else f"{reported.untried} ways"
             note = f"{ways} to fix it were not tried: the limit of tries was reached"

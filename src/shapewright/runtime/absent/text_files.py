@@ -23,6 +23,14 @@ from shapewright.runtime.absent.settings import (
     TextContent,
 )
 from shapewright.runtime.absent.tellers import AbsentFile
+from shapewright.runtime.absent.vocabularies import (
+    WORDS,
+    find_vocabulary,
+    is_word_list,
+    make_stream,
+    replace_json_load,
+    write_words,
+)
 
 LETTERS = string.ascii_letters + "\n !$&',-.3:;?"
 """65 characters, as many as those of the text that character models begin with."""
@@ -64,6 +72,7 @@ def replace_text_files(paths: AbsentPaths) -> Iterator[None]:
         stack.enter_context(replace_attribute(builtins, "open", replace))
         stack.enter_context(replace_attribute(io, "open", replace))  # of `Path` too
         stack.enter_context(replace_attribute(gzip, "open", replace_gzip))
+        stack.enter_context(replace_json_load())
         yield
 
 
@@ -84,6 +93,13 @@ def _make_open_file(paths: AbsentPaths, file: Any, mode: str) -> Any:
         return io.BytesIO(content)
     if content is not None:
         return io.BytesIO(content.encode()) if "b" in mode else io.StringIO(content)
+    vocabulary = find_vocabulary(name)
+    if vocabulary is not None:
+        paths.tell(f"`{name}`", f"a vocabulary of {len(vocabulary):,}", "assumed")
+        return make_stream(vocabulary, "b" in mode)
+    if is_word_list(name) and "b" not in mode:
+        paths.tell(f"`{name}`", f"{WORDS:,} words, one a line", "assumed")
+        return io.StringIO(write_words())
     if name.endswith(ENDINGS) and "b" not in mode:
         words = f"{LENGTH:,} characters, {len(LETTERS)} of them distinct"
         paths.tell(f"`{name}`", words, "assumed")
