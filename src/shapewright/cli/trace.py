@@ -156,7 +156,8 @@ def run(options: argparse.Namespace) -> int:
 def _print_check_command(
     outcome: Outcome, options: argparse.Namespace, parent: child_process.Here[str]
 ) -> None:
-    """Say on stderr which command explains an error of torch."""
+    """Say on stderr which command explains an error of torch, and which input fits."""
+    from shapewright.analysis.input_dtypes import suggest_spec
     from shapewright.findings.codes import TORCH_ERROR
 
     traces = outcome.parts or (outcome.trace,)
@@ -168,6 +169,10 @@ def _print_check_command(
     specs = [word for spec in options.specs or () for word in ("-i", spec)]
     rest = ["--", *options.arguments] if options.arguments else []
     line = shlex.join(["shapewright", "check", *specs, options.target, *rest])
+    fitting = suggest_spec(outcome.trace, shared.get_spec(options) or "")
+    if fitting:
+        name = outcome.trace.ops[-1].name
+        parent.warn(f'`{name}` takes another dtype of an input: `-i "{fitting}"`\n')
     parent.warn(f"`{line}` explains the error and tries fixes\n")
 
 
