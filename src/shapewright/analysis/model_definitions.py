@@ -8,12 +8,12 @@ import ast
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
+from shapewright.analysis.fixes.module_lists import find_module_list
 from shapewright.analysis.fixes.statements import (
     cut_lines,
     wrap_in_no_grad,
     write_before,
 )
-from shapewright.analysis.mixed_devices import find_module_list
 from shapewright.analysis.program_run import Program
 from shapewright.findings.codes import (
     LEAF_WRITTEN,

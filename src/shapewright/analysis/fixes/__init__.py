@@ -13,6 +13,7 @@ from shapewright.analysis.einops_errors import suggest_patterns
 from shapewright.analysis.fixes import (
     common_mistakes,
     constructors,
+    crop_edits,
     keywords_and_methods,
     numbers_and_names,
     operands,
@@ -261,7 +262,7 @@ def _find_call_fixes(program: Program, failure: Failure) -> Iterator[FixOption]:
         "created", 2.4, created.fix_created_tensor(program, failure)
     )
     yield from iter_options(
-        "larger", 2.6, operands.fix_larger_tensor(program, failure, True)
+        "larger", 2.6, crop_edits.fix_larger_tensor(program, failure, True)
     )
     yield from iter_options("eval", 1.2, operands.suggest_evaluation(program, failure))
     of_rank = unmet is not None and unmet.code == WRONG_RANK
@@ -321,7 +322,7 @@ def _find_line_fixes(program: Program, failure: Failure) -> Iterator[FixOption]:
         "argument", 4.2, numbers_and_names.replace_names(program, lines)
     )
     yield from iter_options(
-        "larger?", 4.6, operands.fix_larger_tensor(program, failure, False)
+        "larger?", 4.6, crop_edits.fix_larger_tensor(program, failure, False)
     )
     yield from iter_options("source", 4.5, operands.fix_sources(program, failure))
     unsure = operands.fix_order(program, failure, sure=False)

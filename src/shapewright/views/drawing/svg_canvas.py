@@ -34,6 +34,7 @@ COLOURS = {
 PAINT = (
     ("back", "fill", "back"), ("panel", "fill", "panel"), ("text", "fill", "text"),
     ("soft", "fill", "soft"), ("name", "fill", "name"), ("error", "fill", "error"),
+    ("shape", "fill", "out"), ("warning", "fill", "where"),
     ("frame", "stroke", "line"), ("cell", "fill", "back"), ("cell", "stroke", "line"),
     ("read", "fill", "read-fill"), ("read", "stroke", "read"),
     ("out", "fill", "out-fill"), ("out", "stroke", "out"),
@@ -106,6 +107,20 @@ class Canvas:
             f'<text x="{x:g}" y="{y:g}" font-size="{size:g}"{at}'
             f' class="{_get_css(kinds)}">{_escape_text(text)}</text>'
         )
+
+    def segments(
+        self, x: float, y: float, parts: Iterable[tuple[str, str]], size: float = 12
+    ) -> None:
+        """Draw a line of monospaced text whose parts have classes of their own."""
+        spans = "".join(
+            f'<tspan class="{_get_css(kinds)}">{_escape_text(text)}</tspan>'
+            for text, kinds in parts
+        )
+        if spans:
+            self.parts.append(
+                f'<text x="{x:g}" y="{y:g}" font-size="{size:g}" xml:space="preserve"'
+                f' class="sw-mono">{spans}</text>'
+            )
 
     def box(
         self, x: float, y: float, width: float, height: float, kinds: str,
