@@ -39,6 +39,14 @@ def program(layers: str, body: str, inputs: str, parameters: str = "") -> str:
 
 
 CASES = {
+    "a dim that a mean moved": (
+        program(
+            "self.fc = nn.Linear(3, 2)",
+            "x):\n        return self.fc(x.mean(2).mean(3))",
+            "torch.randn(5, 3, 8, 8)",
+        ),
+        "`2`",
+    ),
     "lengths that are not sorted": (
         program(
             "self.rnn = nn.GRU(4, 8)",

@@ -19,6 +19,7 @@ from shapewright.analysis.fixes import (
     operands,
 )
 from shapewright.analysis.fixes import constructors as created
+from shapewright.analysis.fixes.batch_edits import suggest_batch_of_one
 from shapewright.analysis.fixes.expanded_operands import suggest_expanded
 from shapewright.analysis.fixes.graph_edits import suggest_graph_edits
 from shapewright.analysis.fixes.stand_in_data import has_shared_source, make_filter
@@ -250,6 +251,7 @@ def _find_call_fixes(program: Program, failure: Failure) -> Iterator[FixOption]:
         yield from iter_options(
             "layer", cost + 0.1, constructors.fix_expecting_layer(program, failure)
         )
+    yield from iter_options("batch", 0.85, suggest_batch_of_one(program, failure))
     yield from iter_options("batch", 1.3, operands.add_batch(program, failure))
     yield from iter_options("table", 2.0, constructors.fix_table(program, failure))
     yield from iter_options("shuffle", 1.9, constructors.fix_shuffle(program, failure))

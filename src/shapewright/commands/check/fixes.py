@@ -44,7 +44,8 @@ class Tried:
     """The outcome of a run: `ops` counts its calls, `output` holds the returned
     shapes, `samples` says whether the samples keep a dim of their own up to the end,
     `layers` counts the layers with parameters that ran, `entry` is the shape of the
-    first tensor that a module was given.
+    first tensor that a module was given, `earlier` the shapes that calls on the failing
+    line returned.
     """
 
     failures: tuple[Place, ...] = ()
@@ -56,6 +57,7 @@ class Tried:
     samples: bool | None = None
     layers: int = 0
     entry: tuple[int, ...] = ()
+    earlier: tuple[tuple[int, ...], ...] = ()
 
 
 def summarise_run(program: Program, gone: Place) -> Tried:
@@ -74,9 +76,28 @@ def summarise_run(program: Program, gone: Place) -> Tried:
         samples = HazardContext(program).keeps_samples
     ops, output = len(trace.ops), get_output(program)
     layers, entry = count_layers(program), get_entry(program)
+    earlier = list_shapes_on_line(program, gone)
     return Tried(
-        failures, trace.complete, ops, output, warnings, notes, samples, layers, entry
-    )
+        failures, trace.complete, ops, output, warnings, notes, samples, layers, entry,
+        earlier,
+    )  # fmt: skip
+
+
+MOST_EARLIER = 40
+"""Calls on a line whose shapes are compared."""
+
+
+def list_shapes_on_line(program: Program, place: Place) -> tuple[tuple[int, ...], ...]:
+    """Return the shapes that calls on a line returned before one of them failed."""
+    failed = {failure.op for failure in program.failures}
+    shapes: list[tuple[int, ...]] = []
+    for op in program.trace.ops:
+        if op.span is None or (op.span.file, op.span.line) != place[:2]:
+            continue
+        if op.index in failed or len(shapes) >= MOST_EARLIER:
+            break
+        shapes += [fact.shape for fact in op.outputs[:1]]
+    return tuple(shapes)
 
 
 def get_entry(program: Program) -> tuple[int, ...]:

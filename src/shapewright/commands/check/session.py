@@ -21,6 +21,7 @@ from shapewright.analysis.fixes import (
     fix_mistaken_call,
     iter_options,
 )
+from shapewright.analysis.fixes.batch_edits import describe_single_sample
 from shapewright.analysis.fixes.common_mistakes import suggest_collate
 from shapewright.analysis.hazards import find_hazards, is_ignored_here
 from shapewright.analysis.hazards.context import HazardContext
@@ -50,6 +51,7 @@ from shapewright.commands.check.fixes import (
     get_place,
     is_at,
     list_failures,
+    list_shapes_on_line,
 )
 from shapewright.commands.check.tried_fixes import (
     GROUNDS,
@@ -58,6 +60,7 @@ from shapewright.commands.check.tried_fixes import (
     choose_meant,
     count_shared_warnings,
     has_other_samples,
+    has_turned_results,
     is_enough,
     is_helpful,
     is_output_sure,
@@ -255,6 +258,9 @@ class Session:
                 if finding.code == TORCH_ERROR:
                     finding = python_errors.explain_signature(program, finding)
                     finding = explain_mistaken_call(program, finding)
+                single = describe_single_sample(program, failures[0])
+                if single is not None:
+                    finding = replace(finding, related=(single, *finding.related))
                 hazards = find_hazards_before(program, failures[0])
                 fresh.append(Told(finding, place, numbers=mine, hazards=hazards))
                 options = suggest_for_hazards(program, hazards)
@@ -370,9 +376,12 @@ class Session:
         self.tried += len(runs)
         self.seconds += time.perf_counter() - began
         layers, entry = count_layers(program), get_entry(program)
+        earlier = list_shapes_on_line(program, reported.place)
         for (option, texts), run in zip(part, runs, strict=True):
             least = 0 if option.kind in UNCOUNTED else layers
             if has_other_samples(option, run, entry):
+                continue
+            if has_turned_results(run, earlier):
                 continue
             if is_helpful(run, reported.place, before, program, self.crowded, least):
                 reported.mends.append(Mend(option, texts, run))

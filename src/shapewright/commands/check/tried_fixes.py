@@ -110,6 +110,16 @@ def has_other_samples(option: FixOption, tried: Tried, entry: tuple[int, ...]) -
     return tried.entry[0] != entry[0] and prod(tried.entry) != prod(entry)
 
 
+def has_turned_results(tried: Tried, earlier: tuple[tuple[int, ...], ...]) -> bool:
+    """Return whether calls on the failing line that ran well before return the same
+    sizes in another order after a fix: what was right for them would be lost.
+    """
+    return any(
+        before != after and sorted(before) == sorted(after)
+        for before, after in zip(earlier, tried.earlier, strict=False)
+    )
+
+
 def choose_meant(program: Program, mends: Sequence[Mend]) -> list[Mend]:
     """Return the repairs without those that only fit, if others follow from the call.
 
