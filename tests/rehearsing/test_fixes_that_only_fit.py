@@ -130,6 +130,13 @@ def test_another_number_is_no_fix_beside_another_order(
     assert [fix.message for fix in only.fixes] == fixes
 
 
+def test_a_layer_that_reads_what_the_layer_before_returns(tmp_path: Path) -> None:
+    file = tmp_path / "net.py"
+    file.write_text(HEAD + COLUMNS)
+    (only,) = api.check_target(f"{file}:Net").findings
+    assert "the output of `columns.0`, which it is given, is float32" in only.message
+
+
 def test_another_number_is_a_fix_where_none_follows_from_the_call(
     tmp_path: Path,
 ) -> None:

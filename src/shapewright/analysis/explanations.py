@@ -14,6 +14,7 @@ from shapewright.analysis.provenance.call_expressions import (
     find_tensor_names,
     find_words,
     get_operation,
+    name_layer_before,
 )
 from shapewright.analysis.provenance.origins import (
     drop_repeated,
@@ -102,6 +103,8 @@ def explain_failure(program: Program, failure: Failure) -> Finding:
             failure.torch_message, cause.related,
         )  # fmt: skip
     code, message = describe_failure(program, failure)
+    if code == DTYPE_MISMATCH:
+        message = name_layer_before(program, op, message)
     finding = Finding(
         code,
         "error",

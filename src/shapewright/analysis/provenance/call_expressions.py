@@ -23,6 +23,21 @@ def get_operation(program: Program, op: Op) -> str:
     return f"`{op.name}`"
 
 
+def name_layer_before(program: Program, op: Op, message: str) -> str:
+    """Name the layer of a `Sequential` whose output the next one cannot read."""
+    layer = program.layer(op)
+    maker = program.producers.get(op.inputs[0].tensor) if op.inputs else None
+    before = program.layer(maker) if maker is not None else None
+    if layer is None or before is None or before.parent != layer.parent:
+        return message
+    owner = program.trace.calls[layer.parent] if layer.parent is not None else None
+    if owner is None or owner.class_name != "Sequential":
+        return message
+    return message.replace(
+        "but the input is", f"but the output of `{before.path}`, which it is given, is"
+    )
+
+
 def find_tensor_names(program: Program, op: Op) -> list[str]:
     """Return a name for every input of an op; paths and code are in backquotes."""
     exprs = find_tensor_expressions(program, op)
