@@ -45,7 +45,7 @@ CASES = {
             "x):\n        return self.fc(x.mean(2).mean(3))",
             "torch.randn(5, 3, 8, 8)",
         ),
-        "`2`",
+        "`x.mean(2).mean(2)`",
     ),
     "lengths that are not sorted": (
         program(
