@@ -123,6 +123,7 @@ class Told:
     numbers: frozenset[int] = frozenset()
     untried: int = 0  # ways to mend it that had no turn
     hazards: list[Finding] = field(default_factory=list)
+    carried: bool = False  # the runs behind it had its best repair
 
     def removes(self, place: Place, crowded: Crowded) -> bool:
         """Return whether the best repair of this finding removes the failure at a
@@ -442,6 +443,7 @@ class Session:
         if overlay is None:
             return None
         self.texts = overlay
+        ended[0].carried = True
         return self.again(overlay)
 
     def behind(self, program: Program, fresh: list[Told]) -> Program | None:
@@ -524,6 +526,11 @@ class Session:
         """
         if self.attempt is None or len(self.told) < 2:
             return
+        last = self.told[-1].mends[:1]
+        if last and last[0].tried.complete and all(t.carried for t in self.told[:-1]):
+            for reported in self.told[:-1]:
+                _mark_complete(reported)
+            return
         firsts = [reported.mends[0] for reported in self.told if reported.mends]
         if all(m.tried.complete for reported in self.told for m in reported.mends[:1]):
             return
@@ -535,10 +542,7 @@ class Session:
         (tried,) = self.attempt([overlay], [NOWHERE], True)
         if tried.complete and not tried.failures:
             for reported in self.told:
-                first = reported.mends[0]
-                reported.mends[0] = replace(
-                    first, tried=replace(first.tried, complete=True)
-                )
+                _mark_complete(reported)
 
     def shown(self, reported: Told) -> Finding:
         """Return the finding with its fixes, as edits of the original program."""
@@ -579,6 +583,13 @@ class Session:
             if text.lines[lines] != changed.split("\n")[lines]:
                 return any(mend.fix is fix for t in self.told for mend in t.mends[:1])
         return True
+
+
+def _mark_complete(reported: Told) -> None:
+    """Note that the program reaches its end with the best repair of a finding."""
+    for first in reported.mends[:1]:
+        tried = replace(first.tried, complete=True)
+        reported.mends[0] = replace(first, tried=tried)
 
 
 def _is_left_by_backward(program: Program, finding: Finding) -> bool:
