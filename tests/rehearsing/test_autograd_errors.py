@@ -343,3 +343,50 @@ print(x.grad.abs())
     (only,) = found(tmp_path, text)
     assert only[0] == "no-gradient-kept"
     assert only[2] == "`x.retain_grad()`"
+
+
+STATES = """\
+from typing import NamedTuple
+
+class State(NamedTuple):
+    v: torch.Tensor
+    i: torch.Tensor
+
+layer, head = nn.Linear(8, 8), nn.Linear(8, 5)
+optimizer = torch.optim.Adam([*layer.parameters(), *head.parameters()])
+
+def run(x, state):
+    {read}
+    i = torch.tanh(layer(x) + i)
+    v = 0.9 * v + i
+    return head(v), {made}
+
+state = None
+for step in range(3):
+    out, state = run(torch.randn(4, 8), state)
+    loss = out.pow(2).mean()
+    optimizer.zero_grad()
+    loss.backward()
+    optimizer.step()
+"""
+
+
+@pytest.mark.parametrize(
+    ("read", "made", "fix"),
+    [
+        ("v, i = (0, 0) if state is None else (state.v, state.i)", "State(v, i)",
+         "`state = type(state)(*(each.detach() for each in state))`"),
+        ("v, i = (0, 0) if state is None else (state['v'], state['i'])",
+         "{'v': v, 'i': i}",
+         "`state = {key: each.detach() for key, each in state.items()}`"),
+        ("v, i = (0, 0) if state is None else state[0]", "[(v, i)]",
+         "`state = [tuple(each.detach() for each in layer) for layer in state]`"),
+    ],
+)  # fmt: skip
+def test_a_state_of_any_kind_is_detached(
+    tmp_path: Path, read: str, made: str, fix: str
+) -> None:
+    text = STATES.replace("{read}", read).replace("{made}", made)
+    (only,) = found(tmp_path, text)
+    assert only[0] == "graph-freed"
+    assert only[2] == fix

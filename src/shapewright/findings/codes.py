@@ -486,6 +486,9 @@ VIEW_MIXES_DIMS = _hazard("view-mixes-dims",
 OUTER_BROADCAST = _hazard("outer-broadcast",
     "`(N, 1)` meets `(N,)` in a loss, an accuracy, a difference: all pairs",
     "`pred.squeeze(-1)` or `target.unsqueeze(1)`")
+LOSS_SHAPES = _hazard("loss-shapes",
+    "a loss of the same elements in two shapes, of which torch warns",
+    "`target.view_as(prediction)`")
 ONE_SAMPLE = _hazard("one-sample",
     "a loss of one sample with each of a batch; a last batch of one that is broadcast",
     "the whole prediction, or `sample.expand_as(prediction)`")

@@ -13,6 +13,7 @@ from shapewright.analysis.einops_errors import suggest_patterns
 from shapewright.analysis.fixes import (
     common_mistakes,
     constructors,
+    crop_edits,
     keywords_and_methods,
     numbers_and_names,
     operands,
@@ -24,6 +25,7 @@ from shapewright.analysis.fixes.suspect_lines import find_error_suspects, find_s
 from shapewright.analysis.fixes.upsampled_sizes import suggest_target_size
 from shapewright.analysis.fixes.window_edits import suggest_adaptive_pooling
 from shapewright.analysis.missing_values import suggest_values
+from shapewright.analysis.mistaken_calls import suggest_meant
 from shapewright.analysis.model_definitions import suggest_definitions
 from shapewright.analysis.program_run import Program, as_far_as_known
 from shapewright.findings.codes import (
@@ -133,6 +135,7 @@ def fix_error(program: Program, finding: Finding) -> list[FixOption]:
             *(option for option in own if option.kind == "list"),
             *iter_options("definition", 0.5, suggest_definitions(program, finding)),
             *iter_options("value", 0.6, suggest_values(program, finding)),
+            *fix_mistaken_call(program, finding),
             *iter_options("squeeze", 0.9, operands.fix_last_squeeze(program)),
             *iter_options("last-batch", 1.0, last),
             *iter_options(
@@ -153,6 +156,11 @@ def fix_error(program: Program, finding: Finding) -> list[FixOption]:
             ),
         ],
     )
+
+
+def fix_mistaken_call(program: Program, finding: Finding) -> Iterator[FixOption]:
+    """Yield the fixes to try for a line that takes a value for another thing."""
+    return iter_options("value", 0.6, suggest_meant(program, finding))
 
 
 def _sort_fixes(program: Program, options: Iterable[FixOption]) -> list[FixOption]:
@@ -233,7 +241,7 @@ def _find_call_fixes(program: Program, failure: Failure) -> Iterator[FixOption]:
         "created", 2.4, created.fix_created_tensor(program, failure)
     )
     yield from iter_options(
-        "larger", 2.6, operands.fix_larger_tensor(program, failure, True)
+        "larger", 2.6, crop_edits.fix_larger_tensor(program, failure, True)
     )
     yield from iter_options("eval", 1.2, operands.suggest_evaluation(program, failure))
     of_rank = unmet is not None and unmet.code == WRONG_RANK
@@ -293,7 +301,7 @@ def _find_line_fixes(program: Program, failure: Failure) -> Iterator[FixOption]:
         "argument", 4.2, numbers_and_names.replace_names(program, lines)
     )
     yield from iter_options(
-        "larger?", 4.6, operands.fix_larger_tensor(program, failure, False)
+        "larger?", 4.6, crop_edits.fix_larger_tensor(program, failure, False)
     )
     yield from iter_options("source", 4.5, operands.fix_sources(program, failure))
     unsure = operands.fix_order(program, failure, sure=False)

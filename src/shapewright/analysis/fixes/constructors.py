@@ -114,6 +114,12 @@ def fix_producer(program: Program, failure: Failure) -> Iterator[Fix]:
             yield from change_layer_size(program, module, has, needs, "")
 
 
+def resize_producer(program: Program, fact: Fact, dim: int, size: int) -> Iterator[Fix]:
+    """Make the layer that set the size of a dim produce another size."""
+    for module, layer_size in _iter_modules(program, fact, dim % len(fact.shape)):
+        yield from change_layer_size(program, module, layer_size, size, "")
+
+
 def fix_shuffle(program: Program, failure: Failure) -> Iterator[Fix]:
     """Make the layer before a pixel shuffle produce the channels that the shuffle
     needs.

@@ -5,6 +5,7 @@ the order of two lines.
 from __future__ import annotations
 
 import ast
+import re
 from collections import Counter
 from collections.abc import Iterator
 
@@ -81,10 +82,8 @@ def _suggest_detaching_carried(history: History, cause: Cause) -> Iterator[Fix]:
     if isinstance(user, ast.AugAssign):  # a sum of losses over iterations
         yield from _suggest_own_loss(text, user, failing[1])
     several = len({f.tensor for f in _collect_carried(edge)}) > 1
-    for many in (several, not several):
-        new = f"{name} = {name}.detach()"
-        if many:
-            new = f"{name} = tuple(each.detach() for each in {name})"
+    for detached in _iter_detached(text, name, several):
+        new = f"{name} = {detached}"
         same = (
             _is_same_function(text, user, failing[1]) and failing[0].file == text.file
         )
@@ -93,6 +92,20 @@ def _suggest_detaching_carried(history: History, cause: Cause) -> Iterator[Fix]:
         if "." in name:  # of an object, which has none at first
             yield Fix("fits", f"`{new}`", (write_after(text, maker, new),))
         yield Fix("fits", f"`{new}`", (write_before(text, user, new),))
+
+
+def _iter_detached(text: SourceText, name: str, several: bool) -> Iterator[str]:
+    """Yield expressions for a state without its graph, the likeliest first: a tensor, a
+    tuple, what else the program's text shows that it may be.
+    """
+    ways = [f"{name}.detach()", f"tuple(each.detach() for each in {name})"]
+    written = text.text
+    if re.search(r"named_?tuple", written, re.I):
+        yield f"type({name})(*(each.detach() for each in {name}))"
+    if re.search(rf"{re.escape(name)}\[['\"]", written):
+        yield f"{{key: each.detach() for key, each in {name}.items()}}"
+    yield from ways[::-1] if several else ways
+    yield f"[tuple(each.detach() for each in layer) for layer in {name}]"
 
 
 def _collect_carried(edge: Edge) -> list[Fact]:

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Iterator
 
 from shapewright.analysis.fixes.suspect_lines import Line, iter_nodes_on
 from shapewright.analysis.program_run import Program
 from shapewright.analysis.provenance.padded_sequences import find_turned_sequence
+from shapewright.findings.codes import PACKED_LENGTHS
 from shapewright.findings.finding import Edit, Fix
 from shapewright.operators.facts import operators_with, values_of
 from shapewright.operators.failed_calls import Failure
@@ -229,9 +231,32 @@ def with_keyword(text: SourceText, node: ast.Call, word: str) -> Fix:
 
 
 def fix_padded_sequence(program: Program, failure: Failure) -> Iterator[Fix]:
-    """Suggest samples first for a padded sequence that meets what has them first."""
+    """Suggest samples first for a padded sequence that meets what has them first, and
+    the keyword that reads lengths as they are.
+    """
+    unmet = failure.unmet
+    if unmet is not None and unmet.code == PACKED_LENGTHS:
+        yield from _suggest_packing_keywords(program, failure, unmet.message)
     for fact in program.trace.ops[failure.op].inputs:
         yield from suggest_samples_first(program, fact)
+
+
+def _suggest_packing_keywords(
+    program: Program, failure: Failure, message: str
+) -> Iterator[Fix]:
+    """Suggest the keyword that the message on a packing call names."""
+    where = program.call_at(program.trace.ops[failure.op].span)
+    word = re.search(r"`((?:enforce_sorted|batch_first)=(?:True|False))`", message)
+    if where is None or word is None:
+        return
+    text, call = where
+    name, _, value = word[1].partition("=")
+    present = [keyword for keyword in call.keywords if keyword.arg == name]
+    if present:
+        edit = Edit(text.span(present[0].value), value)
+        yield Fix("fits", f"`{word[1]}`", (edit,))
+    else:
+        yield with_keyword(text, call, word[1])
 
 
 def suggest_samples_first(program: Program, fact: Fact) -> Iterator[Fix]:

@@ -14,7 +14,6 @@ from shapewright.analysis.fixes.statements import write_before
 from shapewright.analysis.fixes.suspect_lines import (
     Line,
     iter_nodes_on,
-    iter_other_operands,
 )
 from shapewright.analysis.program_run import Program
 from shapewright.analysis.provenance.call_expressions import (
@@ -319,70 +318,6 @@ def _rank_new_dim(shape: tuple[int, ...], repair: Repair, batch: int | None) -> 
     if shape and shape[0] == batch:
         return {1: 0, len(shape): 1}.get(dim, 2 + dim)
     return dim
-
-
-def fix_larger_tensor(program: Program, failure: Failure, table: bool) -> Iterator[Fix]:
-    """Cut a table or a mask to the size of its counterpart: `pos[:, :x.size(1)]`.
-
-    `table`: only what is no work of the input; else only what is.
-    """
-    op = program.trace.ops[failure.op]
-    if len(op.inputs) != 2:
-        return
-    node = program.node(op.span)
-    places = find_tensor_expressions(program, op)
-    for at, place in enumerate(places):
-        mine, other = op.inputs[at], op.inputs[1 - at]
-        lacking = _find_larger_dims(mine, other)
-        if place is None or node is None or not lacking:
-            continue
-        if _is_table(program, mine) != table:
-            continue
-        known = iter_other_operands(program, failure, at)
-        items = []
-        for dim in range(max(lacking) + 1):
-            if dim not in lacking:
-                items.append(":")
-                continue
-            back = dim - len(mine.shape)
-            size = str(other.shape[back])
-            if known is not None:
-                size = f"{known[1]}.size({back})"
-            items.append(f":{size}")
-        yield append_method(node[0], place[0], f"[{', '.join(items)}]")
-
-
-def _is_table(program: Program, fact: Fact) -> bool:
-    """Return whether a tensor is computed from no input of the program, as a parameter
-    is.
-    """
-    waiting, seen = [fact], {fact.tensor}
-    while waiting:
-        ancestor = waiting.pop()
-        if ancestor.tensor in program.inputs:
-            return False
-        maker = program.producers.get(ancestor.tensor)
-        if ancestor.tensor in program.states or maker is None:
-            continue
-        new = [operand for operand in maker.inputs if operand.tensor not in seen]
-        seen.update(operand.tensor for operand in new)
-        waiting += new
-    return True
-
-
-def _find_larger_dims(mine: Fact, other: Fact) -> list[int]:
-    """Return the dims that are longer than another tensor's; empty if any of them is
-    shorter.
-    """
-    larger_dims = []
-    for back in range(1, min(len(mine.shape), len(other.shape)) + 1):
-        own_size, other_size = mine.shape[-back], other.shape[-back]
-        if own_size == other_size or 1 in (own_size, other_size):
-            continue
-        if own_size < other_size:
-            return []
-        larger_dims.append(len(mine.shape) - back)
-    return larger_dims
 
 
 def suggest_evaluation(program: Program, failure: Failure) -> Iterator[Fix]:

@@ -14,11 +14,18 @@ from shapewright.analysis import python_errors
 from shapewright.analysis.collated_lists import explain_list_attribute
 from shapewright.analysis.einops_errors import explain_einops
 from shapewright.analysis.explanations import MOST_RELATED, explain_failures
-from shapewright.analysis.fixes import FixOption, find_fixes, fix_error, iter_options
+from shapewright.analysis.fixes import (
+    FixOption,
+    find_fixes,
+    fix_error,
+    fix_mistaken_call,
+    iter_options,
+)
 from shapewright.analysis.fixes.common_mistakes import suggest_collate
 from shapewright.analysis.hazards import find_hazards, is_ignored_here
 from shapewright.analysis.hazards.context import HazardContext
 from shapewright.analysis.missing_values import explain_missing_value
+from shapewright.analysis.mistaken_calls import explain_mistaken_call
 from shapewright.analysis.mixed_devices import explain_devices, suggest_moves
 from shapewright.analysis.model_definitions import explain_definition
 from shapewright.analysis.program_run import Program
@@ -90,6 +97,9 @@ ALL_SECONDS = 40.0
 """Time for all tries."""
 TOGETHER = 8
 """Tries between two looks at the clock."""
+
+UNCOUNTED = frozenset({"left-out", "definition", "value"})
+"""Kinds of fixes with which fewer layers may run."""
 
 Attempt = Callable[[Sequence[Overlay], Sequence[Place], bool], list[Tried]]
 """How to run the program with each of these texts, in short. A failure at its place
@@ -243,10 +253,13 @@ class Session:
             if place not in known and not follows and not (alone and fresh):
                 if finding.code == TORCH_ERROR:
                     finding = python_errors.explain_signature(program, finding)
+                    finding = explain_mistaken_call(program, finding)
                 hazards = find_hazards_before(program, failures[0])
                 fresh.append(Told(finding, place, numbers=mine, hazards=hazards))
                 options = suggest_for_hazards(program, hazards)
                 options += find_fixes(program, failures[0])
+                if finding.code == TORCH_ERROR:
+                    options = [*fix_mistaken_call(program, finding), *options]
                 self.tries(program, fresh[-1], options)
         lines |= {get_place(program, failure)[:2] for failure in program.failures}
         for finding in program.trace.findings:
@@ -284,6 +297,7 @@ class Session:
             shown = explain_einops(program, shown)
             shown = explain_missing_value(program, shown)
             shown = explain_list_attribute(program, shown)
+            shown = explain_mistaken_call(program, shown)
             shown = replace(shown, related=_collect_places(program, shown))
             fresh.append(Told(shown, place))
             code = shown.code if shown.code == COLLATED_LIST else finding.code
@@ -356,7 +370,7 @@ class Session:
         self.seconds += time.perf_counter() - began
         layers, entry = count_layers(program), get_entry(program)
         for (option, texts), run in zip(part, runs, strict=True):
-            least = 0 if option.kind in ("left-out", "definition") else layers
+            least = 0 if option.kind in UNCOUNTED else layers
             if has_other_samples(option, run, entry):
                 continue
             if is_helpful(run, reported.place, before, program, self.crowded, least):
