@@ -25,6 +25,8 @@ def suggest_expanded(program: Program, failure: Failure) -> Iterator[Fix]:
     op = program.trace.ops[failure.op]
     if failure.unmet is not None and failure.unmet.code == ONE_VALUE_PER_CHANNEL:
         return  # copies of one value have no spread
+    if len(op.inputs) < 2:
+        return  # there is no other whose samples it could meet
     nodes = [place and place[0] for place in find_tensor_expressions(program, op)]
     text_and_node = program.node(op.span)
     if text_and_node is None:
