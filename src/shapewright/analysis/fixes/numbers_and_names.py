@@ -190,7 +190,7 @@ def _iter_other_numbers(
 
 def replace_number(text: SourceText, node: ast.expr, new: str) -> Fix:
     """Replace a number; the message of the fix shows the smallest call around the
-    number.
+    number, or of a long one the number with its name.
     """
     span = text.span(node)
     kinds = ast.Call, ast.stmt
@@ -204,8 +204,46 @@ def replace_number(text: SourceText, node: ast.expr, new: str) -> Fix:
             + new
             + line[span.end_column - 1 : outer.end_column - 1]
         )
-    shown = shown if len(shown) <= 72 else new
+    if shown == new or len(shown) > 72:
+        shown = name_value(text, node, new)
     return Fix("fits", f"`{shown.strip()}`", (Edit(span, new),))
+
+
+def name_value(text: SourceText, node: ast.expr, new: str) -> str:
+    """Return the new text of an expression with the name of what it is the value of.
+
+    Examples: ``heads=2`` of an argument or a default, ``"heads": 2`` of a dict,
+    ``heads = 2`` of an assignment, ``Block(..., 2)`` of an argument without a name; the
+    text alone if it is a part of a larger expression.
+    """
+    holder = next(iter(text.outwards(node)), None)
+    if isinstance(holder, ast.keyword) and holder.arg:
+        return f"{holder.arg}={new}"
+    if isinstance(holder, ast.arguments):
+        parameters = [*holder.posonlyargs, *holder.args]
+        defaults = [None] * (len(parameters) - len(holder.defaults)) + holder.defaults
+        pairs = [
+            *zip(parameters, defaults, strict=True),
+            *zip(holder.kwonlyargs, holder.kw_defaults, strict=True),
+        ]
+        names = [parameter.arg for parameter, value in pairs if value is node]
+        return f"{names[0]}={new}" if names else new
+    if isinstance(holder, ast.Dict):
+        keys = [
+            key for key, value in zip(holder.keys, holder.values, strict=True)
+            if value is node and key is not None
+        ]  # fmt: skip
+        return f"{text.written(keys[0])}: {new}" if keys else new
+    if isinstance(holder, ast.Assign) and len(holder.targets) == 1:
+        return f"{text.written(holder.targets[0])} = {new}"
+    if isinstance(holder, ast.AnnAssign):
+        return f"{text.written(holder.target)} = {new}"
+    if isinstance(holder, ast.Call) and node in holder.args:
+        at = holder.args.index(node)
+        is_last = at + 1 == len(holder.args) and not holder.keywords
+        before, after = ["..."] if at else [], [] if is_last else ["..."]
+        return f"{text.written(holder.func)}({', '.join([*before, new, *after])})"
+    return new
 
 
 MOST = 6

@@ -36,6 +36,9 @@ Overlay = Mapping[str, str]
 Place = tuple[str, int, str]
 """Where something failed: file, line, and the call or the code of the finding."""
 
+Result = tuple[str, tuple[int, ...]]
+"""The name of an operator and the shape that a call of it returned."""
+
 LOAD = STATE_DICT_MISMATCH
 
 
@@ -57,7 +60,7 @@ class Tried:
     samples: bool | None = None
     layers: int = 0
     entry: tuple[int, ...] = ()
-    earlier: tuple[tuple[int, ...], ...] = ()
+    earlier: tuple[Result, ...] = ()
 
 
 def summarise_run(program: Program, gone: Place) -> Tried:
@@ -76,7 +79,7 @@ def summarise_run(program: Program, gone: Place) -> Tried:
         samples = HazardContext(program).keeps_samples
     ops, output = len(trace.ops), get_output(program)
     layers, entry = count_layers(program), get_entry(program)
-    earlier = list_shapes_on_line(program, gone)
+    earlier = list_results_on_line(program, gone)
     return Tried(
         failures, trace.complete, ops, output, warnings, notes, samples, layers, entry,
         earlier,
@@ -87,17 +90,19 @@ MOST_EARLIER = 40
 """Calls on a line whose shapes are compared."""
 
 
-def list_shapes_on_line(program: Program, place: Place) -> tuple[tuple[int, ...], ...]:
-    """Return the shapes that calls on a line returned before one of them failed."""
+def list_results_on_line(program: Program, place: Place) -> tuple[Result, ...]:
+    """Return the shapes that calls on a line returned before one of them failed, each
+    with the name of its operator.
+    """
     failed = {failure.op for failure in program.failures}
-    shapes: list[tuple[int, ...]] = []
+    results: list[Result] = []
     for op in program.trace.ops:
         if op.span is None or (op.span.file, op.span.line) != place[:2]:
             continue
-        if op.index in failed or len(shapes) >= MOST_EARLIER:
+        if op.index in failed or len(results) >= MOST_EARLIER:
             break
-        shapes += [fact.shape for fact in op.outputs[:1]]
-    return tuple(shapes)
+        results += [(op.name, fact.shape) for fact in op.outputs[:1]]
+    return tuple(results)
 
 
 def get_entry(program: Program) -> tuple[int, ...]:

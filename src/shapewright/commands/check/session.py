@@ -51,7 +51,7 @@ from shapewright.commands.check.fixes import (
     get_place,
     is_at,
     list_failures,
-    list_shapes_on_line,
+    list_results_on_line,
 )
 from shapewright.commands.check.tried_fixes import (
     GROUNDS,
@@ -376,12 +376,13 @@ class Session:
         self.tried += len(runs)
         self.seconds += time.perf_counter() - began
         layers, entry = count_layers(program), get_entry(program)
-        earlier = list_shapes_on_line(program, reported.place)
+        earlier = list_results_on_line(program, reported.place)
+        name = _get_failed_operator(program, reported.place)
         for (option, texts), run in zip(part, runs, strict=True):
             least = 0 if option.kind in UNCOUNTED else layers
             if has_other_samples(option, run, entry):
                 continue
-            if has_turned_results(run, earlier):
+            if has_turned_results(run, earlier, name):
                 continue
             if is_helpful(run, reported.place, before, program, self.crowded, least):
                 reported.mends.append(Mend(option, texts, run))
@@ -617,6 +618,14 @@ def _is_same_stray(finding: Finding, other: Finding) -> bool:
         and finding.related[:1] == other.related[:1] != ()
         and (finding.span is None) == (other.span is None)
     )
+
+
+def _get_failed_operator(program: Program, place: Place) -> str:
+    """Return the name of the operator that failed at a place, or nothing."""
+    for failure in program.failures:
+        if get_place(program, failure) == place:
+            return program.trace.ops[failure.op].name
+    return ""
 
 
 def _get_sizes(failure: Failure) -> frozenset[int]:
