@@ -39,6 +39,14 @@ def program(layers: str, body: str, inputs: str, parameters: str = "") -> str:
 
 
 CASES = {
+    "a dim that a mean moved": (
+        program(
+            "self.fc = nn.Linear(3, 2)",
+            "x):\n        return self.fc(x.mean(2).mean(3))",
+            "torch.randn(5, 3, 8, 8)",
+        ),
+        "`x.mean(2).mean(2)`",
+    ),
     "lengths that are not sorted": (
         program(
             "self.rnn = nn.GRU(4, 8)",
@@ -87,7 +95,7 @@ CASES = {
         return F.binary_cross_entropy(self.fc(x).sigmoid(), real)""",
             "torch.randn(3, 4)",
         ),
-        "`torch.ones(x.size(0), 1)`",
+        "`self.fc(x).sigmoid().squeeze(1)`",  # as good as a column for the targets
     ),
     "a mask longer than the sequence": (
         program(

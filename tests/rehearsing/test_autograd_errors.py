@@ -141,6 +141,21 @@ for step in range(4):
     opt_g.step()
 """
 
+SUMMED = """\
+net = nn.Linear(4, 3)
+optimizer = torch.optim.SGD(net.parameters(), lr=0.1)
+for step in range(3):
+    x = torch.randn(8, 4)
+    loss = 0
+    for k in range(3):
+        loss += net(x)[:, k].pow(2).mean()
+    loss.backward()
+    for k in range(3):
+        loss += net(x)[:, k].abs().mean()
+    loss.backward()
+    optimizer.step()
+"""
+
 ENCODED_AGAIN = """\
 G, D, E = nn.Linear(4, 12), nn.Linear(12, 1), nn.Linear(12, 4)
 optimizer = torch.optim.Adam([*G.parameters(), *E.parameters()])
@@ -279,6 +294,7 @@ def found(folder: Path, text: str) -> list[tuple[str, str, str]]:
          "`with torch.no_grad():` around `code, _ = encoder(torch.randn(16, 10))`"),
         (TWO_LOSSES, "graph-freed", "share the graph of `hidden`",
          "`(first + second).backward()`, once"),
+        (SUMMED, "graph-freed", "is added to again", "`loss = 0` before the loop"),
         (GAN, "graph-freed", "share the graph of `fake`", "`fake.detach()`"),
         (ACTIVATION, "saved-tensor-written", "`out += x`", "`out = out + x`"),
         (INPLACE, "saved-tensor-written", "writes to", "`inplace=False`"),

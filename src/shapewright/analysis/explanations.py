@@ -167,6 +167,13 @@ def _describe_repair(program: Program, failure: Failure, repair: Repair) -> str:
     if repair.kind == "contiguous":
         return f"{what} needs {name} to be contiguous, but it is not"
     if repair.kind == "size":
+        single = _find_single(op, repair)
+        if single is not None:
+            other, shape = find_tensor_names(program, op)[single], op.inputs[single]
+            return (
+                f"{what} needs one size in dim {repair.dim} of {name} and {other}:"
+                f" {format_shape(fact)} has {repair.old}, {format_shape(shape)} has 1"
+            )
         return (
             f"{what} needs size {repair.new} in dim {repair.dim} of {name},"
             f" got {repair.old}: {format_shape(fact)}"
@@ -178,6 +185,18 @@ def _describe_repair(program: Program, failure: Failure, repair: Repair) -> str:
     if wanted is None:
         return f"{what} needs {name} with fewer dims: {format_shape(fact)}"
     return f"{what} needs {name} with {wanted} dims, got {rank}: {format_shape(fact)}"
+
+
+def _find_single(op: Op, repair: Repair) -> int | None:
+    """Return the operand with size 1 where another one has more, or None."""
+    rank = len(op.inputs[repair.tensor].shape)
+    dim = repair.dim
+    if dim is None or repair.new != 1:
+        return None
+    for at, fact in enumerate(op.inputs):
+        if at != repair.tensor and len(fact.shape) == rank and fact.shape[dim] == 1:
+            return at
+    return None
 
 
 def iter_both_sides(program: Program, failure: Failure) -> Iterator[Related]:

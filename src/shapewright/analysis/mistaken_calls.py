@@ -18,6 +18,7 @@ from shapewright.program.syntax_nodes import get_dotted_name
 from shapewright.record.ops import Op
 
 WITHOUT_INPUT = re.compile(r"(\w+)\.forward\(\) missing \d+ required positional")
+ONE_STATE = re.compile(r"'hx'.* must be tuple of Tensors, not Tensor")
 INDICES = ("too many indices for tensor", "invalid indices", "are valid indices")
 
 
@@ -59,6 +60,8 @@ def _find_cause(program: Program, finding: Finding) -> _Cause | None:
     missing = WITHOUT_INPUT.search(messages)
     if missing is not None and isinstance(node, ast.Call):
         return _explain_call_without_input(text, node, missing[1])
+    if ONE_STATE.search(messages) is not None:
+        return _explain_single_state(program, finding)
     if any(part in messages for part in INDICES) and isinstance(node, ast.Subscript):
         return _explain_name_as_index(program, text, node)
     return None
@@ -80,6 +83,32 @@ def _explain_call_without_input(
         span.file, inner.end_line, inner.end_column, span.end_line, span.end_column
     )
     return _Cause(message, (), (Fix("fits", f"`{name}`", (Edit(end, ""),)),))
+
+
+# -- one state of a cell that has two --------------------------------------------------
+
+
+def _explain_single_state(program: Program, finding: Finding) -> _Cause | None:
+    """Explain an LSTM cell that is given its hidden state without its cell state."""
+    ops = reversed(program.trace.ops)
+    op = next((o for o in ops if o.span == finding.span), None)
+    spans = [frame.span for frame in reversed(op.frames)] if op is not None else []
+    shape = format_shape(op.inputs[-1]) if op is not None and op.inputs else ""
+    for span in dict.fromkeys([finding.span, *spans]):
+        text_and_call = program.call_at(span)
+        arguments = text_and_call[1].args if text_and_call is not None else []
+        if text_and_call is None or len(arguments) != 2:
+            continue
+        text, call = text_and_call
+        state = text.written(arguments[1])
+        cell = text.written(call.func)
+        message = f"`{cell}` takes the pair (h, c) of hidden and cell state, as an LSTM"
+        message += f" has two, but `{state}` is one tensor {shape}".rstrip()
+        new = f"({state}, torch.zeros_like({state}))"
+        fix = Fix("fits", f"`{new}`", (Edit(text.span(arguments[1]), new),))
+        place = [Related(span, "the state is handed over here")] if span else []
+        return _Cause(message, tuple(place), (fix,))
+    return None
 
 
 # -- a field of a tensor ---------------------------------------------------------------

@@ -19,11 +19,20 @@ from shapewright.analysis.fixes import (
     operands,
 )
 from shapewright.analysis.fixes import constructors as created
+from shapewright.analysis.fixes.batch_edits import suggest_batch_of_one
+from shapewright.analysis.fixes.expanded_operands import suggest_expanded
 from shapewright.analysis.fixes.graph_edits import suggest_graph_edits
 from shapewright.analysis.fixes.stand_in_data import has_shared_source, make_filter
 from shapewright.analysis.fixes.suspect_lines import find_error_suspects, find_suspects
-from shapewright.analysis.fixes.upsampled_sizes import suggest_target_size
-from shapewright.analysis.fixes.window_edits import suggest_adaptive_pooling
+from shapewright.analysis.fixes.upsampled_sizes import (
+    suggest_output_padding,
+    suggest_target_size,
+)
+from shapewright.analysis.fixes.window_edits import (
+    suggest_adaptive_pooling,
+    suggest_global_pooling,
+    suggest_kernel_numbers,
+)
 from shapewright.analysis.missing_values import suggest_values
 from shapewright.analysis.mistaken_calls import suggest_meant
 from shapewright.analysis.model_definitions import suggest_definitions
@@ -31,6 +40,7 @@ from shapewright.analysis.program_run import Program, as_far_as_known
 from shapewright.findings.codes import (
     CHANNELS_LAST,
     COLLATED_LIST,
+    INNER_DIM_MISMATCH,
     KERNEL_TOO_LARGE,
     MISSING_TRANSPOSE,
     NOT_CONTIGUOUS,
@@ -46,11 +56,12 @@ STEP = 0.01
 """How much dearer each further change of one kind is."""
 
 
-GUESSED = frozenset({"number", "argument", "swapped", "name"})
-"""Kinds of edits that put another number or name on a suspect line."""
+GUESSED = frozenset({"number", "argument", "swapped", "name", "larger?"})
+"""Kinds of edits that put another number or name on a suspect line, or cut data."""
 DECIDED = frozenset({
-    "any-batch", "batch", "created", "dtype", "family", "graph", "hazard", "numpy",
-    "order", "padded", "rank", "size", "squeeze", "state", "storage", "turned",
+    "any-batch", "batch", "created", "dtype", "expanded", "family", "graph", "hazard",
+    "layout", "numpy", "order", "padded",
+    "rank", "size", "squeeze", "state", "storage", "turned",
 })  # fmt: skip
 """Kinds of edits that follow from what the failing call needs of its operand."""
 
@@ -91,6 +102,10 @@ def find_fixes(program: Program, failure: Failure) -> list[FixOption]:
     copies = [option for option in options if option.kind == "storage"]
     if copies and unmet is not None and unmet.code == NOT_CONTIGUOUS:
         return copies  # what needs no copy has other elements, or in another order
+    pooled = unmet is not None and unmet.code == INNER_DIM_MISMATCH
+    if pooled and any(option.kind == "window" for option in options):
+        sized = ("consumer", "layer", "number")  # fit one size of the images
+        options = [option for option in options if option.kind not in sized]
     if not has_shared_source(program, failure):
         return options
     is_of_data = make_filter(program)
@@ -199,6 +214,10 @@ def _find_call_fixes(program: Program, failure: Failure) -> Iterator[FixOption]:
     yield from iter_options(
         "last-batch", 1.0, common_mistakes.suggest_drop_last(program, failure.op)
     )
+    yield from iter_options("expanded", 1.1, suggest_expanded(program, failure))
+    yield from iter_options(
+        "layout", 1.9, keywords_and_methods.suggest_batch_first(program, failure)
+    )
     yield from iter_options("numpy", 0.8, operands.fix_for_numpy(program, failure))
     lost = operands.fix_lost_batch(program, program.trace.ops[failure.op])
     yield from iter_options("squeeze", 0.9, lost)
@@ -215,6 +234,9 @@ def _find_call_fixes(program: Program, failure: Failure) -> Iterator[FixOption]:
         "turned", 1.6, numbers_and_names.suggest_orders(program, failure, False)
     )
     yield from iter_options("window", 1.7, suggest_adaptive_pooling(program, failure))
+    yield from iter_options("window", 1.6, suggest_global_pooling(program, failure))
+    yield from iter_options("window", 1.6, suggest_kernel_numbers(program, failure))
+    yield from iter_options("size", 1.2, suggest_output_padding(program, failure))
     yield from iter_options(
         "family", 1.8, common_mistakes.suggest_family_fixes(program, failure)
     )
@@ -229,6 +251,7 @@ def _find_call_fixes(program: Program, failure: Failure) -> Iterator[FixOption]:
         yield from iter_options(
             "layer", cost + 0.1, constructors.fix_expecting_layer(program, failure)
         )
+    yield from iter_options("batch", 0.85, suggest_batch_of_one(program, failure))
     yield from iter_options("batch", 1.3, operands.add_batch(program, failure))
     yield from iter_options("table", 2.0, constructors.fix_table(program, failure))
     yield from iter_options("shuffle", 1.9, constructors.fix_shuffle(program, failure))

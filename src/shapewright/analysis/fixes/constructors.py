@@ -270,6 +270,8 @@ def fix_created_tensor(program: Program, failure: Failure) -> Iterator[Fix]:
     op = program.trace.ops[failure.op]
     for at, shape in iter_wanted_shapes(program, failure):
         fact = op.inputs[at]
+        if fact.tensor in program.states and _is_for_one_sample(fact.shape, shape):
+            continue
         maker = program.producers.get(fact.tensor)
         if maker is None or maker.name.rpartition(".")[2] not in MAKERS:
             continue
@@ -277,6 +279,8 @@ def fix_created_tensor(program: Program, failure: Failure) -> Iterator[Fix]:
     for at, dim, size in _iter_wanted_sizes(failure):
         origin = trace_dim(program, op.inputs[at], dim)
         if origin.why == "parameter" and origin.fact.tensor in program.states:
+            if 1 in (origin.fact.shape[origin.dim], size):
+                continue  # of one sample, to be expanded to the batch
             yield from _resize_state(program, failure, origin.fact, origin.dim, size)
         maker = origin.op
         if maker is None or maker.inputs or origin.dim >= len(origin.fact.shape):
@@ -286,6 +290,15 @@ def fix_created_tensor(program: Program, failure: Failure) -> Iterator[Fix]:
             if before[origin.dim] == op.inputs[at].shape[dim]:
                 after = (*before[: origin.dim], size, *before[origin.dim + 1 :])
                 yield from _resize_tensor(program, failure, maker, before, after)
+
+
+def _is_for_one_sample(before: Sequence[int], after: Sequence[int]) -> bool:
+    """Return whether a dim of size 1 gets another size, or a dim of another size 1:
+    what is learned for each place would be learned once, or the reverse.
+    """
+    return len(before) == len(after) and any(
+        a != b and 1 in (a, b) for a, b in zip(before, after, strict=True)
+    )
 
 
 def _resize_state(

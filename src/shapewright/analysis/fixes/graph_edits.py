@@ -21,6 +21,7 @@ from shapewright.analysis.fixes.early_graphs import (
     collect_stepped,
     get_edge,
     suggest_for_early_graph,
+    suggest_new_sum,
 )
 from shapewright.analysis.fixes.inplace_writes import (
     suggest_for_leaf,
@@ -55,6 +56,7 @@ def suggest_graph_edits(program: Program, cause: Cause) -> Iterator[Fix]:
     ways = {
         "carried": _suggest_detaching_carried,
         "before-loop": suggest_for_early_graph,
+        "summed": suggest_new_sum,
         "same-loss": _suggest_single_pass,
         "two-losses": _suggest_for_two_losses,
         "written": _suggest_out_of_place,

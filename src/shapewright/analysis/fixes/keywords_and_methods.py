@@ -20,6 +20,10 @@ from shapewright.record.ops import Fact
 
 PARTS = operators_with("splits")
 RECURRENT = frozenset({"LSTM", "GRU", "RNN", "MultiheadAttention"})
+SEQUENTIAL = frozenset({
+    "Transformer", "TransformerEncoderLayer", "TransformerDecoderLayer"
+})  # fmt: skip
+"""Layers whose inputs have the time first, and which say nothing else of it."""
 REDUCING = operators_with("reduces_dims", "returns_indices") - {
     "count_nonzero",
     "multinomial",
@@ -63,6 +67,20 @@ def suggest_keywords(program: Program, lines: list[Line]) -> Iterator[Fix]:
             yield with_keyword(text, node, "padding=1")
         if name.startswith("ConvTranspose") and "output_padding" not in keywords:
             yield with_keyword(text, node, "output_padding=1")
+
+
+def suggest_batch_first(program: Program, failure: Failure) -> Iterator[Fix]:
+    """Suggest `batch_first=True` where the failing layer of sequences is built."""
+    layer = program.layer(program.trace.ops[failure.op])
+    built = program.built.get(layer.path) if layer is not None else None
+    text_and_call = program.call_at(built.span) if built is not None else None
+    if text_and_call is None or built is None or built.class_name not in SEQUENTIAL:
+        return
+    text, call = text_and_call
+    if get_last_name(call.func) == built.class_name and all(
+        word.arg != "batch_first" for word in call.keywords
+    ):
+        yield with_keyword(text, call, "batch_first=True")
 
 
 def _is_layer_call(node: ast.expr) -> bool:

@@ -17,6 +17,7 @@ from shapewright.analysis.fixes.suspect_lines import (
 from shapewright.analysis.program_run import Program
 from shapewright.analysis.provenance.call_expressions import find_tensor_expressions
 from shapewright.findings.finding import Edit, Fix
+from shapewright.operators.facts import operators_with
 from shapewright.operators.failed_calls import Failure
 from shapewright.program.expression_values import SIGNED, evaluate_whole_number
 from shapewright.program.source_text import SourceText
@@ -26,6 +27,9 @@ from shapewright.program.syntax_nodes import (
     iter_assignments,
     list_arguments,
 )
+from shapewright.record.ops import Op
+
+REDUCING = operators_with("reduces_dims", "returns_indices")
 
 
 def fix_numbers(program: Program, failure: Failure, lines: list[Line]) -> Iterator[Fix]:
@@ -74,9 +78,32 @@ def fix_dims(program: Program, failure: Failure) -> Iterator[Fix]:
         value = evaluate_whole_number(node, SIGNED)
         if value is None or -rank <= value < rank:
             continue
+        moved = _find_moved_dim(program, op, value)
+        if moved is not None:
+            yield replace_number(text, node, str(moved))
+            continue
         near_first = sorted(range(-1, rank), key=lambda dim: dim < 0)
         for dim in [*reversed(near_first[:-1]), -1]:
             yield replace_number(text, node, str(dim))
+
+
+def _find_moved_dim(program: Program, op: Op, dim: int) -> int | None:
+    """Return where a dim went that a reduction before moved to the front: dim 2 of
+    `x.mean(1).mean(2)` is dim 1 of `x.mean(1)`.
+    """
+    maker = program.producers.get(op.inputs[0].tensor) if op.inputs else None
+    where = program.call_at(maker.span) if maker is not None else None
+    if maker is None or where is None or len(maker.inputs) != 1:
+        return None
+    before, after = maker.inputs[0].shape, op.inputs[0].shape
+    if maker.name.rpartition(".")[2] not in REDUCING or dim != len(after):
+        return None
+    values = [evaluate_whole_number(node, SIGNED) for node in list_arguments(where[1])]
+    numbers = [value for value in values if value is not None]
+    if len(before) != len(after) + 1 or len(numbers) != 1:
+        return None
+    removed = numbers[0] % len(before)
+    return dim - 1 if removed < dim else None
 
 
 def change_numbers(

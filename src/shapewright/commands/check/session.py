@@ -21,6 +21,7 @@ from shapewright.analysis.fixes import (
     fix_mistaken_call,
     iter_options,
 )
+from shapewright.analysis.fixes.batch_edits import describe_single_sample
 from shapewright.analysis.fixes.common_mistakes import suggest_collate
 from shapewright.analysis.hazards import find_hazards, is_ignored_here
 from shapewright.analysis.hazards.context import HazardContext
@@ -50,6 +51,7 @@ from shapewright.commands.check.fixes import (
     get_place,
     is_at,
     list_failures,
+    list_results_on_line,
 )
 from shapewright.commands.check.tried_fixes import (
     GROUNDS,
@@ -58,6 +60,7 @@ from shapewright.commands.check.tried_fixes import (
     choose_meant,
     count_shared_warnings,
     has_other_samples,
+    has_turned_results,
     is_enough,
     is_helpful,
     is_output_sure,
@@ -120,6 +123,7 @@ class Told:
     numbers: frozenset[int] = frozenset()
     untried: int = 0  # ways to mend it that had no turn
     hazards: list[Finding] = field(default_factory=list)
+    carried: bool = False  # the runs behind it had its best repair
 
     def removes(self, place: Place, crowded: Crowded) -> bool:
         """Return whether the best repair of this finding removes the failure at a
@@ -254,6 +258,9 @@ class Session:
                 if finding.code == TORCH_ERROR:
                     finding = python_errors.explain_signature(program, finding)
                     finding = explain_mistaken_call(program, finding)
+                single = describe_single_sample(program, failures[0])
+                if single is not None:
+                    finding = replace(finding, related=(single, *finding.related))
                 hazards = find_hazards_before(program, failures[0])
                 fresh.append(Told(finding, place, numbers=mine, hazards=hazards))
                 options = suggest_for_hazards(program, hazards)
@@ -369,9 +376,13 @@ class Session:
         self.tried += len(runs)
         self.seconds += time.perf_counter() - began
         layers, entry = count_layers(program), get_entry(program)
+        earlier = list_results_on_line(program, reported.place)
+        name = _get_failed_operator(program, reported.place)
         for (option, texts), run in zip(part, runs, strict=True):
             least = 0 if option.kind in UNCOUNTED else layers
             if has_other_samples(option, run, entry):
+                continue
+            if has_turned_results(run, earlier, name):
                 continue
             if is_helpful(run, reported.place, before, program, self.crowded, least):
                 reported.mends.append(Mend(option, texts, run))
@@ -432,6 +443,7 @@ class Session:
         if overlay is None:
             return None
         self.texts = overlay
+        ended[0].carried = True
         return self.again(overlay)
 
     def behind(self, program: Program, fresh: list[Told]) -> Program | None:
@@ -514,6 +526,11 @@ class Session:
         """
         if self.attempt is None or len(self.told) < 2:
             return
+        last = self.told[-1].mends[:1]
+        if last and last[0].tried.complete and all(t.carried for t in self.told[:-1]):
+            for reported in self.told[:-1]:
+                _mark_complete(reported)
+            return
         firsts = [reported.mends[0] for reported in self.told if reported.mends]
         if all(m.tried.complete for reported in self.told for m in reported.mends[:1]):
             return
@@ -525,10 +542,7 @@ class Session:
         (tried,) = self.attempt([overlay], [NOWHERE], True)
         if tried.complete and not tried.failures:
             for reported in self.told:
-                first = reported.mends[0]
-                reported.mends[0] = replace(
-                    first, tried=replace(first.tried, complete=True)
-                )
+                _mark_complete(reported)
 
     def shown(self, reported: Told) -> Finding:
         """Return the finding with its fixes, as edits of the original program."""
@@ -571,6 +585,13 @@ class Session:
         return True
 
 
+def _mark_complete(reported: Told) -> None:
+    """Note that the program reaches its end with the best repair of a finding."""
+    for first in reported.mends[:1]:
+        tried = replace(first.tried, complete=True)
+        reported.mends[0] = replace(first, tried=tried)
+
+
 def _is_left_by_backward(program: Program, finding: Finding) -> bool:
     """Return whether an error only says that a refused backward pass left nothing."""
     refused = any(failure.of_history for failure in program.failures)
@@ -597,6 +618,14 @@ def _is_same_stray(finding: Finding, other: Finding) -> bool:
         and finding.related[:1] == other.related[:1] != ()
         and (finding.span is None) == (other.span is None)
     )
+
+
+def _get_failed_operator(program: Program, place: Place) -> str:
+    """Return the name of the operator that failed at a place, or nothing."""
+    for failure in program.failures:
+        if get_place(program, failure) == place:
+            return program.trace.ops[failure.op].name
+    return ""
 
 
 def _get_sizes(failure: Failure) -> frozenset[int]:
