@@ -28,6 +28,11 @@ FAMILIES = [
         "torch.cat([f32[2, 3], f32[2, 4], f32[2, 3]])",
         {"tensors.0": {1}, "tensors.1": {1}},
     ),
+    (
+        "torch.cat([f32[2, 3], f32[2, 4], f32[2, 3], f32[2, 5]])",
+        {"tensors.0": {1}, "tensors.1": {1}, "tensors.3": {1}},
+    ),
+    ("f32[2, 3, 4] @ f32[5, 6, 7]", {"input": {0, 2}, "other": {0, 1}}),
     ("torch.gather(f32[4, 6], 0, i64[2, 7])", {"input": {1}, "index": {1}}),
     ("F.cross_entropy(f32[4, 3], i64[5])", {"input": {0}, "target": {0}}),
     ("F.batch_norm(f32[2, 3, 4, 4], f32[5], f32[5])", {"input": {1}}),

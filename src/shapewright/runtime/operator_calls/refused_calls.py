@@ -20,9 +20,13 @@ from shapewright.findings.codes import (
 )
 from shapewright.index_maps.drawn_calls import Drawn, Part, Unfit
 from shapewright.operators.failed_calls import Grant, Place, Unmet
+from shapewright.operators.metadata_rules import Made
+from shapewright.sizes.strides import contiguous
 
 Tensor = torch.Tensor
 MOST_VALUES = 1 << 14
+MOST_NEEDS = 4
+"""Needs of one call whose parts are marked: of `cat`, each tensor that does not fit."""
 
 _WHOLE_PARTS: dict[str, Part] = {
     WRONG_RANK: "rank",
@@ -59,21 +63,50 @@ def explain_refusal(
 
     function = NEEDS.get(drawn.name)
     named = {key: _convert_for_needs(value) for key, value in kwargs.items()}
-    need = unmet(function, tuple(map(_convert_for_needs, args)), named)
+    asked = tuple(map(_convert_for_needs, args))
+    need = unmet(function, asked, named)
     if function is None or need is None:
         return drawn
     words = _Words(op=f"`{drawn.name.rpartition('.')[2]}`")
     lines = (need.message, *need.lines)
-    arguments = inspect.signature(function).bind(*args, **kwargs).arguments
+    signature = inspect.signature(function)
     names = {id(tensor): name for name, tensor in tensors.items()}
+    inputs = _Inputs(signature.bind(*args, **kwargs).arguments, names)
     unfit: dict[tuple[str, int | None], Unfit] = {}
-    for part in _iter_unfit(need, _Inputs(arguments, names)):
-        unfit.setdefault((part.name, part.dim), part)
+    bound = signature.bind(*asked, **named)
+    further: Unmet | None = need
+    for _ in range(MOST_NEEDS):
+        if further is None:
+            break
+        for part in _iter_unfit(further, inputs):
+            unfit.setdefault((part.name, part.dim), part)
+        if further.code in _WHOLE_PARTS or not _apply_grants(further, bound.arguments):
+            break
+        further = unmet(function, bound.args, bound.kwargs)
     return replace(
         drawn,
         refusal=tuple(line.format_map(words) for line in lines),
         unfit=tuple(unfit.values()),
     )
+
+
+def _apply_grants(need: Unmet, arguments: dict[str, Any]) -> bool:
+    """Put tensors that would fit in the place of those that do not, so that the next
+    need shows; return whether there are any.
+    """
+    for grant in need.grants:
+        name, *places = grant.argument.split(".")
+        if not isinstance(grant.value, Made) or name not in arguments:
+            return False
+        shape = tuple(grant.value.shape)
+        fitting = _Asked(shape, contiguous(shape), grant.value.dtype)
+        if not places:
+            arguments[name] = fitting
+            continue
+        items = list(arguments[name])
+        items[int(places[0])] = fitting
+        arguments[name] = tuple(items)
+    return bool(need.grants)
 
 
 def _convert_for_needs(value: Any) -> Any:

@@ -117,7 +117,9 @@ def _build_unfit_grid(side: Side, parts: Sequence[Unfit], fit: Fit) -> Grid:
 
 def _choose_axes(rank: int, unfit: list[int]) -> Axes:
     """Return the dims of rows and columns of the slice that is drawn."""
-    outer = [dim for dim in unfit if dim < rank - 2]
+    outer = sorted(dim for dim in unfit if dim < rank - 2)
+    if outer and len(unfit) == 2:
+        return min(unfit) - rank, max(unfit) - rank
     return (outer[0] - rank, -1) if outer else LAST
 
 
@@ -196,11 +198,15 @@ def _build_filled_grids(drawn: Drawn, side: Side, fit: Fit) -> list[Grid]:
         for row in wanted.rows
     )
     needs = f"{prod(shape)} elements"
+    left_out = tuple(
+        text.replace("more marked, not shown", "more missing, not shown")
+        for text in wanted.left_out
+    )
     return [
         replace(
             _build_marked_grid(side, extra, fit), captions=(f"{side.size} elements",)
         ),
-        replace(wanted, rows=rows, captions=(needs,)),
+        replace(wanted, rows=rows, captions=(needs,), left_out=left_out),
     ]
 
 
