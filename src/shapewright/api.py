@@ -537,7 +537,7 @@ def memory(
     return measure_model(target, args, kwargs, settings)
 
 
-def memory_target(
+def measure_target(
     target: str,
     spec: str | None = None,
     *,

@@ -124,7 +124,7 @@ def _measure_target(options: argparse.Namespace, folder: str | None) -> Memory:
     from shapewright.inputs.errors import InputError
 
     try:
-        return api.memory_target(
+        return api.measure_target(
             options.target,
             shared.get_spec(options),
             arguments=options.arguments,

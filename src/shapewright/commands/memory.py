@@ -21,7 +21,7 @@ from shapewright.record.memory import (
     Memory,
     MemoryEvents,
     Peak,
-    Total,
+    TotalBytes,
 )
 
 if TYPE_CHECKING:
@@ -154,7 +154,10 @@ def _find_device(text: str) -> _Device:
         raise InputError(f"no memory is known for `{text}` yet: name the CPU or a GPU")
     if machine.count > 1:
         raise InputError(f"`memory` is of one GPU: leave out the number in `{text}`")
-    name = f"{machine.name.removeprefix('NVIDIA ')} {machine.memory}GB"
+    name = machine.name
+    for maker in ("NVIDIA ", "GeForce ", "Tesla "):
+        name = name.removeprefix(maker)
+    name = f"{name} {machine.memory}GB"
     capacity = find_capacity(machine.name, machine.memory)
     return _Device(name, machine.capability, capacity)
 
@@ -169,9 +172,7 @@ def _build_request(options: MemoryOptions, device: _Device) -> StepRequest:
         kind, settings = read_optimizer(options.optimizer)
     except UnknownOptimizer as error:
         raise InputError(str(error)) from None
-    return StepRequest(
-        kind, settings, loss=options.loss, capability=device.capability
-    )
+    return StepRequest(kind, settings, loss=options.loss, capability=device.capability)
 
 
 def _choose_mode(
@@ -183,9 +184,7 @@ def _choose_mode(
     return replace(request, training=training)
 
 
-def _find_feeding(
-    loaded: Loaded, spec: Spec | None
-) -> tuple[Feeding, tuple[str, ...]]:
+def _find_feeding(loaded: Loaded, spec: Spec | None) -> tuple[Feeding, tuple[str, ...]]:
     """Return the inputs of a target, and notes on inputs that nobody gave."""
     from shapewright.commands.trace import find_inputs
     from shapewright.inputs.bare_sizes import READING, find_meant_tensor
@@ -301,7 +300,7 @@ class _Step:
         reserved = total = None
         if device.capability is not None:
             reserved = replay_allocator(events.events).reserved
-            total = Total(reserved, find_workspace(device.capability), CONTEXT)
+            total = TotalBytes(reserved, find_workspace(device.capability), CONTEXT)
         return Memory(
             self.name,
             self.feeding.text,

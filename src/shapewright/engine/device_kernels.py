@@ -55,18 +55,19 @@ def use_device_kernels(choice: KernelChoice) -> Iterator[None]:
     library = torch.library.Library("aten", "IMPL")
     with ExitStack() as stack:
         stack.callback(library._destroy)
-        attend = _attend_on_cpu
+        attend = _compute_cpu_attention
         if choice.capability is not None:
             attend = _build_gpu_attention(choice.capability)
-            _register(library, "dropout", _drop_fused)
-            _register(library, "rms_norm", _normalize_fused)
+            _register_kernel(library, "dropout", _drop_fused)
+            _register_kernel(library, "rms_norm", _normalize_fused)
+            assert library.m is not None
             library.m.impl("_fused_rms_norm", "Meta", _describe_fused_norm)
             _use_foreach(stack)
-        _register(library, "scaled_dot_product_attention", attend)
+        _register_kernel(library, "scaled_dot_product_attention", attend)
         yield
 
 
-def _register(
+def _register_kernel(
     library: torch.library.Library, name: str, kernel: Callable[..., Any]
 ) -> None:
     """Register a kernel for meta tensors, with autograd and in inference mode."""
@@ -135,7 +136,7 @@ def choose_gpu_attention(
     is_dense = query.dim() == key.dim() == value.dim() == 4
     is_even = width == value.shape[-1]
     fitting = is_dense and _has_fitting_heads(query, key, value, grouped)
-    needs_gradient = _needs_gradient(query, key, value)
+    needs_gradient = _is_gradient_needed(query, key, value)
     cuda = torch.backends.cuda
     if (
         cuda.cudnn_sdp_enabled()
@@ -175,11 +176,11 @@ def _has_fitting_heads(
     return heads == key.shape[1] or (grouped and heads % key.shape[1] == 0)
 
 
-def _needs_gradient(*tensors: torch.Tensor) -> bool:
+def _is_gradient_needed(*tensors: torch.Tensor) -> bool:
     return torch.is_grad_enabled() and any(t.requires_grad for t in tensors)
 
 
-def _attend_on_cpu(
+def _compute_cpu_attention(
     query: torch.Tensor,
     key: torch.Tensor,
     value: torch.Tensor,
@@ -192,7 +193,7 @@ def _attend_on_cpu(
 ) -> torch.Tensor:
     kernel = choose_cpu_attention(query, key, value, attn_mask, dropout_p, enable_gqa)
     if kernel == "math":
-        return _attend_by_products(
+        return _compute_by_products(
             query, key, value, attn_mask, dropout_p, is_causal, scale, enable_gqa
         )
     output: torch.Tensor = _ATEN._scaled_dot_product_flash_attention_for_cpu(
@@ -220,7 +221,7 @@ def _build_gpu_attention(capability: tuple[int, int]) -> Callable[..., torch.Ten
             capability, query, key, value, attn_mask, dropout_p, enable_gqa
         )
         if kernel == "math":
-            return _attend_by_products(
+            return _compute_by_products(
                 query, key, value, attn_mask, dropout_p, is_causal, scale, enable_gqa
             )
         output: torch.Tensor
@@ -228,14 +229,16 @@ def _build_gpu_attention(capability: tuple[int, int]) -> Callable[..., torch.Ten
             width = query.shape[-1]
             missing = -width % 8
             if missing:  # the kernel takes multiples of 8
-                query, key, value = (F.pad(t, (0, missing)) for t in (query, key, value))
+                query, key, value = (
+                    F.pad(t, (0, missing)) for t in (query, key, value)
+                )
                 scale = width**-0.5 if scale is None else scale
             output = _ATEN._scaled_dot_product_flash_attention(
                 query, key, value, dropout_p, is_causal, False, scale=scale
             )[0]
             return output[..., :width] if missing else output
         bias = _expand_mask(_convert_mask(attn_mask, query), query, key)
-        needed = _needs_gradient(query, key, value)
+        needed = _is_gradient_needed(query, key, value)
         if kernel == "efficient":
             output = _ATEN._scaled_dot_product_efficient_attention(
                 query, key, value, bias, needed, dropout_p, is_causal, scale=scale
@@ -249,7 +252,7 @@ def _build_gpu_attention(capability: tuple[int, int]) -> Callable[..., torch.Ten
     return attend
 
 
-def _attend_by_products(
+def _compute_by_products(
     query: torch.Tensor,
     key: torch.Tensor,
     value: torch.Tensor,
@@ -309,7 +312,9 @@ def _normalize_fused(
     eps: float | None = None,
 ) -> torch.Tensor:
     """Normalize as a GPU does: the output, and a number for each row."""
-    output: torch.Tensor = _ATEN._fused_rms_norm(input, normalized_shape, weight, eps)[0]
+    output: torch.Tensor = _ATEN._fused_rms_norm(input, normalized_shape, weight, eps)[
+        0
+    ]
     return output
 
 

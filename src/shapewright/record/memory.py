@@ -117,7 +117,7 @@ class TimelinePoint:
 
 
 @dataclass(frozen=True, slots=True)
-class Total:
+class TotalBytes:
     """What a process takes of a GPU: between `low` and `high` bytes.
 
     `reserved` by the allocator, `workspace` of cuBLAS within it, and the CUDA context
@@ -172,9 +172,10 @@ class Memory:
 
     `reserved` and `total` are None on the CPU, which has no caching allocator.
     `capacity` is what the device has, at least and at most, None on the CPU; `verdict`
-    is "fits", "tight" (it depends on what is not known), "does not fit", or empty. `training` says whether the model was
-    in training mode and backward ran. `advice` are changes that would help. `events`
-    is the whole record; everything else follows from it.
+    is "fits", "tight" (it depends on what is not known), "does not fit", or empty, also
+    for a step that did not end.
+    `training` says whether the model was in training mode and backward ran. `advice`
+    are changes that would help. `events` is the whole record; all else follows from it.
     """
 
     target: str
@@ -186,7 +187,7 @@ class Memory:
     peak: Peak
     timeline: tuple[TimelinePoint, ...] = ()
     reserved: int | None = None
-    total: Total | None = None
+    total: TotalBytes | None = None
     capacity: tuple[int, int] | None = None
     largest_batch: LargestBatch | None = None
     advice: tuple[str, ...] = ()
@@ -201,7 +202,7 @@ class Memory:
     @property
     def verdict(self) -> str:
         """Return whether the step fits on the device."""
-        if self.total is None or self.capacity is None:
+        if self.total is None or self.capacity is None or not self.complete:
             return ""
         if self.total.low > self.capacity[1]:
             return TOO_LARGE
@@ -251,7 +252,7 @@ class Memory:
         return renderers.get("text/plain", repr)(self)
 
 
-def _describe_total(total: Total) -> dict[str, Any]:
+def _describe_total(total: TotalBytes) -> dict[str, Any]:
     return {
         "low": total.low,
         "high": total.high,

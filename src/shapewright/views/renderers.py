@@ -83,8 +83,8 @@ class _Renderer:
     """A way to show a result.
 
     `shows` is "trace", "traces", "report", "story" (a report of `rehearse`),
-    "solution", "memory" or "drawing"; `option` the value of `--format`, or the ending of a file;
-    `help` its words in the help of a command.
+    "solution", "memory" or "drawing"; `option` the value of `--format`, or the ending
+    of a file; `help` its words in the help of a command.
     """
 
     shows: str
@@ -297,7 +297,7 @@ CARD_WIDTH = 110
 """Columns of a page of text in a card of a notebook."""
 
 
-# -- solutions, memory and drawings ------------------------------------------------------------
+# -- solutions, memory and drawings ---------------------------------------------------
 
 
 @renders("solution", "text", "text", "lines")

@@ -1,11 +1,11 @@
 """Replay torch's caching allocator for CUDA on the events of a run.
 
-It follows `c10/cuda/CUDACachingAllocator.cpp` with its default settings: sizes are
-rounded up to 512 bytes; up to 1 MiB comes from segments of 2 MiB, up to 10 MiB from
-segments of 20 MiB, more from segments of its own size, rounded up to 2 MiB; the smallest
-free block that is large enough is taken, split, and joined with its free neighbours when
-it is freed again. Each stream has pools of its own. No segment is given back, as long as
-the device has memory left.
+It follows `c10/cuda/CUDACachingAllocator.cpp` with its default settings. Sizes are
+rounded up to 512 bytes. Up to 1 MiB comes from segments of 2 MiB, up to 10 MiB from
+segments of 20 MiB, more from a segment of its own, rounded up to 2 MiB. The smallest
+free block that is large enough is taken, split, and joined with its free neighbours
+when it is freed again. Each stream has pools of its own. No segment is given back, as
+long as the device has memory left.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ LARGE_ROUNDING = 2 * MIB
 """`kRoundLarge`."""
 
 
-def round_size(size: int) -> int:
+def _round_size(size: int) -> int:
     """Return the size of the block for a request."""
     return max(SMALLEST, -(-size // SMALLEST) * SMALLEST)
 
@@ -88,7 +88,7 @@ class CachingAllocator:
         """Take a block for a storage; one of no bytes takes none."""
         if size == 0:
             return
-        size = round_size(size)
+        size = _round_size(size)
         is_small = size <= SMALL
         pool = stream, is_small
         block = self._take_fitting(pool, size)

@@ -16,8 +16,8 @@ GIB = 1 << 30
 CONTEXT = (300 * MIB, 600 * MIB)
 """Bytes of a CUDA context with torch's kernels, which the allocator does not see.
 
-No data sheet has it; reports of users and of torch's forum lie in this range. It has not
-been measured here."""
+No data sheet has it; reports of users and of torch's forum lie in this range. It has
+not been measured here."""
 
 WORKSPACE = 8 * MIB + 128 * 1024
 """Bytes of the workspace of cuBLAS, which torch allocates for each handle and stream:
@@ -28,18 +28,18 @@ WORKSPACE_9 = 32 * MIB
 
 
 @dataclass(frozen=True, slots=True)
-class DeviceMemory:
+class _DeviceMemory:
     """What torch says that a GPU has, in GiB, and who reported it."""
 
     gib: float
     source: str
 
 
-CAPACITIES: dict[tuple[str, int], DeviceMemory] = {
-    ("NVIDIA H100", 80): DeviceMemory(79.11, "vllm-project/vllm#27508"),
-    ("NVIDIA A100", 80): DeviceMemory(79.25, "levihsu/OOTDiffusion#235"),
-    ("NVIDIA GeForce RTX 4090", 24): DeviceMemory(23.64, "ali-vilab/VGen#104"),
-    ("Tesla T4", 16): DeviceMemory(14.75, "hpcaitech/Open-Sora#697"),
+CAPACITIES: dict[tuple[str, int], _DeviceMemory] = {
+    ("NVIDIA H100", 80): _DeviceMemory(79.11, "vllm-project/vllm#27508"),
+    ("NVIDIA A100", 80): _DeviceMemory(79.25, "levihsu/OOTDiffusion#235"),
+    ("NVIDIA GeForce RTX 4090", 24): _DeviceMemory(23.64, "ali-vilab/VGen#104"),
+    ("Tesla T4", 16): _DeviceMemory(14.75, "hpcaitech/Open-Sora#697"),
 }
 """By name and gigabytes: `total capacity` in messages of torch that users reported."""
 

@@ -14,7 +14,7 @@ MOST_RUNS = 6
 
 
 @dataclass(frozen=True, slots=True)
-class BatchSearch:
+class _BatchSearch:
     """The largest size that fits, 0 if none does, and the bytes of every size tried.
 
     `is_exact` says that one more does not fit, by running it.
@@ -27,7 +27,7 @@ class BatchSearch:
 
 def find_largest_batch(
     measure: Callable[[int], int], start: int, capacity: int, most: int = MOST_RUNS
-) -> BatchSearch:
+) -> _BatchSearch:
     """Find the largest size whose bytes, as `measure` gives them, are within capacity.
 
     It is taken for granted that more never takes less.
@@ -51,7 +51,7 @@ def find_largest_batch(
             size = min(size, failing - 1)
         tried[size] = measure(size)
     fitting, failing = _find_bounds(tried, capacity)
-    return BatchSearch(fitting, tried, failing == fitting + 1)
+    return _BatchSearch(fitting, tried, failing == fitting + 1)
 
 
 def _find_bounds(tried: dict[int, int], capacity: int) -> tuple[int, int | None]:

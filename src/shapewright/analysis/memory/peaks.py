@@ -39,8 +39,8 @@ def find_peak(record: MemoryEvents) -> Peak:
     event = record.events[place]
     origin = record.storages[event.storage]
     return Peak(
-        most, event.phase, _sum_kinds(sizes, record.storages),
-        _sum_lines(sizes, record.storages),
+        most, event.phase, _count_kinds(sizes, record.storages),
+        _collect_lines(sizes, record.storages),
         origin.op, origin.module, origin.file, origin.line,
     )  # fmt: skip
 
@@ -55,7 +55,7 @@ def _follow_totals(events: Sequence[Event]) -> Iterator[tuple[Event, int]]:
         yield event, total
 
 
-def _sum_kinds(
+def _count_kinds(
     sizes: dict[int, int], storages: Sequence[StorageOrigin]
 ) -> dict[str, int]:
     kinds = dict.fromkeys(KINDS, 0)
@@ -64,7 +64,7 @@ def _sum_kinds(
     return kinds
 
 
-def _sum_lines(
+def _collect_lines(
     sizes: dict[int, int], storages: Sequence[StorageOrigin]
 ) -> tuple[HeldBytes, ...]:
     """Return the activations by line, the largest first; by module without a line."""

@@ -61,10 +61,10 @@ def follow_values(
                 )
             values.append(value)
         else:
-            values.append(torch.device("cpu") if _is_meta(item) else item)
+            values.append(torch.device("cpu") if _is_meta_device(item) else item)
     if has_unknown and func not in _LIKE:
         if func._schema.is_mutable:
-            _forget_written(func, args, kwargs)
+            _drop_written_values(func, args, kwargs)
         return
     outputs = [item for item in tree_iter(output) if isinstance(item, torch.Tensor)]
     if (
@@ -86,11 +86,13 @@ def follow_values(
             set_value(item, value)
 
 
-def _is_meta(item: Any) -> bool:
+def _is_meta_device(item: Any) -> bool:
     return isinstance(item, torch.device) and item.type == "meta"
 
 
-def _forget_written(func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
+def _drop_written_values(
+    func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]
+) -> None:
     """Forget the values of tensors that a call writes, and of their views."""
     for place, argument in enumerate(func._schema.arguments):
         if argument.alias_info is None or not argument.alias_info.is_write:

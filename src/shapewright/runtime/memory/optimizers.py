@@ -18,7 +18,7 @@ class UnknownOptimizer(ValueError):
     """Raised for a name that is no optimizer of torch."""
 
 
-def list_optimizers() -> list[str]:
+def _list_optimizers() -> list[str]:
     """Return the names of torch's optimizers, in small letters."""
     return sorted(name for name in _find_classes() if name not in _REFUSED)
 
@@ -45,13 +45,16 @@ def read_optimizer(text: str) -> tuple[type | None, dict[str, Any]]:
         raise UnknownOptimizer(f"no memory is known for `{text}`: {_REFUSED[name]}")
     classes = _find_classes()
     if name not in classes:
-        known = ", ".join(["none", *list_optimizers()])
+        known = ", ".join(["none", *_list_optimizers()])
         raise UnknownOptimizer(f"no optimizer `{text}`; there is {known}")
+    if options.get("fused"):
+        raise UnknownOptimizer(f"`{text}`: fused optimizers are not followed yet")
+    build_optimizer(classes[name], options, [torch.empty(1, 1, device="meta")])
     return classes[name], options
 
 
 def _split_call(text: str) -> tuple[str, dict[str, Any]]:
-    """Return the name before the brackets in small letters, and the literals in them."""
+    """Return the name in small letters, and the literals in the brackets."""
     stripped = text.strip()
     try:
         node = ast.parse(stripped, mode="eval").body
@@ -83,4 +86,4 @@ def build_optimizer(
     try:
         return kind(list(parameters), **options)
     except (TypeError, ValueError) as error:
-        raise UnknownOptimizer(f"{kind.__name__}: {error}") from None
+        raise UnknownOptimizer(f"`{kind.__name__}`: {error}") from None

@@ -1,9 +1,8 @@
 """Run steps of a target without data, and record what they allocate.
 
 Two steps run, with the same inputs: the second finds the state of the optimizer. Each
-is what a loop does, written as a function: forward, a loss, backward, `optimizer.step()`
-and `zero_grad()` before. What the function returns to is not part of it: the output and
-the loss of a step are freed at its end.
+is the body of a loop as a function: `zero_grad()`, forward, a loss, backward, and
+`optimizer.step()`. The output and the loss of a step are freed at its end.
 """
 
 from __future__ import annotations
@@ -12,7 +11,7 @@ import gc
 import os
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any
 
@@ -20,7 +19,7 @@ import torch
 from torch import nn
 from torch.utils._pytree import tree_iter, tree_map
 
-from shapewright.engine.call_sites import Positions, Sites, is_installed
+from shapewright.engine.call_sites import Positions, is_installed
 from shapewright.engine.device_kernels import KernelChoice, use_device_kernels
 from shapewright.engine.failures.run_ends import Stopped, make_failure
 from shapewright.engine.mode import Mode
@@ -42,8 +41,12 @@ from shapewright.record.memory import (
     StorageOrigin,
 )
 from shapewright.runtime.limits import delay_signals
-from shapewright.runtime.memory.optimizers import build_optimizer
-from shapewright.runtime.memory.storage_events import StorageEvents, copy_without_data
+from shapewright.runtime.memory.optimizers import UnknownOptimizer, build_optimizer
+from shapewright.runtime.memory.storage_events import (
+    StorageEvents,
+    UnreadableValue,
+    copy_without_data,
+)
 from shapewright.runtime.restore.snapshot import restore_snapshot, take_snapshot
 
 STEPS = 2
@@ -82,7 +85,7 @@ def record_steps(
     taken = take_snapshot(target, args, kwargs)
     is_gpu = request.capability is not None
     events = StorageEvents(taken.near, 512 if is_gpu else 1, not is_gpu)
-    events.sites.bound(_call.__code__)
+    events.sites.bound(_call_target.__code__)
     notes: dict[str, None] = dict.fromkeys(_list_unseen(taken.near))
     error: BaseException | None = None
     life, held = object(), list[object]()
@@ -99,8 +102,8 @@ def record_steps(
                 if taken.root is not None:
                     taken.root.train(request.training)
                 fed = tree_map(copies.copy_input, (args, kwargs))
-                _initialize_lazily(target, fed, copies, taken.near)
-                _run_steps(partial(_call, target), fed, copies, events, request)
+                _build_lazy_parameters(target, fed, copies, taken.near)
+                _run_steps(partial(_call_target, target), fed, copies, events, request)
         except (KeyboardInterrupt, Stopped):
             raise
         except BaseException as caught:  # whatever ends the program
@@ -120,11 +123,12 @@ class _Copies:
         self.buffers: list[torch.Tensor] = []
         self.inputs: list[torch.Tensor] = []
 
-    def _copy(self, tensor: torch.Tensor) -> torch.Tensor:
+    def _copy(self, tensor: torch.Tensor, is_input: bool = False) -> torch.Tensor:
         known = self.by_id.get(id(tensor))
         if known is not None:
             return known
-        copy = copy_without_data(tensor)
+        is_data = isinstance(tensor, nn.Parameter) or is_input
+        copy = copy_without_data(tensor, not (is_data and tensor.is_floating_point()))
         self.originals.append(tensor)
         if isinstance(tensor, nn.Parameter):
             copy = nn.Parameter(copy, requires_grad=tensor.requires_grad)
@@ -136,7 +140,7 @@ class _Copies:
         """Return the data-free copy of an input; other values are as they are."""
         if not isinstance(value, torch.Tensor) or value.layout is not torch.strided:
             return value
-        copy = self._copy(value)
+        copy = self._copy(value, is_input=True)
         if value.requires_grad and value.is_leaf:
             copy.requires_grad_()
         self.inputs.append(copy)
@@ -186,7 +190,7 @@ def _run_steps(
             gc.collect()
             events.step = step
             if request.training:
-                _train(call, fed, copies, events, optimizer, request)
+                _run_training_step(call, fed, copies, events, optimizer, request)
             else:
                 events.phase = FORWARD
                 with torch.no_grad():
@@ -194,7 +198,7 @@ def _run_steps(
     events.step, events.phase = STEPS + 1, SETUP  # what is freed from here is no event
 
 
-def _train(
+def _run_training_step(
     call: Callable[..., Any],
     fed: Any,
     copies: _Copies,
@@ -222,13 +226,13 @@ def _train(
                 events.claim(value, OPTIMIZER)
 
 
-def _call(target: Callable[..., Any], fed: Any) -> Any:
+def _call_target(target: Callable[..., Any], fed: Any) -> Any:
     """Call the target; no line above this frame is the program's."""
     args, kwargs = fed
     return target(*args, **kwargs)
 
 
-class NoLoss(ValueError):
+class _NoLoss(ValueError):
     """Raised where an output has nothing that backward could begin at."""
 
 
@@ -250,7 +254,9 @@ def _compute_loss(
         if isinstance(leaf, torch.Tensor) and leaf.requires_grad
     ]
     if not tensors:
-        raise NoLoss("no tensor of the output needs a gradient, so backward cannot run")
+        raise _NoLoss(
+            "no tensor of the output needs a gradient, so backward cannot run"
+        )
     means = [tensor.mean() if tensor.dim() else tensor for tensor in tensors]
     total = means[0]
     for mean in means[1:]:
@@ -258,7 +264,7 @@ def _compute_loss(
     return total
 
 
-def _initialize_lazily(
+def _build_lazy_parameters(
     target: Any, fed: Any, copies: _Copies, modules: list[tuple[str, nn.Module]]
 ) -> None:
     """Give lazy parameters their shapes, which the first call decides."""
@@ -269,12 +275,10 @@ def _initialize_lazily(
     ):
         return
     with torch.no_grad():
-        _call(target, fed)
+        _call_target(target, fed)
     for _, module in modules:
         for tensor in module._parameters.values():
-            if tensor is not None and id(tensor) not in set(
-                map(id, copies.parameters)
-            ):
+            if tensor is not None and id(tensor) not in set(map(id, copies.parameters)):
                 copies.parameters.append(tensor)
 
 
@@ -298,8 +302,8 @@ def _note_autocast(notes: dict[str, None]) -> Iterator[None]:
         def enter(self: Any) -> Any:
             if getattr(self, "_enabled", True):
                 notes[
-                    "the program uses autocast, which is not followed yet: tensors have "
-                    "the dtypes that they would have without it"
+                    "the program uses autocast, which is not followed yet: tensors "
+                    "have the dtypes that they would have without it"
                 ] = None
             return original(self)
 
@@ -326,7 +330,10 @@ def _list_unseen(modules: list[tuple[str, nn.Module]]) -> Iterator[str]:
 
 def _explain_error(error: BaseException, folder: str) -> Finding:
     """Return the finding for what ended the program."""
-    return make_failure(error, Mode(), Positions(folder, {}))
+    finding = make_failure(error, Mode(), Positions(folder, {}))
+    if isinstance(error, UnreadableValue | UnknownOptimizer | _NoLoss):
+        return replace(finding, message=str(error))
+    return finding
 
 
 def _finish_record(
@@ -360,6 +367,3 @@ def _find_line(site: Any, positions: Positions) -> tuple[str, int]:
     own = [frame for frame in site if not is_installed(frame[0].co_filename)]
     span = positions.frame(*(own or site)[0]).span
     return span.file, span.line
-
-
-__all__ = ["NoLoss", "Sites", "StepRequest", "record_steps"]

@@ -23,7 +23,12 @@ from torch.utils._python_dispatch import TorchDispatchMode
 from torch.utils._pytree import tree_iter, tree_map
 
 from shapewright.engine.call_sites import Site, Sites
-from shapewright.engine.private import get_autograd_node, get_sequence_number
+from shapewright.engine.private import (
+    count_storage_uses,
+    count_uses,
+    get_autograd_node,
+    get_sequence_number,
+)
 from shapewright.record.memory import (
     ACTIVATIONS,
     ALLOCATE,
@@ -31,10 +36,12 @@ from shapewright.record.memory import (
     FREE,
     RESIZE,
     SETUP,
+    STEP,
     TEMPORARY,
     Event,
 )
 from shapewright.runtime.memory.known_values import (
+    LIMIT,
     follow_values,
     get_value,
     set_value,
@@ -61,11 +68,11 @@ HELD_BY_BUFFER = 4
 the buffer, the call's operand, its Python object and our list of arguments."""
 
 
-class UnknownValue(RuntimeError):
+class UnreadableValue(RuntimeError):
     """Raised where a program reads a value that is not there."""
 
 
-class StorageNote:
+class _StorageNote:
     """What becomes known of a storage while it lives."""
 
     __slots__ = ("kind", "module", "op", "saved_at", "site")
@@ -81,7 +88,7 @@ class StorageNote:
 class StorageEvents(TorchDispatchMode):
     """Records the storages of all tensors that operators return.
 
-    `granularity` is what sizes are rounded up to: 512 for a GPU's allocator, 1 for none.
+    `granularity` is what sizes are rounded up to: 512 by a GPU's allocator, 1 by none.
     `has_host` says whether tensors on the CPU count too. Everything that the program
     makes is data-free, whatever device it names.
     """
@@ -92,14 +99,14 @@ class StorageEvents(TorchDispatchMode):
         granularity: int = 1,
         has_host: bool = True,
     ) -> None:
-        super().__init__()
+        super().__init__()  # type: ignore[no-untyped-call]
         self.granularity = granularity
         self.has_host = has_host
         self.paths = {id(module): path for path, module in reversed(modules)}
         self.running: list[str] = []
         self.sites = Sites()
         self.events: list[Event] = []
-        self.notes: list[StorageNote] = []
+        self.notes: list[_StorageNote] = []
         self.live: dict[int, tuple[Any, int]] = {}
         self.sizes: dict[int, int] = {}
         self.phase, self.step = SETUP, 0
@@ -108,7 +115,9 @@ class StorageEvents(TorchDispatchMode):
 
     # -- storages ----------------------------------------------------------------------
 
-    def add(self, tensor: torch.Tensor, kind: str, op: str = "", site: Site = ()) -> int:
+    def add(
+        self, tensor: torch.Tensor, kind: str, op: str = "", site: Site = ()
+    ) -> int:
         """Note a tensor's storage, and return its number; -1 if it does not count."""
         if tensor.layout is not torch.strided:
             return -1
@@ -121,7 +130,7 @@ class StorageEvents(TorchDispatchMode):
             return known[1]
         number = len(self.notes)
         module = self.running[-1] if self.running else ""
-        self.notes.append(StorageNote(kind, op, module, site))
+        self.notes.append(_StorageNote(kind, op, module, site))
 
         def forget(_: Any) -> None:
             if self.live.get(key, (None, -1))[1] == number:
@@ -164,7 +173,7 @@ class StorageEvents(TorchDispatchMode):
     ) -> Any:
         args, kwargs = self._replace_data(func, args, kwargs or {})
         if func in _READS:
-            return _read_value(func, args)
+            return _read_value(func, args, self.phase == STEP)
         node = get_autograd_node()
         if node is not None and func is _ATEN.add.Tensor and _is_summed_in_place(args):
             args[0].add_(args[1])
@@ -172,7 +181,7 @@ class StorageEvents(TorchDispatchMode):
         output = func(*args, **kwargs)
         if func in _LOSSES:
             output = self._keep_elements(func, args, output)
-        if isinstance(output, torch.Tensor) or isinstance(output, tuple | list):
+        if isinstance(output, torch.Tensor | tuple | list):
             follow_values(func, args, kwargs, output)
             site = self.sites.here()
             op, module = func._schema.name.removeprefix("aten::"), ""
@@ -217,7 +226,7 @@ class StorageEvents(TorchDispatchMode):
         tensors = [v for v in tree_iter((args, kwargs)) if isinstance(v, torch.Tensor)]
         if any(not tensor.is_meta and tensor.dim() for tensor in tensors):
             args, kwargs = tree_map(self._replace_tensor, (args, kwargs))
-        if "device" in kwargs or (not tensors and _takes_device(func)):
+        if "device" in kwargs or (not tensors and _has_device_argument(func)):
             is_host = func is _ATEN.lift_fresh.default
             kwargs = {**kwargs, **({} if is_host else {"device": _META})}
             kwargs.pop("pin_memory", None)
@@ -285,17 +294,23 @@ class StorageEvents(TorchDispatchMode):
 _META = torch.device("meta")
 
 
-def _takes_device(func: Any) -> bool:
+def _has_device_argument(func: Any) -> bool:
     return any(argument.name == "device" for argument in func._schema.arguments)
 
 
-def _read_value(func: Any, args: tuple[Any, ...]) -> Any:
-    """Return the number that a program reads, if it is known."""
+def _read_value(func: Any, args: tuple[Any, ...], is_free: bool) -> Any:
+    """Return the number that a program reads, if it is known.
+
+    An optimizer reads norms to scale its step (Adafactor): there any number will do,
+    `is_free`.
+    """
     (tensor,) = args
     value = get_value(tensor) if tensor.is_meta else tensor
+    if value is None and is_free:
+        value = torch.ones((), dtype=tensor.dtype)
     if value is None:
         shape = tuple(tensor.shape)
-        raise UnknownValue(
+        raise UnreadableValue(
             f"the program reads a value of a {shape} tensor, which depends on data"
         )
     return func(value)
@@ -313,17 +328,20 @@ def _is_summed_in_place(args: tuple[Any, ...]) -> bool:
         and isinstance(second, torch.Tensor)
         and first.shape == second.shape
         and first.dtype == second.dtype
-        and first._use_count() <= HELD_BY_BUFFER
+        and count_uses(first) <= HELD_BY_BUFFER
         and first.untyped_storage().nbytes() == first.numel() * first.itemsize
-        and torch._C._storage_Use_Count(first.untyped_storage()._cdata) <= 2
+        and count_storage_uses(first) <= 2
     )
 
 
-def copy_without_data(tensor: torch.Tensor) -> torch.Tensor:
-    """Return a tensor without data like `tensor`, whose small values stay known."""
+def copy_without_data(tensor: torch.Tensor, is_known: bool = True) -> torch.Tensor:
+    """Return a tensor without data like `tensor`; if it is small, values stay known.
+
+    They are copied, since the program may write them.
+    """
     copy = torch.empty_strided(
         tensor.shape, tensor.stride(), dtype=tensor.dtype, device="meta"
     )
-    if not tensor.is_meta and tensor.numel() <= 1 << 16:
-        set_value(copy, tensor.detach())
+    if is_known and not tensor.is_meta and tensor.numel() <= LIMIT:
+        set_value(copy, tensor.detach().clone())
     return copy

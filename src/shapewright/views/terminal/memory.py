@@ -1,4 +1,4 @@
-"""The memory of a step, as text: its peak, whether it fits, what lives there, and where.
+"""The memory of a step, as text: its peak, whether it fits, what lives at it.
 
 activations   9.8 GiB  69%  ████████████████████
 """
@@ -114,21 +114,21 @@ def _format_numbers(memory: Memory, terminal: Terminal) -> list[Line]:
     )
     lines += label_text(
         "in all",
-        f"{format_nbytes(total.low)} to {format_nbytes(total.high)}, with a CUDA context"
-        f" and {format_nbytes(total.workspace)} for cuBLAS",
+        f"{format_nbytes(total.low)} to {format_nbytes(total.high)}, with a CUDA"
+        f" context and {format_nbytes(total.workspace)} for cuBLAS",
         terminal,
     )
-    lines.append(_format_verdict(memory))
+    if memory.verdict:
+        lines.append(_format_verdict(memory))
     if memory.largest_batch is not None:
-        lines += label_text(
-            "largest", _describe_batch(memory.largest_batch), terminal
-        )
+        lines += label_text("largest", _describe_batch(memory.largest_batch), terminal)
     return lines
 
 
 def _format_verdict(memory: Memory) -> Line:
     """Return whether the step fits on the device, and by how much."""
-    assert memory.capacity is not None and memory.total is not None
+    assert memory.capacity is not None
+    assert memory.total is not None
     low, high = memory.capacity
     size = format_nbytes(high)
     if low != high:
