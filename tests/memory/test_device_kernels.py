@@ -7,9 +7,9 @@ from typing import Any
 import pytest
 import torch
 import torch.nn.functional as F
-from memory.test_restored import Names
 
 import shapewright as sw
+from memory.test_restored import Names
 from shapewright.engine.device_kernels import (
     KernelChoice,
     choose_cpu_attention,

@@ -1,4 +1,4 @@
-"""What a step takes without data is what torch's profiler sees of a real one on the CPU.
+"""What a step takes without data is what torch's profiler sees of a real one.
 
 The oracle are the `[memory]` events of `torch.profiler`: every allocation, to the byte.
 """
@@ -12,11 +12,11 @@ from typing import Any
 import pytest
 import torch
 import torch.nn.functional as F
-from memory.families import FAMILIES, Family, Recurrent
 from torch import nn
 from torch.profiler import ProfilerActivity, profile, record_function
 
 import shapewright as sw
+from memory.families import FAMILIES, Family, Recurrent
 from shapewright.record.memory import FORWARD, Memory
 
 OPTIMIZERS = {"adamw": torch.optim.AdamW, "sgd": torch.optim.SGD}

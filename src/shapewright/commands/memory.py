@@ -7,13 +7,16 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from shapewright.analysis.memory.advice import find_advice
-from shapewright.analysis.memory.caching_allocator import replay_allocator
+from shapewright.analysis.memory.caching_allocator import SMALLEST, replay_allocator
 from shapewright.analysis.memory.device_memory import (
     CONTEXT,
     find_capacity,
     find_workspace,
 )
-from shapewright.analysis.memory.largest_batch import find_largest_batch
+from shapewright.analysis.memory.largest_batch import (
+    extrapolate_events,
+    find_largest_batch,
+)
 from shapewright.analysis.memory.peaks import draw_timeline, find_peak
 from shapewright.commands.solve import Feeding, from_arguments, from_spec
 from shapewright.record.memory import (
@@ -273,7 +276,17 @@ class _Step:
                 raise InputError(f"the step does not run at {letter}={size}: {reason}")
             return memory.total.high
 
-        search = find_largest_batch(measure, max(start, 1), self.device.capacity[0])
+        def predict(size: int) -> int | None:
+            nearest = sorted(known, key=lambda n: abs(n - size))[:2]
+            runs = [(n, known[n].events.events) for n in nearest]
+            events = extrapolate_events(runs, size)
+            if events is None or first.total is None:
+                return None
+            return replace(first.total, reserved=replay_allocator(events).reserved).high
+
+        search = find_largest_batch(
+            measure, max(start, 1), self.device.capacity[0], predict=predict
+        )
         tried = {size: known[size].reserved or 0 for size in sorted(search.tried)}
         return LargestBatch(letter, search.size, tried, search.is_exact)
 
@@ -293,7 +306,8 @@ class _Step:
     ) -> Memory:
         """Return everything that follows from the events."""
         device = self.device
-        peak = find_peak(events)
+        granularity = 1 if device.capability is None else SMALLEST
+        peak = find_peak(events, granularity)
         training = self.request.training
         optimizer = self.request.optimizer
         name = optimizer.__name__ if optimizer is not None and training else ""
@@ -309,7 +323,7 @@ class _Step:
             training,
             events,
             peak,
-            draw_timeline(events),
+            draw_timeline(events, granularity),
             reserved,
             total,
             device.capacity,

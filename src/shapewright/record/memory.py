@@ -31,8 +31,8 @@ ALLOCATE, FREE, RESIZE = "allocate", "free", "resize"
 class Event:
     """A storage is allocated, freed or resized.
 
-    `bytes` is its size from then on: 0 where it is freed. `step` counts from 1; what
-    was there before the first step is of step 0.
+    `bytes` is its size from then on, not rounded: 0 where it is freed. `step` counts
+    from 1; what was there before the first step is of step 0.
     """
 
     action: str

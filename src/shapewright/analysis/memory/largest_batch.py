@@ -1,16 +1,24 @@
 """Find the largest batch that fits, in few rehearsed steps.
 
-Memory grows with the batch in straight pieces, so two runs say nearly where it meets
-the capacity. The answer is exact when a size fits and the next one does not.
+Two runs at different sizes make the same allocations, and each of these grows in a
+straight line. So their events at any other size are known, the allocator is replayed
+on them, and the size at which the device is full is found without running. It is then
+verified by running it, and one more. Where runs are not alike, the memory itself is
+taken to grow in a straight line.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+
+from shapewright.record.memory import Event
 
 MOST_RUNS = 6
 """Sizes that are tried, at most."""
+
+FARTHEST = 4
+"""How many times the estimated size the search goes."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,11 +34,16 @@ class _BatchSearch:
 
 
 def find_largest_batch(
-    measure: Callable[[int], int], start: int, capacity: int, most: int = MOST_RUNS
+    measure: Callable[[int], int],
+    start: int,
+    capacity: int,
+    most: int = MOST_RUNS,
+    predict: Callable[[int], int | None] | None = None,
 ) -> _BatchSearch:
     """Find the largest size whose bytes, as `measure` gives them, are within capacity.
 
-    It is taken for granted that more never takes less.
+    It is taken for granted that more never takes less. `predict` gives the bytes of a
+    size without running it, None where it cannot; it is asked after two runs.
 
     Example::
 
@@ -43,9 +56,13 @@ def find_largest_batch(
         fitting, failing = _find_bounds(tried, capacity)
         if failing == fitting + 1:
             break
-        size = _estimate(tried, capacity)
+        size = _estimate_size(tried, capacity)
         if size is None:
             size = 2 * start if fitting else max(start // 2, 1)
+        elif predict is not None:
+            end = failing or FARTHEST * max(size, 1)
+            predicted = _search_predictions(predict, fitting, end, capacity)
+            size = size if predicted is None else predicted
         size = max(size, fitting + 1)
         if failing is not None:
             size = min(size, failing - 1)
@@ -61,7 +78,7 @@ def _find_bounds(tried: dict[int, int], capacity: int) -> tuple[int, int | None]
     return fitting, failing
 
 
-def _estimate(tried: dict[int, int], capacity: int) -> int | None:
+def _estimate_size(tried: dict[int, int], capacity: int) -> int | None:
     """Return the size at which a line through the two nearest runs meets the capacity.
 
     None if there is no such line.
@@ -71,5 +88,44 @@ def _estimate(tried: dict[int, int], capacity: int) -> int | None:
     first, second = sorted(tried, key=lambda n: abs(tried[n] - capacity))[:2]
     slope = (tried[second] - tried[first]) / (second - first)
     if slope <= 0:
-        return 4 * max(tried)
+        return FARTHEST * max(tried)
     return int(first + (capacity - tried[first]) // slope)
+
+
+def _search_predictions(
+    predict: Callable[[int], int | None], fitting: int, failing: int, capacity: int
+) -> int | None:
+    """Return the largest size that is predicted to fit; None without predictions."""
+    while failing - fitting > 1:
+        middle = (fitting + failing) // 2
+        size = predict(middle)
+        if size is None:
+            return None
+        if size <= capacity:
+            fitting = middle
+        else:
+            failing = middle
+    return fitting
+
+
+def extrapolate_events(
+    runs: Sequence[tuple[int, Sequence[Event]]], size: int
+) -> list[Event] | None:
+    """Return the events of a run at another size, from those of two runs.
+
+    None if the two did not do the same in the same order. Example: a storage that had
+    800 bytes at 8 and 1,600 at 16 has 400 at 4.
+    """
+    (first, events), (second, others) = runs
+    if len(events) != len(others):
+        return None
+    extrapolated = []
+    for event, other in zip(events, others, strict=True):
+        if event.action != other.action or event.storage != other.storage:
+            return None
+        change = (other.bytes - event.bytes) * (size - first)
+        grown = event.bytes + round(change / (second - first))
+        extrapolated.append(
+            Event(event.action, event.storage, max(grown, 0), event.step, event.phase)
+        )
+    return extrapolated

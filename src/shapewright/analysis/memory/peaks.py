@@ -19,23 +19,24 @@ POINTS = 60
 """Stretches into which the course of a step is divided."""
 
 
-def find_peak(record: MemoryEvents) -> Peak:
+def find_peak(record: MemoryEvents, granularity: int = 1) -> Peak:
     """Return the peak of the last step that ran.
 
-    Every byte that lives at it has a kind: the kinds add up to the bytes.
+    Every byte that lives at it has a kind: the kinds add up to the bytes. `granularity`
+    is what sizes are rounded up to: 512 by a GPU's allocator.
     """
     step = max((event.step for event in record.events), default=0)
     if record.error is None:
         step = min(step, record.steps)
     most, place = -1, -1
-    for at, (event, total) in enumerate(_follow_totals(record.events)):
+    for at, (event, total) in enumerate(_follow_totals(record.events, granularity)):
         if event.step == step and total > most:
             most, place = total, at
     if place < 0:
         return Peak(0, "", dict.fromkeys(KINDS, 0), ())
     sizes: dict[int, int] = {}
     for event in record.events[: place + 1]:
-        sizes[event.storage] = event.bytes
+        sizes[event.storage] = _round_up(event.bytes, granularity)
     event = record.events[place]
     origin = record.storages[event.storage]
     return Peak(
@@ -45,13 +46,20 @@ def find_peak(record: MemoryEvents) -> Peak:
     )  # fmt: skip
 
 
-def _follow_totals(events: Sequence[Event]) -> Iterator[tuple[Event, int]]:
+def _round_up(size: int, granularity: int) -> int:
+    return -(-size // granularity) * granularity
+
+
+def _follow_totals(
+    events: Sequence[Event], granularity: int
+) -> Iterator[tuple[Event, int]]:
     """Yield each event with the bytes that live after it."""
     sizes: dict[int, int] = {}
     total = 0
     for event in events:
-        total += event.bytes - sizes.get(event.storage, 0)
-        sizes[event.storage] = event.bytes
+        size = _round_up(event.bytes, granularity)
+        total += size - sizes.get(event.storage, 0)
+        sizes[event.storage] = size
         yield event, total
 
 
@@ -100,7 +108,9 @@ def _join_paths(paths: Sequence[str]) -> str:
     return ".".join("*" if len(c) > 1 else next(iter(c)) for c in columns)
 
 
-def draw_timeline(record: MemoryEvents) -> tuple[TimelinePoint, ...]:
+def draw_timeline(
+    record: MemoryEvents, granularity: int = 1
+) -> tuple[TimelinePoint, ...]:
     """Return the most bytes that live in each stretch of the last step.
 
     A stretch is a number of events, since there is no time without a device; no
@@ -109,7 +119,7 @@ def draw_timeline(record: MemoryEvents) -> tuple[TimelinePoint, ...]:
     step = max((event.step for event in record.events), default=0)
     totals = [
         (event.phase, total)
-        for event, total in _follow_totals(record.events)
+        for event, total in _follow_totals(record.events, granularity)
         if event.step == step
     ]
     width = max(1, -(-len(totals) // POINTS))

@@ -84,8 +84,9 @@ def record_steps(
     folder = os.getcwd()
     taken = take_snapshot(target, args, kwargs)
     is_gpu = request.capability is not None
-    events = StorageEvents(taken.near, 512 if is_gpu else 1, not is_gpu)
-    events.sites.bound(_call_target.__code__)
+    events = StorageEvents(taken.near, has_host=not is_gpu)
+    for function in (_call_target, record_steps):
+        events.sites.bound(function.__code__)
     notes: dict[str, None] = dict.fromkeys(_list_unseen(taken.near))
     error: BaseException | None = None
     life, held = object(), list[object]()

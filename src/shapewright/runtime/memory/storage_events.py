@@ -88,7 +88,6 @@ class _StorageNote:
 class StorageEvents(TorchDispatchMode):
     """Records the storages of all tensors that operators return.
 
-    `granularity` is what sizes are rounded up to: 512 by a GPU's allocator, 1 by none.
     `has_host` says whether tensors on the CPU count too. Everything that the program
     makes is data-free, whatever device it names.
     """
@@ -96,11 +95,9 @@ class StorageEvents(TorchDispatchMode):
     def __init__(
         self,
         modules: list[tuple[str, nn.Module]],
-        granularity: int = 1,
         has_host: bool = True,
     ) -> None:
         super().__init__()  # type: ignore[no-untyped-call]
-        self.granularity = granularity
         self.has_host = has_host
         self.paths = {id(module): path for path, module in reversed(modules)}
         self.running: list[str] = []
@@ -138,7 +135,7 @@ class StorageEvents(TorchDispatchMode):
             self._tell(FREE, number, 0)
 
         self.live[key] = weakref.ref(storage, forget), number
-        self._tell(ALLOCATE, number, self._round(storage.nbytes()))
+        self._tell(ALLOCATE, number, storage.nbytes())
         return number
 
     def claim(self, tensor: torch.Tensor, kind: str) -> None:
@@ -146,9 +143,6 @@ class StorageEvents(TorchDispatchMode):
         number = self.add(tensor, kind)
         if number >= 0:
             self.notes[number].kind = kind
-
-    def _round(self, size: int) -> int:
-        return -(-size // self.granularity) * self.granularity
 
     def _tell(self, action: str, number: int, size: int) -> None:
         self.sizes[number] = size
@@ -158,7 +152,7 @@ class StorageEvents(TorchDispatchMode):
         known = self.live.get(storage._cdata)
         if known is None:
             return
-        size = self._round(storage.nbytes())
+        size = storage.nbytes()
         if size != self.sizes[known[1]]:
             self._tell(RESIZE, known[1], size)
 
