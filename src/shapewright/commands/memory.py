@@ -328,9 +328,16 @@ class _Step:
             total,
             device.capacity,
             advice=find_advice(peak, training, name, self._get_leading_letter()),
-            notes=(*notes, *events.notes),
+            notes=(*notes, *events.notes, *self._list_unknown(events)),
             sizes={**self.feeding.letters, **sizes},
         )
+
+    def _list_unknown(self, events: MemoryEvents) -> tuple[str, ...]:
+        """Return notes on what a GPU's libraries allocate and nobody publishes."""
+        is_gpu = self.device.capability is not None
+        if is_gpu and any(s.op.startswith("convolution") for s in events.storages):
+            return ("the workspaces of cuDNN's convolutions are not in these numbers",)
+        return ()
 
 
 def _build_stopped(

@@ -43,9 +43,18 @@ def set_value(tensor: torch.Tensor, value: torch.Tensor) -> None:
 
 
 def follow_values(
-    func: Any, args: tuple[Any, ...], kwargs: dict[str, Any], output: Any
+    func: Any,
+    args: tuple[Any, ...],
+    kwargs: dict[str, Any],
+    tensors: list[torch.Tensor],
+    output: Any,
 ) -> None:
-    """Compute what a call returned, if all that it read is known."""
+    """Compute what a call returned, if all that it read is known.
+
+    `tensors` are those among the arguments.
+    """
+    if not _has_values(func, tensors):
+        return
     flat, spec = tree_flatten((args, kwargs))
     values: list[Any] = []
     is_known = func in _CONSTANTS or func in _LIKE
@@ -84,6 +93,13 @@ def follow_values(
     for item, value in zip(outputs, results, strict=True):
         if item.is_meta:
             set_value(item, value)
+
+
+def _has_values(func: Any, tensors: list[torch.Tensor]) -> bool:
+    """Return whether a call reads or makes any values; few do."""
+    if func in _CONSTANTS or func in _LIKE:
+        return True
+    return any(not t.is_meta or hasattr(t, "_known_value") for t in tensors)
 
 
 def _is_meta_device(item: Any) -> bool:

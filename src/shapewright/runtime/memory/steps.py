@@ -188,7 +188,7 @@ def _run_steps(
         optimizer = build_optimizer(request.optimizer, dict(request.options), trained)
     with events.watched():
         for step in range(1, STEPS + 1):
-            gc.collect()
+            gc.collect(0)  # where all garbage of a step is, as nothing was collected
             events.step = step
             if request.training:
                 _run_training_step(call, fed, copies, events, optimizer, request)

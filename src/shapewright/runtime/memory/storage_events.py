@@ -9,7 +9,7 @@ each node of autograd has the number that was next when its call ran.
 from __future__ import annotations
 
 import weakref
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
@@ -20,7 +20,7 @@ from torch.nn.modules.module import (
     register_module_forward_pre_hook,
 )
 from torch.utils._python_dispatch import TorchDispatchMode
-from torch.utils._pytree import tree_iter, tree_map
+from torch.utils._pytree import tree_map
 
 from shapewright.engine.call_sites import Site, Sites
 from shapewright.engine.private import (
@@ -166,6 +166,7 @@ class StorageEvents(TorchDispatchMode):
         kwargs: dict[str, Any] | None = None,
     ) -> Any:
         args, kwargs = self._replace_data(func, args, kwargs or {})
+        tensors = _collect_tensors((*args, *kwargs.values()))
         if func in _READS:
             return _read_value(func, args, self.phase == STEP)
         node = get_autograd_node()
@@ -176,7 +177,7 @@ class StorageEvents(TorchDispatchMode):
         if func in _LOSSES:
             output = self._keep_elements(func, args, output)
         if isinstance(output, torch.Tensor | tuple | list):
-            follow_values(func, args, kwargs, output)
+            follow_values(func, args, kwargs, tensors, output)
             site = self.sites.here()
             op, module = func._schema.name.removeprefix("aten::"), ""
             number = get_sequence_number()
@@ -187,15 +188,15 @@ class StorageEvents(TorchDispatchMode):
                 forward = self.calls.get(node._sequence_nr() + 1)
                 if forward is not None:
                     _, module, site = forward
-            for tensor in tree_iter(output):
-                if isinstance(tensor, torch.Tensor):
-                    count = len(self.notes)
-                    self.add(tensor, TEMPORARY, op, site)
-                    if len(self.notes) > count and module:
-                        self.notes[-1].module = module
+            outputs = output if isinstance(output, tuple | list) else (output,)
+            for tensor in _collect_tensors(outputs):
+                count = len(self.notes)
+                self.add(tensor, TEMPORARY, op, site)
+                if len(self.notes) > count and module:
+                    self.notes[-1].module = module
             if func._schema.is_mutable:
-                for tensor in tree_iter(args):
-                    if isinstance(tensor, torch.Tensor) and tensor.is_meta:
+                for tensor in tensors:
+                    if tensor.is_meta:
                         self._resize(tensor.untyped_storage())
         return output
 
@@ -217,7 +218,7 @@ class StorageEvents(TorchDispatchMode):
         self, func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]
     ) -> tuple[tuple[Any, ...], dict[str, Any]]:
         """Return arguments without data, and with `meta` for every device."""
-        tensors = [v for v in tree_iter((args, kwargs)) if isinstance(v, torch.Tensor)]
+        tensors = _collect_tensors((*args, *kwargs.values()))
         if any(not tensor.is_meta and tensor.dim() for tensor in tensors):
             args, kwargs = tree_map(self._replace_tensor, (args, kwargs))
         if "device" in kwargs or (not tensors and _has_device_argument(func)):
@@ -286,6 +287,20 @@ class StorageEvents(TorchDispatchMode):
 
 
 _META = torch.device("meta")
+
+
+def _collect_tensors(values: Iterable[Any]) -> list[torch.Tensor]:
+    """Return the tensors of an operator's arguments, or of what it returned.
+
+    An operator takes tensors and lists of them, and returns no more than that.
+    """
+    tensors = []
+    for value in values:
+        if isinstance(value, torch.Tensor):
+            tensors.append(value)
+        elif isinstance(value, list | tuple):
+            tensors += [item for item in value if isinstance(item, torch.Tensor)]
+    return tensors
 
 
 def _has_device_argument(func: Any) -> bool:
